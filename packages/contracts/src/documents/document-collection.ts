@@ -1,0 +1,130 @@
+import type { FeedRange } from '../feed/feed-range.ts'
+import type { Lsn } from '../feed/lsn.ts'
+import type { PartitionKey } from '../partition-key/partition-key.ts'
+import type { DocumentBody, Stored } from './document.ts'
+import type { PatchOperation } from './patch.ts'
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ReadOptions extends RequestOptions {
+  /** The document is left out of the answer (`notModified: true`) when its etag is this one. */
+  readonly ifNoneMatch?: string | undefined
+}
+
+export interface WriteOptions extends RequestOptions {
+  /** The write happens only if the present etag is this one; `*` = only if the document exists. */
+  readonly ifMatch?: string | undefined
+  /** `*` = only if the document does not exist; an etag = only if the present one differs. */
+  readonly ifNoneMatch?: string | undefined
+  /** Checked against the value inside the document (ERR_PARTITION_KEY_MISMATCH). @default that value */
+  readonly partitionKey?: PartitionKey | undefined
+}
+
+export interface PatchOptions<T extends DocumentBody> extends WriteOptions {
+  /** The patch happens only if this returns true for the present version (else ERR_PRECONDITION_FAILED). */
+  readonly condition?: ((document: Stored<T>) => boolean) | undefined
+}
+
+export interface ReadResult<T extends DocumentBody> {
+  /** Undefined when there is no such document, or when it was not modified. */
+  readonly document: Stored<T> | undefined
+  readonly notModified: boolean
+  /** The store's clock at the read, epoch ms. */
+  readonly serverTimeMs: number
+}
+
+export interface WriteResult<T extends DocumentBody> {
+  readonly document: Stored<T>
+  readonly etag: string
+  readonly lsn: Lsn
+  /** True when no live document of this id was there before. */
+  readonly created: boolean
+  /** The store's clock in the commit, epoch ms. */
+  readonly serverTimeMs: number
+}
+
+export interface DeleteResult {
+  readonly lsn: Lsn
+  readonly serverTimeMs: number
+}
+
+/** One operation of a transactional batch (ST-4); all concern one partition key value. */
+export type BatchOperation<T extends DocumentBody = DocumentBody> =
+  | { readonly kind: 'create'; readonly document: T }
+  | ({ readonly kind: 'upsert' | 'replace'; readonly document: T } & BatchConditions)
+  | ({
+      readonly kind: 'patch'
+      readonly id: string
+      readonly operations: readonly PatchOperation[]
+      readonly condition?: ((document: Stored<T>) => boolean) | undefined
+    } & BatchConditions)
+  | ({ readonly kind: 'read' | 'delete'; readonly id: string } & BatchConditions)
+
+export interface BatchConditions {
+  readonly ifMatch?: string | undefined
+  readonly ifNoneMatch?: string | undefined
+}
+
+export interface BatchResult<T extends DocumentBody> {
+  /** Shared by all documents of the batch (ST-5); undefined when it only read. */
+  readonly lsn: Lsn | undefined
+  /** One entry an operation: the document as written or read; undefined for a delete. */
+  readonly documents: readonly (Stored<T> | undefined)[]
+  readonly serverTimeMs: number
+}
+
+/**
+ * A collection of documents, local or remote. What `DocumentLeaseStore` and jobs need of one, so
+ * that they do not depend on a particular store.
+ *
+ * Every method rejects with a `CodedError`; a rejected write left nothing behind, except that
+ * `ERR_STORE_UNAVAILABLE` from a remote store leaves its outcome unknown.
+ */
+export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
+  /** The collection's own id (name). */
+  readonly id: string
+  /** Stable, unique identity (store id and `_rid`); two handles of one collection have equal ones. */
+  readonly identity: string
+  /** 1 to 3 paths, each with a leading slash. */
+  readonly partitionKeyPaths: readonly string[]
+
+  read(id: string, partitionKey: PartitionKey, options?: ReadOptions): Promise<ReadResult<T>>
+  /** Rejects with ERR_EXISTS if a live document of this id is there. */
+  create(document: T, options?: WriteOptions): Promise<WriteResult<T>>
+  upsert(document: T, options?: WriteOptions): Promise<WriteResult<T>>
+  /** Rejects with ERR_NOT_FOUND if there is none. */
+  replace(document: T, options?: WriteOptions): Promise<WriteResult<T>>
+  patch(
+    id: string,
+    partitionKey: PartitionKey,
+    operations: readonly PatchOperation[],
+    options?: PatchOptions<T>,
+  ): Promise<WriteResult<T>>
+  /** Rejects with ERR_NOT_FOUND if there is none. */
+  delete(id: string, partitionKey: PartitionKey, options?: WriteOptions): Promise<DeleteResult>
+  /** All or nothing; rejects with ERR_BATCH_FAILED naming the operation. */
+  batch(
+    partitionKey: PartitionKey,
+    operations: readonly BatchOperation<T>[],
+    options?: RequestOptions,
+  ): Promise<BatchResult<T>>
+  /** Every live document of one partition key value, by id, in one snapshot. For small partitions. */
+  readPartition(
+    partitionKey: PartitionKey,
+    options?: RequestOptions,
+  ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }>
+  /**
+   * Optional wake-up: resolves true soon after a commit that may concern `partitionKey` and has an
+   * LSN above `afterLsn`, false after `timeoutMs`. A hint; correctness never rests on it.
+   */
+  waitForCommit?(request: {
+    readonly partitionKey: PartitionKey
+    readonly afterLsn: Lsn
+    readonly timeoutMs: number
+    readonly signal: AbortSignal
+  }): Promise<boolean>
+  /** The present pkranges' intervals, in EPK order. */
+  readFeedRanges(options?: RequestOptions): Promise<readonly FeedRange[]>
+}

@@ -1,0 +1,18 @@
+import { CodedError } from './coded-error.ts'
+
+/** One operation of a transactional batch failed, so that none was applied (ST-4). */
+export class BatchFailedError extends CodedError {
+  override readonly name = 'BatchFailedError'
+  readonly code = 'ERR_BATCH_FAILED'
+  readonly retryable = false
+  /** Position in the batch of the operation that failed. */
+  readonly operationIndex: number
+  /** Why that operation failed. */
+  override readonly cause: CodedError
+
+  constructor(operationIndex: number, cause: CodedError) {
+    super(`operation ${operationIndex} of the batch failed: ${cause.message}`, { cause })
+    this.operationIndex = operationIndex
+    this.cause = cause
+  }
+}

@@ -1,0 +1,14 @@
+import { CodedError } from './coded-error.ts'
+
+/** Another host owns the lease, or it was deleted. The checkpoint that failed was not written. */
+export class LeaseLostError extends CodedError {
+  override readonly name = 'LeaseLostError'
+  readonly code = 'ERR_LEASE_LOST'
+  readonly retryable = false
+  readonly leaseId: string
+
+  constructor(leaseId: string, options?: ErrorOptions) {
+    super(`lease ${leaseId} was lost`, options)
+    this.leaseId = leaseId
+  }
+}

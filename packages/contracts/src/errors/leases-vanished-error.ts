@@ -1,0 +1,8 @@
+import { CodedError } from './coded-error.ts'
+
+/** The leases of a group that was running are gone from the lease store. Hosts stop rather than start from "now". */
+export class LeasesVanishedError extends CodedError {
+  override readonly name = 'LeasesVanishedError'
+  readonly code = 'ERR_LEASES_VANISHED'
+  readonly retryable = false
+}

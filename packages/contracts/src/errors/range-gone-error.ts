@@ -1,0 +1,15 @@
+import { CodedError } from './coded-error.ts'
+import type { FeedRange } from '../feed/feed-range.ts'
+
+/** A pkrange was split or merged away (410, substatus 1002 on the wire). `successors` cover it. */
+export class RangeGoneError extends CodedError {
+  override readonly name = 'RangeGoneError'
+  readonly code = 'ERR_RANGE_GONE'
+  readonly retryable = false
+  readonly successors: readonly FeedRange[]
+
+  constructor(rangeId: string, successors: readonly FeedRange[], options?: ErrorOptions) {
+    super(`range ${rangeId} is gone; ${successors.length} ranges took its place`, options)
+    this.successors = successors
+  }
+}

@@ -1,0 +1,90 @@
+import type { DocumentBody } from '../documents/document.ts'
+import type { Change } from './change.ts'
+import type { Continuation } from './continuation.ts'
+import type { FeedRange } from './feed-range.ts'
+import type { Lsn } from './lsn.ts'
+
+/** Where a reader begins (CF-6). */
+export type StartPosition =
+  | { readonly kind: 'beginning' }
+  | { readonly kind: 'now' }
+  /** Changes of the second of `timeMs` (epoch ms) and later. In the future = now. */
+  | { readonly kind: 'time'; readonly timeMs: number }
+  | { readonly kind: 'continuation'; readonly continuation: string }
+
+/** A resume position with the number that orders positions of one range. Lease stores compare only `lsn`. */
+export interface FeedPosition {
+  readonly continuation: Continuation
+  readonly lsn: Lsn
+}
+
+export interface FeedPage<T extends DocumentBody = DocumentBody> extends FeedPosition {
+  /** In LSN order. May be empty although more follows: a page examines a bounded number of slots. */
+  readonly changes: readonly Change<T>[]
+  /** True when nothing lies between `lsn` and the newest commit. With no changes: "not modified". */
+  readonly caughtUp: boolean
+}
+
+export interface FeedPageRequest {
+  /** An interval within one present pkrange; else ERR_RANGE_GONE. */
+  readonly range: FeedRange
+  readonly continuation: string
+  /** Upper bound of changes, exceeded only to keep one transaction whole (CF-7). Absent or -1 = the source's choice. */
+  readonly maxItemCount?: number | undefined
+  /** @default true in process */
+  readonly pendingDeletes?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface FeedWaitRequest {
+  readonly range: FeedRange
+  readonly continuation: string
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** Durable positions of processor groups, kept beside the feed: for purge, mirror and recovery. */
+export interface GroupPositions {
+  report(position: { group: string; range: FeedRange; lsn: Lsn }): Promise<void>
+  read(group: string): Promise<readonly { range: FeedRange; lsn: Lsn }[]>
+}
+
+/** What differs between feeds, as data. */
+export interface FeedSupport {
+  /** `waitForChanges` wakes on a commit; without it readers poll. */
+  readonly waiting: boolean
+  /** A child's feed carries its parent's changes, so that a parent's continuation is valid on it. */
+  readonly childrenCarryParentChanges: boolean
+}
+
+/**
+ * A partitioned change feed, whatever is behind it: our store, our store over HTTP, Azure Cosmos DB.
+ * All that the processor knows of a feed.
+ */
+export interface ChangeFeedSource<T extends DocumentBody = DocumentBody> {
+  /** Identity of the monitored collection; equals `DocumentCollection.identity` for the same one. */
+  readonly identity: string
+  /** For people: the collection's path or name. */
+  readonly description: string
+  readonly supports: FeedSupport
+  readonly positions?: GroupPositions | undefined
+
+  /** The present ranges, in EPK order; they cover every key. */
+  readFeedRanges(options?: { signal?: AbortSignal | undefined }): Promise<readonly FeedRange[]>
+  /**
+   * Pins a start position: "now" becomes the LSN of this moment.
+   *
+   * Rejects with ERR_INVALID_CONTINUATION if a given continuation does not fit.
+   */
+  resolveStart(request: {
+    readonly range: FeedRange
+    readonly start: StartPosition
+    readonly signal?: AbortSignal | undefined
+  }): Promise<FeedPosition>
+  readPage(request: FeedPageRequest): Promise<FeedPage<T>>
+  /**
+   * Resolves true as soon as something after `continuation` may be there, false after `timeoutMs`.
+   * A hint: the reader reads again either way. Present iff `supports.waiting`.
+   */
+  waitForChanges?(request: FeedWaitRequest): Promise<boolean>
+}

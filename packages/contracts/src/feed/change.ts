@@ -1,0 +1,43 @@
+import type { DocumentBody, Stored } from '../documents/document.ts'
+import type { PartitionKey } from '../partition-key/partition-key.ts'
+import type { Lsn } from './lsn.ts'
+
+/** A document that was created or updated, in its newest version (CF-2). */
+export interface DocumentChange<T extends DocumentBody = DocumentBody> {
+  readonly kind: 'document'
+  readonly id: string
+  readonly partitionKey: PartitionKey
+  readonly lsn: Lsn
+  readonly document: Stored<T>
+  /** Epoch ms at which the document will expire, if a time to live is in force. */
+  readonly expiresAt?: number
+}
+
+/** A document that expired and will be purged; its last version is still at hand (TTL-13). */
+export interface PendingDeleteChange<T extends DocumentBody = DocumentBody> {
+  readonly kind: 'pendingDelete'
+  readonly id: string
+  readonly partitionKey: PartitionKey
+  readonly lsn: Lsn
+  readonly lastVersion: Stored<T>
+  /** Epoch ms of the expiry. */
+  readonly expiredAt: number
+}
+
+/** One entry of all-versions-and-deletes mode (CF-11). */
+export interface VersionChange<T extends DocumentBody = DocumentBody> {
+  readonly kind: 'version'
+  readonly id: string
+  readonly partitionKey: PartitionKey
+  readonly lsn: Lsn
+  readonly operationType: 'create' | 'replace' | 'delete'
+  /** Commit time, epoch ms. */
+  readonly crts: number
+  readonly current?: Stored<T>
+  readonly previous?: Stored<T>
+  readonly timeToLiveExpired: boolean
+}
+
+/** What a feed delivers. Branch on `kind`. */
+export type Change<T extends DocumentBody = DocumentBody> =
+  DocumentChange<T> | PendingDeleteChange<T> | VersionChange<T>

@@ -1,0 +1,133 @@
+export { assertNever } from './errors/assert-never.ts'
+export { BatchFailedError } from './errors/batch-failed-error.ts'
+export { CodedError, errorCode } from './errors/coded-error.ts'
+export { DocumentTooLargeError } from './errors/document-too-large-error.ts'
+export { FencedWriteError } from './errors/fenced-write-error.ts'
+export { HostStoppedError } from './errors/host-stopped-error.ts'
+export { InvalidContinuationError } from './errors/invalid-continuation-error.ts'
+export { InvalidDocumentError } from './errors/invalid-document-error.ts'
+export { InvalidOptionError } from './errors/invalid-option-error.ts'
+export { InvalidPartitionKeyError } from './errors/invalid-partition-key-error.ts'
+export { InvalidPatchError } from './errors/invalid-patch-error.ts'
+export { LeaseLostError } from './errors/lease-lost-error.ts'
+export { LeaseStorageError } from './errors/lease-storage-error.ts'
+export { LeaseStoreUnavailableError } from './errors/lease-store-unavailable-error.ts'
+export { LeasesVanishedError } from './errors/leases-vanished-error.ts'
+export { PartitionKeyMismatchError } from './errors/partition-key-mismatch-error.ts'
+export { PreconditionFailedError } from './errors/precondition-failed-error.ts'
+export { RangeGoneError } from './errors/range-gone-error.ts'
+export {
+  ResourceExistsError,
+  ResourceNotFoundError,
+  type ResourceKind,
+} from './errors/resource-errors.ts'
+export { StoreClosedError } from './errors/store-closed-error.ts'
+export { StoreDamagedError } from './errors/store-damaged-error.ts'
+export { StoreFormatError } from './errors/store-format-error.ts'
+export { StoreInUseError } from './errors/store-in-use-error.ts'
+export { StoreUnavailableError } from './errors/store-unavailable-error.ts'
+
+export type { Clock } from './clock.ts'
+export type { Random } from './random.ts'
+export { systemClock } from './platform/system-clock.ts'
+export { systemRandom } from './platform/system-random.ts'
+
+export type {
+  BatchConditions,
+  BatchOperation,
+  BatchResult,
+  DeleteResult,
+  DocumentCollection,
+  PatchOptions,
+  ReadOptions,
+  ReadResult,
+  RequestOptions,
+  WriteOptions,
+  WriteResult,
+} from './documents/document-collection.ts'
+export {
+  SYSTEM_PROPERTIES,
+  type DocumentBody,
+  type Stored,
+  type SystemProperties,
+} from './documents/document.ts'
+export type { PatchOperation } from './documents/patch.ts'
+
+export {
+  effectivePartitionKey,
+  epkPrefixRange,
+  evenRanges,
+} from './partition-key/effective-partition-key.ts'
+export { murmur3x64, murmur3x86 } from './partition-key/murmur3.ts'
+export {
+  extractPartitionKey,
+  parsePartitionKeyText,
+  partitionKeyComponents,
+  partitionKeyDefinition,
+  partitionKeyOf,
+  partitionKeyPathSegments,
+  partitionKeyText,
+  type PartitionKey,
+  type PartitionKeyComponent,
+  type PartitionKeyDefinition,
+} from './partition-key/partition-key.ts'
+
+export type { Change, DocumentChange, PendingDeleteChange, VersionChange } from './feed/change.ts'
+export type {
+  ChangeFeedSource,
+  FeedPage,
+  FeedPageRequest,
+  FeedPosition,
+  FeedSupport,
+  FeedWaitRequest,
+  GroupPositions,
+  StartPosition,
+} from './feed/change-feed-source.ts'
+export {
+  continuationPosition,
+  decodeContinuation,
+  encodeContinuation,
+  type Continuation,
+  type ContinuationToken,
+  type ExpectedContinuation,
+  type FeedMode,
+  type RangePosition,
+} from './feed/continuation.ts'
+export {
+  FULL_RANGE,
+  feedRangeId,
+  parseFeedRangeId,
+  rangeContains,
+  rangeContainsEpk,
+  rangesEqual,
+  rangesOverlap,
+  type FeedRange,
+} from './feed/feed-range.ts'
+export { lsn, type Lsn } from './feed/lsn.ts'
+export type { CloseReason, Fence, IChangeFeedObserver, ObserverContext } from './feed/observer.ts'
+export { pkRangeId, type PartitionKeyRange, type PkRangeId } from './feed/pk-range.ts'
+
+export {
+  DIGEST_MODULUS,
+  type AcquiredLease,
+  type CheckpointOutcome,
+  type CheckpointRequest,
+  type HeldDigest,
+  type HeldLease,
+  type LeaseGroup,
+  type LeaseHint,
+  type LeaseStore,
+  type ReconcileReply,
+  type ReleaseRequest,
+  type SyncReply,
+  type SyncRequest,
+} from './leases/lease-store.ts'
+export type {
+  Checkpoint,
+  HostIdentity,
+  HostProfile,
+  HostSession,
+  Lease,
+  LeaseGroupSnapshot,
+  NewLease,
+} from './leases/lease.ts'

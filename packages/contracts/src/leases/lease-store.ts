@@ -1,0 +1,166 @@
+import type {
+  Checkpoint,
+  HostIdentity,
+  HostProfile,
+  Lease,
+  LeaseGroupSnapshot,
+  NewLease,
+} from './lease.ts'
+
+/** Sums over the leases that a host holds, to compare with what the store attributes to it. */
+export interface HeldDigest {
+  readonly count: number
+  /** Sum of `epoch % DIGEST_MODULUS`, modulo DIGEST_MODULUS. */
+  readonly epochSum: number
+  /** Sum of the last acknowledged `lsn % DIGEST_MODULUS`, modulo DIGEST_MODULUS. */
+  readonly lsnSum: number
+}
+
+/** Keeps every intermediate value of a digest exact in a double. */
+export const DIGEST_MODULUS: number = 2 ** 31
+
+export interface SyncRequest extends HostIdentity {
+  /**
+   * `join` begins a session, replacing one of the same host name; `beat` renews it; `leave` ends it.
+   */
+  readonly intent: 'join' | 'beat' | 'leave'
+  readonly profile: HostProfile
+  /** Session time to live, lease-clock ms. */
+  readonly ttlMs: number
+  /** The lease clock advances at most this much between two calls: one heartbeat. */
+  readonly clockCapMs: number
+  /** Sent with every 10th beat; answered by `heldMatches`. */
+  readonly held?: HeldDigest | undefined
+}
+
+export type SyncReply =
+  | {
+      readonly kind: 'ok'
+      readonly clockMs: number
+      readonly membershipVersion: number
+      readonly planVersion: number
+      readonly generation: string
+      /** Lease-clock ms until the earliest deadline among the other sessions; undefined if there is none. */
+      readonly nextDeadlineInMs: number | undefined
+      /** False: call `reconcile`. True also when no digest was sent. */
+      readonly heldMatches: boolean
+    }
+  /** This incarnation has no session: it expired, was replaced, or the store lost its data. */
+  | { readonly kind: 'fenced'; readonly generation: string }
+
+export interface HeldLease {
+  readonly leaseId: string
+  readonly epoch: number
+}
+
+export interface AcquiredLease extends HeldLease {
+  readonly lease: Lease
+}
+
+export interface CheckpointRequest extends HeldLease {
+  readonly checkpoint: Checkpoint
+}
+
+export interface ReleaseRequest extends HeldLease {
+  /** The last position; kept as it is stored when absent or lower. */
+  readonly checkpoint?: Checkpoint | undefined
+}
+
+/** `regress` = the stored LSN is higher; `lost` = (epoch, host, incarnation) is not the owner's. */
+export type CheckpointOutcome = 'stored' | 'lost' | 'regress'
+
+export interface ReconcileReply {
+  /** The store attributes them to this incarnation; the host does not hold them at that epoch. */
+  readonly unknownToHost: readonly Lease[]
+  /** The host holds them; the store says otherwise. */
+  readonly lost: readonly string[]
+  /** Held at the right epoch; the stored checkpoint is below the one given. */
+  readonly behind: readonly string[]
+}
+
+/** A hint that something changed. At most once, may be lost; heartbeats are the fallback. */
+export type LeaseHint = 'membership' | 'plan' | 'released'
+
+/**
+ * The leases of one processor group. Every operation is atomic and may be repeated; a transport
+ * failure rejects with ERR_LEASE_STORE_UNAVAILABLE and leaves the outcome unknown.
+ *
+ * Fencing is by equality of (epoch, host, incarnation); epochs are `max(old + 1, store time in µs)`,
+ * also across `discard`. See docs/spec/lease-protocol.md.
+ */
+export interface LeaseGroup {
+  readonly group: string
+
+  /** Joins, renews or leaves, and drops sessions that expired. One round trip whatever the number of leases (LE-13). */
+  sync(request: SyncRequest, signal?: AbortSignal): Promise<SyncReply>
+  /**
+   * Stores the whole set iff the group has no leases; otherwise changes nothing. Either way returns
+   * the set that the store now has: losers adopt it.
+   */
+  create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]>
+  read(signal?: AbortSignal): Promise<LeaseGroupSnapshot>
+  /**
+   * Replaces the targets iff `membershipVersion` is current and the stored plan is older. Leases not
+   * named have no target then. Returns false when another host was first.
+   */
+  plan(
+    request: { readonly membershipVersion: number; readonly targets: ReadonlyMap<string, string> },
+    signal?: AbortSignal,
+  ): Promise<boolean>
+  /**
+   * Takes those of the leases that are free, or whose owner's session is gone, or that an earlier
+   * incarnation of this host owned, and whose target is this host. Re-acquiring a lease that this
+   * incarnation owns returns it with its present epoch. Others are left out of the answer. Rejects
+   * nothing of a caller without a session: the answer is empty.
+   */
+  acquire(
+    request: HostIdentity & { readonly leaseIds: readonly string[] },
+    signal?: AbortSignal,
+  ): Promise<readonly AcquiredLease[]>
+  /** One outcome a request, in order. */
+  checkpoint(
+    request: HostIdentity & { readonly checkpoints: readonly CheckpointRequest[] },
+    signal?: AbortSignal,
+  ): Promise<readonly CheckpointOutcome[]>
+  /** Frees leases, each with its last checkpoint in the same step. One outcome a request, in order. */
+  release(
+    request: HostIdentity & { readonly releases: readonly ReleaseRequest[] },
+    signal?: AbortSignal,
+  ): Promise<readonly ('released' | 'lost')[]>
+  /** Compares in full what the host holds (with the last acknowledged LSN) with what the store says. */
+  reconcile(
+    request: HostIdentity & {
+      readonly held: readonly (HeldLease & { readonly lsn: number })[]
+    },
+    signal?: AbortSignal,
+  ): Promise<ReconcileReply>
+  /**
+   * Deletes the group's leases and plan, unless this token was the last one used (LE-8). Epochs given
+   * later are above all earlier ones. Returns whether it discarded.
+   */
+  discard(token: string, signal?: AbortSignal): Promise<boolean>
+  /** Calls back on hints until the returned function is called. */
+  subscribe(listener: (hint: LeaseHint) => void): () => void
+  /** Stops what this handle started. Does not touch the leases. */
+  close(): Promise<void>
+}
+
+/** Where leases are kept (LE-2). */
+export interface LeaseStore {
+  /** For people and error messages. */
+  readonly description: string
+  /**
+   * Identity of the collection that holds the leases, if they are documents: a host refuses a store
+   * that is the monitored collection itself.
+   */
+  readonly collectionIdentity?: string | undefined
+  /**
+   * Creates what storage is missing, idempotently by many hosts (LE-14).
+   *
+   * Rejects with ERR_LEASE_STORAGE when that is not permitted or the storage cannot hold leases,
+   * with ERR_LEASE_STORE_UNAVAILABLE when it cannot be reached.
+   */
+  openGroup(group: string, signal?: AbortSignal): Promise<LeaseGroup>
+  /** Names of the groups that have leases. */
+  listGroups(signal?: AbortSignal): Promise<readonly string[]>
+}

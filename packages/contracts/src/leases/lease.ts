@@ -1,0 +1,66 @@
+import type { FeedPosition } from '../feed/change-feed-source.ts'
+import type { FeedRange } from '../feed/feed-range.ts'
+
+/** Where a group resumes; stores compare only `lsn`. */
+export type Checkpoint = FeedPosition
+
+/** A process that works on leases: its name, and which life of that name it is. */
+export interface HostIdentity {
+  readonly host: string
+  /** Random, new with every start: a second process of the same name fences the first. */
+  readonly incarnation: string
+}
+
+/** What the planner of other hosts must know of a host. */
+export interface HostProfile {
+  /** Share of leases relative to other hosts. @default 1 */
+  readonly weight: number
+  readonly minLeases: number
+  readonly maxLeases: number
+  /** True while the host drains to leave: it keeps what it has not handed over yet, and gets nothing. */
+  readonly leaving: boolean
+}
+
+/** One group's record for one feed range (LE-1). */
+export interface Lease {
+  /** `min-max` of the range. */
+  readonly id: string
+  readonly range: FeedRange
+  /** Undefined when nobody owns it. */
+  readonly owner: HostIdentity | undefined
+  /** Raised by every change of owner; part of the concurrency token. 0 before the first owner. */
+  readonly epoch: number
+  readonly checkpoint: Checkpoint
+  /** Host that the current plan gives it to. */
+  readonly target: string | undefined
+  /** Epoch ms of the later of its last change and its owner's last heartbeat. For people. */
+  readonly timestampMs: number
+  /** Changes with every change of the lease. */
+  readonly etag: string
+}
+
+export interface NewLease {
+  readonly range: FeedRange
+  readonly checkpoint: Checkpoint
+}
+
+/** A host's live session. */
+export interface HostSession extends HostIdentity {
+  readonly profile: HostProfile
+  /** Lease-clock ms at which the session expires. */
+  readonly deadlineMs: number
+}
+
+/** All of a group at one instant. */
+export interface LeaseGroupSnapshot {
+  /** The store's lease clock, ms: monotone, jumps by at most one heartbeat. */
+  readonly clockMs: number
+  readonly membershipVersion: number
+  /** Membership version that the stored plan was made for. */
+  readonly planVersion: number
+  /** Identity of the store's data: changes when they were lost. */
+  readonly generation: string
+  readonly hosts: readonly HostSession[]
+  /** By id. */
+  readonly leases: readonly Lease[]
+}

@@ -1,0 +1,74 @@
+import type { FeedRange } from '@tidemark/contracts'
+import type { CollectionRecord } from './catalog.ts'
+
+/** A condition on the present live document, judged inside the write transaction. */
+export type WriteCondition =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'present' }
+  /** Present, and last written at this LSN. */
+  | { readonly kind: 'lsn'; readonly lsn: number }
+  /** Absent, or last written at another LSN. */
+  | { readonly kind: 'notLsn'; readonly lsn: number }
+
+export type CommitOperation =
+  | {
+      readonly kind: 'put'
+      readonly id: string
+      readonly condition: WriteCondition
+      /** The text before and after the properties that are known only in the commit; see `stampBody`. */
+      readonly head: string
+      readonly tail: string
+      /** The document's own time to live in seconds, -1 = never, 0 = it has none. */
+      readonly ttl: number
+    }
+  | { readonly kind: 'delete'; readonly id: string; readonly condition: WriteCondition }
+  /** Only judges the condition. */
+  | { readonly kind: 'check'; readonly id: string; readonly condition: WriteCondition }
+
+/** Operations on one partition key value, in order; each id at most once. */
+export interface CommitBatch {
+  readonly collection: CollectionRecord
+  readonly epk: string
+  /** Canonical text of the partition key value. */
+  readonly partitionKey: string
+  readonly operations: readonly CommitOperation[]
+}
+
+/**
+ * Refuses stale workers: the commit fails when an overlapping range of the job has a higher epoch;
+ * otherwise this epoch is remembered for the range.
+ */
+export interface WriteFence {
+  readonly job: string
+  readonly range: FeedRange
+  readonly epoch: number
+}
+
+export interface CommitRequest {
+  readonly batches: readonly CommitBatch[]
+  readonly fence?: WriteFence | undefined
+}
+
+export interface CommittedBatch {
+  readonly lsn: number
+  /** One entry an operation: whether a live document was there before. */
+  readonly existed: readonly boolean[]
+}
+
+export type CommitOutcome =
+  | {
+      readonly kind: 'committed'
+      readonly batches: readonly CommittedBatch[]
+      /** The store's clock in the commit, epoch ms; `_ts` is its whole seconds. */
+      readonly timeMs: number
+    }
+  | {
+      readonly kind: 'refused'
+      readonly batchIndex: number
+      readonly operationIndex: number
+      /** LSN of the present live document; undefined if there is none. */
+      readonly presentLsn: number | undefined
+    }
+  | { readonly kind: 'fenced'; readonly currentEpoch: number }
+  | { readonly kind: 'collectionGone'; readonly batchIndex: number }

@@ -1,0 +1,42 @@
+import type { FeedRange } from '@tidemark/contracts'
+import type { CollectionRecord } from './catalog.ts'
+
+export interface DocumentKey {
+  readonly collection: CollectionRecord
+  readonly epk: string
+  readonly partitionKey: string
+  readonly id: string
+}
+
+export interface StoredRow {
+  readonly lsn: number
+  /** Epoch seconds. */
+  readonly ts: number
+  readonly ttl: number
+  /** The whole document as JSON text, system properties included. */
+  readonly body: string
+}
+
+export interface ScanPosition {
+  readonly epk: string
+  readonly partitionKey: string
+  readonly id: string
+}
+
+export interface ScanQuery {
+  readonly collection: CollectionRecord
+  readonly range: FeedRange
+  /** Only this partition key value (its EPK is then in `range`). */
+  readonly partitionKey?: string | undefined
+  /** Goes on right after this key. */
+  readonly after?: ScanPosition | undefined
+  readonly maxItems: number
+  /** A page ends after the row that reaches this many characters. */
+  readonly maxChars: number
+}
+
+export interface ScanPage {
+  readonly bodies: readonly string[]
+  /** Undefined when nothing follows. */
+  readonly next: ScanPosition | undefined
+}

@@ -1,0 +1,102 @@
+import type { CommitOutcome, CommitRequest } from './commit.ts'
+import type {
+  CollectionDefinition,
+  CollectionRecord,
+  DatabaseRecord,
+  RangeRecord,
+} from './catalog.ts'
+import type { EngineFeedPage, FeedPageQuery, FeedStart, RangeCounter } from './feed-query.ts'
+import type { DocumentKey, ScanPage, ScanQuery, StoredRow } from './document-query.ts'
+import type { FeedRange } from '@tidemark/contracts'
+
+/** What differs between engines, as data. */
+export interface EngineSupport {
+  /** `single`: one process at a time may open it. `many`: any number, on one machine or several. */
+  readonly processes: 'single' | 'many'
+  /** An acknowledged commit survives the death of every process. */
+  readonly durable: boolean
+}
+
+/**
+ * Keeps documents, their order and the catalog; knows nothing of JSON paths, options or users.
+ *
+ * One engine is one store. Everything rejects with a `CodedError`: ERR_STORE_CLOSED after `close`,
+ * ERR_STORE_UNAVAILABLE, ERR_STORE_DAMAGED, and those named at the methods.
+ */
+export interface StorageEngine {
+  /** For people: `memory`, or the folder or URL without secrets. */
+  readonly description: string
+  /** Random, made with the store, never changes. */
+  readonly storeId: string
+  readonly supports: EngineSupport
+
+  listDatabases(): Promise<readonly DatabaseRecord[]>
+  /** Rejects with ERR_EXISTS. */
+  createDatabase(id: string): Promise<DatabaseRecord>
+  /** Rejects with ERR_NOT_FOUND. Deletes its collections too. */
+  deleteDatabase(id: string): Promise<void>
+  /** Rejects with ERR_NOT_FOUND. Opening twice gives the same one. */
+  openDatabase(id: string): Promise<DatabaseEngine>
+  /** Finishes what was accepted, then frees everything. Idempotent. */
+  close(): Promise<void>
+}
+
+/** One database: the unit of atomic commits. */
+export interface DatabaseEngine {
+  readonly record: DatabaseRecord
+
+  listCollections(): Promise<readonly CollectionRecord[]>
+  readCollection(id: string): Promise<CollectionRecord | undefined>
+  /** Creates it with one pkrange for each of `ranges`, which cover every key. Rejects with ERR_EXISTS. */
+  createCollection(
+    id: string,
+    definition: CollectionDefinition,
+    ranges: readonly FeedRange[],
+  ): Promise<CollectionRecord>
+  /** Rejects with ERR_NOT_FOUND. Documents, ranges and positions go with it. */
+  deleteCollection(id: string): Promise<void>
+  /** Present pkranges in EPK order. Rejects with ERR_NOT_FOUND when the collection is gone. */
+  listRanges(collection: CollectionRecord): Promise<readonly RangeRecord[]>
+
+  /**
+   * Applies all batches atomically and durably, or none. Each batch gets the next LSN of its pkrange
+   * (ST-5). Resolves when the commit is durable and visible to every reader.
+   *
+   * A precondition that fails is an outcome, not a rejection, and never touches other commits.
+   */
+  commit(request: CommitRequest): Promise<CommitOutcome>
+  /** The live document of a key. */
+  readDocument(key: DocumentKey): Promise<StoredRow | undefined>
+  /** Live documents of a range of keys in (EPK, partition key text, id) order, in one snapshot. */
+  scan(query: ScanQuery): Promise<ScanPage>
+  /** Number of live documents. */
+  countDocuments(collection: CollectionRecord): Promise<number>
+  /**
+   * One page of a feed, from one snapshot (CF-7): never part of a transaction, never a row above a
+   * commit that is not visible. Rejects with ERR_RANGE_GONE, naming successors, when `range` is not
+   * inside one present pkrange.
+   */
+  readFeedPage(query: FeedPageQuery): Promise<EngineFeedPage>
+  /** The LSN after which a reader begins. Rejects as `readFeedPage`. */
+  resolveStart(
+    collection: CollectionRecord,
+    range: FeedRange,
+    start: FeedStart,
+  ): Promise<RangeCounter>
+  /**
+   * Resolves true when the pkrange that holds `range` has a commit above `afterLsn` (at once if it
+   * has one already), false after `timeoutMs`; rejects with the signal's reason on abort. Wakes within
+   * milliseconds of a commit in this process, and in another one if `supports.processes` is `many`.
+   */
+  waitForCommit(request: {
+    readonly collection: CollectionRecord
+    readonly range: FeedRange
+    readonly afterLsn: number
+    readonly timeoutMs: number
+    readonly signal: AbortSignal
+  }): Promise<boolean>
+  /** The store's clock, epoch ms: never goes back. */
+  nowMs(): number
+  /** Looks for contradictions between documents, indexes, ranges and counters. Reads everything. */
+  check(): Promise<readonly string[]>
+}

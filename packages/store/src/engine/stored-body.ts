@@ -1,0 +1,37 @@
+/** Width of the LSN in an etag: 2^53 has 14 hex digits. */
+const LSN_DIGITS = 14
+const COLLECTION_DIGITS = 8
+
+/**
+ * The etag of a document version, with its double quotes. An LSN is given to a document once, and a
+ * collection number never again, so that the two name the version.
+ */
+export function documentEtag(collection: number, lsn: number): string {
+  const left = collection.toString(16).padStart(COLLECTION_DIGITS, '0')
+  return `"${left}-${lsn.toString(16).padStart(LSN_DIGITS, '0')}"`
+}
+
+/** The LSN of an etag of that collection; undefined for any other text, which then matches nothing. */
+export function etagLsn(collection: number, etag: string): number | undefined {
+  const match = /^"([0-9a-f]{8})-([0-9a-f]{14})"$/.exec(etag)
+  const [, left = '', right = ''] = match ?? []
+  return match && Number.parseInt(left, 16) === collection ? Number.parseInt(right, 16) : undefined
+}
+
+/**
+ * The stored text of a document: `head`, the properties that only the commit knows, `tail`.
+ *
+ * `head` is `{"_rid":"…","_self":"…",`, `tail` the user's JSON text without its opening brace. Text
+ * is spliced, not parsed, so that a document is encoded once.
+ */
+export function stampBody(
+  { head, tail }: { readonly head: string; readonly tail: string },
+  {
+    collection,
+    lsn,
+    ts,
+  }: { readonly collection: number; readonly lsn: number; readonly ts: number },
+): string {
+  const etag = documentEtag(collection, lsn).slice(1, -1)
+  return `${head}"_etag":"\\"${etag}\\"","_ts":${ts},"_lsn":${lsn},${tail}`
+}
