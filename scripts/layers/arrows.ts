@@ -1,0 +1,61 @@
+/**
+ * Who may import whom, as drawn in ARCHITECTURE.md. A package that is not listed here is an error: a new one is
+ * a decision, and this is where it is written down.
+ */
+export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['@tidemark/contracts', []],
+  ['@tidemark/store', ['@tidemark/contracts']],
+  ['@tidemark/engine-sqlite', ['@tidemark/contracts', '@tidemark/store']],
+  ['@tidemark/processor', ['@tidemark/contracts']],
+  ['@tidemark/lease-redis', ['@tidemark/contracts']],
+  ['@tidemark/jobs', ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor']],
+  ['@tidemark/testing', ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor']],
+  [
+    'tidemark',
+    [
+      '@tidemark/contracts',
+      '@tidemark/store',
+      '@tidemark/engine-sqlite',
+      '@tidemark/processor',
+      '@tidemark/lease-redis',
+      '@tidemark/jobs',
+    ],
+  ],
+])
+
+/** What tests inside a package may import beyond the package's own arrows. */
+export const TEST_PACKAGE = '@tidemark/testing'
+
+/** Packages whose code takes time, chance and I/O as arguments. Outside `platform/` they import none of `IO_MODULES`. */
+export const PROTOCOL_PACKAGES: readonly string[] = [
+  '@tidemark/contracts',
+  '@tidemark/store',
+  '@tidemark/processor',
+  '@tidemark/jobs',
+]
+
+export const IO_MODULES: ReadonlySet<string> = new Set([
+  'child_process',
+  'cluster',
+  'crypto',
+  'dgram',
+  'dns',
+  'fs',
+  'fs/promises',
+  'http',
+  'http2',
+  'https',
+  'net',
+  'os',
+  'perf_hooks',
+  'process',
+  'sqlite',
+  'timers',
+  'timers/promises',
+  'tls',
+  'worker_threads',
+])
+
+export function isWorkspacePackage(name: string): boolean {
+  return name === 'tidemark' || name.startsWith('@tidemark/')
+}
