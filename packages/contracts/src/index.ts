@@ -107,6 +107,7 @@ export { lsn, type Lsn } from './feed/lsn.ts'
 export type { CloseReason, Fence, IChangeFeedObserver, ObserverContext } from './feed/observer.ts'
 export { pkRangeId, type PartitionKeyRange, type PkRangeId } from './feed/pk-range.ts'
 
+export { checkedGroupName, checkedNewLeases } from './leases/lease-input.ts'
 export {
   DIGEST_MODULUS,
   type AcquiredLease,
