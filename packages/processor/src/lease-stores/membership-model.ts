@@ -1,0 +1,142 @@
+import { DIGEST_MODULUS, type HeldDigest, type HostIdentity } from '@tidemark/contracts'
+import type { HostProfile, SyncReply, SyncRequest } from '@tidemark/contracts'
+import {
+  sameIdentity,
+  type GroupHead,
+  type LeaseGroupState,
+  type LeaseGroupStep,
+  type LeaseRecord,
+  type SessionRecord,
+} from './lease-group-state.ts'
+
+/**
+ * `LeaseGroup.sync`: advances the lease clock, drops expired sessions, then joins, renews or leaves.
+ *
+ * `leases` is needed only when the request carries a digest.
+ */
+export function syncGroup(
+  { head, leases }: Pick<LeaseGroupState, 'head' | 'leases'>,
+  request: SyncRequest,
+  storeTimeUs: number,
+): LeaseGroupStep<SyncReply> {
+  const nowMs = Math.floor(storeTimeUs / 1000)
+  const clockMs = advanceClock(head, nowMs, request.clockCapMs)
+  const sessions = new Map<string, SessionRecord>()
+  for (const [host, session] of head.sessions) {
+    if (session.deadlineMs > clockMs) sessions.set(host, session)
+  }
+  const expired = sessions.size < head.sessions.size
+  const renewed = renew(sessions, request, { clockMs, nowMs })
+  const changed = expired || renewed === 'changed'
+  const after: GroupHead = {
+    ...head,
+    clockMs,
+    seenMs: nowMs,
+    membershipVersion: head.membershipVersion + (changed ? 1 : 0),
+    sessions,
+  }
+  const changes = { head: after, hints: changed ? (['membership'] as const) : [] }
+  if (renewed === 'fenced') {
+    return { changes, reply: { kind: 'fenced', generation: head.generation } }
+  }
+  return {
+    changes,
+    reply: {
+      kind: 'ok',
+      clockMs,
+      membershipVersion: after.membershipVersion,
+      planVersion: after.planVersion,
+      generation: after.generation,
+      nextDeadlineInMs: nextDeadlineInMs(after, request.host),
+      heldMatches:
+        request.held === undefined || digestsEqual(request.held, digestOf(leases, request)),
+    },
+  }
+}
+
+/**
+ * `LeaseGroup.plan`. The versions make it a compare-and-set: of the hosts that plan for one
+ * membership, the first wins.
+ */
+export function planGroup(
+  { head, leases }: Pick<LeaseGroupState, 'head' | 'leases'>,
+  request: { readonly membershipVersion: number; readonly targets: ReadonlyMap<string, string> },
+): LeaseGroupStep<boolean> {
+  const { membershipVersion, planVersion } = head
+  if (request.membershipVersion !== membershipVersion || planVersion >= membershipVersion) {
+    return { changes: {}, reply: false }
+  }
+  const targets = new Map([...request.targets].filter(([leaseId]) => leases.has(leaseId)))
+  return {
+    changes: { head: { ...head, planVersion: membershipVersion }, targets, hints: ['plan'] },
+    reply: true,
+  }
+}
+
+/** The sums over what the store attributes to a host, as its own digest has them. */
+export function digestOf(
+  leases: ReadonlyMap<string, LeaseRecord>,
+  identity: HostIdentity,
+): HeldDigest {
+  let count = 0
+  let epochSum = 0
+  let lsnSum = 0
+  for (const { owner, epoch, checkpoint } of leases.values()) {
+    if (!sameIdentity(owner, identity)) continue
+    count += 1
+    epochSum = (epochSum + (epoch % DIGEST_MODULUS)) % DIGEST_MODULUS
+    lsnSum = (lsnSum + (checkpoint.lsn % DIGEST_MODULUS)) % DIGEST_MODULUS
+  }
+  return { count, epochSum, lsnSum }
+}
+
+/**
+ * The time that passed by the store's clock, at most the cap: a store that was down, paused or
+ * failed over to another machine's clock expires nobody.
+ */
+function advanceClock(head: GroupHead, nowMs: number, capMs: number): number {
+  const elapsedMs = head.seenMs === undefined ? 0 : nowMs - head.seenMs
+  return head.clockMs + Math.min(Math.max(elapsedMs, 0), capMs)
+}
+
+/** Applies the intent to the sessions that are left. */
+function renew(
+  sessions: Map<string, SessionRecord>,
+  { host, incarnation, intent, profile, ttlMs }: SyncRequest,
+  { clockMs, nowMs }: { clockMs: number; nowMs: number },
+): 'unchanged' | 'changed' | 'fenced' {
+  const present = sessions.get(host)
+  const mine = present?.incarnation === incarnation
+  if (intent === 'leave') {
+    // Without any session of this name the host has left already: leaving may be repeated.
+    if (present === undefined) return 'unchanged'
+    if (!mine) return 'fenced'
+    sessions.delete(host)
+    return 'changed'
+  }
+  if (intent === 'beat' && !mine) return 'fenced'
+  sessions.set(host, { host, incarnation, profile, deadlineMs: clockMs + ttlMs, beatMs: nowMs })
+  return mine && profilesEqual(present.profile, profile) ? 'unchanged' : 'changed'
+}
+
+function nextDeadlineInMs({ sessions, clockMs }: GroupHead, host: string): number | undefined {
+  let earliest: number | undefined
+  for (const session of sessions.values()) {
+    if (session.host === host) continue
+    earliest = Math.min(earliest ?? Infinity, session.deadlineMs - clockMs)
+  }
+  return earliest
+}
+
+function profilesEqual(a: HostProfile, b: HostProfile): boolean {
+  return (
+    a.weight === b.weight &&
+    a.minLeases === b.minLeases &&
+    a.maxLeases === b.maxLeases &&
+    a.leaving === b.leaving
+  )
+}
+
+function digestsEqual(a: HeldDigest, b: HeldDigest): boolean {
+  return a.count === b.count && a.epochSum === b.epochSum && a.lsnSum === b.lsnSum
+}
