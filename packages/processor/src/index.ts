@@ -1,0 +1,26 @@
+export {
+  MemoryLeaseStore,
+  type LeaseCall,
+  type LeaseCallHooks,
+  type LeaseOperation,
+  type MemoryLeaseStoreOptions,
+} from './lease-stores/memory-lease-store.ts'
+export {
+  applyChanges,
+  newGroupState,
+  readGroup,
+  type GroupHead,
+  type LeaseGroupChanges,
+  type LeaseGroupState,
+  type LeaseGroupStep,
+  type LeaseRecord,
+  type SessionRecord,
+} from './lease-stores/lease-group-state.ts'
+export { planGroup, syncGroup } from './lease-stores/membership-model.ts'
+export {
+  acquireLeases,
+  checkpointLeases,
+  reconcileLeases,
+  releaseLeases,
+} from './lease-stores/ownership-model.ts'
+export { createLeases, discardLeases } from './lease-stores/lease-set-model.ts'
