@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseSync, Visitor, type Program, type Statement } from 'oxc-parser'
+
+/** A name in another file of the package (`file`), or in another package (`module`). */
+export type Origin =
+  | { readonly kind: 'file'; readonly file: string; readonly name: string }
+  | { readonly kind: 'module'; readonly module: string; readonly name: string }
+
+export interface Declaration {
+  /** Without comments. */
+  readonly text: string
+  /** Every identifier that occurs in it. */
+  readonly identifiers: ReadonlySet<string>
+}
+
+export interface DeclarationFile {
+  /** By local name; overloads and merged declarations are several. */
+  readonly declarations: ReadonlyMap<string, readonly Declaration[]>
+  readonly imports: ReadonlyMap<string, Origin>
+  /** By exported name. Own declarations are not repeated here unless they are exported under a name. */
+  readonly exports: ReadonlyMap<string, Origin>
+}
+
+/** Reads one `.d.ts` that `tsc` wrote. */
+export function readDeclarationFile(path: string): DeclarationFile {
+  const text = readFileSync(path, 'utf8')
+  const { program, module, comments, errors } = parseSync(path, text)
+  const error = errors[0]
+  if (error !== undefined) throw new Error(`${path} cannot be parsed: ${error.message}`)
+  const withoutComments = blank(text, comments)
+
+  const declarations = new Map<string, Declaration[]>()
+  for (const statement of program.body) {
+    const declaration: Declaration = {
+      text: withoutComments.slice(statement.start, statement.end),
+      identifiers: identifiersOf(program, statement),
+    }
+    for (const name of declaredNames(path, statement)) {
+      declarations.set(name, [...(declarations.get(name) ?? []), declaration])
+    }
+  }
+
+  const imports = new Map<string, Origin>()
+  for (const { entries, moduleRequest } of module.staticImports) {
+    for (const { importName, localName } of entries) {
+      imports.set(localName.value, origin(path, moduleRequest.value, importName.name ?? '*'))
+    }
+  }
+
+  const exports = new Map<string, Origin>()
+  for (const { entries } of module.staticExports) {
+    for (const { exportName, importName, localName, moduleRequest } of entries) {
+      if (exportName.name === null) throw new Error(`${path} exports without a name`)
+      if (moduleRequest !== null) {
+        const from = origin(path, moduleRequest.value, importName.name ?? '*')
+        exports.set(exportName.name, from)
+      } else if (localName.name !== null) {
+        exports.set(exportName.name, { kind: 'file', file: path, name: localName.name })
+      }
+    }
+  }
+  return { declarations, imports, exports }
+}
+
+function origin(path: string, specifier: string, name: string): Origin {
+  if (!specifier.startsWith('.')) return { kind: 'module', module: specifier, name }
+  const file = join(dirname(path), specifier.replace(/\.(ts|js)$/, '.d.ts'))
+  return { kind: 'file', file, name }
+}
+
+/** Comments become spaces, so that positions stay. */
+function blank(text: string, comments: readonly { start: number; end: number }[]): string {
+  let result = text
+  for (const { start, end } of comments) {
+    const spaces = text.slice(start, end).replace(/[^\n]/g, ' ')
+    result = result.slice(0, start) + spaces + result.slice(end)
+  }
+  return result
+}
+
+function declaredNames(path: string, statement: Statement): string[] {
+  const node =
+    statement.type === 'ExportNamedDeclaration' && statement.declaration !== null
+      ? statement.declaration
+      : statement
+  switch (node.type) {
+    case 'VariableDeclaration':
+      return node.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? [id.name] : []))
+    case 'FunctionDeclaration':
+    case 'TSDeclareFunction':
+    case 'ClassDeclaration':
+      return node.id === null ? [] : [node.id.name]
+    case 'TSInterfaceDeclaration':
+    case 'TSTypeAliasDeclaration':
+      return [node.id.name]
+    case 'ImportDeclaration':
+    case 'ExportNamedDeclaration':
+    case 'EmptyStatement':
+      return []
+    default:
+      // A silent gap would be a part of the API that nobody reviews.
+      throw new Error(`${path} holds a ${node.type}, which the API report does not know`)
+  }
+}
+
+function identifiersOf(program: Program, statement: Statement): Set<string> {
+  const names = new Set<string>()
+  new Visitor({
+    Identifier: (node) => {
+      names.add(node.name)
+    },
+  }).visit({ ...program, body: [statement] })
+  return names
+}

@@ -1,0 +1,130 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+interface PackManifest {
+  readonly name: string
+  readonly version: string
+  readonly license?: string
+  readonly bin?: Readonly<Record<string, string>>
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+
+/** What is wrong with the list of files that `npm pack` would publish, one line each. */
+export function packListProblems(manifest: PackManifest, files: readonly string[]): string[] {
+  const problems: string[] = []
+  for (const file of files) {
+    if (!ALLOWED.test(file))
+      problems.push(`publishes ${file}: only dist, README and LICENSE belong there`)
+    else if (UNWANTED.test(file)) problems.push(`publishes ${file}, which users have no use for`)
+  }
+  const targets = Object.values(manifest.exports ?? {}).flatMap((target) =>
+    typeof target === 'string' ? [target] : publishedTargets(target),
+  )
+  const needed = [...targets, ...Object.values(manifest.bin ?? {})].map((path) => path.slice(2))
+  for (const file of ['README.md', 'LICENSE', ...needed]) {
+    if (!files.includes(file)) problems.push(`does not publish ${file}`)
+  }
+  return problems
+}
+
+const ALLOWED = /^(dist\/.*|package\.json|README\.md|LICENSE)$/
+const UNWANTED = /\.(test|bench|child)\.|\.tsbuildinfo$/
+
+/** The source condition is for this repository only. */
+function publishedTargets(target: Readonly<Record<string, string>>): string[] {
+  return Object.entries(target)
+    .filter(([condition]) => condition !== '@tidemark/source')
+    .map(([, path]) => path)
+}
+
+/** Output whose source is gone: `tsc -b` never deletes, and it would be published. */
+export function staleOutput(folder: string, files: readonly string[]): string[] {
+  return files
+    .filter((file) => /^dist\/.*\.js$/.test(file))
+    .filter(
+      (file) => !existsSync(join(folder, file.replace(/^dist\//, 'src/').replace(/js$/, 'ts'))),
+    )
+    .map((file) => `publishes ${file}, which has no source: remove dist and build again`)
+}
+
+async function packageProblems(root: string, folder: string): Promise<string[]> {
+  const path = join(root, 'packages', folder)
+  const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as PackManifest
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: path,
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  const packed = packedFiles(JSON.parse(stdout))
+  const problems = [...packListProblems(manifest, packed), ...staleOutput(path, packed)]
+  const license = join(path, 'LICENSE')
+  if (
+    existsSync(license) &&
+    readFileSync(license, 'utf8') !== readFileSync(join(root, 'LICENSE'), 'utf8')
+  ) {
+    problems.push('has another LICENSE than the repository')
+  }
+  // The tools below need the files that are missing, and would only repeat it at length.
+  if (problems.length > 0) return problems
+  const bin = join(root, 'node_modules', '.bin')
+  problems.push(
+    ...(await complaints(join(bin, 'publint'), ['run', '--strict', '--pack', 'npm'], path)),
+  )
+  problems.push(
+    ...(await complaints(
+      join(bin, 'attw'),
+      ['--pack', '.', '--profile', 'esm-only', '--no-emoji'],
+      path,
+    )),
+  )
+  return problems
+}
+
+/** npm 11 answers with an array, npm 12 with an object by package name. */
+function packedFiles(answer: unknown): string[] {
+  const [entry] = Object.values(
+    answer as Record<string, { readonly files: { readonly path: string }[] }>,
+  )
+  return (entry?.files ?? []).map(({ path }) => path).sort()
+}
+
+async function complaints(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+): Promise<string[]> {
+  try {
+    await run(command, args, { cwd, env: { ...process.env, FORCE_COLOR: '0', NO_COLOR: '1' } })
+    return []
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as {
+      readonly stdout?: string
+      readonly stderr?: string
+    }
+    const output = `${stdout}${stderr}`.trim() || String(error)
+    return [`${command.split('/').at(-1)} is not content:\n${output.replace(/^/gm, '    ')}`]
+  }
+}
+
+if (import.meta.main) {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const folders = readdirSync(join(root, 'packages')).filter((folder) =>
+    existsSync(join(root, 'packages', folder, 'package.json')),
+  )
+  let count = 0
+  for (const folder of folders.sort()) {
+    for (const problem of await packageProblems(root, folder)) {
+      console.error(`packages/${folder} ${problem}`)
+      count += 1
+    }
+  }
+  if (count > 0) {
+    console.error(`pack: ${count} problems`)
+    process.exitCode = 1
+  } else console.log(`pack: ${folders.length} packages are as they should be`)
+}
