@@ -112,7 +112,7 @@ function readSources(root: string, folder: string): SourceFile[] {
 }
 
 /** Every module that the text imports: statements, re-exports, `import()` and `import('x').Type`. */
-export function readImports(path: string, text: string): ImportSite[] {
+function readImports(path: string, text: string): ImportSite[] {
   const { module, program, errors } = parseSync(path, text)
   const error = errors[0]
   if (error !== undefined) throw new Error(`${path} cannot be parsed: ${error.message}`)

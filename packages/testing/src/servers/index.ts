@@ -1,0 +1,6 @@
+export {
+  ensureRedisServer,
+  findRedisServer,
+  type EnsureRedisServerOptions,
+  type RedisServerSource,
+} from './ensure-redis-server.ts'

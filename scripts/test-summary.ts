@@ -1,0 +1,26 @@
+/** What the JSON reporter of vitest writes, as far as it counts here. */
+export interface TestReport {
+  readonly numPassedTests: number
+  readonly numFailedTests: number
+  readonly success: boolean
+  readonly testResults: readonly { readonly status: string }[]
+}
+
+export interface TestSummary {
+  readonly passed: number
+  readonly failed: number
+}
+
+/**
+ * The closing numbers of a run. A test file that cannot be loaded counts no test, and an unhandled error fails no
+ * test: `failed` counts both, so that it is zero exactly when the run was good.
+ */
+export function summarize(report: TestReport | undefined, exitCode: number): TestSummary {
+  if (report === undefined) return { passed: 0, failed: 1 }
+  const failedFiles = report.testResults.filter(({ status }) => status === 'failed').length
+  const badRun = exitCode !== 0 || !report.success ? 1 : 0
+  return {
+    passed: report.numPassedTests,
+    failed: Math.max(report.numFailedTests, failedFiles, badRun),
+  }
+}

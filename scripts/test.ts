@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ensureRedisServer, findRedisServer } from '@tidemark/testing/servers'
+import { summarize, type TestReport } from './test-summary.ts'
+
+// `npm test`: sees to the servers that tests need, runs vitest with the arguments it is given, and ends with one
+// line, `N passed, N failed`.
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const folder = await mkdtemp(join(tmpdir(), 'tidemark-test-'))
+try {
+  await provideServers()
+  // A folder of its own, so that no report of an earlier run can be taken for this one's.
+  const reportFile = join(folder, 'report.json')
+  const exitCode = await runVitest(reportFile, process.argv.slice(2))
+  const report = existsSync(reportFile)
+    ? (JSON.parse(await readFile(reportFile, 'utf8')) as TestReport)
+    : undefined
+  const { passed, failed } = summarize(report, exitCode)
+  if (failed > 0) process.exitCode = exitCode === 0 ? 1 : exitCode
+  console.log(`${passed} passed, ${failed} failed`)
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  console.log('0 passed, 1 failed')
+  process.exitCode = 1
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** Tests with real servers are never skipped silently: without a server there is no run. */
+async function provideServers(): Promise<void> {
+  const source = await findRedisServer()
+  if (source?.kind === 'container') {
+    console.log('redis: in containers')
+    return
+  }
+  const path = source?.path ?? (await ensureRedisServer({ onProgress: console.log }))
+  process.env['REDIS_SERVER_BIN'] = path
+  console.log(`redis: ${path}`)
+}
+
+async function runVitest(reportFile: string, args: readonly string[]): Promise<number> {
+  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
+  const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], {
+    cwd: root,
+    stdio: 'inherit',
+  })
+  const stop = (): void => void child.kill('SIGTERM')
+  process.once('SIGTERM', stop)
+  try {
+    const [code] = (await once(child, 'exit')) as [code: number | null]
+    return code ?? 1
+  } finally {
+    process.off('SIGTERM', stop)
+  }
+}
