@@ -21,7 +21,10 @@ export type FeedRow = readonly [lsn: number, kind: RowKind, body: string]
 
 export interface EngineFeedPage {
   readonly rows: readonly FeedRow[]
-  /** Everything up to this LSN was delivered or does not concern the range. */
+  /**
+   * Everything up to this LSN was delivered or does not concern the range. With rows, the last row's
+   * LSN (CF-7); without, the range's newest, or where the page stopped looking.
+   */
   readonly lsn: number
   readonly epoch: number
   /** True when `lsn` is the range's newest. */

@@ -1,0 +1,44 @@
+import {
+  RangeGoneError,
+  feedRangeId,
+  rangeContains,
+  rangesOverlap,
+  type FeedRange,
+} from '@tidemark/contracts'
+
+/**
+ * The range that holds `epk`. `ranges` cover every key, in EPK order; found by halving, because every
+ * write asks.
+ */
+export function rangeOfEpk<R extends FeedRange>(ranges: readonly R[], epk: string): R {
+  let low = 0
+  let high = ranges.length - 1
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const range = ranges[middle]
+    if (range !== undefined && range.maxExclusive <= epk) low = middle + 1
+    else high = middle
+  }
+  const found = ranges[low]
+  if (found === undefined) throw new RangeGoneError(epk, [])
+  return found
+}
+
+/**
+ * The range that contains `wanted` as a whole.
+ *
+ * @throws ERR_RANGE_GONE naming the ranges that cover it now, when it is not inside one of them
+ */
+export function rangeHolding<R extends FeedRange>(ranges: readonly R[], wanted: FeedRange): R {
+  const found = ranges.find((range) => rangeContains(range, wanted))
+  if (found !== undefined) return found
+  const successors = ranges
+    .filter((range) => rangesOverlap(range, wanted))
+    .map(({ minInclusive, maxExclusive }) => ({ minInclusive, maxExclusive }))
+  throw new RangeGoneError(feedRangeId(wanted), successors)
+}
+
+/** The smallest range that holds exactly one EPK. */
+export function singleEpkRange(epk: string): FeedRange {
+  return { minInclusive: epk, maxExclusive: `${epk}00` }
+}

@@ -1,0 +1,43 @@
+import { murmur3x86 } from '@tidemark/contracts'
+
+/*
+ * Resource ids as on the wire: base64 with `-` for `/`. A database has 4 bytes, a collection 8 of
+ * which the first 4 are its database's.
+ */
+
+/** An odd number: multiplying by it modulo 2^32 gives every number another value. */
+const SPREAD = 0x9e3779b1
+/** Tells collections from what else may stand below a database. */
+const COLLECTION_BIT = 0x80000000
+
+/**
+ * The `_rid` of a store's `number`th database. Different for every number of one store, and very
+ * probably different in another store, so that a continuation does not fit there by accident.
+ */
+export function databaseRid(storeId: string, number: number): string {
+  const offset = murmur3x86(new TextEncoder().encode(storeId))
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE((offset + Math.imul(number, SPREAD)) >>> 0)
+  return ridText(bytes)
+}
+
+/** The `_rid` of a database's `number`th collection. */
+export function collectionRid(rid: string, number: number): string {
+  const bytes = Buffer.alloc(8)
+  ridBytes(rid).copy(bytes)
+  bytes.writeUInt32BE((number | COLLECTION_BIT) >>> 0, 4)
+  return ridText(bytes)
+}
+
+export function ridBytes(rid: string): Buffer {
+  return Buffer.from(rid.replaceAll('-', '/'), 'base64')
+}
+
+export function ridText(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('/', '-')
+}
+
+/** Etag of a database or collection record, with its double quotes; they change with `ts` only. */
+export function recordEtag(rid: string, ts: number): string {
+  return `"${ridBytes(rid).toString('hex')}-${ts.toString(16).padStart(10, '0')}"`
+}
