@@ -3,6 +3,7 @@ export { BatchFailedError } from './errors/batch-failed-error.ts'
 export { CodedError, errorCode } from './errors/coded-error.ts'
 export { DocumentTooLargeError } from './errors/document-too-large-error.ts'
 export { FencedWriteError } from './errors/fenced-write-error.ts'
+export { HostReplacedError } from './errors/host-replaced-error.ts'
 export { HostStoppedError } from './errors/host-stopped-error.ts'
 export { InvalidContinuationError } from './errors/invalid-continuation-error.ts'
 export { InvalidDocumentError } from './errors/invalid-document-error.ts'
@@ -81,6 +82,7 @@ export type {
   FeedSupport,
   FeedWaitRequest,
   GroupPositions,
+  SourceRange,
   StartPosition,
 } from './feed/change-feed-source.ts'
 export {

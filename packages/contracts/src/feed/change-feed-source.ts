@@ -3,6 +3,7 @@ import type { Change } from './change.ts'
 import type { Continuation } from './continuation.ts'
 import type { FeedRange } from './feed-range.ts'
 import type { Lsn } from './lsn.ts'
+import type { PkRangeId } from './pk-range.ts'
 
 /** Where a reader begins (CF-6). */
 export type StartPosition =
@@ -57,6 +58,11 @@ export interface FeedSupport {
   readonly childrenCarryParentChanges: boolean
 }
 
+/** A present range of a feed, with the id of the pkrange that it is, where the feed has such ids. */
+export interface SourceRange extends FeedRange {
+  readonly id?: PkRangeId | undefined
+}
+
 /**
  * A partitioned change feed, whatever is behind it: our store, our store over HTTP, Azure Cosmos DB.
  * All that the processor knows of a feed.
@@ -70,7 +76,7 @@ export interface ChangeFeedSource<T extends DocumentBody = DocumentBody> {
   readonly positions?: GroupPositions | undefined
 
   /** The present ranges, in EPK order; they cover every key. */
-  readFeedRanges(options?: { signal?: AbortSignal | undefined }): Promise<readonly FeedRange[]>
+  readFeedRanges(options?: { signal?: AbortSignal | undefined }): Promise<readonly SourceRange[]>
   /**
    * Pins a start position: "now" becomes the LSN of this moment.
    *

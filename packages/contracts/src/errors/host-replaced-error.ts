@@ -1,0 +1,8 @@
+import { CodedError } from './coded-error.ts'
+
+/** Another process joined the group under this host's name. The newcomer wins; this host stopped. */
+export class HostReplacedError extends CodedError {
+  override readonly name = 'HostReplacedError'
+  readonly code = 'ERR_HOST_REPLACED'
+  readonly retryable = false
+}
