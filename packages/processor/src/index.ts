@@ -24,3 +24,7 @@ export {
   releaseLeases,
 } from './lease-stores/ownership-model.ts'
 export { createLeases, discardLeases } from './lease-stores/lease-set-model.ts'
+export {
+  DocumentLeaseStore,
+  type DocumentLeaseStoreOptions,
+} from './lease-stores/documents/document-lease-store.ts'

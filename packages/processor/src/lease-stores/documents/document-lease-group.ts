@@ -1,0 +1,282 @@
+import type {
+  AcquiredLease,
+  CheckpointOutcome,
+  Lease,
+  LeaseGroup,
+  LeaseGroupSnapshot,
+  LeaseHint,
+  NewLease,
+  ReconcileReply,
+  SyncReply,
+  SyncRequest,
+} from '@tidemark/contracts'
+import { readGroup, type LeaseGroupStep, type LeaseRecord } from '../lease-group-state.ts'
+import { discardLeases } from '../lease-set-model.ts'
+import { planGroup, syncGroup } from '../membership-model.ts'
+import {
+  acquireLeases,
+  checkpointLeases,
+  reconcileLeases,
+  releaseLeases,
+} from '../ownership-model.ts'
+import type { DocumentHints } from './document-hints.ts'
+import { planDocument, RELEASED_ID } from './lease-documents.ts'
+import { chunks, type LeasePartition, type PartitionView } from './lease-partition.ts'
+import { createLeaseSet, finishDiscard } from './lease-set-documents.ts'
+
+/** A lease document as this handle last saw it: lets a checkpoint go out without a read. */
+interface SeenLease {
+  readonly set: string
+  readonly record: LeaseRecord
+  readonly etag: string
+}
+
+/**
+ * A lease group on documents: each operation reads a snapshot, asks the pure model, and writes what
+ * changed in transactional batches whose conditions fail if anything that was read has changed.
+ */
+export class DocumentLeaseGroup implements LeaseGroup {
+  readonly group: string
+  readonly #partition: LeasePartition
+  readonly #hints: DocumentHints
+  readonly #seen = new Map<string, SeenLease>()
+
+  constructor(partition: LeasePartition, hints: DocumentHints) {
+    this.group = partition.group
+    this.#partition = partition
+    this.#hints = hints
+  }
+
+  sync(request: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
+    const partition = this.#partition
+    return partition.retryLostRaces(async () => {
+      let step: LeaseGroupStep<SyncReply>
+      let view
+      if (request.held === undefined) {
+        view = await partition.readGroup(signal)
+        step = syncGroup({ head: view.head, leases: new Map() }, request, view.storeTimeUs)
+      } else {
+        const all = await partition.readAll(signal)
+        view = all
+        step = syncGroup(all.state, request, all.storeTimeUs)
+      }
+      const head = step.changes.head ?? view.head
+      await partition.commit([partition.replaceGroup(view, { head })], signal)
+      return step.reply
+    }, signal)
+  }
+
+  create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]> {
+    return createLeaseSet(this.#partition, leases, signal)
+  }
+
+  read(signal?: AbortSignal): Promise<LeaseGroupSnapshot> {
+    return this.#partition.retryLostRaces(async () => {
+      const view = await this.#partition.readAll(signal)
+      this.#remember(view)
+      return readGroup(view.state)
+    }, signal)
+  }
+
+  plan(
+    request: { readonly membershipVersion: number; readonly targets: ReadonlyMap<string, string> },
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const partition = this.#partition
+    return partition.retryLostRaces(async () => {
+      const view = await partition.readAll(signal)
+      const { changes, reply } = planGroup(view.state, request)
+      if (changes.head === undefined || changes.targets === undefined) return reply
+      const plan = planDocument(this.group, view.set ?? '', changes.targets)
+      await partition.commit(
+        [partition.replaceGroup(view, { head: changes.head }), { kind: 'upsert', document: plan }],
+        signal,
+      )
+      return reply
+    }, signal)
+  }
+
+  acquire(
+    request: Parameters<LeaseGroup['acquire']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly AcquiredLease[]> {
+    const partition = this.#partition
+    return partition.retryLostRaces(async () => {
+      const view = await partition.readAll(signal)
+      const { changes, reply } = acquireLeases(view.state, request, view.storeTimeUs)
+      const { set } = view
+      if (set === undefined) return reply
+      this.#remember(view)
+      // Each lease is granted or not on its own; the check makes every chunk depend on the sessions
+      // and the plan that were read.
+      for (const records of chunks([...(changes.leases?.values() ?? [])], 1)) {
+        const etags = await partition.commit(
+          [
+            partition.checkGroup(view),
+            ...records.map((record) =>
+              partition.replaceLease(set, record, view.etags.get(record.id)),
+            ),
+          ],
+          signal,
+        )
+        this.#rememberWritten(set, records, etags.slice(1))
+      }
+      return reply
+    }, signal)
+  }
+
+  async checkpoint(
+    request: Parameters<LeaseGroup['checkpoint']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly CheckpointOutcome[]> {
+    const outcomes: CheckpointOutcome[] = []
+    for (const checkpoints of chunks(request.checkpoints, 0)) {
+      const reply = await this.#writeOwned(
+        checkpoints.map(({ leaseId }) => leaseId),
+        (leases, storeTimeUs) => checkpointLeases(leases, { ...request, checkpoints }, storeTimeUs),
+        { success: 'stored', announce: false },
+        signal,
+      )
+      outcomes.push(...reply)
+    }
+    return outcomes
+  }
+
+  async release(
+    request: Parameters<LeaseGroup['release']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly ('released' | 'lost')[]> {
+    const outcomes: ('released' | 'lost')[] = []
+    for (const releases of chunks(request.releases, 1)) {
+      const reply = await this.#writeOwned(
+        releases.map(({ leaseId }) => leaseId),
+        (leases, storeTimeUs) => releaseLeases(leases, { ...request, releases }, storeTimeUs),
+        { success: 'released', announce: true },
+        signal,
+      )
+      outcomes.push(...reply)
+    }
+    return outcomes
+  }
+
+  reconcile(
+    request: Parameters<LeaseGroup['reconcile']>[0],
+    signal?: AbortSignal,
+  ): Promise<ReconcileReply> {
+    return this.#partition.retryLostRaces(async () => {
+      const view = await this.#partition.readAll(signal)
+      this.#remember(view)
+      return reconcileLeases(view.state, request)
+    }, signal)
+  }
+
+  async discard(token: string, signal?: AbortSignal): Promise<boolean> {
+    const partition = this.#partition
+    const discarded = await partition.retryLostRaces(async () => {
+      const view = await partition.readGroup(signal)
+      const { changes, reply } = discardLeases({ head: view.head, leases: new Map() }, token)
+      if (changes.head !== undefined) {
+        const { head } = changes
+        const setVersion = view.setVersion + 1
+        await partition.commit(
+          [partition.replaceGroup(view, { head, set: undefined, setVersion, discarding: true })],
+          signal,
+        )
+      }
+      return reply
+    }, signal)
+    // Also when another host discarded: it may have died half-way.
+    await finishDiscard(partition, signal)
+    return discarded
+  }
+
+  subscribe(listener: (hint: LeaseHint) => void): () => void {
+    return this.#hints.subscribe(listener)
+  }
+
+  async close(): Promise<void> {
+    await this.#hints.close()
+    this.#seen.clear()
+  }
+
+  /**
+   * Writes leases that the caller owns. The first attempt trusts what was seen last, which costs no
+   * read; an outcome other than success is only ever given after a fresh read.
+   */
+  #writeOwned<Outcome>(
+    leaseIds: readonly string[],
+    decide: (
+      leases: ReadonlyMap<string, LeaseRecord>,
+      storeTimeUs: number,
+    ) => LeaseGroupStep<readonly Outcome[]>,
+    { success, announce }: { success: NoInfer<Outcome>; announce: boolean },
+    signal?: AbortSignal,
+  ): Promise<readonly Outcome[]> {
+    const partition = this.#partition
+    let fresh = false
+    return partition.retryLostRaces(async () => {
+      if (fresh) this.#remember(await partition.readAll(signal))
+      let step = this.#decideOnSeen(leaseIds, decide)
+      if (!fresh && step.reply.some((outcome) => outcome !== success)) {
+        this.#remember(await partition.readAll(signal))
+        step = this.#decideOnSeen(leaseIds, decide)
+      }
+      fresh = true
+      const records = [...(step.changes.leases?.values() ?? [])]
+      if (records.length === 0) return step.reply
+      const seen = records.map(({ id }) => this.#seen.get(id))
+      const etags = await partition.commit(
+        [
+          ...records.map((record, index) =>
+            partition.replaceLease(seen[index]?.set ?? '', record, seen[index]?.etag),
+          ),
+          ...(announce ? [releasedOperation(partition)] : []),
+        ],
+        signal,
+      )
+      this.#rememberWritten(seen[0]?.set ?? '', records, etags)
+      return step.reply
+    }, signal)
+  }
+
+  #decideOnSeen<Outcome>(
+    leaseIds: readonly string[],
+    decide: (
+      leases: ReadonlyMap<string, LeaseRecord>,
+      storeTimeUs: number,
+    ) => LeaseGroupStep<readonly Outcome[]>,
+  ): LeaseGroupStep<readonly Outcome[]> {
+    const leases = new Map<string, LeaseRecord>()
+    for (const leaseId of leaseIds) {
+      const seen = this.#seen.get(leaseId)
+      if (seen !== undefined) leases.set(leaseId, seen.record)
+    }
+    return decide(leases, this.#partition.estimatedTimeUs())
+  }
+
+  #remember({ set, state, etags }: PartitionView): void {
+    this.#seen.clear()
+    if (set === undefined) return
+    for (const [leaseId, record] of state.leases) {
+      this.#seen.set(leaseId, { set, record, etag: etags.get(leaseId) ?? '' })
+    }
+  }
+
+  #rememberWritten(set: string, records: readonly LeaseRecord[], etags: readonly string[]): void {
+    for (const [index, record] of records.entries()) {
+      this.#seen.set(record.id, { set, record, etag: etags[index] ?? '' })
+    }
+  }
+}
+
+/** Tells waiting hosts that leases came free. Unconditional, so that it never makes a release wait. */
+function releasedOperation({ group, random }: LeasePartition): {
+  kind: 'upsert'
+  document: { id: string; partitionKey: string; kind: 'released'; stamp: string }
+} {
+  const stamp = random.hex(8)
+  return {
+    kind: 'upsert',
+    document: { id: RELEASED_ID, partitionKey: group, kind: 'released', stamp },
+  }
+}

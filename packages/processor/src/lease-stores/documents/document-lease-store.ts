@@ -1,0 +1,108 @@
+import {
+  checkedGroupName,
+  errorCode,
+  LeaseStorageError,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type DocumentCollection,
+  type LeaseGroup,
+  type LeaseStore,
+  type Random,
+} from '@tidemark/contracts'
+import { DocumentHints, readSeen } from './document-hints.ts'
+import { DocumentLeaseGroup } from './document-lease-group.ts'
+import { PARTITION_KEY_PATH, REGISTRY_PARTITION } from './lease-documents.ts'
+import { leaseStoreError, LeasePartition } from './lease-partition.ts'
+
+export interface DocumentLeaseStoreOptions {
+  /**
+   * Creates the collection, with `/partitionKey` as its partition key path, if it does not exist
+   * (LE-14). Called by `openGroup`; many hosts may call it at once, and ERR_EXISTS is no failure.
+   * @default nothing: the collection has to be there
+   */
+  createIfMissing?: ((signal?: AbortSignal) => Promise<unknown>) | undefined
+  /** @default the system's */
+  clock?: Clock | undefined
+  /** @default the system's */
+  random?: Random | undefined
+}
+
+/**
+ * Leases as documents of any collection, local or remote: no server is needed beside the store.
+ *
+ * The collection's partition key path is `/partitionKey`; all documents of a group have its name
+ * there. Every write is conditional on what was read (LE-3) and repeated when it lost a race.
+ * Decisions on time use the store's own clock.
+ *
+ * @throws ERR_LEASE_STORAGE when the collection has another partition key
+ */
+export class DocumentLeaseStore implements LeaseStore {
+  readonly description: string
+  readonly #collection: DocumentCollection
+  readonly #options: DocumentLeaseStoreOptions
+
+  constructor(collection: DocumentCollection, options: DocumentLeaseStoreOptions = {}) {
+    this.#collection = collection
+    this.#options = options
+    this.description = `leases in collection ${JSON.stringify(collection.id)}`
+  }
+
+  /** A host compares it with the monitored collection's. */
+  get collectionIdentity(): string {
+    return this.#collection.identity
+  }
+
+  async openGroup(group: string, signal?: AbortSignal): Promise<LeaseGroup> {
+    checkedGroupName(group)
+    await this.#ensureCollection(signal)
+    const partition = this.#partition(group)
+    const seen = await partition.retryLostRaces(async () => {
+      const view = await partition.readGroup(signal)
+      // Made here, so that every host knows one generation from the beginning.
+      if (view.etag === undefined) {
+        await partition.commit([partition.replaceGroup(view, { head: view.head })], signal)
+      }
+      return readSeen(partition, signal)
+    }, signal)
+    return new DocumentLeaseGroup(partition, new DocumentHints(partition, seen))
+  }
+
+  async listGroups(signal?: AbortSignal): Promise<readonly string[]> {
+    const registry = this.#partition(REGISTRY_PARTITION)
+    const { documents } = await registry.retryLostRaces(
+      () => this.#collection.readPartition(REGISTRY_PARTITION, { signal }),
+      signal,
+    )
+    const groups: string[] = []
+    for (const document of documents) {
+      const group = decodeURIComponent(document.id)
+      const partition = this.#partition(group)
+      const { set } = await partition.retryLostRaces(() => partition.readGroup(signal), signal)
+      if (set !== undefined) groups.push(group)
+    }
+    return groups.sort()
+  }
+
+  async #ensureCollection(signal?: AbortSignal): Promise<void> {
+    try {
+      await this.#options.createIfMissing?.(signal)
+    } catch (error) {
+      if (errorCode(error) !== 'ERR_EXISTS') {
+        throw leaseStoreError(error, this.#collection.id, signal)
+      }
+    }
+    const { id, partitionKeyPaths } = this.#collection
+    if (partitionKeyPaths.length !== 1 || partitionKeyPaths[0] !== PARTITION_KEY_PATH) {
+      throw new LeaseStorageError(
+        `lease collection ${JSON.stringify(id)} has the partition key ` +
+          `${JSON.stringify(partitionKeyPaths)}; leases need ${JSON.stringify(PARTITION_KEY_PATH)}`,
+      )
+    }
+  }
+
+  #partition(group: string): LeasePartition {
+    const { clock = systemClock, random = systemRandom } = this.#options
+    return new LeasePartition(group, { collection: this.#collection, clock, random })
+  }
+}

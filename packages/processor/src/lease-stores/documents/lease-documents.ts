@@ -1,0 +1,248 @@
+import {
+  LeaseStorageError,
+  lsn,
+  type Checkpoint,
+  type DocumentBody,
+  type HostProfile,
+} from '@tidemark/contracts'
+import type { GroupHead, LeaseRecord, SessionRecord } from '../lease-group-state.ts'
+
+/** Raised when the documents change in a way that an older release would read wrongly. */
+const SCHEMA = 1
+
+/** Every document of a group has the group's name under this path (settled: one partition key value). */
+export const PARTITION_KEY_PATH = '/partitionKey'
+
+/** Ids of a group's documents that are there once. */
+export const GROUP_ID = 'group'
+export const PLAN_ID = 'plan'
+export const RELEASED_ID = 'released'
+
+/** The partition key value under which groups are listed. No group may be called so. */
+export const REGISTRY_PARTITION = '$groups'
+
+/** Heartbeats read and write it; it is small whatever the number of leases. */
+export interface GroupDocument extends DocumentBody, Omit<GroupHead, 'sessions' | 'seenMs'> {
+  readonly partitionKey: string
+  readonly kind: 'group'
+  readonly schema: number
+  readonly seenMs?: number
+  readonly sessions: readonly StoredSession[]
+  /** Names the set of leases that counts; absent when the group has none. */
+  readonly set?: string
+  /** Rises when a set is named or given up: an old attempt to name one is recognised by it. */
+  readonly setVersion: number
+  /** A set was given up, and its highest epoch is not in `epochFloor` yet. */
+  readonly discarding: boolean
+}
+
+/** JSON has no infinity: null stands for "no highest number". */
+interface StoredSession extends Omit<SessionRecord, 'profile'> {
+  readonly profile: Omit<HostProfile, 'maxLeases'> & { readonly maxLeases: number | null }
+}
+
+/** Targets of the leases of one set. */
+export interface PlanDocument extends DocumentBody {
+  readonly partitionKey: string
+  readonly kind: 'plan'
+  readonly set: string
+  readonly hosts: readonly { readonly host: string; readonly leaseIds: readonly string[] }[]
+}
+
+/** One lease. The names that people look for are at the top level. */
+export interface LeaseDocument extends DocumentBody {
+  readonly partitionKey: string
+  readonly kind: 'lease'
+  readonly set: string
+  readonly leaseId: string
+  /** Host name; absent when nobody owns it. */
+  readonly owner?: string
+  readonly incarnation?: string
+  readonly epoch: number
+  readonly continuation: Checkpoint['continuation']
+  readonly lsn: number
+  readonly changedMs: number
+  readonly version: number
+}
+
+/** A group's document with what it says beside the head. */
+export interface StoredGroup {
+  readonly head: GroupHead
+  readonly set: string | undefined
+  readonly setVersion: number
+  readonly discarding: boolean
+}
+
+export function groupDocument(group: string, stored: StoredGroup): GroupDocument {
+  const { head, set, setVersion, discarding } = stored
+  const { seenMs, sessions, ...rest } = head
+  return {
+    id: GROUP_ID,
+    partitionKey: group,
+    kind: 'group',
+    schema: SCHEMA,
+    ...rest,
+    ...(seenMs === undefined ? {} : { seenMs }),
+    sessions: [...sessions.values()].map(storedSession),
+    ...(set === undefined ? {} : { set }),
+    setVersion,
+    discarding,
+  }
+}
+
+/** @throws ERR_LEASE_STORAGE when the document is of something else or of a newer release */
+export function parseGroupDocument(document: DocumentBody): StoredGroup {
+  if (!isGroupDocument(document)) throw notALeaseDocument(document)
+  const { set, setVersion, discarding, sessions, seenMs } = document
+  return {
+    head: {
+      clockMs: document.clockMs,
+      seenMs,
+      membershipVersion: document.membershipVersion,
+      planVersion: document.planVersion,
+      generation: document.generation,
+      epochFloor: document.epochFloor,
+      discardToken: document.discardToken,
+      sessions: new Map(sessions.map((session) => [session.host, parseSession(session)])),
+    },
+    set,
+    setVersion,
+    discarding,
+  }
+}
+
+export function planDocument(
+  group: string,
+  set: string,
+  targets: ReadonlyMap<string, string>,
+): PlanDocument {
+  const hosts = [...Map.groupBy(targets, ([, host]) => host)].map(([host, entries]) => ({
+    host,
+    leaseIds: entries.map(([leaseId]) => leaseId),
+  }))
+  return { id: PLAN_ID, partitionKey: group, kind: 'plan', set, hosts }
+}
+
+/** The targets, if the plan is for this set. */
+export function parsePlanDocument(
+  document: DocumentBody,
+  set: string | undefined,
+): ReadonlyMap<string, string> {
+  if (!isPlanDocument(document)) throw notALeaseDocument(document)
+  if (document.set !== set) return new Map()
+  return new Map(
+    document.hosts.flatMap(({ host, leaseIds }) =>
+      leaseIds.map((leaseId): [string, string] => [leaseId, host]),
+    ),
+  )
+}
+
+export function leaseDocumentId(set: string, leaseId: string): string {
+  return `lease-${set}-${leaseId}`
+}
+
+export function leaseDocument(group: string, set: string, record: LeaseRecord): LeaseDocument {
+  const { id, owner, epoch, checkpoint, changedMs, version } = record
+  return {
+    id: leaseDocumentId(set, id),
+    partitionKey: group,
+    kind: 'lease',
+    set,
+    leaseId: id,
+    ...(owner === undefined ? {} : { owner: owner.host, incarnation: owner.incarnation }),
+    epoch,
+    continuation: checkpoint.continuation,
+    lsn: checkpoint.lsn,
+    changedMs,
+    version,
+  }
+}
+
+export function parseLeaseDocument(document: LeaseDocument): LeaseRecord {
+  const { owner, incarnation } = document
+  return {
+    id: document.leaseId,
+    owner:
+      owner === undefined || incarnation === undefined ? undefined : { host: owner, incarnation },
+    epoch: document.epoch,
+    checkpoint: { continuation: document.continuation, lsn: lsn(document.lsn) },
+    changedMs: document.changedMs,
+    version: document.version,
+  }
+}
+
+export function isLeaseDocument(document: DocumentBody): document is LeaseDocument {
+  return (
+    property(document, 'kind') === 'lease' &&
+    hasNumbers(document, ['epoch', 'lsn', 'changedMs', 'version']) &&
+    typeof property(document, 'leaseId') === 'string' &&
+    typeof property(document, 'set') === 'string' &&
+    typeof property(document, 'continuation') === 'string'
+  )
+}
+
+export function notALeaseDocument({ id }: DocumentBody): LeaseStorageError {
+  return new LeaseStorageError(
+    `document ${JSON.stringify(id)} is not one that this release of DocumentLeaseStore wrote ` +
+      `(schema ${SCHEMA}); give the leases a collection, or a group name, of their own`,
+  )
+}
+
+function isGroupDocument(document: DocumentBody): document is GroupDocument {
+  const sessions = property(document, 'sessions')
+  return (
+    property(document, 'kind') === 'group' &&
+    property(document, 'schema') === SCHEMA &&
+    hasNumbers(document, ['clockMs', 'membershipVersion', 'planVersion', 'epochFloor']) &&
+    hasNumbers(document, ['setVersion']) &&
+    typeof property(document, 'generation') === 'string' &&
+    typeof property(document, 'discarding') === 'boolean' &&
+    Array.isArray(sessions) &&
+    sessions.every(isSession)
+  )
+}
+
+function storedSession(session: SessionRecord): StoredSession {
+  const { profile } = session
+  const maxLeases = Number.isFinite(profile.maxLeases) ? profile.maxLeases : null
+  return { ...session, profile: { ...profile, maxLeases } }
+}
+
+function parseSession(session: StoredSession): SessionRecord {
+  const { profile } = session
+  return { ...session, profile: { ...profile, maxLeases: profile.maxLeases ?? Infinity } }
+}
+
+function isSession(value: unknown): value is StoredSession {
+  return (
+    isObject(value) &&
+    typeof property(value, 'host') === 'string' &&
+    typeof property(value, 'incarnation') === 'string' &&
+    hasNumbers(value, ['deadlineMs', 'beatMs']) &&
+    isProfile(property(value, 'profile'))
+  )
+}
+
+function isProfile(value: unknown): value is StoredSession['profile'] {
+  return isObject(value) && hasNumbers(value, ['weight', 'minLeases'])
+}
+
+function isPlanDocument(document: DocumentBody): document is PlanDocument {
+  return (
+    property(document, 'kind') === 'plan' &&
+    typeof property(document, 'set') === 'string' &&
+    Array.isArray(property(document, 'hosts'))
+  )
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function property(value: object, name: string): unknown {
+  return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined
+}
+
+function hasNumbers(value: object, names: readonly string[]): boolean {
+  return names.every((name) => typeof property(value, name) === 'number')
+}

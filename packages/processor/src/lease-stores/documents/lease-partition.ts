@@ -1,0 +1,289 @@
+import {
+  errorCode,
+  LeaseStorageError,
+  LeaseStoreUnavailableError,
+  type BatchOperation,
+  type Clock,
+  type DocumentCollection,
+  type Random,
+} from '@tidemark/contracts'
+import {
+  newGroupHead,
+  type GroupHead,
+  type LeaseGroupState,
+  type LeaseRecord,
+} from '../lease-group-state.ts'
+import {
+  GROUP_ID,
+  groupDocument,
+  isLeaseDocument,
+  leaseDocument,
+  leaseDocumentId,
+  parseGroupDocument,
+  parseLeaseDocument,
+  parsePlanDocument,
+  PLAN_ID,
+  type StoredGroup,
+} from './lease-documents.ts'
+
+/** A transactional batch takes at most so many operations (ST-4). */
+const BATCH_LIMIT = 100
+/** Of one operation that others keep overtaking. With the back-off below: 5 to 10 s. */
+const ATTEMPT_LIMIT = 60
+const BACK_OFF_MS = { first: 2, highest: 200 }
+
+/** The group's document as it was read, with the etag that a conditional write needs. */
+export interface GroupView extends StoredGroup {
+  /** Undefined when there is no document yet. */
+  readonly etag: string | undefined
+  readonly storeTimeUs: number
+}
+
+/** All documents of a group in one snapshot. */
+export interface PartitionView extends GroupView {
+  readonly state: LeaseGroupState
+  /** Of the leases that count, by lease id. */
+  readonly etags: ReadonlyMap<string, string>
+  /** Lease documents of other sets: given up, or of a set that was never named. */
+  readonly strays: readonly { readonly documentId: string; readonly epoch: number }[]
+}
+
+export interface PartitionContext {
+  readonly collection: DocumentCollection
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** Reads and writes the documents of one group. Keeps nothing but the store's time and newest LSN. */
+export class LeasePartition {
+  readonly group: string
+  readonly collection: DocumentCollection
+  readonly clock: Clock
+  readonly random: Random
+  #storeTime: { readonly ms: number; readonly readAtMs: number } | undefined
+  #newestLsn = 0
+
+  constructor(group: string, { collection, clock, random }: PartitionContext) {
+    this.group = group
+    this.collection = collection
+    this.clock = clock
+    this.random = random
+  }
+
+  /** The highest LSN seen in this partition's pkrange. */
+  get newestLsn(): number {
+    return this.#newestLsn
+  }
+
+  /** The store's time as last read, moved on by the time since: for timestamps, never for decisions. */
+  estimatedTimeUs(): number {
+    if (this.#storeTime === undefined) return Math.floor(this.clock.wallMs()) * 1000
+    const { ms, readAtMs } = this.#storeTime
+    return Math.floor(ms + this.clock.monotonicMs() - readAtMs) * 1000
+  }
+
+  async readGroup(signal?: AbortSignal): Promise<GroupView> {
+    const { document, serverTimeMs } = await this.collection.read(GROUP_ID, this.group, { signal })
+    this.#noteTime(serverTimeMs)
+    const storeTimeUs = Math.floor(serverTimeMs) * 1000
+    if (document === undefined) return { ...this.#newGroup(), etag: undefined, storeTimeUs }
+    this.noteLsn(document._lsn)
+    return { ...parseGroupDocument(document), etag: document._etag, storeTimeUs }
+  }
+
+  async readAll(signal?: AbortSignal): Promise<PartitionView> {
+    const { documents, serverTimeMs } = await this.collection.readPartition(this.group, { signal })
+    this.#noteTime(serverTimeMs)
+    const storeTimeUs = Math.floor(serverTimeMs) * 1000
+    const groupDocumentRead = documents.find(({ id }) => id === GROUP_ID)
+    const stored = groupDocumentRead ? parseGroupDocument(groupDocumentRead) : this.#newGroup()
+    const plan = documents.find(({ id }) => id === PLAN_ID)
+    const leases = new Map<string, LeaseRecord>()
+    const etags = new Map<string, string>()
+    const strays: { documentId: string; epoch: number }[] = []
+    for (const document of documents) {
+      this.noteLsn(document._lsn)
+      if (!isLeaseDocument(document)) continue
+      const { set, leaseId, epoch, id, _etag } = document
+      if (set === stored.set) {
+        leases.set(leaseId, parseLeaseDocument(document))
+        etags.set(leaseId, _etag)
+      } else {
+        strays.push({ documentId: id, epoch })
+      }
+    }
+    const targets = plan ? parsePlanDocument(plan, stored.set) : new Map<string, string>()
+    const etag = groupDocumentRead?._etag
+    const state = { head: stored.head, leases, targets }
+    return { ...stored, etag, storeTimeUs, state, etags, strays }
+  }
+
+  /** All or nothing; a lost race rejects so that `retryLostRaces` begins again. */
+  async commit(operations: readonly BatchOperation[], signal?: AbortSignal): Promise<string[]> {
+    const { documents, lsn, serverTimeMs } = await this.collection.batch(this.group, operations, {
+      signal,
+    })
+    this.#noteTime(serverTimeMs)
+    this.noteLsn(lsn ?? 0)
+    return documents.map((document) => document?._etag ?? '')
+  }
+
+  noteLsn(lsn: number): void {
+    this.#newestLsn = Math.max(this.#newestLsn, lsn)
+  }
+
+  /** Writes the group's document iff it is still the one that was read. */
+  replaceGroup(
+    view: GroupView,
+    changes: Partial<StoredGroup> & { head: GroupHead },
+  ): BatchOperation {
+    const { head, set, setVersion, discarding } = { ...view, ...changes }
+    const document = groupDocument(this.group, { head, set, setVersion, discarding })
+    return view.etag === undefined
+      ? { kind: 'create', document }
+      : { kind: 'replace', document, ifMatch: view.etag }
+  }
+
+  /** Fails the batch unless the group's document is still the one that was read. */
+  checkGroup({ etag }: GroupView): BatchOperation {
+    return { kind: 'read', id: GROUP_ID, ifMatch: etag }
+  }
+
+  replaceLease(set: string, record: LeaseRecord, etag: string | undefined): BatchOperation {
+    return { kind: 'replace', document: leaseDocument(this.group, set, record), ifMatch: etag }
+  }
+
+  async createLeases(
+    set: string,
+    records: readonly LeaseRecord[],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    for (const chunk of chunks(records, 0)) {
+      await this.commit(
+        chunk.map((record) => ({
+          kind: 'create',
+          document: leaseDocument(this.group, set, record),
+        })),
+        signal,
+      )
+    }
+  }
+
+  /** Deletes lease documents that do not count; another host may do the same at the same time. */
+  async deleteLeases(documentIds: readonly string[], signal?: AbortSignal): Promise<void> {
+    for (const chunk of chunks(documentIds, 0)) {
+      try {
+        await this.commit(
+          chunk.map((id) => ({ kind: 'delete', id })),
+          signal,
+        )
+      } catch (error) {
+        if (!isLostRace(error)) throw error
+        for (const id of chunk) await this.#deleteIfThere(id, signal)
+      }
+    }
+  }
+
+  deleteSet(set: string, leaseIds: readonly string[], signal?: AbortSignal): Promise<void> {
+    return this.deleteLeases(
+      leaseIds.map((leaseId) => leaseDocumentId(set, leaseId)),
+      signal,
+    )
+  }
+
+  /**
+   * Runs `attempt` until it does not lose a race, with jittered back-off.
+   *
+   * Rejects with ERR_LEASE_STORE_UNAVAILABLE after ATTEMPT_LIMIT attempts, and for transport errors;
+   * with ERR_LEASE_STORAGE when the collection is gone or cannot hold leases.
+   */
+  async retryLostRaces<T>(attempt: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const never = new AbortController().signal
+    let waitMs = BACK_OFF_MS.first
+    for (let attempts = 1; ; attempts += 1) {
+      signal?.throwIfAborted()
+      try {
+        return await attempt()
+      } catch (error) {
+        if (!isLostRace(error)) throw leaseStoreError(error, this.collection.id, signal)
+        if (attempts >= ATTEMPT_LIMIT) {
+          throw new LeaseStoreUnavailableError(
+            `leases of group ${JSON.stringify(this.group)}: overtaken ${attempts} times by others`,
+            { cause: error },
+          )
+        }
+      }
+      await this.clock.sleep(waitMs * this.random.fraction(), signal ?? never)
+      waitMs = Math.min(waitMs * 2, BACK_OFF_MS.highest)
+    }
+  }
+
+  #newGroup(): StoredGroup {
+    const head = newGroupHead(this.random.hex(8))
+    return { head, set: undefined, setVersion: 0, discarding: false }
+  }
+
+  #noteTime(serverTimeMs: number): void {
+    this.#storeTime = { ms: serverTimeMs, readAtMs: this.clock.monotonicMs() }
+  }
+
+  async #deleteIfThere(id: string, signal?: AbortSignal): Promise<void> {
+    try {
+      await this.collection.delete(id, this.group, { signal })
+    } catch (error) {
+      if (!isLostRace(error)) throw error
+    }
+  }
+}
+
+/** Parts that fit into a batch together with `reserved` further operations. */
+export function chunks<T>(items: readonly T[], reserved: number): readonly (readonly T[])[] {
+  const size = BATCH_LIMIT - reserved
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  )
+}
+
+/** Whether a conditional write found that another one was first. */
+function isLostRace(error: unknown): boolean {
+  const cause =
+    errorCode(error) === 'ERR_BATCH_FAILED' && error instanceof Error ? error.cause : error
+  switch (errorCode(cause)) {
+    case 'ERR_PRECONDITION_FAILED':
+    case 'ERR_EXISTS':
+      return true
+    case 'ERR_NOT_FOUND':
+      return resourceOf(cause) === 'document'
+    default:
+      return false
+  }
+}
+
+/** What an error of the collection means for leases. */
+export function leaseStoreError(
+  error: unknown,
+  collectionId: string,
+  signal?: AbortSignal,
+): unknown {
+  if (signal?.aborted === true) return signal.reason
+  const code = errorCode(error)
+  const about = `lease collection ${JSON.stringify(collectionId)}`
+  if (code === undefined || code.startsWith('ERR_LEASE') || code === 'ERR_INVALID_OPTION') {
+    return error
+  }
+  if (!code.startsWith('ERR_') || !(error instanceof Error)) return error
+  if (isRetryable(error) || code === 'ERR_STORE_CLOSED') {
+    return new LeaseStoreUnavailableError(`${about}: ${error.message}`, { cause: error })
+  }
+  return new LeaseStorageError(`${about} cannot hold leases: ${error.message}`, { cause: error })
+}
+
+function isRetryable(error: Error): boolean {
+  return 'retryable' in error && error.retryable === true
+}
+
+function resourceOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'resource' in error
+    ? error.resource
+    : undefined
+}
