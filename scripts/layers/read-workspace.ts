@@ -44,7 +44,7 @@ export interface Workspace {
 }
 
 const LOOSE_FOLDERS = ['tests', 'bench', 'scripts']
-const SKIPPED_FOLDERS = new Set(['node_modules', 'dist', 'peers', '.cache'])
+const SKIPPED_FOLDERS = new Set(['node_modules', 'dist', '.cache'])
 const TEST_FILE = /\.(test|bench|child)\.ts$/
 
 export function readWorkspace(root: string): Workspace {
