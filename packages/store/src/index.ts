@@ -36,3 +36,8 @@ export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './eng
 export type { DatabaseEngine, EngineSupport, StorageEngine } from './engine/storage-engine.ts'
 export { documentEtag, etagLsn, stampBody } from './engine/stored-body.ts'
 export { conditionHolds } from './engine/write-condition.ts'
+
+export {
+  MemoryStorageEngine,
+  type MemoryStorageEngineOptions,
+} from './memory-engine/memory-storage-engine.ts'

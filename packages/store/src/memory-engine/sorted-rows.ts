@@ -1,0 +1,74 @@
+import type { ScanPosition } from '../engine/document-query.ts'
+import { compareKeys, type MemoryRow } from './memory-row.ts'
+
+const MAX_CHUNK_ROWS = 512
+
+/** Live rows in key order. Kept in chunks, so that an insert moves hundreds of entries and not all. */
+export class SortedRows {
+  readonly #chunks: MemoryRow[][] = [[]]
+
+  /** Puts a row in, in place of the one that has its key. */
+  put(row: MemoryRow): void {
+    const chunkIndex = this.#chunkOf(row)
+    const chunk = this.#chunks[chunkIndex] ?? []
+    const at = lowerBound(chunk, row)
+    const present = chunk[at]
+    if (present !== undefined && compareKeys(present, row) === 0) {
+      chunk[at] = row
+      return
+    }
+    chunk.splice(at, 0, row)
+    if (chunk.length > MAX_CHUNK_ROWS) {
+      this.#chunks.splice(chunkIndex + 1, 0, chunk.splice(MAX_CHUNK_ROWS / 2))
+    }
+  }
+
+  delete(key: ScanPosition): void {
+    const chunkIndex = this.#chunkOf(key)
+    const chunk = this.#chunks[chunkIndex] ?? []
+    const at = lowerBound(chunk, key)
+    const present = chunk[at]
+    if (present === undefined || compareKeys(present, key) !== 0) return
+    chunk.splice(at, 1)
+    if (chunk.length === 0 && this.#chunks.length > 1) this.#chunks.splice(chunkIndex, 1)
+  }
+
+  /** Rows from the first whose key is at least `key` on, in order. */
+  *from(key: ScanPosition): Generator<MemoryRow> {
+    let chunkIndex = this.#chunkOf(key)
+    let at = lowerBound(this.#chunks[chunkIndex] ?? [], key)
+    for (; chunkIndex < this.#chunks.length; chunkIndex++) {
+      const chunk = this.#chunks[chunkIndex] ?? []
+      for (; at < chunk.length; at++) {
+        const row = chunk[at]
+        if (row !== undefined) yield row
+      }
+      at = 0
+    }
+  }
+
+  /** The chunk that holds a key, or that it belongs into: the first whose last row is not below it. */
+  #chunkOf(key: ScanPosition): number {
+    let low = 0
+    let high = this.#chunks.length - 1
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const last = this.#chunks[middle]?.at(-1)
+      if (last !== undefined && compareKeys(last, key) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+function lowerBound(rows: readonly MemoryRow[], key: ScanPosition): number {
+  let low = 0
+  let high = rows.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const row = rows[middle]
+    if (row !== undefined && compareKeys(row, key) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
