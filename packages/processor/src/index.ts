@@ -1,3 +1,14 @@
+export { ChangeFeedProcessorHost } from './host/change-feed-processor-host.ts'
+export type { HostEventListener, HostEventName, HostEvents } from './host/host-events.ts'
+export type { HostHealth, HostStatus, LeaseHealth } from './host/host-health.ts'
+export {
+  cosmosDefaults,
+  type ChangeFeedProcessorHostOptions,
+  type CheckpointFrequency,
+  type FeedOptions,
+  type HostOptions,
+} from './host/host-options.ts'
+export type { ObserverClassOrInstance, ObserverFactory } from './observers/observer-factory.ts'
 export {
   MemoryLeaseStore,
   type LeaseCall,

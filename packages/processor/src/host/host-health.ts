@@ -1,0 +1,45 @@
+import type { Lsn } from '@tidemark/contracts'
+
+export type HostStatus =
+  /** Constructed. */
+  | 'idle'
+  | 'starting'
+  /** Joined, and the session is valid. */
+  | 'running'
+  /** The lease store does not answer, or an observer or the feed keeps failing. */
+  | 'degraded'
+  /** The session can not be relied on; nothing is dispatched until the host has re-joined. */
+  | 'fenced'
+  | 'stopping'
+  | 'stopped'
+
+export interface LeaseHealth {
+  readonly leaseId: string
+  readonly epoch: number
+  readonly state: 'waiting' | 'running' | 'draining' | 'aborting' | 'releasing' | 'rangeGone'
+  /** Position that is stored. */
+  readonly checkpointLsn: Lsn
+  /** End of the last batch that was processed; undefined before the first. */
+  readonly processedLsn: Lsn | undefined
+  /** Of the batch in flight or to be tried again; 0 when there is none. */
+  readonly attempt: number
+  /** How long the observer's present call has been running; undefined when none is. */
+  readonly inFlightMs: number | undefined
+  /** Of the observer or of the feed; undefined after the next success. */
+  readonly lastError: unknown
+}
+
+/** A picture of a host at one moment. Taking it costs no I/O. */
+export interface HostHealth {
+  readonly status: HostStatus
+  readonly hostName: string
+  readonly group: string
+  readonly leases: readonly LeaseHealth[]
+  /** How long the session is certain to last without another heartbeat; undefined without a session. */
+  readonly sessionValidForMs: number | undefined
+  readonly leaseStoreAvailable: boolean
+  /** Leases that no host may take. */
+  readonly unownedRanges: readonly string[]
+  /** Why the host stopped by itself, or the last failure of the lease store or of a listener. */
+  readonly lastError: unknown
+}

@@ -1,0 +1,117 @@
+import type { ChangeFeedSource, Clock, DocumentBody, LeaseStore, Random } from '@tidemark/contracts'
+
+/**
+ * When the end of a processed batch is stored as the position to resume from (PH-5). Whatever is
+ * chosen, it is stored on close and hand-over too, except with `manual`.
+ *
+ * - `everyBatch`: before the next batch is dispatched, so that a crash repeats at most one batch.
+ * - `everyChanges`, `everyMs`: when so many changes were processed, or so much time has passed,
+ *   since the last one. A crash repeats what came after it.
+ * - `manual`: only when the observer calls `context.checkpoint()`.
+ */
+export type CheckpointFrequency =
+  'everyBatch' | 'manual' | { readonly everyChanges: number } | { readonly everyMs: number }
+
+/**
+ * Where and what a host reads (PH-6). A start position counts only for leases that do not exist yet:
+ * a stored lease beats `startContinuation`, which beats `startTime`, which beats
+ * `startFromBeginning`. Without any of them: now (CF-6).
+ */
+export interface FeedOptions {
+  /** Upper bound of changes in one batch. @default the feed's choice; -1 means the same */
+  maxItemCount?: number | undefined
+  /** @default false (now) */
+  startFromBeginning?: boolean | undefined
+  /** Changes of this second and later. Epoch ms, or a date. */
+  startTime?: Date | number | undefined
+  /** Of this collection, and of a range that contains those read; else ERR_INVALID_CONTINUATION. */
+  startContinuation?: string | undefined
+  /** Only this pkrange: its id, or its feed range as `min-max` for feeds without ids. @default all */
+  partitionKeyRangeId?: string | undefined
+  /** Whether expired documents come as pending deletes. @default the feed's choice */
+  pendingDeletes?: boolean | undefined
+}
+
+/** How a host keeps leases and works on them (PH-6). All intervals in ms. */
+export interface HostOptions {
+  /**
+   * Interval of the heartbeat that renews all leases of the host at once. At most half of
+   * `leaseExpirationIntervalMs`. @default 2_000
+   */
+  leaseRenewIntervalMs?: number | undefined
+  /**
+   * A host not heard of for this long loses its leases. Longer: fewer takeovers of hosts that merely
+   * paused; shorter: a killed host's ranges go on sooner. @default 8_000
+   */
+  leaseExpirationIntervalMs?: number | undefined
+  /**
+   * How often leases that this host is entitled to and could not get yet are tried again, besides at
+   * once on each join, leave and release. @default 2_000
+   */
+  leaseAcquireIntervalMs?: number | undefined
+  /** Wait between two reads of a feed that cannot wake its readers, once caught up. @default 1_000 */
+  feedPollDelayMs?: number | undefined
+  /** @default 'everyBatch' */
+  checkpointFrequency?: CheckpointFrequency | undefined
+  /** This many leases come before the even share, if there are enough (LE-7). @default 0 */
+  minPartitionCount?: number | undefined
+  /** Never more leases than this; what nobody may take is a health event (LE-7). @default no bound */
+  maxPartitionCount?: number | undefined
+  /** Share of leases relative to other hosts. @default 1 */
+  weight?: number | undefined
+  /**
+   * Deletes the group's leases at start, once for each new token, so that everything begins anew
+   * from the start position (LE-8). Hosts that start together pass the same token. @default nothing is deleted
+   */
+  discardExistingLeases?: string | undefined
+  /** The Cosmos name of `group`. @default 'default' */
+  leasePrefix?: string | undefined
+  /** Observer calls of this host that run at the same time. @default 32 */
+  maxConcurrentObservers?: number | undefined
+  /** Pages read ahead of the observer, for each lease. @default 2 */
+  readAheadPages?: number | undefined
+  /** First wait after an observer or the feed failed; doubles up to `retryMaxDelayMs`. @default 200 */
+  retryDelayMs?: number | undefined
+  /** @default 30_000 */
+  retryMaxDelayMs?: number | undefined
+  /**
+   * A batch in flight may take this long when its lease is to go to another host; then it is aborted
+   * and the lease is handed over without its checkpoint. @default 30_000
+   */
+  handoffTimeoutMs?: number | undefined
+  /** The same for `unregisterObservers`. @default 30_000 */
+  shutdownTimeoutMs?: number | undefined
+  /** How long a call that was aborted may take to settle before its observer is closed. @default 5_000 */
+  abortGraceMs?: number | undefined
+  /** `registerObserver` rejects when the stores did not answer for this long. @default 30_000 */
+  startTimeoutMs?: number | undefined
+  /** A call to the lease store without answer counts as failed. @default `leaseRenewIntervalMs` */
+  leaseStoreTimeoutMs?: number | undefined
+}
+
+export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = DocumentBody> {
+  /** Of one process: a second one of the same name takes over from the first. */
+  hostName: string
+  /** The processor group; groups process the feed independently. @default `hostOptions.leasePrefix` */
+  group?: string | undefined
+  feed: ChangeFeedSource<T>
+  /** Not documents in the monitored collection itself (LE-2). */
+  leases: LeaseStore
+  feedOptions?: FeedOptions | undefined
+  hostOptions?: HostOptions | undefined
+  /** @default the machine's */
+  clock?: Clock | undefined
+  /** @default the machine's */
+  random?: Random | undefined
+}
+
+/**
+ * The intervals of Azure Cosmos DB's .NET change feed processor, for `hostOptions`. They make a
+ * crash or a new host take effect after minutes; ours are the better ones for new work.
+ */
+export const cosmosDefaults: HostOptions = {
+  leaseRenewIntervalMs: 17_000,
+  leaseExpirationIntervalMs: 60_000,
+  leaseAcquireIntervalMs: 13_000,
+  feedPollDelayMs: 5_000,
+}

@@ -1,0 +1,281 @@
+import {
+  InvalidOptionError,
+  LeaseStorageError,
+  checkedGroupName,
+  systemClock,
+  systemRandom,
+  type ChangeFeedSource,
+  type Clock,
+  type DocumentBody,
+  type LeaseStore,
+  type Random,
+  type StartPosition,
+} from '@tidemark/contracts'
+import type {
+  ChangeFeedProcessorHostOptions,
+  CheckpointFrequency,
+  FeedOptions,
+  HostOptions,
+} from './host-options.ts'
+
+/** Longest delay that the platform's timers keep. */
+const MAX_INTERVAL_MS = 2 ** 31 - 1
+const MAX_COUNT = 2 ** 31 - 1
+
+/** All options with their defaults, checked together. */
+export interface ResolvedHostOptions<T extends DocumentBody> {
+  readonly hostName: string
+  readonly group: string
+  readonly feed: ChangeFeedSource<T>
+  readonly leases: LeaseStore
+  readonly clock: Clock
+  readonly random: Random
+  readonly start: StartPosition
+  readonly maxItemCount: number | undefined
+  readonly partitionKeyRangeId: string | undefined
+  readonly pendingDeletes: boolean | undefined
+  readonly renewIntervalMs: number
+  readonly expirationIntervalMs: number
+  readonly acquireIntervalMs: number
+  readonly feedPollDelayMs: number
+  readonly checkpointFrequency: CheckpointFrequency
+  readonly minLeases: number
+  readonly maxLeases: number
+  readonly weight: number
+  readonly discardToken: string | undefined
+  readonly maxConcurrentObservers: number
+  readonly readAheadPages: number
+  readonly retryDelayMs: number
+  readonly retryMaxDelayMs: number
+  readonly handoffTimeoutMs: number
+  readonly shutdownTimeoutMs: number
+  readonly abortGraceMs: number
+  readonly startTimeoutMs: number
+  readonly storeTimeoutMs: number
+}
+
+/**
+ * Applies defaults and checks everything that can be checked without I/O.
+ *
+ * @throws ERR_INVALID_OPTION naming the option
+ * @throws ERR_LEASE_STORAGE when the lease collection is the monitored one (LE-2)
+ */
+export function resolveHostOptions<T extends DocumentBody>(
+  options: ChangeFeedProcessorHostOptions<T>,
+): ResolvedHostOptions<T> {
+  const { hostName, feed, leases, feedOptions = {}, hostOptions = {} } = options
+  if (typeof hostName !== 'string' || hostName === '') {
+    throw new InvalidOptionError(`hostName must be a text that is not empty, got ${show(hostName)}`)
+  }
+  if (leases.collectionIdentity !== undefined && leases.collectionIdentity === feed.identity) {
+    throw new LeaseStorageError(
+      `leases must not be kept in the monitored collection itself (${feed.description}): each renewal would be a change of it`,
+    )
+  }
+  return {
+    hostName,
+    group: resolveGroup(options.group, hostOptions.leasePrefix),
+    feed,
+    leases,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    ...resolveFeedOptions(feedOptions),
+    ...resolveLeaseOptions(hostOptions),
+    ...resolvePumpOptions(hostOptions),
+  }
+}
+
+function resolveGroup(group: string | undefined, leasePrefix: string | undefined): string {
+  if (group !== undefined && leasePrefix !== undefined && group !== leasePrefix) {
+    throw new InvalidOptionError(
+      `group (${show(group)}) and leasePrefix (${show(leasePrefix)}) name the same thing and differ`,
+    )
+  }
+  return checkedGroupName(group ?? leasePrefix ?? 'default')
+}
+
+function resolveFeedOptions(
+  options: FeedOptions,
+): Pick<
+  ResolvedHostOptions<DocumentBody>,
+  'start' | 'maxItemCount' | 'partitionKeyRangeId' | 'pendingDeletes'
+> {
+  const { maxItemCount, partitionKeyRangeId, pendingDeletes } = options
+  if (maxItemCount !== undefined && maxItemCount !== -1) integer({ maxItemCount }, 1, MAX_COUNT)
+  if (partitionKeyRangeId === '') {
+    throw new InvalidOptionError('partitionKeyRangeId must not be empty')
+  }
+  return {
+    start: startPosition(options),
+    maxItemCount: maxItemCount === -1 ? undefined : maxItemCount,
+    partitionKeyRangeId,
+    pendingDeletes,
+  }
+}
+
+/**
+ * Where leases begin that do not exist yet (CF-6).
+ *
+ * @throws ERR_INVALID_OPTION naming the option
+ */
+export function startPosition(options: FeedOptions): StartPosition {
+  const { startContinuation, startTime, startFromBeginning = false } = options
+  if (startTime !== undefined) {
+    const timeMs = typeof startTime === 'number' ? startTime : startTime.getTime()
+    if (!Number.isFinite(timeMs)) {
+      throw new InvalidOptionError(`startTime must be a valid time, got ${show(timeMs)}`)
+    }
+    if (startContinuation === undefined) return { kind: 'time', timeMs }
+  }
+  if (startContinuation !== undefined) {
+    return { kind: 'continuation', continuation: startContinuation }
+  }
+  return { kind: startFromBeginning ? 'beginning' : 'now' }
+}
+
+function resolveLeaseOptions(
+  options: HostOptions,
+): Pick<
+  ResolvedHostOptions<DocumentBody>,
+  | 'renewIntervalMs'
+  | 'expirationIntervalMs'
+  | 'acquireIntervalMs'
+  | 'minLeases'
+  | 'maxLeases'
+  | 'weight'
+  | 'discardToken'
+  | 'startTimeoutMs'
+  | 'storeTimeoutMs'
+> {
+  const { leaseRenewIntervalMs = 2_000, leaseExpirationIntervalMs = 8_000 } = options
+  const { leaseAcquireIntervalMs = 2_000, startTimeoutMs = 30_000 } = options
+  const { leaseStoreTimeoutMs = leaseRenewIntervalMs, weight = 1 } = options
+  const { minPartitionCount = 0, maxPartitionCount = MAX_COUNT, discardExistingLeases } = options
+  interval({ leaseRenewIntervalMs })
+  interval({ leaseExpirationIntervalMs })
+  interval({ leaseAcquireIntervalMs })
+  interval({ startTimeoutMs })
+  interval({ leaseStoreTimeoutMs })
+  // Half: one failed renewal must leave time for a second before another host may take the leases.
+  if (leaseRenewIntervalMs * 2 > leaseExpirationIntervalMs) {
+    throw new InvalidOptionError(
+      `leaseRenewIntervalMs must be at most half of leaseExpirationIntervalMs (${leaseExpirationIntervalMs}), got ${leaseRenewIntervalMs}`,
+    )
+  }
+  integer({ minPartitionCount }, 0, MAX_COUNT)
+  integer({ maxPartitionCount }, 1, MAX_COUNT)
+  if (minPartitionCount > maxPartitionCount) {
+    throw new InvalidOptionError(
+      `minPartitionCount must be at most maxPartitionCount (${maxPartitionCount}), got ${minPartitionCount}`,
+    )
+  }
+  if (!(Number.isFinite(weight) && weight > 0)) {
+    throw new InvalidOptionError(`weight must be above 0, got ${show(weight)}`)
+  }
+  if (
+    discardExistingLeases !== undefined &&
+    (typeof discardExistingLeases !== 'string' || discardExistingLeases === '')
+  ) {
+    throw new InvalidOptionError(
+      `discardExistingLeases must be a token that is not empty, got ${show(discardExistingLeases)}`,
+    )
+  }
+  return {
+    renewIntervalMs: leaseRenewIntervalMs,
+    expirationIntervalMs: leaseExpirationIntervalMs,
+    acquireIntervalMs: leaseAcquireIntervalMs,
+    minLeases: minPartitionCount,
+    maxLeases: maxPartitionCount,
+    weight,
+    discardToken: discardExistingLeases,
+    startTimeoutMs,
+    storeTimeoutMs: leaseStoreTimeoutMs,
+  }
+}
+
+function resolvePumpOptions(
+  options: HostOptions,
+): Pick<
+  ResolvedHostOptions<DocumentBody>,
+  | 'feedPollDelayMs'
+  | 'checkpointFrequency'
+  | 'maxConcurrentObservers'
+  | 'readAheadPages'
+  | 'retryDelayMs'
+  | 'retryMaxDelayMs'
+  | 'handoffTimeoutMs'
+  | 'shutdownTimeoutMs'
+  | 'abortGraceMs'
+> {
+  const { feedPollDelayMs = 1_000, checkpointFrequency = 'everyBatch' } = options
+  const { maxConcurrentObservers = 32, readAheadPages = 2 } = options
+  const { retryDelayMs = 200, retryMaxDelayMs = 30_000 } = options
+  const { handoffTimeoutMs = 30_000, shutdownTimeoutMs = 30_000, abortGraceMs = 5_000 } = options
+  interval({ feedPollDelayMs })
+  interval({ retryDelayMs })
+  interval({ retryMaxDelayMs })
+  if (retryDelayMs > retryMaxDelayMs) {
+    throw new InvalidOptionError(
+      `retryDelayMs must be at most retryMaxDelayMs (${retryMaxDelayMs}), got ${retryDelayMs}`,
+    )
+  }
+  integer({ handoffTimeoutMs }, 0, MAX_INTERVAL_MS)
+  integer({ shutdownTimeoutMs }, 0, MAX_INTERVAL_MS)
+  integer({ abortGraceMs }, 0, MAX_INTERVAL_MS)
+  integer({ maxConcurrentObservers }, 1, MAX_COUNT)
+  integer({ readAheadPages }, 1, MAX_COUNT)
+  return {
+    feedPollDelayMs,
+    checkpointFrequency: resolveCheckpointFrequency(checkpointFrequency),
+    maxConcurrentObservers,
+    readAheadPages,
+    retryDelayMs,
+    retryMaxDelayMs,
+    handoffTimeoutMs,
+    shutdownTimeoutMs,
+    abortGraceMs,
+  }
+}
+
+function resolveCheckpointFrequency(frequency: CheckpointFrequency): CheckpointFrequency {
+  if (frequency === 'everyBatch' || frequency === 'manual') return frequency
+  // Callers without types may pass anything.
+  const given: unknown = frequency
+  if (typeof given === 'object' && given !== null) {
+    if ('everyChanges' in given && typeof given.everyChanges === 'number') {
+      integer({ 'checkpointFrequency.everyChanges': given.everyChanges }, 1, MAX_COUNT)
+      return frequency
+    }
+    if ('everyMs' in given && typeof given.everyMs === 'number') {
+      interval({ 'checkpointFrequency.everyMs': given.everyMs })
+      return frequency
+    }
+  }
+  throw new InvalidOptionError(
+    `checkpointFrequency must be 'everyBatch', 'manual', { everyChanges } or { everyMs }, got ${show(given)}`,
+  )
+}
+
+function interval(option: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(option)) {
+    if (!(Number.isFinite(value) && value > 0 && value <= MAX_INTERVAL_MS)) {
+      throw new InvalidOptionError(
+        `${name} must be above 0 and at most ${MAX_INTERVAL_MS} ms, got ${show(value)}`,
+      )
+    }
+  }
+}
+
+function integer(option: Readonly<Record<string, number>>, min: number, max: number): void {
+  for (const [name, value] of Object.entries(option)) {
+    if (!(Number.isInteger(value) && value >= min && value <= max)) {
+      throw new InvalidOptionError(
+        `${name} must be a whole number from ${min} to ${max}, got ${show(value)}`,
+      )
+    }
+  }
+}
+
+function show(value: unknown): string {
+  return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
+}

@@ -1,0 +1,3 @@
+export { FakeFeed, type FakeDocument, type FakeFeedOptions } from './fake-feed.ts'
+export { settle } from './platform/settle.ts'
+export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.ts'
