@@ -104,10 +104,10 @@ export {
   rangesEqual,
   rangesOverlap,
   type FeedRange,
-} from './feed/feed-range.ts'
-export { lsn, type Lsn } from './feed/lsn.ts'
+} from './ranges/feed-range.ts'
+export { lsn, type Lsn } from './ranges/lsn.ts'
 export type { CloseReason, Fence, IChangeFeedObserver, ObserverContext } from './feed/observer.ts'
-export { pkRangeId, type PartitionKeyRange, type PkRangeId } from './feed/pk-range.ts'
+export { pkRangeId, type PartitionKeyRange, type PkRangeId } from './ranges/pk-range.ts'
 
 export { checkedGroupName, checkedNewLeases } from './leases/lease-input.ts'
 export {

@@ -1,5 +1,5 @@
-import type { FeedRange } from '../feed/feed-range.ts'
-import type { Lsn } from '../feed/lsn.ts'
+import type { FeedRange } from '../ranges/feed-range.ts'
+import type { Lsn } from '../ranges/lsn.ts'
 import type { PartitionKey } from '../partition-key/partition-key.ts'
 import type { DocumentBody, Stored } from './document.ts'
 import type { PatchOperation } from './patch.ts'

@@ -1,5 +1,5 @@
 import { CodedError } from './coded-error.ts'
-import type { FeedRange } from '../feed/feed-range.ts'
+import type { FeedRange } from '../ranges/feed-range.ts'
 
 /** A pkrange was split or merged away (410, substatus 1002 on the wire). `successors` cover it. */
 export class RangeGoneError extends CodedError {

@@ -1,9 +1,9 @@
 import type { DocumentBody } from '../documents/document.ts'
 import type { Change } from './change.ts'
 import type { Continuation } from './continuation.ts'
-import type { FeedRange } from './feed-range.ts'
-import type { Lsn } from './lsn.ts'
-import type { PkRangeId } from './pk-range.ts'
+import type { FeedRange } from '../ranges/feed-range.ts'
+import type { Lsn } from '../ranges/lsn.ts'
+import type { PkRangeId } from '../ranges/pk-range.ts'
 
 /** Where a reader begins (CF-6). */
 export type StartPosition =

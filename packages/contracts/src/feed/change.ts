@@ -1,6 +1,6 @@
 import type { DocumentBody, Stored } from '../documents/document.ts'
 import type { PartitionKey } from '../partition-key/partition-key.ts'
-import type { Lsn } from './lsn.ts'
+import type { Lsn } from '../ranges/lsn.ts'
 
 /** A document that was created or updated, in its newest version (CF-2). */
 export interface DocumentChange<T extends DocumentBody = DocumentBody> {

@@ -7,8 +7,8 @@ import {
   encodeContinuation,
   type ContinuationToken,
 } from './continuation.ts'
-import { FULL_RANGE, feedRangeId, parseFeedRangeId } from './feed-range.ts'
-import { lsn } from './lsn.ts'
+import { FULL_RANGE, feedRangeId, parseFeedRangeId } from '../ranges/feed-range.ts'
+import { lsn } from '../ranges/lsn.ts'
 
 const token: ContinuationToken = {
   collectionRid: 'Sl8fALN4sw4=',

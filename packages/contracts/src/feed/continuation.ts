@@ -1,7 +1,12 @@
 import { InvalidContinuationError } from '../errors/invalid-continuation-error.ts'
 import { murmur3x86 } from '../partition-key/murmur3.ts'
-import { feedRangeId, parseFeedRangeId, rangeContains, type FeedRange } from './feed-range.ts'
-import { lsn, type Lsn } from './lsn.ts'
+import {
+  feedRangeId,
+  parseFeedRangeId,
+  rangeContains,
+  type FeedRange,
+} from '../ranges/feed-range.ts'
+import { lsn, type Lsn } from '../ranges/lsn.ts'
 
 declare const continuationBrand: unique symbol
 
@@ -41,7 +46,7 @@ export function encodeContinuation(token: ContinuationToken): Continuation {
       `${feedRangeId(range)}:${epoch}:${at}:${started ? 1 : 0}`,
   )
   const text = `${FORMAT};${token.collectionRid};${MODES[token.mode]};${positions.join(',')}`
-  // The one place where a string becomes a Continuation.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where a string becomes a Continuation
   return `${text};${checksum(text)}` as Continuation
 }
 

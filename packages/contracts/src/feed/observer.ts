@@ -1,6 +1,6 @@
 import type { DocumentBody } from '../documents/document.ts'
 import type { Change } from './change.ts'
-import type { FeedRange } from './feed-range.ts'
+import type { FeedRange } from '../ranges/feed-range.ts'
 
 /** Why an observer's lease ended (PH-2). */
 export type CloseReason =

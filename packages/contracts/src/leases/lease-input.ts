@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../errors/invalid-option-error.ts'
-import { feedRangeId } from '../feed/feed-range.ts'
+import { feedRangeId } from '../ranges/feed-range.ts'
 import type { NewLease } from './lease.ts'
 
 const MAX_ENCODED_GROUP = 200

@@ -1,5 +1,5 @@
 import type { FeedPosition } from '../feed/change-feed-source.ts'
-import type { FeedRange } from '../feed/feed-range.ts'
+import type { FeedRange } from '../ranges/feed-range.ts'
 
 /** Where a group resumes; stores compare only `lsn`. */
 export type Checkpoint = FeedPosition

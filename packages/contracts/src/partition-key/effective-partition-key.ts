@@ -1,4 +1,4 @@
-import type { FeedRange } from '../feed/feed-range.ts'
+import type { FeedRange } from '../ranges/feed-range.ts'
 import { murmur3x64, murmur3x86 } from './murmur3.ts'
 import type { PartitionKeyComponent, PartitionKeyDefinition } from './partition-key.ts'
 

@@ -8,6 +8,6 @@ export type Lsn = number & { readonly [lsnBrand]: never }
 /** @throws AssertionError when `value` is negative or not a safe integer */
 export function lsn(value: number): Lsn {
   assert(Number.isSafeInteger(value) && value >= 0, `not an LSN: ${value}`)
-  // The one place where a number becomes an Lsn.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where a number becomes an Lsn
   return value as Lsn
 }

@@ -9,7 +9,7 @@ export type PkRangeId = string & { readonly [pkRangeIdBrand]: never }
 /** @throws AssertionError when `value` is not a decimal number */
 export function pkRangeId(value: string): PkRangeId {
   assert(/^\d+$/.test(value), `not a pkrange id: ${value}`)
-  // The one place where a string becomes a PkRangeId.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where a string becomes a PkRangeId
   return value as PkRangeId
 }
 
