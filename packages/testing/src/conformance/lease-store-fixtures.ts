@@ -1,0 +1,166 @@
+import { expect } from 'vitest'
+import {
+  evenRanges,
+  feedRangeId,
+  lsn,
+  partitionKeyDefinition,
+  type AcquiredLease,
+  type Checkpoint,
+  type Clock,
+  type Continuation,
+  type HostIdentity,
+  type HostProfile,
+  type LeaseGroup,
+  type LeaseStore,
+  type NewLease,
+  type SyncReply,
+  type SyncRequest,
+} from '@tidemark/contracts'
+
+/** Session time to live and heartbeat of the suite, lease-clock ms. */
+export const TTL_MS = 8_000
+export const CAP_MS = 2_000
+
+/** The store's time under the suite's control. Never goes back unless a test sets it back. */
+export class StoreTime implements Clock {
+  #ms: number
+
+  constructor(startMs = 1_767_225_600_000) {
+    this.#ms = startMs
+  }
+
+  wallMs(): number {
+    return this.#ms
+  }
+
+  monotonicMs(): number {
+    return this.#ms
+  }
+
+  advance(byMs: number): void {
+    this.#ms += byMs
+  }
+
+  /** Only back-off after lost races sleeps here: the next turn of the event loop is soon enough. */
+  sleep(_delayMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      setImmediate(() => {
+        if (signal.aborted) reject(signal.reason)
+        else resolve()
+      })
+    })
+  }
+}
+
+/** One data set of leases, and the ways that hosts reach it. */
+export interface LeaseStoreUnderTest {
+  /** What one host has. */
+  readonly store: LeaseStore
+  /** What another host has: the same leases by another object, over another connection if there are any. */
+  readonly other: LeaseStore
+  readonly time: StoreTime
+  close(): Promise<void>
+}
+
+export interface LeaseStoreConformance {
+  /** Shown in the tests' names. */
+  readonly name: string
+  /** Empty, or with other groups in it: the suite's group names are unique. */
+  open(): Promise<LeaseStoreUnderTest>
+  /** Random sequences that are compared with the model. @default 50 */
+  readonly modelRuns?: number | undefined
+  /** Whether `subscribe` gives hints. @default true */
+  readonly hints?: boolean | undefined
+}
+
+const KEY = partitionKeyDefinition('/id')
+
+export const PROFILE: HostProfile = {
+  weight: 1,
+  minLeases: 0,
+  maxLeases: Infinity,
+  leaving: false,
+}
+
+export function identity(host: string, incarnation = `${host}-1`): HostIdentity {
+  return { host, incarnation }
+}
+
+export function syncRequest(
+  who: HostIdentity,
+  intent: SyncRequest['intent'],
+  fields: Partial<SyncRequest> = {},
+): SyncRequest {
+  return {
+    host: who.host,
+    incarnation: who.incarnation,
+    intent,
+    profile: PROFILE,
+    ttlMs: TTL_MS,
+    clockCapMs: CAP_MS,
+    ...fields,
+  }
+}
+
+export async function syncOk(
+  group: LeaseGroup,
+  who: HostIdentity,
+  intent: SyncRequest['intent'],
+  fields: Partial<SyncRequest> = {},
+): Promise<SyncReply & { kind: 'ok' }> {
+  const reply = await group.sync(syncRequest(who, intent, fields))
+  expect(reply.kind).toBe('ok')
+  return reply as SyncReply & { kind: 'ok' }
+}
+
+export function position(value: number): Checkpoint {
+  // The stores treat a continuation as text; only the suite makes one up.
+  return { continuation: `position/${value}|"ü" ${value}` as Continuation, lsn: lsn(value) }
+}
+
+export function newLeases(count: number, start = 0): NewLease[] {
+  return evenRanges(count, KEY).map((range) => ({ range, checkpoint: position(start) }))
+}
+
+export function idsOf(leases: readonly NewLease[]): string[] {
+  return leases.map(({ range }) => feedRangeId(range)).sort()
+}
+
+/** Joins, and plans every lease for that host. */
+export async function joinAndPlan(
+  group: LeaseGroup,
+  who: HostIdentity,
+  leaseIds: readonly string[],
+): Promise<void> {
+  const { membershipVersion } = await syncOk(group, who, 'join')
+  const targets = new Map(leaseIds.map((leaseId) => [leaseId, who.host]))
+  expect(await group.plan({ membershipVersion, targets })).toBe(true)
+}
+
+/** A group with leases, all owned by `who`. */
+export async function ownedGroup(
+  group: LeaseGroup,
+  who: HostIdentity,
+  count: number,
+): Promise<readonly AcquiredLease[]> {
+  const leases = newLeases(count)
+  await group.create(leases)
+  const leaseIds = idsOf(leases)
+  await joinAndPlan(group, who, leaseIds)
+  const acquired = await group.acquire({ ...who, leaseIds })
+  expect(acquired).toHaveLength(count)
+  return acquired
+}
+
+/** Lets the store's time pass in heartbeats of these hosts, so that the lease clock follows. */
+export async function passTime(
+  group: LeaseGroup,
+  time: StoreTime,
+  durationMs: number,
+  beating: readonly HostIdentity[],
+): Promise<void> {
+  for (let passedMs = 0; passedMs < durationMs; passedMs += CAP_MS) {
+    time.advance(Math.min(CAP_MS, durationMs - passedMs))
+    for (const who of beating) await group.sync(syncRequest(who, 'beat'))
+  }
+}

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import type { LeaseGroup, LeaseStore } from '@tidemark/contracts'
+import { describeHints } from './lease-store-hints.ts'
+import type {
+  LeaseStoreConformance,
+  LeaseStoreUnderTest,
+  StoreTime,
+} from './lease-store-fixtures.ts'
+import { describeLeaseSet } from './lease-store-lease-set.ts'
+import { describeMembership } from './lease-store-membership.ts'
+import { describeModel } from './lease-store-model.ts'
+import { describeOwnership } from './lease-store-ownership.ts'
+
+/** What the cases of the suite use. */
+export interface LeaseStoreSuite {
+  readonly options: LeaseStoreConformance
+  store(): LeaseStore
+  other(): LeaseStore
+  time(): StoreTime
+  /** A group of a name not used before, as two hosts have it. Closed after the suite. */
+  group(): Promise<{ readonly name: string; readonly one: LeaseGroup; readonly two: LeaseGroup }>
+}
+
+/**
+ * What every lease store must do, by the contract `LeaseStore` of @tidemark/contracts. Call it in a test
+ * file of vitest.
+ */
+export function leaseStoreConformance(options: LeaseStoreConformance): void {
+  describe(`lease store conformance: ${options.name}`, () => {
+    let open: LeaseStoreUnderTest | undefined
+    let groups = 0
+    const handles: LeaseGroup[] = []
+    const opened = (): LeaseStoreUnderTest => {
+      if (open === undefined) throw new Error('the store under test did not open')
+      return open
+    }
+    beforeAll(async () => {
+      open = await options.open()
+    })
+    afterAll(async () => {
+      for (const handle of handles) await handle.close()
+      await open?.close()
+    })
+    const suite: LeaseStoreSuite = {
+      options,
+      store: () => opened().store,
+      other: () => opened().other,
+      time: () => opened().time,
+      async group() {
+        groups += 1
+        const name = `group ${groups} {x} é/?#`
+        const one = await opened().store.openGroup(name)
+        const two = await opened().other.openGroup(name)
+        handles.push(one, two)
+        return { name, one, two }
+      },
+    }
+    describeMembership(suite)
+    describeLeaseSet(suite)
+    describeOwnership(suite)
+    describeHints(suite)
+    describeModel(suite)
+  })
+}
