@@ -1,0 +1,21 @@
+-- create: stores a whole set of leases iff the group has none.
+--
+-- KEYS, ARGV[1..3]  see prelude.lua
+-- ARGV[4..]         for each lease: id, LSN, continuation
+-- returns           everything of the group afterwards, as `read`
+-- guarantees        all of the set or nothing of it; losers get the winner's
+local group, failure = open_group()
+if failure then return failure end
+if #ARGV > 3 and redis.call('HLEN', checkpoints) == 0 then
+  local now_us = store_time_us()
+  local fields = {}
+  for i = 4, #ARGV, 3 do
+    fields[#fields + 1] = ARGV[i]
+    -- The version is above that of every discarded lease of this id.
+    fields[#fields + 1] = format_checkpoint(ARGV[i + 1], now_us, now_us, ARGV[i + 2])
+  end
+  redis.call('DEL', owners)
+  set_fields(checkpoints, fields)
+  drop_plan(group)
+end
+return group_data(group)

@@ -1,0 +1,24 @@
+-- plan: replaces all targets iff nobody planned for this membership yet.
+--
+-- KEYS, ARGV[1..3]  see prelude.lua
+-- ARGV[4]           membership version that the plan is for
+-- ARGV[5..]         for each lease: id, host
+-- returns           1 if the plan was stored, else 0
+-- guarantees        compare-and-set: of the hosts that plan for one membership the first wins; publishes then
+local group, failure = open_group()
+if failure then return failure end
+if tonumber(ARGV[4]) ~= group.mv or group.av >= group.mv then return 0 end
+local known = {}
+for _, id in ipairs(redis.call('HKEYS', checkpoints)) do known[id] = true end
+local fields = {}
+for i = 5, #ARGV, 2 do
+  if known[ARGV[i]] then
+    fields[#fields + 1] = ARGV[i]
+    fields[#fields + 1] = ARGV[i + 1]
+  end
+end
+redis.call('DEL', targets)
+set_fields(targets, fields)
+redis.call('HSET', meta, 'av', text(group.mv))
+publish('plan')
+return 1

@@ -1,0 +1,123 @@
+-- Stands before every script of this folder; the store joins them. All scripts take the same keys, which
+-- share one {hash tag} and so live in one slot, and the same first arguments:
+--
+-- KEYS[1] m   HASH  schema, gen, mv, av, l (lease clock, ms), n (store time of the last sync, ms), floor, token
+-- KEYS[2] hd  ZSET  host -> deadline of its session, lease-clock ms
+-- KEYS[3] hi  HASH  host -> incarnation
+-- KEYS[4] hx  HASH  host -> profile (JSON)
+-- KEYS[5] hb  HASH  host -> store time of its last heartbeat, ms
+-- KEYS[6] o   HASH  lease -> epoch|incarnation|host; both empty = free; absent = never owned
+-- KEYS[7] c   HASH  lease -> lsn|changed at ms|version|continuation; a lease exists iff it is here
+-- KEYS[8] t   HASH  lease -> target host
+-- ARGV[1]     store time in us; '' = the server's own (tests set it)
+-- ARGV[2]     PUBLISH or SPUBLISH
+-- ARGV[3]     generation to use if the group has none
+--
+-- Numbers are doubles, exact up to 2^53: microseconds since 1970 are below 2^51. Lua's own number to text
+-- conversion keeps 14 digits only, hence `text`.
+local meta, deadlines, incarnations, profiles, beats, owners, checkpoints, targets =
+  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+
+local SCHEMA = 'tidemark-leases-1'
+-- Below the number of values that Lua can pass to one call.
+local CALL_LIMIT = 4000
+
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+local function store_time_us()
+  if ARGV[1] ~= '' then return tonumber(ARGV[1]) end
+  local time = redis.call('TIME')
+  return time[1] * 1000000 + time[2]
+end
+
+local function publish(hint)
+  redis.call(ARGV[2], string.sub(meta, 1, -2) .. 'ch', hint)
+end
+
+-- The group's own fields, made at first use. The second value is an error reply: the key holds something else.
+local function open_group()
+  local fields = redis.call('HMGET', meta, 'schema', 'gen', 'mv', 'av', 'l', 'n', 'floor', 'token')
+  if not fields[1] and redis.call('EXISTS', meta) == 0 then
+    redis.call('HSET', meta, 'schema', SCHEMA, 'gen', ARGV[3], 'mv', '0', 'av', '0', 'l', '0', 'floor', '0')
+    fields = { SCHEMA, ARGV[3], '0', '0', '0', false, '0', false }
+  end
+  if fields[1] ~= SCHEMA then
+    return nil, redis.error_reply('TIDEMARKSCHEMA ' .. meta .. ' is not a lease group of this release')
+  end
+  return {
+    gen = fields[2],
+    mv = tonumber(fields[3]),
+    av = tonumber(fields[4]),
+    clock = tonumber(fields[5]),
+    seen = fields[6] and tonumber(fields[6]),
+    floor = tonumber(fields[7]),
+    token = fields[8],
+  }
+end
+
+-- The lease clock moves by the time that passed on the server, at most by the cap: a server that was down,
+-- paused, failed over or whose clock was set expires nobody.
+local function advance_clock(group, now_ms, cap_ms)
+  local elapsed = group.seen and (now_ms - group.seen) or 0
+  group.clock = group.clock + math.min(math.max(elapsed, 0), cap_ms)
+  redis.call('HSET', meta, 'l', text(group.clock), 'n', text(now_ms))
+end
+
+local function raise_membership(group)
+  group.mv = group.mv + 1
+  redis.call('HSET', meta, 'mv', text(group.mv))
+  publish('membership')
+end
+
+-- A plan for the present membership was made for another set of leases: everyone has to plan again.
+local function drop_plan(group)
+  redis.call('DEL', targets)
+  if group.av >= group.mv then raise_membership(group) end
+end
+
+-- HSET of any number of fields: a flat list of names and values.
+local function set_fields(key, list)
+  for first = 1, #list, CALL_LIMIT do
+    redis.call('HSET', key, unpack(list, first, math.min(first + CALL_LIMIT - 1, #list)))
+  end
+end
+
+-- A map of a hash.
+local function hash(key)
+  local list, map = redis.call('HGETALL', key), {}
+  for i = 1, #list, 2 do map[list[i]] = list[i + 1] end
+  return map
+end
+
+-- epoch, incarnation, host; of a lease that nobody ever owned: 0, '', ''.
+local function parse_owner(value)
+  if not value then return 0, '', '' end
+  local epoch, incarnation, host = string.match(value, '^(%d+)|([^|]*)|(.*)$')
+  return tonumber(epoch), incarnation, host
+end
+
+-- lsn, changed at, version, continuation
+local function parse_checkpoint(value)
+  local lsn, changed, version, continuation = string.match(value, '^(%d+)|(%d+)|(%d+)|(.*)$')
+  return tonumber(lsn), tonumber(changed), tonumber(version), continuation
+end
+
+local function format_checkpoint(lsn, now_us, version, continuation)
+  return lsn .. '|' .. text(math.floor(now_us / 1000)) .. '|' .. text(version) .. '|' .. continuation
+end
+
+-- Everything of the group at one instant, as `read` and `create` answer it.
+local function group_data(group)
+  return {
+    group.gen, text(group.clock), text(group.mv), text(group.av),
+    redis.call('ZRANGE', deadlines, 0, -1, 'WITHSCORES'),
+    redis.call('HGETALL', incarnations),
+    redis.call('HGETALL', profiles),
+    redis.call('HGETALL', beats),
+    redis.call('HGETALL', owners),
+    redis.call('HGETALL', checkpoints),
+    redis.call('HGETALL', targets),
+  }
+end

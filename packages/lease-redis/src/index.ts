@@ -1,0 +1,2 @@
+export type { RedisClient, RedisSubscriber } from './redis-client.ts'
+export { RedisLeaseStore, type RedisLeaseStoreOptions } from './redis-lease-store.ts'

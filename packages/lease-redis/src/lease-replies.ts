@@ -1,0 +1,153 @@
+import {
+  LeaseStorageError,
+  lsn,
+  parseFeedRangeId,
+  type Checkpoint,
+  type Continuation,
+  type HostIdentity,
+  type HostProfile,
+  type HostSession,
+  type Lease,
+  type LeaseGroupSnapshot,
+} from '@tidemark/contracts'
+
+/** A script's array reply as texts and nested arrays. */
+export type ReplyList = readonly unknown[]
+
+/** @throws ERR_LEASE_STORAGE: the scripts answer nothing else */
+export function replyList(reply: unknown): ReplyList {
+  if (Array.isArray(reply)) return reply
+  throw unexpected(reply)
+}
+
+export function replyText(reply: unknown): string {
+  if (typeof reply === 'string') return reply
+  if (typeof reply === 'number') return String(reply)
+  throw unexpected(reply)
+}
+
+export function replyNumber(reply: unknown): number {
+  const value = typeof reply === 'number' ? reply : Number(replyText(reply))
+  if (Number.isFinite(value)) return value
+  throw unexpected(reply)
+}
+
+/** The snapshot of `group_data` in prelude.lua. */
+export function parseGroupData(reply: unknown): LeaseGroupSnapshot {
+  const [generation, clock, membershipVersion, planVersion, ...tables] = replyList(reply)
+  const [deadlines, incarnations, profiles, beats, owners, checkpoints, targets] =
+    tables.map(textMap)
+  const sessions: HostSession[] = []
+  for (const [host, incarnation] of sorted(incarnations)) {
+    sessions.push({
+      host,
+      incarnation: decodeURIComponent(incarnation),
+      profile: parseProfile(profiles?.get(host)),
+      deadlineMs: replyNumber(deadlines?.get(host)),
+    })
+  }
+  const leases: Lease[] = []
+  for (const [id, checkpoint] of sorted(checkpoints)) {
+    const { epoch, owner } = parseOwner(owners?.get(id))
+    const target = targets?.get(id)
+    const live = owner && sessions.find(({ host }) => host === owner.host)
+    const beatMs =
+      owner !== undefined && live?.incarnation === owner.incarnation
+        ? replyNumber(beats?.get(owner.host))
+        : 0
+    leases.push(leaseOf({ id, epoch, owner, checkpoint, target, beatMs }))
+  }
+  return {
+    clockMs: replyNumber(clock),
+    membershipVersion: replyNumber(membershipVersion),
+    planVersion: replyNumber(planVersion),
+    generation: replyText(generation),
+    hosts: sessions,
+    leases,
+  }
+}
+
+/** A lease out of its fields as they are stored. */
+export function leaseOf(fields: {
+  readonly id: string
+  readonly epoch: number
+  readonly owner: HostIdentity | undefined
+  /** `lsn|changed at ms|version|continuation` */
+  readonly checkpoint: string
+  readonly target: string | undefined
+  /** Of the owner's last heartbeat; 0 if it has no session. */
+  readonly beatMs: number
+}): Lease {
+  const { id, epoch, owner, target, beatMs } = fields
+  const [position = '', changedMs = '', version = ''] = fields.checkpoint.split('|', 3)
+  const text = fields.checkpoint.slice(position.length + changedMs.length + version.length + 3)
+  const range = parseFeedRangeId(id)
+  if (range === undefined) throw unexpected(id)
+  const checkpoint: Checkpoint = {
+    // The text that a host gave as a continuation.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- branded by whoever made it
+    continuation: text as Continuation,
+    lsn: lsn(replyNumber(position)),
+  }
+  const etag = target === undefined ? `"${version}"` : `"${version}-${encodeURIComponent(target)}"`
+  const timestampMs = Math.max(replyNumber(changedMs), beatMs)
+  return { id, range, owner, epoch, checkpoint, target, timestampMs, etag }
+}
+
+/** JSON has no infinity: null stands for "no highest number". */
+export function profileText({ weight, minLeases, maxLeases, leaving }: HostProfile): string {
+  const highest = Number.isFinite(maxLeases) ? maxLeases : null
+  return JSON.stringify({ weight, minLeases, maxLeases: highest, leaving })
+}
+
+function parseProfile(text: string | undefined): HostProfile {
+  const parsed: unknown = JSON.parse(text ?? 'null')
+  if (!isStoredProfile(parsed)) throw unexpected(text)
+  const { weight, minLeases, maxLeases, leaving } = parsed
+  return { weight, minLeases, maxLeases: maxLeases ?? Infinity, leaving }
+}
+
+function isStoredProfile(
+  value: unknown,
+): value is Omit<HostProfile, 'maxLeases'> & { readonly maxLeases: number | null } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'weight' in value &&
+    typeof value.weight === 'number' &&
+    'minLeases' in value &&
+    typeof value.minLeases === 'number' &&
+    'maxLeases' in value &&
+    'leaving' in value &&
+    typeof value.leaving === 'boolean'
+  )
+}
+
+/** `epoch|incarnation|host` */
+function parseOwner(value: string | undefined): { epoch: number; owner: HostIdentity | undefined } {
+  if (value === undefined) return { epoch: 0, owner: undefined }
+  const [epoch = '', incarnation = ''] = value.split('|', 2)
+  const host = value.slice(epoch.length + incarnation.length + 2)
+  const owner = host === '' ? undefined : { host, incarnation: decodeURIComponent(incarnation) }
+  return { epoch: replyNumber(epoch), owner }
+}
+
+/** Of a flat list of names and values. */
+function textMap(reply: unknown): ReadonlyMap<string, string> {
+  const list = replyList(reply)
+  const map = new Map<string, string>()
+  for (let index = 0; index + 1 < list.length; index += 2) {
+    map.set(replyText(list[index]), replyText(list[index + 1]))
+  }
+  return map
+}
+
+function sorted(
+  map: ReadonlyMap<string, string> = new Map(),
+): readonly (readonly [string, string])[] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+function unexpected(reply: unknown): LeaseStorageError {
+  return new LeaseStorageError(`not what the lease scripts store: ${JSON.stringify(reply)}`)
+}

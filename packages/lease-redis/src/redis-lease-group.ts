@@ -1,0 +1,248 @@
+import {
+  checkedNewLeases,
+  DIGEST_MODULUS,
+  feedRangeId,
+  LeaseStorageError,
+  type AcquiredLease,
+  type CheckpointOutcome,
+  type HostIdentity,
+  type Lease,
+  type LeaseGroup,
+  type LeaseGroupSnapshot,
+  type LeaseHint,
+  type NewLease,
+  type ReconcileReply,
+  type SyncReply,
+  type SyncRequest,
+} from '@tidemark/contracts'
+import {
+  leaseOf,
+  parseGroupData,
+  profileText,
+  replyList,
+  replyNumber,
+  replyText,
+} from './lease-replies.ts'
+import type { LeaseScriptName } from './platform/lease-scripts.ts'
+import type { RedisCalls } from './redis-calls.ts'
+import type { RedisHints } from './redis-hints.ts'
+
+/** Leases of one script call: a script keeps the server busy for less than 5 ms. */
+const CALL_LIMIT = 500
+
+export interface RedisGroupKeys {
+  /** As the client is given them, in the order of prelude.lua. */
+  readonly keys: readonly string[]
+  /** As the server knows it, with the client's own key prefix. */
+  readonly channel: string
+}
+
+/** One group on Redis: each operation is one script, or one for every 500 leases. */
+export class RedisLeaseGroup implements LeaseGroup {
+  readonly group: string
+  readonly #calls: RedisCalls
+  readonly #hints: RedisHints
+  readonly #keys: RedisGroupKeys
+  readonly #subscriptions = new Set<() => void>()
+
+  constructor(
+    group: string,
+    keys: RedisGroupKeys,
+    {
+      calls,
+      hints,
+    }: {
+      readonly calls: RedisCalls
+      readonly hints: RedisHints
+    },
+  ) {
+    this.group = group
+    this.#keys = keys
+    this.#calls = calls
+    this.#hints = hints
+  }
+
+  async sync(request: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
+    const { intent, profile, ttlMs, clockCapMs, held } = request
+    const digest = held
+      ? [held.count, held.epochSum, held.lsnSum, DIGEST_MODULUS].map(String)
+      : ['']
+    const args = [intent, profileText(profile), String(ttlMs), String(clockCapMs), ...digest]
+    const reply = await this.#run('sync', [...identityArgs(request), ...args], signal)
+    const [kind, generation, clock, membership, plan, deadline, matches] = replyList(reply)
+    if (kind === 'fenced') return { kind, generation: replyText(generation) }
+    return {
+      kind: 'ok',
+      clockMs: replyNumber(clock),
+      membershipVersion: replyNumber(membership),
+      planVersion: replyNumber(plan),
+      generation: replyText(generation),
+      nextDeadlineInMs: deadline === '' ? undefined : replyNumber(deadline),
+      heldMatches: replyNumber(matches) === 1,
+    }
+  }
+
+  async create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]> {
+    const args = checkedNewLeases(leases).flatMap(({ range, checkpoint }) => [
+      feedRangeId(range),
+      String(checkpoint.lsn),
+      checkpoint.continuation,
+    ])
+    return parseGroupData(await this.#run('create', args, signal)).leases
+  }
+
+  async read(signal?: AbortSignal): Promise<LeaseGroupSnapshot> {
+    return parseGroupData(await this.#run('read', [], signal))
+  }
+
+  async plan(
+    request: { readonly membershipVersion: number; readonly targets: ReadonlyMap<string, string> },
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const args = [String(request.membershipVersion), ...[...request.targets].flat()]
+    return replyNumber(await this.#run('plan', args, signal)) === 1
+  }
+
+  async acquire(
+    request: Parameters<LeaseGroup['acquire']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly AcquiredLease[]> {
+    const { host, incarnation } = request
+    const acquired: AcquiredLease[] = []
+    for (const leaseIds of chunks([...new Set(request.leaseIds)])) {
+      const args = [...identityArgs(request), ...leaseIds]
+      const [beat, ...fields] = replyList(await this.#run('acquire', args, signal))
+      for (let index = 0; index + 3 < fields.length; index += 4) {
+        const [id, epochText, checkpoint, target] = fields.slice(index, index + 4).map(replyText)
+        const epoch = replyNumber(epochText)
+        const lease = leaseOf({
+          id: id ?? '',
+          epoch,
+          owner: { host, incarnation },
+          checkpoint: checkpoint ?? '',
+          target: target === '' ? undefined : target,
+          beatMs: replyNumber(beat),
+        })
+        acquired.push({ leaseId: lease.id, epoch, lease })
+      }
+    }
+    return acquired
+  }
+
+  async checkpoint(
+    request: Parameters<LeaseGroup['checkpoint']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly CheckpointOutcome[]> {
+    const outcomes: CheckpointOutcome[] = []
+    for (const checkpoints of chunks(request.checkpoints)) {
+      const args = checkpoints.flatMap(({ leaseId, epoch, checkpoint }) => [
+        leaseId,
+        String(epoch),
+        String(checkpoint.lsn),
+        checkpoint.continuation,
+      ])
+      const reply = await this.#run('checkpoint', [...identityArgs(request), ...args], signal)
+      outcomes.push(...letters(reply, CHECKPOINT_LETTERS))
+    }
+    return outcomes
+  }
+
+  async release(
+    request: Parameters<LeaseGroup['release']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly ('released' | 'lost')[]> {
+    const outcomes: ('released' | 'lost')[] = []
+    for (const releases of chunks(request.releases)) {
+      const args = releases.flatMap(({ leaseId, epoch, checkpoint }) => [
+        leaseId,
+        String(epoch),
+        checkpoint === undefined ? '' : String(checkpoint.lsn),
+        checkpoint?.continuation ?? '',
+      ])
+      const reply = await this.#run('release', [...identityArgs(request), ...args], signal)
+      outcomes.push(...letters(reply, RELEASE_LETTERS))
+    }
+    return outcomes
+  }
+
+  /** On a snapshot: it is rare, and only compares. */
+  async reconcile(
+    request: Parameters<LeaseGroup['reconcile']>[0],
+    signal?: AbortSignal,
+  ): Promise<ReconcileReply> {
+    const { leases } = await this.read(signal)
+    const mine = new Map(
+      leases
+        .filter(
+          ({ owner }) => owner?.host === request.host && owner.incarnation === request.incarnation,
+        )
+        .map((lease) => [lease.id, lease]),
+    )
+    const held = new Map(request.held.map((lease) => [lease.leaseId, lease]))
+    const lost: string[] = []
+    const behind: string[] = []
+    for (const { leaseId, epoch, lsn } of held.values()) {
+      const lease = mine.get(leaseId)
+      if (lease?.epoch !== epoch) lost.push(leaseId)
+      else if (lease.checkpoint.lsn < lsn) behind.push(leaseId)
+    }
+    const unknownToHost = [...mine.values()].filter(
+      ({ id, epoch }) => held.get(id)?.epoch !== epoch,
+    )
+    return { unknownToHost, lost, behind }
+  }
+
+  async discard(token: string, signal?: AbortSignal): Promise<boolean> {
+    return replyNumber(await this.#run('discard', [token], signal)) === 1
+  }
+
+  subscribe(listener: (hint: LeaseHint) => void): () => void {
+    const stop = this.#hints.listen(this.#keys.channel, listener)
+    this.#subscriptions.add(stop)
+    return () => {
+      this.#subscriptions.delete(stop)
+      stop()
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#subscriptions) stop()
+    this.#subscriptions.clear()
+  }
+
+  #run(name: LeaseScriptName, args: readonly string[], signal?: AbortSignal): Promise<unknown> {
+    return this.#calls.script(name, this.#keys.keys, args, signal)
+  }
+}
+
+const CHECKPOINT_LETTERS: ReadonlyMap<string, CheckpointOutcome> = new Map([
+  ['S', 'stored'],
+  ['L', 'lost'],
+  ['R', 'regress'],
+])
+const RELEASE_LETTERS: ReadonlyMap<string, 'released' | 'lost'> = new Map([
+  ['F', 'released'],
+  ['L', 'lost'],
+])
+
+/** The scripts split the stored owner at the first bars, so an incarnation may not hold any. */
+function identityArgs({ host, incarnation }: HostIdentity): readonly string[] {
+  return [host, encodeURIComponent(incarnation)]
+}
+
+function letters<Outcome>(
+  reply: unknown,
+  meanings: ReadonlyMap<string, Outcome>,
+): readonly Outcome[] {
+  return Array.from(replyText(reply), (letter) => {
+    const outcome = meanings.get(letter)
+    if (outcome === undefined) throw new LeaseStorageError(`unknown outcome ${letter}`)
+    return outcome
+  })
+}
+
+function chunks<T>(items: readonly T[]): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / CALL_LIMIT) }, (_, index) =>
+    items.slice(index * CALL_LIMIT, (index + 1) * CALL_LIMIT),
+  )
+}

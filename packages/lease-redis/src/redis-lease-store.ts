@@ -1,0 +1,107 @@
+import {
+  checkedGroupName,
+  InvalidOptionError,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type LeaseGroup,
+  type LeaseStore,
+  type Random,
+} from '@tidemark/contracts'
+import { replyText } from './lease-replies.ts'
+import { RedisCalls } from './redis-calls.ts'
+import type { RedisClient } from './redis-client.ts'
+import { RedisHints } from './redis-hints.ts'
+import { RedisLeaseGroup } from './redis-lease-group.ts'
+
+const KEY_NAMES = ['m', 'hd', 'hi', 'hx', 'hb', 'o', 'c', 't'] as const
+
+export interface RedisLeaseStoreOptions {
+  /** Stands before every key; may not contain braces. @default `tidemark:leases:` */
+  keyPrefix?: string | undefined
+  /**
+   * A call that has no answer after so long, also while the connection is away, rejects with
+   * ERR_LEASE_STORE_UNAVAILABLE. Keep it below the session's time to live.
+   * @default 2_000 (one heartbeat)
+   */
+  commandTimeoutMs?: number | undefined
+  /** Measures the time limit. @default the system's */
+  clock?: Clock | undefined
+  /** Makes generations. @default the system's */
+  random?: Random | undefined
+  /** For tests: replaces the server's TIME, in µs since the epoch. @default the server's own */
+  storeTimeUs?: (() => number) | undefined
+}
+
+/**
+ * Leases on Redis: stand-alone, behind Sentinels, or in a Cluster (one group lives in one slot).
+ *
+ * The client stays the caller's: the store never closes it. Give it a client that runs no blocking
+ * commands; heartbeats would wait behind them. For hints it duplicates the client once, while a
+ * group listens.
+ *
+ * @throws ERR_INVALID_OPTION
+ */
+export class RedisLeaseStore implements LeaseStore {
+  readonly description: string
+  readonly #calls: RedisCalls
+  readonly #hints: RedisHints
+  readonly #keyPrefix: string
+
+  constructor(redis: RedisClient, options: RedisLeaseStoreOptions = {}) {
+    const {
+      keyPrefix = 'tidemark:leases:',
+      commandTimeoutMs = 2_000,
+      clock = systemClock,
+      random = systemRandom,
+      storeTimeUs,
+    } = options
+    if (/[{}]/.test(keyPrefix)) {
+      throw new InvalidOptionError(`keyPrefix may not contain braces, got ${keyPrefix}`)
+    }
+    if (!(commandTimeoutMs > 0 && Number.isFinite(commandTimeoutMs))) {
+      throw new InvalidOptionError(`commandTimeoutMs must be above 0, got ${commandTimeoutMs}`)
+    }
+    this.description = `leases on Redis under ${keyPrefix}`
+    this.#keyPrefix = keyPrefix
+    this.#hints = new RedisHints(redis)
+    this.#calls = new RedisCalls({
+      redis,
+      clock,
+      timeoutMs: commandTimeoutMs,
+      description: this.description,
+      storeTimeUs,
+      newGeneration: () => random.hex(8),
+    })
+  }
+
+  async openGroup(group: string, signal?: AbortSignal): Promise<LeaseGroup> {
+    checkedGroupName(group)
+    const keys = this.#keys(group)
+    const metaKey = replyText(await this.#calls.script('open', keys, [], signal))
+    await this.#calls.command((redis) => redis.sadd(this.#registryKey, group), signal)
+    const channel = `${metaKey.slice(0, -1)}ch`
+    return new RedisLeaseGroup(group, { keys, channel }, { calls: this.#calls, hints: this.#hints })
+  }
+
+  async listGroups(signal?: AbortSignal): Promise<readonly string[]> {
+    const known = await this.#calls.command((redis) => redis.smembers(this.#registryKey), signal)
+    const groups: string[] = []
+    for (const group of known) {
+      const [, , , , , , checkpoints = ''] = this.#keys(group)
+      const count = await this.#calls.command((redis) => redis.hlen(checkpoints), signal)
+      if (count > 0) groups.push(group)
+    }
+    return groups.sort()
+  }
+
+  get #registryKey(): string {
+    return `${this.#keyPrefix}groups`
+  }
+
+  #keys(group: string): readonly string[] {
+    // Percent-encoded, because a brace in the name would end the hash tag.
+    const tag = `${this.#keyPrefix}{${encodeURIComponent(group)}}`
+    return KEY_NAMES.map((name) => `${tag}:${name}`)
+  }
+}
