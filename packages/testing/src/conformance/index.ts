@@ -4,3 +4,5 @@ export {
   type LeaseStoreConformance,
   type LeaseStoreUnderTest,
 } from './lease-store-fixtures.ts'
+export { storageEngineConformance } from './storage-engine.ts'
+export type { StorageEngineConformance, StorageEngineUnderTest } from './storage-engine-fixtures.ts'

@@ -1,0 +1,289 @@
+import { FULL_RANGE } from '@tidemark/contracts'
+import { documentEtag, type StorageEngine, type WriteCondition } from '@tidemark/store'
+import { describe, expect, test } from 'vitest'
+import { DEFINITION, EngineFixture, committed, del, put } from './storage-engine-fixtures.ts'
+
+/** Conditional batches and fences. */
+export function storageEngineCommit(open: () => Promise<StorageEngine>): void {
+  describe('commit', () => {
+    test('ST-2 a put is stored with the properties that only the commit knows', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const outcome = await fixture.commit(fixture.batch('p', [put('a', { n: 1 })]))
+      if (outcome.kind !== 'committed') throw new Error('not committed')
+      const lsn = committed(outcome)
+      expect(outcome.batches).toEqual([{ lsn, existed: [false] }])
+      const ts = Math.floor(outcome.timeMs / 1000)
+      expect(await fixture.read('p', 'a')).toEqual({
+        _rid: 'r',
+        _self: 's',
+        _etag: documentEtag(fixture.collection.number, lsn),
+        _ts: ts,
+        _lsn: lsn,
+        id: 'a',
+        n: 1,
+      })
+      const { database, collection } = fixture
+      const key = { collection, epk: fixture.batch('p', []).epk, partitionKey: '["p"]', id: 'a' }
+      expect(await database.readDocument(key)).toMatchObject({ lsn, ts, ttl: 0 })
+    })
+
+    test("a document's own time to live is stored beside it", async () => {
+      const fixture = await EngineFixture.make(await open())
+      const { database, collection } = fixture
+      const operation = { ...put('a'), ttl: 3600 }
+      await fixture.commit(fixture.batch('p', [operation]))
+      const key = { collection, epk: fixture.batch('p', []).epk, partitionKey: '["p"]', id: 'a' }
+      expect(await database.readDocument(key)).toMatchObject({ ttl: 3600 })
+    })
+
+    test('text comes back unchanged, whatever characters it has', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const text = 'quote " backslash \\ ünï €😀 \u2028 \u0000 tab\t'
+      const operation = { ...put('a'), tail: JSON.stringify({ id: 'a', text }).slice(1) }
+      await fixture.commit(fixture.batch('ключ "€😀', [operation]))
+      expect(await fixture.read('ключ "€😀', 'a')).toMatchObject({ text })
+    })
+
+    test('ST-2 one id under two partition key values names two documents', async () => {
+      const fixture = await EngineFixture.make(await open())
+      await fixture.commit(fixture.batch('p', [put('a', { n: 1 })]))
+      await fixture.commit(fixture.batch('q', [put('a', { n: 2 })]))
+      expect(await fixture.read('p', 'a')).toMatchObject({ n: 1 })
+      expect(await fixture.read('q', 'a')).toMatchObject({ n: 2 })
+      expect(await fixture.read('r', 'a')).toBeUndefined()
+      expect(await fixture.database.countDocuments(fixture.collection)).toBe(2)
+    })
+
+    const conditions: readonly (readonly [WriteCondition['kind'], boolean, boolean])[] = [
+      ['none', true, true],
+      ['absent', true, false],
+      ['present', false, true],
+      ['lsn', false, true],
+      ['notLsn', true, false],
+    ]
+    for (const [kind, whenAbsent, whenPresent] of conditions) {
+      test(`ST-3 condition "${kind}" is judged on puts, deletes and checks`, async () => {
+        const fixture = await EngineFixture.make(await open())
+        for (const operation of ['put', 'delete', 'check'] as const) {
+          const id = `a-${operation}`
+          const attempt = (lsn: number): ReturnType<EngineFixture['commit']> => {
+            const condition = { kind, lsn }
+            const write =
+              operation === 'put' ? put(id, { condition }) : { kind: operation, id, condition }
+            return fixture.commit(fixture.batch('p', [write]))
+          }
+          const absent = await attempt(1)
+          expect(absent.kind).toBe(whenAbsent ? 'committed' : 'refused')
+          if (absent.kind === 'refused') {
+            expect(absent).toEqual({
+              kind: 'refused',
+              batchIndex: 0,
+              operationIndex: 0,
+              presentLsn: undefined,
+            })
+          }
+          const lsn = await fixture.write('p', id)
+          const present = await attempt(lsn)
+          expect(present.kind).toBe(whenPresent ? 'committed' : 'refused')
+          if (present.kind === 'refused') expect(present.presentLsn).toBe(lsn)
+        }
+      })
+    }
+
+    test('ST-3 conditions on another LSN than the present one', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const first = await fixture.write('p', 'a')
+      await fixture.write('p', 'a')
+      const stale = put('a', { condition: { kind: 'lsn', lsn: first } })
+      expect(await fixture.commit(fixture.batch('p', [stale]))).toMatchObject({ kind: 'refused' })
+      const differs = put('a', { condition: { kind: 'notLsn', lsn: first } })
+      expect(await fixture.commit(fixture.batch('p', [differs]))).toMatchObject({
+        kind: 'committed',
+      })
+    })
+
+    test('a delete removes the document; deleting what is not there says so', async () => {
+      const fixture = await EngineFixture.make(await open())
+      await fixture.write('p', 'a')
+      expect(await fixture.commit(fixture.batch('p', [del('a')]))).toMatchObject({
+        batches: [{ existed: [true] }],
+      })
+      expect(await fixture.read('p', 'a')).toBeUndefined()
+      expect(await fixture.database.countDocuments(fixture.collection)).toBe(0)
+      expect(await fixture.commit(fixture.batch('p', [del('a')]))).toMatchObject({
+        batches: [{ existed: [false] }],
+      })
+    })
+
+    test('ST-4 a batch in which one operation is refused leaves nothing behind', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const lsn = await fixture.write('p', 'a', 'b')
+      const outcome = await fixture.commit(
+        fixture.batch('p', [
+          put('a', { n: 9 }),
+          put('new'),
+          put('b', { n: 9, condition: { kind: 'absent' } }),
+          del('a'),
+        ]),
+      )
+      expect(outcome).toEqual({
+        kind: 'refused',
+        batchIndex: 0,
+        operationIndex: 2,
+        presentLsn: lsn,
+      })
+      expect(await fixture.read('p', 'a')).toMatchObject({ n: 0, _lsn: lsn })
+      expect(await fixture.read('p', 'new')).toBeUndefined()
+      expect(await fixture.feedIds()).toEqual(['a', 'b'])
+      expect(await fixture.database.check()).toEqual([])
+    })
+
+    test('ST-5 all documents of a batch share one LSN, which rises from batch to batch', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const outcome = await fixture.commit(
+        fixture.batch('p', [put('a'), put('b'), put('c')]),
+        fixture.batch('q', [put('d'), put('e')]),
+      )
+      if (outcome.kind !== 'committed') throw new Error('not committed')
+      const [first, second] = outcome.batches
+      expect(second?.lsn).toBeGreaterThan(first?.lsn ?? Infinity)
+      const page = await fixture.page(0)
+      const [a, b] = [first?.lsn, second?.lsn]
+      expect(page.rows.map(([lsn]) => lsn)).toEqual([a, a, a, b, b])
+    })
+
+    test('several batches of several collections commit together or not at all', async () => {
+      const fixture = await EngineFixture.make(await open(), 4)
+      const { database } = fixture
+      const other = await database.createCollection('other', DEFINITION, [FULL_RANGE])
+      const there = { ...fixture, collection: other }
+      const inOther = (
+        id: string,
+        condition: WriteCondition,
+      ): ReturnType<typeof fixture.batch> => ({
+        ...fixture.batch('z', [put(id, { condition })]),
+        collection: there.collection,
+      })
+      const writes = ['p', 'q', 'r', 's'].map((pk) => fixture.batch(pk, [put('a')]))
+      const refused = await fixture.commit(...writes, inOther('x', { kind: 'present' }))
+      expect(refused).toMatchObject({ kind: 'refused', batchIndex: 4, operationIndex: 0 })
+      expect(await database.countDocuments(fixture.collection)).toBe(0)
+      const made = await fixture.commit(...writes, inOther('x', { kind: 'absent' }))
+      expect(made).toMatchObject({ kind: 'committed' })
+      expect(await database.countDocuments(fixture.collection)).toBe(4)
+      expect(await database.countDocuments(other)).toBe(1)
+      expect(await database.check()).toEqual([])
+    })
+
+    test('a batch sees what earlier batches of its commit did to the same document', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const outcome = await fixture.commit(
+        fixture.batch('p', [put('a', { n: 1, condition: { kind: 'absent' } })]),
+        fixture.batch('p', [put('a', { n: 2, condition: { kind: 'present' } })]),
+        fixture.batch('p', [del('a', { kind: 'present' })]),
+        fixture.batch('p', [put('a', { n: 3, condition: { kind: 'absent' } })]),
+      )
+      expect(outcome).toMatchObject({
+        batches: [
+          { existed: [false] },
+          { existed: [true] },
+          { existed: [true] },
+          { existed: [false] },
+        ],
+      })
+      expect(await fixture.read('p', 'a')).toMatchObject({ n: 3 })
+      expect(await fixture.feedIds()).toEqual(['a'])
+      const refused = await fixture.commit(
+        fixture.batch('p', [del('a')]),
+        fixture.batch('p', [put('a', { n: 4, condition: { kind: 'present' } })]),
+      )
+      expect(refused).toMatchObject({ kind: 'refused', batchIndex: 1, presentLsn: undefined })
+      expect(await fixture.read('p', 'a')).toMatchObject({ n: 3 })
+      expect(await fixture.database.check()).toEqual([])
+    })
+
+    test('a commit of 500 batches is one commit', async () => {
+      const fixture = await EngineFixture.make(await open(), 4)
+      const batches = Array.from({ length: 500 }, (_, index) =>
+        fixture.batch(`p${index}`, [put('a')]),
+      )
+      expect(await fixture.commit(...batches)).toMatchObject({ kind: 'committed' })
+      expect(await fixture.database.countDocuments(fixture.collection)).toBe(500)
+    })
+  })
+
+  describe('fences', () => {
+    const range = (minInclusive: string, maxExclusive: string): typeof FULL_RANGE => ({
+      minInclusive,
+      maxExclusive,
+    })
+    const attempt = async (
+      fixture: EngineFixture,
+      fence: { job?: string; range: typeof FULL_RANGE; epoch: number },
+      id = 'a',
+    ): Promise<string> => {
+      const { kind } = await fixture.database.commit({
+        batches: [fixture.batch('p', [put(id)])],
+        fence: { job: 'job', ...fence },
+      })
+      return kind
+    }
+
+    test('a write below the highest epoch of its range is refused and not applied', async () => {
+      const fixture = await EngineFixture.make(await open())
+      expect(await attempt(fixture, { range: range('', '20'), epoch: 5 })).toBe('committed')
+      expect(await attempt(fixture, { range: range('', '20'), epoch: 5 })).toBe('committed')
+      expect(await attempt(fixture, { range: range('', '20'), epoch: 7 })).toBe('committed')
+      const outcome = await fixture.database.commit({
+        batches: [fixture.batch('p', [put('late')])],
+        fence: { job: 'job', range: range('', '20'), epoch: 6 },
+      })
+      expect(outcome).toEqual({ kind: 'fenced', currentEpoch: 7 })
+      expect(await fixture.read('p', 'late')).toBeUndefined()
+    })
+
+    test('any overlapping range of the job refuses, whatever its cut', async () => {
+      const fixture = await EngineFixture.make(await open())
+      await attempt(fixture, { range: range('10', '20'), epoch: 9 })
+      for (const overlapping of [
+        range('', 'FF'),
+        range('10', '20'),
+        range('18', '30'),
+        range('', '11'),
+        range('12', '14'),
+      ]) {
+        expect(await attempt(fixture, { range: overlapping, epoch: 8 })).toBe('fenced')
+        // A refused write must not be remembered, nor lower what is.
+        expect(await attempt(fixture, { range: range('12', '14'), epoch: 8 })).toBe('fenced')
+      }
+      expect(await attempt(fixture, { range: range('20', '30'), epoch: 1 })).toBe('committed')
+      expect(await attempt(fixture, { range: range('', '10'), epoch: 1 })).toBe('committed')
+      expect(await attempt(fixture, { range: range('12', '14'), epoch: 9 })).toBe('committed')
+      expect(await attempt(fixture, { range: range('', 'FF'), epoch: 10 })).toBe('committed')
+      expect(await attempt(fixture, { range: range('', '10'), epoch: 9 })).toBe('fenced')
+    })
+
+    test('jobs do not disturb one another', async () => {
+      const fixture = await EngineFixture.make(await open())
+      await attempt(fixture, { job: 'one', range: FULL_RANGE, epoch: 9 })
+      expect(await attempt(fixture, { job: 'two', range: FULL_RANGE, epoch: 1 })).toBe('committed')
+    })
+
+    test('a refused precondition does not raise the fence', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const outcome = await fixture.database.commit({
+        batches: [fixture.batch('p', [put('a', { condition: { kind: 'present' } })])],
+        fence: { job: 'job', range: FULL_RANGE, epoch: 9 },
+      })
+      expect(outcome.kind).toBe('refused')
+      expect(await attempt(fixture, { range: FULL_RANGE, epoch: 8 })).toBe('committed')
+    })
+
+    test('epochs may be microseconds since 1970', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const epoch = 1_800_000_000_000_000
+      expect(await attempt(fixture, { range: FULL_RANGE, epoch })).toBe('committed')
+      expect(await attempt(fixture, { range: FULL_RANGE, epoch: epoch - 1 })).toBe('fenced')
+    })
+  })
+}

@@ -1,0 +1,177 @@
+import { FULL_RANGE } from '@tidemark/contracts'
+import type { StorageEngine } from '@tidemark/store'
+import { describe, expect, test } from 'vitest'
+import { EngineFixture, committed, parsed, put } from './storage-engine-fixtures.ts'
+
+/** Commits and readers at the same time. */
+export function storageEngineConcurrency(open: () => Promise<StorageEngine>): void {
+  describe('concurrency', () => {
+    test('of many commits with one precondition, one succeeds', async () => {
+      const fixture = await EngineFixture.make(await open())
+      for (let round = 0; round < 5; round++) {
+        const id = `a${round}`
+        const outcomes = await Promise.all(
+          Array.from({ length: 20 }, (_, n) =>
+            fixture.commit(fixture.batch('p', [put(id, { n, condition: { kind: 'absent' } })])),
+          ),
+        )
+        const winners = outcomes.filter(({ kind }) => kind === 'committed')
+        expect(winners).toHaveLength(1)
+        expect(outcomes.filter(({ kind }) => kind === 'refused')).toHaveLength(19)
+      }
+    })
+
+    test('a refused commit does not touch those that are grouped with it', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const outcomes = await Promise.all(
+        Array.from({ length: 60 }, (_, n) => {
+          const condition = { kind: n % 3 === 0 ? 'present' : 'absent' } as const
+          return fixture.commit(fixture.batch(`p${n % 4}`, [put(`d${n}`, { condition })]))
+        }),
+      )
+      expect(outcomes.map(({ kind }) => kind)).toEqual(
+        outcomes.map((_, n) => (n % 3 === 0 ? 'refused' : 'committed')),
+      )
+      expect(await fixture.database.countDocuments(fixture.collection)).toBe(40)
+    })
+
+    test('counting up with conditions loses nothing', async () => {
+      const fixture = await EngineFixture.make(await open())
+      await fixture.write('p', 'counter')
+      const increment = async (): Promise<void> => {
+        for (;;) {
+          const present = await fixture.read('p', 'counter')
+          const lsn = Number(present?.['_lsn'])
+          const n = Number(present?.['n']) + 1
+          const write = put('counter', { n, condition: { kind: 'lsn', lsn } })
+          const { kind } = await fixture.commit(fixture.batch('p', [write]))
+          if (kind === 'committed') return
+        }
+      }
+      const worker = async (): Promise<void> => {
+        for (let n = 0; n < 10; n++) await increment()
+      }
+      await Promise.all(Array.from({ length: 8 }, worker))
+      expect(await fixture.read('p', 'counter')).toMatchObject({ n: 80 })
+    })
+
+    test('ST-5 CF-1 a following reader sees every commit, in LSN order, none torn', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const writers = 8
+      const rounds = 25
+      let writing = writers
+      const write = async (writer: number): Promise<void> => {
+        for (let round = 0; round < rounds; round++) {
+          const ids = Array.from({ length: 1 + (round % 4) }, (_, n) => `${writer}/${round}/${n}`)
+          await fixture.write(`p${writer}`, ...ids)
+        }
+        writing--
+      }
+      const follow = async (maxItems: number): Promise<readonly string[]> => {
+        const seen: string[] = []
+        for (let lsn = 0; ;) {
+          const finished = writing === 0
+          const page = await fixture.page(lsn, { maxItems })
+          const perLsn = new Map<number, number>()
+          for (const [rowLsn, , body] of page.rows) {
+            expect(rowLsn).toBeGreaterThan(lsn)
+            const id = String(parsed(body)['id'])
+            seen.push(id)
+            perLsn.set(rowLsn, (perLsn.get(rowLsn) ?? 0) + 1)
+          }
+          const order = page.rows.map(([rowLsn]) => rowLsn)
+          expect(order).toEqual([...order].sort((a, b) => a - b))
+          for (const [rowLsn, rows] of perLsn) {
+            const row = page.rows.find(([candidate]) => candidate === rowLsn)
+            const round = Number(String(parsed(row?.[2] ?? '{}')['id']).split('/')[1])
+            expect(rows).toBe(1 + (round % 4))
+          }
+          lsn = page.lsn
+          if (page.caughtUp && finished) return seen
+          if (page.rows.length === 0) await fixture.wait(lsn, 20)
+        }
+      }
+      const [small, large] = await Promise.all([
+        follow(3),
+        follow(1000),
+        ...Array.from({ length: writers }, (_, writer) => write(writer)),
+      ])
+      const total =
+        writers * Array.from({ length: rounds }, (_, n) => 1 + (n % 4)).reduce((a, b) => a + b)
+      expect(new Set(small).size).toBe(total)
+      expect(small).toHaveLength(total)
+      expect(large).toEqual(small)
+    })
+
+    test('a reader under updates sees the newest version of each document at least once', async () => {
+      const fixture = await EngineFixture.make(await open())
+      let writing = true
+      const last = new Map<string, number>()
+      const write = async (): Promise<void> => {
+        for (let n = 0; n < 300; n++) {
+          const id = `d${(n * 7) % 20}`
+          await fixture.commit(fixture.batch('p', [put(id, { n })]))
+          last.set(id, n)
+        }
+        writing = false
+      }
+      const read = async (): Promise<Map<string, number>> => {
+        const versions = new Map<string, number>()
+        for (let lsn = 0; ;) {
+          const finished = !writing
+          const page = await fixture.page(lsn, { maxItems: 5 })
+          for (const [, , body] of page.rows) {
+            const { id, n } = parsed(body) as { id: string; n: number }
+            expect(n).toBeGreaterThanOrEqual(versions.get(id) ?? 0)
+            versions.set(id, n)
+          }
+          lsn = page.lsn
+          if (page.caughtUp && finished) return versions
+          if (page.rows.length === 0) await fixture.wait(lsn, 20)
+        }
+      }
+      const [versions] = await Promise.all([read(), write()])
+      expect(versions).toEqual(last)
+    })
+
+    test('a commit over several batches is never half visible', async () => {
+      const fixture = await EngineFixture.make(await open(), 4)
+      const { database, collection } = fixture
+      const keys = ['p', 'q', 'r', 's']
+      let writing = true
+      const write = async (): Promise<void> => {
+        for (let n = 1; n <= 40; n++) {
+          committed(await fixture.commit(...keys.map((pk) => fixture.batch(pk, [put('a', { n })]))))
+        }
+        writing = false
+      }
+      const read = async (): Promise<void> => {
+        while (writing) {
+          const page = await database.scan({
+            collection,
+            range: FULL_RANGE,
+            maxItems: 100,
+            maxChars: 100_000,
+          })
+          const versions = new Set(page.bodies.map((body) => parsed(body)['n']))
+          expect(versions.size).toBeLessThanOrEqual(1)
+          expect([0, keys.length]).toContain(page.bodies.length)
+        }
+      }
+      await Promise.all([read(), write()])
+    })
+
+    test("the store's clock never goes back, and commits carry it", async () => {
+      const fixture = await EngineFixture.make(await open())
+      let timeMs = 0
+      for (let n = 0; n < 20; n++) {
+        const outcome = await fixture.commit(fixture.batch('p', [put('a', { n })]))
+        if (outcome.kind !== 'committed') throw new Error('not committed')
+        expect(outcome.timeMs).toBeGreaterThanOrEqual(timeMs)
+        expect(Number.isInteger(outcome.timeMs)).toBe(true)
+        timeMs = outcome.timeMs
+        expect(fixture.database.nowMs()).toBeGreaterThanOrEqual(timeMs)
+      }
+    })
+  })
+}

@@ -1,0 +1,56 @@
+import type { StorageEngine } from '@tidemark/store'
+import { afterEach, describe, expect } from 'vitest'
+import { storageEngineCatalog } from './storage-engine-catalog.ts'
+import { storageEngineCommit } from './storage-engine-commit.ts'
+import { storageEngineConcurrency } from './storage-engine-concurrency.ts'
+import { storageEngineFeed } from './storage-engine-feed.ts'
+import type { StorageEngineConformance, StorageEngineUnderTest } from './storage-engine-fixtures.ts'
+import { storageEngineModel } from './storage-engine-model.ts'
+import { storageEngineReopening } from './storage-engine-reopening.ts'
+
+/**
+ * What every storage engine must do, as vitest suites. Call it at the top level of a test file.
+ *
+ * After each test every database of the engine is asked to check itself.
+ */
+export function storageEngineConformance(options: StorageEngineConformance): void {
+  describe(`storage engine: ${options.name}`, () => {
+    const opened: StorageEngineUnderTest[] = []
+    const openUnderTest = async (): Promise<StorageEngineUnderTest> => {
+      const underTest = await options.open()
+      opened.push(underTest)
+      return underTest
+    }
+    const open = async (): Promise<StorageEngine> => (await openUnderTest()).engine
+
+    afterEach(async () => {
+      for (const underTest of opened.splice(0)) {
+        try {
+          expect(await problemsOf(underTest.engine)).toEqual([])
+        } finally {
+          await underTest.dispose()
+        }
+      }
+    })
+
+    storageEngineCatalog(open)
+    storageEngineCommit(open)
+    storageEngineFeed(open)
+    storageEngineConcurrency(open)
+    storageEngineReopening(openUnderTest)
+    storageEngineModel(open, options.modelRuns ?? 100)
+  })
+}
+
+async function problemsOf(engine: StorageEngine): Promise<readonly string[]> {
+  const problems: string[] = []
+  try {
+    for (const { id } of await engine.listDatabases()) {
+      problems.push(...(await (await engine.openDatabase(id)).check()))
+    }
+  } catch (error) {
+    // Tests that close their engine leave nothing to ask.
+    if ((error as { code?: unknown }).code !== 'ERR_STORE_CLOSED') throw error
+  }
+  return problems
+}
