@@ -1,0 +1,68 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { EOL } from 'node:os'
+
+/** One line of a host's history; `atMs` is the machine's monotonic clock, the same in every process. */
+export type HistoryEntry = { readonly atMs: number } & (
+  | { readonly kind: 'joined'; readonly incarnation: string }
+  | { readonly kind: 'open'; readonly lease: string; readonly epoch: number }
+  | { readonly kind: 'close'; readonly lease: string; readonly epoch: number }
+  /** A call of `processChanges` begins. */
+  | {
+      readonly kind: 'dispatch'
+      readonly lease: string
+      readonly epoch: number
+      readonly lsns: readonly number[]
+      readonly ids: readonly string[]
+    }
+  /** The observer asked for a checkpoint itself; `code` is undefined when it was stored. */
+  | {
+      readonly kind: 'checkpoint'
+      readonly lease: string
+      readonly epoch: number
+      readonly code: string | undefined
+    }
+  | { readonly kind: 'event'; readonly name: string; readonly detail: string }
+)
+
+export type HistoryEntryOf<Kind extends HistoryEntry['kind']> = Extract<
+  HistoryEntry,
+  { readonly kind: Kind }
+>
+
+/** An entry without its time. */
+export type HistoryNote = HistoryEntry extends infer Entry
+  ? Entry extends HistoryEntry
+    ? Omit<Entry, 'atMs'>
+    : never
+  : never
+
+export function machineMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}
+
+/** Written synchronously, so that the line is there even if the process dies right after. */
+export class HistoryWriter {
+  readonly #file: string
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  note(entry: HistoryNote): void {
+    appendFileSync(this.#file, `${JSON.stringify({ atMs: machineMs(), ...entry })}${EOL}`)
+  }
+}
+
+/** The whole lines so far; a line that is being written is left out. */
+export function readHistory(file: string): readonly HistoryEntry[] {
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8').split(EOL).slice(0, -1)
+  return lines.map((line) => JSON.parse(line) as HistoryEntry)
+}
+
+export function entriesOf<Kind extends HistoryEntry['kind']>(
+  history: readonly HistoryEntry[],
+  kind: Kind,
+): readonly HistoryEntryOf<Kind>[] {
+  return history.filter((entry): entry is HistoryEntryOf<Kind> => entry.kind === kind)
+}
