@@ -1,5 +1,6 @@
 import {
   checkedGroupName,
+  systemClock,
   systemRandom,
   type AcquiredLease,
   type CheckpointOutcome,
@@ -54,8 +55,8 @@ export interface LeaseCallHooks {
 }
 
 export interface MemoryLeaseStoreOptions {
-  /** Store time is its wall time. */
-  clock: Clock
+  /** Store time is its wall time. @default the system's */
+  clock?: Clock | undefined
   /** Makes generations. @default the system's */
   random?: Random | undefined
   /** Faults for tests. @default none */
@@ -76,7 +77,11 @@ export class MemoryLeaseStore implements LeaseStore {
   readonly #hooks: LeaseCallHooks
   readonly #groups = new Map<string, MemoryGroup>()
 
-  constructor({ clock, random = systemRandom, hooks = {} }: MemoryLeaseStoreOptions) {
+  constructor({
+    clock = systemClock,
+    random = systemRandom,
+    hooks = {},
+  }: MemoryLeaseStoreOptions = {}) {
     this.#clock = clock
     this.#random = random
     this.#hooks = hooks

@@ -1,6 +1,10 @@
 export { leaseStoreConformance } from './lease-store.ts'
 export {
+  identity as hostIdentity,
+  ownedGroup,
+  position as leasePosition,
   StoreTime,
+  syncRequest,
   type LeaseStoreConformance,
   type LeaseStoreUnderTest,
 } from './lease-store-fixtures.ts'

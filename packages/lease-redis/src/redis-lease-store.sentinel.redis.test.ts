@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import {
+  hostIdentity,
+  leasePosition,
+  leaseStoreConformance,
+  ownedGroup,
+  StoreTime,
+  syncRequest,
+} from '@tidemark/testing/conformance'
+import { startSentinelSet, type SentinelSet } from '@tidemark/testing/servers'
+import { RedisLeaseStore } from './redis-lease-store.ts'
+
+let servers: SentinelSet
+
+beforeAll(async () => {
+  servers = await startSentinelSet()
+})
+afterAll(() => servers.stop())
+
+leaseStoreConformance({
+  name: 'Redis behind Sentinels',
+  modelRuns: 30,
+  async open() {
+    const time = new StoreTime()
+    const storeTimeUs = (): number => time.wallMs() * 1000
+    const [one, two] = [servers.connect(), servers.connect()]
+    return {
+      store: new RedisLeaseStore(one, { storeTimeUs }),
+      other: new RedisLeaseStore(two, { storeTimeUs }),
+      time,
+      async close() {
+        one.disconnect()
+        two.disconnect()
+      },
+    }
+  },
+})
+
+test('a fail-over keeps the leases, expires nobody, and goes on', async () => {
+  const client = servers.connect()
+  const group = await new RedisLeaseStore(client, { commandTimeoutMs: 500 }).openGroup('fail-over')
+  const host = hostIdentity('a')
+  const held = await ownedGroup(group, host, 5)
+  const checkpointAt = (value: number): Promise<readonly string[]> =>
+    group.checkpoint({
+      ...host,
+      checkpoints: held.map((lease) => ({ ...lease, checkpoint: leasePosition(value) })),
+    })
+  await checkpointAt(7)
+  await client.wait(2, 5_000)
+  const before = await group.read()
+  const primary = await servers.primary()
+  await primary.kill()
+  const beat = syncRequest(host, 'beat')
+  await expect(group.sync(beat)).rejects.toMatchObject({
+    code: 'ERR_LEASE_STORE_UNAVAILABLE',
+    retryable: true,
+  })
+  const beaten = await vi.waitFor(() => group.sync(beat), { timeout: 30_000, interval: 50 })
+  // The Sentinel that is asked may hear of it a moment after the client did.
+  await vi.waitFor(async () => expect(await servers.primary()).not.toBe(primary))
+  expect(beaten).toMatchObject({ kind: 'ok', membershipVersion: before.membershipVersion })
+  const after = await group.read()
+  expect(after.generation).toBe(before.generation)
+  expect(after.hosts).toMatchObject([host])
+  expect(after.leases.map(({ checkpoint }) => checkpoint.lsn)).toEqual([7, 7, 7, 7, 7])
+  expect(new Set(await checkpointAt(8))).toEqual(new Set(['stored']))
+  client.disconnect()
+}, 60_000)
