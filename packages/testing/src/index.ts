@@ -5,3 +5,20 @@ export {
   FakeDocumentCollection,
   type FakeDocumentCollectionOptions,
 } from './fake-document-collection.ts'
+export {
+  Fleet,
+  type Behaviour,
+  type Delivery,
+  type FleetHost,
+  type FleetOptions,
+  type ObserverCall,
+  type StartOptions,
+} from './fleet/fleet.ts'
+export { assertFleetHistory } from './fleet/oracles.ts'
+export {
+  GatedClock,
+  GatedFeed,
+  GatedLeaseStore,
+  ProcessGate,
+  type LinkState,
+} from './fleet/process-gate.ts'

@@ -1,58 +1,158 @@
-import { HostStoppedError, type DocumentBody } from '@tidemark/contracts'
+import { EventEmitter } from 'eventemitter3'
+import { HostStoppedError, InvalidOptionError, type DocumentBody } from '@tidemark/contracts'
 import {
   observerFactory,
   type ObserverClassOrInstance,
   type ObserverFactory,
 } from '../observers/observer-factory.ts'
-import type { HostEventListener, HostEventName } from './host-events.ts'
-import type { HostHealth } from './host-health.ts'
+import type { HostEventListener, HostEventName, HostEvents } from './host-events.ts'
+import type { HostHealth, HostStatus } from './host-health.ts'
 import type { ChangeFeedProcessorHostOptions } from './host-options.ts'
 import { resolveHostOptions, type ResolvedHostOptions } from './resolve-host-options.ts'
+import { RunningHost } from './running-host.ts'
 
-/** One worker of a processor group. */
+/**
+ * One worker of a processor group: shares the ranges of a feed with the group's other hosts by leases,
+ * reads its ranges and hands their changes to observers, at least once and in order per key (PH-1).
+ *
+ * One host has one life: it is constructed, observers are registered once, then unregistered.
+ */
 export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   readonly #options: ResolvedHostOptions<T>
+  /** Typed by `on`, `once`, `off` and `#emit`. */
+  readonly #emitter = new EventEmitter()
+  #phase: 'idle' | 'active' | 'stopping' | 'stopped' = 'idle'
+  #running: RunningHost<T> | undefined
+  #ending: Promise<void> | undefined
+  #lastError: unknown
 
+  /**
+   * Starts nothing.
+   *
+   * @throws ERR_INVALID_OPTION naming the option
+   * @throws ERR_LEASE_STORAGE when the leases would be kept in the monitored collection (LE-2)
+   */
   constructor(options: ChangeFeedProcessorHostOptions<T>) {
     this.#options = resolveHostOptions(options)
   }
 
+  get hostName(): string {
+    return this.#options.hostName
+  }
+
+  get group(): string {
+    return this.#options.group
+  }
+
+  /**
+   * Begins to work. A class makes one observer for each lease, an instance is shared by all of them.
+   * See `registerObserverFactory`.
+   */
   registerObserver(observer: ObserverClassOrInstance<T>): Promise<void> {
     return this.registerObserverFactory(observerFactory(observer))
   }
 
-  async registerObserverFactory(_factory: ObserverFactory<T>): Promise<void> {
-    throw new HostStoppedError('under construction')
+  /**
+   * Begins to work: resolves when this host has joined the group and the leases exist with their
+   * start positions, so that nothing written from then on is missed. Leases come shortly after.
+   *
+   * Stores that do not answer are tried again for `startTimeoutMs`. When it rejects, nothing is left
+   * running: ERR_LEASE_STORE_UNAVAILABLE, ERR_LEASE_STORAGE, ERR_INVALID_CONTINUATION or
+   * ERR_INVALID_OPTION (`partitionKeyRangeId`), the feed's own error, or ERR_HOST_STOPPED when
+   * `unregisterObservers` came first or the host had been used before.
+   */
+  async registerObserverFactory(createObserver: ObserverFactory<T>): Promise<void> {
+    if (this.#phase === 'active') {
+      throw new InvalidOptionError(`host ${this.hostName} has its observers already`)
+    }
+    if (this.#phase !== 'idle') {
+      throw new HostStoppedError(`host ${this.hostName} was stopped; make a new one`)
+    }
+    this.#phase = 'active'
+    const running = new RunningHost<T>({
+      options: this.#options,
+      createObserver,
+      emit: (name, event) => this.#emit(name, event),
+    })
+    this.#running = running
+    const started = running.start()
+    // Also told of an end that nobody asked for.
+    this.#ending = this.#watch(started, running)
+    await started
   }
 
-  async unregisterObservers(): Promise<void> {}
+  /**
+   * Stops gracefully (PH-11): reads no more, lets the batches in flight finish for up to
+   * `shutdownTimeoutMs`, stores the positions, gives the leases back, closes the observers, leaves.
+   * Resolves when nothing is left running. May be repeated.
+   */
+  async unregisterObservers(): Promise<void> {
+    if (this.#phase === 'idle') this.#phase = 'stopped'
+    if (this.#phase === 'active') this.#phase = 'stopping'
+    await this.#running?.stop()
+    await this.#ending
+  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.unregisterObservers()
   }
 
-  on<Name extends HostEventName>(_name: Name, _listener: HostEventListener<Name>): this {
+  /**
+   * Calls `listener` on each event of that name. Listeners run in between the host's own work, so
+   * they should be short. What one throws shows as `health().lastError` and disturbs nothing else.
+   */
+  on<Name extends HostEventName>(name: Name, listener: HostEventListener<Name>): this {
+    this.#emitter.on(name, listener)
     return this
   }
 
-  once<Name extends HostEventName>(_name: Name, _listener: HostEventListener<Name>): this {
+  once<Name extends HostEventName>(name: Name, listener: HostEventListener<Name>): this {
+    this.#emitter.once(name, listener)
     return this
   }
 
-  off<Name extends HostEventName>(_name: Name, _listener: HostEventListener<Name>): this {
+  off<Name extends HostEventName>(name: Name, listener: HostEventListener<Name>): this {
+    this.#emitter.off(name, listener)
     return this
   }
 
   health(): HostHealth {
+    const running = this.#running
     return {
-      status: 'idle',
-      hostName: this.#options.hostName,
-      group: this.#options.group,
-      leases: [],
-      sessionValidForMs: undefined,
-      leaseStoreAvailable: true,
-      unownedRanges: [],
-      lastError: undefined,
+      status: this.#status(),
+      hostName: this.hostName,
+      group: this.group,
+      leases: running?.leases() ?? [],
+      sessionValidForMs: running?.sessionValidForMs,
+      leaseStoreAvailable: running?.storeAvailable ?? true,
+      unownedRanges: running?.unowned ?? [],
+      lastError: this.#lastError ?? running?.lastError,
+    }
+  }
+
+  #status(): HostStatus {
+    if (this.#phase !== 'active') return this.#phase
+    return this.#running?.status ?? 'starting'
+  }
+
+  async #watch(started: Promise<void>, running: RunningHost<T>): Promise<void> {
+    let failure: unknown
+    try {
+      await started
+    } catch (error) {
+      failure = error
+    }
+    const { error = failure } = await running.ended()
+    this.#phase = 'stopped'
+    if (error !== undefined) this.#lastError = error
+    this.#emit('stopped', { error })
+  }
+
+  #emit<Name extends HostEventName>(name: Name, event: HostEvents[Name]): void {
+    try {
+      this.#emitter.emit(name, event)
+    } catch (error) {
+      this.#lastError = error
     }
   }
 }

@@ -1,0 +1,68 @@
+import {
+  CodedError,
+  LeaseStoreUnavailableError,
+  type Clock,
+  type Random,
+} from '@tidemark/contracts'
+
+export interface StartRetryOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** Clock time at which to give up. */
+  readonly deadlineMs: number
+  /** For the error message. */
+  readonly timeoutMs: number
+}
+
+const FIRST_RETRY_MS = 100
+const MAX_RETRY_MS = 2_000
+
+/**
+ * Tries `attempt` until it succeeds, fails for good (`retryable: false`) or time is up. `attempt`
+ * must be safe to repeat, and is told by its signal when to give up.
+ *
+ * Rejects with the attempt's error; without a coded one, with ERR_LEASE_STORE_UNAVAILABLE.
+ */
+export async function retryUntil<Result>(
+  attempt: (signal: AbortSignal) => Promise<Result>,
+  { clock, random, deadlineMs, timeoutMs }: StartRetryOptions,
+  signal: AbortSignal,
+): Promise<Result> {
+  const over = new AbortController()
+  const anySignal = AbortSignal.any([signal, over.signal])
+  let lastError: unknown
+  const timedOut = clock
+    .sleep(Math.max(0, deadlineMs - clock.monotonicMs()), anySignal)
+    .then(() => {
+      throw lastError instanceof CodedError
+        ? lastError
+        : new LeaseStoreUnavailableError(`the host could not start within ${timeoutMs} ms`, {
+            cause: lastError,
+          })
+    })
+  const trying = async (): Promise<Result> => {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await attempt(anySignal)
+      } catch (error) {
+        anySignal.throwIfAborted()
+        if (isFinal(error)) throw error
+        lastError = error
+      }
+      const delayMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10))
+      await clock.sleep(delayMs * (0.5 + random.fraction() / 2), anySignal)
+    }
+  }
+  try {
+    // A race, because what is called may ignore its signal and hang.
+    return await Promise.race([trying(), timedOut])
+  } finally {
+    over.abort()
+  }
+}
+
+function isFinal(error: unknown): boolean {
+  return (
+    typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === false
+  )
+}

@@ -1,0 +1,49 @@
+import type { FeedRange, Lsn } from '@tidemark/contracts'
+
+/** When the position of a range is stored, besides on close and hand-over. */
+export type CheckpointPolicy =
+  'everyBatch' | 'manual' | { readonly everyChanges: number } | { readonly everyMs: number }
+
+export interface PumpOptions {
+  readonly hostName: string
+  readonly group: string
+  readonly maxItemCount: number | undefined
+  readonly pendingDeletes: boolean | undefined
+  readonly feedPollDelayMs: number
+  readonly readAheadPages: number
+  readonly checkpointFrequency: CheckpointPolicy
+  readonly retryDelayMs: number
+  readonly retryMaxDelayMs: number
+  readonly abortGraceMs: number
+}
+
+/** Starts tasks in the order in which they come, so many at a time. */
+export interface ObserverQueue {
+  add(task: () => Promise<void>): Promise<unknown>
+}
+
+/** What a pump tells about its work. */
+export type PumpNotice =
+  | { readonly kind: 'batchRead'; readonly changes: number; readonly lsn: Lsn }
+  | {
+      readonly kind: 'batchDone'
+      readonly changes: number
+      readonly lsn: Lsn
+      readonly attempt: number
+      readonly durationMs: number
+    }
+  | { readonly kind: 'checkpointed'; readonly lsn: Lsn }
+  | {
+      readonly kind: 'observerError'
+      readonly phase: 'open' | 'processChanges' | 'close'
+      readonly error: unknown
+      readonly attempt: number
+      readonly retryInMs: number | undefined
+    }
+  | {
+      readonly kind: 'feedError'
+      readonly error: unknown
+      readonly attempt: number
+      readonly retryInMs: number
+    }
+  | { readonly kind: 'rangeGone'; readonly range: FeedRange; readonly error: unknown }

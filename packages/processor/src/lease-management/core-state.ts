@@ -1,0 +1,72 @@
+import type { LeaseGroupSnapshot } from '@tidemark/contracts'
+import type { LeasePlan } from '../load-balancing/plan-leases.ts'
+import { CallSlots } from './call-slots.ts'
+import { HostSessionState } from './host-session.ts'
+import { LeaseTable } from './lease-table.ts'
+import type { LeaseCoreOptions, LeaseEffect } from './lease-protocol.ts'
+import { PlanFollower } from './plan-follower.ts'
+
+/** A plan that this host made and wants to store. */
+export interface PlanProposal {
+  readonly plan: LeasePlan
+  readonly snapshot: LeaseGroupSnapshot
+}
+
+/** All that one host knows, and the effects of the event that is being handled. */
+export class CoreState {
+  readonly options: LeaseCoreOptions
+  readonly effects: LeaseEffect[] = []
+  readonly session: HostSessionState
+  readonly slots: CallSlots
+  readonly table: LeaseTable
+  readonly plan: PlanFollower
+  proposal: PlanProposal | undefined
+  /** A graceful stop was asked for. */
+  leaving = false
+  /** The store knows of it, so that others can plan while this host drains. */
+  leavingAnnounced = false
+  /** When to try again for leases that could not be had. */
+  acquireDueMs: number = Infinity
+  needsReconcile = false
+  storeAvailable = true
+  /** Since when the group has had no leases at all. */
+  vanishedSinceMs: number | undefined
+  end: { readonly error: Error | undefined; told: boolean } | undefined
+
+  constructor(options: LeaseCoreOptions) {
+    this.options = options
+    this.session = new HostSessionState(options)
+    this.slots = new CallSlots(options.heartbeatMs)
+    this.table = new LeaseTable(this.effects)
+    this.plan = new PlanFollower(options.host, this.effects)
+  }
+
+  /** Nothing is under way that would make host and store differ without a fault. */
+  get ownershipIsQuiet(): boolean {
+    return (
+      this.slots.isFree('acquire') &&
+      this.slots.isFree('release') &&
+      this.table.releasesDue().length === 0
+    )
+  }
+
+  /** The session can not be relied on: others may own the leases by now (I6). */
+  fence(cause: 'deadlinePassed' | 'sessionGone'): void {
+    this.session.status = 'fenced'
+    this.slots.abandon()
+    this.proposal = undefined
+    this.plan.forget()
+    this.needsReconcile = false
+    this.acquireDueMs = Infinity
+    this.effects.push({ kind: 'emit', notice: { kind: 'fenced', cause } })
+    this.table.loseAll('fenced')
+  }
+
+  /** For good. `stopped` follows when the last pump has closed. */
+  stop(error: Error | undefined): void {
+    this.session.status = 'ended'
+    this.slots.abandon()
+    this.end ??= { error, told: false }
+    this.table.loseAll('stopped')
+  }
+}

@@ -1,0 +1,141 @@
+import type { CoreState } from './core-state.ts'
+import type { LeaseCall, LeaseOp } from './lease-protocol.ts'
+
+/** Leases taken by one call, so that no store works on one for long (lease-protocol.md §4.7). */
+const MAX_ACQUIRE = 500
+
+/**
+ * Begins every call that is due at `nowMs` and whose slot is free. A call of which the outcome is
+ * unknown is simply still due. Returns when to look again.
+ */
+export function beginDueCalls(core: CoreState, nowMs: number): number {
+  const calls = new DueCalls(core, nowMs)
+  switch (core.session.status) {
+    case 'joining':
+      calls.begin('sync', 0, () => syncCall(core, 'join'))
+      break
+    case 'fenced':
+      calls.begin('read', 0, () => ({ op: 'read' }))
+      break
+    case 'joined':
+      sessionCalls(core, calls)
+      planCalls(core, calls)
+      leaseCalls(core, calls)
+      break
+    case 'new':
+    case 'ended':
+      break
+  }
+  return calls.nextWakeMs
+}
+
+class DueCalls {
+  readonly #core: CoreState
+  readonly nowMs: number
+  nextWakeMs: number = Infinity
+
+  constructor(core: CoreState, nowMs: number) {
+    this.#core = core
+    this.nowMs = nowMs
+  }
+
+  /** Calls now if it is due and the slot is free; else sees to it that the time is not missed. */
+  begin(op: LeaseOp, dueMs: number, makeCall: () => LeaseCall): void {
+    const { slots, effects } = this.#core
+    const readyAtMs = slots.readyAtMs(op)
+    if (readyAtMs === undefined) return
+    const atMs = Math.max(readyAtMs, dueMs)
+    if (this.nowMs < atMs) {
+      this.wakeBy(atMs)
+      return
+    }
+    const call = makeCall()
+    effects.push({ kind: 'call', callId: slots.begin(call, this.nowMs), call })
+  }
+
+  wakeBy(atMs: number): void {
+    this.nextWakeMs = Math.min(this.nextWakeMs, atMs)
+  }
+}
+
+function sessionCalls(core: CoreState, calls: DueCalls): void {
+  const { session, table } = core
+  calls.wakeBy(session.deadlineMs)
+  if (core.leaving && table.size === 0 && table.openPumps === 0) {
+    calls.begin('sync', 0, () => syncCall(core, 'leave'))
+    return
+  }
+  const mustAnnounce = core.leaving && !core.leavingAnnounced
+  calls.begin('sync', mustAnnounce ? 0 : session.nextBeatMs, () => syncCall(core, 'beat'))
+}
+
+function planCalls(core: CoreState, calls: DueCalls): void {
+  const { plan, proposal } = core
+  if (core.vanishedSinceMs !== undefined) {
+    const giveUpMs = core.vanishedSinceMs + core.options.ttlMs
+    if (calls.nowMs >= giveUpMs) plan.needsRead = true
+    else calls.wakeBy(giveUpMs)
+  }
+  if (proposal !== undefined) {
+    const { membershipVersion } = proposal.snapshot
+    const { targets } = proposal.plan
+    calls.begin('plan', 0, () => ({ op: 'plan', request: { membershipVersion, targets } }))
+    return
+  }
+  const readDueMs = plan.needsRead ? 0 : plan.planDueMs
+  if (readDueMs === Infinity) return
+  calls.begin('read', readDueMs, () => {
+    plan.needsRead = false
+    return { op: 'read' }
+  })
+}
+
+function leaseCalls(core: CoreState, calls: DueCalls): void {
+  const { table, session } = core
+  const { identity } = session
+  const outstanding = core.leaving
+    ? []
+    : [...core.plan.mine].filter((leaseId) => !table.has(leaseId))
+  if (outstanding.length > 0) {
+    calls.begin('acquire', core.acquireDueMs, () => {
+      const isAll = outstanding.length <= MAX_ACQUIRE
+      core.acquireDueMs = isAll ? calls.nowMs + core.options.acquireRetryMs : calls.nowMs
+      const leaseIds = outstanding.slice(0, MAX_ACQUIRE)
+      return { op: 'acquire', request: { ...identity, leaseIds } }
+    })
+  }
+  if (table.hasCheckpointsDue) {
+    calls.begin('checkpoint', 0, () => ({
+      op: 'checkpoint',
+      request: { ...identity, checkpoints: table.checkpointsDue() },
+    }))
+  }
+  const releases = table.releasesDue()
+  if (releases.length > 0) {
+    calls.begin('release', 0, () => ({ op: 'release', request: { ...identity, releases } }))
+  }
+  if (core.needsReconcile && core.ownershipIsQuiet) {
+    calls.begin('reconcile', 0, () => {
+      core.needsReconcile = false
+      return { op: 'reconcile', request: { ...identity, held: table.held() } }
+    })
+  }
+}
+
+function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave'): LeaseCall {
+  const { session, table, leaving } = core
+  const { profile, ttlMs, heartbeatMs } = core.options
+  const withDigest = intent === 'beat' && session.digestIsDue && core.ownershipIsQuiet
+  session.beatSent({ withDigest })
+  return {
+    op: 'sync',
+    request: {
+      ...session.identity,
+      intent,
+      profile: { ...profile, leaving },
+      ttlMs,
+      clockCapMs: heartbeatMs,
+      ...(withDigest ? { held: table.digest() } : {}),
+    },
+  }
+}

@@ -1,0 +1,226 @@
+import type { Clock, HeldLease, LeaseGroup, Random } from '@tidemark/contracts'
+import { LeaseCore, type CoreStatus } from './lease-core.ts'
+import type {
+  LeaseCall,
+  LeaseCoreOptions,
+  LeaseEffect,
+  LeaseEvent,
+  LeaseNotice,
+} from './lease-protocol.ts'
+import type { HeldView } from './lease-table.ts'
+import { performCall } from './perform-call.ts'
+import { PumpSeat, type LeasePump, type SeatLinks } from './pump-seat.ts'
+
+export interface LeaseCoordinatorOptions {
+  readonly core: LeaseCoreOptions
+  readonly group: LeaseGroup
+  readonly clock: Clock
+  readonly random: Random
+  /** A call without answer counts as failed after this long. */
+  readonly callTimeoutMs: number
+  /** Begins to work on a lease. Must not throw. */
+  readonly startPump: (seat: PumpSeat) => LeasePump
+  /** Must not throw. */
+  readonly onNotice: (notice: LeaseNotice) => void
+}
+
+interface SeatedPump {
+  readonly seat: PumpSeat
+  readonly pump: LeasePump
+}
+
+/** Longest delay that timers keep. */
+const MAX_SLEEP_MS = 2 ** 31 - 1
+
+/** The thin loop around the core: performs its effects on the lease group, the pumps and the clock. */
+export class LeaseCoordinator {
+  readonly #options: LeaseCoordinatorOptions
+  readonly #core: LeaseCore
+  readonly #links: SeatLinks
+  readonly #pumps = new Map<string, SeatedPump>()
+  readonly #queue: LeaseEvent[] = []
+  readonly #calls = new Set<Promise<void>>()
+  readonly #ended = new AbortController()
+  readonly #stopped = Promise.withResolvers<{ readonly error: Error | undefined }>()
+  #alarm = new AbortController()
+  #wakeAtMs: number = Infinity
+  #isHandling = false
+  /** Wall minus monotonic time: grows when the machine slept, or when someone set the clock. */
+  #wallAheadMs: number
+  #loop: Promise<void> = Promise.resolve()
+  #unsubscribe: () => void = () => {}
+
+  constructor(options: LeaseCoordinatorOptions) {
+    this.#options = options
+    this.#core = new LeaseCore(options.core)
+    this.#wallAheadMs = options.clock.wallMs() - options.clock.monotonicMs()
+    this.#links = {
+      mayDispatch: () => this.#mayDispatch(),
+      progress: (held, checkpoint) => this.#handle({ kind: 'progress', held, checkpoint }),
+      closed: (held, end) => {
+        this.#pumps.delete(pumpKey(held))
+        this.#handle({ kind: 'pumpClosed', held, ...end })
+      },
+    }
+  }
+
+  get status(): CoreStatus {
+    return this.#core.status
+  }
+
+  get storeAvailable(): boolean {
+    return this.#core.storeAvailable
+  }
+
+  get unowned(): readonly string[] {
+    return this.#core.unowned
+  }
+
+  get deadlineMs(): number | undefined {
+    return this.#core.deadlineMs
+  }
+
+  held(): readonly HeldView[] {
+    return this.#core.held()
+  }
+
+  /** Resolves when everything that this started has ended; `error` says why it ended by itself. */
+  get stopped(): Promise<{ readonly error: Error | undefined }> {
+    return this.#stopped.promise
+  }
+
+  start(): void {
+    const { group, random } = this.#options
+    this.#unsubscribe = group.subscribe((hint) => {
+      this.#handle({ kind: 'hint', hint, jitter: random.fraction() })
+    })
+    this.#handle({ kind: 'start' })
+    this.#loop = this.#run()
+  }
+
+  /** Drains, releases, leaves. `stopped` tells when it is done. */
+  leave(): void {
+    this.#handle({ kind: 'leave' })
+  }
+
+  async #run(): Promise<void> {
+    const { clock } = this.#options
+    while (!this.#ended.signal.aborted) {
+      const delayMs = Math.min(MAX_SLEEP_MS, Math.max(0, this.#wakeAtMs - clock.monotonicMs()))
+      try {
+        await clock.sleep(delayMs, this.#alarm.signal)
+      } catch {
+        // An earlier time was asked for, or this is the end.
+        this.#alarm = new AbortController()
+        continue
+      }
+      if (this.#wakeAtMs > clock.monotonicMs()) continue
+      this.#noteWallJump()
+      this.#handle({ kind: 'tick' })
+    }
+  }
+
+  /** Events that come while one is handled wait for its effects: the core sees one world at a time. */
+  #handle(event: LeaseEvent): void {
+    this.#queue.push(event)
+    if (this.#isHandling) return
+    this.#isHandling = true
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+        const effects = this.#core.handle(next, this.#options.clock.monotonicMs())
+        for (const effect of effects) this.#perform(effect)
+      }
+    } finally {
+      this.#isHandling = false
+    }
+  }
+
+  #perform(effect: LeaseEffect): void {
+    switch (effect.kind) {
+      case 'call':
+        this.#call(effect.callId, effect.call)
+        return
+      case 'wakeAt':
+        this.#wakeAt(effect.atMs)
+        return
+      case 'startPump': {
+        const { held, lease, generation } = effect
+        const seat = new PumpSeat(held, { lease, generation, links: this.#links })
+        this.#pumps.set(pumpKey(held), { seat, pump: this.#options.startPump(seat) })
+        return
+      }
+      case 'drainPump':
+        this.#pumps.get(pumpKey(effect.held))?.pump.drain(effect.reason)
+        return
+      case 'abortPump': {
+        const seated = this.#pumps.get(pumpKey(effect.held))
+        seated?.seat.over()
+        seated?.pump.abort(effect.reason)
+        return
+      }
+      case 'checkpointed':
+        this.#pumps.get(pumpKey(effect.held))?.seat.stored(effect.checkpoint)
+        return
+      case 'emit':
+        this.#options.onNotice(effect.notice)
+        return
+      case 'stopped':
+        this.#end(effect.error)
+        return
+    }
+  }
+
+  #call(callId: number, call: LeaseCall): void {
+    const task = this.#performCall(callId, call).finally(() => this.#calls.delete(task))
+    this.#calls.add(task)
+  }
+
+  async #performCall(callId: number, call: LeaseCall): Promise<void> {
+    const { random, callTimeoutMs: timeoutMs, group, clock } = this.#options
+    let event: LeaseEvent
+    try {
+      const answer = await performCall(call, { group, clock, timeoutMs }, this.#ended.signal)
+      event = { kind: 'replied', callId, answer, jitter: random.fraction() }
+    } catch (error) {
+      event = { kind: 'failed', callId, error, jitter: random.fraction() }
+    }
+    if (this.#ended.signal.aborted) return
+    const couldDispatch = this.#core.mayDispatch(clock.monotonicMs())
+    this.#handle(event)
+    if (!couldDispatch && this.#mayDispatch()) {
+      for (const { pump } of this.#pumps.values()) pump.wake()
+    }
+  }
+
+  #wakeAt(atMs: number): void {
+    const isEarlier = atMs < this.#wakeAtMs
+    this.#wakeAtMs = atMs
+    // A later time needs no new alarm: the present one goes off, and sleeps on.
+    if (isEarlier) this.#alarm.abort()
+  }
+
+  #mayDispatch(): boolean {
+    this.#noteWallJump()
+    return this.#core.mayDispatch(this.#options.clock.monotonicMs())
+  }
+
+  /** The monotonic clock may stop while the machine sleeps; the wall clock does not. */
+  #noteWallJump(): void {
+    const { clock, core } = this.#options
+    const aheadMs = clock.wallMs() - clock.monotonicMs()
+    const jumpMs = aheadMs - this.#wallAheadMs
+    this.#wallAheadMs = aheadMs
+    if (jumpMs > core.heartbeatMs) this.#handle({ kind: 'clockJumped' })
+  }
+
+  #end(error: Error | undefined): void {
+    this.#unsubscribe()
+    this.#ended.abort()
+    this.#alarm.abort()
+    this.#stopped.resolve(Promise.all([this.#loop, ...this.#calls]).then(() => ({ error })))
+  }
+}
+
+function pumpKey({ leaseId, epoch }: HeldLease): string {
+  return `${leaseId}@${epoch}`
+}

@@ -1,0 +1,165 @@
+import type {
+  AcquiredLease,
+  Checkpoint,
+  CheckpointOutcome,
+  CheckpointRequest,
+  CloseReason,
+  HeldLease,
+  HostIdentity,
+  HostProfile,
+  Lease,
+  LeaseGroupSnapshot,
+  LeaseHint,
+  ReconcileReply,
+  ReleaseRequest,
+  SyncReply,
+  SyncRequest,
+} from '@tidemark/contracts'
+
+/*
+ * What goes into the lease protocol's core and what comes out of it. See docs/spec/lease-protocol.md.
+ */
+
+/** Settings of one host's core. All durations in ms. */
+export interface LeaseCoreOptions {
+  readonly host: string
+  /** Random, new with every start. Each re-join adds a number to it. */
+  readonly incarnation: string
+  readonly profile: Omit<HostProfile, 'leaving'>
+  /** HB: interval of heartbeats. */
+  readonly heartbeatMs: number
+  /** TTL: session time to live. */
+  readonly ttlMs: number
+  /** Longest wait before leases that could not be had are tried again. */
+  readonly acquireRetryMs: number
+  readonly handoffTimeoutMs: number
+  readonly shutdownTimeoutMs: number
+}
+
+/** One operation on the lease group, with its arguments. */
+export type LeaseCall =
+  | { readonly op: 'sync'; readonly request: SyncRequest }
+  | { readonly op: 'read' }
+  | {
+      readonly op: 'plan'
+      readonly request: {
+        readonly membershipVersion: number
+        readonly targets: ReadonlyMap<string, string>
+      }
+    }
+  | {
+      readonly op: 'acquire'
+      readonly request: HostIdentity & { readonly leaseIds: readonly string[] }
+    }
+  | {
+      readonly op: 'checkpoint'
+      readonly request: HostIdentity & { readonly checkpoints: readonly CheckpointRequest[] }
+    }
+  | {
+      readonly op: 'release'
+      readonly request: HostIdentity & { readonly releases: readonly ReleaseRequest[] }
+    }
+  | {
+      readonly op: 'reconcile'
+      readonly request: HostIdentity & {
+        readonly held: readonly (HeldLease & { readonly lsn: number })[]
+      }
+    }
+
+export type LeaseOp = LeaseCall['op']
+
+/** The answer to a call. */
+export type LeaseReply =
+  | { readonly op: 'sync'; readonly reply: SyncReply }
+  | { readonly op: 'read'; readonly reply: LeaseGroupSnapshot }
+  | { readonly op: 'plan'; readonly reply: boolean }
+  | { readonly op: 'acquire'; readonly reply: readonly AcquiredLease[] }
+  | { readonly op: 'checkpoint'; readonly reply: readonly CheckpointOutcome[] }
+  | { readonly op: 'release'; readonly reply: readonly ('released' | 'lost')[] }
+  | { readonly op: 'reconcile'; readonly reply: ReconcileReply }
+
+/** What a core is told. `jitter` is a random number in [0, 1). */
+export type LeaseEvent =
+  | { readonly kind: 'start' }
+  /** The time asked for by `wakeAt` has come. */
+  | { readonly kind: 'tick' }
+  | {
+      readonly kind: 'replied'
+      readonly callId: number
+      readonly answer: LeaseReply
+      readonly jitter: number
+    }
+  /** No answer, or an error: whether the operation happened is unknown. */
+  | {
+      readonly kind: 'failed'
+      readonly callId: number
+      readonly error: unknown
+      readonly jitter: number
+    }
+  | { readonly kind: 'hint'; readonly hint: LeaseHint; readonly jitter: number }
+  /** Wall time ran ahead of monotonic time: the machine may have slept. */
+  | { readonly kind: 'clockJumped' }
+  /** A pump asks that its position be stored. */
+  | { readonly kind: 'progress'; readonly held: HeldLease; readonly checkpoint: Checkpoint }
+  /**
+   * A pump has closed its observer and does nothing more. `checkpoint` = the last position to be
+   * stored; undefined to keep what is stored.
+   */
+  | {
+      readonly kind: 'pumpClosed'
+      readonly held: HeldLease
+      readonly checkpoint: Checkpoint | undefined
+      readonly reason: CloseReason
+    }
+  /** Drain, release, leave. */
+  | { readonly kind: 'leave' }
+
+/** What a core wants done. */
+export type LeaseEffect =
+  | { readonly kind: 'call'; readonly callId: number; readonly call: LeaseCall }
+  /** Send `tick` then; replaces the time asked for before. */
+  | { readonly kind: 'wakeAt'; readonly atMs: number }
+  | {
+      readonly kind: 'startPump'
+      readonly held: HeldLease
+      readonly lease: Lease
+      readonly generation: string
+    }
+  /** Finish the batch in flight, close the observer, tell the position. */
+  | { readonly kind: 'drainPump'; readonly held: HeldLease; readonly reason: CloseReason }
+  /** Abort the batch in flight, close the observer once it settled or its grace is over. */
+  | { readonly kind: 'abortPump'; readonly held: HeldLease; readonly reason: CloseReason }
+  /** A position that `progress` asked for, or a later one, is stored. */
+  | { readonly kind: 'checkpointed'; readonly held: HeldLease; readonly checkpoint: Checkpoint }
+  | { readonly kind: 'emit'; readonly notice: LeaseNotice }
+  /** The last effect: no pump is open, nothing will be called. */
+  | { readonly kind: 'stopped'; readonly error: Error | undefined }
+
+export type LostCause = 'fenced' | 'checkpointRefused' | 'takenOver' | 'stopped'
+
+/** What people want to know. */
+export type LeaseNotice =
+  | { readonly kind: 'joined'; readonly incarnation: string }
+  | { readonly kind: 'acquired'; readonly held: HeldLease; readonly checkpoint: Checkpoint }
+  | {
+      readonly kind: 'released'
+      readonly held: HeldLease
+      readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned'
+    }
+  | { readonly kind: 'lost'; readonly held: HeldLease; readonly cause: LostCause }
+  | {
+      readonly kind: 'rebalanced'
+      readonly membershipVersion: number
+      readonly hosts: number
+      readonly leases: number
+      readonly mine: number
+    }
+  | { readonly kind: 'unowned'; readonly leaseIds: readonly string[] }
+  | { readonly kind: 'fenced'; readonly cause: 'deadlinePassed' | 'sessionGone' }
+  | { readonly kind: 'storeUnavailable'; readonly op: LeaseOp; readonly error: unknown }
+  | { readonly kind: 'storeRecovered'; readonly op: LeaseOp }
+
+/** Where effects are collected while an event is handled. */
+export interface EffectSink {
+  push(effect: LeaseEffect): void
+}

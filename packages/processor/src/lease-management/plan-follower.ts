@@ -1,0 +1,121 @@
+import type { LeaseGroupSnapshot } from '@tidemark/contracts'
+import type { LeasePlan } from '../load-balancing/plan-leases.ts'
+import type { EffectSink } from './lease-protocol.ts'
+
+/** Joins come in bursts: one plan for all of them. The jitter lets one host be first. */
+const PLAN_DEBOUNCE_MS = 50
+
+interface AppliedPlan {
+  readonly membershipVersion: number
+  readonly planVersion: number
+  readonly targets: ReadonlyMap<string, string>
+  readonly hosts: number
+  readonly leases: number
+}
+
+/** What this host knows of the group's plan, and what is to be done about it. */
+export class PlanFollower {
+  readonly #host: string
+  readonly #effects: EffectSink
+  #targets: ReadonlyMap<string, string> = new Map()
+  #mine: ReadonlySet<string> = new Set()
+  #appliedVersion = -1
+  /** When to plan; Infinity while the stored plan is current. */
+  planDueMs: number = Infinity
+  needsRead = false
+  unowned: readonly string[] = []
+
+  constructor(host: string, effects: EffectSink) {
+    this.#host = host
+    this.#effects = effects
+  }
+
+  /** Leases that this host is to own. */
+  get mine(): ReadonlySet<string> {
+    return this.#mine
+  }
+
+  targetOf(leaseId: string): string | undefined {
+    return this.#targets.get(leaseId)
+  }
+
+  /** A heartbeat told the versions. */
+  versionsSeen(
+    { membershipVersion, planVersion }: { membershipVersion: number; planVersion: number },
+    { nowMs, jitter }: { nowMs: number; jitter: number },
+  ): void {
+    if (planVersion < membershipVersion) this.planSoon(nowMs, jitter)
+    else if (planVersion !== this.#appliedVersion) this.needsRead = true
+  }
+
+  /** Plans a little later, unless that is to happen already. */
+  planSoon(nowMs: number, jitter: number): void {
+    this.planDueMs = Math.min(this.planDueMs, nowMs + PLAN_DEBOUNCE_MS * (1 + jitter))
+  }
+
+  /** Follows the plan that the store has, current or not. */
+  applySnapshot(snapshot: LeaseGroupSnapshot): void {
+    const { membershipVersion, planVersion, hosts, leases } = snapshot
+    const targets = new Map<string, string>()
+    const unowned: string[] = []
+    for (const { id, target } of leases) {
+      if (target === undefined) unowned.push(id)
+      else targets.set(id, target)
+    }
+    const isCurrent = planVersion >= membershipVersion
+    if (isCurrent) this.planDueMs = Infinity
+    this.#apply({
+      membershipVersion,
+      planVersion,
+      targets,
+      hosts: hosts.length,
+      leases: leases.length,
+    })
+    if (isCurrent) this.#setUnowned(unowned)
+  }
+
+  /** Follows the plan that this host has made and stored for `snapshot`. */
+  applyOwn(plan: LeasePlan, snapshot: LeaseGroupSnapshot): void {
+    const { membershipVersion, hosts, leases } = snapshot
+    this.planDueMs = Infinity
+    this.#apply({
+      membershipVersion,
+      planVersion: membershipVersion,
+      targets: plan.targets,
+      hosts: hosts.length,
+      leases: leases.length,
+    })
+    this.#setUnowned(plan.unassigned)
+  }
+
+  /** The session is over: whatever the next one reads is news. */
+  forget(): void {
+    this.#targets = new Map()
+    this.#mine = new Set()
+    this.#appliedVersion = -1
+    this.planDueMs = Infinity
+    this.needsRead = false
+  }
+
+  #apply({ membershipVersion, planVersion, targets, hosts, leases }: AppliedPlan): void {
+    const isNews = planVersion > this.#appliedVersion
+    this.#targets = targets
+    this.#mine = new Set([...targets].filter(([, host]) => host === this.#host).map(([id]) => id))
+    this.#appliedVersion = planVersion
+    if (!isNews || planVersion === 0) return
+    const mine = this.#mine.size
+    this.#effects.push({
+      kind: 'emit',
+      notice: { kind: 'rebalanced', membershipVersion, hosts, leases, mine },
+    })
+  }
+
+  #setUnowned(leaseIds: readonly string[]): void {
+    const same =
+      leaseIds.length === this.unowned.length &&
+      leaseIds.every((id, index) => id === this.unowned[index])
+    if (same) return
+    this.unowned = leaseIds
+    this.#effects.push({ kind: 'emit', notice: { kind: 'unowned', leaseIds } })
+  }
+}

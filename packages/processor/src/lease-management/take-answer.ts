@@ -1,0 +1,207 @@
+import {
+  HostReplacedError,
+  LeasesVanishedError,
+  assertNever,
+  type AcquiredLease,
+  type LeaseGroupSnapshot,
+  type SyncReply,
+} from '@tidemark/contracts'
+import { planLeases } from '../load-balancing/plan-leases.ts'
+import type { SettledCall } from './call-slots.ts'
+import type { CoreState } from './core-state.ts'
+import type { LeaseReply } from './lease-protocol.ts'
+
+interface AnswerTime {
+  readonly nowMs: number
+  /** Random number in [0, 1). */
+  readonly jitter: number
+}
+
+/** Takes in what the lease store answered to a call. */
+export function takeAnswer(
+  core: CoreState,
+  settled: SettledCall,
+  answer: LeaseReply,
+  at: AnswerTime,
+): void {
+  const { call } = settled
+  switch (answer.op) {
+    case 'sync':
+      synced(core, settled, answer.reply, at)
+      return
+    case 'read':
+      readDone(core, settled, answer.reply, at)
+      return
+    case 'plan':
+      planned(core, answer.reply, at.nowMs)
+      return
+    case 'acquire':
+      for (const acquired of answer.reply) adopt(core, acquired)
+      return
+    case 'checkpoint':
+      if (call.op === 'checkpoint') {
+        core.table.checkpointed(call.request.checkpoints, answer.reply)
+      }
+      return
+    case 'release':
+      if (call.op === 'release') core.table.released(call.request.releases)
+      // What was given back may be this host's again meanwhile.
+      core.acquireDueMs = Math.min(core.acquireDueMs, at.nowMs)
+      return
+    case 'reconcile':
+      // Leases of a lost answer to `acquire`: nobody else can have them, so they are used or given back (I7).
+      for (const lease of answer.reply.unknownToHost) {
+        adopt(core, { leaseId: lease.id, epoch: lease.epoch, lease })
+      }
+      for (const leaseId of answer.reply.lost) core.table.lose(leaseId, 'takenOver')
+      for (const leaseId of answer.reply.behind) core.table.reassert(leaseId)
+      return
+    default:
+      assertNever(answer)
+  }
+}
+
+function adopt(core: CoreState, acquired: AcquiredLease): void {
+  core.table.add(acquired, {
+    keep: !core.leaving && core.plan.mine.has(acquired.leaseId),
+    generation: core.session.generation ?? '',
+    sinceCallId: core.slots.lastCallId,
+  })
+}
+
+function synced(
+  core: CoreState,
+  { call, sentMs }: SettledCall,
+  reply: SyncReply,
+  { nowMs, jitter }: AnswerTime,
+): void {
+  if (call.op !== 'sync') return
+  const { session } = core
+  const { intent, profile } = call.request
+  if (intent === 'leave') {
+    core.stop(undefined)
+    return
+  }
+  if (generationChanged(core, reply.generation)) return
+  if (reply.kind === 'fenced') {
+    core.fence('sessionGone')
+    return
+  }
+  session.generation = reply.generation
+  session.renewed(reply, { sentMs, nowMs })
+  if (session.status === 'joining') {
+    // An answer that came too late to be of use: the next join begins a session that can be kept.
+    if (nowMs >= session.deadlineMs) return
+    session.status = 'joined'
+    core.plan.needsRead = true
+    const { incarnation } = session.identity
+    core.effects.push({ kind: 'emit', notice: { kind: 'joined', incarnation } })
+  }
+  if (profile.leaving) core.leavingAnnounced = true
+  core.plan.versionsSeen(reply, { nowMs, jitter })
+  if (!reply.heldMatches) core.needsReconcile = true
+  core.acquireDueMs = Math.min(core.acquireDueMs, nowMs)
+}
+
+function readDone(
+  core: CoreState,
+  { callId }: SettledCall,
+  snapshot: LeaseGroupSnapshot,
+  { nowMs, jitter }: AnswerTime,
+): void {
+  if (generationChanged(core, snapshot.generation)) return
+  if (core.session.status === 'fenced') {
+    rejoinOrYield(core, snapshot)
+    return
+  }
+  if (core.session.status !== 'joined' || leasesVanished(core, snapshot, nowMs)) return
+  const { host, incarnation } = core.session.identity
+  const owned = new Map(
+    snapshot.leases.map(({ id, owner, epoch }) => [
+      id,
+      { epoch, mine: owner?.host === host && owner.incarnation === incarnation },
+    ]),
+  )
+  core.table.loseThoseNotIn(owned, callId)
+  const planWasDue = nowMs >= core.plan.planDueMs
+  const isStale = snapshot.planVersion < snapshot.membershipVersion
+  core.plan.applySnapshot(snapshot)
+  followPlan(core, nowMs, isStale)
+  if (!isStale) return
+  if (planWasDue) propose(core, snapshot)
+  else core.plan.planSoon(nowMs, jitter)
+}
+
+/** After a fence: begin anew, unless another process has taken the name. */
+function rejoinOrYield(core: CoreState, snapshot: LeaseGroupSnapshot): void {
+  const { host, incarnation } = core.session.identity
+  const present = snapshot.hosts.find((one) => one.host === host)
+  if (present === undefined || present.incarnation === incarnation) {
+    core.session.rejoin()
+    return
+  }
+  // Fighting for the name would fence the newcomer, and it us, for ever.
+  core.stop(new HostReplacedError(`another process joined as host ${host}; this one stopped`))
+}
+
+/** Makes a plan for what was read. Of the hosts that do, the first one wins. */
+function propose(core: CoreState, snapshot: LeaseGroupSnapshot): void {
+  core.plan.planDueMs = Infinity
+  const leases = snapshot.leases.map(({ id, owner, target }) => ({
+    id,
+    owner: owner?.host,
+    target,
+  }))
+  core.proposal = { plan: planLeases(snapshot.hosts, leases), snapshot }
+}
+
+function planned(core: CoreState, isFirst: boolean, nowMs: number): void {
+  const { proposal } = core
+  core.proposal = undefined
+  if (!isFirst || proposal === undefined) {
+    core.plan.needsRead = true
+    return
+  }
+  core.plan.applyOwn(proposal.plan, proposal.snapshot)
+  followPlan(core, nowMs, false)
+}
+
+/** Gives up what others are to have, and tries to get what is this host's. */
+function followPlan(core: CoreState, nowMs: number, isStale: boolean): void {
+  core.acquireDueMs = nowMs
+  for (const { held } of core.table.views()) {
+    if (core.plan.mine.has(held.leaseId)) continue
+    // A plan for a membership that has changed says nothing of leases that it does not name.
+    if (isStale && core.plan.targetOf(held.leaseId) === undefined) continue
+    core.table.drain(held.leaseId, 'leaseHandedOver', nowMs + core.options.handoffTimeoutMs)
+  }
+}
+
+/** A store with other data knows nothing of our positions: starting from "now" would skip changes. */
+function generationChanged(core: CoreState, generation: string): boolean {
+  const known = core.session.generation
+  if (known === undefined || known === generation) return false
+  core.stop(
+    new LeasesVanishedError(
+      `the lease store lost its data (generation ${known} became ${generation}); refusing to start from "now"`,
+    ),
+  )
+  return true
+}
+
+/** An empty set may be a moment between discard and create of another host; one that stays is not. */
+function leasesVanished(core: CoreState, { leases }: LeaseGroupSnapshot, nowMs: number): boolean {
+  if (leases.length > 0) {
+    core.vanishedSinceMs = undefined
+    return false
+  }
+  core.vanishedSinceMs ??= nowMs
+  if (nowMs < core.vanishedSinceMs + core.options.ttlMs) {
+    core.table.loseAll('takenOver')
+    return true
+  }
+  core.stop(
+    new LeasesVanishedError('the leases of the group were deleted; refusing to start from "now"'),
+  )
+  return true
+}

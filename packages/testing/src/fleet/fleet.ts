@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict'
+import {
+  systemRandom,
+  type Change,
+  type CloseReason,
+  type IChangeFeedObserver,
+  type LeaseStore,
+  type ObserverContext,
+  type Random,
+} from '@tidemark/contracts'
+import {
+  ChangeFeedProcessorHost,
+  MemoryLeaseStore,
+  type FeedOptions,
+  type HostEventName,
+  type HostEvents,
+  type HostOptions,
+} from '@tidemark/processor'
+import { FakeFeed, type FakeDocument } from '../fake-feed.ts'
+import { settle } from '../platform/settle.ts'
+import { SimulatedClock } from '../simulated-clock.ts'
+import { GatedClock, GatedFeed, GatedLeaseStore, ProcessGate } from './process-gate.ts'
+
+/** One call of `processChanges`, from its begin. */
+export interface Delivery {
+  readonly host: string
+  readonly leaseId: string
+  readonly epoch: number
+  readonly attempt: number
+  readonly atMs: number
+  readonly changes: readonly Change<FakeDocument>[]
+  /** Undefined while it runs. */
+  outcome: 'done' | 'failed' | undefined
+}
+
+/** What an observer of the fleet was told. */
+export interface ObserverCall {
+  readonly host: string
+  readonly leaseId: string
+  readonly epoch: number
+  readonly atMs: number
+  readonly call: 'open' | 'process' | 'close'
+  readonly reason: CloseReason | undefined
+}
+
+/** What a test lets observers do with a batch. */
+export type Behaviour = (
+  context: ObserverContext,
+  changes: readonly Change<FakeDocument>[],
+) => Promise<void> | void
+
+export interface FleetOptions {
+  ranges?: number | undefined
+  waiting?: boolean | undefined
+  /** @default a MemoryLeaseStore under the fleet's clock */
+  leases?: LeaseStore | undefined
+  random?: Random | undefined
+  hostOptions?: HostOptions | undefined
+  feedOptions?: FeedOptions | undefined
+  behaviour?: Behaviour | undefined
+  beforeRead?: (() => Promise<void> | void) | undefined
+}
+
+export interface FleetHost {
+  readonly name: string
+  readonly host: ChangeFeedProcessorHost<FakeDocument>
+  readonly gate: ProcessGate
+  readonly clock: GatedClock
+  readonly store: GatedLeaseStore
+  readonly events: {
+    readonly name: HostEventName
+    readonly event: unknown
+    readonly atMs: number
+  }[]
+}
+
+export interface StartOptions {
+  hostOptions?: HostOptions | undefined
+  feedOptions?: FeedOptions | undefined
+}
+
+const EVENTS: readonly HostEventName[] = [
+  'joined',
+  'leaseAcquired',
+  'leaseReleased',
+  'leaseLost',
+  'rebalanced',
+  'unownedRanges',
+  'observerError',
+  'feedError',
+  'rangeGone',
+  'leaseStoreUnavailable',
+  'leaseStoreRecovered',
+  'fenced',
+  'stopped',
+]
+
+/**
+ * Several processor hosts, each as in a process of its own, over one feed and one lease store under a
+ * simulated clock; records every call of every observer. Processes can be killed, stopped and cut off.
+ */
+export class Fleet {
+  readonly clock: SimulatedClock = new SimulatedClock()
+  readonly feed: FakeFeed
+  readonly leases: LeaseStore
+  readonly deliveries: Delivery[] = []
+  readonly calls: ObserverCall[] = []
+  readonly #options: FleetOptions
+  readonly #hosts: FleetHost[] = []
+  behaviour: Behaviour
+
+  constructor(options: FleetOptions = {}) {
+    this.#options = options
+    this.behaviour = options.behaviour ?? (() => {})
+    const { ranges = 8, waiting, beforeRead } = options
+    this.feed = new FakeFeed({ clock: this.clock, ranges, waiting, beforeRead })
+    this.leases = options.leases ?? new MemoryLeaseStore({ clock: this.clock })
+  }
+
+  /** Every host that was ever started. */
+  get hosts(): readonly FleetHost[] {
+    return this.#hosts
+  }
+
+  /** Makes a host without starting it. */
+  create(name: string, options: StartOptions = {}): FleetHost {
+    const gate = new ProcessGate()
+    const clock = new GatedClock(this.clock, gate)
+    const store = new GatedLeaseStore(this.leases, gate)
+    const host = new ChangeFeedProcessorHost<FakeDocument>({
+      hostName: name,
+      group: 'group',
+      feed: new GatedFeed(this.feed, gate),
+      leases: store,
+      clock,
+      random: this.#options.random ?? systemRandom,
+      feedOptions: { ...this.#options.feedOptions, ...options.feedOptions },
+      hostOptions: { ...this.#options.hostOptions, ...options.hostOptions },
+    })
+    const member: FleetHost = { name, host, gate, clock, store, events: [] }
+    for (const event of EVENTS) this.#record(member, event)
+    this.#hosts.push(member)
+    return member
+  }
+
+  /** Starts a host; returns when it has joined. */
+  async start(name: string, options: StartOptions = {}): Promise<FleetHost> {
+    const member = this.create(name, options)
+    await this.run(this.register(member))
+    return member
+  }
+
+  register(member: FleetHost): Promise<void> {
+    return member.host.registerObserverFactory(() => this.#observer(member))
+  }
+
+  /** Stops a host gracefully. */
+  async stop(member: FleetHost): Promise<void> {
+    await this.run(member.host.unregisterObservers())
+  }
+
+  /** SIGKILL: nothing of this host goes on. */
+  kill(member: FleetHost): void {
+    member.gate.freeze()
+  }
+
+  /** Ends all that are alive, so that nothing is left running. */
+  async end(): Promise<void> {
+    for (const member of this.#hosts) if (!member.gate.isFrozen) member.store.link = 'up'
+    const alive = this.#hosts.filter(({ gate }) => !gate.isFrozen)
+    await this.run(Promise.all(alive.map(({ host }) => host.unregisterObservers())))
+  }
+
+  /** Lets time pass until `work` has settled. */
+  async run<R>(work: Promise<R>, limitMs = 120_000): Promise<R> {
+    let isSettled = false
+    const watched = work.finally(() => (isSettled = true))
+    watched.catch(() => {})
+    const ok = await this.clock.advanceUntil(() => isSettled, { limitMs, stepMs: 50 })
+    assert(ok, `still waiting after ${limitMs} ms of simulated time`)
+    return watched
+  }
+
+  advance(durationMs: number): Promise<void> {
+    return this.clock.advance(durationMs)
+  }
+
+  /** Lets time pass until `condition` holds; returns how much passed. */
+  async until(condition: () => boolean, limitMs = 60_000): Promise<number> {
+    const startMs = this.clock.monotonicMs()
+    await settle(3)
+    const ok = await this.clock.advanceUntil(condition, { limitMs, stepMs: 10 })
+    assert(ok, `condition does not hold after ${limitMs} ms of simulated time`)
+    return this.clock.monotonicMs() - startMs
+  }
+
+  /** How many leases each host that is alive works on, by name. */
+  counts(): Record<string, number> {
+    const counts: Record<string, number> = {}
+    for (const { name, host, gate } of this.#hosts) {
+      const health = host.health()
+      if (gate.isFrozen || health.status === 'stopped') continue
+      counts[name] = health.leases.filter(({ state }) => state === 'running').length
+    }
+    return counts
+  }
+
+  /** Whether the hosts that are alive work on all leases, each on an even share. */
+  isBalanced(leases: number = this.feed.ranges.length): boolean {
+    const numbers = Object.values(this.counts())
+    const sum = numbers.reduce((a, b) => a + b, 0)
+    return sum === leases && Math.max(...numbers) - Math.min(...numbers) <= 1
+  }
+
+  /** Whether every change was accepted by an observer. */
+  isDrained(): boolean {
+    const done = new Set<string>()
+    for (const { outcome, changes } of this.deliveries) {
+      if (outcome === 'done') for (const { id } of changes) done.add(id)
+    }
+    return this.feed.changes.every(({ id }) => done.has(id))
+  }
+
+  /** How often each change was handed to an observer, for those more than once. */
+  duplicates(): Map<string, number> {
+    const times = new Map<string, number>()
+    for (const { changes } of this.deliveries) {
+      for (const { id } of changes) times.set(id, (times.get(id) ?? 0) + 1)
+    }
+    return new Map([...times].filter(([, count]) => count > 1))
+  }
+
+  eventsOf<Name extends HostEventName>(member: FleetHost, name: Name): HostEvents[Name][] {
+    return member.events
+      .filter((recorded) => recorded.name === name)
+      .map(({ event }) => event as HostEvents[Name])
+  }
+
+  #record(member: FleetHost, name: HostEventName): void {
+    member.host.on(name, (event) => {
+      member.events.push({ name, event, atMs: this.clock.monotonicMs() })
+    })
+  }
+
+  #observer({ name: host, gate }: FleetHost): IChangeFeedObserver<FakeDocument> {
+    const note = (
+      context: ObserverContext,
+      call: ObserverCall['call'],
+      reason?: CloseReason,
+    ): void => {
+      const { leaseId, fence } = context
+      const atMs = this.clock.monotonicMs()
+      this.calls.push({ host, leaseId, epoch: fence.epoch, atMs, call, reason })
+    }
+    return {
+      open: (context) => note(context, 'open'),
+      processChanges: async (context, changes) => {
+        note(context, 'process')
+        const { leaseId, fence, attempt } = context
+        const delivery: Delivery = {
+          host,
+          leaseId,
+          epoch: fence.epoch,
+          attempt,
+          atMs: this.clock.monotonicMs(),
+          changes,
+          outcome: undefined,
+        }
+        this.deliveries.push(delivery)
+        try {
+          await this.behaviour(context, changes)
+          await gate.pass()
+          delivery.outcome = 'done'
+        } catch (error) {
+          delivery.outcome = 'failed'
+          throw error
+        }
+      },
+      close: (context, reason) => note(context, 'close', reason),
+    }
+  }
+}

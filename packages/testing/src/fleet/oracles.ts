@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import type { Fleet } from './fleet.ts'
+
+/**
+ * What must hold of everything that a fleet's observers were told, whatever happened (O3 to O6 of
+ * lease-protocol.md):
+ *
+ * - each open has at most one close, and nothing comes after it;
+ * - batches are never empty, and one observer's batches come in feed order without a gap;
+ * - of each key, first deliveries come in order, and none is skipped.
+ */
+export function assertFleetHistory(fleet: Fleet): void {
+  assertLifecycles(fleet)
+  assertOrder(fleet)
+}
+
+function assertLifecycles({ calls }: Fleet): void {
+  const states = new Map<string, 'open' | 'closed'>()
+  for (const { host, leaseId, epoch, call } of calls) {
+    const key = `${host} ${leaseId} ${epoch}`
+    const state = states.get(key)
+    if (call === 'open') {
+      assert(state !== 'open', `${key}: opened twice`)
+      states.set(key, 'open')
+    } else {
+      assert.equal(state, 'open', `${key}: ${call} while not open`)
+      if (call === 'close') states.set(key, 'closed')
+    }
+  }
+}
+
+function assertOrder({ deliveries }: Fleet): void {
+  const lastOfObserver = new Map<string, number>()
+  const lastOfKey = new Map<string, number>()
+  for (const { host, leaseId, epoch, attempt, changes } of deliveries) {
+    assert(changes.length > 0, 'an empty batch was dispatched')
+    const observer = `${host} ${leaseId} ${epoch}`
+    const first = changes[0]!.lsn
+    const before = lastOfObserver.get(observer)
+    if (before !== undefined && attempt === 1) {
+      assert.equal(first, before + 1, `${observer}: batch begins at ${first} after ${before}`)
+    }
+    lastOfObserver.set(observer, changes.at(-1)!.lsn)
+    for (const change of changes) {
+      assert(change.kind === 'document')
+      const { key, n } = change.document
+      const newest = lastOfKey.get(key) ?? 0
+      assert(n <= newest + 1, `key ${key}: ${n} delivered after ${newest}`)
+      lastOfKey.set(key, Math.max(newest, n))
+    }
+  }
+}

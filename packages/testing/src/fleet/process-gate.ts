@@ -1,0 +1,187 @@
+import type {
+  ChangeFeedSource,
+  Clock,
+  DocumentBody,
+  FeedPage,
+  FeedPageRequest,
+  FeedPosition,
+  FeedSupport,
+  FeedWaitRequest,
+  LeaseGroup,
+  LeaseHint,
+  LeaseStore,
+  SourceRange,
+  StartPosition,
+} from '@tidemark/contracts'
+import { LeaseStoreUnavailableError } from '@tidemark/contracts'
+
+/**
+ * Stands for one process among several that are simulated in this one. While it is frozen nothing
+ * that passes through it goes on, as after SIGSTOP; never thawed, as after SIGKILL.
+ */
+export class ProcessGate {
+  #frozen: PromiseWithResolvers<void> | undefined
+
+  get isFrozen(): boolean {
+    return this.#frozen !== undefined
+  }
+
+  freeze(): void {
+    this.#frozen ??= Promise.withResolvers<void>()
+  }
+
+  thaw(): void {
+    this.#frozen?.resolve()
+    this.#frozen = undefined
+  }
+
+  async pass(): Promise<void> {
+    while (this.#frozen !== undefined) await this.#frozen.promise
+  }
+}
+
+/** The clock as a process sees it: it reads on while frozen, but nobody wakes. */
+export class GatedClock implements Clock {
+  readonly #inner: Clock
+  readonly #gate: ProcessGate
+  #wallOffsetMs = 0
+
+  constructor(inner: Clock, gate: ProcessGate) {
+    this.#inner = inner
+    this.#gate = gate
+  }
+
+  wallMs(): number {
+    return this.#inner.wallMs() + this.#wallOffsetMs
+  }
+
+  monotonicMs(): number {
+    return this.#inner.monotonicMs()
+  }
+
+  /** This process's wall clock alone jumps. */
+  jumpWall(byMs: number): void {
+    this.#wallOffsetMs += byMs
+  }
+
+  async sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#inner.sleep(delayMs, signal)
+    } finally {
+      await this.#gate.pass()
+    }
+  }
+}
+
+/** Way from one process to the lease store: `up`, `down` (calls fail), `silent` (they hang). */
+export type LinkState = 'up' | 'down' | 'silent'
+
+/** A lease store as a process reaches it. */
+export class GatedLeaseStore implements LeaseStore {
+  readonly description: string
+  readonly collectionIdentity: string | undefined
+  readonly #inner: LeaseStore
+  readonly #gate: ProcessGate
+  link: LinkState = 'up'
+  /** Operations that reached the store. */
+  readonly calls: string[] = []
+
+  constructor(inner: LeaseStore, gate: ProcessGate) {
+    this.description = inner.description
+    this.collectionIdentity = inner.collectionIdentity
+    this.#inner = inner
+    this.#gate = gate
+  }
+
+  async openGroup(name: string, signal?: AbortSignal): Promise<LeaseGroup> {
+    const group = await this.#pass('openGroup', () => this.#inner.openGroup(name, signal))
+    const pass = <R>(op: string, call: () => Promise<R>): Promise<R> => this.#pass(op, call)
+    return {
+      group: group.group,
+      sync: (request, s) => pass(`sync:${request.intent}`, () => group.sync(request, s)),
+      create: (leases, s) => pass('create', () => group.create(leases, s)),
+      read: (s) => pass('read', () => group.read(s)),
+      plan: (request, s) => pass('plan', () => group.plan(request, s)),
+      acquire: (request, s) => pass('acquire', () => group.acquire(request, s)),
+      checkpoint: (request, s) => pass('checkpoint', () => group.checkpoint(request, s)),
+      release: (request, s) => pass('release', () => group.release(request, s)),
+      reconcile: (request, s) => pass('reconcile', () => group.reconcile(request, s)),
+      discard: (token, s) => pass('discard', () => group.discard(token, s)),
+      subscribe: (listener) => this.#subscribe(group, listener),
+      close: () => group.close(),
+    }
+  }
+
+  listGroups(signal?: AbortSignal): Promise<readonly string[]> {
+    return this.#pass('listGroups', () => this.#inner.listGroups(signal))
+  }
+
+  #subscribe(group: LeaseGroup, listener: (hint: LeaseHint) => void): () => void {
+    return group.subscribe((hint) => {
+      // Hints are lost on a broken link, and come late to a process that stood still.
+      if (this.link === 'up') void this.#gate.pass().then(() => listener(hint))
+    })
+  }
+
+  async #pass<R>(operation: string, call: () => Promise<R>): Promise<R> {
+    await this.#gate.pass()
+    await this.#cross(operation)
+    this.calls.push(operation)
+    const result = await call()
+    await this.#cross(operation)
+    await this.#gate.pass()
+    return result
+  }
+
+  async #cross(operation: string): Promise<void> {
+    if (this.link === 'down') throw new LeaseStoreUnavailableError(`${operation}: link down`)
+    if (this.link === 'silent') await new Promise<never>(() => {})
+  }
+}
+
+/** A feed as a process reaches it. */
+export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
+  readonly identity: string
+  readonly description: string
+  readonly supports: FeedSupport
+  readonly waitForChanges?: (request: FeedWaitRequest) => Promise<boolean>
+  readonly #inner: ChangeFeedSource<T>
+  readonly #gate: ProcessGate
+
+  constructor(inner: ChangeFeedSource<T>, gate: ProcessGate) {
+    this.identity = inner.identity
+    this.description = inner.description
+    this.supports = inner.supports
+    this.#inner = inner
+    this.#gate = gate
+    if (inner.waitForChanges !== undefined) {
+      this.waitForChanges = (request) =>
+        this.#pass(async () => await inner.waitForChanges!(request))
+    }
+  }
+
+  readFeedRanges(options?: { signal?: AbortSignal | undefined }): Promise<readonly SourceRange[]> {
+    return this.#pass(() => this.#inner.readFeedRanges(options))
+  }
+
+  resolveStart(request: {
+    readonly range: SourceRange
+    readonly start: StartPosition
+    readonly signal?: AbortSignal | undefined
+  }): Promise<FeedPosition> {
+    return this.#pass(() => this.#inner.resolveStart(request))
+  }
+
+  readPage(request: FeedPageRequest): Promise<FeedPage<T>> {
+    return this.#pass(() => this.#inner.readPage(request))
+  }
+
+  async #pass<R>(call: () => Promise<R>): Promise<R> {
+    await this.#gate.pass()
+    try {
+      return await call()
+    } finally {
+      await this.#gate.pass()
+    }
+  }
+}
