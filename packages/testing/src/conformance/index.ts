@@ -1,6 +1,7 @@
 export { leaseStoreConformance } from './lease-store.ts'
 export {
   identity as hostIdentity,
+  newLeases,
   ownedGroup,
   position as leasePosition,
   StoreTime,

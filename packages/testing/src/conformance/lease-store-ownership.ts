@@ -81,6 +81,17 @@ export function describeOwnership(suite: LeaseStoreSuite): void {
       expect(await one.acquire({ ...A, leaseIds: [leaseId] })).toEqual([])
     })
 
+    test('the lease of a replaced process may also go to another host', async () => {
+      const { one, two } = await suite.group()
+      const [held] = await ownedGroup(one, A, 1)
+      const { leaseId = '', epoch = 0 } = held ?? {}
+      await syncOk(one, A2, 'join')
+      await joinAndPlan(two, B, [leaseId])
+      const [taken] = await two.acquire({ ...B, leaseIds: [leaseId] })
+      expect(taken?.epoch).toBeGreaterThan(epoch)
+      expect(await one.acquire({ ...A2, leaseIds: [leaseId] })).toEqual([])
+    })
+
     test('the epoch rises although the store’s clock was set back', async () => {
       const { one } = await suite.group()
       const [held] = await ownedGroup(one, A, 1)
@@ -219,6 +230,15 @@ export function describeOwnership(suite: LeaseStoreSuite): void {
       expect(await one.release({ ...A, releases })).toEqual(['released', 'released'])
       const stored = (await one.read()).leases.map((lease) => lease.checkpoint)
       expect(stored).toEqual([checkpoint, checkpoint])
+    })
+
+    test('a lease that is named twice is released once, at the first position', async () => {
+      const { one } = await suite.group()
+      const [held] = await ownedGroup(one, A, 1)
+      const { leaseId = '', epoch = 0 } = held ?? {}
+      const releases = [3, 4].map((value) => ({ leaseId, epoch, checkpoint: position(value) }))
+      expect(await one.release({ ...A, releases })).toEqual(['released', 'lost'])
+      expect((await one.read()).leases[0]?.checkpoint).toEqual(position(3))
     })
 
     test('nobody else can release a lease', async () => {

@@ -18,7 +18,6 @@ import {
   groupDocument,
   isLeaseDocument,
   leaseDocument,
-  leaseDocumentId,
   parseGroupDocument,
   parseLeaseDocument,
   parsePlanDocument,
@@ -182,13 +181,6 @@ export class LeasePartition {
         for (const id of chunk) await this.#deleteIfThere(id, signal)
       }
     }
-  }
-
-  deleteSet(set: string, leaseIds: readonly string[], signal?: AbortSignal): Promise<void> {
-    return this.deleteLeases(
-      leaseIds.map((leaseId) => leaseDocumentId(set, leaseId)),
-      signal,
-    )
   }
 
   /**

@@ -1,12 +1,13 @@
 import {
   checkedNewLeases,
+  PreconditionFailedError,
   type DocumentCollection,
   type Lease,
   type NewLease,
 } from '@tidemark/contracts'
 import { leaseViews } from '../lease-group-state.ts'
 import { newLeaseRecord, withoutPlan } from '../lease-set-model.ts'
-import { REGISTRY_PARTITION } from './lease-documents.ts'
+import { GROUP_ID, leaseDocumentId, REGISTRY_PARTITION } from './lease-documents.ts'
 import type { LeasePartition, PartitionView } from './lease-partition.ts'
 
 /**
@@ -24,21 +25,18 @@ export function createLeaseSet(
 ): Promise<readonly Lease[]> {
   return partition.retryLostRaces(async () => {
     const checked = checkedNewLeases(leases)
-    for (;;) {
-      const view = await partition.readAll(signal)
-      if (view.discarding) {
-        await finishDiscard(partition, signal)
-        continue
-      }
-      if (view.set !== undefined) {
-        // Whoever wrote a stray cannot name it any more: `setVersion` has moved on.
-        await partition.deleteLeases(documentIds(view), signal)
-        return leaseViews(view.state)
-      }
-      if (checked.length === 0) return []
-      const named = await nameNewSet(partition, view, checked, signal)
-      if (named !== undefined) return named
+    let view = await partition.readAll(signal)
+    if (view.discarding) {
+      await finishDiscard(partition, signal)
+      view = await partition.readAll(signal)
     }
+    if (view.set !== undefined) {
+      // Whoever wrote a stray cannot name it any more: `setVersion` has moved on.
+      await partition.deleteLeases(documentIds(view), signal)
+      return leaseViews(view.state)
+    }
+    if (checked.length === 0) return []
+    return nameNewSet(partition, view, checked, signal)
   }, signal)
 }
 
@@ -76,20 +74,21 @@ async function register(
   await collection.upsert(entry, { signal })
 }
 
-/** Undefined when another host was first. */
+/** Rejects as a lost race when another host was first. */
 async function nameNewSet(
   partition: LeasePartition,
   before: PartitionView,
   leases: readonly NewLease[],
   signal?: AbortSignal,
-): Promise<readonly Lease[] | undefined> {
+): Promise<readonly Lease[]> {
   const set = partition.random.hex(4)
   const records = leases.map((lease) => newLeaseRecord(lease, before.storeTimeUs))
   await register(partition.collection, partition.group, signal)
   await partition.createLeases(set, records, signal)
   const named = await partition.retryLostRaces(async () => {
     const view = await partition.readGroup(signal)
-    if (view.setVersion !== before.setVersion) return undefined
+    // A set was named, or given up, meanwhile; heartbeats do not matter.
+    if (view.setVersion !== before.setVersion || view.discarding) return undefined
     const { head } = withoutPlan(view.head)
     const setVersion = view.setVersion + 1
     await partition.commit([partition.replaceGroup(view, { head, set, setVersion })], signal)
@@ -99,14 +98,10 @@ async function nameNewSet(
       targets: new Map(),
     })
   }, signal)
-  if (named === undefined) {
-    await partition.deleteSet(
-      set,
-      records.map(({ id }) => id),
-      signal,
-    )
-  }
-  return named
+  if (named !== undefined) return named
+  const own = records.map(({ id }) => leaseDocumentId(set, id))
+  await partition.deleteLeases(own, signal)
+  throw new PreconditionFailedError(GROUP_ID, 'another host changed the set of leases')
 }
 
 function documentIds({ strays }: PartitionView): readonly string[] {

@@ -1,0 +1,224 @@
+import { expect, test } from 'vitest'
+import {
+  lsn,
+  StoreUnavailableError,
+  type DocumentCollection,
+  type LeaseGroup,
+} from '@tidemark/contracts'
+import { FakeDocumentCollection } from '@tidemark/testing'
+import {
+  hostIdentity,
+  leasePosition,
+  newLeases,
+  ownedGroup,
+  StoreTime,
+  syncRequest,
+} from '@tidemark/testing/conformance'
+import { DocumentLeaseStore, type DocumentLeaseStoreOptions } from './document-lease-store.ts'
+
+const A = hostIdentity('a')
+const UNAVAILABLE = { code: 'ERR_LEASE_STORE_UNAVAILABLE', retryable: true }
+const STORAGE = { code: 'ERR_LEASE_STORAGE', retryable: false }
+
+interface Stage {
+  readonly collection: FakeDocumentCollection
+  readonly faults: { before?: (method: string) => void; after?: (method: string) => void }
+  readonly open: (options?: DocumentLeaseStoreOptions) => Promise<LeaseGroup>
+}
+
+function stage(): Stage {
+  const clock = new StoreTime()
+  const faults: Stage['faults'] = {}
+  const collection = new FakeDocumentCollection({
+    clock,
+    before: (method) => faults.before?.(method),
+    after: (method) => faults.after?.(method),
+  })
+  return {
+    collection,
+    faults,
+    open: (options = {}) =>
+      new DocumentLeaseStore(collection, { clock, ...options }).openGroup('group'),
+  }
+}
+
+/** Fails the nth call of a method, before or after it took effect. */
+function failNth(method: string, nth: number): (called: string) => void {
+  let calls = 0
+  return (called) => {
+    if (called !== method) return
+    calls += 1
+    if (calls === nth) throw new StoreUnavailableError('the network is gone')
+  }
+}
+
+async function documentIds(collection: DocumentCollection): Promise<readonly string[]> {
+  return (await collection.readPartition('group')).documents.map(({ id }) => id)
+}
+
+test('LE-14 a collection with another partition key is refused by name', async () => {
+  const clock = new StoreTime()
+  for (const partitionKeyPaths of [['/id'], ['/partitionKey', '/id'], ['/partitionkey']]) {
+    const collection = new FakeDocumentCollection({ clock, id: 'cities', partitionKeyPaths })
+    const opening = new DocumentLeaseStore(collection, { clock }).openGroup('group')
+    await expect(opening).rejects.toMatchObject(STORAGE)
+    await expect(opening).rejects.toThrow(/"cities".*\/partitionKey/)
+  }
+})
+
+test('LE-14 a missing collection is created by many hosts at once; where that is not permitted, an error says so', async () => {
+  const { open } = stage()
+  let exists = false
+  const createIfMissing = async (): Promise<void> => {
+    await Promise.resolve()
+    if (exists) throw Object.assign(new Error('exists'), { code: 'ERR_EXISTS' })
+    exists = true
+  }
+  const groups = await Promise.all([1, 2, 3].map(() => open({ createIfMissing })))
+  expect(groups).toHaveLength(3)
+  const forbidden = Object.assign(new Error('not permitted'), { code: 'ERR_FORBIDDEN' })
+  const refused = open({ createIfMissing: () => Promise.reject(forbidden) })
+  await expect(refused).rejects.toMatchObject({ ...STORAGE, cause: forbidden })
+})
+
+test('documents of something else under the group’s name are refused and left alone', async () => {
+  const { collection, open } = stage()
+  const foreign = { id: 'group', partitionKey: 'group', mine: true }
+  await collection.create(foreign)
+  await expect(open()).rejects.toMatchObject(STORAGE)
+  const { document } = await collection.read('group', 'group')
+  expect(document).toMatchObject(foreign)
+})
+
+test('LE-2 the identity of the collection is the store’s', () => {
+  const { collection } = stage()
+  expect(new DocumentLeaseStore(collection).collectionIdentity).toBe(collection.identity)
+})
+
+test('transport errors are coded, and each operation may be repeated', async () => {
+  const { open, faults } = stage()
+  const group = await open()
+  const held = await ownedGroup(group, A, 3)
+  const checkpoints = held.map((lease) => ({ ...lease, checkpoint: leasePosition(4) }))
+  faults.after = failNth('batch', 1)
+  await expect(group.checkpoint({ ...A, checkpoints })).rejects.toMatchObject(UNAVAILABLE)
+  expect(await group.checkpoint({ ...A, checkpoints })).toEqual(['stored', 'stored', 'stored'])
+  faults.before = failNth('readPartition', 1)
+  await expect(group.read()).rejects.toMatchObject(UNAVAILABLE)
+  faults.after = failNth('batch', 1)
+  await expect(group.sync(syncRequest(A, 'beat'))).rejects.toMatchObject(UNAVAILABLE)
+  expect(await group.sync(syncRequest(A, 'beat'))).toMatchObject({ kind: 'ok' })
+})
+
+test('a creator that dies on the way leaves nothing that readers see, and the next one cleans up', async () => {
+  const { collection, open, faults } = stage()
+  const group = await open()
+  faults.before = failNth('batch', 3)
+  await expect(group.create(newLeases(250))).rejects.toMatchObject(UNAVAILABLE)
+  expect((await group.read()).leases).toEqual([])
+  expect((await documentIds(collection)).length).toBeGreaterThan(200)
+  const created = await group.create(newLeases(2))
+  expect(created).toHaveLength(2)
+  expect(await group.create(newLeases(9))).toEqual(created)
+  const leaseDocuments = (await documentIds(collection)).filter((id) => id.startsWith('lease-'))
+  expect(leaseDocuments).toHaveLength(2)
+})
+
+test('LE-8 a discard that dies half-way is finished by whoever comes next, with rising epochs', async () => {
+  for (const nth of [1, 2, 3]) {
+    const { collection, open, faults } = stage()
+    const group = await open()
+    const held = await ownedGroup(group, A, 150)
+    const highest = Math.max(...held.map(({ epoch }) => epoch))
+    faults.after = failNth('batch', nth)
+    await expect(group.discard('token')).rejects.toMatchObject(UNAVAILABLE)
+    const other = await open()
+    expect((await other.read()).leases).toEqual([])
+    await other.create(newLeases(150))
+    const next = await other.create(newLeases(1))
+    expect(next).toHaveLength(150)
+    expect(await other.discard('token')).toBe(false)
+    const { membershipVersion } = await other.read()
+    const leaseIds = next.map(({ id }) => id)
+    await other.plan({
+      membershipVersion,
+      targets: new Map(leaseIds.map((leaseId) => [leaseId, 'a'])),
+    })
+    const again = await other.acquire({ ...A, leaseIds })
+    expect(again).toHaveLength(150)
+    expect(Math.min(...again.map(({ epoch }) => epoch))).toBeGreaterThan(highest)
+    const leaseDocuments = (await documentIds(collection)).filter((id) => id.startsWith('lease-'))
+    expect(leaseDocuments).toHaveLength(150)
+  }
+})
+
+test('LE-13 a heartbeat is one write and one read, a checkpoint one write, whatever the number of leases', async () => {
+  const { collection, open } = stage()
+  const group = await open()
+  const held = await ownedGroup(group, A, 100)
+  collection.requests.clear()
+  await group.sync(syncRequest(A, 'beat'))
+  expect(Object.fromEntries(collection.requests)).toEqual({ read: 1, batch: 1 })
+  collection.requests.clear()
+  const checkpoints = held.map((lease) => ({ ...lease, checkpoint: leasePosition(4) }))
+  await group.checkpoint({ ...A, checkpoints })
+  expect(Object.fromEntries(collection.requests)).toEqual({ batch: 1 })
+})
+
+test('checkpoints write no document but those of their leases', async () => {
+  const { collection, open } = stage()
+  const group = await open()
+  const [first, second] = await ownedGroup(group, A, 2)
+  if (first === undefined || second === undefined) throw new Error('two leases were acquired')
+  const before = (await collection.readPartition('group')).documents
+  await group.checkpoint({ ...A, checkpoints: [{ ...first, checkpoint: leasePosition(1) }] })
+  const after = (await collection.readPartition('group')).documents
+  const changed = after.filter(({ _etag }, index) => _etag !== before[index]?._etag)
+  expect(changed.map(({ id }) => id)).toEqual([expect.stringContaining(first.leaseId)])
+})
+
+test('a host that is overtaken for ever gives up with a coded error', async () => {
+  const { collection, open } = stage()
+  const group = await open()
+  await group.sync(syncRequest(A, 'join'))
+  const read = collection.read.bind(collection)
+  // Its answers are out of date when they arrive.
+  collection.read = async (...args) => {
+    const answer = await read(...args)
+    if (answer.document !== undefined) await collection.upsert(answer.document)
+    return answer
+  }
+  await expect(group.sync(syncRequest(A, 'beat'))).rejects.toMatchObject(UNAVAILABLE)
+  expect(collection.requests.get('batch')).toBeLessThan(100)
+  collection.read = read
+  expect(await group.sync(syncRequest(A, 'beat'))).toMatchObject({ kind: 'ok' })
+})
+
+test('an aborted call rejects with the reason', async () => {
+  const { open, faults } = stage()
+  const group = await open()
+  const abort = new AbortController()
+  const reason = new Error('not needed any more')
+  faults.after = () => abort.abort(reason)
+  await expect(group.sync(syncRequest(A, 'join'), abort.signal)).rejects.toBe(reason)
+  await expect(group.read(abort.signal)).rejects.toBe(reason)
+})
+
+test('closing ends the wait for hints', async () => {
+  const { collection, open } = stage()
+  const group = await open()
+  let waiting = 0
+  const wait = collection.waitForCommit.bind(collection)
+  collection.waitForCommit = async (request) => {
+    waiting += 1
+    try {
+      return await wait({ ...request, afterLsn: lsn(Number.MAX_SAFE_INTEGER) })
+    } finally {
+      waiting -= 1
+    }
+  }
+  group.subscribe(() => {})
+  await expect.poll(() => waiting).toBe(1)
+  await group.close()
+  expect(waiting).toBe(0)
+})
