@@ -15,6 +15,7 @@ local wanted = redis.call('HMGET', targets, unpack(ids))
 local sessions = hash(incarnations)
 local floor = tonumber(redis.call('HGET', meta, 'floor') or '0')
 local now_us = store_time_us()
+local now_ms = milliseconds(now_us)
 local new_owners, new_checkpoints = {}, {}
 local reply = { redis.call('HGET', beats, host) or '0' }
 
@@ -26,7 +27,7 @@ for i, id in ipairs(ids) do
   if checkpoint and not mine and free and wanted[i] == host then
     epoch = math.max(epoch + 1, floor + 1, now_us)
     local lsn, _, version, continuation = parse_checkpoint(checkpoint)
-    checkpoint = format_checkpoint(text(lsn), now_us, version + 1, continuation)
+    checkpoint = format_checkpoint(text(lsn), now_ms, version + 1, continuation)
     new_owners[#new_owners + 1] = id
     new_owners[#new_owners + 1] = text(epoch) .. '|' .. incarnation .. '|' .. host
     new_checkpoints[#new_checkpoints + 1] = id

@@ -6,7 +6,7 @@
 -- returns           one letter a request: S stored, L lost, R regress
 -- guarantees        nothing is written unless (epoch, host, incarnation) are the owner's; an LSN never goes down.
 --                   Looks neither at the session nor at the clock: authority is the epoch
-local now_us = store_time_us()
+local now_ms = milliseconds(store_time_us())
 local suffix = '|' .. ARGV[5] .. '|' .. ARGV[4]
 local ids = {}
 for i = 6, #ARGV, 4 do ids[#ids + 1] = ARGV[i] end
@@ -21,11 +21,11 @@ for i, id in ipairs(ids) do
   if not value or owned[i] ~= ARGV[at + 1] .. suffix then
     reply[i] = 'L'
   else
-    local lsn, _, version = parse_checkpoint(value)
+    local lsn, version = parse_position(value)
     if tonumber(ARGV[at + 2]) < lsn then
       reply[i] = 'R'
     else
-      written[id] = format_checkpoint(ARGV[at + 2], now_us, version + 1, ARGV[at + 3])
+      written[id] = format_checkpoint(ARGV[at + 2], now_ms, version + 1, ARGV[at + 3])
       reply[i] = 'S'
     end
   end

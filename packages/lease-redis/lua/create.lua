@@ -8,11 +8,12 @@ local group, failure = open_group()
 if failure then return failure end
 if #ARGV > 3 and redis.call('HLEN', checkpoints) == 0 then
   local now_us = store_time_us()
+  local now_ms = milliseconds(now_us)
   local fields = {}
   for i = 4, #ARGV, 3 do
     fields[#fields + 1] = ARGV[i]
     -- The version is above that of every discarded lease of this id.
-    fields[#fields + 1] = format_checkpoint(ARGV[i + 1], now_us, now_us, ARGV[i + 2])
+    fields[#fields + 1] = format_checkpoint(ARGV[i + 1], now_ms, now_us, ARGV[i + 2])
   end
   redis.call('DEL', owners)
   set_fields(checkpoints, fields)

@@ -32,6 +32,10 @@ local function store_time_us()
   return time[1] * 1000000 + time[2]
 end
 
+local function milliseconds(time_us)
+  return text(math.floor(time_us / 1000))
+end
+
 local function publish(hint)
   redis.call(ARGV[2], string.sub(meta, 1, -2) .. 'ch', hint)
 end
@@ -104,8 +108,15 @@ local function parse_checkpoint(value)
   return tonumber(lsn), tonumber(changed), tonumber(version), continuation
 end
 
-local function format_checkpoint(lsn, now_us, version, continuation)
-  return lsn .. '|' .. text(math.floor(now_us / 1000)) .. '|' .. text(version) .. '|' .. continuation
+-- LSN and version alone: a continuation that is not taken out costs nothing.
+local function parse_position(value)
+  local lsn, version = string.match(value, '^(%d+)|%d+|(%d+)|')
+  return tonumber(lsn), tonumber(version)
+end
+
+-- `now_ms` as text: it is the same for all leases of a call.
+local function format_checkpoint(lsn, now_ms, version, continuation)
+  return lsn .. '|' .. now_ms .. '|' .. text(version) .. '|' .. continuation
 end
 
 -- Everything of the group at one instant, as `read` and `create` answer it.

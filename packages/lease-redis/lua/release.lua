@@ -5,7 +5,7 @@
 -- ARGV[6..]         for each request: lease id, epoch, LSN or '', continuation
 -- returns           one letter a request: F freed, L lost
 -- guarantees        as checkpoint; the epoch stays, so that the next one is higher; publishes if any was freed
-local now_us = store_time_us()
+local now_ms = milliseconds(store_time_us())
 local suffix = '|' .. ARGV[5] .. '|' .. ARGV[4]
 local ids = {}
 for i = 6, #ARGV, 4 do ids[#ids + 1] = ARGV[i] end
@@ -26,7 +26,7 @@ for i, id in ipairs(ids) do
     new_owners[#new_owners + 1] = id
     new_owners[#new_owners + 1] = ARGV[at + 1] .. '||'
     new_checkpoints[#new_checkpoints + 1] = id
-    new_checkpoints[#new_checkpoints + 1] = format_checkpoint(last, now_us, version + 1, continuation)
+    new_checkpoints[#new_checkpoints + 1] = format_checkpoint(last, now_ms, version + 1, continuation)
     reply[i] = 'F'
   end
 end

@@ -61,15 +61,22 @@ local matches = 1
 if ARGV[10] ~= '' then
   local modulus = tonumber(ARGV[13])
   local count, epochs, lsns = 0, 0, 0
-  local held = redis.call('HGETALL', owners)
-  for i = 1, #held, 2 do
-    local epoch, of_incarnation, of_host = parse_owner(held[i + 1])
-    local value = of_host == host and of_incarnation == incarnation
-      and redis.call('HGET', checkpoints, held[i])
-    if value then
-      count = count + 1
+  local suffix = '|' .. incarnation .. '|' .. host
+  local owned, held = redis.call('HGETALL', owners), {}
+  for i = 1, #owned, 2 do
+    local value = owned[i + 1]
+    local epoch = string.sub(value, -#suffix) == suffix and tonumber(string.sub(value, 1, -#suffix - 1))
+    -- Another host's name may end like this; then what is before it is no number.
+    if epoch then
+      held[#held + 1] = owned[i]
       epochs = (epochs + epoch % modulus) % modulus
-      lsns = (lsns + parse_checkpoint(value) % modulus) % modulus
+    end
+  end
+  for first = 1, #held, CALL_LIMIT do
+    local last = math.min(first + CALL_LIMIT - 1, #held)
+    for _, value in ipairs(redis.call('HMGET', checkpoints, unpack(held, first, last))) do
+      count = count + 1
+      lsns = (lsns + parse_position(value) % modulus) % modulus
     end
   end
   local same = count == tonumber(ARGV[10]) and epochs == tonumber(ARGV[11]) and lsns == tonumber(ARGV[12])

@@ -46,15 +46,13 @@ export function parseGroupData(reply: unknown): LeaseGroupSnapshot {
       deadlineMs: replyNumber(deadlines?.get(host)),
     })
   }
+  const present = new Map(sessions.map(({ host, incarnation }) => [host, incarnation]))
   const leases: Lease[] = []
   for (const [id, checkpoint] of sorted(checkpoints)) {
     const { epoch, owner } = parseOwner(owners?.get(id))
     const target = targets?.get(id)
-    const live = owner && sessions.find(({ host }) => host === owner.host)
-    const beatMs =
-      owner !== undefined && live?.incarnation === owner.incarnation
-        ? replyNumber(beats?.get(owner.host))
-        : 0
+    const live = owner !== undefined && present.get(owner.host) === owner.incarnation
+    const beatMs = live ? replyNumber(beats?.get(owner.host)) : 0
     leases.push(leaseOf({ id, epoch, owner, checkpoint, target, beatMs }))
   }
   return {

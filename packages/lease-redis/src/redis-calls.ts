@@ -82,7 +82,7 @@ export class RedisCalls {
       throw redisLeaseError(error, description, signal)
     } finally {
       // Ends the loser of the race.
-      done.abort()
+      done.abort('answered')
     }
   }
 
