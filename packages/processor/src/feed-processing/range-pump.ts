@@ -1,5 +1,4 @@
 import {
-  lsn,
   type ChangeFeedSource,
   type Checkpoint,
   type Clock,
@@ -16,6 +15,7 @@ import {
 import { backoffMs } from './backoff.ts'
 import { Bell } from './bell.ts'
 import { CheckpointSchedule } from './checkpoint-schedule.ts'
+import { observerContext } from './observer-context.ts'
 import { PageReader } from './page-reader.ts'
 import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
 
@@ -176,7 +176,7 @@ export class RangePump<T extends DocumentBody> {
         const opening = (async () => {
           await created.open?.(context)
         })()
-        await this.#settled(opening, () => this.#graceIsOver)
+        await this.#bell.untilSettled(opening, () => this.#graceIsOver)
         this.#observerError = undefined
         return created
       } catch (error) {
@@ -281,31 +281,10 @@ export class RangePump<T extends DocumentBody> {
     const queued = this.#parts.queue.add(async () => {
       if (this.#ending === undefined) await call()
     })
-    return this.#settled(
+    return this.#bell.untilSettled(
       queued,
       () => this.#graceIsOver || (this.#ending !== undefined && !hasBegun()),
     )
-  }
-
-  /** Waits until `task` settles, or nobody waits for it any more: false. Rejects as it does. */
-  async #settled(task: Promise<unknown>, isGivenUp: () => boolean): Promise<boolean> {
-    let outcome: { readonly error: unknown; readonly failed: boolean } | undefined
-    task.then(
-      () => {
-        outcome = { failed: false, error: undefined }
-        this.#bell.ring()
-      },
-      (error: unknown) => {
-        outcome = { failed: true, error }
-        this.#bell.ring()
-      },
-    )
-    while (outcome === undefined) {
-      if (isGivenUp()) return false
-      await this.#bell.next
-    }
-    if (outcome.failed) throw outcome.error
-    return true
   }
 
   async #close(observer: IChangeFeedObserver<T>, reason: CloseReason): Promise<void> {
@@ -380,23 +359,16 @@ export class RangePump<T extends DocumentBody> {
   }
 
   #context({ at, attempt }: { at: Checkpoint | undefined; attempt: number }): ObserverContext {
-    const { held, lease, generation } = this.#link
-    const { hostName, group } = this.#parts.options
-    return {
-      hostName,
-      group,
-      leaseId: held.leaseId,
-      range: lease.range,
-      fence: { generation, epoch: held.epoch, lsn: at?.lsn ?? lsn(0) },
-      signal: this.#aborted.signal,
+    return observerContext(this.#link, this.#parts.options, {
+      at,
       attempt,
+      signal: this.#aborted.signal,
       checkpoint: async () => {
         const position = at ?? this.#processed
         if (position === undefined) return
-        const checkpoint = { continuation: position.continuation, lsn: position.lsn }
-        this.#manual = checkpoint
-        await this.#store(checkpoint)
+        this.#manual = { continuation: position.continuation, lsn: position.lsn }
+        await this.#store(this.#manual)
       },
-    }
+    })
   }
 }

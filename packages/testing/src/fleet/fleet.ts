@@ -105,12 +105,17 @@ export class Fleet {
   readonly leases: LeaseStore
   readonly deliveries: Delivery[] = []
   readonly calls: ObserverCall[] = []
+  /** Whether every change is to be delivered, not only those after the start. */
+  readonly startsAtBeginning: boolean
   readonly #options: FleetOptions
   readonly #hosts: FleetHost[] = []
   behaviour: Behaviour
 
   constructor(options: FleetOptions = {}) {
     this.#options = options
+    this.startsAtBeginning =
+      options.feedOptions?.startFromBeginning === true &&
+      options.feedOptions.startTime === undefined
     this.behaviour = options.behaviour ?? (() => {})
     const { ranges = 8, waiting, beforeRead } = options
     this.feed = new FakeFeed({ clock: this.clock, ranges, waiting, beforeRead })
@@ -234,6 +239,16 @@ export class Fleet {
     return member.events
       .filter((recorded) => recorded.name === name)
       .map(({ event }) => event as HostEvents[Name])
+  }
+
+  /** The same with their times. */
+  events<Name extends HostEventName>(
+    member: FleetHost,
+    name: Name,
+  ): { readonly event: HostEvents[Name]; readonly atMs: number }[] {
+    return member.events
+      .filter((recorded) => recorded.name === name)
+      .map(({ event, atMs }) => ({ event: event as HostEvents[Name], atMs }))
   }
 
   #record(member: FleetHost, name: HostEventName): void {

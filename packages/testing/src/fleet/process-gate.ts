@@ -155,8 +155,7 @@ export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
     this.#inner = inner
     this.#gate = gate
     if (inner.waitForChanges !== undefined) {
-      this.waitForChanges = (request) =>
-        this.#pass(async () => await inner.waitForChanges!(request))
+      this.waitForChanges = (request) => this.#pass(() => inner.waitForChanges!(request))
     }
   }
 

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest'
+import { errorCode, type LeaseStore } from '@tidemark/contracts'
+import { FakeFeed, SimulatedClock } from '@tidemark/testing'
+import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
+import { ChangeFeedProcessorHost } from './change-feed-processor-host.ts'
+import { cosmosDefaults, type FeedOptions, type HostOptions } from './host-options.ts'
+import { resolveHostOptions, startPosition } from './resolve-host-options.ts'
+
+const clock = new SimulatedClock()
+const feed = new FakeFeed({ clock })
+const leases = new MemoryLeaseStore({ clock })
+
+function resolve(
+  hostOptions: HostOptions = {},
+  feedOptions: FeedOptions = {},
+): ReturnType<typeof resolveHostOptions> {
+  return resolveHostOptions({ hostName: 'a', group: 'g', feed, leases, hostOptions, feedOptions })
+}
+
+/** The error that a construction throws. */
+function refusal(make: () => unknown): { code: string | undefined; message: string } {
+  try {
+    make()
+  } catch (error) {
+    return { code: errorCode(error), message: String(error) }
+  }
+  throw new Error('was accepted')
+}
+
+test('PH-6 defaults', () => {
+  expect(resolve()).toMatchObject({
+    renewIntervalMs: 2_000,
+    expirationIntervalMs: 8_000,
+    acquireIntervalMs: 2_000,
+    checkpointFrequency: 'everyBatch',
+    minLeases: 0,
+    weight: 1,
+    maxConcurrentObservers: 32,
+    readAheadPages: 2,
+    handoffTimeoutMs: 30_000,
+    shutdownTimeoutMs: 30_000,
+    abortGraceMs: 5_000,
+    startTimeoutMs: 30_000,
+    storeTimeoutMs: 2_000,
+    start: { kind: 'now' },
+    maxItemCount: undefined,
+  })
+})
+
+test('PH-6 cosmosDefaults is accepted and has the numbers of the .NET library', () => {
+  expect(resolve(cosmosDefaults)).toMatchObject({
+    renewIntervalMs: 17_000,
+    expirationIntervalMs: 60_000,
+    acquireIntervalMs: 13_000,
+    feedPollDelayMs: 5_000,
+  })
+})
+
+test('PH-6 renewing at exactly half of the expiration is allowed, more is not', () => {
+  resolve({ leaseRenewIntervalMs: 4_000 })
+  expect(refusal(() => resolve({ leaseRenewIntervalMs: 4_001 })).code).toBe('ERR_INVALID_OPTION')
+})
+
+const refused: [string, HostOptions, FeedOptions?][] = [
+  ['leaseRenewIntervalMs', { leaseRenewIntervalMs: 8_000 }],
+  ['leaseRenewIntervalMs', { leaseRenewIntervalMs: 0 }],
+  ['leaseRenewIntervalMs', { leaseRenewIntervalMs: Number.NaN }],
+  ['leaseExpirationIntervalMs', { leaseExpirationIntervalMs: -1 }],
+  ['leaseExpirationIntervalMs', { leaseExpirationIntervalMs: Infinity }],
+  ['leaseAcquireIntervalMs', { leaseAcquireIntervalMs: 0 }],
+  ['minPartitionCount', { minPartitionCount: 3, maxPartitionCount: 2 }],
+  ['minPartitionCount', { minPartitionCount: -1 }],
+  ['maxPartitionCount', { maxPartitionCount: 0 }],
+  ['maxPartitionCount', { maxPartitionCount: 1.5 }],
+  ['weight', { weight: 0 }],
+  ['discardExistingLeases', { discardExistingLeases: '' }],
+  ['discardExistingLeases', { discardExistingLeases: true as never }],
+  ['maxConcurrentObservers', { maxConcurrentObservers: 0 }],
+  ['readAheadPages', { readAheadPages: 0 }],
+  ['feedPollDelayMs', { feedPollDelayMs: 0 }],
+  ['retryDelayMs', { retryDelayMs: 2_000, retryMaxDelayMs: 1_000 }],
+  ['handoffTimeoutMs', { handoffTimeoutMs: -1 }],
+  ['shutdownTimeoutMs', { shutdownTimeoutMs: 1e12 }],
+  ['startTimeoutMs', { startTimeoutMs: 0 }],
+  ['leaseStoreTimeoutMs', { leaseStoreTimeoutMs: 0 }],
+  ['checkpointFrequency', { checkpointFrequency: 'often' as never }],
+  ['checkpointFrequency.everyChanges', { checkpointFrequency: { everyChanges: 0 } }],
+  ['checkpointFrequency.everyMs', { checkpointFrequency: { everyMs: -5 } }],
+  ['maxItemCount', {}, { maxItemCount: 0 }],
+  ['maxItemCount', {}, { maxItemCount: -2 }],
+  ['startTime', {}, { startTime: Number.NaN }],
+  ['partitionKeyRangeId', {}, { partitionKeyRangeId: '' }],
+  ['leasePrefix', { leasePrefix: 'other' }],
+]
+test.each(refused)('PH-6 an impossible %s is refused by name: %j %j', (name, host, feedOptions) => {
+  const { code, message } = refusal(() => resolve(host, feedOptions))
+  expect(code).toBe('ERR_INVALID_OPTION')
+  expect(message).toContain(name)
+})
+
+test('PH-6 a host without a name is refused', () => {
+  const { message } = refusal(() => new ChangeFeedProcessorHost({ hostName: '', feed, leases }))
+  expect(message).toContain('hostName')
+})
+
+test('LE-2 the monitored collection itself is refused as lease store', () => {
+  const own: LeaseStore = {
+    ...leases,
+    description: 'own',
+    collectionIdentity: feed.identity,
+    openGroup: (name) => leases.openGroup(name),
+    listGroups: () => leases.listGroups(),
+  }
+  const { code } = refusal(() => new ChangeFeedProcessorHost({ hostName: 'a', feed, leases: own }))
+  expect(code).toBe('ERR_LEASE_STORAGE')
+})
+
+test('leasePrefix is the group', () => {
+  const options = { hostName: 'a', feed, leases, hostOptions: { leasePrefix: 'p' } }
+  expect(new ChangeFeedProcessorHost(options).group).toBe('p')
+  expect(new ChangeFeedProcessorHost({ hostName: 'a', feed, leases }).group).toBe('default')
+})
+
+describe('CF-6 precedence of start positions', () => {
+  const startContinuation = 'c'
+  const startTime = 5
+  const startFromBeginning = true
+  test.each([
+    [{ startContinuation, startTime, startFromBeginning }, 'continuation'],
+    [{ startTime, startFromBeginning }, 'time'],
+    [{ startFromBeginning }, 'beginning'],
+    [{ startFromBeginning: false }, 'now'],
+    [{}, 'now'],
+  ])('%j starts from %s', (options, kind) => {
+    expect(startPosition(options).kind).toBe(kind)
+  })
+})
