@@ -41,3 +41,31 @@ export {
   MemoryStorageEngine,
   type MemoryStorageEngineOptions,
 } from './memory-engine/memory-storage-engine.ts'
+
+export { Collection, type CollectionLocation, type FeedTextPage } from './collection.ts'
+export { Database, type StoreContext } from './database.ts'
+export { Store, type StoreOptions } from './store.ts'
+export type {
+  AtomicCommitOptions,
+  AtomicCommitResult,
+  AtomicOperation,
+  AtomicWrite,
+} from './atomic-commit.ts'
+export {
+  MAX_TTL_SECONDS,
+  type CollectionOptions,
+  type PartitionKeyOption,
+} from './catalog/collection-options.ts'
+export type { KnownCollections } from './catalog/known-collections.ts'
+export type { RangesPage } from './catalog/read-ranges.ts'
+export type {
+  DocumentEncoder,
+  EncodedDocument,
+  EncodedPartitionKey,
+} from './documents/document-encoder.ts'
+export type { OpenCollection } from './documents/open-collection.ts'
+export type { DocumentsPage, ReadDocumentsOptions } from './documents/read-documents.ts'
+export { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
+export { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
+export { WriteConflictError } from './errors/write-conflict-error.ts'
+export type { ChangesOptions, ChangesPage, ChangesStart } from './feed/changes-options.ts'

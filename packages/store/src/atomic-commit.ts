@@ -1,0 +1,189 @@
+import {
+  CodedError,
+  FencedWriteError,
+  InvalidOptionError,
+  PreconditionFailedError,
+  ResourceNotFoundError,
+  assertNever,
+  lsn,
+  type DocumentBody,
+  type Lsn,
+  type PartitionKey,
+} from '@tidemark/contracts'
+import { checkedDocumentId } from './catalog/resource-names.ts'
+import type { Collection } from './collection.ts'
+import type { OpenCollection } from './documents/open-collection.ts'
+import type { CommitBatch, CommitOperation, WriteCondition, WriteFence } from './engine/commit.ts'
+import type { DatabaseEngine } from './engine/storage-engine.ts'
+import { documentEtag } from './engine/stored-body.ts'
+import { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
+
+/** One write of an atomic commit. Without a condition it is done whatever is there. */
+export type AtomicOperation =
+  | {
+      readonly kind: 'put'
+      readonly document: DocumentBody
+      readonly condition?: WriteCondition | undefined
+    }
+  | {
+      /** `check` only judges the condition. Deleting what is not there is no error. */
+      readonly kind: 'delete' | 'check'
+      readonly id: string
+      readonly partitionKey: PartitionKey
+      readonly condition?: WriteCondition | undefined
+    }
+
+export interface AtomicWrite {
+  /** Any collection of the database. */
+  readonly collection: Pick<Collection, 'open' | 'id'>
+  readonly operation: AtomicOperation
+}
+
+export interface AtomicCommitOptions {
+  /** Refuses the whole commit when a later owner of the range has written (ERR_FENCED_WRITE). */
+  readonly fence?: WriteFence | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface AtomicCommitResult {
+  /** One entry a write: the LSN of its document. */
+  readonly lsns: readonly Lsn[]
+  /** The store's clock in the commit, epoch ms. */
+  readonly serverTimeMs: number
+}
+
+/** A batch as it grows, with the write that each of its operations stands for. */
+interface GrowingBatch extends CommitBatch {
+  readonly operations: CommitOperation[]
+  readonly writeIndexes: number[]
+  readonly ids: Set<string>
+}
+
+/**
+ * Commits writes of several partition key values and collections as one: all or none. Writes of one
+ * partition key value keep their order, and one document may be written more than once.
+ */
+export async function commitAtomically(
+  engine: DatabaseEngine,
+  writes: readonly AtomicWrite[],
+  { fence, signal }: AtomicCommitOptions,
+): Promise<AtomicCommitResult> {
+  signal?.throwIfAborted()
+  if (writes.length === 0) throw new InvalidOptionError('an atomic commit needs at least one write')
+  const opened = await openAll(engine, writes)
+  const batches = groupWrites(writes, opened)
+  const outcome = await engine.commit({ batches: batches.map(commitBatchOf), fence })
+  switch (outcome.kind) {
+    case 'committed': {
+      const lsns: Lsn[] = []
+      for (const [index, { writeIndexes }] of batches.entries()) {
+        const batchLsn = lsn(outcome.batches[index]?.lsn ?? 0)
+        for (const writeIndex of writeIndexes) lsns[writeIndex] = batchLsn
+      }
+      return { lsns, serverTimeMs: outcome.timeMs }
+    }
+    case 'refused': {
+      const { batchIndex, operationIndex, presentLsn } = outcome
+      const batch = batches[batchIndex]
+      const writeIndex = batch?.writeIndexes[operationIndex] ?? 0
+      const id = batch?.operations[operationIndex]?.id ?? ''
+      const etag = presentLsn && batch && documentEtag(batch.collection.number, presentLsn)
+      const reason = etag ? `its etag is ${etag}` : 'it does not exist'
+      throw new AtomicWriteFailedError(
+        writeIndex,
+        new PreconditionFailedError(id, reason),
+        presentLsn,
+      )
+    }
+    case 'fenced':
+      throw new FencedWriteError(fence?.job ?? '', fence?.epoch ?? 0, outcome.currentEpoch)
+    case 'collectionGone': {
+      const batch = batches[outcome.batchIndex]
+      const gone = new ResourceNotFoundError('collection', batch?.collection.id ?? '')
+      throw new AtomicWriteFailedError(batch?.writeIndexes[0] ?? 0, gone)
+    }
+    default:
+      return assertNever(outcome)
+  }
+}
+
+async function openAll(
+  engine: DatabaseEngine,
+  writes: readonly AtomicWrite[],
+): Promise<ReadonlyMap<AtomicWrite['collection'], OpenCollection>> {
+  const opened = new Map<AtomicWrite['collection'], OpenCollection>()
+  for (const { collection } of writes) {
+    if (opened.has(collection)) continue
+    const open = await collection.open()
+    if (open.engine !== engine) {
+      throw new InvalidOptionError(
+        `collection ${JSON.stringify(collection.id)} is in another database; ` +
+          'an atomic commit concerns one database',
+      )
+    }
+    opened.set(collection, open)
+  }
+  return opened
+}
+
+function groupWrites(
+  writes: readonly AtomicWrite[],
+  opened: ReadonlyMap<AtomicWrite['collection'], OpenCollection>,
+): readonly GrowingBatch[] {
+  const batches: GrowingBatch[] = []
+  const latest = new Map<string, GrowingBatch>()
+  for (const [writeIndex, { collection, operation }] of writes.entries()) {
+    const open = opened.get(collection)
+    if (open === undefined) continue
+    const { key, commit } = failingAs(writeIndex, () => commitOperation(open, operation))
+    const groupKey = `${open.record.number} ${key.text}`
+    let batch = latest.get(groupKey)
+    // An id comes once in a batch: the second write of it begins another one.
+    if (batch === undefined || batch.ids.has(commit.id)) {
+      const { epk, text: partitionKey } = key
+      const collectionRecord = open.record
+      batch = {
+        collection: collectionRecord,
+        epk,
+        partitionKey,
+        operations: [],
+        writeIndexes: [],
+        ids: new Set(),
+      }
+      batches.push(batch)
+      latest.set(groupKey, batch)
+    }
+    batch.operations.push(commit)
+    batch.writeIndexes.push(writeIndex)
+    batch.ids.add(commit.id)
+  }
+  return batches
+}
+
+function commitOperation(
+  { encoder }: OpenCollection,
+  operation: AtomicOperation,
+): { readonly key: ReturnType<typeof encoder.encodeKey>; readonly commit: CommitOperation } {
+  const { condition = { kind: 'none' } } = operation
+  if (operation.kind === 'put') {
+    const { id, partitionKey, head, tail, ttl } = encoder.encode(operation.document)
+    return { key: partitionKey, commit: { kind: 'put', id, condition, head, tail, ttl } }
+  }
+  const key = encoder.encodeKey(operation.partitionKey)
+  const { kind } = operation
+  return { key, commit: { kind, id: checkedDocumentId(operation.id), condition } }
+}
+
+/** What engines take, and may send to a thread: without what only this file needs. */
+function commitBatchOf({ collection, epk, partitionKey, operations }: GrowingBatch): CommitBatch {
+  return { collection, epk, partitionKey, operations }
+}
+
+function failingAs<Value>(writeIndex: number, act: () => Value): Value {
+  try {
+    return act()
+  } catch (error) {
+    if (error instanceof CodedError) throw new AtomicWriteFailedError(writeIndex, error)
+    throw error
+  }
+}

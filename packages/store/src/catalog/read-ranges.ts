@@ -1,0 +1,42 @@
+import type { PartitionKeyRange } from '@tidemark/contracts'
+import type { CollectionRecord } from '../engine/catalog.ts'
+import type { DatabaseEngine } from '../engine/storage-engine.ts'
+import { resolveItemCount } from '../feed/item-count.ts'
+import { decodePageToken, encodePageToken } from './page-token.ts'
+import { collectionSelfLink, partitionKeyRange } from './partition-key-range-list.ts'
+
+export interface RangesPage {
+  readonly ranges: readonly PartitionKeyRange[]
+  /** Undefined on the last page. */
+  readonly continuation: string | undefined
+}
+
+/**
+ * One page of a collection's pkranges, in EPK order. A continuation names the key that was reached, so
+ * that it holds also when ranges are split meanwhile.
+ *
+ * @throws ERR_INVALID_CONTINUATION, ERR_INVALID_OPTION, ERR_NOT_FOUND
+ */
+export async function readRangesPage(
+  { engine, record }: { readonly engine: DatabaseEngine; readonly record: CollectionRecord },
+  request: {
+    readonly maxItemCount?: number | undefined
+    readonly continuation?: string | undefined
+  },
+): Promise<RangesPage> {
+  const { rid, number } = record
+  const owner = { list: 'tp', rid, scope: '' } as const
+  const { continuation } = request
+  const [reached = ''] = continuation === undefined ? [] : decodePageToken(continuation, owner, 1)
+  const all = await engine.listRanges(record)
+  // A range that begins below what was reached and ends above it is a merged one: listed again.
+  const rest = all.filter(({ maxExclusive }) => maxExclusive > reached)
+  const page = rest.slice(0, resolveItemCount(request.maxItemCount))
+  const end = page.at(-1)?.maxExclusive
+  const selfLink = collectionSelfLink(record)
+  return {
+    ranges: page.map((range) => partitionKeyRange(range, { rid, number, selfLink })),
+    continuation:
+      page.length < rest.length && end !== undefined ? encodePageToken(owner, [end]) : undefined,
+  }
+}

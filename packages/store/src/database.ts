@@ -1,0 +1,163 @@
+import { ResourceNotFoundError, errorCode, type DocumentBody } from '@tidemark/contracts'
+import {
+  commitAtomically,
+  type AtomicCommitOptions,
+  type AtomicCommitResult,
+  type AtomicWrite,
+} from './atomic-commit.ts'
+import {
+  resolveCollectionOptions,
+  type CollectionOptions,
+  type ResolvedCollectionOptions,
+} from './catalog/collection-options.ts'
+import type { KnownCollections } from './catalog/known-collections.ts'
+import { checkedResourceId } from './catalog/resource-names.ts'
+import { Collection } from './collection.ts'
+import type { CollectionRecord, DatabaseRecord } from './engine/catalog.ts'
+import type { DatabaseEngine, StorageEngine } from './engine/storage-engine.ts'
+import { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
+
+/** What the handles of one store share. */
+export interface StoreContext {
+  readonly engine: StorageEngine
+  readonly known: KnownCollections
+  readonly maxDocumentBytes: number
+}
+
+/**
+ * A handle on one database, found by name at each call. Making one does no I/O. Every method rejects
+ * with ERR_NOT_FOUND while there is no such database, except that `createCollectionIfNotExists` makes it.
+ */
+export class Database {
+  readonly id: string
+  readonly #context: StoreContext
+
+  /** @throws ERR_INVALID_OPTION for an id that no database can have */
+  constructor(id: string, context: StoreContext) {
+    this.id = checkedResourceId('database', id)
+    this.#context = context
+  }
+
+  async readRecord(): Promise<DatabaseRecord> {
+    return (await this.#open()).record
+  }
+
+  /**
+   * A handle on a collection that need not exist yet.
+   *
+   * @throws ERR_INVALID_OPTION for an id that no collection can have
+   */
+  collection<T extends DocumentBody = DocumentBody>(id: string): Collection<T> {
+    const { engine, known, maxDocumentBytes } = this.#context
+    return new Collection<T>({
+      storeId: engine.storeId,
+      databaseId: this.id,
+      id: checkedResourceId('collection', id),
+      known,
+      maxDocumentBytes,
+      openDatabase: () => this.#open(),
+    })
+  }
+
+  /** Rejects with ERR_EXISTS, and with ERR_INVALID_OPTION or ERR_INVALID_PARTITION_KEY for bad options. */
+  async createCollection<T extends DocumentBody = DocumentBody>(
+    options: CollectionOptions,
+  ): Promise<Collection<T>> {
+    const { id, definition, ranges } = resolveCollectionOptions(options)
+    const engine = await this.#open()
+    return this.#made<T>(await engine.createCollection(id, definition, ranges))
+  }
+
+  /**
+   * Makes the collection, and the database too, unless they are there. Many may call it at once.
+   *
+   * An existing collection is taken as it is: its time to live, indexing and number of pkranges may
+   * differ from the options; with another partition key it rejects with ERR_COLLECTION_MISMATCH.
+   */
+  async createCollectionIfNotExists<T extends DocumentBody = DocumentBody>(
+    options: CollectionOptions,
+  ): Promise<Collection<T>> {
+    const resolved = resolveCollectionOptions(options)
+    const engine = await this.#openOrCreate()
+    const record =
+      (await engine.readCollection(resolved.id)) ?? (await this.#createOrRead(engine, resolved))
+    const present = JSON.stringify(record.definition.partitionKey)
+    const wanted = JSON.stringify(resolved.definition.partitionKey)
+    if (present !== wanted) throw new CollectionMismatchError(record.id, present, wanted)
+    return this.#made<T>(record)
+  }
+
+  async listCollections(): Promise<readonly CollectionRecord[]> {
+    const records = await (await this.#open()).listCollections()
+    for (const record of records) this.#context.known.add(this.id, record)
+    return records
+  }
+
+  /** Deletes it with its documents. Rejects with ERR_NOT_FOUND. */
+  async deleteCollection(id: string): Promise<void> {
+    this.#context.known.remove(this.id, id)
+    await (await this.#open()).deleteCollection(id)
+  }
+
+  /**
+   * Commits writes of several partition key values and collections of this database as one. For jobs,
+   * which move documents between them and must not be repeated by a worker that lost its lease.
+   *
+   * Rejects with ERR_FENCED_WRITE when a later owner has written, with ERR_ATOMIC_WRITE_FAILED naming
+   * the write whose condition did not hold, whose document is invalid or whose collection is gone, and
+   * with ERR_INVALID_OPTION for no writes or a collection of another database.
+   */
+  async commitAtomically(
+    writes: readonly AtomicWrite[],
+    options: AtomicCommitOptions = {},
+  ): Promise<AtomicCommitResult> {
+    return commitAtomically(await this.#open(), writes, options)
+  }
+
+  /** Contradictions between documents, indexes, ranges and counters; none is the rule. Reads everything. */
+  async check(): Promise<readonly string[]> {
+    return (await this.#open()).check()
+  }
+
+  #open(): Promise<DatabaseEngine> {
+    return this.#context.engine.openDatabase(this.id)
+  }
+
+  async #openOrCreate(): Promise<DatabaseEngine> {
+    try {
+      return await this.#open()
+    } catch (error) {
+      if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+    }
+    await createDatabaseIfNotExists(this.#context.engine, this.id)
+    return this.#open()
+  }
+
+  async #createOrRead(
+    engine: DatabaseEngine,
+    { id, definition, ranges }: ResolvedCollectionOptions,
+  ): Promise<CollectionRecord> {
+    try {
+      return await engine.createCollection(id, definition, ranges)
+    } catch (error) {
+      if (errorCode(error) !== 'ERR_EXISTS') throw error
+    }
+    const record = await engine.readCollection(id)
+    if (record === undefined) throw new ResourceNotFoundError('collection', id)
+    return record
+  }
+
+  #made<T extends DocumentBody>(record: CollectionRecord): Collection<T> {
+    this.#context.known.add(this.id, record)
+    return this.collection<T>(record.id)
+  }
+}
+
+/** Another process may make it at the same moment. */
+export async function createDatabaseIfNotExists(engine: StorageEngine, id: string): Promise<void> {
+  try {
+    await engine.createDatabase(id)
+  } catch (error) {
+    if (errorCode(error) !== 'ERR_EXISTS') throw error
+  }
+}

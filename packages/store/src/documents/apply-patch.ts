@@ -1,0 +1,161 @@
+import {
+  InvalidPatchError,
+  SYSTEM_PROPERTIES,
+  partitionKeyPathSegments,
+  type PatchOperation,
+} from '@tidemark/contracts'
+
+/** As in Cosmos DB. */
+const MAX_OPERATIONS = 10
+/** Array positions beyond this are a mistake, and `length` cannot hold them. */
+const ARRAY_INDEX = /^(?:0|[1-9]\d{0,8})$/
+
+/**
+ * Applies patch operations in order, to a document that belongs to the caller alone: it is changed in
+ * place, and must be thrown away when this throws.
+ *
+ * @throws ERR_INVALID_PATCH naming the operation and its path
+ */
+export function applyPatch(
+  document: object,
+  operations: readonly PatchOperation[],
+  partitionKeyPaths: readonly string[],
+): void {
+  if (operations.length < 1 || operations.length > MAX_OPERATIONS) {
+    throw new InvalidPatchError(
+      `a patch has 1 to ${MAX_OPERATIONS} operations, got ${operations.length}`,
+    )
+  }
+  const guarded = [
+    ['id'],
+    ...SYSTEM_PROPERTIES.map((name) => [name]),
+    ...partitionKeyPaths.map(partitionKeyPathSegments),
+  ]
+  for (const [index, operation] of operations.entries()) {
+    const fail = (why: string): never => {
+      throw new InvalidPatchError(`patch operation ${index} (${operation.op}): ${why}`)
+    }
+    applyOne(document, operation, { guarded, fail })
+  }
+}
+
+interface PatchContext {
+  readonly guarded: readonly (readonly string[])[]
+  readonly fail: (why: string) => never
+}
+
+function applyOne(document: object, operation: PatchOperation, context: PatchContext): void {
+  const { op } = operation
+  const at = target(document, operation.path, context)
+  switch (op) {
+    case 'add':
+    case 'set':
+      put(at, operation.value, { context, insert: op === 'add' })
+      return
+    case 'replace':
+      if (!exists(at)) context.fail(`nothing is at ${operation.path}`)
+      put(at, operation.value, { context, insert: false })
+      return
+    case 'remove':
+      take(at, context)
+      return
+    case 'incr': {
+      const { value } = operation
+      if (typeof value !== 'number' || !Number.isFinite(value)) {
+        context.fail(`the value must be a number, got ${String(value)}`)
+      }
+      const present = exists(at) ? read(at) : 0
+      if (typeof present !== 'number') return context.fail(`${operation.path} is not a number`)
+      put(at, present + value, { context, insert: false })
+      return
+    }
+    case 'move': {
+      if (
+        `${operation.path}/`.startsWith(`${operation.from}/`) &&
+        operation.path !== operation.from
+      ) {
+        context.fail(`${operation.from} cannot be moved into itself`)
+      }
+      const moved = take(target(document, operation.from, context), context)
+      // Looked up again: taking something out of an array shifts what follows it.
+      put(target(document, operation.path, context), moved, { context, insert: true })
+      return
+    }
+    default:
+      // Callers without types may send anything.
+      context.fail(`unknown operation ${String(op)}`)
+  }
+}
+
+interface Target {
+  readonly parent: object
+  readonly key: string
+  readonly path: string
+}
+
+function target(document: object, path: string, { guarded, fail }: PatchContext): Target {
+  if (typeof path !== 'string' || !/^(?:\/[^/]+)+$/.test(path)) {
+    return fail(`path ${String(path)} must look like "/property" or "/list/0"`)
+  }
+  const segments = path.slice(1).split('/')
+  for (const protectedPath of guarded) {
+    // Also what is above or below a protected property would change it.
+    const shared = Math.min(protectedPath.length, segments.length)
+    if (protectedPath.slice(0, shared).every((segment, index) => segment === segments[index])) {
+      fail(`/${protectedPath.join('/')} cannot be patched`)
+    }
+  }
+  let parent = document
+  for (const segment of segments.slice(0, -1)) {
+    const next = child(parent, segment)
+    if (typeof next !== 'object' || next === null) return fail(`nothing is above ${path}`)
+    parent = next
+  }
+  return { parent, key: segments.at(-1) ?? '', path }
+}
+
+function child(parent: object, key: string): unknown {
+  if (Array.isArray(parent) && !ARRAY_INDEX.test(key)) return undefined
+  return Object.hasOwn(parent, key) ? Reflect.get(parent, key) : undefined
+}
+
+function exists({ parent, key }: Target): boolean {
+  return (!Array.isArray(parent) || ARRAY_INDEX.test(key)) && Object.hasOwn(parent, key)
+}
+
+function read({ parent, key }: Target): unknown {
+  return child(parent, key)
+}
+
+function put(
+  { parent, key, path }: Target,
+  value: unknown,
+  { context, insert }: { readonly context: PatchContext; readonly insert: boolean },
+): void {
+  if (value === undefined) context.fail(`a value is missing for ${path}`)
+  if (!Array.isArray(parent)) {
+    // Not an assignment, which would treat "__proto__" as something else than data.
+    Object.defineProperty(parent, key, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    })
+    return
+  }
+  const list: unknown[] = parent
+  const index = key === '-' ? list.length : ARRAY_INDEX.test(key) ? Number(key) : Number.NaN
+  if (!(index <= list.length)) {
+    context.fail(`${path} is not a position of an array of ${list.length}`)
+  }
+  list.splice(index, insert || index === list.length ? 0 : 1, value)
+}
+
+function take(at: Target, { fail }: PatchContext): unknown {
+  if (!exists(at)) return fail(`nothing is at ${at.path}`)
+  const value = read(at)
+  const { parent, key } = at
+  if (Array.isArray(parent)) parent.splice(Number(key), 1)
+  else Reflect.deleteProperty(parent, key)
+  return value
+}

@@ -1,0 +1,168 @@
+import {
+  DocumentTooLargeError,
+  InvalidDocumentError,
+  PartitionKeyMismatchError,
+  SYSTEM_PROPERTIES,
+  effectivePartitionKey,
+  extractPartitionKey,
+  partitionKeyComponents,
+  partitionKeyPathSegments,
+  partitionKeyText,
+  type PartitionKey,
+  type PartitionKeyComponent,
+} from '@tidemark/contracts'
+import { collectionSelfLink } from '../catalog/partition-key-range-list.ts'
+import { isTtl } from '../catalog/collection-options.ts'
+import { checkedDocumentId } from '../catalog/resource-names.ts'
+import type { CollectionRecord } from '../engine/catalog.ts'
+import { ridBytes } from '../engine/resource-ids.ts'
+import { documentRid } from './document-rid.ts'
+
+/** A partition key value in the forms that engines take. */
+export interface EncodedPartitionKey {
+  readonly epk: string
+  /** Canonical text. */
+  readonly text: string
+}
+
+/** A document, checked and encoded: all but what only the commit knows. */
+export interface EncodedDocument {
+  readonly id: string
+  readonly partitionKey: EncodedPartitionKey
+  readonly head: string
+  readonly tail: string
+  readonly ttl: number
+}
+
+/** Turns users' documents into stored text, once. One for each collection. */
+export class DocumentEncoder {
+  readonly #record: CollectionRecord
+  readonly #paths: readonly (readonly string[])[]
+  readonly #ridBytes: Buffer
+  readonly #selfPrefix: string
+  readonly #maxBytes: number
+  /** The last key, because writes of one partition key value often come together. */
+  #recent: EncodedPartitionKey | undefined
+
+  constructor(record: CollectionRecord, maxBytes: number) {
+    this.#record = record
+    this.#paths = record.definition.partitionKey.paths.map(partitionKeyPathSegments)
+    this.#ridBytes = ridBytes(record.rid)
+    this.#selfPrefix = `${collectionSelfLink(record)}docs/`
+    this.#maxBytes = maxBytes
+  }
+
+  /**
+   * @throws ERR_INVALID_DOCUMENT, ERR_DOCUMENT_TOO_LARGE, ERR_INVALID_PARTITION_KEY
+   * @throws ERR_PARTITION_KEY_MISMATCH when `expected` is given and is not the document's value
+   */
+  encode(document: unknown, expected?: EncodedPartitionKey): EncodedDocument {
+    const body = plainBody(document)
+    const id = ownId(body)
+    const text = jsonText(body)
+    this.#checkSize(text, id)
+    const partitionKey = this.#encodedKey(this.#componentsOf(body, text))
+    if (expected !== undefined && expected.text !== partitionKey.text) {
+      throw new PartitionKeyMismatchError(
+        `document ${JSON.stringify(id)} has partition key ${partitionKey.text}, ` +
+          `the call says ${expected.text}`,
+      )
+    }
+    const ttl = this.#ttlOf(body, id)
+    const rid = documentRid(this.#ridBytes, `${partitionKey.text}\n${id}`)
+    const head = `{"_rid":"${rid}","_self":"${this.#selfPrefix}${rid}/",`
+    return { id, partitionKey, head, tail: text.slice(1), ttl }
+  }
+
+  /** @throws ERR_INVALID_PARTITION_KEY */
+  encodeKey(value: PartitionKey): EncodedPartitionKey {
+    return this.#encodedKey(partitionKeyComponents(value, this.#paths.length))
+  }
+
+  #encodedKey(components: readonly PartitionKeyComponent[]): EncodedPartitionKey {
+    const text = partitionKeyText(components)
+    if (this.#recent?.text === text) return this.#recent
+    const epk = effectivePartitionKey(components, this.#record.definition.partitionKey)
+    this.#recent = { epk, text }
+    return this.#recent
+  }
+
+  #componentsOf(body: object, text: string): readonly PartitionKeyComponent[] {
+    const components = extractPartitionKey(body, this.#paths)
+    // What is stored decides: a Date or another object with `toJSON` becomes a string in the text,
+    // and objects on the way to the value may have one as well.
+    const sure =
+      components.every((component) => component !== undefined) && this.#paths.every(isFlat)
+    return sure ? components : extractPartitionKey(parsedObject(text), this.#paths)
+  }
+
+  #checkSize(text: string, id: string): void {
+    // A UTF-16 unit takes at most 3 bytes: most documents need no counting.
+    if (text.length * 3 <= this.#maxBytes) return
+    const bytes = Buffer.byteLength(text)
+    if (bytes <= this.#maxBytes) return
+    throw new DocumentTooLargeError(
+      `document ${JSON.stringify(id)} has ${bytes} bytes, at most ${this.#maxBytes} are allowed`,
+    )
+  }
+
+  /** The document's own `ttl`; 0 = it has none. Checked only while the collection has TTL on (TTL-9). */
+  #ttlOf(body: object, id: string): number {
+    const ttl: unknown = Reflect.get(body, 'ttl')
+    if (ttl === undefined) return 0
+    if (isTtl(ttl)) return ttl
+    if (this.#record.definition.defaultTtl === null) return 0
+    throw new InvalidDocumentError(
+      `document ${JSON.stringify(id)} has ttl ${String(JSON.stringify(ttl))}; ` +
+        'it must be -1 or a whole number of seconds from 1 to 2147483647',
+    )
+  }
+}
+
+/** The object that is encoded: without the properties that the store owns (ST-2). */
+function plainBody(document: unknown): object {
+  let body: unknown = document
+  if (isObject(body) && typeof Reflect.get(body, 'toJSON') === 'function') {
+    body = parsedObject(jsonText(body))
+  }
+  if (!isObject(body) || Array.isArray(body)) {
+    const found = body === null ? 'null' : Array.isArray(body) ? 'an array' : typeof body
+    throw new InvalidDocumentError(`a document must be a JSON object, got ${found}`)
+  }
+  const present = body
+  if (!SYSTEM_PROPERTIES.some((name) => Object.hasOwn(present, name))) return present
+  const owned: ReadonlySet<string> = new Set(SYSTEM_PROPERTIES)
+  return Object.fromEntries(Object.entries(present).filter(([name]) => !owned.has(name)))
+}
+
+function ownId(body: object): string {
+  // An inherited id would be missing in the text.
+  const own = Object.prototype.propertyIsEnumerable.call(body, 'id')
+  return checkedDocumentId(own ? Reflect.get(body, 'id') : undefined)
+}
+
+function jsonText(body: object): string {
+  try {
+    return JSON.stringify(body) ?? ''
+  } catch (cause) {
+    // Cycles, BigInt, and whatever a `toJSON` throws.
+    throw new InvalidDocumentError(
+      `a document cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    )
+  }
+}
+
+function parsedObject(text: string): object {
+  const value: unknown = text === '' ? undefined : JSON.parse(text)
+  if (!isObject(value)) throw new InvalidDocumentError('a document must be a JSON object')
+  return value
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function isFlat(path: readonly string[]): boolean {
+  return path.length === 1
+}

@@ -1,0 +1,19 @@
+import { murmur3x64 } from '@tidemark/contracts'
+import { ridText } from '../engine/resource-ids.ts'
+
+const encoder = new TextEncoder()
+
+/**
+ * The `_rid` of a document: its collection's 8 bytes, then 8 bytes of a hash of its key. The same over
+ * all its versions without being stored (decision 0002).
+ *
+ * @param key partition key text, a line feed (which that text cannot contain), and the id
+ */
+export function documentRid(collectionBytes: Buffer, key: string): string {
+  const [high = 0, low = 0] = murmur3x64(encoder.encode(key))
+  const bytes = Buffer.allocUnsafe(16)
+  collectionBytes.copy(bytes)
+  bytes.writeUInt32BE(high, 8)
+  bytes.writeUInt32BE(low, 12)
+  return ridText(bytes)
+}

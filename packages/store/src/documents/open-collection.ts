@@ -1,0 +1,111 @@
+import {
+  PreconditionFailedError,
+  ResourceExistsError,
+  ResourceNotFoundError,
+  lsn,
+  type CodedError,
+  type DocumentBody,
+  type Lsn,
+  type WriteResult,
+} from '@tidemark/contracts'
+import type { CollectionRecord } from '../engine/catalog.ts'
+import type { CommitOperation, CommitOutcome } from '../engine/commit.ts'
+import type { StoredRow } from '../engine/document-query.ts'
+import type { DatabaseEngine } from '../engine/storage-engine.ts'
+import { documentEtag, stampBody } from '../engine/stored-body.ts'
+import type { DocumentEncoder, EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
+import { lazily, parseStored } from './stored-document.ts'
+import type { ConditionedKind } from './write-conditions.ts'
+
+/** A collection whose record was read: what its operations work with. */
+export interface OpenCollection {
+  readonly engine: DatabaseEngine
+  readonly record: CollectionRecord
+  readonly encoder: DocumentEncoder
+}
+
+export type Committed = Extract<CommitOutcome, { kind: 'committed' }>
+export type Refused = Extract<CommitOutcome, { kind: 'refused' }>
+
+/**
+ * Commits operations on one partition key value.
+ *
+ * @throws ERR_NOT_FOUND when the collection is gone
+ */
+export async function commitBatch(
+  { engine, record }: OpenCollection,
+  { epk, text }: EncodedPartitionKey,
+  operations: readonly CommitOperation[],
+): Promise<Committed | Refused> {
+  const outcome = await engine.commit({
+    batches: [{ collection: record, epk, partitionKey: text, operations }],
+  })
+  switch (outcome.kind) {
+    case 'committed':
+    case 'refused':
+      return outcome
+    default:
+      // A commit without a fence cannot be fenced.
+      throw new ResourceNotFoundError('collection', record.id)
+  }
+}
+
+export function readRow(
+  { engine, record }: OpenCollection,
+  { epk, text }: EncodedPartitionKey,
+  id: string,
+): Promise<StoredRow | undefined> {
+  return engine.readDocument({ collection: record, epk, partitionKey: text, id })
+}
+
+export function putOperation(
+  { id, head, tail, ttl }: EncodedDocument,
+  condition: CommitOperation['condition'],
+): CommitOperation {
+  return { kind: 'put', id, condition, head, tail, ttl }
+}
+
+/** What a refused condition means for the operation that had it. */
+export function refusal(
+  kind: ConditionedKind,
+  id: string,
+  { record }: OpenCollection,
+  presentLsn: number | undefined,
+): CodedError {
+  if (kind === 'create') return new ResourceExistsError('document', id)
+  if (presentLsn === undefined) {
+    return kind === 'upsert'
+      ? new PreconditionFailedError(id, 'it does not exist')
+      : new ResourceNotFoundError('document', id)
+  }
+  return new PreconditionFailedError(id, `its etag is ${documentEtag(record.number, presentLsn)}`)
+}
+
+/** The answer to a write of one document. It is decoded only if somebody looks at it. */
+export function writeResult<T extends DocumentBody>(
+  { record }: OpenCollection,
+  encoded: EncodedDocument,
+  outcome: Committed,
+): WriteResult<T> {
+  const committedLsn = batchLsn(outcome)
+  const stamp = { collection: record.number, lsn: committedLsn, ts: seconds(outcome) }
+  const document = lazily(() => parseStored<T>(stampBody(encoded, stamp)))
+  return {
+    get document() {
+      return document()
+    },
+    etag: documentEtag(record.number, committedLsn),
+    lsn: committedLsn,
+    created: outcome.batches[0]?.existed[0] === false,
+    serverTimeMs: outcome.timeMs,
+  }
+}
+
+export function batchLsn(outcome: Committed): Lsn {
+  return lsn(outcome.batches[0]?.lsn ?? 0)
+}
+
+/** `_ts` of what a commit wrote. */
+export function seconds(outcome: Committed): number {
+  return Math.floor(outcome.timeMs / 1000)
+}

@@ -1,0 +1,71 @@
+import {
+  PreconditionFailedError,
+  type DocumentBody,
+  type PatchOperation,
+  type PatchOptions,
+  type Stored,
+  type WriteResult,
+} from '@tidemark/contracts'
+import { WriteConflictError } from '../errors/write-conflict-error.ts'
+import { documentEtag } from '../engine/stored-body.ts'
+import { applyPatch } from './apply-patch.ts'
+import {
+  commitBatch,
+  putOperation,
+  readRow,
+  writeResult,
+  type OpenCollection,
+} from './open-collection.ts'
+import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
+import { parseStored } from './stored-document.ts'
+import { conditionFailure } from './write-conditions.ts'
+
+/** Each lost race means that another writer won one, so that this many of them are no bad luck. */
+export const MAX_WRITE_ATTEMPTS = 100
+
+/** The document of a stored text after a patch, encoded anew. */
+export function patchedDocument<T extends DocumentBody>(
+  { record, encoder }: OpenCollection,
+  key: EncodedPartitionKey,
+  patch: {
+    readonly id: string
+    readonly body: string
+    readonly operations: readonly PatchOperation[]
+    readonly condition?: ((document: Stored<T>) => boolean) | undefined
+  },
+): EncodedDocument {
+  const { id, body, operations, condition } = patch
+  if (condition !== undefined && !condition(parseStored<T>(body))) {
+    throw new PreconditionFailedError(id, 'the condition of the patch does not hold')
+  }
+  // Parsed again, because the condition is the caller's code and may keep what it was given.
+  const document = parseStored<T>(body)
+  applyPatch(document, operations, record.definition.partitionKey.paths)
+  return encoder.encode(document, key)
+}
+
+/** Reads, computes and writes under the condition that nobody wrote meanwhile, until it succeeds. */
+export async function patchDocument<T extends DocumentBody>(
+  open: OpenCollection,
+  target: {
+    readonly id: string
+    readonly key: EncodedPartitionKey
+    readonly operations: readonly PatchOperation[]
+  },
+  options: PatchOptions<T>,
+): Promise<WriteResult<T>> {
+  const { id, key, operations } = target
+  const { condition, signal } = options
+  for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
+    signal?.throwIfAborted()
+    const row = await readRow(open, key, id)
+    const etag = row && documentEtag(open.record.number, row.lsn)
+    const failure = conditionFailure('patch', id, options, etag)
+    if (failure !== undefined) throw failure
+    const { body = '', lsn = 0 } = row ?? {}
+    const encoded = patchedDocument(open, key, { id, body, operations, condition })
+    const outcome = await commitBatch(open, key, [putOperation(encoded, { kind: 'lsn', lsn })])
+    if (outcome.kind === 'committed') return writeResult(open, encoded, outcome)
+  }
+  throw new WriteConflictError(id, MAX_WRITE_ATTEMPTS)
+}

@@ -1,0 +1,111 @@
+import {
+  FULL_RANGE,
+  InvalidOptionError,
+  epkPrefixRange,
+  feedRangeId,
+  partitionKeyComponents,
+  partitionKeyText,
+  type DocumentBody,
+  type FeedRange,
+  type PartitionKey,
+  type RequestOptions,
+  type Stored,
+} from '@tidemark/contracts'
+import { decodePageToken, encodePageToken } from '../catalog/page-token.ts'
+import type { ScanPosition } from '../engine/document-query.ts'
+import { singleEpkRange } from '../engine/range-lookup.ts'
+import { MAX_PAGE_CHARS, resolveItemCount } from '../feed/item-count.ts'
+import type { OpenCollection } from './open-collection.ts'
+import { parseStored } from './stored-document.ts'
+
+export interface ReadDocumentsOptions extends RequestOptions {
+  /** Only this interval of keys. @default all of the collection, range after range */
+  readonly range?: FeedRange | undefined
+  /**
+   * Only this partition key value, or the first components of a hierarchical one; `[undefined]` for
+   * documents without the property. Not together with `range`.
+   */
+  readonly partitionKey?: PartitionKey | undefined
+  /** Documents of a page at most; absent or -1 = the store's choice. @default 1000 */
+  readonly maxItemCount?: number | undefined
+  /** Of the page before, read with the same range or partition key value. */
+  readonly continuation?: string | undefined
+}
+
+export interface DocumentsPage<T extends DocumentBody> {
+  readonly documents: readonly Stored<T>[]
+  /** Undefined on the last page. */
+  readonly continuation: string | undefined
+}
+
+/** What a page covers: an interval, and within it perhaps one partition key value. */
+interface Scope {
+  readonly text: string
+  readonly range: FeedRange
+  readonly partitionKey: string | undefined
+}
+
+/**
+ * One page of all current documents, in key order (ST-8). What is written while somebody pages through
+ * may or may not be seen; what is there all the time is seen once.
+ *
+ * @throws ERR_INVALID_CONTINUATION, ERR_INVALID_OPTION, ERR_INVALID_PARTITION_KEY
+ */
+export async function readDocumentTexts(
+  open: OpenCollection,
+  options: ReadDocumentsOptions,
+): Promise<{ readonly bodies: readonly string[]; readonly continuation: string | undefined }> {
+  options.signal?.throwIfAborted()
+  const { record, engine } = open
+  const { text: scope, range, partitionKey } = scopeOf(open, options)
+  const owner = { list: 'td', rid: record.rid, scope } as const
+  const page = await engine.scan({
+    collection: record,
+    range,
+    partitionKey,
+    after: scanPosition(options.continuation, owner),
+    maxItems: resolveItemCount(options.maxItemCount),
+    maxChars: MAX_PAGE_CHARS,
+  })
+  const { bodies, next } = page
+  const continuation = next && encodePageToken(owner, [next.epk, next.partitionKey, next.id])
+  return { bodies, continuation }
+}
+
+/** As `readDocumentTexts`, parsed. */
+export async function readDocuments<T extends DocumentBody>(
+  open: OpenCollection,
+  options: ReadDocumentsOptions,
+): Promise<DocumentsPage<T>> {
+  const { bodies, continuation } = await readDocumentTexts(open, options)
+  return { documents: bodies.map((body) => parseStored<T>(body)), continuation }
+}
+
+function scopeOf({ encoder, record }: OpenCollection, options: ReadDocumentsOptions): Scope {
+  if (options.partitionKey === undefined) {
+    const { range = FULL_RANGE } = options
+    return { text: feedRangeId(range), range, partitionKey: undefined }
+  }
+  if (options.range !== undefined) {
+    throw new InvalidOptionError('give either range or partitionKey, not both')
+  }
+  const { partitionKey: value } = options
+  const { paths } = record.definition.partitionKey
+  const given = Array.isArray(value) ? value.length : 1
+  if (paths.length > 1 && given >= 1 && given < paths.length) {
+    const components = partitionKeyComponents(value, given)
+    const range = epkPrefixRange(components)
+    return { text: partitionKeyText(components), range, partitionKey: undefined }
+  }
+  const { epk, text } = encoder.encodeKey(value)
+  return { text, range: singleEpkRange(epk), partitionKey: text }
+}
+
+function scanPosition(
+  continuation: string | undefined,
+  owner: Parameters<typeof decodePageToken>[1],
+): ScanPosition | undefined {
+  if (continuation === undefined) return undefined
+  const [epk = '', partitionKey = '', id = ''] = decodePageToken(continuation, owner, 3)
+  return { epk, partitionKey, id }
+}

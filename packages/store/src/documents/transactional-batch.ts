@@ -1,0 +1,233 @@
+import {
+  BatchFailedError,
+  CodedError,
+  InvalidOptionError,
+  type BatchConditions,
+  type BatchOperation,
+  type BatchResult,
+  type DocumentBody,
+  type Stored,
+} from '@tidemark/contracts'
+import { checkedDocumentId } from '../catalog/resource-names.ts'
+import type { CommitOperation, WriteCondition } from '../engine/commit.ts'
+import type { StoredRow } from '../engine/document-query.ts'
+import { documentEtag, stampBody } from '../engine/stored-body.ts'
+import { WriteConflictError } from '../errors/write-conflict-error.ts'
+import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
+import {
+  batchLsn,
+  commitBatch,
+  putOperation,
+  readRow,
+  refusal,
+  seconds,
+  type Committed,
+  type OpenCollection,
+} from './open-collection.ts'
+import { MAX_WRITE_ATTEMPTS, patchedDocument } from './patch-document.ts'
+import { lazily, parseStored } from './stored-document.ts'
+import { conditionFailure, engineCondition } from './write-conditions.ts'
+
+/** As in Cosmos DB. */
+const MAX_OPERATIONS = 100
+
+/** What an operation leaves for the answer: a stored text, a document that the commit completes, or nothing. */
+type Answer =
+  | { readonly kind: 'stored'; readonly body: string }
+  | { readonly kind: 'written'; readonly encoded: EncodedDocument }
+  | { readonly kind: 'nothing' }
+
+/** Operations ready to commit, with the operation of the batch that each stands for. */
+interface Plan {
+  readonly operations: readonly CommitOperation[]
+  readonly answers: readonly Answer[]
+}
+
+/** One transactional batch on one partition key value (ST-4). */
+export class TransactionalBatch<T extends DocumentBody> {
+  readonly #open: OpenCollection
+  readonly #key: EncodedPartitionKey
+  readonly #operations: readonly BatchOperation<T>[]
+  readonly #ids: readonly string[]
+  readonly #encoded: readonly (EncodedDocument | undefined)[]
+
+  /** @throws ERR_INVALID_OPTION for a wrong number of operations, ERR_BATCH_FAILED for an invalid one */
+  constructor(
+    open: OpenCollection,
+    key: EncodedPartitionKey,
+    operations: readonly BatchOperation<T>[],
+  ) {
+    if (operations.length < 1 || operations.length > MAX_OPERATIONS) {
+      throw new InvalidOptionError(
+        `a batch has 1 to ${MAX_OPERATIONS} operations, got ${operations.length}`,
+      )
+    }
+    this.#open = open
+    this.#key = key
+    this.#operations = operations
+    this.#encoded = operations.map((operation, index) =>
+      failingAs(index, () =>
+        'document' in operation ? open.encoder.encode(operation.document, key) : undefined,
+      ),
+    )
+    this.#ids = operations.map((operation, index) =>
+      failingAs(index, () =>
+        'document' in operation
+          ? (this.#encoded[index]?.id ?? '')
+          : checkedDocumentId(operation.id),
+      ),
+    )
+  }
+
+  async run(signal: AbortSignal | undefined): Promise<BatchResult<T>> {
+    signal?.throwIfAborted()
+    const direct = this.#directPlan()
+    if (direct !== undefined) {
+      const outcome = await commitBatch(this.#open, this.#key, direct.operations)
+      if (outcome.kind === 'committed') return this.#result(direct, outcome)
+      const { operationIndex, presentLsn } = outcome
+      const { kind = 'read' } = this.#operations[operationIndex] ?? {}
+      const id = this.#ids[operationIndex] ?? ''
+      throw new BatchFailedError(operationIndex, refusal(kind, id, this.#open, presentLsn))
+    }
+    for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
+      signal?.throwIfAborted()
+      const plan = this.#simulate(await this.#readAll())
+      const outcome = await commitBatch(this.#open, this.#key, plan.operations)
+      if (outcome.kind === 'committed') return this.#result(plan, outcome)
+    }
+    throw new WriteConflictError(this.#ids[0] ?? '', MAX_WRITE_ATTEMPTS)
+  }
+
+  /** One engine operation each, if every document is named once and nothing has to be read before. */
+  #directPlan(): Plan | undefined {
+    if (new Set(this.#ids).size !== this.#ids.length) return undefined
+    const commits: CommitOperation[] = []
+    const answers: Answer[] = []
+    for (const [index, operation] of this.#operations.entries()) {
+      const encoded = this.#encoded[index]
+      if (operation.kind === 'patch' || operation.kind === 'read') return undefined
+      const condition = failingAs(index, () =>
+        engineCondition(operation.kind, conditionsOf(operation), this.#open.record.number),
+      )
+      if (condition === undefined) return undefined
+      if (encoded === undefined) {
+        commits.push({ kind: 'delete', id: this.#ids[index] ?? '', condition })
+        answers.push({ kind: 'nothing' })
+      } else {
+        commits.push(putOperation(encoded, condition))
+        answers.push({ kind: 'written', encoded })
+      }
+    }
+    return { operations: commits, answers }
+  }
+
+  async #readAll(): Promise<ReadonlyMap<string, StoredRow>> {
+    const rows = new Map<string, StoredRow>()
+    for (const id of new Set(this.#ids)) {
+      const row = await readRow(this.#open, this.#key, id)
+      if (row !== undefined) rows.set(id, row)
+    }
+    return rows
+  }
+
+  /** Plays the operations over what was read. That all of it is still so is judged by the commit. */
+  #simulate(rows: ReadonlyMap<string, StoredRow>): Plan {
+    const { number } = this.#open.record
+    const documents = new Map<string, BatchedDocument>()
+    for (const [id, row] of rows) {
+      documents.set(id, { body: row.body, etag: documentEtag(number, row.lsn), encoded: undefined })
+    }
+    const touched = new Set<string>()
+    const answers = this.#operations.map((operation, index) =>
+      failingAs(index, () => {
+        const id = this.#ids[index] ?? ''
+        const present = documents.get(id)
+        const failure = conditionFailure(operation.kind, id, conditionsOf(operation), present?.etag)
+        if (failure !== undefined) throw failure
+        if (operation.kind === 'read') return readAnswer(present, operation.ifNoneMatch)
+        touched.add(id)
+        if (operation.kind === 'delete') {
+          documents.delete(id)
+          return { kind: 'nothing' } as const
+        }
+        const encoded = this.#encoded[index] ?? this.#patched(operation, present)
+        documents.set(id, { body: previewBody(encoded), etag: '', encoded })
+        return { kind: 'written', encoded } as const
+      }),
+    )
+    const operations = [...new Set(this.#ids)].map((id): CommitOperation => {
+      const lsn = rows.get(id)?.lsn
+      const condition: WriteCondition =
+        lsn === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn }
+      const encoded = documents.get(id)?.encoded
+      if (encoded !== undefined) return putOperation(encoded, condition)
+      // Made and deleted again within the batch: nothing is left to write.
+      return { kind: touched.has(id) && lsn !== undefined ? 'delete' : 'check', id, condition }
+    })
+    return { operations, answers }
+  }
+
+  #patched(operation: BatchOperation<T>, present: BatchedDocument | undefined): EncodedDocument {
+    if (operation.kind !== 'patch') throw new InvalidOptionError('the operation has no document')
+    const { id, operations, condition } = operation
+    const body = present?.body ?? ''
+    return patchedDocument(this.#open, this.#key, { id, body, operations, condition })
+  }
+
+  #result({ operations, answers }: Plan, outcome: Committed): BatchResult<T> {
+    const writes = operations.some(({ kind }) => kind !== 'check')
+    const lsn = batchLsn(outcome)
+    const stamp = { collection: this.#open.record.number, lsn, ts: seconds(outcome) }
+    const documents = lazily(() =>
+      answers.map((answer): Stored<T> | undefined => {
+        if (answer.kind === 'nothing') return undefined
+        return parseStored<T>(
+          answer.kind === 'stored' ? answer.body : stampBody(answer.encoded, stamp),
+        )
+      }),
+    )
+    return {
+      lsn: writes ? lsn : undefined,
+      get documents() {
+        return documents()
+      },
+      serverTimeMs: outcome.timeMs,
+    }
+  }
+}
+
+/** A document as the batch leaves it so far. */
+interface BatchedDocument {
+  readonly body: string
+  /** Empty when the batch wrote it: only the commit knows. */
+  readonly etag: string
+  readonly encoded: EncodedDocument | undefined
+}
+
+function readAnswer(present: BatchedDocument | undefined, ifNoneMatch: string | undefined): Answer {
+  if (present === undefined) return { kind: 'nothing' }
+  if (ifNoneMatch !== undefined && (ifNoneMatch === '*' || ifNoneMatch === present.etag)) {
+    return { kind: 'nothing' }
+  }
+  if (present.encoded !== undefined) return { kind: 'written', encoded: present.encoded }
+  return { kind: 'stored', body: present.body }
+}
+
+/** What later operations of the batch see of a document: its system properties are not known yet. */
+function previewBody({ tail }: EncodedDocument): string {
+  return `{${tail}`
+}
+
+function conditionsOf<T extends DocumentBody>(operation: BatchOperation<T>): BatchConditions {
+  return operation.kind === 'create' ? {} : operation
+}
+
+function failingAs<Value>(operationIndex: number, act: () => Value): Value {
+  try {
+    return act()
+  } catch (error) {
+    if (error instanceof CodedError) throw new BatchFailedError(operationIndex, error)
+    throw error
+  }
+}

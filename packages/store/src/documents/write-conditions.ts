@@ -1,0 +1,84 @@
+import {
+  InvalidOptionError,
+  PreconditionFailedError,
+  ResourceExistsError,
+  ResourceNotFoundError,
+  type BatchConditions,
+  type CodedError,
+} from '@tidemark/contracts'
+import type { WriteCondition } from '../engine/commit.ts'
+import { etagLsn } from '../engine/stored-body.ts'
+
+/** What an operation does, as far as preconditions are concerned. */
+export type ConditionedKind = 'create' | 'upsert' | 'replace' | 'patch' | 'delete' | 'read'
+
+/** An etag that no version has: it names another collection, or is no etag of ours at all. */
+const NO_LSN = -1
+
+/**
+ * The one condition that the engine judges for an operation. Undefined when it takes more than one
+ * (such as "present, but not this version"): then the present version is read first.
+ */
+export function engineCondition(
+  kind: ConditionedKind,
+  { ifMatch, ifNoneMatch }: BatchConditions,
+  collection: number,
+): WriteCondition | undefined {
+  checkConditions(kind, { ifMatch, ifNoneMatch })
+  const mustExist = kind === 'replace' || kind === 'delete'
+  if (kind === 'create') return { kind: 'absent' }
+  if (ifMatch !== undefined) {
+    if (ifNoneMatch !== undefined) return undefined
+    return ifMatch === '*' ? { kind: 'present' } : lsnCondition(ifMatch, collection)
+  }
+  if (ifNoneMatch === undefined) return { kind: mustExist ? 'present' : 'none' }
+  if (mustExist) return undefined
+  if (ifNoneMatch === '*') return { kind: 'absent' }
+  const lsn = etagLsn(collection, ifNoneMatch)
+  return lsn === undefined ? { kind: 'none' } : { kind: 'notLsn', lsn }
+}
+
+/**
+ * Why an operation cannot be done on the present version; undefined when it can.
+ *
+ * `presentEtag` is undefined when there is no live document, and an empty text when the same batch
+ * wrote it: its etag is not known yet, so that only `*` matches.
+ */
+export function conditionFailure(
+  kind: ConditionedKind,
+  id: string,
+  { ifMatch, ifNoneMatch }: BatchConditions,
+  presentEtag: string | undefined,
+): CodedError | undefined {
+  checkConditions(kind, { ifMatch, ifNoneMatch })
+  if (presentEtag === undefined) {
+    if (kind !== 'create' && kind !== 'upsert') return new ResourceNotFoundError('document', id)
+    return ifMatch === undefined ? undefined : new PreconditionFailedError(id, 'it does not exist')
+  }
+  if (kind === 'create') return new ResourceExistsError('document', id)
+  if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== presentEtag) {
+    return new PreconditionFailedError(id, `its etag is ${presentEtag}, not ${ifMatch}`)
+  }
+  // A read with a matching etag is "not modified", which its caller handles.
+  if (kind === 'read' || ifNoneMatch === undefined) return undefined
+  if (ifNoneMatch === '*') return new PreconditionFailedError(id, 'it exists')
+  if (ifNoneMatch === presentEtag) {
+    return new PreconditionFailedError(id, `its etag is ${presentEtag} still`)
+  }
+  return undefined
+}
+
+function lsnCondition(etag: string, collection: number): WriteCondition {
+  return { kind: 'lsn', lsn: etagLsn(collection, etag) ?? NO_LSN }
+}
+
+function checkConditions(kind: ConditionedKind, { ifMatch, ifNoneMatch }: BatchConditions): void {
+  if (kind === 'create' && ifMatch !== undefined) {
+    throw new InvalidOptionError('ifMatch has no meaning for a create: the document must not exist')
+  }
+  for (const [name, value] of Object.entries({ ifMatch, ifNoneMatch })) {
+    if (value !== undefined && typeof value !== 'string') {
+      throw new InvalidOptionError(`${name} must be an etag or "*", got ${typeof value}`)
+    }
+  }
+}

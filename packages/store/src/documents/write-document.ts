@@ -1,0 +1,87 @@
+import {
+  type DeleteResult,
+  type DocumentBody,
+  type WriteOptions,
+  type WriteResult,
+} from '@tidemark/contracts'
+import type { CommitOperation, WriteCondition } from '../engine/commit.ts'
+import { documentEtag } from '../engine/stored-body.ts'
+import { WriteConflictError } from '../errors/write-conflict-error.ts'
+import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
+import {
+  batchLsn,
+  commitBatch,
+  putOperation,
+  readRow,
+  refusal,
+  writeResult,
+  type Committed,
+  type OpenCollection,
+} from './open-collection.ts'
+import { MAX_WRITE_ATTEMPTS } from './patch-document.ts'
+import { conditionFailure, engineCondition } from './write-conditions.ts'
+
+/** Creates, upserts or replaces one document. */
+export async function writeDocument<T extends DocumentBody>(
+  open: OpenCollection,
+  kind: 'create' | 'upsert' | 'replace',
+  { encoded, options }: { readonly encoded: EncodedDocument; readonly options: WriteOptions },
+): Promise<WriteResult<T>> {
+  const { id, partitionKey: key } = encoded
+  const outcome = await commitConditioned(open, { kind, id, key }, options, (condition) =>
+    putOperation(encoded, condition),
+  )
+  return writeResult(open, encoded, outcome)
+}
+
+export async function deleteDocument(
+  open: OpenCollection,
+  target: { readonly id: string; readonly key: EncodedPartitionKey },
+  options: WriteOptions,
+): Promise<DeleteResult> {
+  const { id } = target
+  const outcome = await commitConditioned(
+    open,
+    { kind: 'delete', ...target },
+    options,
+    (condition) => ({
+      kind: 'delete',
+      id,
+      condition,
+    }),
+  )
+  return { lsn: batchLsn(outcome), serverTimeMs: outcome.timeMs }
+}
+
+interface WriteTarget {
+  readonly kind: 'create' | 'upsert' | 'replace' | 'delete'
+  readonly id: string
+  readonly key: EncodedPartitionKey
+}
+
+async function commitConditioned(
+  open: OpenCollection,
+  { kind, id, key }: WriteTarget,
+  options: WriteOptions,
+  operation: (condition: WriteCondition) => CommitOperation,
+): Promise<Committed> {
+  const { signal } = options
+  signal?.throwIfAborted()
+  const condition = engineCondition(kind, options, open.record.number)
+  if (condition !== undefined) {
+    const outcome = await commitBatch(open, key, [operation(condition)])
+    if (outcome.kind === 'committed') return outcome
+    throw refusal(kind, id, open, outcome.presentLsn)
+  }
+  for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
+    signal?.throwIfAborted()
+    const row = await readRow(open, key, id)
+    const etag = row && documentEtag(open.record.number, row.lsn)
+    const failure = conditionFailure(kind, id, options, etag)
+    if (failure !== undefined) throw failure
+    const same: WriteCondition = row ? { kind: 'lsn', lsn: row.lsn } : { kind: 'absent' }
+    const outcome = await commitBatch(open, key, [operation(same)])
+    if (outcome.kind === 'committed') return outcome
+  }
+  throw new WriteConflictError(id, MAX_WRITE_ATTEMPTS)
+}

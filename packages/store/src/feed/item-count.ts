@@ -1,0 +1,21 @@
+import { InvalidOptionError } from '@tidemark/contracts'
+
+/** The store's own choice of a page: enough that a page's fixed cost does not count. */
+const DEFAULT_ITEMS = 1000
+/** Characters of text that end a page early, so that large documents do not make large pages. */
+export const MAX_PAGE_CHARS: number = 4 * 1024 * 1024
+
+/**
+ * The number of items of a page; absent or -1 = the store's choice (ST-8, CF-7).
+ *
+ * @throws ERR_INVALID_OPTION for 0, other negatives and fractions
+ */
+export function resolveItemCount(maxItemCount: number | undefined): number {
+  if (maxItemCount === undefined || maxItemCount === -1) return DEFAULT_ITEMS
+  if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
+    throw new InvalidOptionError(
+      `maxItemCount must be -1 or a whole number above 0, got ${String(maxItemCount)}`,
+    )
+  }
+  return maxItemCount
+}

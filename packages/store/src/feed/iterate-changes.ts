@@ -1,0 +1,69 @@
+import { RangeGoneError, type Change, type DocumentBody } from '@tidemark/contracts'
+import type { ChangesPage, ResolvedChangesOptions } from './changes-options.ts'
+import type { FeedReader } from './feed-reader.ts'
+import { RangeCursors, type RangeCursor } from './range-cursors.ts'
+import { RangeWaits } from './range-waits.ts'
+
+/** The pull interface of one reader (CF-13): pages of all its ranges in turn, then waiting for more. */
+export async function* iterateChanges<T extends DocumentBody>(
+  openReader: () => Promise<FeedReader<T>>,
+  options: ResolvedChangesOptions<T>,
+): AsyncGenerator<ChangesPage<T>, void, undefined> {
+  const { follow, filter, signal, range: wanted } = options
+  signal?.throwIfAborted()
+  const reader = await openReader()
+  const cursors = await RangeCursors.open(reader, options)
+  const over = new AbortController()
+  const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal
+  const waits = new RangeWaits(reader, ended)
+  let closed = false
+  try {
+    for (;;) {
+      signal?.throwIfAborted()
+      const cursor = cursors.next()
+      if (cursor === undefined) {
+        if (!follow) break
+        await waits.anyOf(cursors.all)
+        continue
+      }
+      const read = await readOrRecut(reader, cursors, { cursor, options })
+      closed = false
+      if (read === undefined || read.length === 0) continue
+      closed = cursors.caughtUp
+      yield {
+        changes: filter ? read.filter(filter) : read,
+        continuation: cursors.continuation(),
+        range: cursor.position.range,
+        caughtUp: closed,
+      }
+    }
+    // The last position is in hand also when the last read found nothing (CF-13).
+    if (!closed) {
+      yield { changes: [], continuation: cursors.continuation(), range: wanted, caughtUp: true }
+    }
+  } finally {
+    over.abort()
+    await waits.ended()
+  }
+}
+
+/** Undefined when the range was split or merged away, and the cursors were cut anew. */
+async function readOrRecut<T extends DocumentBody>(
+  reader: FeedReader<T>,
+  cursors: RangeCursors<T>,
+  {
+    cursor,
+    options,
+  }: { readonly cursor: RangeCursor; readonly options: ResolvedChangesOptions<T> },
+): Promise<readonly Change<T>[] | undefined> {
+  try {
+    const { changes, position, caughtUp } = await reader.read(cursor.position, options)
+    cursor.position = position
+    cursor.caughtUp = caughtUp
+    return changes
+  } catch (error) {
+    if (!(error instanceof RangeGoneError)) throw error
+    await cursors.recut(error)
+    return undefined
+  }
+}

@@ -1,0 +1,122 @@
+import { InvalidOptionError, errorCode } from '@tidemark/contracts'
+import { KnownCollections } from './catalog/known-collections.ts'
+import { checkedResourceId } from './catalog/resource-names.ts'
+import { Database, createDatabaseIfNotExists, type StoreContext } from './database.ts'
+import type { DatabaseRecord } from './engine/catalog.ts'
+import type { EngineSupport, StorageEngine } from './engine/storage-engine.ts'
+
+export interface StoreOptions {
+  /** Keeps the data. The store owns it: closing the store closes it. */
+  readonly engine: StorageEngine
+  /** Largest document, as bytes of its JSON text in UTF-8. @default 2 MiB (as in Cosmos DB) */
+  readonly maxDocumentBytes?: number | undefined
+}
+
+const DEFAULT_MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
+/** A page holds a document at least once as text; beyond this strings and pages get out of hand. */
+const HIGHEST_MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
+
+/** Databases over one storage engine. Safe to use concurrently; close it, or acquire it with `await using`. */
+export class Store {
+  readonly #context: StoreContext
+
+  private constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  /** Rejects with ERR_INVALID_OPTION, or as the engine does. */
+  static async open({
+    engine,
+    maxDocumentBytes = DEFAULT_MAX_DOCUMENT_BYTES,
+  }: StoreOptions): Promise<Store> {
+    if (
+      !Number.isSafeInteger(maxDocumentBytes) ||
+      maxDocumentBytes < 1 ||
+      maxDocumentBytes > HIGHEST_MAX_DOCUMENT_BYTES
+    ) {
+      throw new InvalidOptionError(
+        `maxDocumentBytes must be a whole number from 1 to ${HIGHEST_MAX_DOCUMENT_BYTES}, ` +
+          `got ${maxDocumentBytes}`,
+      )
+    }
+    const known = new KnownCollections()
+    await learnCollections(engine, known)
+    return new Store({ engine, known, maxDocumentBytes })
+  }
+
+  /** Random, made with the store, never changes. */
+  get id(): string {
+    return this.#context.engine.storeId
+  }
+
+  /** For people: where the data is. */
+  get description(): string {
+    return this.#context.engine.description
+  }
+
+  get supports(): EngineSupport {
+    return this.#context.engine.supports
+  }
+
+  /**
+   * A handle on a database that need not exist yet.
+   *
+   * @throws ERR_INVALID_OPTION for an id that no database can have
+   */
+  database(id: string): Database {
+    return new Database(id, this.#context)
+  }
+
+  /** Rejects with ERR_EXISTS. */
+  async createDatabase(id: string): Promise<Database> {
+    const database = this.database(id)
+    await this.#context.engine.createDatabase(id)
+    return database
+  }
+
+  async createDatabaseIfNotExists(id: string): Promise<Database> {
+    const database = this.database(id)
+    await createDatabaseIfNotExists(this.#context.engine, id)
+    return database
+  }
+
+  listDatabases(): Promise<readonly DatabaseRecord[]> {
+    return this.#context.engine.listDatabases()
+  }
+
+  /** Deletes it with everything in it. Rejects with ERR_NOT_FOUND. */
+  async deleteDatabase(id: string): Promise<void> {
+    this.#context.known.removeDatabase(checkedResourceId('database', id))
+    await this.#context.engine.deleteDatabase(id)
+  }
+
+  /** Contradictions in any database; none is the rule. Reads everything. */
+  async check(): Promise<readonly string[]> {
+    const problems: string[] = []
+    for (const { id } of await this.listDatabases()) {
+      for (const problem of await this.database(id).check()) problems.push(`${id}: ${problem}`)
+    }
+    return problems
+  }
+
+  /** Finishes what was accepted and frees everything; later calls reject with ERR_STORE_CLOSED. Idempotent. */
+  close(): Promise<void> {
+    return this.#context.engine.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+async function learnCollections(engine: StorageEngine, known: KnownCollections): Promise<void> {
+  for (const { id } of await engine.listDatabases()) {
+    try {
+      const database = await engine.openDatabase(id)
+      for (const record of await database.listCollections()) known.add(id, record)
+    } catch (error) {
+      // Another process may have deleted it since it was listed.
+      if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+    }
+  }
+}
