@@ -52,7 +52,7 @@ import {
   type ChangesPage,
 } from './feed/changes-options.ts'
 import { FeedReader } from './feed/feed-reader.ts'
-import { resolveItemCount } from './feed/item-count.ts'
+import { resolveItemCount } from './paging/item-count.ts'
 import { iterateChanges } from './feed/iterate-changes.ts'
 
 /** A page of the feed whose documents were not decoded: for HTTP answers and copies. */

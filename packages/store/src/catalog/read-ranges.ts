@@ -1,8 +1,8 @@
 import type { PartitionKeyRange } from '@tidemark/contracts'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
-import { resolveItemCount } from '../feed/item-count.ts'
-import { decodePageToken, encodePageToken } from './page-token.ts'
+import { resolveItemCount } from '../paging/item-count.ts'
+import { decodePageToken, encodePageToken } from '../paging/page-token.ts'
 import { collectionSelfLink, partitionKeyRange } from './partition-key-range-list.ts'
 
 export interface RangesPage {

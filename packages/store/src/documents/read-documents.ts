@@ -11,10 +11,10 @@ import {
   type RequestOptions,
   type Stored,
 } from '@tidemark/contracts'
-import { decodePageToken, encodePageToken } from '../catalog/page-token.ts'
+import { decodePageToken, encodePageToken } from '../paging/page-token.ts'
 import type { ScanPosition } from '../engine/document-query.ts'
 import { singleEpkRange } from '../engine/range-lookup.ts'
-import { MAX_PAGE_CHARS, resolveItemCount } from '../feed/item-count.ts'
+import { MAX_PAGE_CHARS, resolveItemCount } from '../paging/item-count.ts'
 import type { OpenCollection } from './open-collection.ts'
 import { parseStored } from './stored-document.ts'
 

@@ -7,7 +7,7 @@ import {
   type FeedRange,
   type StartPosition,
 } from '@tidemark/contracts'
-import { resolveItemCount } from './item-count.ts'
+import { resolveItemCount } from '../paging/item-count.ts'
 
 /** Where an iteration begins. A date includes its whole second. */
 export type ChangesStart = 'beginning' | 'now' | Date | { readonly continuation: string }

@@ -14,7 +14,7 @@ import {
 import type { OpenCollection } from '../documents/open-collection.ts'
 import { LIVE_ROW, type EngineFeedPage, type FeedStart } from '../engine/feed-query.ts'
 import { ChangeDecoder } from './change-decoder.ts'
-import { MAX_PAGE_CHARS } from './item-count.ts'
+import { MAX_PAGE_CHARS } from '../paging/item-count.ts'
 
 /** Changes after one position, and the position after them. */
 export interface ReadChanges<T extends DocumentBody> {

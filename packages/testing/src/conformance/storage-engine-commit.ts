@@ -156,13 +156,12 @@ export function storageEngineCommit(open: () => Promise<StorageEngine>): void {
       const fixture = await EngineFixture.make(await open(), 4)
       const { database } = fixture
       const other = await database.createCollection('other', DEFINITION, [FULL_RANGE])
-      const there = { ...fixture, collection: other }
       const inOther = (
         id: string,
         condition: WriteCondition,
       ): ReturnType<typeof fixture.batch> => ({
         ...fixture.batch('z', [put(id, { condition })]),
-        collection: there.collection,
+        collection: other,
       })
       const writes = ['p', 'q', 'r', 's'].map((pk) => fixture.batch(pk, [put('a')]))
       const refused = await fixture.commit(...writes, inOther('x', { kind: 'present' }))

@@ -160,7 +160,8 @@ async function compare(fixture: EngineFixture, model: Model, maxItems: number): 
   }
   const limits = { maxItems: MANY_ITEMS, maxChars: MANY_CHARS }
   const { bodies } = await database.scan({ collection, range: FULL_RANGE, ...limits })
-  const numbers = (list: readonly unknown[]): readonly unknown[] => [...list].sort()
+  const numbers = (list: readonly unknown[]): readonly number[] =>
+    list.map(Number).sort((a, b) => a - b)
   expect(numbers(bodies.map((body) => parsed(body)['n']))).toEqual(
     numbers([...model.documents.values()].map(({ n }) => n)),
   )
