@@ -85,14 +85,15 @@ export class DocumentLeaseStore implements LeaseStore {
   }
 
   async #ensureCollection(signal?: AbortSignal): Promise<void> {
+    const collection = this.#collection
     try {
-      await this.#options.createIfMissing?.(signal)
+      await this.#options.createIfMissing?.(signal).catch(ignoreExisting)
+      // A handle may know its partition key only after it has been used.
+      await collection.readFeedRanges({ signal })
     } catch (error) {
-      if (errorCode(error) !== 'ERR_EXISTS') {
-        throw leaseStoreError(error, this.#collection.id, signal)
-      }
+      throw leaseStoreError(error, collection.id, signal)
     }
-    const { id, partitionKeyPaths } = this.#collection
+    const { id, partitionKeyPaths } = collection
     if (partitionKeyPaths.length !== 1 || partitionKeyPaths[0] !== PARTITION_KEY_PATH) {
       throw new LeaseStorageError(
         `lease collection ${JSON.stringify(id)} has the partition key ` +
@@ -105,4 +106,8 @@ export class DocumentLeaseStore implements LeaseStore {
     const { clock = systemClock, random = systemRandom } = this.#options
     return new LeasePartition(group, { collection: this.#collection, clock, random })
   }
+}
+
+function ignoreExisting(error: unknown): void {
+  if (errorCode(error) !== 'ERR_EXISTS') throw error
 }

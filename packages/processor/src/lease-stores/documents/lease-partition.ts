@@ -119,9 +119,11 @@ export class LeasePartition {
 
   /** All or nothing; a lost race rejects so that `retryLostRaces` begins again. */
   async commit(operations: readonly BatchOperation[], signal?: AbortSignal): Promise<string[]> {
-    const { documents, lsn, serverTimeMs } = await this.collection.batch(this.group, operations, {
-      signal,
-    })
+    const { documents, lsn, serverTimeMs } = await this.collection.batch(
+      this.group,
+      operations.map(neverExpiring),
+      { signal },
+    )
     this.#noteTime(serverTimeMs)
     this.noteLsn(lsn ?? 0)
     return documents.map((document) => document?._etag ?? '')
@@ -226,6 +228,12 @@ export class LeasePartition {
       if (!isLostRace(error)) throw error
     }
   }
+}
+
+/** Also in a collection whose documents expire by default: leases stay. */
+function neverExpiring(operation: BatchOperation): BatchOperation {
+  if (!('document' in operation)) return operation
+  return { ...operation, document: Object.assign({ ttl: -1 }, operation.document) }
 }
 
 /** Parts that fit into a batch together with `reserved` further operations. */

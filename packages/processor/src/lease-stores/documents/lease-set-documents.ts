@@ -70,6 +70,7 @@ async function register(
     partitionKey: REGISTRY_PARTITION,
     kind: 'registry',
     group,
+    ttl: -1,
   }
   await collection.upsert(entry, { signal })
 }

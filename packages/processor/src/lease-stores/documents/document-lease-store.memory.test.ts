@@ -1,0 +1,81 @@
+import { afterEach, expect, test } from 'vitest'
+import { MemoryStorageEngine, Store } from '@tidemark/store'
+import {
+  hostIdentity,
+  leaseStoreConformance,
+  StoreTime,
+  syncRequest,
+} from '@tidemark/testing/conformance'
+import { DocumentLeaseStore } from './document-lease-store.ts'
+
+leaseStoreConformance({
+  name: 'documents of a store in memory',
+  modelRuns: 100,
+  async open() {
+    const time = new StoreTime()
+    const store = await Store.open({ engine: new MemoryStorageEngine({ clock: time }) })
+    const database = await store.createDatabase('shop')
+    await database.createCollection({ id: 'leases', partitionKey: '/partitionKey' })
+    const leases = (): DocumentLeaseStore =>
+      new DocumentLeaseStore(database.collection('leases'), { clock: time })
+    return { store: leases(), other: leases(), time, close: () => store.close() }
+  },
+})
+
+const stores: Store[] = []
+
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close()
+})
+
+async function openStore(): Promise<Store> {
+  const store = await Store.open({ engine: new MemoryStorageEngine() })
+  stores.push(store)
+  return store
+}
+
+test('LE-14 many hosts create the missing collection at once', async () => {
+  const store = await openStore()
+  const database = await store.createDatabase('shop')
+  const groups = await Promise.all(
+    [1, 2, 3, 4].map(() =>
+      new DocumentLeaseStore(database.collection('leases'), {
+        createIfMissing: () =>
+          database.createCollectionIfNotExists({ id: 'leases', partitionKey: '/partitionKey' }),
+      }).openGroup('group'),
+    ),
+  )
+  for (const [index, group] of groups.entries()) {
+    const reply = await group.sync(syncRequest(hostIdentity(`host-${index}`), 'join'))
+    expect(reply).toMatchObject({ kind: 'ok', membershipVersion: index + 1 })
+  }
+})
+
+test('LE-14 a collection that does not exist, or has another partition key, is named', async () => {
+  const store = await openStore()
+  const database = await store.createDatabase('shop')
+  const missing = new DocumentLeaseStore(database.collection('leases')).openGroup('group')
+  await expect(missing).rejects.toMatchObject({ code: 'ERR_LEASE_STORAGE' })
+  await expect(missing).rejects.toThrow(/"leases"/)
+  await database.createCollection({ id: 'orders', partitionKey: ['/customerId', '/id'] })
+  const wrong = new DocumentLeaseStore(database.collection('orders')).openGroup('group')
+  await expect(wrong).rejects.toMatchObject({ code: 'ERR_LEASE_STORAGE' })
+  await expect(wrong).rejects.toThrow(/"orders".*\/customerId/)
+})
+
+test('a collection that goes away while hosts run is a storage error, a closed store an unavailable one', async () => {
+  const store = await openStore()
+  const database = await store.createDatabase('shop')
+  const collection = await database.createCollection({
+    id: 'leases',
+    partitionKey: '/partitionKey',
+  })
+  const group = await new DocumentLeaseStore(collection).openGroup('group')
+  await database.deleteCollection('leases')
+  await expect(group.read()).rejects.toMatchObject({ code: 'ERR_LEASE_STORAGE' })
+  await expect(group.sync(syncRequest(hostIdentity('a'), 'join'))).rejects.toMatchObject({
+    code: 'ERR_LEASE_STORAGE',
+  })
+  await store.close()
+  await expect(group.read()).rejects.toMatchObject({ code: 'ERR_LEASE_STORE_UNAVAILABLE' })
+})
