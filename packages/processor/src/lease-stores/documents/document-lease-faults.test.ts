@@ -22,7 +22,10 @@ const STORAGE = { code: 'ERR_LEASE_STORAGE', retryable: false }
 
 interface Stage {
   readonly collection: FakeDocumentCollection
-  readonly faults: { before?: (method: string) => void; after?: (method: string) => void }
+  readonly faults: {
+    before?: (method: string) => Promise<void> | void
+    after?: (method: string) => Promise<void> | void
+  }
   readonly open: (options?: DocumentLeaseStoreOptions) => Promise<LeaseGroup>
 }
 
@@ -149,6 +152,37 @@ test('LE-8 a discard that dies half-way is finished by whoever comes next, with 
     expect(Math.min(...again.map(({ epoch }) => epoch))).toBeGreaterThan(highest)
     const leaseDocuments = (await documentIds(collection)).filter((id) => id.startsWith('lease-'))
     expect(leaseDocuments).toHaveLength(150)
+  }
+})
+
+test('LE-3 a host that is replaced, or replanned, while it acquires gets nothing', async () => {
+  const A2 = hostIdentity('a', 'a-2')
+  const overtake = {
+    replaced: async (group: LeaseGroup): Promise<void> => {
+      await group.sync(syncRequest(A2, 'join'))
+    },
+    replanned: async (group: LeaseGroup): Promise<void> => {
+      const reply = await group.sync(syncRequest(hostIdentity('b'), 'join'))
+      const membershipVersion = reply.kind === 'ok' ? reply.membershipVersion : -1
+      expect(await group.plan({ membershipVersion, targets: new Map() })).toBe(true)
+    },
+  }
+  for (const happens of [overtake.replaced, overtake.replanned]) {
+    const { open, faults } = stage()
+    const [group, other] = [await open(), await open()]
+    const held = await ownedGroup(group, A, 3)
+    await group.release({ ...A, releases: held })
+    let overtaken = 0
+    // After the host read what it decides on, before it writes.
+    faults.after = async (method) => {
+      if (method !== 'readPartition' || overtaken > 0) return
+      overtaken += 1
+      await happens(other)
+    }
+    const leaseIds = held.map(({ leaseId }) => leaseId)
+    expect(await group.acquire({ ...A, leaseIds })).toEqual([])
+    expect(overtaken).toBe(1)
+    expect((await other.read()).leases.every(({ owner }) => owner === undefined)).toBe(true)
   }
 })
 
