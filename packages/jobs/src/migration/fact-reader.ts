@@ -1,0 +1,136 @@
+import type { DocumentBody, DocumentCollection, FeedRange } from '@tidemark/contracts'
+import { keyReader, keyText, partitionKeyValue, sameKey, type DocumentKey } from './document-key.ts'
+import type { MapDocument } from './map-document.ts'
+import type { MigrationStorage } from './migration-storage.ts'
+import {
+  stateKey,
+  type Facts,
+  type IncomingDocument,
+  type Succession,
+  type Versioned,
+} from './planned-write.ts'
+import {
+  rangeProgressKey,
+  sourceEntryKey,
+  waitersEntryKey,
+  type RangeProgress,
+  type SourceEntry,
+  type WaitersEntry,
+} from './state-documents.ts'
+
+/** Looks up what `planDocument` has to know. */
+export class FactReader<S extends DocumentBody, T extends DocumentBody> {
+  readonly #storage: MigrationStorage<S, T>
+  readonly #map: MapDocument<S, T>
+  readonly #targetKey: (document: DocumentBody) => DocumentKey
+
+  constructor(storage: MigrationStorage<S, T>, map: MapDocument<S, T>) {
+    this.#storage = storage
+    this.#map = map
+    this.#targetKey = keyReader(storage.target.partitionKeyPaths)
+  }
+
+  async read(
+    candidates: readonly IncomingDocument[],
+    { occupancy }: { occupancy: 'guess' | 'read' },
+  ): Promise<Facts> {
+    const entries = await readEach(
+      candidates.map(({ source }) => source),
+      (source) => this.#entry(source),
+    )
+    const keys = keysInQuestion(candidates, entries)
+    const occupied =
+      occupancy === 'guess'
+        ? new Map<string, Versioned<T>>()
+        : await readEach(keys.entering, (key) => readDocument(this.#storage.target, key))
+    const queues = [...keys.leaving, ...keys.awaited]
+    queues.push(...keys.entering.filter((key) => occupied.has(keyText(key))))
+    const waiters = await readEach(queues, (key) => this.#queue(key))
+    const queued = keys.leaving.filter((key) => waiters.has(keyText(key)))
+    const successions = await readEach(queued, (key) =>
+      this.#succession(key, waiters.get(keyText(key))?.document.sources ?? []),
+    )
+    return { entries, occupied: new Set(occupied.keys()), waiters, successions }
+  }
+
+  progress(range: FeedRange): Promise<Versioned<RangeProgress> | undefined> {
+    return readDocument(this.#storage.progress, stateKey(rangeProgressKey(range)))
+  }
+
+  #entry(source: DocumentKey): Promise<Versioned<SourceEntry> | undefined> {
+    return readDocument(this.#storage.entries, stateKey(sourceEntryKey(source)))
+  }
+
+  #queue(target: DocumentKey): Promise<Versioned<WaitersEntry> | undefined> {
+    return readDocument(this.#storage.queues, stateKey(waitersEntryKey(target)))
+  }
+
+  /** The first in the queue that still wants the key. The others' own changes are on their way. */
+  async #succession(target: DocumentKey, sources: readonly DocumentKey[]): Promise<Succession> {
+    for (const [index, source] of sources.entries()) {
+      const entry = await this.#entry(source)
+      const { waiting = false, target: awaited = null } = entry?.document ?? {}
+      if (entry === undefined || !waiting || awaited === null || !sameKey(awaited, target)) continue
+      const present = await readDocument(this.#storage.source, source)
+      const document = present && (await this.#map(present.document))
+      if (present === undefined || document === undefined) continue
+      const key = this.#targetKey(document)
+      if (!sameKey(key, target)) continue
+      const successor = { source, key, document, lsn: present.lsn, entry }
+      return { successor, remaining: sources.slice(index + 1) }
+    }
+    return { successor: undefined, remaining: [] }
+  }
+}
+
+interface KeysInQuestion {
+  /** New target keys. */
+  readonly entering: readonly DocumentKey[]
+  /** Target keys that are given up. */
+  readonly leaving: readonly DocumentKey[]
+  /** Target keys that the document waited for until now. */
+  readonly awaited: readonly DocumentKey[]
+}
+
+function keysInQuestion(
+  candidates: readonly IncomingDocument[],
+  entries: ReadonlyMap<string, Versioned<SourceEntry>>,
+): KeysInQuestion {
+  const entering: DocumentKey[] = []
+  const leaving: DocumentKey[] = []
+  const awaited: DocumentKey[] = []
+  for (const { source, lsn, mapped } of candidates) {
+    const entry = entries.get(keyText(source))?.document
+    if (entry !== undefined && entry.lsn >= lsn) continue
+    const { target = null, waiting = false } = entry ?? {}
+    const held = waiting ? null : target
+    if (waiting && target !== null) awaited.push(target)
+    if (mapped !== undefined && held !== null && sameKey(mapped.key, held)) continue
+    if (held !== null) leaving.push(held)
+    if (mapped !== undefined) entering.push(mapped.key)
+  }
+  return { entering, leaving, awaited }
+}
+
+/** Reads all keys side by side; what is not there is not in the answer. */
+async function readEach<Value>(
+  keys: readonly DocumentKey[],
+  read: (key: DocumentKey) => Promise<Value | undefined>,
+): Promise<ReadonlyMap<string, Value>> {
+  const found = new Map<string, Value>()
+  await Promise.all(
+    keys.map(async (key) => {
+      const value = await read(key)
+      if (value !== undefined) found.set(keyText(key), value)
+    }),
+  )
+  return found
+}
+
+async function readDocument<D extends DocumentBody>(
+  collection: DocumentCollection<D>,
+  key: DocumentKey,
+): Promise<Versioned<D> | undefined> {
+  const { document } = await collection.read(key.id, partitionKeyValue(key))
+  return document && { document, lsn: document._lsn }
+}

@@ -1,0 +1,216 @@
+import { HostStoppedError, type DocumentBody } from '@tidemark/contracts'
+import { ChangeFeedProcessorHost } from '@tidemark/processor'
+import type { Collection } from '@tidemark/store'
+import { relayHostEvents } from './host-event-relay.ts'
+import type { MigrationEvent } from './migration-events.ts'
+import { MigrationObserver } from './migration-observer.ts'
+import {
+  resolveMigrationOptions,
+  type MigrationOptions,
+  type ResolvedMigrationOptions,
+} from './migration-options.ts'
+import type { MigrationProgress } from './migration-progress.ts'
+import { MigrationWatch, type WaitOptions } from './migration-watch.ts'
+import { MigrationWriter } from './migration-writer.ts'
+import { openMigrationStorage } from './open-migration-storage.ts'
+
+/** One worker of a migration. */
+export interface Migration<T extends DocumentBody> extends AsyncDisposable {
+  /**
+   * Creates what is missing, joins the job's workers and resolves; the copying goes on in the background.
+   *
+   * Rejects with ERR_MIGRATION_TARGET when the target cannot be used or created, and with what the
+   * lease store or the store says. Nothing runs then.
+   */
+  start(): Promise<void>
+  /** The target, once `start` has resolved. */
+  readonly target: Collection<T>
+  /** Where the whole job stands, whichever worker did it. Reads the leases and some counters. */
+  progress(options?: WaitOptions): Promise<MigrationProgress>
+  /** Resolves when everything that was committed to the source before the call is at the target. */
+  caughtUp(options?: WaitOptions): Promise<void>
+  /**
+   * Resolves at an instant at which the lag of every range is zero, whichever workers they belong to.
+   * Stop the writers first: with them at rest, source and target say the same from then on.
+   */
+  cutOver(options?: WaitOptions): Promise<MigrationProgress>
+  /** Finishes batches in flight, hands the ranges over and ends. What is stored stays: a later worker goes on. */
+  stop(): Promise<void>
+}
+
+/**
+ * Copies a collection into another one while writes go on, under another partition key if wished (JB-1):
+ * from the beginning, then live. Any number of processes with the same `job` share the work by leases.
+ *
+ * Effectively once: each commit to the target holds the copies, what has been copied, and a fence, so
+ * that a worker that is killed anywhere, or comes back late, leaves the target as if it had not been.
+ * Construction starts nothing.
+ *
+ * @throws ERR_INVALID_OPTION naming the option
+ */
+export function migrateCollection<S extends DocumentBody, T extends DocumentBody>(
+  options: MigrationOptions<S, T>,
+): Migration<T> {
+  return new MigrationWorker(options, resolveMigrationOptions(options))
+}
+
+interface Running<S extends DocumentBody> {
+  readonly host: ChangeFeedProcessorHost<S>
+  readonly watch: MigrationWatch<S>
+  readonly reporting: Promise<void>
+}
+
+type State<S extends DocumentBody> =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'starting'; readonly started: Promise<Running<S>> }
+  | { readonly kind: 'running'; readonly running: Running<S> }
+  | { readonly kind: 'stopped'; readonly done: Promise<void> }
+
+class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements Migration<T> {
+  readonly #options: MigrationOptions<S, T>
+  readonly #resolved: ResolvedMigrationOptions
+  readonly #ended = new AbortController()
+  readonly #stopOnAbort = (): void => {
+    // The rejection reaches whoever calls `stop`, which every owner of a worker does.
+    this.stop().catch(() => {})
+  }
+  #state: State<S> = { kind: 'idle' }
+  #target: Collection<T> | undefined
+
+  constructor(options: MigrationOptions<S, T>, resolved: ResolvedMigrationOptions) {
+    this.#options = options
+    this.#resolved = resolved
+  }
+
+  get target(): Collection<T> {
+    if (this.#target === undefined) throw new HostStoppedError('the migration has not started')
+    return this.#target
+  }
+
+  async start(): Promise<void> {
+    if (this.#state.kind !== 'idle') {
+      throw new HostStoppedError(`the migration cannot start: it is ${this.#state.kind}`)
+    }
+    this.#options.signal?.throwIfAborted()
+    const started = this.#open()
+    this.#state = { kind: 'starting', started }
+    try {
+      const running = await started
+      // `stop` may have been called meanwhile.
+      if (this.#isStarting()) this.#state = { kind: 'running', running }
+    } catch (error) {
+      if (this.#isStarting()) this.#state = { kind: 'stopped', done: Promise.resolve() }
+      throw error
+    }
+    this.#options.signal?.addEventListener('abort', this.#stopOnAbort, { once: true })
+    if (this.#options.signal?.aborted) this.#stopOnAbort()
+  }
+
+  async progress(options: WaitOptions = {}): Promise<MigrationProgress> {
+    return this.#running().watch.progress(options)
+  }
+
+  async caughtUp({ signal }: WaitOptions = {}): Promise<void> {
+    await this.#running().watch.caughtUp({ signal: this.#untilEnded(signal) })
+  }
+
+  async cutOver({ signal }: WaitOptions = {}): Promise<MigrationProgress> {
+    return this.#running().watch.cutOver({ signal: this.#untilEnded(signal) })
+  }
+
+  stop(): Promise<void> {
+    if (this.#state.kind === 'stopped') return this.#state.done
+    const done = this.#close(this.#state)
+    this.#state = { kind: 'stopped', done }
+    return done
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #open(): Promise<Running<S>> {
+    const options = this.#options
+    const { name: group, maxItemCount } = this.#resolved
+    const storage = await openMigrationStorage(options, group)
+    this.#target = storage.target
+    const writer = new MigrationWriter(storage, options.mapDocument)
+    const host = new ChangeFeedProcessorHost<S>({
+      hostName: options.hostName,
+      group,
+      feed: options.source,
+      leases: options.leases,
+      feedOptions: { startFromBeginning: true, maxItemCount, pendingDeletes: false },
+      hostOptions: options.hostOptions,
+      clock: options.clock,
+      random: options.random,
+    })
+    relayHostEvents(host, (event) => this.#emit(event))
+    host.on('stopped', ({ error }) => this.#ended.abort(error ?? stoppedError()))
+    await host.registerObserverFactory(
+      () => new MigrationObserver(writer, (event) => this.#emit(event)),
+    )
+    const watch = new MigrationWatch<S>({
+      job: options.job,
+      source: options.source,
+      leases: await options.leases.openGroup(group),
+      progress: storage.progress,
+      clock: this.#resolved.clock,
+    })
+    return { host, watch, reporting: this.#report(watch) }
+  }
+
+  async #close(state: State<S>): Promise<void> {
+    this.#options.signal?.removeEventListener('abort', this.#stopOnAbort)
+    if (state.kind === 'idle' || state.kind === 'stopped') return
+    const running =
+      state.kind === 'running' ? state.running : await state.started.catch(() => undefined)
+    if (running === undefined) return
+    this.#ended.abort(stoppedError())
+    try {
+      await running.host.unregisterObservers()
+    } finally {
+      await running.reporting
+      await running.watch.close()
+    }
+  }
+
+  /** Tells the progress at intervals until the worker ends. */
+  async #report(watch: MigrationWatch<S>): Promise<void> {
+    const { onProgress } = this.#options
+    const { signal } = this.#ended
+    if (onProgress === undefined) return
+    const { clock, progressIntervalMs } = this.#resolved
+    while (!signal.aborted) {
+      try {
+        await clock.sleep(progressIntervalMs, signal)
+        onProgress(await watch.progress({ signal }))
+      } catch (error) {
+        if (!signal.aborted) this.#emit({ kind: 'failure', what: 'progress', error })
+      }
+    }
+  }
+
+  #emit(event: MigrationEvent): void {
+    this.#options.onEvent?.(event)
+  }
+
+  #isStarting(): boolean {
+    return this.#state.kind === 'starting'
+  }
+
+  #running(): Running<S> {
+    if (this.#state.kind !== 'running') {
+      throw new HostStoppedError(`the migration is not running: it is ${this.#state.kind}`)
+    }
+    return this.#state.running
+  }
+
+  #untilEnded(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#ended.signal : AbortSignal.any([this.#ended.signal, signal])
+  }
+}
+
+function stoppedError(): HostStoppedError {
+  return new HostStoppedError('the migration was stopped')
+}

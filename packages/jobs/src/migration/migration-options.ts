@@ -1,0 +1,100 @@
+import {
+  InvalidOptionError,
+  checkedGroupName,
+  systemClock,
+  type Clock,
+  type DocumentBody,
+  type LeaseStore,
+  type Random,
+} from '@tidemark/contracts'
+import type { HostOptions } from '@tidemark/processor'
+import type { Collection, Database, PartitionKeyOption } from '@tidemark/store'
+import type { MapDocument } from './map-document.ts'
+import type { MigrationEvent } from './migration-events.ts'
+import type { MigrationProgress } from './migration-progress.ts'
+
+/** Where a migration copies to. */
+export interface MigrationTarget {
+  /** Of any store. The migration keeps its state in it too. */
+  readonly database: Database
+  readonly id: string
+  /**
+   * Creates the collection when it is missing: one path, or up to three for a hierarchical key. If the
+   * collection exists, its partition key must be this one. @default it has to exist
+   */
+  readonly partitionKey?: PartitionKeyOption | undefined
+  /** Number of pkranges, if it is created. @default 1 (the store's) */
+  readonly partitionCount?: number | undefined
+}
+
+export interface MigrationOptions<S extends DocumentBody, T extends DocumentBody> {
+  /**
+   * Name of the migration: workers of one name share the work and go on where earlier ones stopped.
+   * Part of the names of its lease group and of its state collection (`migration-<job>`).
+   */
+  readonly job: string
+  readonly source: Collection<S>
+  readonly target: MigrationTarget
+  readonly leases: LeaseStore
+  /** Of this process. A second one of the same name takes over from the first. */
+  readonly hostName: string
+  readonly mapDocument: MapDocument<S, T>
+  /** Changes read and applied at a time. @default 1_000 */
+  readonly maxItemCount?: number | undefined
+  readonly hostOptions?: HostOptions | undefined
+  readonly onEvent?: ((event: MigrationEvent) => void) | undefined
+  /** Called every `progressIntervalMs` while the job runs. @default nothing is read for it */
+  readonly onProgress?: ((progress: MigrationProgress) => void) | undefined
+  /** @default 1_000 */
+  readonly progressIntervalMs?: number | undefined
+  /** Stops the job, as `stop()` does. */
+  readonly signal?: AbortSignal | undefined
+  /** @default the machine's */
+  readonly clock?: Clock | undefined
+  /** @default the machine's */
+  readonly random?: Random | undefined
+}
+
+const DEFAULT_PAGE = 1_000
+const DEFAULT_PROGRESS_INTERVAL_MS = 1_000
+const MAX_JOB_NAME = 100
+
+/** Options that have a default, checked. */
+export interface ResolvedMigrationOptions {
+  readonly clock: Clock
+  readonly maxItemCount: number
+  readonly progressIntervalMs: number
+  /** Name of the lease group and of the state collection. */
+  readonly name: string
+}
+
+/** @throws ERR_INVALID_OPTION naming the option */
+export function resolveMigrationOptions<S extends DocumentBody, T extends DocumentBody>(
+  options: MigrationOptions<S, T>,
+): ResolvedMigrationOptions {
+  const { job, maxItemCount = DEFAULT_PAGE, clock = systemClock } = options
+  const { progressIntervalMs = DEFAULT_PROGRESS_INTERVAL_MS } = options
+  const name = migrationName(job)
+  if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
+    throw new InvalidOptionError(`maxItemCount must be a whole number above 0, got ${maxItemCount}`)
+  }
+  if (!(progressIntervalMs > 0)) {
+    throw new InvalidOptionError(`progressIntervalMs must be above 0, got ${progressIntervalMs}`)
+  }
+  return { clock, maxItemCount, progressIntervalMs, name }
+}
+
+/**
+ * Name of a migration's lease group and of its state collection.
+ *
+ * @throws ERR_INVALID_OPTION when `job` cannot be part of a collection's id
+ */
+export function migrationName(job: string): string {
+  if (!/^[^/\\?#]+$/.test(job) || job.length > MAX_JOB_NAME || job.trim() !== job) {
+    throw new InvalidOptionError(
+      `job must have 1 to ${MAX_JOB_NAME} characters, none of / \\ ? # and no space at its ends, ` +
+        `got ${JSON.stringify(job)}`,
+    )
+  }
+  return checkedGroupName(`migration-${job}`)
+}

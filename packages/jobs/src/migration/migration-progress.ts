@@ -1,0 +1,83 @@
+import type { RangeLag } from './migration-lag.ts'
+import {
+  NO_COUNTS,
+  addCounts,
+  type MigrationCounts,
+  type RangeProgress,
+} from './state-documents.ts'
+
+/** Where a migration stands, over all its workers. */
+export interface MigrationProgress extends MigrationCounts {
+  readonly job: string
+  /**
+   * `starting`: no worker has begun. `copying`: documents that were there at the start are under way.
+   * `caughtUp`: everything committed up to this reading is at the target.
+   */
+  readonly state: 'starting' | 'copying' | 'caughtUp'
+  /** Documents in the source now. */
+  readonly sourceDocuments: number
+  /** Source documents whose first version is still to come; an estimate while documents are deleted. */
+  readonly remaining: number
+  /** Transactions of the source that are still to be applied, over all ranges. */
+  readonly lag: number
+  /** Documents and updates applied per second by all workers, since the reading before. */
+  readonly ratePerS: number
+  /** Seconds until the copy is complete at this rate; undefined when that cannot be said. */
+  readonly remainingS: number | undefined
+  /** Documents that wait for a target key at present. */
+  readonly waiting: number
+  readonly ranges: readonly RangeStatus[]
+}
+
+export interface RangeStatus extends RangeLag {
+  /** Source documents of this range that were applied. */
+  readonly documents: number
+  readonly updates: number
+}
+
+export interface ProgressReading {
+  readonly job: string
+  /** Undefined before the leases exist. */
+  readonly lag: readonly RangeLag[] | undefined
+  readonly progress: readonly RangeProgress[]
+  readonly sourceDocuments: number
+  readonly atMs: number
+}
+
+/** What a reading says, with the rate since an earlier one. */
+export function migrationProgress(
+  reading: ProgressReading,
+  earlier: { readonly applied: number; readonly atMs: number } | undefined,
+): MigrationProgress {
+  const counts = reading.progress.reduce<MigrationCounts>(addCounts, NO_COUNTS)
+  const lag = reading.lag?.reduce((sum, range) => sum + range.lag, 0) ?? 0
+  const elapsedMs = earlier === undefined ? 0 : reading.atMs - earlier.atMs
+  const applied = counts.documents + counts.updates
+  const ratePerS =
+    earlier === undefined || elapsedMs <= 0 ? 0 : ((applied - earlier.applied) * 1000) / elapsedMs
+  const caughtUp = reading.lag !== undefined && lag === 0
+  const remaining = caughtUp ? 0 : Math.max(0, reading.sourceDocuments - counts.documents)
+  return {
+    ...counts,
+    job: reading.job,
+    state: reading.lag === undefined ? 'starting' : caughtUp ? 'caughtUp' : 'copying',
+    sourceDocuments: reading.sourceDocuments,
+    remaining,
+    lag,
+    ratePerS,
+    remainingS: remaining === 0 ? 0 : ratePerS > 0 ? remaining / ratePerS : undefined,
+    waiting: counts.collisions - counts.collisionsResolved,
+    ranges: (reading.lag ?? []).map((range) => ({
+      ...range,
+      ...rangeCounts(range, reading.progress),
+    })),
+  }
+}
+
+function rangeCounts(
+  { leaseId }: RangeLag,
+  progress: readonly RangeProgress[],
+): { readonly documents: number; readonly updates: number } {
+  const { documents, updates } = progress.find(({ id }) => id === leaseId) ?? NO_COUNTS
+  return { documents, updates }
+}

@@ -1,0 +1,180 @@
+import type { Change, DocumentBody } from '@tidemark/contracts'
+import { changeKey, keyReader, keyText, type DocumentKey } from './document-key.ts'
+import { FactReader } from './fact-reader.ts'
+import type { MapDocument } from './map-document.ts'
+import type { MigrationStorage } from './migration-storage.ts'
+import { planDocument } from './plan-document.ts'
+import {
+  stateKey,
+  type Collision,
+  type Facts,
+  type IncomingDocument,
+  type PlannedWrite,
+  type Versioned,
+} from './planned-write.ts'
+import type { RangeOwner } from './range-owner.ts'
+import {
+  NO_COUNTS,
+  addCounts,
+  rangeProgressKey,
+  type MigrationCounts,
+  type RangeProgress,
+} from './state-documents.ts'
+
+/** Bounds one commit, so that other writers of the target get their turn. */
+const MAX_WRITES = 500
+const MAX_DOCUMENTS = 250
+/** Each refusal means that another worker got on, so that more than a few of them are a defect. */
+const MAX_ATTEMPTS = 50
+
+export interface AppliedPage {
+  readonly counts: MigrationCounts
+  readonly replays: number
+  readonly collisions: readonly Collision[]
+}
+
+/** Writes what one range's changes make of the target, exactly once however often they come. */
+export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
+  readonly #storage: MigrationStorage<S, T>
+  readonly #facts: FactReader<S, T>
+  readonly #map: MapDocument<S, T>
+  readonly #targetKey: (document: DocumentBody) => DocumentKey
+
+  constructor(storage: MigrationStorage<S, T>, map: MapDocument<S, T>) {
+    this.#storage = storage
+    this.#facts = new FactReader(storage, map)
+    this.#map = map
+    this.#targetKey = keyReader(storage.target.partitionKeyPaths)
+  }
+
+  /** Rejects with ERR_FENCED_WRITE when another owner has taken over; nothing of the rest is written then. */
+  async apply(
+    changes: readonly Change<S>[],
+    owner: RangeOwner,
+    signal: AbortSignal,
+  ): Promise<AppliedPage> {
+    let pending = await this.#incoming(changes)
+    let counts = NO_COUNTS
+    let replays = 0
+    const collisions: Collision[] = []
+    while (pending.length > 0) {
+      const chunk = await this.#applySome(pending, owner, signal)
+      counts = addCounts(counts, chunk.counts)
+      replays += chunk.replays
+      collisions.push(...chunk.collisions)
+      pending = pending.slice(chunk.taken)
+    }
+    return { counts, replays, collisions }
+  }
+
+  /**
+   * Those changes whose document has not been changed again since: the others come again, in the newer
+   * version. So a document that cannot be written stops its range only until it is mended in the source.
+   */
+  async stillCurrent(changes: readonly Change<S>[]): Promise<readonly Change<S>[]> {
+    const current = await Promise.all(
+      changes.map(async ({ id, partitionKey, lsn }) => {
+        const { document } = await this.#storage.source.read(id, partitionKey)
+        return document !== undefined && document._lsn === lsn
+      }),
+    )
+    return changes.filter((_, index) => current[index])
+  }
+
+  async #incoming(changes: readonly Change<S>[]): Promise<readonly IncomingDocument[]> {
+    const incoming: IncomingDocument[] = []
+    for (const change of changes) {
+      // Expired documents are not removed from the target yet: verify lists them as extra.
+      if (change.kind !== 'document') continue
+      const source = changeKey(change, this.#storage.source.partitionKeyPaths.length)
+      const document = await this.#map(change.document)
+      const mapped = document && { key: this.#targetKey(document), document }
+      incoming.push({ source, lsn: change.lsn, mapped })
+    }
+    return incoming
+  }
+
+  /** Applies as many of the first documents as fit into one commit. */
+  async #applySome(
+    pending: readonly IncomingDocument[],
+    owner: RangeOwner,
+    signal: AbortSignal,
+  ): Promise<AppliedPage & { readonly taken: number }> {
+    const candidates = pending.slice(0, MAX_DOCUMENTS)
+    for (let attempt = 1; ; attempt += 1) {
+      signal.throwIfAborted()
+      // At first a key that is new is taken to be free, which saves a read for each document.
+      const facts = await this.#facts.read(candidates, {
+        occupancy: attempt > 1 ? 'read' : 'guess',
+      })
+      const chunk = planChunk(candidates, facts)
+      if (chunk.writes.length === 0) return chunk
+      const progress = await this.#facts.progress(owner.range)
+      const writes = [...chunk.writes, progressWrite(owner, chunk, progress)]
+      const outcome = await this.#storage.commit(writes, owner, signal)
+      if (outcome === 'committed') return chunk
+      if (attempt >= MAX_ATTEMPTS) {
+        throw new Error(
+          `commit was refused ${attempt} times; another process keeps changing the same documents`,
+        )
+      }
+    }
+  }
+}
+
+interface Chunk extends AppliedPage {
+  readonly taken: number
+  readonly lsn: number
+  readonly writes: readonly PlannedWrite[]
+}
+
+/** Plans documents until the commit is full or one needs what another one of it changes. */
+function planChunk(candidates: readonly IncomingDocument[], facts: Facts): Chunk {
+  const writes: PlannedWrite[] = []
+  const collisions: Collision[] = []
+  const touched = new Set<string>()
+  let counts = NO_COUNTS
+  let taken = 0
+  let replays = 0
+  let lsn = 0
+  for (const incoming of candidates) {
+    const plan = planDocument(incoming, facts)
+    if (plan.kind === 'write') {
+      const keys = plan.writes.map(({ to, key }) => `${to} ${keyText(key)}`)
+      if (writes.length + plan.writes.length > MAX_WRITES && taken > 0) break
+      if (keys.some((key) => touched.has(key))) break
+      for (const key of keys) touched.add(key)
+      writes.push(...plan.writes)
+      counts = addCounts(counts, plan.counts)
+      if (plan.collision) collisions.push(plan.collision)
+      lsn = Math.max(lsn, incoming.lsn)
+    } else {
+      replays += 1
+    }
+    taken += 1
+  }
+  return { writes, counts, taken, replays, collisions, lsn }
+}
+
+function progressWrite(
+  { range, epoch, hostName }: RangeOwner,
+  { counts, lsn }: Chunk,
+  present: Versioned<RangeProgress> | undefined,
+): PlannedWrite {
+  const before = present?.document
+  const takeovers = before !== undefined && before.epoch !== epoch ? 1 : 0
+  const document: RangeProgress = {
+    ...rangeProgressKey(range),
+    range,
+    lsn: Math.max(lsn, before?.lsn ?? 0),
+    epoch,
+    hostName,
+    ...addCounts(before ?? NO_COUNTS, { ...counts, takeovers }),
+  }
+  return {
+    to: 'state',
+    operation: { kind: 'put', document },
+    key: stateKey(rangeProgressKey(range)),
+    condition: present === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn: present.lsn },
+  }
+}

@@ -1,0 +1,103 @@
+import { errorCode, type DocumentBody } from '@tidemark/contracts'
+import type { AtomicWrite, Collection, Database } from '@tidemark/store'
+import { partitionKeyValue } from './document-key.ts'
+import type { MigrationOptions, MigrationTarget } from './migration-options.ts'
+import type { MigrationStorage } from './migration-storage.ts'
+import { MigrationTargetError } from './migration-target-error.ts'
+import type { PlannedWrite } from './planned-write.ts'
+import {
+  STATE_PARTITION_KEY,
+  type RangeProgress,
+  type SourceEntry,
+  type WaitersEntry,
+} from './state-documents.ts'
+
+/** A migration's storage, with the target as users see it. */
+export interface OpenedStorage<
+  S extends DocumentBody,
+  T extends DocumentBody,
+> extends MigrationStorage<S, T> {
+  readonly target: Collection<T>
+}
+
+/** Finds source and target, and creates what is missing. Rejects with ERR_MIGRATION_TARGET when it cannot. */
+export async function openMigrationStorage<S extends DocumentBody, T extends DocumentBody>(
+  { job, source, target: wanted }: MigrationOptions<S, T>,
+  stateId: string,
+): Promise<OpenedStorage<S, T>> {
+  await source.open()
+  const { database } = wanted
+  const target = await openTarget<T>(wanted)
+  if (target.identity === source.identity) {
+    throw new MigrationTargetError(`source and target are the same collection, ${source.id}`)
+  }
+  const entries = await openStateCollection<SourceEntry>(database, stateId)
+  // Further handles on the same collection, each for one kind of its documents.
+  const queues = database.collection<WaitersEntry>(stateId)
+  const progress = database.collection<RangeProgress>(stateId)
+  return {
+    source,
+    target,
+    entries,
+    queues,
+    progress,
+    async commit(writes, { range, epoch }, signal) {
+      const atomicWrites = writes.map((write): AtomicWrite => {
+        return { collection: write.to === 'target' ? target : entries, operation: operation(write) }
+      })
+      try {
+        await database.commitAtomically(atomicWrites, { fence: { job, range, epoch }, signal })
+        return 'committed'
+      } catch (error) {
+        if (isRefusal(error)) return 'refused'
+        throw error
+      }
+    },
+  }
+}
+
+/** The collection in which a migration keeps what it remembers; made if it is missing. */
+export function openStateCollection<D extends DocumentBody>(
+  database: Database,
+  id: string,
+): Promise<Collection<D>> {
+  return database.createCollectionIfNotExists<D>({ id, partitionKey: STATE_PARTITION_KEY })
+}
+
+async function openTarget<T extends DocumentBody>({
+  database,
+  id,
+  partitionKey,
+  partitionCount,
+}: MigrationTarget): Promise<Collection<T>> {
+  try {
+    if (partitionKey !== undefined) {
+      return await database.createCollectionIfNotExists<T>({ id, partitionKey, partitionCount })
+    }
+    const collection = database.collection<T>(id)
+    await collection.open()
+    return collection
+  } catch (cause) {
+    if (errorCode(cause) === undefined) throw cause
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const hint =
+      errorCode(cause) === 'ERR_NOT_FOUND' ? '; give its partition key to have it created' : ''
+    throw new MigrationTargetError(`target ${database.id}/${id} cannot be used: ${reason}${hint}`, {
+      cause,
+    })
+  }
+}
+
+function operation({ operation: wanted, key, condition }: PlannedWrite): AtomicWrite['operation'] {
+  if (wanted.kind === 'put') return { ...wanted, condition }
+  return { kind: wanted.kind, id: key.id, partitionKey: partitionKeyValue(key), condition }
+}
+
+/** A condition did not hold; a document that is invalid is something else. */
+function isRefusal(error: unknown): boolean {
+  return (
+    errorCode(error) === 'ERR_ATOMIC_WRITE_FAILED' &&
+    error instanceof Error &&
+    errorCode(error.cause) === 'ERR_PRECONDITION_FAILED'
+  )
+}

@@ -1,0 +1,94 @@
+import type { DocumentBody } from '@tidemark/contracts'
+import type { WriteCondition } from '@tidemark/store'
+import type { DocumentKey } from './document-key.ts'
+import {
+  sourceEntryKey,
+  type MigrationCounts,
+  type SourceEntry,
+  type WaitersEntry,
+} from './state-documents.ts'
+
+/** One changed source document with what `mapDocument` made of it. */
+export interface IncomingDocument {
+  readonly source: DocumentKey
+  readonly lsn: number
+  /** Undefined = it has no copy. */
+  readonly mapped: MappedDocument | undefined
+}
+
+export interface MappedDocument {
+  readonly key: DocumentKey
+  readonly document: DocumentBody
+}
+
+/** A stored document with the LSN that a condition on it names. */
+export interface Versioned<T> {
+  readonly document: T
+  readonly lsn: number
+}
+
+/** The document that gets a target key when its present one leaves, with what is left of the queue. */
+export interface Succession {
+  readonly successor:
+    | (MappedDocument & {
+        readonly source: DocumentKey
+        readonly lsn: number
+        readonly entry: Versioned<SourceEntry>
+      })
+    | undefined
+  readonly remaining: readonly DocumentKey[]
+}
+
+/** What was read before planning, by key text. What is not in it was not found, or not looked for. */
+export interface Facts {
+  readonly entries: ReadonlyMap<string, Versioned<SourceEntry>>
+  /** Target keys that a document has. Looked up only after the guess that they are free was wrong. */
+  readonly occupied: ReadonlySet<string>
+  readonly waiters: ReadonlyMap<string, Versioned<WaitersEntry>>
+  readonly successions: ReadonlyMap<string, Succession>
+}
+
+export interface PlannedWrite {
+  readonly to: 'target' | 'state'
+  readonly operation:
+    | { readonly kind: 'put'; readonly document: DocumentBody }
+    | { readonly kind: 'delete' | 'check' }
+  readonly key: DocumentKey
+  readonly condition: WriteCondition
+}
+
+export interface Collision {
+  readonly source: DocumentKey
+  readonly target: DocumentKey
+}
+
+export type DocumentPlan =
+  /** This version or a newer one was applied before. */
+  | { readonly kind: 'replay' }
+  | {
+      readonly kind: 'write'
+      readonly writes: readonly PlannedWrite[]
+      readonly counts: MigrationCounts
+      readonly collision: Collision | undefined
+    }
+
+/** The entry of a source document, written only over the version that was read. */
+export function entryWrite(
+  { source, lsn }: { readonly source: DocumentKey; readonly lsn: number },
+  { target, waiting }: { readonly target: DocumentKey | null; readonly waiting: boolean },
+  present: Versioned<SourceEntry> | undefined,
+): PlannedWrite {
+  const { partition, id } = sourceEntryKey(source)
+  const document: SourceEntry = { id, partition, lsn, target, waiting }
+  return {
+    to: 'state',
+    operation: { kind: 'put', document },
+    key: stateKey({ partition, id }),
+    condition: present === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn: present.lsn },
+  }
+}
+
+/** Key of a document of the state collection. */
+export function stateKey({ partition, id }: { partition: string; id: string }): DocumentKey {
+  return { partitionKey: JSON.stringify([partition]), id }
+}

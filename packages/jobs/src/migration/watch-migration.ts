@@ -1,0 +1,52 @@
+import { systemClock, type Clock, type DocumentBody, type LeaseStore } from '@tidemark/contracts'
+import type { Collection, Database } from '@tidemark/store'
+import { migrationName } from './migration-options.ts'
+import type { MigrationProgress } from './migration-progress.ts'
+import { MigrationWatch, type WaitOptions } from './migration-watch.ts'
+import { openStateCollection } from './open-migration-storage.ts'
+import type { RangeProgress } from './state-documents.ts'
+
+export interface WatchMigrationOptions<S extends DocumentBody> {
+  readonly job: string
+  readonly source: Collection<S>
+  /** That of the target collection. */
+  readonly targetDatabase: Database
+  readonly leases: LeaseStore
+  /** @default the machine's */
+  readonly clock?: Clock | undefined
+}
+
+/** A look at a migration from a process that does not work on it. */
+export interface WatchedMigration extends AsyncDisposable {
+  progress(options?: WaitOptions): Promise<MigrationProgress>
+  /** As of `Migration`. */
+  caughtUp(options?: WaitOptions): Promise<void>
+  /** As of `Migration`. */
+  cutOver(options?: WaitOptions): Promise<MigrationProgress>
+}
+
+/**
+ * Watches a migration that other processes do, and waits for its cut-over. Works on nothing.
+ *
+ * Rejects with ERR_INVALID_OPTION when the job's name is none, and with what the stores say.
+ */
+export async function watchMigration<S extends DocumentBody>(
+  options: WatchMigrationOptions<S>,
+): Promise<WatchedMigration> {
+  const { job, source, targetDatabase, leases, clock = systemClock } = options
+  const name = migrationName(job)
+  const progress = await openStateCollection<RangeProgress>(targetDatabase, name)
+  const watch = new MigrationWatch({
+    job,
+    source,
+    leases: await leases.openGroup(name),
+    progress,
+    clock,
+  })
+  return {
+    progress: (wait) => watch.progress(wait),
+    caughtUp: (wait) => watch.caughtUp(wait),
+    cutOver: (wait) => watch.cutOver(wait),
+    [Symbol.asyncDispose]: () => watch.close(),
+  }
+}

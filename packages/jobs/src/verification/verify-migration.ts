@@ -1,0 +1,195 @@
+import { murmur3x86, type DocumentBody } from '@tidemark/contracts'
+import type { Collection } from '@tidemark/store'
+import {
+  keyReader,
+  keyText,
+  partitionKeyValue,
+  type DocumentKey,
+} from '../migration/document-key.ts'
+import type { MapDocument } from '../migration/map-document.ts'
+import { documentsEqual } from './documents-equal.ts'
+import { storedForm } from '../migration/stored-form.ts'
+import { documentPages } from './document-pages.ts'
+
+export interface VerifyOptions<S extends DocumentBody, T extends DocumentBody> {
+  readonly source: Collection<S>
+  readonly target: Collection<T>
+  /** The one that the migration was run with. */
+  readonly mapDocument: MapDocument<S, T>
+  /** Keys named in the report, of each kind. @default 20 */
+  readonly samples?: number | undefined
+  /**
+   * Target keys held in memory at a time. With more documents than that, both collections are read
+   * several times. @default 1_000_000
+   */
+  readonly maxKeysInMemory?: number | undefined
+  readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface VerifyProgress {
+  /** Documents looked at so far, of both sides and in all passes. */
+  readonly checked: number
+  /** How many there will be, as counted at the start. */
+  readonly total: number
+}
+
+export interface Findings {
+  readonly count: number
+  /** The first of them; keys of the target. */
+  readonly samples: readonly DocumentKey[]
+}
+
+/** What `verifyMigration` found. */
+export interface VerifyReport {
+  /** True when nothing is missing, different or extra, and nothing collides. */
+  readonly same: boolean
+  /** Documents of the source. */
+  readonly sourceDocuments: number
+  /** Documents that the target should have. */
+  readonly expected: number
+  /** Documents that the target has. */
+  readonly targetDocuments: number
+  /** In the source and not in the target. */
+  readonly missing: Findings
+  /** In both, with other contents. */
+  readonly different: Findings
+  /** In the target, and made by no document of the source: among them those deleted in the source. */
+  readonly extra: Findings
+  /** Target keys that more than one source document wants. */
+  readonly collisions: Findings
+}
+
+/**
+ * Compares both sides document by document, by key and content; what the store adds to documents is
+ * ignored. Reads whatever there is while it runs, so that writers should rest meanwhile. Needs memory for
+ * the target keys of one pass, not for documents.
+ */
+export async function verifyMigration<S extends DocumentBody, T extends DocumentBody>(
+  options: VerifyOptions<S, T>,
+): Promise<VerifyReport> {
+  const { source, target, maxKeysInMemory = DEFAULT_KEYS, samples = DEFAULT_SAMPLES } = options
+  const sourceCount = await source.count()
+  const passes = Math.max(1, Math.ceil(sourceCount / maxKeysInMemory))
+  const total = (sourceCount + (await target.count())) * passes
+  const verification = new Verification(options, { passes, samples, total })
+  for (let pass = 0; pass < passes; pass += 1) await verification.run(pass)
+  return verification.report()
+}
+
+const DEFAULT_SAMPLES = 20
+const DEFAULT_KEYS = 1_000_000
+
+class Verification<S extends DocumentBody, T extends DocumentBody> {
+  readonly #options: VerifyOptions<S, T>
+  readonly #passes: number
+  readonly #total: number
+  readonly #targetKey: (document: DocumentBody) => DocumentKey
+  readonly #missing: Tally
+  readonly #different: Tally
+  readonly #extra: Tally
+  readonly #collisions: Tally
+  #sourceDocuments = 0
+  #expected = 0
+  #targetDocuments = 0
+  #checked = 0
+
+  constructor(
+    options: VerifyOptions<S, T>,
+    { passes, samples, total }: { passes: number; samples: number; total: number },
+  ) {
+    this.#options = options
+    this.#passes = passes
+    this.#total = total
+    this.#targetKey = keyReader(options.target.partitionKeyPaths)
+    this.#missing = new Tally(samples)
+    this.#different = new Tally(samples)
+    this.#extra = new Tally(samples)
+    this.#collisions = new Tally(samples)
+  }
+
+  /** Contents are compared in the first pass, the other direction in each for its share of the keys. */
+  async run(pass: number): Promise<void> {
+    const { source, target, signal } = this.#options
+    const wanted = new Set<string>()
+    for await (const documents of documentPages(source, signal)) {
+      await Promise.all(documents.map((document) => this.#checkSource(document, pass, wanted)))
+      this.#tell(documents.length)
+    }
+    for await (const documents of documentPages(target, signal)) {
+      for (const document of documents) this.#checkTarget(document, pass, wanted)
+      this.#tell(documents.length)
+    }
+  }
+
+  report(): VerifyReport {
+    const all = [this.#missing, this.#different, this.#extra, this.#collisions]
+    return {
+      same: all.every(({ count }) => count === 0),
+      sourceDocuments: this.#sourceDocuments,
+      expected: this.#expected,
+      targetDocuments: this.#targetDocuments,
+      missing: this.#missing.findings(),
+      different: this.#different.findings(),
+      extra: this.#extra.findings(),
+      collisions: this.#collisions.findings(),
+    }
+  }
+
+  async #checkSource(document: S, pass: number, wanted: Set<string>): Promise<void> {
+    if (pass === 0) this.#sourceDocuments += 1
+    const mapped = await this.#options.mapDocument(document)
+    if (mapped === undefined) return
+    const key = this.#targetKey(mapped)
+    const text = keyText(key)
+    if (this.#isOfPass(text, pass)) {
+      if (wanted.has(text)) this.#collisions.add(key)
+      wanted.add(text)
+    }
+    if (pass > 0) return
+    this.#expected += 1
+    const { target, signal } = this.#options
+    const { document: found } = await target.read(key.id, partitionKeyValue(key), { signal })
+    if (found === undefined) this.#missing.add(key)
+    else if (!documentsEqual(mapped, found) && !documentsEqual(storedForm(mapped), found)) {
+      this.#different.add(key)
+    }
+  }
+
+  #checkTarget(document: T, pass: number, wanted: ReadonlySet<string>): void {
+    if (pass === 0) this.#targetDocuments += 1
+    const key = this.#targetKey(document)
+    const text = keyText(key)
+    if (this.#isOfPass(text, pass) && !wanted.has(text)) this.#extra.add(key)
+  }
+
+  #isOfPass(text: string, pass: number): boolean {
+    if (this.#passes === 1) return true
+    return murmur3x86(new TextEncoder().encode(text)) % this.#passes === pass
+  }
+
+  #tell(checked: number): void {
+    this.#checked += checked
+    this.#options.onProgress?.({ checked: this.#checked, total: this.#total })
+  }
+}
+
+/** Counts, and keeps the first few. */
+class Tally {
+  count = 0
+  readonly #limit: number
+  readonly #samples: DocumentKey[] = []
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(key: DocumentKey): void {
+    this.count += 1
+    if (this.#samples.length < this.#limit) this.#samples.push(key)
+  }
+
+  findings(): Findings {
+    return { count: this.count, samples: this.#samples }
+  }
+}
