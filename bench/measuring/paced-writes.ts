@@ -8,10 +8,17 @@ export interface WriteTimes {
   readonly acknowledged: Map<number, number>
 }
 
+export interface PacedWriteOptions {
+  readonly perSecond: number
+  readonly seconds: number
+  /** Called right after each acknowledgement was noted. @default nothing */
+  readonly onAcknowledged?: (() => void) | undefined
+}
+
 /** Starts `perSecond` writes a second at even distances, whether or not earlier ones are done. */
 export async function writePaced(
   write: (revision: number) => Promise<void>,
-  { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
+  { perSecond, seconds, onAcknowledged = () => {} }: PacedWriteOptions,
 ): Promise<WriteTimes> {
   const called = new Map<number, number>()
   const acknowledged = new Map<number, number>()
@@ -22,6 +29,7 @@ export async function writePaced(
     called.set(revision, machineMs())
     await write(revision)
     acknowledged.set(revision, machineMs())
+    onAcknowledged()
   }
   for (let revision = 1; revision <= total;) {
     const due = ((machineMs() - started) / 1000) * perSecond
@@ -33,7 +41,7 @@ export async function writePaced(
 }
 
 export interface Latencies {
-  /** From the acknowledgement to the arrival; 0 where the reader was faster than the writer's promise. */
+  /** From the acknowledgement to the arrival; 0.001 where the reader was faster than the writer's promise. */
   readonly fromCommitMs: readonly number[]
   /** From the call of the write to the arrival: includes the durable commit. */
   readonly fromCallMs: readonly number[]
@@ -46,7 +54,7 @@ export function latencies(times: WriteTimes, arrivals: ReadonlyMap<number, numbe
     const called = times.called.get(revision)
     const acknowledged = times.acknowledged.get(revision)
     if (called === undefined || acknowledged === undefined) continue
-    fromCommitMs.push(Math.max(0, arrived - acknowledged))
+    fromCommitMs.push(Math.max(0.001, arrived - acknowledged))
     fromCallMs.push(arrived - called)
   }
   return { fromCommitMs, fromCallMs }

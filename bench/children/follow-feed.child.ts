@@ -1,0 +1,53 @@
+import { serveParent } from '../measuring/child-process.ts'
+import { untilSize } from '../measuring/latency-figures.ts'
+import { machineMs } from '../measuring/stopwatch.ts'
+import { BenchObserver, benchHost } from '../store/drain.ts'
+import { openBenchStore } from '../store/open-bench-store.ts'
+
+export type FollowRequest =
+  | { readonly kind: 'start'; readonly folder: string; readonly group: string }
+  | { readonly kind: 'stop'; readonly expected: number }
+
+export interface FollowReply {
+  /** Machine clock of the arrival, by revision; empty for `start`. */
+  readonly arrivals: ReadonlyMap<number, number>
+}
+
+/** What runs between `start` and `stop`. */
+interface Following {
+  readonly arrivals: Map<number, number>
+  stop(): Promise<void>
+}
+
+async function follow(folder: string, group: string): Promise<Following> {
+  const store = await openBenchStore(folder)
+  const host = benchHost(store, { group, fromBeginning: false })
+  const arrivals = new Map<number, number>()
+  await host.registerObserver(
+    new BenchObserver((changes) => {
+      const now = machineMs()
+      for (const change of changes) {
+        if (change.kind === 'document') arrivals.set(change.document.revision, now)
+      }
+    }),
+  )
+  return {
+    arrivals,
+    async stop() {
+      await host.unregisterObservers()
+      await store.close()
+    },
+  }
+}
+
+let following: Following | undefined
+serveParent(async (request: FollowRequest): Promise<FollowReply> => {
+  if (request.kind === 'start') {
+    following = await follow(request.folder, request.group)
+    return { arrivals: new Map() }
+  }
+  if (following === undefined) throw new Error('nothing was started')
+  await untilSize(following.arrivals, request.expected)
+  await following.stop()
+  return { arrivals: following.arrivals }
+})

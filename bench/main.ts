@@ -1,0 +1,106 @@
+import { writeFile } from 'node:fs/promises'
+import { cpus, release } from 'node:os'
+import { parseArgs } from 'node:util'
+import { reachesGoal, reportTable } from './measuring/report-table.ts'
+import { runScenario, type MeasuredResult, type Result } from './measuring/run-scenario.ts'
+import { ScenarioSkipped } from './measuring/scenario.ts'
+import { SCENARIOS } from './scenarios/all-scenarios.ts'
+
+const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [--documents N] [--only NAME] [--list]
+
+  --json FILE     writes the results as one JSON array
+  --seconds N     length of one measurement of one side   (default 3)
+  --runs N        measurements of each side, in turns     (default 3)
+  --documents N   documents loaded for reading scenarios  (default 20,000 a second of measurement)
+  --only NAME     only scenarios or figures whose name contains NAME
+  --list          prints the names and ends`
+
+interface BenchOptions {
+  readonly json: string | undefined
+  readonly seconds: number
+  readonly runs: number
+  readonly documents: number
+  readonly only: string
+  readonly list: boolean
+}
+
+function readOptions(): BenchOptions {
+  const { values } = parseArgs({
+    options: {
+      json: { type: 'string' },
+      seconds: { type: 'string', default: '3' },
+      runs: { type: 'string', default: '3' },
+      documents: { type: 'string' },
+      only: { type: 'string', default: '' },
+      list: { type: 'boolean', default: false },
+    },
+  })
+  const seconds = positive('--seconds', values.seconds)
+  return {
+    json: values.json,
+    seconds,
+    runs: positive('--runs', values.runs),
+    documents:
+      values.documents === undefined
+        ? Math.min(100_000, Math.round(20_000 * Math.max(seconds, 1)))
+        : positive('--documents', values.documents),
+    only: values.only,
+    list: values.list,
+  }
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text)
+  if (!(value > 0)) throw new Error(`${option} must be a number above 0, got ${text}`)
+  return value
+}
+
+async function main(): Promise<void> {
+  const options = readOptions()
+  const chosen = SCENARIOS.filter(
+    ({ name, measures }) =>
+      name.includes(options.only) ||
+      measures.some((measure) => measure.name.includes(options.only)),
+  )
+  if (options.list) {
+    for (const { name, measures } of chosen) {
+      console.log(`${name}: ${measures.map((measure) => measure.name).join(', ')}`)
+    }
+    return
+  }
+  if (chosen.length === 0) throw new Error(`no scenario or figure has ${options.only} in its name`)
+  console.log(
+    `node ${process.versions.node}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown processor'}, ` +
+      `${process.platform} ${release()}; ${options.runs} x ${options.seconds} s a side, ` +
+      `${options.documents} documents of 1,036 bytes`,
+  )
+  const results: MeasuredResult[] = []
+  for (const scenario of chosen) {
+    process.stderr.write(`${scenario.name} …\n`)
+    try {
+      results.push(...(await runScenario(scenario, options)))
+    } catch (error) {
+      if (!(error instanceof ScenarioSkipped)) throw error
+      console.log(`skipped ${scenario.name}: ${error.message}`)
+    }
+  }
+  console.log(reportTable(results))
+  const missed = results.filter((result) => !reachesGoal(result))
+  console.log(`${results.length} figures, ${missed.length} short of their goal`)
+  if (options.json !== undefined) {
+    await writeFile(options.json, `${JSON.stringify(results.map(published), null, 2)}\n`)
+  }
+}
+
+/** What the result file holds of a figure. */
+function published({ name, value, unit, raw, ratio, runs }: MeasuredResult): Result {
+  return { name, value, unit, raw, ratio, runs }
+}
+
+try {
+  await main()
+} catch (error) {
+  console.error(error instanceof Error && error.message.startsWith('--') ? error.message : error)
+  console.error(USAGE)
+  process.exitCode = 1
+}

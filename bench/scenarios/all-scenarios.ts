@@ -1,0 +1,33 @@
+import type { Scenario } from '../measuring/scenario.ts'
+import { feedRead } from './feed-read.ts'
+import { latencyInProcess } from './latency-in-process.ts'
+import { latencyOtherProcess } from './latency-other-process.ts'
+import { observerInProcess } from './observer-in-process.ts'
+import { observerOtherProcess } from './observer-other-process.ts'
+import { pointRead } from './point-read.ts'
+import { sizeAfterOverwrites } from './size-after-overwrites.ts'
+import { slowDisk } from './slow-disk.ts'
+import { wakeOtherProcess } from './wake-other-process.ts'
+import { writeBatch } from './write-batch.ts'
+import { writeBesideScan } from './write-beside-scan.ts'
+import { writeMany } from './write-many.ts'
+import { writeOne } from './write-one.ts'
+import { writingProcesses } from './writing-processes.ts'
+
+/** In the order of the report. */
+export const SCENARIOS: readonly Scenario[] = [
+  writeOne,
+  writeMany,
+  writeBatch,
+  writeBesideScan,
+  writingProcesses,
+  slowDisk,
+  pointRead,
+  feedRead,
+  observerInProcess,
+  observerOtherProcess,
+  latencyInProcess,
+  latencyOtherProcess,
+  wakeOtherProcess,
+  sizeAfterOverwrites,
+]

@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { WakeReply, WakeRequest } from '../children/wake.child.ts'
+import { orderDocument } from '../data/order-document.ts'
+import { BenchChild } from '../measuring/child-process.ts'
+import type { PreparedScenario, Scenario } from '../measuring/scenario.ts'
+import { quantile } from '../measuring/statistics.ts'
+import { machineMs } from '../measuring/stopwatch.ts'
+import { Doorbell } from '../raw/doorbell.ts'
+import { openBenchStore } from '../store/open-bench-store.ts'
+
+const ROUNDS_PER_SECOND = 50
+
+/** A waiting read in another process after one commit here; nothing else goes on. */
+export const wakeOtherProcess: Scenario = {
+  name: 'wake-other-process',
+  measures: [
+    {
+      name: 'store.wake.otherProcess.p50',
+      unit: 'ms',
+      rawIs: 'a byte over a unix socket',
+      goal: { of: 'value', is: 'atMost', limit: 1 },
+    },
+  ],
+  async prepare({ folder }): Promise<PreparedScenario> {
+    const store = await openBenchStore(folder)
+    const sleeper = await BenchChild.start<WakeRequest, WakeReply>(
+      new URL('../children/wake.child.ts', import.meta.url),
+    )
+    const bell = `${folder}/wake-bell`
+    await sleeper.call({ kind: 'open', folder, bell })
+    const doorbell = await Doorbell.connect(bell)
+    /** From the end of `act` here to the moment the other process noticed, ms. */
+    const measure = async (
+      kind: 'waitForCommit' | 'waitForRing',
+      { act, seconds }: { act: () => Promise<void> | void; seconds: number },
+    ): Promise<{ [name: string]: number }> => {
+      const waits: number[] = []
+      for (let round = 0; round < Math.max(10, seconds * ROUNDS_PER_SECOND); round++) {
+        const waiting = sleeper.call({ kind })
+        await sleep(5)
+        await act()
+        const acted = machineMs()
+        const { wokenAtMs } = await waiting
+        waits.push(Math.max(0, wokenAtMs - acted))
+      }
+      return { 'store.wake.otherProcess.p50': quantile(waits, 0.5) }
+    }
+    let revision = 0
+    return {
+      ours: (seconds) =>
+        measure('waitForCommit', {
+          seconds,
+          act: async () => {
+            await store.orders.upsert(orderDocument(0, ++revision))
+          },
+        }),
+      raw: (seconds) => measure('waitForRing', { seconds, act: () => doorbell.ring() }),
+      async [Symbol.asyncDispose]() {
+        doorbell[Symbol.dispose]()
+        await sleeper[Symbol.asyncDispose]()
+        await store.close()
+      },
+    }
+  },
+}

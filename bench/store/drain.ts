@@ -1,0 +1,63 @@
+import type { Change, IChangeFeedObserver, ObserverContext } from '@tidemark/contracts'
+import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor'
+import type { OrderDocument } from '../data/order-document.ts'
+import { machineMs } from '../measuring/stopwatch.ts'
+import type { BenchStore } from './open-bench-store.ts'
+
+export const PAGE = 1_000
+
+/** An observer that looks at each document and calls back with each batch. */
+export class BenchObserver implements IChangeFeedObserver<OrderDocument> {
+  readonly #onBatch: (changes: readonly Change<OrderDocument>[]) => void
+  /** Kept, so that no document is left unread. */
+  total = 0
+
+  constructor(onBatch: (changes: readonly Change<OrderDocument>[]) => void) {
+    this.#onBatch = onBatch
+  }
+
+  processChanges(_context: ObserverContext, changes: readonly Change<OrderDocument>[]): void {
+    for (const change of changes) {
+      if (change.kind === 'document') this.total += change.document.total
+    }
+    this.#onBatch(changes)
+  }
+}
+
+/** A host over the store's orders, with leases and checkpoints in the same store. */
+export function benchHost(
+  { orders, leases }: BenchStore,
+  { group, fromBeginning }: { readonly group: string; readonly fromBeginning: boolean },
+): ChangeFeedProcessorHost<OrderDocument> {
+  return new ChangeFeedProcessorHost<OrderDocument>({
+    hostName: `bench-${process.pid}`,
+    group,
+    feed: orders,
+    leases: new DocumentLeaseStore(leases),
+    feedOptions: { startFromBeginning: fromBeginning, maxItemCount: PAGE },
+  })
+}
+
+/** Documents per second that a host, from its start on, hands to an observer, till it had `count`. */
+export async function drainWithHost(
+  store: BenchStore,
+  count: number,
+  group: string,
+): Promise<number> {
+  const host = benchHost(store, { group, fromBeginning: true })
+  const { promise: done, resolve } = Promise.withResolvers<void>()
+  let seen = 0
+  let ended = 0
+  const observer = new BenchObserver((changes) => {
+    seen += changes.length
+    if (seen < count || ended > 0) return
+    ended = machineMs()
+    resolve()
+  })
+  const started = machineMs()
+  await host.registerObserver(observer)
+  await done
+  await host.unregisterObservers()
+  if (seen !== count) throw new Error(`the feed has ${seen} documents, expected ${count}`)
+  return (count / (ended - started)) * 1000
+}
