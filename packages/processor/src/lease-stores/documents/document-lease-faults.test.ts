@@ -115,16 +115,27 @@ test('transport errors are coded, and each operation may be repeated', async () 
 
 test('a creator that dies on the way leaves nothing that readers see, and the next one cleans up', async () => {
   const { collection, open, faults } = stage()
-  const group = await open()
-  faults.before = failNth('batch', 3)
+  const [group, other] = [await open(), await open()]
+  faults.before = failNth('batch', 4)
   await expect(group.create(newLeases(250))).rejects.toMatchObject(UNAVAILABLE)
   expect((await group.read()).leases).toEqual([])
   expect((await documentIds(collection)).length).toBeGreaterThan(200)
-  const created = await group.create(newLeases(2))
-  expect(created).toHaveLength(2)
+  // It waits for the first one, which never comes back.
+  const created = await other.create(newLeases(120))
+  expect(created).toHaveLength(120)
   expect(await group.create(newLeases(9))).toEqual(created)
   const leaseDocuments = (await documentIds(collection)).filter((id) => id.startsWith('lease-'))
-  expect(leaseDocuments).toHaveLength(2)
+  expect(leaseDocuments).toHaveLength(120)
+})
+
+test('of hosts that create a big set at once one writes it, the others wait for it', async () => {
+  const { collection, open } = stage()
+  const groups = await Promise.all(Array.from({ length: 10 }, () => open()))
+  collection.requests.clear()
+  const sets = await Promise.all(groups.map((group) => group.create(newLeases(1_000))))
+  for (const set of sets) expect(set).toEqual(sets[0])
+  // Ten chunks and the name; the others' attempts to be first.
+  expect(collection.requests.get('batch')).toBeLessThan(25)
 })
 
 test('LE-8 a discard that dies half-way is finished by whoever comes next, with rising epochs', async () => {

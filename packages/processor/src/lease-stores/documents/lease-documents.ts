@@ -34,6 +34,16 @@ export interface GroupDocument extends DocumentBody, Omit<GroupHead, 'sessions' 
   readonly setVersion: number
   /** A set was given up, and its highest epoch is not in `epochFloor` yet. */
   readonly discarding: boolean
+  /** A host is writing a big set, so that the others wait instead of writing theirs too. */
+  readonly creating?: CreatingClaim
+}
+
+/** A courtesy: nothing goes wrong when it is ignored. */
+export interface CreatingClaim {
+  /** The handle that creates. */
+  readonly by: string
+  /** Store time, epoch ms. */
+  readonly sinceMs: number
 }
 
 /** JSON has no infinity: null stands for "no highest number". */
@@ -71,10 +81,11 @@ export interface StoredGroup {
   readonly set: string | undefined
   readonly setVersion: number
   readonly discarding: boolean
+  readonly creating: CreatingClaim | undefined
 }
 
 export function groupDocument(group: string, stored: StoredGroup): GroupDocument {
-  const { head, set, setVersion, discarding } = stored
+  const { head, set, setVersion, discarding, creating } = stored
   const { seenMs, sessions, ...rest } = head
   return {
     id: GROUP_ID,
@@ -87,6 +98,7 @@ export function groupDocument(group: string, stored: StoredGroup): GroupDocument
     ...(set === undefined ? {} : { set }),
     setVersion,
     discarding,
+    ...(creating === undefined ? {} : { creating }),
   }
 }
 
@@ -108,6 +120,7 @@ export function parseGroupDocument(document: DocumentBody): StoredGroup {
     set,
     setVersion,
     discarding,
+    creating: document.creating,
   }
 }
 
@@ -197,6 +210,7 @@ function isGroupDocument(document: DocumentBody): document is GroupDocument {
     hasNumbers(document, ['setVersion']) &&
     typeof property(document, 'generation') === 'string' &&
     typeof property(document, 'discarding') === 'boolean' &&
+    isClaim(property(document, 'creating')) &&
     Array.isArray(sessions) &&
     sessions.every(isSession)
   )
@@ -211,6 +225,13 @@ function storedSession(session: SessionRecord): StoredSession {
 function parseSession(session: StoredSession): SessionRecord {
   const { profile } = session
   return { ...session, profile: { ...profile, maxLeases: profile.maxLeases ?? Infinity } }
+}
+
+function isClaim(value: unknown): boolean {
+  return (
+    value === undefined ||
+    (isObject(value) && typeof property(value, 'by') === 'string' && hasNumbers(value, ['sinceMs']))
+  )
 }
 
 function isSession(value: unknown): value is StoredSession {

@@ -56,6 +56,8 @@ export interface PartitionContext {
 /** Reads and writes the documents of one group. Keeps nothing but the store's time and newest LSN. */
 export class LeasePartition {
   readonly group: string
+  /** Tells this handle from others of the group. */
+  readonly handle: string
   readonly collection: DocumentCollection
   readonly clock: Clock
   readonly random: Random
@@ -64,6 +66,7 @@ export class LeasePartition {
 
   constructor(group: string, { collection, clock, random }: PartitionContext) {
     this.group = group
+    this.handle = random.hex(8)
     this.collection = collection
     this.clock = clock
     this.random = random
@@ -138,8 +141,7 @@ export class LeasePartition {
     view: GroupView,
     changes: Partial<StoredGroup> & { head: GroupHead },
   ): BatchOperation {
-    const { head, set, setVersion, discarding } = { ...view, ...changes }
-    const document = groupDocument(this.group, { head, set, setVersion, discarding })
+    const document = groupDocument(this.group, { ...view, ...changes })
     return view.etag === undefined
       ? { kind: 'create', document }
       : { kind: 'replace', document, ifMatch: view.etag }
@@ -154,20 +156,8 @@ export class LeasePartition {
     return { kind: 'replace', document: leaseDocument(this.group, set, record), ifMatch: etag }
   }
 
-  async createLeases(
-    set: string,
-    records: readonly LeaseRecord[],
-    signal?: AbortSignal,
-  ): Promise<void> {
-    for (const chunk of chunks(records, 0)) {
-      await this.commit(
-        chunk.map((record) => ({
-          kind: 'create',
-          document: leaseDocument(this.group, set, record),
-        })),
-        signal,
-      )
-    }
+  createLease(set: string, record: LeaseRecord): BatchOperation {
+    return { kind: 'create', document: leaseDocument(this.group, set, record) }
   }
 
   /** Deletes lease documents that do not count; another host may do the same at the same time. */
@@ -214,7 +204,7 @@ export class LeasePartition {
 
   #newGroup(): StoredGroup {
     const head = newGroupHead(this.random.hex(8))
-    return { head, set: undefined, setVersion: 0, discarding: false }
+    return { head, set: undefined, setVersion: 0, discarding: false, creating: undefined }
   }
 
   #noteTime(serverTimeMs: number): void {

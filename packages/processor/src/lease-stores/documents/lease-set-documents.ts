@@ -5,18 +5,30 @@ import {
   type Lease,
   type NewLease,
 } from '@tidemark/contracts'
-import { leaseViews } from '../lease-group-state.ts'
+import { leaseViews, type GroupHead, type LeaseRecord } from '../lease-group-state.ts'
 import { newLeaseRecord, withoutPlan } from '../lease-set-model.ts'
 import { GROUP_ID, leaseDocumentId, REGISTRY_PARTITION } from './lease-documents.ts'
-import type { LeasePartition, PartitionView } from './lease-partition.ts'
+import {
+  chunks,
+  type GroupView,
+  type LeasePartition,
+  type PartitionView,
+} from './lease-partition.ts'
+
+/** Of a batch, beside the group's document. */
+const SMALL_SET = 99
+/** For how long a host that writes a big set is waited for. */
+const CLAIM_MS = 3_000
+const CLAIM_POLL_MS = 20
 
 /**
- * Stores a set of leases of any size so that readers see all of it or nothing: the documents are
- * written first, under a new set id that nobody looks for, and the group's document names the set
- * last. Whoever finds a set named meanwhile takes back its own and adopts that one.
+ * Stores a set of leases of any size so that readers see all of it or nothing. Whoever finds a set
+ * named adopts it.
  *
- * A crash on the way leaves documents of a set that was never named; the next `create` or `discard`
- * that meets them deletes them.
+ * A small set is one batch with the group's document. Of a big one the documents are written first,
+ * under a new set id that nobody looks for, and the group's document names the set last. A crash on
+ * the way leaves documents of a set that was never named; the next `create` or `discard` that meets
+ * them deletes them.
  */
 export function createLeaseSet(
   partition: LeasePartition,
@@ -26,7 +38,8 @@ export function createLeaseSet(
   return partition.retryLostRaces(async () => {
     const checked = checkedNewLeases(leases)
     let view = await partition.readAll(signal)
-    if (view.discarding) {
+    if (view.discarding || isClaimed(view, partition)) {
+      await waitForCreator(partition, view, signal)
       await finishDiscard(partition, signal)
       view = await partition.readAll(signal)
     }
@@ -36,7 +49,10 @@ export function createLeaseSet(
       return leaseViews(view.state)
     }
     if (checked.length === 0) return []
-    return nameNewSet(partition, view, checked, signal)
+    await register(partition.collection, partition.group, signal)
+    return checked.length <= SMALL_SET
+      ? createSmallSet(partition, view, checked, signal)
+      : createBigSet(partition, view, checked, signal)
   }, signal)
 }
 
@@ -75,8 +91,28 @@ async function register(
   await collection.upsert(entry, { signal })
 }
 
+async function createSmallSet(
+  partition: LeasePartition,
+  view: PartitionView,
+  leases: readonly NewLease[],
+  signal?: AbortSignal,
+): Promise<readonly Lease[]> {
+  const set = partition.random.hex(4)
+  const records = leases.map((lease) => newLeaseRecord(lease, view.storeTimeUs))
+  const { head } = withoutPlan(view.head)
+  const setVersion = view.setVersion + 1
+  await partition.commit(
+    [
+      partition.replaceGroup(view, { head, set, setVersion, creating: undefined }),
+      ...records.map((record) => partition.createLease(set, record)),
+    ],
+    signal,
+  )
+  return viewsOf(head, records)
+}
+
 /** Rejects as a lost race when another host was first. */
-async function nameNewSet(
+async function createBigSet(
   partition: LeasePartition,
   before: PartitionView,
   leases: readonly NewLease[],
@@ -84,25 +120,54 @@ async function nameNewSet(
 ): Promise<readonly Lease[]> {
   const set = partition.random.hex(4)
   const records = leases.map((lease) => newLeaseRecord(lease, before.storeTimeUs))
-  await register(partition.collection, partition.group, signal)
-  await partition.createLeases(set, records, signal)
-  const named = await partition.retryLostRaces(async () => {
+  const sinceMs = Math.floor(before.storeTimeUs / 1000)
+  const creating = { by: partition.handle, sinceMs }
+  await partition.commit([partition.replaceGroup(before, { head: before.head, creating })], signal)
+  for (const chunk of chunks(records, 0)) {
+    await partition.commit(
+      chunk.map((record) => partition.createLease(set, record)),
+      signal,
+    )
+  }
+  const head = await partition.retryLostRaces(async () => {
     const view = await partition.readGroup(signal)
     // A set was named, or given up, meanwhile; heartbeats do not matter.
     if (view.setVersion !== before.setVersion || view.discarding) return undefined
-    const { head } = withoutPlan(view.head)
+    const planless = withoutPlan(view.head).head
     const setVersion = view.setVersion + 1
-    await partition.commit([partition.replaceGroup(view, { head, set, setVersion })], signal)
-    return leaseViews({
-      head,
-      leases: new Map(records.map((record) => [record.id, record])),
-      targets: new Map(),
-    })
+    const named = { head: planless, set, setVersion, creating: undefined }
+    await partition.commit([partition.replaceGroup(view, named)], signal)
+    return planless
   }, signal)
-  if (named !== undefined) return named
+  if (head !== undefined) return viewsOf(head, records)
   const own = records.map(({ id }) => leaseDocumentId(set, id))
   await partition.deleteLeases(own, signal)
   throw new PreconditionFailedError(GROUP_ID, 'another host changed the set of leases')
+}
+
+/** Returns when no other handle says that it is creating, or it has said so for too long. */
+async function waitForCreator(
+  partition: LeasePartition,
+  view: GroupView,
+  signal?: AbortSignal,
+): Promise<void> {
+  const never = new AbortController().signal
+  let present = view
+  for (let polls = 0; polls < CLAIM_MS / CLAIM_POLL_MS; polls += 1) {
+    if (!isClaimed(present, partition)) return
+    await partition.clock.sleep(CLAIM_POLL_MS, signal ?? never)
+    present = await partition.readGroup(signal)
+  }
+}
+
+function isClaimed({ creating, set, storeTimeUs }: GroupView, { handle }: LeasePartition): boolean {
+  if (creating === undefined || set !== undefined || creating.by === handle) return false
+  return Math.abs(storeTimeUs / 1000 - creating.sinceMs) < CLAIM_MS
+}
+
+function viewsOf(head: GroupHead, records: readonly LeaseRecord[]): readonly Lease[] {
+  const leases = new Map(records.map((record) => [record.id, record]))
+  return leaseViews({ head, leases, targets: new Map() })
 }
 
 function documentIds({ strays }: PartitionView): readonly string[] {
