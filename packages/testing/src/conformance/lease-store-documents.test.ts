@@ -1,12 +1,8 @@
+import { DocumentLeaseStore } from '@tidemark/processor'
 import { afterEach, expect, test } from 'vitest'
 import { MemoryStorageEngine, Store } from '@tidemark/store'
-import {
-  hostIdentity,
-  leaseStoreConformance,
-  StoreTime,
-  syncRequest,
-} from '@tidemark/testing/conformance'
-import { DocumentLeaseStore } from './document-lease-store.ts'
+import { leaseStoreConformance } from './lease-store.ts'
+import { identity as hostIdentity, StoreTime, syncRequest } from './lease-store-fixtures.ts'
 
 leaseStoreConformance({
   name: 'documents of a store in memory',
