@@ -140,7 +140,8 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
     try {
       await started
     } catch (error) {
-      failure = error
+      // A start that was broken off on request did not fail.
+      if (this.#phase === 'active') failure = error
     }
     const { error = failure } = await running.ended()
     this.#phase = 'stopped'

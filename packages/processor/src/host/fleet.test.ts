@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { errorCode } from '@tidemark/contracts'
 import { Fleet, assertFleetHistory, type FleetHost, type FleetOptions } from '@tidemark/testing'
-import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
+import type { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
 
 const TTL_MS = 8_000
 const HEARTBEAT_MS = 2_000

@@ -105,7 +105,6 @@ test('PH-6 a host without a name is refused', () => {
 
 test('LE-2 the monitored collection itself is refused as lease store', () => {
   const own: LeaseStore = {
-    ...leases,
     description: 'own',
     collectionIdentity: feed.identity,
     openGroup: (name) => leases.openGroup(name),

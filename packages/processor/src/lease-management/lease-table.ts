@@ -160,7 +160,7 @@ export class LeaseTable {
     if (record === undefined) return
     this.#records.delete(leaseId)
     const { held, state, releaseReason } = record
-    if (state === 'releasing') {
+    if (state === 'releasing' && cause === 'takenOver') {
       // Given back already: the answer to a release that was repeated says the same.
       this.#released(held, releaseReason)
       return

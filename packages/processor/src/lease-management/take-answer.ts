@@ -114,8 +114,15 @@ function readDone(
     rejoinOrYield(core, snapshot)
     return
   }
-  if (core.session.status !== 'joined' || leasesVanished(core, snapshot, nowMs)) return
+  if (core.session.status !== 'joined') return
   const { host, incarnation } = core.session.identity
+  if (!snapshot.hosts.some((one) => one.host === host && one.incarnation === incarnation)) {
+    // Sooner known than by the next beat: a newcomer of this name has the leases already.
+    core.fence('sessionGone')
+    rejoinOrYield(core, snapshot)
+    return
+  }
+  if (leasesVanished(core, snapshot, nowMs)) return
   const owned = new Map(
     snapshot.leases.map(({ id, owner, epoch }) => [
       id,

@@ -53,7 +53,7 @@ export interface FleetOptions {
   ranges?: number | undefined
   waiting?: boolean | undefined
   /** @default a MemoryLeaseStore under the fleet's clock */
-  leases?: LeaseStore | undefined
+  leases?: ((clock: SimulatedClock) => LeaseStore) | undefined
   random?: Random | undefined
   hostOptions?: HostOptions | undefined
   feedOptions?: FeedOptions | undefined
@@ -119,7 +119,7 @@ export class Fleet {
     this.behaviour = options.behaviour ?? (() => {})
     const { ranges = 8, waiting, beforeRead } = options
     this.feed = new FakeFeed({ clock: this.clock, ranges, waiting, beforeRead })
-    this.leases = options.leases ?? new MemoryLeaseStore({ clock: this.clock })
+    this.leases = options.leases?.(this.clock) ?? new MemoryLeaseStore({ clock: this.clock })
   }
 
   /** Every host that was ever started. */

@@ -73,8 +73,11 @@ export class GatedClock implements Clock {
   }
 }
 
-/** Way from one process to the lease store: `up`, `down` (calls fail), `silent` (they hang). */
-export type LinkState = 'up' | 'down' | 'silent'
+/**
+ * Way from one process to the lease store: `up`; `down` (calls fail); `silent` (they hang); `deaf`
+ * (they happen, and their answers are lost).
+ */
+export type LinkState = 'up' | 'down' | 'silent' | 'deaf'
 
 /** A lease store as a process reaches it. */
 export class GatedLeaseStore implements LeaseStore {
@@ -128,6 +131,7 @@ export class GatedLeaseStore implements LeaseStore {
     await this.#cross(operation)
     this.calls.push(operation)
     const result = await call()
+    if (this.link === 'deaf') throw new LeaseStoreUnavailableError(`${operation}: answer lost`)
     await this.#cross(operation)
     await this.#gate.pass()
     return result

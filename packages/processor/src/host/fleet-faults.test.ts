@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest'
+import { errorCode, type Random } from '@tidemark/contracts'
+import { Fleet, assertFleetHistory, type FleetHost, type LinkState } from '@tidemark/testing'
+import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
+import { SimulatedClock } from '@tidemark/testing'
+
+const never = new AbortController().signal
+
+/** Runs a seed again and again the same: SEED=n FLEET_RUNS=1. */
+const FIRST_SEED = Number(process.env['SEED'] ?? 1)
+const RUNS = Number(process.env['FLEET_RUNS'] ?? 60)
+
+class SeededRandom implements Random {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = (seed * 2_654_435_761) >>> 0 || 1
+  }
+
+  fraction(): number {
+    // xorshift32
+    this.#state ^= this.#state << 13
+    this.#state ^= this.#state >>> 17
+    this.#state ^= this.#state << 5
+    this.#state >>>= 0
+    return this.#state / 2 ** 32
+  }
+
+  hex(bytes: number): string {
+    let text = ''
+    for (let n = 0; n < bytes; n += 1) text += Math.floor(this.fraction() * 256).toString(16)
+    return text
+  }
+
+  below(count: number): number {
+    return Math.floor(this.fraction() * count)
+  }
+
+  pick<T>(items: readonly T[]): T {
+    return items[this.below(items.length)]!
+  }
+}
+
+interface Run {
+  readonly fleet: Fleet
+  readonly random: SeededRandom
+  readonly log: string[]
+  readonly running: Set<FleetHost>
+  readonly pending: { readonly member: FleetHost; readonly work: Promise<unknown> }[]
+  /** At which times two hosts were called with one lease in states that may overlap. */
+  faults: number
+}
+
+/** Store calls take 0 to 30 ms, each way. */
+function slowStore(clock: SimulatedClock, random: SeededRandom): MemoryLeaseStore {
+  const delay = (): Promise<void> => clock.sleep(random.below(30), never)
+  return new MemoryLeaseStore({ clock, random, hooks: { before: delay, after: delay } })
+}
+
+function newRun(seed: number): Run {
+  const random = new SeededRandom(seed)
+  const fleet = new Fleet({
+    ranges: 1 + random.below(6),
+    random,
+    leases: (clock) => slowStore(clock, random),
+    feedOptions: { startFromBeginning: true, maxItemCount: 4 },
+    hostOptions: {
+      handoffTimeoutMs: 3_000,
+      shutdownTimeoutMs: 3_000,
+      abortGraceMs: 500,
+      startTimeoutMs: 20_000,
+    },
+    behaviour: async ({ signal }) => {
+      const dice = random.below(100)
+      if (dice < 5) throw new Error('observer failed')
+      if (dice < 7) await fleet.clock.sleep(6_000, signal)
+      else await fleet.clock.sleep(random.below(60), never)
+    },
+  })
+  return { fleet, random, log: [], running: new Set(), pending: [], faults: 0 }
+}
+
+const NAMES = ['a', 'b', 'c', 'd']
+const LINKS: readonly LinkState[] = ['up', 'up', 'down', 'silent', 'deaf']
+
+function act(run: Run): void {
+  const { fleet, random, running, pending, log } = run
+  const some = [...running]
+  const dice = random.below(100)
+  const note = (text: string): void => void log.push(`${fleet.clock.monotonicMs()} ${text}`)
+  if (some.length === 0 || dice < 15) {
+    const member = fleet.create(random.pick(NAMES))
+    running.add(member)
+    note(`start ${member.name}`)
+    const work = fleet.register(member).catch(() => running.delete(member))
+    pending.push({ member, work })
+    return
+  }
+  const member = random.pick(some)
+  run.faults += 1
+  if (dice < 22) {
+    note(`kill ${member.name}`)
+    running.delete(member)
+    fleet.kill(member)
+  } else if (dice < 30) {
+    note(`stop ${member.name}`)
+    running.delete(member)
+    member.gate.thaw()
+    pending.push({ member, work: member.host.unregisterObservers() })
+  } else if (dice < 45) {
+    if (member.gate.isFrozen) {
+      note(`thaw ${member.name}`)
+      member.gate.thaw()
+    } else {
+      note(`freeze ${member.name}`)
+      member.gate.freeze()
+    }
+  } else {
+    member.store.link = random.pick(LINKS)
+    note(`link ${member.name} ${member.store.link}`)
+  }
+}
+
+/** Everything works again: at least one host is there, nobody is frozen or cut off. */
+async function heal({ fleet, running }: Run): Promise<void> {
+  for (const member of fleet.hosts) member.store.link = 'up'
+  for (const member of running) member.gate.thaw()
+  // Long enough for a host that has lost its name to find out.
+  await fleet.advance(5_000)
+  const isAlive = [...running].some(({ host }) => host.health().status !== 'stopped')
+  if (!isAlive) running.add(await fleet.start('z'))
+}
+
+async function simulate(seed: number): Promise<Run> {
+  const run = newRun(seed)
+  const { fleet, random } = run
+  for (let step = 0; step < 60; step += 1) {
+    if (random.below(100) < 25) act(run)
+    for (let n = random.below(8); n > 0; n -= 1) fleet.feed.append(`key${random.below(12)}`)
+    await fleet.advance(random.below(1_500))
+  }
+  await heal(run)
+  try {
+    await fleet.until(() => fleet.isBalanced() && fleet.isDrained(), 60_000)
+    assertFleetHistory(fleet)
+    assertNoOverlap(run)
+    for (const member of fleet.hosts) {
+      for (const { error } of fleet.eventsOf(member, 'stopped')) {
+        if (error === undefined) continue
+        const code = errorCode(error)
+        expect(['ERR_HOST_REPLACED', 'ERR_LEASE_STORE_UNAVAILABLE']).toContain(code)
+      }
+    }
+    await fleet.end()
+    const alive = run.pending.filter(({ member }) => !member.gate.isFrozen)
+    await fleet.run(Promise.all(alive.map(({ work }) => work)))
+  } catch (error) {
+    throw new Error(`seed ${seed}: ${String(error)}\n${run.log.join('\n')}`, { cause: error })
+  }
+  return run
+}
+
+/**
+ * Nobody works on a lease of which a newer owner has got a batch. Except a process whose name another
+ * one took: the newcomer does not wait for its deadline, and it learns of it by a hint or its next beat.
+ */
+function assertNoOverlap({ fleet }: Run): void {
+  const newest = new Map<string, { readonly epoch: number; readonly host: string }>()
+  for (const { leaseId, epoch, host } of fleet.deliveries) {
+    const before = newest.get(leaseId)
+    if (before !== undefined && epoch < before.epoch) {
+      expect(host, `lease ${leaseId}: epoch ${epoch} after ${before.epoch}`).toBe(before.host)
+      continue
+    }
+    newest.set(leaseId, { epoch, host })
+  }
+}
+
+describe('random faults', () => {
+  test(`I1 I4 I6 I7 I8 PH-4 ${RUNS} seeded schedules: nothing skipped, no stale owner called, balanced and drained after the faults`, async () => {
+    let faults = 0
+    let repeated = 0
+    let delivered = 0
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed += 1) {
+      const run = await simulate(seed)
+      faults += run.faults
+      repeated += run.fleet.duplicates().size
+      delivered += run.fleet.feed.changes.length
+    }
+    // A test of faults in which none happened would show nothing.
+    expect(faults).toBeGreaterThan(RUNS * 3)
+    expect(delivered).toBeGreaterThan(RUNS * 50)
+    expect(repeated).toBeLessThan(delivered)
+  }, 300_000)
+
+  test('O12 one seed is one history', async () => {
+    const histories = []
+    for (let round = 0; round < 2; round += 1) {
+      const { fleet } = await simulate(7)
+      histories.push(fleet.calls.map((call) => JSON.stringify(call)))
+    }
+    expect(histories[0]).toEqual(histories[1])
+  }, 60_000)
+})
