@@ -1,2 +1,9 @@
-export type { RedisClient, RedisSubscriber } from './redis-client.ts'
+export type {
+  RedisClient,
+  RedisClusterClient,
+  RedisCommands,
+  RedisServerClient,
+  RedisSubscriber,
+  SubscriberOptions,
+} from './redis-client.ts'
 export { RedisLeaseStore, type RedisLeaseStoreOptions } from './redis-lease-store.ts'

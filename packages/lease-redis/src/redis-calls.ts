@@ -4,7 +4,7 @@ import {
   type LeaseScript,
   type LeaseScriptName,
 } from './platform/lease-scripts.ts'
-import type { RedisClient } from './redis-client.ts'
+import { isClusterClient, type RedisClient } from './redis-client.ts'
 import { isNoScript, redisLeaseError } from './redis-lease-error.ts'
 
 const READY_POLL_MS = 10
@@ -47,7 +47,7 @@ export class RedisCalls {
       if (script === undefined) throw new Error(`there is no script ${name}`)
       const { storeTimeUs, newGeneration } = this.#options
       const time = storeTimeUs === undefined ? '' : String(storeTimeUs())
-      const publish = redis.isCluster === true ? 'SPUBLISH' : 'PUBLISH'
+      const publish = isClusterClient(redis) ? 'SPUBLISH' : 'PUBLISH'
       const all = [...keys, time, publish, newGeneration(), ...args]
       try {
         return await redis.evalsha(script.sha1, keys.length, ...all)

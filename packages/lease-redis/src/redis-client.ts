@@ -1,8 +1,24 @@
 /**
- * What the lease store needs of an ioredis client (5.4 and later), stand-alone, Sentinel or Cluster.
- * A structural type: any copy of ioredis fits.
+ * What the lease store needs of an ioredis client (5.4 and later). Structural types: any copy of
+ * ioredis fits.
  */
-export interface RedisClient {
+export type RedisClient = RedisServerClient | RedisClusterClient
+
+/** An ioredis `Redis`, of one server or behind Sentinels. */
+export interface RedisServerClient extends RedisCommands {
+  duplicate(options: SubscriberOptions & { readonly maxRetriesPerRequest: null }): RedisSubscriber
+}
+
+/** An ioredis `Cluster`. */
+export interface RedisClusterClient extends RedisCommands {
+  duplicate(
+    nodes: never[],
+    options: SubscriberOptions & { readonly shardedSubscribers: boolean },
+  ): RedisSubscriber
+}
+
+/** What both have. */
+export interface RedisCommands {
   /** `ready` when commands go out at once, `end` when they never will. */
   readonly status: string
   /** True for a `Cluster`. */
@@ -12,8 +28,16 @@ export interface RedisClient {
   sadd(key: string, ...members: string[]): Promise<unknown>
   smembers(key: string): Promise<string[]>
   hlen(key: string): Promise<number>
-  /** Of a `Redis`: (options). Of a `Cluster`: (nodes, options). */
-  duplicate(...overrides: object[]): RedisSubscriber
+}
+
+/** Of the connection that only listens. */
+export interface SubscriberOptions {
+  readonly keyPrefix: string
+  readonly lazyConnect: boolean
+}
+
+export function isClusterClient(redis: RedisClient): redis is RedisClusterClient {
+  return redis.isCluster === true
 }
 
 /** A connection that only listens. */

@@ -1,5 +1,5 @@
 import type { LeaseHint } from '@tidemark/contracts'
-import type { RedisClient, RedisSubscriber } from './redis-client.ts'
+import { isClusterClient, type RedisClient, type RedisSubscriber } from './redis-client.ts'
 
 const HINTS: ReadonlySet<string> = new Set<LeaseHint>(['membership', 'plan', 'released'])
 
@@ -40,20 +40,18 @@ export class RedisHints {
       this.#connection = undefined
       connection?.disconnect()
     } else if (connection !== undefined) {
-      const left =
-        this.#redis.isCluster === true
-          ? connection.sunsubscribe(channel)
-          : connection.unsubscribe(channel)
+      const left = isClusterClient(this.#redis)
+        ? connection.sunsubscribe(channel)
+        : connection.unsubscribe(channel)
       left.catch(ignore)
     }
   }
 
   #subscribe(channel: string): void {
     this.#connection ??= this.#connect()
-    const subscribed =
-      this.#redis.isCluster === true
-        ? this.#connection.ssubscribe(channel)
-        : this.#connection.subscribe(channel)
+    const subscribed = isClusterClient(this.#redis)
+      ? this.#connection.ssubscribe(channel)
+      : this.#connection.subscribe(channel)
     // ioredis subscribes again after each reconnect; heartbeats carry the group until then.
     subscribed.catch(ignore)
   }
@@ -61,11 +59,11 @@ export class RedisHints {
   #connect(): RedisSubscriber {
     // Channel names are complete already, so no key prefix; and waiting for a server that is away is
     // what this connection is for.
-    const options = { keyPrefix: '', maxRetriesPerRequest: null, lazyConnect: false }
-    const connection =
-      this.#redis.isCluster === true
-        ? this.#redis.duplicate([], { keyPrefix: '', shardedSubscribers: true, lazyConnect: false })
-        : this.#redis.duplicate(options)
+    const options = { keyPrefix: '', lazyConnect: false }
+    const redis = this.#redis
+    const connection = isClusterClient(redis)
+      ? redis.duplicate([], { ...options, shardedSubscribers: true })
+      : redis.duplicate({ ...options, maxRetriesPerRequest: null })
     connection.on('error', ignore)
     const onMessage = (channel: string, message: string): void => {
       if (!isHint(message)) return
