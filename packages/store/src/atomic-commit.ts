@@ -22,7 +22,9 @@ import { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 export type AtomicOperation =
   | {
       readonly kind: 'put'
-      readonly document: DocumentBody
+      /** The second form is for literals with properties of their own. */
+      readonly document:
+        DocumentBody | { readonly id: string; readonly [property: string]: unknown }
       readonly condition?: WriteCondition | undefined
     }
   | {

@@ -72,6 +72,12 @@ export interface CollectionLocation {
   openDatabase(): Promise<DatabaseEngine>
 }
 
+/** A collection that was found already, so that its handle need not look for it. */
+export interface FoundCollection {
+  readonly engine: DatabaseEngine
+  readonly record: CollectionRecord
+}
+
 /**
  * A handle on one collection: its documents and its change feed.
  *
@@ -89,10 +95,11 @@ export class Collection<T extends DocumentBody = DocumentBody>
   #opening: Promise<FeedReader<T>> | undefined
   #reader: FeedReader<T> | undefined
 
-  constructor(location: CollectionLocation) {
+  constructor(location: CollectionLocation, found?: FoundCollection) {
     this.id = location.id
     this.databaseId = location.databaseId
     this.#location = location
+    this.#reader = found && this.#readerOf(found)
   }
 
   /**
@@ -338,15 +345,19 @@ export class Collection<T extends DocumentBody = DocumentBody>
     }
   }
 
+  #readerOf({ engine, record }: FoundCollection): FeedReader<T> {
+    const encoder = new DocumentEncoder(record, this.#location.maxDocumentBytes)
+    return new FeedReader<T>({ engine, record, encoder })
+  }
+
   async #find(): Promise<FeedReader<T>> {
-    const { known, databaseId, id, maxDocumentBytes } = this.#location
+    const { known, databaseId, id } = this.#location
     try {
       const engine = await this.#location.openDatabase()
       const record = await engine.readCollection(id)
       if (record === undefined) throw new ResourceNotFoundError('collection', id)
       known.add(databaseId, record)
-      const encoder = new DocumentEncoder(record, maxDocumentBytes)
-      return new FeedReader<T>({ engine, record, encoder })
+      return this.#readerOf({ engine, record })
     } catch (error) {
       if (errorCode(error) === 'ERR_NOT_FOUND') known.remove(databaseId, id)
       throw error

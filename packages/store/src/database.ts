@@ -12,7 +12,7 @@ import {
 } from './catalog/collection-options.ts'
 import type { KnownCollections } from './catalog/known-collections.ts'
 import { checkedResourceId } from './catalog/resource-names.ts'
-import { Collection } from './collection.ts'
+import { Collection, type CollectionLocation, type FoundCollection } from './collection.ts'
 import type { CollectionRecord, DatabaseRecord } from './engine/catalog.ts'
 import type { DatabaseEngine, StorageEngine } from './engine/storage-engine.ts'
 import { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
@@ -48,15 +48,7 @@ export class Database {
    * @throws ERR_INVALID_OPTION for an id that no collection can have
    */
   collection<T extends DocumentBody = DocumentBody>(id: string): Collection<T> {
-    const { engine, known, maxDocumentBytes } = this.#context
-    return new Collection<T>({
-      storeId: engine.storeId,
-      databaseId: this.id,
-      id: checkedResourceId('collection', id),
-      known,
-      maxDocumentBytes,
-      openDatabase: () => this.#open(),
-    })
+    return new Collection<T>(this.#location(id))
   }
 
   /** Rejects with ERR_EXISTS, and with ERR_INVALID_OPTION or ERR_INVALID_PARTITION_KEY for bad options. */
@@ -65,7 +57,7 @@ export class Database {
   ): Promise<Collection<T>> {
     const { id, definition, ranges } = resolveCollectionOptions(options)
     const engine = await this.#open()
-    return this.#made<T>(await engine.createCollection(id, definition, ranges))
+    return this.#found<T>({ engine, record: await engine.createCollection(id, definition, ranges) })
   }
 
   /**
@@ -84,7 +76,7 @@ export class Database {
     const present = JSON.stringify(record.definition.partitionKey)
     const wanted = JSON.stringify(resolved.definition.partitionKey)
     if (present !== wanted) throw new CollectionMismatchError(record.id, present, wanted)
-    return this.#made<T>(record)
+    return this.#found<T>({ engine, record })
   }
 
   async listCollections(): Promise<readonly CollectionRecord[]> {
@@ -147,9 +139,21 @@ export class Database {
     return record
   }
 
-  #made<T extends DocumentBody>(record: CollectionRecord): Collection<T> {
-    this.#context.known.add(this.id, record)
-    return this.collection<T>(record.id)
+  #found<T extends DocumentBody>(found: FoundCollection): Collection<T> {
+    this.#context.known.add(this.id, found.record)
+    return new Collection<T>(this.#location(found.record.id), found)
+  }
+
+  #location(id: string): CollectionLocation {
+    const { engine, known, maxDocumentBytes } = this.#context
+    return {
+      storeId: engine.storeId,
+      databaseId: this.id,
+      id: checkedResourceId('collection', id),
+      known,
+      maxDocumentBytes,
+      openDatabase: () => this.#open(),
+    }
   }
 }
 

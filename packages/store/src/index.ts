@@ -42,7 +42,12 @@ export {
   type MemoryStorageEngineOptions,
 } from './memory-engine/memory-storage-engine.ts'
 
-export { Collection, type CollectionLocation, type FeedTextPage } from './collection.ts'
+export {
+  Collection,
+  type CollectionLocation,
+  type FeedTextPage,
+  type FoundCollection,
+} from './collection.ts'
 export { Database, type StoreContext } from './database.ts'
 export { Store, type StoreOptions } from './store.ts'
 export type {

@@ -11,3 +11,5 @@ export {
 } from './lease-store-fixtures.ts'
 export { storageEngineConformance } from './storage-engine.ts'
 export type { StorageEngineConformance, StorageEngineUnderTest } from './storage-engine-fixtures.ts'
+export { collectionConformance } from './collection.ts'
+export type { CollectionConformance, StoreUnderTest } from './collection-fixtures.ts'

@@ -1,0 +1,48 @@
+import { errorCode } from '@tidemark/contracts'
+import type { Store } from '@tidemark/store'
+import { afterEach, describe, expect } from 'vitest'
+import { collectionCatalog } from './collection-catalog.ts'
+import { collectionDocuments } from './collection-documents.ts'
+import { collectionFeed } from './collection-feed.ts'
+import type { CollectionConformance, StoreUnderTest } from './collection-fixtures.ts'
+import { collectionWrites } from './collection-writes.ts'
+
+/**
+ * What a store's databases and collections must do, whatever engine is below, as vitest suites. Call
+ * it at the top level of a test file. After each test the store is asked to check itself.
+ */
+export function collectionConformance(options: CollectionConformance): void {
+  describe(`store: ${options.name}`, () => {
+    const opened: StoreUnderTest[] = []
+    const open = async (): Promise<Store> => {
+      const underTest = await options.open()
+      opened.push(underTest)
+      return underTest.store
+    }
+
+    afterEach(async () => {
+      for (const underTest of opened.splice(0)) {
+        try {
+          expect(await problemsOf(underTest.store)).toEqual([])
+        } finally {
+          await underTest.dispose()
+        }
+      }
+    })
+
+    collectionCatalog(open)
+    collectionDocuments(open)
+    collectionWrites(open)
+    collectionFeed(open)
+  })
+}
+
+async function problemsOf(store: Store): Promise<readonly string[]> {
+  try {
+    return await store.check()
+  } catch (error) {
+    // Tests that close their store leave nothing to ask.
+    if (errorCode(error) === 'ERR_STORE_CLOSED') return []
+    throw error
+  }
+}
