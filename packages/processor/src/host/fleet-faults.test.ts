@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { errorCode, type Random } from '@tidemark/contracts'
-import { Fleet, assertFleetHistory, type FleetHost, type LinkState } from '@tidemark/testing'
+import {
+  Fleet,
+  assertFleetHistory,
+  type FleetHost,
+  type LinkState,
+  type SimulatedClock,
+} from '@tidemark/testing'
 import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
-import { SimulatedClock } from '@tidemark/testing'
 
 const never = new AbortController().signal
 

@@ -126,7 +126,7 @@ function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave'): LeaseCall
   const { session, table, leaving } = core
   const { profile, ttlMs, heartbeatMs } = core.options
   const withDigest = intent === 'beat' && session.digestIsDue && core.ownershipIsQuiet
-  session.beatSent({ withDigest })
+  if (intent === 'beat') session.beatSent({ withDigest })
   return {
     op: 'sync',
     request: {
