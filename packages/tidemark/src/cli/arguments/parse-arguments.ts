@@ -1,0 +1,38 @@
+import { InvalidArgumentError } from 'commander'
+
+/** A collection as the command names it: `database/collection`. */
+export interface CollectionName {
+  readonly database: string
+  readonly collection: string
+}
+
+/** Parses `database/collection` for commander. */
+export function collectionName(text: string): CollectionName {
+  const [database, collection, ...rest] = text.split('/')
+  if (!database || !collection || rest.length > 0) {
+    throw new InvalidArgumentError('It must look like database/collection.')
+  }
+  return { database, collection }
+}
+
+/** Parses a whole number of at least `minimum` for commander. */
+export function wholeNumber(minimum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < minimum) {
+      throw new InvalidArgumentError(`It must be a whole number of at least ${minimum}.`)
+    }
+    return value
+  }
+}
+
+/** Collects partition key paths: comma-separated, each with a leading slash. */
+export function partitionKeyPaths(text: string): readonly string[] {
+  const paths = text.split(',').map((path) => path.trim())
+  if (paths.some((path) => !/^\/[^/]/.test(path))) {
+    throw new InvalidArgumentError(
+      'It must look like /property or /outer/inner; up to three, with commas.',
+    )
+  }
+  return paths
+}

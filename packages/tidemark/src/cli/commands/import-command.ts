@@ -1,0 +1,190 @@
+import { createReadStream } from 'node:fs'
+import { Command, Option } from 'commander'
+import { InvalidOptionError, type DocumentBody } from '@tidemark/contracts'
+import type { Collection, Database, Store } from '@tidemark/store'
+import {
+  collectionName,
+  partitionKeyPaths,
+  wholeNumber,
+  type CollectionName,
+} from '../arguments/parse-arguments.ts'
+import type { CommandContext } from '../command-context.ts'
+import { existingCollection } from '../existing-collection.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import type { Finish } from '../finish.ts'
+import { InputError } from '../input-error.ts'
+import {
+  importDocuments,
+  type ImportCounts,
+  type ImportTarget,
+} from '../import/import-documents.ts'
+import { parseItem, type ParsedItem } from '../import/parse-items.ts'
+import { splitJson } from '../import/split-json.ts'
+import { Interruption } from '../interruption.ts'
+import { writeJsonLine } from '../output/json-lines.ts'
+import { ProgressLine, grouped } from '../output/progress-line.ts'
+import { openExistingStore } from '../open-existing-store.ts'
+import { openStore } from '../../open-store.ts'
+
+interface ImportOptions {
+  readonly store: string
+  readonly collection: CollectionName
+  readonly partitionKey?: readonly string[]
+  readonly partitionCount?: number
+  readonly mode: 'upsert' | 'create'
+  readonly json?: boolean
+}
+
+const HELP = `
+The first character tells the two forms apart: an array begins with "[". Items that cannot be
+imported are named by line on the error output, all others are imported; the exit code is 1
+then. The input may be larger than memory.
+
+Examples:
+  tidemark import orders.jsonl --store ./data --collection shop/orders --partition-key /customerId
+  curl -s https://example.org/all.json | tidemark import - --store ./data --collection shop/orders`
+
+/** `tidemark import`: JSON into a collection. */
+export function importCommand(context: CommandContext, finish: Finish): Command {
+  return new Command('import')
+    .summary('import JSON Lines or a JSON array into a collection')
+    .description('Imports documents from JSON Lines or one JSON array.')
+    .argument('<file>', 'the file, or - for the standard input')
+    .requiredOption('--store <folder>', 'folder of the store; created if it is missing')
+    .requiredOption('--collection <name>', 'database/collection', collectionName)
+    .option(
+      '--partition-key <paths>',
+      'creates the collection if it is missing: /property, or up to three with commas',
+      partitionKeyPaths,
+    )
+    .option('--partition-count <n>', 'pkranges of a collection that is created', wholeNumber(1))
+    .addOption(
+      new Option('--mode <mode>', 'what a document does that is there: be replaced, or be an error')
+        .choices(['upsert', 'create'])
+        .default('upsert'),
+    )
+    .addOption(new Option('--upsert', 'the same as --mode upsert').implies({ mode: 'upsert' }))
+    .addOption(
+      new Option('--create', 'the same as --mode create')
+        .implies({ mode: 'create' })
+        .conflicts('upsert'),
+    )
+    .option('--json', 'tell the outcome as JSON lines')
+    .addHelpText('after', HELP)
+    .action(async (file: string, options: ImportOptions) => {
+      finish(await runImport(file, options, context))
+    })
+}
+
+async function runImport(
+  file: string,
+  options: ImportOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  using interruption = new Interruption()
+  await using store = await (options.partitionKey === undefined
+    ? openExistingStore(options.store)
+    : openStore(options.store))
+  const collection = await importedCollection(store, options)
+  const database = store.database(options.collection.database)
+  const target = importTarget(database, collection, options.mode)
+  const counts = await importFile(file, target, { options, context, signal: interruption.signal })
+  if (options.json === true) await writeJsonLine(context.output, { event: 'imported', ...counts })
+  else context.output.write(`imported ${grouped(counts.imported)} documents, ${counts.bad} bad\n`)
+  return interruption.exitCode ?? (counts.bad === 0 ? EXIT.ok : EXIT.failure)
+}
+
+async function importedCollection(
+  store: Store,
+  { collection: name, partitionKey, partitionCount }: ImportOptions,
+): Promise<Collection> {
+  if (partitionKey === undefined) {
+    if (partitionCount !== undefined) {
+      throw new InvalidOptionError('--partition-count needs --partition-key')
+    }
+    return existingCollection(store, name)
+  }
+  return store
+    .database(name.database)
+    .createCollectionIfNotExists({ id: name.collection, partitionKey, partitionCount })
+}
+
+function importTarget(
+  database: Database,
+  collection: Collection,
+  mode: 'upsert' | 'create',
+): ImportTarget {
+  const condition = mode === 'create' ? ({ kind: 'absent' } as const) : undefined
+  return {
+    async writeTogether(documents) {
+      await database.commitAtomically(
+        documents.map((document) => ({
+          collection,
+          operation: { kind: 'put', document, condition },
+        })),
+      )
+    },
+    async writeOne(document: DocumentBody) {
+      await (mode === 'create' ? collection.create(document) : collection.upsert(document))
+    },
+  }
+}
+
+async function importFile(
+  file: string,
+  target: ImportTarget,
+  run: { options: ImportOptions; context: CommandContext; signal: AbortSignal },
+): Promise<ImportCounts> {
+  const { options, context, signal } = run
+  using progress = new ProgressLine(context)
+  const input = file === '-' ? context.input : createReadStream(file)
+  const stopReading = (): unknown => input.destroy()
+  signal.addEventListener('abort', stopReading, { once: true })
+  let counts: ImportCounts = { imported: 0, bad: 0 }
+  try {
+    return await importDocuments(parsedItems(input, signal), target, {
+      onProgress: (now) => {
+        counts = now
+        progress.draw(`${grouped(now.imported)} documents imported, ${now.bad} bad`)
+      },
+      onBad: ({ line, reason }) => {
+        if (options.json === true) {
+          context.errors.write(`${JSON.stringify({ event: 'bad', line, reason })}\n`)
+        } else {
+          progress.say(`line ${line}: ${reason}`)
+        }
+      },
+    })
+  } catch (error) {
+    // Interrupted: what was imported stays, and is counted.
+    if (!signal.aborted) throw error
+    return counts
+  } finally {
+    signal.removeEventListener('abort', stopReading)
+    input.destroy()
+  }
+}
+
+async function* parsedItems(
+  input: NodeJS.ReadableStream,
+  signal: AbortSignal,
+): AsyncGenerator<ParsedItem> {
+  for await (const item of splitJson(decoded(input, signal))) yield parseItem(item)
+}
+
+async function* decoded(
+  input: AsyncIterable<string | Buffer>,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  try {
+    for await (const piece of input) {
+      signal.throwIfAborted()
+      yield typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })
+    }
+  } catch (cause) {
+    signal.throwIfAborted()
+    throw new InputError(cause instanceof Error ? cause.message : String(cause), { cause })
+  }
+  yield decoder.decode()
+}

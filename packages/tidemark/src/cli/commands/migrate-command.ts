@@ -1,0 +1,193 @@
+import { hostname } from 'node:os'
+import { Command } from 'commander'
+import type { DocumentBody } from '@tidemark/contracts'
+import {
+  migrateCollection,
+  verifyMigration,
+  type MapDocument,
+  type Migration,
+  type MigrationTarget,
+} from '@tidemark/jobs'
+import type { Collection, Store } from '@tidemark/store'
+import {
+  collectionName,
+  partitionKeyPaths,
+  wholeNumber,
+  type CollectionName,
+} from '../arguments/parse-arguments.ts'
+import type { CommandContext } from '../command-context.ts'
+import { existingCollection } from '../existing-collection.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import type { Finish } from '../finish.ts'
+import { Interruption } from '../interruption.ts'
+import { openLeases } from '../lease-location.ts'
+import { loadMapModule } from '../load-map-module.ts'
+import { MigrationReporter } from '../output/migration-reporter.ts'
+import { openExistingStore } from '../open-existing-store.ts'
+import { openStore } from '../../open-store.ts'
+
+interface MigrateOptions {
+  readonly store: string
+  readonly source: CollectionName
+  readonly target: CollectionName
+  readonly targetStore?: string
+  readonly targetPartitionKey?: readonly string[]
+  readonly targetPartitionCount?: number
+  readonly map?: string
+  readonly leases?: string
+  readonly job?: string
+  readonly hostName: string
+  readonly cutOver?: boolean
+  readonly verify?: boolean
+  readonly json?: boolean
+}
+
+const HELP = `
+Copies everything that is there, then follows what is written, until it is told to end. Run it
+in several processes with the same --job to share the work; kill any of them at any time, run
+it again, and it goes on: nothing is lost and nothing is done twice.
+
+To move an application: let this run, stop the application's writes, add --cut-over --verify,
+and point the application at the target when the exit code is 0.
+
+--map names a module that exports mapDocument(document): it returns the target's document, or
+undefined to leave the document out, and must say the same each time it is asked.
+
+Examples:
+  tidemark migrate --store ./data --source shop/orders --target shop/ordersByItem \\
+    --target-partition-key /itemId
+  tidemark migrate --store ./data --source shop/orders --target shop/ordersByItem \\
+    --leases redis://localhost --host-name worker-2 --cut-over --verify --json`
+
+/** `tidemark migrate`: one worker of a migration. */
+export function migrateCommand(context: CommandContext, finish: Finish): Command {
+  return new Command('migrate')
+    .summary('copy a collection into another one while writes go on')
+    .description('Copies a collection into another one, under another partition key if wished.')
+    .requiredOption('--store <folder>', 'folder of the store')
+    .requiredOption('--source <name>', 'database/collection to copy', collectionName)
+    .requiredOption('--target <name>', 'database/collection to copy into', collectionName)
+    .option('--target-store <folder>', 'folder of the target, if it is another store')
+    .option(
+      '--target-partition-key <paths>',
+      'creates the target if it is missing: /property, or up to three with commas',
+      partitionKeyPaths,
+    )
+    .option('--target-partition-count <n>', 'pkranges of a target that is created', wholeNumber(1))
+    .option(
+      '--map <module>',
+      'module that exports mapDocument (default: documents stay as they are)',
+    )
+    .option(
+      '--leases <where>',
+      "redis://host:port, or database/collection (default: leases in the target's database)",
+    )
+    .option('--job <name>', 'name that workers share (default: made of source and target)')
+    .option('--host-name <name>', 'name of this worker', `${hostname()}-${process.pid}`)
+    .option('--cut-over', 'end when nothing is left to copy, instead of following writes')
+    .option('--verify', 'compare both sides document by document after --cut-over')
+    .option('--json', 'tell events as JSON lines on the standard output')
+    .addHelpText('after', HELP)
+    .action(async (options: MigrateOptions, command: Command) => {
+      if (options.verify === true && options.cutOver !== true) {
+        command.error('error: --verify needs --cut-over: while writes go on, both sides differ\n')
+      }
+      if (options.targetPartitionCount !== undefined && options.targetPartitionKey === undefined) {
+        command.error('error: --target-partition-count needs --target-partition-key\n')
+      }
+      finish(await migrate(options, context))
+    })
+}
+
+async function migrate(options: MigrateOptions, context: CommandContext): Promise<ExitCode> {
+  using interruption = new Interruption()
+  const { signal } = interruption
+  const mapDocument = options.map === undefined ? identity : await loadMapModule(options.map)
+  await using store = await openExistingStore(options.store)
+  await using otherStore = await openTargetStore(options)
+  const targetStore = otherStore ?? store
+  const source = await existingCollection(store, options.source)
+  const target = targetOf(options, targetStore)
+  const leaseLocation = options.leases ?? `${options.target.database}/leases`
+  await using leases = await openLeases(leaseLocation, { store: targetStore, missing: 'create' })
+  await using reporter = new MigrationReporter(context, options.json === true ? 'json' : 'text')
+  await using migration = migrateCollection({
+    job: options.job ?? defaultJob(options),
+    hostName: options.hostName,
+    source,
+    target,
+    leases: leases.store,
+    mapDocument,
+    onEvent: (event) => reporter.tell(event),
+    onProgress: (progress) => reporter.progress(progress),
+    signal,
+  })
+  try {
+    await migration.start()
+    reporter.started({ job: options.job ?? defaultJob(options), hostName: options.hostName })
+    if (options.cutOver !== true) {
+      await aborted(signal)
+      return interruption.exitCode ?? EXIT.ok
+    }
+    reporter.cutOver(await migration.cutOver({ signal }))
+    if (options.verify !== true) return EXIT.ok
+    return await verify({ migration, source, mapDocument, signal }, reporter)
+  } catch (error) {
+    if (interruption.exitCode === undefined) throw error
+    return interruption.exitCode
+  }
+}
+
+interface Verified {
+  readonly migration: Migration<DocumentBody>
+  readonly source: Collection
+  readonly mapDocument: MapDocument<DocumentBody, DocumentBody>
+  readonly signal: AbortSignal
+}
+
+async function verify(
+  { migration, source, mapDocument, signal }: Verified,
+  reporter: MigrationReporter,
+): Promise<ExitCode> {
+  const report = await verifyMigration({
+    source,
+    target: migration.target,
+    mapDocument,
+    onProgress: (progress) => reporter.verifying(progress),
+    signal,
+  })
+  reporter.verified(report)
+  return report.same ? EXIT.ok : EXIT.differences
+}
+
+async function openTargetStore({ store, targetStore }: MigrateOptions): Promise<Store | undefined> {
+  if (targetStore === undefined || targetStore === store) return undefined
+  return openStore({ folder: targetStore })
+}
+
+function targetOf(
+  { target, targetPartitionKey, targetPartitionCount }: MigrateOptions,
+  store: Store,
+): MigrationTarget {
+  return {
+    database: store.database(target.database),
+    id: target.collection,
+    partitionKey: targetPartitionKey,
+    partitionCount: targetPartitionCount,
+  }
+}
+
+function defaultJob({ source, target }: MigrateOptions): string {
+  return [source, target].map(({ database, collection }) => `${database}.${collection}`).join('-')
+}
+
+function identity(document: DocumentBody): DocumentBody {
+  return document
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

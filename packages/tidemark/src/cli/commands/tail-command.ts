@@ -1,0 +1,106 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Change, Continuation } from '@tidemark/contracts'
+import type { ChangesStart } from '@tidemark/store'
+import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
+import type { CommandContext } from '../command-context.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import type { Finish } from '../finish.ts'
+import { Interruption } from '../interruption.ts'
+import { writeJsonLine } from '../output/json-lines.ts'
+import { openExistingStore } from '../open-existing-store.ts'
+import { existingCollection } from '../existing-collection.ts'
+
+interface TailOptions {
+  readonly store: string
+  readonly from: ChangesStart
+  readonly follow: boolean
+  readonly maxItemCount?: number
+  readonly documents?: boolean
+}
+
+const HELP = `
+Each line is one change: {"kind","id","partitionKey","lsn","document"}. When it ends, by
+SIGINT or because it caught up with --no-follow, the continuation is the last line of the
+error output; give it to --from to go on right there.
+
+Examples:
+  tidemark tail shop/orders --store ./data
+  tidemark tail shop/orders --store ./data --from beginning --no-follow > all.jsonl
+  tidemark tail shop/orders --store ./data --from 2026-01-31T09:00:00Z | jq .document.total`
+
+/** `tidemark tail`: prints changes as they come. */
+export function tailCommand(context: CommandContext, finish: Finish): Command {
+  return new Command('tail')
+    .summary('print the changes of a collection as they come')
+    .description('Prints the changes of a collection as JSON lines, and waits for more.')
+    .argument('<collection>', 'database/collection', collectionName)
+    .requiredOption('--store <folder>', 'folder of the store')
+    .addOption(
+      new Option('--from <position>', 'beginning, now, a time (ISO 8601) or a continuation')
+        .default('now')
+        .argParser(startPosition),
+    )
+    .option('--no-follow', 'end when caught up instead of waiting')
+    .option('--documents', 'print only the documents themselves')
+    .option('--max-item-count <n>', 'changes read at a time', wholeNumber(1))
+    .addHelpText('after', HELP)
+    .action(async (name: CollectionName, options: TailOptions) => {
+      finish(await tail(name, options, context))
+    })
+}
+
+async function tail(
+  name: CollectionName,
+  options: TailOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  using interruption = new Interruption()
+  await using store = await openExistingStore(options.store)
+  const collection = await existingCollection(store, name)
+  let continuation: Continuation | undefined
+  try {
+    const pages = collection.changes({
+      from: options.from,
+      follow: options.follow,
+      maxItemCount: options.maxItemCount,
+      signal: interruption.signal,
+    })
+    for await (const page of pages) {
+      for (const change of page.changes) {
+        const line = options.documents === true ? documentOf(change) : change
+        // The reader went away: what it did not take is not behind the continuation.
+        if (!(await writeJsonLine(context.output, line))) return EXIT.ok
+      }
+      continuation = page.continuation
+    }
+  } catch (error) {
+    if (interruption.exitCode === undefined) throw error
+  } finally {
+    if (continuation !== undefined) context.errors.write(`${continuation}\n`)
+  }
+  return interruption.exitCode ?? EXIT.ok
+}
+
+function documentOf(change: Change): unknown {
+  switch (change.kind) {
+    case 'document':
+      return change.document
+    case 'pendingDelete':
+      return change.lastVersion
+    case 'version':
+      return change.current ?? change.previous
+  }
+}
+
+/** Parses what `--from` takes. */
+function startPosition(text: string): ChangesStart {
+  if (text === 'beginning' || text === 'now') return text
+  if (/^tm\d/.test(text)) return { continuation: text }
+  const time = new Date(text)
+  if (Number.isNaN(time.getTime())) {
+    throw new InvalidArgumentError(
+      'It must be beginning, now, a time such as 2026-01-31T09:00:00Z, or a continuation.',
+    )
+  }
+  return time
+}

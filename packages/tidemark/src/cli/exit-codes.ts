@@ -1,0 +1,26 @@
+/** How the command ends. Scripts rely on these. */
+export const EXIT = {
+  ok: 0,
+  /** Something failed; one line on the error output says what. */
+  failure: 1,
+  /** The arguments cannot be understood. Nothing was done. */
+  usage: 2,
+  /** `--verify` found documents that are missing, different or extra. */
+  differences: 3,
+  /** SIGINT, as shells have it. What was done is kept; the same command goes on from there. */
+  interrupted: 130,
+  /** SIGTERM. The same. */
+  terminated: 143,
+} as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** Shown under `--help` of every command. */
+export const EXIT_CODE_HELP = `
+Exit codes:
+  0    done
+  1    failed; the error output says why, as "tidemark: ERR_CODE: message"
+  2    wrong arguments; nothing was done
+  3    --verify found documents that are missing, different or extra
+  130  interrupted (SIGINT); run the same command again to go on
+  143  terminated (SIGTERM); the same`

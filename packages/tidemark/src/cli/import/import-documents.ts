@@ -1,0 +1,125 @@
+import { errorCode, type DocumentBody } from '@tidemark/contracts'
+import type { ParsedItem } from './parse-items.ts'
+
+type ReadDocument = Extract<ParsedItem, { kind: 'document' }>
+
+/** Where documents go. */
+export interface ImportTarget {
+  /** All or none. Rejects with a coded error when one of them is refused. */
+  writeTogether(documents: readonly DocumentBody[]): Promise<void>
+  writeOne(document: DocumentBody): Promise<void>
+}
+
+export interface ImportCounts {
+  readonly imported: number
+  readonly bad: number
+}
+
+export interface ImportProgress {
+  /** Called now and then with the counts so far. */
+  onProgress(counts: ImportCounts): void
+  /** Called for each item that was not imported. */
+  onBad(item: { readonly line: number; readonly reason: string }): void
+}
+
+/** Documents of one commit. */
+const CHUNK = 500
+/** Commits on their way; each next one is read and encoded meanwhile. */
+const IN_FLIGHT = 4
+
+/** Codes of a document's own fault; everything else ends the import. */
+const FAULTS: ReadonlySet<string | undefined> = new Set([
+  'ERR_EXISTS',
+  'ERR_PRECONDITION_FAILED',
+  'ERR_INVALID_DOCUMENT',
+  'ERR_INVALID_PARTITION_KEY',
+  'ERR_DOCUMENT_TOO_LARGE',
+  'ERR_ATOMIC_WRITE_FAILED',
+])
+
+/**
+ * Writes documents many at a time, in their order where they have the same id, and goes on past those that
+ * are refused. Memory holds a few commits. What was counted as imported is durable when it resolves.
+ */
+export async function importDocuments(
+  items: AsyncIterable<ParsedItem>,
+  target: ImportTarget,
+  progress: ImportProgress,
+): Promise<ImportCounts> {
+  let imported = 0
+  let bad = 0
+  let chunk: ReadDocument[] = []
+  let ids = new Set<string>()
+  const inFlight = new Map<Promise<void>, ReadonlySet<string>>()
+
+  const refuse = (line: number, reason: string): void => {
+    bad += 1
+    progress.onBad({ line, reason })
+  }
+  const write = async (documents: readonly ReadDocument[]): Promise<void> => {
+    imported += await writeChunk(documents, target, refuse)
+    progress.onProgress({ imported, bad })
+  }
+  const flush = async (): Promise<void> => {
+    if (chunk.length === 0) return
+    const full = chunk
+    const fullIds = ids
+    chunk = []
+    ids = new Set()
+    // A later version of a document must not overtake an earlier one.
+    const before = [...inFlight].filter(([, others]) =>
+      full.some((item) => others.has(item.document.id)),
+    )
+    await Promise.all(before.map(([commit]) => commit))
+    while (inFlight.size >= IN_FLIGHT) await Promise.race(inFlight.keys())
+    const commit = write(full).finally(() => inFlight.delete(commit))
+    inFlight.set(commit, fullIds)
+  }
+
+  try {
+    for await (const item of items) {
+      if (item.kind === 'bad') {
+        refuse(item.line, item.reason)
+        continue
+      }
+      if (ids.has(item.document.id) || chunk.length >= CHUNK) await flush()
+      chunk.push(item)
+      ids.add(item.document.id)
+    }
+    await flush()
+  } finally {
+    // Also when the input fails: what was begun is finished, and no rejection is left behind.
+    const ended = await Promise.allSettled(inFlight.keys())
+    for (const commit of ended) if (commit.status === 'rejected') throwReason(commit.reason)
+  }
+  return { imported, bad }
+}
+
+function throwReason(reason: unknown): never {
+  throw reason instanceof Error ? reason : new Error(String(reason))
+}
+
+async function writeChunk(
+  documents: readonly ReadDocument[],
+  target: ImportTarget,
+  refuse: (line: number, reason: string) => void,
+): Promise<number> {
+  try {
+    await target.writeTogether(documents.map(({ document }) => document))
+    return documents.length
+  } catch (error) {
+    if (!FAULTS.has(errorCode(error))) throw error
+  }
+  // One of them is refused: one by one, the others get in and it is named.
+  let written = 0
+  for (const { document, line } of documents) {
+    try {
+      await target.writeOne(document)
+      written += 1
+    } catch (error) {
+      if (!FAULTS.has(errorCode(error))) throw error
+      refuse(line, error instanceof Error ? `${errorCode(error)}: ${error.message}` : String(error))
+    }
+  }
+  return written
+}

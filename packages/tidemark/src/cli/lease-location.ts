@@ -1,0 +1,75 @@
+import { Redis } from 'ioredis'
+import {
+  InvalidOptionError,
+  LeaseStoreUnavailableError,
+  type LeaseStore,
+} from '@tidemark/contracts'
+import { RedisLeaseStore } from '@tidemark/lease-redis'
+import { DocumentLeaseStore } from '@tidemark/processor'
+import type { Store } from '@tidemark/store'
+
+/** Where the command looks for leases, with what has to be closed at the end. */
+export interface OpenedLeases extends AsyncDisposable {
+  readonly store: LeaseStore
+}
+
+const CONNECT_LIMIT_MS = 5_000
+
+/**
+ * Opens `redis://…`, `rediss://…`, or `database/collection` of the store.
+ *
+ * Rejects with ERR_INVALID_OPTION when it is neither, with ERR_LEASE_STORE_UNAVAILABLE when the server
+ * cannot be reached.
+ */
+export async function openLeases(
+  location: string,
+  { store, missing }: { readonly store: Store | undefined; readonly missing: 'create' | 'fail' },
+): Promise<OpenedLeases> {
+  if (/^rediss?:\/\//.test(location)) return openRedisLeases(location)
+  const [databaseId, collectionId, ...rest] = location.split('/')
+  if (!databaseId || !collectionId || rest.length > 0) {
+    throw new InvalidOptionError(
+      `--leases must be redis://host:port or database/collection, got ${JSON.stringify(location)}`,
+    )
+  }
+  if (store === undefined) {
+    throw new InvalidOptionError(`--leases ${location} needs --store, the folder that it is in`)
+  }
+  const database = store.database(databaseId)
+  const collection = database.collection(collectionId)
+  const create = async (): Promise<void> => {
+    await database.createCollectionIfNotExists({ id: collectionId, partitionKey: '/partitionKey' })
+  }
+  const leases = new DocumentLeaseStore(collection, {
+    createIfMissing: missing === 'create' ? create : undefined,
+  })
+  return { store: leases, async [Symbol.asyncDispose]() {} }
+}
+
+async function openRedisLeases(url: string): Promise<OpenedLeases> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_LIMIT_MS,
+    maxRetriesPerRequest: null,
+  })
+  let lastError: unknown
+  redis.on('error', (error) => {
+    lastError = error
+  })
+  try {
+    await redis.connect()
+  } catch (cause) {
+    redis.disconnect()
+    const { host, port } = redis.options
+    const reason = lastError instanceof Error ? lastError.message : String(cause)
+    throw new LeaseStoreUnavailableError(`Redis at ${host}:${port} cannot be reached: ${reason}`, {
+      cause,
+    })
+  }
+  return {
+    store: new RedisLeaseStore(redis),
+    async [Symbol.asyncDispose]() {
+      redis.disconnect()
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { MapDocument } from '@tidemark/jobs'
+import type { DocumentBody } from '@tidemark/contracts'
+import { InputError } from './input-error.ts'
+
+type AnyMap = MapDocument<DocumentBody, DocumentBody>
+
+/**
+ * The function that a module exports as `mapDocument` or as its default.
+ *
+ * Rejects with ERR_INPUT when the module cannot be loaded or exports none.
+ */
+export async function loadMapModule(path: string): Promise<AnyMap> {
+  let module: unknown
+  try {
+    module = await import(pathToFileURL(resolve(path)).href)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new InputError(`--map ${path} cannot be loaded: ${reason}`, { cause })
+  }
+  const exported = exportOf(module, 'mapDocument') ?? exportOf(module, 'default')
+  if (!isMap(exported)) {
+    throw new InputError(
+      `--map ${path} must export a function mapDocument(document), or as default`,
+    )
+  }
+  return exported
+}
+
+function exportOf(module: unknown, name: string): unknown {
+  return typeof module === 'object' && module !== null ? Reflect.get(module, name) : undefined
+}
+
+// What it returns is checked by the store when it is written.
+function isMap(value: unknown): value is AnyMap {
+  return typeof value === 'function'
+}

@@ -1,0 +1,27 @@
+import type { Writable } from 'node:stream'
+
+/** Writes one JSON text a line, waiting when the reader is slow. Resolves false when the reader is gone. */
+export async function writeJsonLine(output: Writable, value: unknown): Promise<boolean> {
+  return writeText(output, `${JSON.stringify(value, replaceErrors)}\n`)
+}
+
+/** Resolves once the text was taken; false when nobody reads any more, as with `| head`. */
+export async function writeText(output: Writable, text: string): Promise<boolean> {
+  if (output.destroyed || output.errored) return false
+  if (output.write(text)) return true
+  await new Promise<void>((resolve) => {
+    const settle = (): void => {
+      output.off('drain', settle).off('close', settle).off('error', settle)
+      resolve()
+    }
+    output.on('drain', settle).on('close', settle).on('error', settle)
+  })
+  return !output.destroyed && !output.errored
+}
+
+/** An error has no properties of its own that JSON would show. */
+function replaceErrors(_name: string, value: unknown): unknown {
+  if (!(value instanceof Error)) return value
+  const code: unknown = Reflect.get(value, 'code')
+  return { name: value.name, code, message: value.message }
+}

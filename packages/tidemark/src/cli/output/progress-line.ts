@@ -1,0 +1,60 @@
+import type { MigrationProgress } from '@tidemark/jobs'
+import type { CommandContext } from '../command-context.ts'
+
+const BAR = 30
+
+/** One line that is drawn over itself on a terminal, and nothing elsewhere. */
+export class ProgressLine implements Disposable {
+  readonly #context: CommandContext
+  #drawn: 'nothing' | 'line' = 'nothing'
+
+  constructor(context: CommandContext) {
+    this.#context = context
+  }
+
+  draw(text: string): void {
+    if (!this.#context.interactive) return
+    this.#context.errors.write(`\r\u001B[2K${text}`)
+    this.#drawn = 'line'
+  }
+
+  /** A line that stays, above the one that is drawn over. */
+  say(text: string): void {
+    this.#clear()
+    this.#context.errors.write(`${text}\n`)
+  }
+
+  [Symbol.dispose](): void {
+    this.#clear()
+  }
+
+  #clear(): void {
+    if (this.#drawn === 'line') this.#context.errors.write('\r\u001B[2K')
+    this.#drawn = 'nothing'
+  }
+}
+
+/** `[#####.....]  52 %  70,320 of 135,233  18,002/s  lag 391  about 4 s left` */
+export function migrationLine(progress: MigrationProgress): string {
+  const { sourceDocuments, documents, ratePerS, lag, remainingS, state } = progress
+  const share = sourceDocuments === 0 ? 1 : Math.min(1, documents / sourceDocuments)
+  const left =
+    state === 'caughtUp'
+      ? 'caught up'
+      : remainingS === undefined
+        ? 'no rate yet'
+        : `about ${Math.ceil(remainingS)} s left`
+  return (
+    `${bar(share)} ${Math.floor(share * 100)} %  ${grouped(documents)} of ${grouped(sourceDocuments)}  ` +
+    `${grouped(ratePerS)}/s  lag ${grouped(lag)}  ${left}`
+  )
+}
+
+export function bar(share: number): string {
+  const full = Math.round(share * BAR)
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}]`
+}
+
+export function grouped(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}

@@ -1,0 +1,57 @@
+import { Command, CommanderError } from 'commander'
+import { importCommand } from './commands/import-command.ts'
+import { leasesCommand } from './commands/leases-command.ts'
+import { migrateCommand } from './commands/migrate-command.ts'
+import { tailCommand } from './commands/tail-command.ts'
+import type { CommandContext } from './command-context.ts'
+import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-codes.ts'
+import type { Finish } from './finish.ts'
+import { errorLine } from './output/report-error.ts'
+import { packageVersion } from './package-version.ts'
+
+/** Runs the command of these arguments. Never rejects: what goes wrong is told on the error output. */
+export async function runCommand(
+  args: readonly string[],
+  context: CommandContext,
+): Promise<ExitCode> {
+  let exitCode: ExitCode = EXIT.ok
+  const program = buildProgram(context, (code) => {
+    exitCode = code
+  })
+  try {
+    await program.parseAsync([...args], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    // Commander has told it already, and asks for help with 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    context.errors.write(`${errorLine(error)}\n`)
+    return EXIT.failure
+  }
+}
+
+function buildProgram(context: CommandContext, finish: Finish): Command {
+  const program = new Command('tidemark')
+    .description(
+      'Work on a Tidemark store from the shell: fill collections, follow their changes, copy them\n' +
+        'into others while writes go on. A store is a folder; several processes may use it at once.',
+    )
+    .version(packageVersion())
+  const commands = [
+    migrateCommand(context, finish),
+    leasesCommand(context),
+    tailCommand(context, finish),
+    importCommand(context, finish),
+  ]
+  for (const command of commands) program.addCommand(command)
+  program.addHelpText('after', EXIT_CODE_HELP)
+  for (const command of [program, ...commands, ...commands.flatMap((each) => each.commands)]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => context.output.write(text),
+      writeErr: (text) => context.errors.write(text),
+      outputError: (text, write) => {
+        write(`tidemark: ERR_USAGE: ${text.replace(/^error: /, '')}`)
+      },
+    })
+  }
+  return program
+}
