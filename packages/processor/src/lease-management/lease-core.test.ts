@@ -52,7 +52,7 @@ class Driver {
       profile: { weight: 1, minLeases: 0, maxLeases: 100 },
       heartbeatMs: HEARTBEAT_MS,
       ttlMs: TTL_MS,
-      acquireRetryMs: 2_000,
+      acquireRetryMs: 5_000,
       handoffTimeoutMs: 30_000,
       shutdownTimeoutMs: 30_000,
       ...overrides,
