@@ -1,12 +1,17 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
+type Answer<Reply> = { readonly reply: Reply } | { readonly error: string }
+
 /** A process of ours that answers one request at a time. */
 export class BenchChild<Request extends object, Reply> implements AsyncDisposable {
   readonly #process: ChildProcess
+  #waiting: PromiseWithResolvers<Reply> | undefined
 
   private constructor(process: ChildProcess) {
     this.#process = process
+    process.on('message', (message) => this.#settle(message as Answer<Reply>))
+    process.on('exit', (code) => this.#settle({ error: `a bench process ended with ${code}` }))
   }
 
   /** Starts `file`, a script that calls `serveParent`, and waits until it does. */
@@ -25,17 +30,11 @@ export class BenchChild<Request extends object, Reply> implements AsyncDisposabl
     return new BenchChild(child)
   }
 
-  async call(request: Request): Promise<Reply> {
-    const reply = once(this.#process, 'message')
+  call(request: Request): Promise<Reply> {
+    const waiting = Promise.withResolvers<Reply>()
+    this.#waiting = waiting
     this.#process.send(request)
-    const [answer] = (await Promise.race([
-      reply,
-      once(this.#process, 'exit').then(([code]) => {
-        throw new Error(`a bench process ended with ${String(code)} in the middle of a request`)
-      }),
-    ])) as [{ readonly reply: Reply } | { readonly error: string }]
-    if ('error' in answer) throw new Error(answer.error)
-    return answer.reply
+    return waiting.promise
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -43,6 +42,12 @@ export class BenchChild<Request extends object, Reply> implements AsyncDisposabl
     const exited = once(this.#process, 'exit')
     this.#process.disconnect()
     await exited
+  }
+
+  #settle(answer: Answer<Reply>): void {
+    if ('error' in answer) this.#waiting?.reject(new Error(answer.error))
+    else this.#waiting?.resolve(answer.reply)
+    this.#waiting = undefined
   }
 }
 

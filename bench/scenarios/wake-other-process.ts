@@ -31,30 +31,30 @@ export const wakeOtherProcess: Scenario = {
     const doorbell = await Doorbell.connect(bell)
     /** From the end of `act` here to the moment the other process noticed, ms. */
     const measure = async (
-      kind: 'waitForCommit' | 'waitForRing',
+      kind: 'beginCommit' | 'beginRing',
       { act, seconds }: { act: () => Promise<void> | void; seconds: number },
     ): Promise<{ [name: string]: number }> => {
       const waits: number[] = []
       for (let round = 0; round < Math.max(10, seconds * ROUNDS_PER_SECOND); round++) {
-        const waiting = sleeper.call({ kind })
+        await sleeper.call({ kind })
         await sleep(5)
         await act()
         const acted = machineMs()
-        const { wokenAtMs } = await waiting
-        waits.push(Math.max(0, wokenAtMs - acted))
+        const { wokenAtMs } = await sleeper.call({ kind: 'end' })
+        waits.push(Math.max(0.001, wokenAtMs - acted))
       }
       return { 'store.wake.otherProcess.p50': quantile(waits, 0.5) }
     }
     let revision = 0
     return {
       ours: (seconds) =>
-        measure('waitForCommit', {
+        measure('beginCommit', {
           seconds,
           act: async () => {
             await store.orders.upsert(orderDocument(0, ++revision))
           },
         }),
-      raw: (seconds) => measure('waitForRing', { seconds, act: () => doorbell.ring() }),
+      raw: (seconds) => measure('beginRing', { seconds, act: () => doorbell.ring() }),
       async [Symbol.asyncDispose]() {
         doorbell[Symbol.dispose]()
         await sleeper[Symbol.asyncDispose]()

@@ -1,5 +1,6 @@
-import { MemoryStorageEngine, Store, type Collection } from '@tidemark/store'
-import { systemClock, systemRandom } from '@tidemark/contracts'
+import { join } from 'node:path'
+import { openSqliteEngine } from '@tidemark/engine-sqlite'
+import { Store, type Collection } from '@tidemark/store'
 import type { OrderDocument } from '../data/order-document.ts'
 
 /** Ranges of the orders, as many as the prototype has segments. */
@@ -12,10 +13,10 @@ export interface BenchStore extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Opens the store of a folder, and makes what is missing. Any number of processes may open one. */
-export async function openBenchStore(_folder: string): Promise<BenchStore> {
+/** Opens the store in `folder`, beside what the limits keep there, and makes what is missing. Any number of processes may open one. */
+export async function openBenchStore(folder: string): Promise<BenchStore> {
   const store = await Store.open({
-    engine: new MemoryStorageEngine({ clock: systemClock, random: systemRandom }),
+    engine: await openSqliteEngine({ folder: join(folder, 'store') }),
   })
   const database = await store.createDatabaseIfNotExists('shop')
   const orders = await database.createCollectionIfNotExists<OrderDocument>({

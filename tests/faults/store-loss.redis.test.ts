@@ -1,0 +1,99 @@
+import { ChangeFeedProcessorHost } from '@tidemark/processor'
+import { RedisLeaseStore } from '@tidemark/lease-redis'
+import { freePort } from '@tidemark/testing/servers'
+import { Redis } from 'ioredis'
+import { expect, test } from 'vitest'
+import { dispatchesPast, staleDispatches } from './check-history.ts'
+import { FaultStage, openLeases, untilShared } from './fault-stage.ts'
+import type { Order } from './feed-store.ts'
+import { machineMs } from './history.ts'
+import { FAULT_TIMES } from './host-process.ts'
+import { PacedWriter } from './paced-writer.ts'
+import { until } from './until.ts'
+
+const RANGES = 8
+const TTL_MS = FAULT_TIMES.expirationMs
+
+test('PH-10 LE-14 a lease store that cannot be reached at start is a coded error', async () => {
+  await using stage = await FaultStage.open({ ranges: RANGES })
+  const redis = new Redis({ port: await freePort(), retryStrategy: () => 50 })
+  redis.on('error', () => {})
+  const host = new ChangeFeedProcessorHost<Order>({
+    hostName: 'early',
+    group: 'faults',
+    feed: stage.store.orders,
+    leases: new RedisLeaseStore(redis),
+    hostOptions: { startTimeoutMs: 1_000, leaseStoreTimeoutMs: 400 },
+  })
+  let dispatched = 0
+  await expect(
+    host.registerObserver({ processChanges: () => void dispatched++ }),
+  ).rejects.toMatchObject({ code: 'ERR_LEASE_STORE_UNAVAILABLE' })
+  await host.unregisterObservers()
+  expect(dispatched).toBe(0)
+  redis.disconnect()
+})
+
+test('PH-10 a lease store that goes away and comes back: hosts stop by their deadline, recover by themselves, and nothing is lost', async () => {
+  // Every write reaches the disk: the server that comes back knows all that it acknowledged.
+  const redisArgs = ['--appendonly', 'yes', '--appendfsync', 'always']
+  await using stage = await FaultStage.open({ ranges: RANGES, redisArgs })
+  const hosts = [await stage.start('a'), await stage.start('b')]
+  await untilShared(hosts, RANGES)
+  const writer = new PacedWriter(stage.store, 300)
+  await until(() => hosts.every((host) => host.entries('dispatch').length > 10), {
+    what: 'both process',
+    timeoutMs: 10_000,
+  })
+
+  await stage.redis.kill('SIGKILL')
+  const lostAt = machineMs()
+  await until(() => hosts.every((host) => host.events('fenced').length > 0), {
+    what: 'both fence themselves',
+    timeoutMs: TTL_MS + 3_000,
+  })
+  for (const host of hosts) {
+    expect(host.events('leaseStoreUnavailable').length).toBeGreaterThan(0)
+    await until(() => openLeases(host).size === 0, { what: 'closed', timeoutMs: 2_000 })
+  }
+  expect(stage.redis.running).toBe(false)
+  await stage.redis.start()
+
+  await untilShared(hosts, RANGES)
+  const written = await writer.stop()
+  await stage.untilDelivered(written)
+  for (const host of hosts) {
+    expect(host.events('leaseStoreRecovered').length).toBeGreaterThan(0)
+    expect(
+      dispatchesPast(host.history, { openedBeforeMs: lostAt, deadlineMs: lostAt + TTL_MS }),
+    ).toEqual([])
+  }
+  expect(staleDispatches(stage.histories())).toEqual([])
+})
+
+test('PH-10 a lease store that hangs for less than a session costs no lease', async () => {
+  await using stage = await FaultStage.open({ ranges: RANGES })
+  const host = await stage.start('a')
+  await untilShared([host], RANGES)
+  const writer = new PacedWriter(stage.store, 300)
+  const opens = host.entries('open').length
+  const before = await commandsProcessed(stage)
+
+  stage.redis.pause()
+  const pausedAt = machineMs()
+  await until(() => machineMs() > pausedAt + TTL_MS / 2, { what: 'the pause', timeoutMs: TTL_MS })
+  stage.redis.resume()
+  const written = await writer.stop()
+  await stage.untilDelivered(written)
+
+  expect(await commandsProcessed(stage)).toBeGreaterThan(before)
+  // The fault was felt: calls went without an answer.
+  expect(host.events('leaseStoreUnavailable').length).toBeGreaterThan(0)
+  expect(host.events('fenced')).toEqual([])
+  expect(host.entries('open')).toHaveLength(opens)
+})
+
+async function commandsProcessed({ redis }: FaultStage): Promise<number> {
+  const info = await redis.admin.info('stats')
+  return Number(/total_commands_processed:(\d+)/.exec(info)?.[1])
+}
