@@ -75,6 +75,8 @@ export class RangePump<T extends DocumentBody> {
   #processed: Checkpoint | undefined
   /** Position that the observer asked for, in manual mode: the only one to be stored on close. */
   #manual: Checkpoint | undefined
+  /** Calls of `context.checkpoint()` that have not settled. */
+  #askedStores = 0
   #storedLsn: number
   #hasUnprocessed = false
   #attempt = 0
@@ -135,6 +137,8 @@ export class RangePump<T extends DocumentBody> {
     const reason = this.#ending?.reason ?? (gone === undefined ? 'unknown' : 'rangeGone')
     this.#reader.stop()
     if (observer !== undefined) await this.#close(observer, reason)
+    // What the observer asked to be stored is told to it, unless the lease is lost anyway.
+    while (this.#askedStores > 0 && this.#ending?.how !== 'abort') await this.#bell.next
     this.#finished.abort()
     this.#ended.abort()
     this.#aborted.abort()
@@ -367,7 +371,13 @@ export class RangePump<T extends DocumentBody> {
         const position = at ?? this.#processed
         if (position === undefined) return
         this.#manual = { continuation: position.continuation, lsn: position.lsn }
-        await this.#store(this.#manual)
+        this.#askedStores += 1
+        try {
+          await this.#store(this.#manual)
+        } finally {
+          this.#askedStores -= 1
+          this.#bell.ring()
+        }
       },
     })
   }

@@ -254,6 +254,28 @@ describe('checkpoints', () => {
     expect(again?.changes[0]?.lsn).toBe(21)
   })
 
+  test('PH-5 a checkpoint that was asked for and not awaited is stored and settles, also when the host stops', async () => {
+    const one = newFleet({ ranges: 1, hostOptions: { checkpointFrequency: 'manual' } })
+    const settled: string[] = []
+    one.behaviour = (context) => {
+      context.checkpoint().then(
+        () => settled.push('stored'),
+        () => settled.push('refused'),
+      )
+    }
+    const a = await one.start('a')
+    await one.advance(200)
+    a.store.link = 'down'
+    write(one, 3)
+    await one.until(() => one.isDrained())
+    const stopping = one.stop(a)
+    await one.advance(1_000)
+    a.store.link = 'up'
+    await stopping
+    expect(settled).toEqual(['stored'])
+    expect(await storedLsns(one)).toEqual([3])
+  })
+
   test('LE-11 context.checkpoint of a lost lease rejects with ERR_LEASE_LOST and stores nothing', async () => {
     const one = newFleet({ ranges: 1, hostOptions: { checkpointFrequency: 'manual' } })
     const codes: (string | undefined)[] = []
