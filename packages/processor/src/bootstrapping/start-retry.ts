@@ -14,6 +14,8 @@ export interface StartRetryOptions {
   readonly timeoutMs: number
 }
 
+/** So many attempts at least, also if each of them hangs: one lost answer must not cost the start. */
+const MIN_ATTEMPTS = 3
 const FIRST_RETRY_MS = 100
 const MAX_RETRY_MS = 2_000
 
@@ -43,7 +45,7 @@ export async function retryUntil<Result>(
   const trying = async (): Promise<Result> => {
     for (let failures = 0; ; failures += 1) {
       try {
-        return await attempt(anySignal)
+        return await attemptWithin(attempt, { clock, limitMs: timeoutMs / MIN_ATTEMPTS }, anySignal)
       } catch (error) {
         anySignal.throwIfAborted()
         if (isFinal(error)) throw error
@@ -54,8 +56,25 @@ export async function retryUntil<Result>(
     }
   }
   try {
-    // A race, because what is called may ignore its signal and hang.
     return await Promise.race([trying(), timedOut])
+  } finally {
+    over.abort()
+  }
+}
+
+/** A race, because what is called may ignore its signal and hang. */
+async function attemptWithin<Result>(
+  attempt: (signal: AbortSignal) => Promise<Result>,
+  { clock, limitMs }: { clock: Clock; limitMs: number },
+  signal: AbortSignal,
+): Promise<Result> {
+  const over = new AbortController()
+  const anySignal = AbortSignal.any([signal, over.signal])
+  const timedOut = clock.sleep(limitMs, anySignal).then(() => {
+    throw new LeaseStoreUnavailableError(`no answer within ${limitMs} ms`)
+  })
+  try {
+    return await Promise.race([attempt(anySignal), timedOut])
   } finally {
     over.abort()
   }

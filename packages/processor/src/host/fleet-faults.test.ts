@@ -141,7 +141,7 @@ async function heal({ fleet, running }: Run): Promise<void> {
   for (const member of running) member.gate.thaw()
   // Long enough for a host that has lost its name to find out.
   await fleet.advance(5_000)
-  const isAlive = [...running].some(({ host }) => host.health().status !== 'stopped')
+  const isAlive = [...running].some(({ host }) => host.health().status === 'running')
   if (!isAlive) running.add(await fleet.start('z'))
 }
 

@@ -328,8 +328,11 @@ describe('faults', () => {
     await two.start('b')
     await two.until(() => two.counts()['b'] === 1, 5_000)
     expect(signals.filter(({ aborted }) => aborted)).toHaveLength(1)
-    const [released] = two.eventsOf(a, 'leaseReleased')
-    expect(released?.reason).toBe('leaseHandedOver')
+    const [released] = two.events(a, 'leaseReleased')
+    expect(released?.event.reason).toBe('leaseHandedOver')
+    // The call ended when it was told to, not when its grace was over.
+    const [rebalanced] = two.events(a, 'rebalanced').slice(-1)
+    expect(released!.atMs - rebalanced!.atMs).toBeLessThan(1_100)
     const taken = two.deliveries.find(({ host }) => host === 'b')
     expect(taken?.changes[0]?.lsn).toBe(1)
     await two.stop(a)
@@ -381,6 +384,28 @@ describe('faults', () => {
     a.store.link = 'up'
     await one.until(() => one.isDrained(), 2_000)
     expect(a.store.calls[calls]).toBe('sync:beat')
+    expect(one.eventsOf(a, 'fenced')).toEqual([])
+  })
+
+  test('I6 a batch that waited in the queue over a stall waits for the beat too', async () => {
+    const first = Promise.withResolvers<void>()
+    const one = newFleet({
+      ranges: 2,
+      hostOptions: { maxConcurrentObservers: 1 },
+      behaviour: () => (one.deliveries.length === 1 ? first.promise : undefined),
+    })
+    const a = await one.start('a')
+    await balanced(one)
+    write(one)
+    await one.advance(100)
+    expect(one.deliveries).toHaveLength(1)
+    a.store.link = 'down'
+    one.clock.stall(5_000)
+    first.resolve()
+    await one.advance(100)
+    expect(one.deliveries).toHaveLength(1)
+    a.store.link = 'up'
+    await one.until(() => one.isDrained(), 2_000)
     expect(one.eventsOf(a, 'fenced')).toEqual([])
   })
 

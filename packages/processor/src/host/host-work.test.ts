@@ -476,6 +476,17 @@ describe('start', () => {
     await one.until(() => one.counts()['a'] === 4)
   })
 
+  test('one call at start that never answers does not cost the start', async () => {
+    const one = newFleet()
+    const a = one.create('a')
+    a.store.link = 'silent'
+    const registered = one.register(a)
+    await one.advance(100)
+    a.store.link = 'up'
+    await one.run(registered)
+    expect(one.clock.monotonicMs()).toBeLessThan(12_000)
+  })
+
   test('PH-11 unregisterObservers during a start ends it with ERR_HOST_STOPPED; a host has one life', async () => {
     const one = newFleet()
     const a = one.create('a')
