@@ -18,6 +18,20 @@ import {
   type WaitersEntry,
 } from './state-documents.ts'
 
+/**
+ * How much is looked up. What is not is guessed to be absent, and a wrong guess only costs another try:
+ * `none` for documents that are probably new, `entries` for those that may have come before, `all` when a
+ * target key may belong to another document.
+ */
+export type FactEffort = 'none' | 'entries' | 'all'
+
+const NOTHING_KNOWN: Facts = {
+  entries: new Map(),
+  occupied: new Set(),
+  waiters: new Map(),
+  successions: new Map(),
+}
+
 /** Looks up what `planDocument` has to know. */
 export class FactReader<S extends DocumentBody, T extends DocumentBody> {
   readonly #storage: MigrationStorage<S, T>
@@ -30,17 +44,15 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
     this.#targetKey = keyReader(storage.target.partitionKeyPaths)
   }
 
-  async read(
-    candidates: readonly IncomingDocument[],
-    { occupancy }: { occupancy: 'guess' | 'read' },
-  ): Promise<Facts> {
+  async read(candidates: readonly IncomingDocument[], effort: FactEffort): Promise<Facts> {
+    if (effort === 'none') return NOTHING_KNOWN
     const entries = await readEach(
       candidates.map(({ source }) => source),
       (source) => this.#entry(source),
     )
     const keys = keysInQuestion(candidates, entries)
     const occupied =
-      occupancy === 'guess'
+      effort === 'entries'
         ? new Map<string, Versioned<T>>()
         : await readEach(keys.entering, (key) => readDocument(this.#storage.target, key))
     const queues = [...keys.leaving, ...keys.awaited]

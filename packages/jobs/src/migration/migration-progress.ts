@@ -20,7 +20,7 @@ export interface MigrationProgress extends MigrationCounts {
   readonly remaining: number
   /** Transactions of the source that are still to be applied, over all ranges. */
   readonly lag: number
-  /** Documents and updates applied per second by all workers, since the reading before. */
+  /** Documents and updates applied per second by all workers in the last few seconds. */
   readonly ratePerS: number
   /** Seconds until the copy is complete at this rate; undefined when that cannot be said. */
   readonly remainingS: number | undefined

@@ -12,6 +12,7 @@ import { migrationProgress, type MigrationProgress } from './migration-progress.
 import { PROGRESS_PARTITION, type RangeProgress } from './state-documents.ts'
 
 const POLL_MS = 50
+const RATE_WINDOW_MS = 3_000
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined
@@ -24,7 +25,7 @@ export class MigrationWatch<S extends DocumentBody> {
   readonly #leases: LeaseGroup
   readonly #progress: DocumentCollection<RangeProgress>
   readonly #clock: Clock
-  #earlier: { readonly applied: number; readonly atMs: number } | undefined
+  #readings: readonly { readonly applied: number; readonly atMs: number }[] = []
 
   constructor(watched: {
     readonly job: string
@@ -40,7 +41,7 @@ export class MigrationWatch<S extends DocumentBody> {
     this.#clock = watched.clock
   }
 
-  /** Where the whole job stands. The rate is that since the call before. */
+  /** Where the whole job stands. The rate is that of the last few seconds, as far as there were calls. */
   async progress({ signal }: WaitOptions = {}): Promise<MigrationProgress> {
     const [lag, sourceDocuments, { documents: progress }] = await Promise.all([
       readLag(this.#source, this.#leases, signal),
@@ -49,8 +50,9 @@ export class MigrationWatch<S extends DocumentBody> {
     ])
     const atMs = this.#clock.monotonicMs()
     const reading = { job: this.#job, lag, progress, sourceDocuments, atMs }
-    const answer = migrationProgress(reading, this.#earlier)
-    this.#earlier = { applied: answer.documents + answer.updates, atMs }
+    this.#readings = this.#readings.filter((earlier) => atMs - earlier.atMs <= RATE_WINDOW_MS)
+    const answer = migrationProgress(reading, this.#readings[0])
+    this.#readings = [...this.#readings, { applied: answer.documents + answer.updates, atMs }]
     return answer
   }
 

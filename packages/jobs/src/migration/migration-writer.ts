@@ -1,6 +1,6 @@
-import type { Change, DocumentBody } from '@tidemark/contracts'
+import { feedRangeId, type Change, type DocumentBody } from '@tidemark/contracts'
 import { changeKey, keyReader, keyText, type DocumentKey } from './document-key.ts'
-import { FactReader } from './fact-reader.ts'
+import { FactReader, type FactEffort } from './fact-reader.ts'
 import type { MapDocument } from './map-document.ts'
 import type { MigrationStorage } from './migration-storage.ts'
 import { planDocument } from './plan-document.ts'
@@ -39,6 +39,8 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
   readonly #facts: FactReader<S, T>
   readonly #map: MapDocument<S, T>
   readonly #targetKey: (document: DocumentBody) => DocumentKey
+  /** What the last documents of each range were, as the next ones will probably be. */
+  readonly #expectations = new Map<string, Expectation>()
 
   constructor(storage: MigrationStorage<S, T>, map: MapDocument<S, T>) {
     this.#storage = storage
@@ -101,13 +103,15 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
     signal: AbortSignal,
   ): Promise<AppliedPage & { readonly taken: number }> {
     const candidates = pending.slice(0, MAX_DOCUMENTS)
+    const rangeId = feedRangeId(owner.range)
+    const efforts = EFFORTS[this.#expectations.get(rangeId) ?? 'new']
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted()
-      // At first a key that is new is taken to be free, which saves a read for each document.
-      const facts = await this.#facts.read(candidates, {
-        occupancy: attempt > 1 ? 'read' : 'guess',
-      })
+      const effort = efforts[attempt - 1] ?? 'all'
+      const facts = await this.#facts.read(candidates, effort)
       const chunk = planChunk(candidates, facts)
+      const { documents } = chunk.counts
+      this.#expectations.set(rangeId, documents === chunk.taken ? 'new' : 'known')
       if (chunk.writes.length === 0) return chunk
       const progress = await this.#facts.progress(owner.range)
       const writes = [...chunk.writes, progressWrite(owner, chunk, progress)]
@@ -120,6 +124,15 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
       }
     }
   }
+}
+
+/** Whether documents come for the first time, as in the first copy, or again. */
+type Expectation = 'new' | 'known'
+
+/** What the tries of a commit look up, one after the other; from the last one on, everything. */
+const EFFORTS: Readonly<Record<Expectation, readonly FactEffort[]>> = {
+  new: ['none', 'entries'],
+  known: ['entries'],
 }
 
 interface Chunk extends AppliedPage {

@@ -57,7 +57,8 @@ export async function importDocuments(
     progress.onBad({ line, reason })
   }
   const write = async (documents: readonly ReadDocument[]): Promise<void> => {
-    imported += await writeChunk(documents, target, refuse)
+    const written = await writeChunk(documents, target, refuse)
+    imported += written
     progress.onProgress({ imported, bad })
   }
   const flush = async (): Promise<void> => {

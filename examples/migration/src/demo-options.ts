@@ -1,0 +1,58 @@
+import { parseArgs } from 'node:util'
+
+export interface DemoOptions {
+  readonly folder: string | undefined
+  readonly leases: 'documents' | 'redis'
+  readonly redisUrl: string | undefined
+  /** How many of the cities; for a quick look. */
+  readonly cities: number | undefined
+  /** Changes per second of the writer. */
+  readonly writesPerSecond: number
+}
+
+export const USAGE = `usage: npm run demo -- [options]
+
+  --leases documents|redis   where the workers' leases are (default: documents, in the same store)
+  --redis-url URL            an existing Redis for --leases redis (default: one of the demo's own)
+  --folder PATH              where the store is kept (default: a temporary folder, removed at the end)
+  --cities N                 only the first N cities
+  --writes-per-second N      pace of the writer that goes on meanwhile (default: 300)
+  --help`
+
+/** Undefined = show the usage. Throws with one line when an argument is wrong. */
+export function parseDemoOptions(args: readonly string[]): DemoOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      leases: { type: 'string', default: 'documents' },
+      'redis-url': { type: 'string' },
+      folder: { type: 'string' },
+      cities: { type: 'string' },
+      'writes-per-second': { type: 'string', default: '300' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return undefined
+  const { leases, folder } = values
+  if (leases !== 'documents' && leases !== 'redis') {
+    throw new Error(`--leases must be "documents" or "redis", got ${JSON.stringify(leases)}`)
+  }
+  if (values['redis-url'] !== undefined && leases !== 'redis') {
+    throw new Error('--redis-url needs --leases redis')
+  }
+  return {
+    folder,
+    leases,
+    redisUrl: values['redis-url'],
+    cities: values.cities === undefined ? undefined : count('--cities', values.cities),
+    writesPerSecond: count('--writes-per-second', values['writes-per-second']),
+  }
+}
+
+function count(name: string, text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 1) {
+    throw new Error(`${name} must be a whole number above 0, got ${JSON.stringify(text)}`)
+  }
+  return value
+}

@@ -1,0 +1,58 @@
+import { migrateCollection, openStore } from 'tidemark'
+import type { City } from './city.ts'
+import {
+  DATABASE,
+  JOB,
+  LEASE_EXPIRATION_MS,
+  LEASE_RENEW_MS,
+  SOURCE,
+  TARGET,
+  planFromArgument,
+} from './demo-plan.ts'
+import { openLeases } from './open-leases.ts'
+import { tellParent } from './messages.ts'
+
+const [, , hostName = 'worker', plan] = process.argv
+const { folder, redisUrl } = planFromArgument(plan)
+
+await using store = await openStore(folder)
+const database = store.database(DATABASE)
+await using leases = openLeases(database, redisUrl)
+
+await using migration = migrateCollection<City, City>({
+  job: JOB,
+  hostName,
+  source: database.collection<City>(SOURCE),
+  target: { database, id: TARGET },
+  leases: leases.store,
+  // Nothing changes but the partition key, which is the target collection's.
+  mapDocument: (city) => city,
+  maxItemCount: 500,
+  hostOptions: {
+    leaseExpirationIntervalMs: LEASE_EXPIRATION_MS,
+    leaseRenewIntervalMs: LEASE_RENEW_MS,
+    leaseAcquireIntervalMs: LEASE_RENEW_MS,
+  },
+  onEvent: (event) => {
+    if (event.kind === 'rangeAcquired')
+      tell({ kind: 'rangeAcquired', leaseId: event.leaseId, epoch: event.epoch })
+    if (event.kind === 'failure')
+      tell({ kind: 'failure', what: event.what, message: String(event.error) })
+  },
+})
+
+await migration.start()
+tell({ kind: 'ready' })
+await new Promise<void>((resolve) => {
+  process.once('SIGTERM', resolve)
+  process.once('message', () => resolve())
+  // The demo itself is gone: do not stay behind.
+  process.once('disconnect', resolve)
+})
+// Finishes the batches in flight and hands the ranges over; then the store is closed.
+await migration.stop()
+if (process.connected) process.disconnect()
+
+function tell(message: Parameters<typeof tellParent>[0]): void {
+  tellParent(message).catch(() => {})
+}
