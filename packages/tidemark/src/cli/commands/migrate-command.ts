@@ -5,7 +5,6 @@ import {
   migrateCollection,
   verifyMigration,
   type MapDocument,
-  type Migration,
   type MigrationTarget,
 } from '@tidemark/jobs'
 import type { Collection, Store } from '@tidemark/store'
@@ -131,7 +130,10 @@ async function migrate(options: MigrateOptions, context: CommandContext): Promis
     }
     reporter.cutOver(await migration.cutOver({ signal }))
     if (options.verify !== true) return EXIT.ok
-    return await verify({ migration, source, mapDocument, signal }, reporter)
+    const { target: copied } = migration
+    // Nothing is to change while both sides are read; other workers have nothing left to do.
+    await migration.stop()
+    return await verify({ source, target: copied, mapDocument, signal }, reporter)
   } catch (error) {
     if (interruption.exitCode === undefined) throw error
     return interruption.exitCode
@@ -139,19 +141,19 @@ async function migrate(options: MigrateOptions, context: CommandContext): Promis
 }
 
 interface Verified {
-  readonly migration: Migration<DocumentBody>
   readonly source: Collection
+  readonly target: Collection
   readonly mapDocument: MapDocument<DocumentBody, DocumentBody>
   readonly signal: AbortSignal
 }
 
 async function verify(
-  { migration, source, mapDocument, signal }: Verified,
+  { source, target, mapDocument, signal }: Verified,
   reporter: MigrationReporter,
 ): Promise<ExitCode> {
   const report = await verifyMigration({
     source,
-    target: migration.target,
+    target,
     mapDocument,
     onProgress: (progress) => reporter.verifying(progress),
     signal,

@@ -68,15 +68,17 @@ export class MigrationReporter implements AsyncDisposable {
     const { missing, different, extra, collisions, expected } = report
     this.#tell(
       { event: 'verified', ...report },
-      `verified ${grouped(expected)} documents: ${missing.count} missing, ${different.count} different, ` +
-        `${extra.count} extra, ${collisions.count} colliding`,
+      `verified ${grouped(expected)} documents: ${grouped(missing.count)} missing, ` +
+        `${grouped(different.count)} different, ` +
+        `${grouped(extra.count)} extra, ${grouped(collisions.count)} colliding`,
     )
     if (this.#form === 'json') return
     for (const [what, findings] of Object.entries({ missing, different, extra, collisions })) {
       for (const { partitionKey, id } of findings.samples.slice(0, FEW)) {
         this.#line.say(`  ${what}: ${partitionKey} ${id}`)
       }
-      if (findings.count > FEW) this.#line.say(`  ${what}: and ${findings.count - FEW} more`)
+      if (findings.count > FEW)
+        this.#line.say(`  ${what}: and ${grouped(findings.count - FEW)} more`)
     }
   }
 
