@@ -29,7 +29,7 @@ export class Crew implements AsyncDisposable {
   }
 
   get takeovers(): number {
-    return this.#takeovers.count(this.#departed)
+    return this.#takeovers.count
   }
 
   /** What workers reported and got over, the last few. */
@@ -63,15 +63,15 @@ export class Crew implements AsyncDisposable {
     return ledger
   }
 
-  kill(name: string): void {
-    this.#departed.add(name)
+  kill(name: string, seen: MigrationProgress): void {
+    this.#depart(name, seen)
     this.#statuses.set(name, 'SIGKILL')
     this.#process(name).kill('SIGKILL')
   }
 
   /** Resolves when the worker has handed its ranges over and ended by itself. */
-  async terminate(name: string): Promise<void> {
-    this.#departed.add(name)
+  async terminate(name: string, seen: MigrationProgress): Promise<void> {
+    this.#depart(name, seen)
     this.#statuses.set(name, 'SIGTERM')
     const worker = this.#process(name)
     worker.kill('SIGTERM')
@@ -139,6 +139,13 @@ export class Crew implements AsyncDisposable {
         this.#writes = message.writes
         this.#ledger.resolve(message.cities)
         break
+    }
+  }
+
+  #depart(worker: string, { ranges }: MigrationProgress): void {
+    this.#departed.add(worker)
+    for (const { leaseId, epoch, owner } of ranges) {
+      if (owner === worker) this.#takeovers.cutShort({ leaseId, epoch, worker })
     }
   }
 

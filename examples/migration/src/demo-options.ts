@@ -6,6 +6,8 @@ export interface DemoOptions {
   readonly redisUrl: string | undefined
   /** How many of the cities; for a quick look. */
   readonly cities: number | undefined
+  /** Documents per second of one worker, so that few cities take long enough to be interrupted. */
+  readonly pacePerSecond: number | undefined
   /** Changes per second of the writer. */
   readonly writesPerSecond: number
 }
@@ -16,6 +18,7 @@ export const USAGE = `usage: npm run demo -- [options]
   --redis-url URL            an existing Redis for --leases redis (default: one of the demo's own)
   --folder PATH              where the store is kept (default: a temporary folder, removed at the end)
   --cities N                 only the first N cities
+  --pace N                   documents per second of one worker (default: as fast as it can)
   --writes-per-second N      pace of the writer that goes on meanwhile (default: 300)
   --help`
 
@@ -28,6 +31,7 @@ export function parseDemoOptions(args: readonly string[]): DemoOptions | undefin
       'redis-url': { type: 'string' },
       folder: { type: 'string' },
       cities: { type: 'string' },
+      pace: { type: 'string' },
       'writes-per-second': { type: 'string', default: '300' },
       help: { type: 'boolean', default: false },
     },
@@ -45,6 +49,7 @@ export function parseDemoOptions(args: readonly string[]): DemoOptions | undefin
     leases,
     redisUrl: values['redis-url'],
     cities: values.cities === undefined ? undefined : count('--cities', values.cities),
+    pacePerSecond: values.pace === undefined ? undefined : count('--pace', values.pace),
     writesPerSecond: count('--writes-per-second', values['writes-per-second']),
   }
 }

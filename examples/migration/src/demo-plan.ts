@@ -6,6 +6,8 @@ export interface DemoPlan {
   /** Undefined = leases are documents in the same store. */
   readonly redisUrl: string | undefined
   readonly writesPerSecond: number
+  /** Documents per second of one worker; undefined = as fast as it can. */
+  readonly pacePerSecond: number | undefined
 }
 
 export const DATABASE = 'world'

@@ -20,8 +20,11 @@ async function demo(options: DemoOptions): Promise<number> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tidemark-demo-')))
   await using redis = await provideRedis(options, (line) => screen.say(line))
   try {
-    const { cities, writesPerSecond } = options
-    return await runDemo({ folder, redisUrl: redis.url, cities, writesPerSecond }, screen)
+    const { cities, pacePerSecond, writesPerSecond } = options
+    return await runDemo(
+      { folder, redisUrl: redis.url, cities, pacePerSecond, writesPerSecond },
+      screen,
+    )
   } finally {
     if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
   }

@@ -20,7 +20,13 @@ export function pictureLines(progress: MigrationProgress, scene: Scene): readonl
     `${number(ratePerS)}/s   lag ${number(lag)}   ${number(updates)} updates followed, ${number(moves)} moved   writer: ${number(scene.writes)} writes   ${(scene.elapsedMs / 1000).toFixed(0)} s`,
     `${workers}   takeovers ${scene.takeovers}`,
     '',
-    'range                owner        documents    updates        lag',
+    [
+      'range'.padEnd(17),
+      'owner'.padEnd(10),
+      'documents'.padStart(11),
+      'updates'.padStart(10),
+      'lag'.padStart(10),
+    ].join(' '),
     ...progress.ranges.map((range, index) =>
       [
         `${String(index).padStart(2)} from ${(range.range.minInclusive || '0').slice(0, 8).padEnd(9)}`,

@@ -119,12 +119,14 @@ class Demo {
     })
     const killed = await this.#killBusiest(half)
     const joining = crew.startWorker('worker-4')
-    await this.#until(({ ranges }) => ranges.every(({ owner }) => owner !== killed.worker))
+    const taken = await this.#until(({ ranges }) => {
+      return ranges.every(({ owner }) => owner !== undefined && owner !== killed.worker)
+    })
     await joining
 
     const leaving = ['worker-1', 'worker-2', 'worker-3'].find((name) => name !== killed.worker)!
     this.#screen.say(`SIGTERM to ${leaving}: it finishes its batches and hands its ranges over`)
-    const left = Promise.all([crew.terminate(leaving), crew.startWorker('worker-5')])
+    const left = Promise.all([crew.terminate(leaving, taken), crew.startWorker('worker-5')])
     await this.#until(({ ranges }) => {
       return ranges.every(({ owner }) => owner !== undefined && owner !== leaving)
     })
@@ -145,7 +147,7 @@ class Demo {
   /** SIGKILL to the worker with most work left. Fails if the kill could not have hurt. */
   async #killBusiest(progress: MigrationProgress): Promise<{ readonly worker: string }> {
     const worker = busiest(progress.ranges)!
-    this.#crew.kill(worker)
+    this.#crew.kill(worker, progress)
     const after = await this.#look()
     const orphaned = after.ranges.filter(({ owner, lag }) => owner === worker && lag > 0)
     if (orphaned.length === 0) {

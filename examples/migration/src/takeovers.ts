@@ -8,24 +8,28 @@ export interface Turn {
 /** Collects who owned which range, from whoever saw it, each turn once. */
 export class Takeovers {
   readonly #turns = new Map<string, Turn>()
+  readonly #cutShort: Turn[] = []
 
   saw(turn: Turn): void {
     this.#turns.set(`${turn.leaseId} ${turn.epoch}`, turn)
   }
 
+  /** The worker is killed or told to leave while it has this range. */
+  cutShort(turn: Turn): void {
+    this.saw(turn)
+    this.#cutShort.push(turn)
+  }
+
   /**
-   * How often a worker took up a range whose owner before was one of the `departed`: killed, or told to
-   * leave. Moves between workers that stay are not takeovers.
+   * How many ranges other workers took up because their owner was killed or told to leave. Moves between
+   * workers that stay are not takeovers.
    */
-  count(departed: ReadonlySet<string>): number {
-    let takeovers = 0
-    for (const turns of Map.groupBy(this.#turns.values(), ({ leaseId }) => leaseId).values()) {
-      const inOrder = turns.sort((a, b) => a.epoch - b.epoch)
-      for (const [index, { worker }] of inOrder.entries()) {
-        const before = inOrder[index - 1]?.worker
-        if (before !== undefined && before !== worker && departed.has(before)) takeovers += 1
-      }
-    }
-    return takeovers
+  get count(): number {
+    const turns = [...this.#turns.values()]
+    return this.#cutShort.filter(({ leaseId, epoch, worker }) =>
+      turns.some(
+        (turn) => turn.leaseId === leaseId && turn.epoch > epoch && turn.worker !== worker,
+      ),
+    ).length
   }
 }

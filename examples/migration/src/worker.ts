@@ -10,10 +10,12 @@ import {
   planFromArgument,
 } from './demo-plan.ts'
 import { openLeases } from './open-leases.ts'
+import { Pace } from './pace.ts'
 import { tellParent } from './messages.ts'
 
 const [, , hostName = 'worker', plan] = process.argv
-const { folder, redisUrl } = planFromArgument(plan)
+const { folder, redisUrl, pacePerSecond } = planFromArgument(plan)
+const pace = new Pace(pacePerSecond)
 
 await using store = await openStore(folder)
 const database = store.database(DATABASE)
@@ -26,7 +28,10 @@ await using migration = migrateCollection<City, City>({
   target: { database, id: TARGET },
   leases: leases.store,
   // Nothing changes but the partition key, which is the target collection's.
-  mapDocument: (city) => city,
+  mapDocument: async (city) => {
+    await pace.next()
+    return city
+  },
   maxItemCount: 500,
   hostOptions: {
     leaseExpirationIntervalMs: LEASE_EXPIRATION_MS,
