@@ -12,13 +12,13 @@ export class DemoProcess {
   #errors = ''
 
   constructor(
-    module: string,
+    module: URL,
     name: string,
     plan: DemoPlan,
     onMessage: (message: ChildMessage, from: string) => void,
   ) {
     this.name = name
-    const path = fileURLToPath(new URL(module, import.meta.url))
+    const path = fileURLToPath(module)
     this.#child = fork(path, [name, JSON.stringify(plan)], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })

@@ -43,12 +43,12 @@ export class Crew implements AsyncDisposable {
 
   async startWorker(name: string): Promise<void> {
     this.#statuses.set(name, 'starting')
-    await this.#start('./worker.ts', name)
+    await this.#start(new URL('./worker.ts', import.meta.url), name)
     this.#statuses.set(name, 'running')
   }
 
   async startWriter(): Promise<void> {
-    await this.#start('./writer.ts', WRITER)
+    await this.#start(new URL('./writer.ts', import.meta.url), WRITER)
   }
 
   /** Ends the writer and hands its ledger over. */
@@ -103,7 +103,7 @@ export class Crew implements AsyncDisposable {
     }
   }
 
-  async #start(module: string, name: string): Promise<void> {
+  async #start(module: URL, name: string): Promise<void> {
     const { promise: ready, resolve } = Promise.withResolvers<void>()
     this.#ready.set(name, resolve)
     const child = new DemoProcess(module, name, this.#plan, (message) => this.#hear(message, name))
