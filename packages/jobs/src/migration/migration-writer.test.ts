@@ -1,0 +1,174 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  FULL_RANGE,
+  lsn,
+  type Change,
+  type DocumentBody,
+  type FeedRange,
+} from '@tidemark/contracts'
+import { MemoryStorageEngine, Store, type Collection } from '@tidemark/store'
+import type { MigrationStorage } from './migration-storage.ts'
+import { MigrationWriter } from './migration-writer.ts'
+import { openMigrationStorage, type OpenedStorage } from './open-migration-storage.ts'
+
+/*
+ * Two writers whose steps are laid against each other: what one has read is old when it commits. Each test
+ * shows one condition of a commit; without it the outcome is wrong.
+ */
+
+interface Item extends DocumentBody {
+  readonly group: string
+  readonly name: string
+  readonly n: number
+}
+
+let source: Collection<Item>
+let storage: OpenedStorage<Item, Item>
+const byName = (item: Item): Item => ({ ...item, id: item.name })
+const owner = { range: FULL_RANGE, epoch: 1, hostName: 'w' }
+const [LOW, HIGH]: readonly FeedRange[] = [
+  { minInclusive: '', maxExclusive: '20' },
+  { minInclusive: '20', maxExclusive: 'FF' },
+]
+const lowOwner = { ...owner, range: LOW! }
+const highOwner = { ...owner, range: HIGH! }
+const never = new AbortController().signal
+
+beforeEach(async () => {
+  const store = await Store.open({ engine: new MemoryStorageEngine() })
+  const database = store.database('db')
+  source = await database.createCollectionIfNotExists<Item>({ id: 's', partitionKey: '/group' })
+  storage = await openMigrationStorage<Item, Item>(
+    {
+      job: 'j',
+      hostName: 'w',
+      source,
+      target: { database, id: 't', partitionKey: '/name' },
+      leases: { description: 'none', openGroup: never_, listGroups: async () => [] },
+      mapDocument: byName,
+    },
+    'migration-j',
+  )
+})
+
+function never_(): Promise<never> {
+  return Promise.reject(new Error('there are no leases here'))
+}
+
+/** A storage that lets `meanwhile` happen once, after everything was read and before the `nth` commit. */
+function interrupted(nth: number, meanwhile: () => Promise<unknown>): MigrationStorage<Item, Item> {
+  let commits = 0
+  return {
+    ...storage,
+    async commit(writes, by, signal) {
+      commits += 1
+      if (commits === nth) await meanwhile()
+      return storage.commit(writes, by, signal)
+    },
+  }
+}
+
+async function write(id: string, name: string, n: number): Promise<Change<Item>> {
+  const { document } = await source.upsert({ id, group: id, name, n })
+  return { kind: 'document', id, partitionKey: id, lsn: lsn(document._lsn), document }
+}
+
+async function copies(): Promise<readonly string[]> {
+  const { documents } = await storage.target.readDocuments()
+  return documents.map(({ name, group, n }) => `${name}:${group}:${n}`).sort()
+}
+
+describe('MigrationWriter', () => {
+  test('a version that another worker has overtaken since it was looked up is not written over the newer one', async () => {
+    const old = await write('a', 'x', 1)
+    const newer = await write('a', 'x', 2)
+    const other = new MigrationWriter(storage, byName)
+    // Different ranges, as after a split, so that no count of the range stands in the way.
+    const late = new MigrationWriter(
+      interrupted(1, () => other.apply([newer], highOwner, never)),
+      byName,
+    )
+    const applied = await late.apply([old], lowOwner, never)
+    expect(await copies()).toEqual(['x:a:2'])
+    expect(applied.replays).toBe(1)
+  })
+
+  test('a document that joins the queue for a key while it is being left is not forgotten', async () => {
+    const writer = new MigrationWriter(storage, byName)
+    await writer.apply([await write('a', 'x', 1)], lowOwner, never)
+    const second = await write('b', 'x', 2)
+    const moved = await write('a', 'y', 3)
+    const leaving = new MigrationWriter(
+      interrupted(1, () => writer.apply([second], highOwner, never)),
+      byName,
+    )
+    await leaving.apply([moved], lowOwner, never)
+    expect(await copies()).toEqual(['x:b:2', 'y:a:3'])
+  })
+
+  test('a key that is left while a document is about to queue for it goes to that document', async () => {
+    const writer = new MigrationWriter(storage, byName)
+    await writer.apply([await write('a', 'x', 1)], lowOwner, never)
+    const second = await write('b', 'x', 2)
+    const moved = await write('a', 'y', 3)
+    // The first two tries find out that the key is taken; the third one queues.
+    for (const nth of [1, 2, 3]) {
+      const queueing = new MigrationWriter(
+        interrupted(nth, () => writer.apply([moved], lowOwner, never)),
+        byName,
+      )
+      await queueing.apply([second], highOwner, never)
+      expect(await copies()).toEqual(['x:b:2', 'y:a:3'])
+    }
+  })
+
+  test('two documents that queue at the same moment are both kept', async () => {
+    const writer = new MigrationWriter(storage, byName)
+    await writer.apply([await write('a', 'x', 1)], lowOwner, never)
+    const second = await write('b', 'x', 2)
+    const third = await write('c', 'x', 3)
+    const queueing = new MigrationWriter(
+      interrupted(3, () => writer.apply([third], lowOwner, never)),
+      byName,
+    )
+    await queueing.apply([second], highOwner, never)
+    await writer.apply([await write('a', 'y', 4)], lowOwner, never)
+    expect(await copies()).toEqual(['x:c:3', 'y:a:4'])
+    await writer.apply([await write('c', 'z', 5)], lowOwner, never)
+    expect(await copies()).toEqual(['x:b:2', 'y:a:4', 'z:c:5'])
+  })
+
+  test('LE-11 a worker whose epoch is behind is refused, whatever it wants to write', async () => {
+    const writer = new MigrationWriter(storage, byName)
+    const change = await write('a', 'x', 1)
+    await writer.apply([change], { ...owner, epoch: 5 }, never)
+    const fresh = await write('b', 'y', 2)
+    await expect(writer.apply([fresh], { ...lowOwner, epoch: 4 }, never)).rejects.toMatchObject({
+      code: 'ERR_FENCED_WRITE',
+      currentEpoch: 5,
+    })
+    expect(await copies()).toEqual(['x:a:1'])
+  })
+
+  test('a large page is written in several commits, none of them above the bound', async () => {
+    const changes: Change<Item>[] = []
+    for (let n = 0; n < 700; n += 1) changes.push(await write(`d${n}`, `n${n}`, n))
+    const sizes: number[] = []
+    const writer = new MigrationWriter<Item, Item>(
+      {
+        ...storage,
+        commit: (writes, by, signal) => {
+          sizes.push(writes.length)
+          return storage.commit(writes, by, signal)
+        },
+      },
+      byName,
+    )
+    const { counts } = await writer.apply(changes, owner, never)
+    expect(counts.documents).toBe(700)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(501)
+    expect(sizes.length).toBe(3)
+    await writer.apply(changes, owner, never)
+    expect(await copies()).toHaveLength(700)
+  })
+})
