@@ -37,7 +37,7 @@ export async function runScenario(
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-bench-'))
   try {
     await using prepared = await scenario.prepare({ folder, documents })
-    const warmUp = Math.min(0.5, seconds / 2)
+    const warmUp = Math.min(0.5, seconds / 4)
     await prepared.ours(warmUp)
     await prepared.raw(warmUp)
     const ours: Figures[] = []

@@ -29,17 +29,16 @@ export const wakeOtherProcess: Scenario = {
     const bell = `${folder}/wake-bell`
     await sleeper.call({ kind: 'open', folder, bell })
     const doorbell = await Doorbell.connect(bell)
-    /** From the end of `act` here to the moment the other process noticed, ms. */
+    /** From the moment that `act` returns to the one in which the other process noticed, ms. */
     const measure = async (
       kind: 'beginCommit' | 'beginRing',
-      { act, seconds }: { act: () => Promise<void> | void; seconds: number },
+      { act, seconds }: { act: () => Promise<number> | number; seconds: number },
     ): Promise<{ [name: string]: number }> => {
       const waits: number[] = []
       for (let round = 0; round < Math.max(10, seconds * ROUNDS_PER_SECOND); round++) {
         await sleeper.call({ kind })
         await sleep(5)
-        await act()
-        const acted = machineMs()
+        const acted = await act()
         const { wokenAtMs } = await sleeper.call({ kind: 'end' })
         waits.push(Math.max(0.001, wokenAtMs - acted))
       }
@@ -52,9 +51,18 @@ export const wakeOtherProcess: Scenario = {
           seconds,
           act: async () => {
             await store.orders.upsert(orderDocument(0, ++revision))
+            return machineMs()
           },
         }),
-      raw: (seconds) => measure('beginRing', { seconds, act: () => doorbell.ring() }),
+      raw: (seconds) =>
+        measure('beginRing', {
+          seconds,
+          act: () => {
+            const rungAtMs = machineMs()
+            doorbell.ring()
+            return rungAtMs
+          },
+        }),
       async [Symbol.asyncDispose]() {
         doorbell[Symbol.dispose]()
         await sleeper[Symbol.asyncDispose]()
