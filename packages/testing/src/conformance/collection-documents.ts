@@ -326,6 +326,10 @@ export function collectionDocuments(open: () => Promise<Store>): void {
       const nested = await makeCollection(store, { id: 'nested', partitionKey: '/where/city' })
       await nested.create({ id: 'a', where: { city: 'Rome' } })
       expect((await nested.read('a', 'Rome')).document).toBeDefined()
+      const where = { city: 'Rome', toJSON: () => ({ city: 'Oslo' }) }
+      await nested.create({ id: 'b', where })
+      expect((await nested.read('b', 'Oslo')).document).toBeDefined()
+      expect((await nested.read('b', 'Rome')).document).toBeUndefined()
       const tenants = await makeCollection(store, {
         id: 'tenants',
         partitionKey: ['/t', '/u', '/s'],

@@ -230,13 +230,15 @@ export function collectionFeed(open: () => Promise<Store>): void {
     test('CF-13 CF-4 from the beginning without following: every document, then the end', async () => {
       const collection = await makeCollection(await open(), { partitionCount: 4 })
       await fill(collection, 50)
-      const pages = await allPages(
-        collection.changes({ from: 'beginning', follow: false, maxItemCount: 3 }),
-      )
-      expect(pages.flatMap(({ changes }) => idsOf(changes)).toSorted()).toEqual(
-        Array.from({ length: 50 }, (_, n) => `d${n}`).toSorted(),
-      )
-      expect(pages.map(({ caughtUp }) => caughtUp).indexOf(true)).toBe(pages.length - 1)
+      for (const maxItemCount of [1, 3, undefined]) {
+        const pages = await allPages(
+          collection.changes({ from: 'beginning', follow: false, maxItemCount }),
+        )
+        expect(pages.flatMap(({ changes }) => idsOf(changes)).toSorted()).toEqual(
+          Array.from({ length: 50 }, (_, n) => `d${n}`).toSorted(),
+        )
+        expect(pages.map(({ caughtUp }) => caughtUp).indexOf(true)).toBe(pages.length - 1)
+      }
     })
 
     test('CF-13 all ranges get their turn', async () => {
