@@ -52,6 +52,7 @@ import {
   type ChangesPage,
 } from './feed/changes-options.ts'
 import { FeedReader } from './feed/feed-reader.ts'
+import { ReadingTurns } from './paging/reading-turns.ts'
 import { resolveItemCount } from './paging/item-count.ts'
 import { iterateChanges } from './feed/iterate-changes.ts'
 
@@ -347,7 +348,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
 
   #readerOf({ engine, record }: FoundCollection): FeedReader<T> {
     const encoder = new DocumentEncoder(record, this.#location.maxDocumentBytes)
-    return new FeedReader<T>({ engine, record, encoder })
+    return new FeedReader<T>({ engine, record, encoder, turns: new ReadingTurns() })
   }
 
   async #find(): Promise<FeedReader<T>> {

@@ -13,6 +13,7 @@ import type { CommitOperation, CommitOutcome } from '../engine/commit.ts'
 import type { StoredRow } from '../engine/document-query.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import { documentEtag, stampBody } from '../engine/stored-body.ts'
+import type { ReadingTurns } from '../paging/reading-turns.ts'
 import type { DocumentEncoder, EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
 import { lazily, parseStored } from './stored-document.ts'
 import type { ConditionedKind } from './write-conditions.ts'
@@ -22,6 +23,8 @@ export interface OpenCollection {
   readonly engine: DatabaseEngine
   readonly record: CollectionRecord
   readonly encoder: DocumentEncoder
+  /** Shared by everything that reads in pages through one handle. */
+  readonly turns: ReadingTurns
 }
 
 export type Committed = Extract<CommitOutcome, { kind: 'committed' }>

@@ -56,9 +56,10 @@ export async function readDocumentTexts(
   options: ReadDocumentsOptions,
 ): Promise<{ readonly bodies: readonly string[]; readonly continuation: string | undefined }> {
   options.signal?.throwIfAborted()
-  const { record, engine } = open
+  const { record, engine, turns } = open
   const { text: scope, range, partitionKey } = scopeOf(open, options)
   const owner = { list: 'td', rid: record.rid, scope } as const
+  if (turns.due) await turns.take()
   const page = await engine.scan({
     collection: record,
     range,
@@ -68,6 +69,7 @@ export async function readDocumentTexts(
     maxChars: MAX_PAGE_CHARS,
   })
   const { bodies, next } = page
+  for (const body of bodies) turns.spend(body.length)
   const continuation = next && encodePageToken(owner, [next.epk, next.partitionKey, next.id])
   return { bodies, continuation }
 }

@@ -84,7 +84,8 @@ export class FeedReader<T extends DocumentBody> {
   }
 
   async #page(position: RangePosition, maxItems: number): Promise<EngineFeedPage> {
-    const { engine, record } = this.open
+    const { engine, record, turns } = this.open
+    if (turns.due) await turns.take()
     const page = await engine.readFeedPage({
       collection: record,
       range: position.range,
@@ -99,6 +100,7 @@ export class FeedReader<T extends DocumentBody> {
           'it is of another copy of the store, or the store was restored from an older one',
       )
     }
+    for (const row of page.rows) turns.spend(row[2].length)
     return page
   }
 }

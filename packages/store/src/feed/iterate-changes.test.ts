@@ -29,7 +29,7 @@ async function splittableReader(documents: number): Promise<{
     .database('db')
     .createCollectionIfNotExists({ id: 'items', partitionKey: '/id' })
   for (let n = 0; n < documents; n++) await items.create({ id: `d${n}` })
-  const { engine, record, encoder } = await items.open()
+  const { engine, record, encoder, turns } = await items.open()
   let present: readonly FeedRange[] = [FULL_RANGE]
   const assertPresent = (range: FeedRange): void => {
     if (present.some((each) => rangeContains(each, range))) return
@@ -53,7 +53,7 @@ async function splittableReader(documents: number): Promise<{
     },
   })
   return {
-    reader: new FeedReader({ engine: splittable, record, encoder }),
+    reader: new FeedReader({ engine: splittable, record, encoder, turns }),
     split() {
       present = HALVES
     },

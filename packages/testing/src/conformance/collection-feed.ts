@@ -2,6 +2,7 @@ import { FULL_RANGE, encodeContinuation, lsn, rangeContainsEpk } from '@tidemark
 import type { FeedPosition, FeedRange, StartPosition } from '@tidemark/contracts'
 import type { Store } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
+import { settle } from '../platform/settle.ts'
 import {
   allPages,
   idsOf,
@@ -357,6 +358,45 @@ export function collectionFeed(open: () => Promise<Store>): void {
       await outcome
       const aborted = collection.changes({ signal: abort.signal })
       await expect(aborted.next()).rejects.toBe(reason)
+    })
+
+    test('CF-5 a reader of many pages lets timers and other work run in between', async () => {
+      const collection = await makeCollection(await open())
+      for (let round = 0; round < 25; round++) {
+        const operations = Array.from({ length: 100 }, (_, n) => ({
+          kind: 'create' as const,
+          document: { id: `d${round}-${n}`, pk: 'p' },
+        }))
+        await collection.batch('p', operations)
+      }
+      let turns = 0
+      let reading = true
+      const count = async (): Promise<void> => {
+        while (reading) {
+          await settle(1)
+          turns++
+        }
+      }
+      const counting = count()
+      const readThrough = async (read: () => AsyncIterable<unknown>): Promise<number> => {
+        const before = turns
+        for await (const _page of read());
+        return turns - before
+      }
+      const pages = (): AsyncIterable<unknown> =>
+        collection.changes({ from: 'beginning', follow: false, maxItemCount: 50 })
+      expect(await readThrough(pages)).toBeGreaterThan(0)
+      const documents = async function* (): AsyncGenerator<unknown, void, undefined> {
+        let continuation: string | undefined
+        do {
+          const page = await collection.readDocuments({ maxItemCount: 50, continuation })
+          yield page
+          continuation = page.continuation
+        } while (continuation !== undefined)
+      }
+      expect(await readThrough(documents)).toBeGreaterThan(0)
+      reading = false
+      await counting
     })
 
     test('CF-13 leaving the loop leaves nothing behind', async () => {

@@ -1,6 +1,7 @@
 import { FULL_RANGE } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
+import { settle } from '../platform/settle.ts'
 import { EngineFixture, committed, parsed, put } from './storage-engine-fixtures.ts'
 
 /** Commits and readers at the same time. */
@@ -147,6 +148,8 @@ export function storageEngineConcurrency(open: () => Promise<StorageEngine>): vo
       }
       const read = async (): Promise<void> => {
         while (writing) {
+          // An engine may read on this thread and without waiting: then nothing else would ever run.
+          await settle(1)
           const page = await database.scan({
             collection,
             range: FULL_RANGE,
