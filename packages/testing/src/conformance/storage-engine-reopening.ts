@@ -29,7 +29,10 @@ export function storageEngineReopening(open: () => Promise<StorageEngineUnderTes
       expect(reopened.storeId).toBe(storeId)
       const after = await fixture.through(reopened)
       expect(after.collection).toEqual(collection)
-      expect(await after.database.listRanges(collection)).toEqual(ranges)
+      const cuts = (list: typeof ranges): readonly unknown[] =>
+        // The segment may have rolled since they were listed.
+        list.map(({ segment: _, ...range }) => range)
+      expect(cuts(await after.database.listRanges(collection))).toEqual(cuts(ranges))
       expect(await after.read('p0', 'a')).toEqual(written)
       expect(await after.database.countDocuments(collection)).toBe(24)
       expect(after.database.nowMs()).toBeGreaterThanOrEqual(nowMs - 1000)
