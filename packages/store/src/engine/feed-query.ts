@@ -23,7 +23,8 @@ export interface EngineFeedPage {
   readonly rows: readonly FeedRow[]
   /**
    * Everything up to this LSN was delivered or does not concern the range. With rows, the last row's
-   * LSN (CF-7); without, the range's newest, or where the page stopped looking.
+   * LSN (CF-7); without, the range's newest, or where the page stopped looking. The range's newest
+   * also when `afterLsn` is above it: the store refuses such a position, which would skip changes.
    */
   readonly lsn: number
   readonly epoch: number

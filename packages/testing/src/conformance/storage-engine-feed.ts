@@ -91,6 +91,12 @@ export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
       expect(idsOf((await fixture.page(empty.lsn)).rows)).toEqual(['b'])
     })
 
+    test('a position above the newest is answered with the newest, so that it can be refused', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const lsn = await fixture.write('p', 'a')
+      expect(await fixture.page(lsn + 1000)).toMatchObject({ rows: [], lsn })
+    })
+
     test('a delete takes the document out of the feed and moves the position on', async () => {
       const fixture = await EngineFixture.make(await open())
       const before = await fixture.write('p', 'a', 'b')
