@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import type { SQLOutputValue } from 'node:sqlite'
+
+/** One row as `setReturnArrays(true)` gives it. */
+export type Row = readonly SQLOutputValue[]
+
+/** Column readers: what SQLite returns is checked where it enters. */
+export function numberColumn(row: Row, index: number): number {
+  const value = row[index]
+  assert(typeof value === 'number', `column ${index} is ${typeof value}, not a number`)
+  return value
+}
+
+export function textColumn(row: Row, index: number): string {
+  const value = row[index]
+  assert(typeof value === 'string', `column ${index} is ${typeof value}, not text`)
+  return value
+}

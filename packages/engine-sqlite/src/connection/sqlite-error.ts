@@ -1,0 +1,73 @@
+import {
+  StoreDamagedError,
+  StoreInUseError,
+  StoreUnavailableError,
+  type CodedError,
+} from '@tidemark/contracts'
+
+/** Primary result codes of SQLite (sqlite.org/rescode.html). */
+const BUSY = 5
+const LOCKED = 6
+const CORRUPT = 11
+const NOT_A_DATABASE = 26
+
+/** The primary result code of an error that `node:sqlite` threw; undefined for any other error. */
+export function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error)) return undefined
+  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
+}
+
+/** Another connection holds the lock; nothing happened, the same call may go through later. */
+export function isBusy(error: unknown): boolean {
+  const code = sqliteCode(error)
+  return code === BUSY || code === LOCKED
+}
+
+/** What callers see of a failure of SQLite; other errors are returned as they are. */
+export function storeError(error: unknown, file: string): unknown {
+  const code = sqliteCode(error)
+  if (code === undefined) return error
+  const options = { cause: error }
+  const reason = error instanceof Error ? error.message : String(error)
+  if (code === CORRUPT || code === NOT_A_DATABASE) {
+    return new StoreDamagedError(`${file} is damaged: ${reason}`, options)
+  }
+  if (code === BUSY || code === LOCKED) {
+    return new StoreInUseError(`${file} is held by another program: ${reason}`, options)
+  }
+  return new StoreUnavailableError(`${file} cannot be used now: ${reason}`, options)
+}
+
+/** Runs `act` and throws what callers see of its failure. */
+export function withStoreErrors<Result>(file: string, act: () => Result): Result {
+  try {
+    return act()
+  } catch (error) {
+    throw storeError(error, file)
+  }
+}
+
+/** How an error crosses from the writer's thread to the caller's. */
+export interface PortableError {
+  readonly kind: 'damaged' | 'inUse' | 'unavailable'
+  readonly message: string
+}
+
+export function portableError(error: unknown, file: string): PortableError {
+  const coded = storeError(error, file)
+  const message = coded instanceof Error ? coded.message : String(coded)
+  if (coded instanceof StoreDamagedError) return { kind: 'damaged', message }
+  if (coded instanceof StoreInUseError) return { kind: 'inUse', message }
+  return { kind: 'unavailable', message }
+}
+
+export function errorFromPortable({ kind, message }: PortableError): CodedError {
+  switch (kind) {
+    case 'damaged':
+      return new StoreDamagedError(message)
+    case 'inUse':
+      return new StoreInUseError(message)
+    case 'unavailable':
+      return new StoreUnavailableError(message)
+  }
+}

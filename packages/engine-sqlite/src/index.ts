@@ -1,0 +1,2 @@
+export { openSqliteEngine, SqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
+export type { SqliteDatabase } from './sqlite-database.ts'

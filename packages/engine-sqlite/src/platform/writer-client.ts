@@ -1,0 +1,134 @@
+import { Worker } from 'node:worker_threads'
+import { StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
+import { errorFromPortable } from '../connection/sqlite-error.ts'
+import type {
+  FromWriter,
+  ToWriter,
+  WriterRequest,
+  WriterResult,
+  WriterSettings,
+  WriterTask,
+  WriterThreadData,
+} from '../writer/writer-messages.ts'
+
+interface Pending {
+  resolve(result: WriterResult): void
+  reject(error: Error): void
+}
+
+/** The caller's end of a writer's thread: sends requests together, settles them in the order of their groups. */
+export class WriterClient {
+  readonly #worker: Worker
+  readonly #bell: Int32Array
+  readonly #maxPending: number
+  readonly #pending = new Map<number, Pending>()
+  readonly #ready = Promise.withResolvers<void>()
+  readonly #ended = Promise.withResolvers<void>()
+  #outbox: WriterRequest[] = []
+  #nextId = 1
+  /** Set when the thread is of no more use: why. */
+  #broken: Error | undefined
+
+  private constructor(settings: WriterSettings, maxPending: number) {
+    this.#maxPending = maxPending
+    this.#bell = new Int32Array(new SharedArrayBuffer(4))
+    const workerData: WriterThreadData = { settings, bell: this.#bell }
+    this.#worker = new Worker(threadFile(), { workerData })
+    this.#worker.unref()
+    this.#worker.on('message', (message: FromWriter) => this.#receive(message))
+    this.#worker.on('error', (error: unknown) => this.#break(error))
+    this.#worker.on('exit', () => {
+      this.#break(new Error('the thread ended'))
+      this.#ended.resolve()
+    })
+  }
+
+  /** Starts the thread. Rejects with the coded error of a file that cannot be opened. */
+  static async start(settings: WriterSettings, maxPending: number): Promise<WriterClient> {
+    const client = new WriterClient(settings, maxPending)
+    client.#worker.ref()
+    try {
+      await client.#ready.promise
+    } finally {
+      client.#worker.unref()
+    }
+    return client
+  }
+
+  /** Rejects with ERR_STORE_CLOSED, or ERR_STORE_UNAVAILABLE when too many requests wait already. */
+  async request(task: WriterTask, nowMs: number): Promise<WriterResult> {
+    if (this.#broken !== undefined) throw this.#broken
+    if (this.#pending.size >= this.#maxPending) {
+      throw new StoreUnavailableError(`${this.#maxPending} writes wait for the disk already`)
+    }
+    const id = this.#nextId++
+    const { promise, resolve, reject } = Promise.withResolvers<WriterResult>()
+    if (this.#pending.size === 0) this.#worker.ref()
+    this.#pending.set(id, { resolve, reject })
+    this.#outbox.push({ id, nowMs, task })
+    // After the promise callbacks that are running now: writers that were woken together write together.
+    if (this.#outbox.length === 1) process.nextTick(() => this.#flush())
+    const result = await promise
+    if (result.kind === 'failed') throw errorFromPortable(result.error)
+    return result
+  }
+
+  /** Carries out what was requested, then ends the thread. */
+  async close(): Promise<void> {
+    this.#flush()
+    if (this.#broken === undefined) {
+      this.#broken = new StoreClosedError('the store was closed')
+      this.#worker.ref()
+      this.#post({ kind: 'close' })
+    }
+    await this.#ended.promise
+  }
+
+  #flush(): void {
+    if (this.#outbox.length === 0) return
+    const requests = this.#outbox
+    this.#outbox = []
+    this.#post({ kind: 'requests', requests })
+  }
+
+  #post(message: ToWriter): void {
+    this.#worker.postMessage(message)
+    Atomics.add(this.#bell, 0, 1)
+    Atomics.notify(this.#bell, 0)
+  }
+
+  #receive(message: FromWriter): void {
+    switch (message.kind) {
+      case 'ready':
+        this.#ready.resolve()
+        return
+      case 'broken':
+        this.#break(errorFromPortable(message.error))
+        return
+      case 'closed':
+        return
+      case 'replies':
+        for (const { id, result } of message.replies) {
+          this.#pending.get(id)?.resolve(result)
+          this.#pending.delete(id)
+        }
+        if (this.#pending.size === 0) this.#worker.unref()
+    }
+  }
+
+  #break(cause: unknown): void {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const broken = (this.#broken ??= new StoreUnavailableError(`the writer stopped: ${reason}`, {
+      cause,
+    }))
+    this.#ready.reject(cause)
+    for (const pending of this.#pending.values()) pending.reject(broken)
+    this.#pending.clear()
+  }
+}
+
+/** Beside this file, in the sources as in what is published. */
+function threadFile(): URL {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  return new URL(`./writer-thread.${extension}`, import.meta.url)
+}

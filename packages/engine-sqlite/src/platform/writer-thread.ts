@@ -1,0 +1,83 @@
+import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
+import { portableError } from '../connection/sqlite-error.ts'
+import { DatabaseWriter, type BlockingClock } from '../writer/database-writer.ts'
+import type {
+  FromWriter,
+  ToWriter,
+  WriterRequest,
+  WriterThreadData,
+} from '../writer/writer-messages.ts'
+
+/*
+ * The writer's thread. It sleeps on the bell instead of in its event loop: that wakes it faster, and it
+ * has nothing else to listen to.
+ */
+
+const sleepCell = new Int32Array(new SharedArrayBuffer(4))
+const blockingClock: BlockingClock = {
+  sleep: (ms) => {
+    Atomics.wait(sleepCell, 0, 0, ms)
+  },
+  monotonicMs: () => performance.now(),
+  fraction: () => Math.random(),
+}
+
+if (parentPort === null) throw new Error('the writer runs in a worker thread')
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what WriterClient starts this thread with
+run(parentPort, workerData as WriterThreadData)
+
+function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
+  const send = (message: FromWriter): void => port.postMessage(message)
+  let writer: DatabaseWriter
+  try {
+    writer = new DatabaseWriter(settings, blockingClock)
+  } catch (error) {
+    send({ kind: 'broken', error: portableError(error, settings.file) })
+    return
+  }
+  send({ kind: 'ready' })
+  for (let purging = true; ;) {
+    const heard = Atomics.load(bell, 0)
+    const { requests, closing } = receive(port, settings.maxGroupOperations)
+    if (requests.length > 0) {
+      send({ kind: 'replies', replies: writer.runGroup(requests) })
+      purging ||= requests.some(({ task }) => task.kind === 'deleteCollection')
+      writer.yieldToOthers()
+    } else if (purging && !closing) {
+      purging = writer.purge()
+      writer.yieldToOthers()
+    } else if (!closing) {
+      Atomics.wait(bell, 0, heard)
+    }
+    if (closing) break
+  }
+  writer.close()
+  send({ kind: 'closed' })
+  port.close()
+}
+
+/** What waits in the port, up to the size of a group. */
+function receive(
+  port: MessagePort,
+  maxOperations: number,
+): { readonly requests: readonly WriterRequest[]; readonly closing: boolean } {
+  const requests: WriterRequest[] = []
+  let operations = 0
+  while (operations < maxOperations) {
+    const received = receiveMessageOnPort(port)
+    if (received === undefined) break
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only WriterClient posts to this port
+    const message = received.message as ToWriter
+    if (message.kind === 'close') return { requests, closing: true }
+    for (const request of message.requests) {
+      requests.push(request)
+      operations += operationsOf(request)
+    }
+  }
+  return { requests, closing: false }
+}
+
+function operationsOf({ task }: WriterRequest): number {
+  if (task.kind !== 'commit') return 1
+  return task.batches.reduce((sum, { operations }) => sum + operations.length, 0)
+}

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict'
+import {
+  ResourceExistsError,
+  ResourceNotFoundError,
+  StoreClosedError,
+  type Clock,
+  type FeedRange,
+} from '@tidemark/contracts'
+import type {
+  CollectionDefinition,
+  CollectionRecord,
+  CommitOutcome,
+  CommitRequest,
+  DatabaseEngine,
+  DatabaseRecord,
+  DocumentKey,
+  EngineFeedPage,
+  FeedPageQuery,
+  FeedStart,
+  RangeCounter,
+  RangeRecord,
+  ScanPage,
+  ScanQuery,
+  StoredRow,
+} from '@tidemark/store'
+import { LoopTurns } from './platform/loop-turns.ts'
+import { PollTimer } from './platform/poll-timer.ts'
+import type { WriterClient } from './platform/writer-client.ts'
+import { checkDatabase } from './reader/check-database.ts'
+import type { DatabaseReader } from './reader/database-reader.ts'
+import { CommitWaits } from './wakeup/commit-waits.ts'
+import type { WriterResult } from './writer/writer-messages.ts'
+
+/** Fallback behind the doorbell; what wake-ups rest on. Costs a microsecond each. */
+const POLL_INTERVAL_MS = 10
+/** A check of who is to be woken is followed by a rest of so many times its length. */
+const RECHECK_REST = 4
+
+/** One database file: a writer in its thread, a reader on the caller's, and who waits for commits. */
+export class SqliteDatabase implements DatabaseEngine {
+  readonly record: DatabaseRecord
+  readonly #writer: WriterClient
+  readonly #reader: DatabaseReader
+  readonly #clock: Clock
+  readonly #nowMs: (atLeastMs?: number) => number
+  readonly #onCommit: () => void
+  readonly #waits = new CommitWaits()
+  readonly #poll = new PollTimer(() => this.recheckWaits(), POLL_INTERVAL_MS)
+  readonly #turns = new LoopTurns()
+  #dataVersion = -1
+  #recheckNotBeforeMs = 0
+  #ended: Error | undefined
+
+  constructor(
+    record: DatabaseRecord,
+    parts: {
+      readonly writer: WriterClient
+      readonly reader: DatabaseReader
+      readonly clock: Clock
+      readonly nowMs: (atLeastMs?: number) => number
+      /** Called after each commit of this process. */
+      readonly onCommit: () => void
+    },
+  ) {
+    this.record = record
+    this.#writer = parts.writer
+    this.#reader = parts.reader
+    this.#clock = parts.clock
+    this.#nowMs = parts.nowMs
+    this.#onCommit = parts.onCommit
+    parts.nowMs(parts.reader.highestCommitMs())
+  }
+
+  listCollections(): Promise<readonly CollectionRecord[]> {
+    return this.#read((reader) => reader.collections())
+  }
+
+  readCollection(id: string): Promise<CollectionRecord | undefined> {
+    return this.#read((reader) => reader.collections().find((record) => record.id === id))
+  }
+
+  async createCollection(
+    id: string,
+    definition: CollectionDefinition,
+    ranges: readonly FeedRange[],
+  ): Promise<CollectionRecord> {
+    const result = await this.#request({
+      kind: 'createCollection',
+      collectionId: id,
+      databaseRid: this.record.rid,
+      definition,
+      ranges,
+    })
+    if (result.kind === 'exists') throw new ResourceExistsError('collection', id)
+    assert(result.kind === 'created', `unexpected answer ${result.kind}`)
+    return result.record
+  }
+
+  async deleteCollection(id: string): Promise<void> {
+    const result = await this.#request({ kind: 'deleteCollection', collectionId: id })
+    if (result.kind === 'missing') throw new ResourceNotFoundError('collection', id)
+    this.recheckWaits()
+    this.#onCommit()
+  }
+
+  listRanges(collection: CollectionRecord): Promise<readonly RangeRecord[]> {
+    return this.#read((reader) =>
+      reader
+        .ranges(collection)
+        .map(({ number, minInclusive, maxExclusive, parents, segment, ts }) => ({
+          number,
+          minInclusive,
+          maxExclusive,
+          parents,
+          segment,
+          ts,
+        })),
+    )
+  }
+
+  async commit({ batches, fence }: CommitRequest): Promise<CommitOutcome> {
+    const result = await this.#request({
+      kind: 'commit',
+      fence,
+      batches: batches.map(({ collection, epk, partitionKey, operations }) => ({
+        collection: collection.number,
+        epk,
+        partitionKey,
+        operations,
+      })),
+    })
+    assert(result.kind === 'committed', `unexpected answer ${result.kind}`)
+    if (result.outcome.kind === 'committed') {
+      this.#nowMs(result.outcome.timeMs)
+      if (this.#waits.size > 0) for (const touched of result.touched) this.#waits.committed(touched)
+      this.#onCommit()
+    }
+    return result.outcome
+  }
+
+  readDocument(key: DocumentKey): Promise<StoredRow | undefined> {
+    return this.#read((reader) => reader.document(key))
+  }
+
+  scan(query: ScanQuery): Promise<ScanPage> {
+    return this.#read((reader) => reader.scan(query))
+  }
+
+  countDocuments(collection: CollectionRecord): Promise<number> {
+    return this.#read((reader) => reader.count(collection))
+  }
+
+  readFeedPage(query: FeedPageQuery): Promise<EngineFeedPage> {
+    return this.#read((reader) => reader.feedPage(query))
+  }
+
+  resolveStart(
+    collection: CollectionRecord,
+    range: FeedRange,
+    start: FeedStart,
+  ): Promise<RangeCounter> {
+    return this.#read((reader) => reader.start(collection, range, start))
+  }
+
+  async waitForCommit(request: {
+    readonly collection: CollectionRecord
+    readonly range: FeedRange
+    readonly afterLsn: number
+    readonly timeoutMs: number
+    readonly signal: AbortSignal
+  }): Promise<boolean> {
+    const { collection, range, afterLsn, timeoutMs, signal } = request
+    this.#assertOpen()
+    signal.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+    const { lsn, rangeNumber } = this.#reader.counter(collection, range)
+    if (lsn > afterLsn) return true
+    const abort = (): void => reject(signal.reason)
+    const stopTimer = new AbortController()
+    const endWait = this.#waits.add(
+      { collection, range, rangeNumber },
+      { afterLsn, wake: () => resolve(true), fail: reject },
+    )
+    this.#poll.start()
+    signal.addEventListener('abort', abort, { once: true })
+    const timer = this.#clock.sleep(timeoutMs, stopTimer.signal).then(
+      () => resolve(false),
+      () => undefined,
+    )
+    try {
+      return await promise
+    } finally {
+      endWait()
+      if (this.#waits.size === 0) this.#poll.stop()
+      signal.removeEventListener('abort', abort)
+      stopTimer.abort()
+      await timer
+    }
+  }
+
+  nowMs(): number {
+    return this.#nowMs()
+  }
+
+  check(): Promise<readonly string[]> {
+    return this.#read((reader) => reader.inspect(checkDatabase))
+  }
+
+  /** Wakes whom commits of other processes concern. Cheap when there were none. */
+  recheckWaits(): void {
+    if (this.#waits.size === 0 || this.#ended !== undefined) return
+    const beganMs = this.#clock.monotonicMs()
+    // The next poll does it: many waiting readers and many commits must not take the thread.
+    if (beganMs < this.#recheckNotBeforeMs) return
+    try {
+      const version = this.#reader.dataVersion()
+      if (version === this.#dataVersion) return
+      this.#dataVersion = version
+      this.#waits.recheck((places) => this.#reader.newestLsns(places))
+    } catch (error) {
+      this.#waits.failAll(error)
+    }
+    const endMs = this.#clock.monotonicMs()
+    this.#recheckNotBeforeMs = endMs + (endMs - beganMs) * RECHECK_REST
+  }
+
+  /** Marks the database as deleted for every process, then closes it. */
+  async drop(): Promise<void> {
+    await this.#request({ kind: 'drop' })
+    this.#onCommit()
+    await this.#end(new ResourceNotFoundError('database', this.record.id))
+  }
+
+  /** Finishes what was accepted. All later calls fail. */
+  async close(): Promise<void> {
+    await this.#end(new StoreClosedError('the store was closed'))
+  }
+
+  async #end(error: Error): Promise<void> {
+    this.#ended ??= error
+    this.#waits.failAll(error)
+    this.#poll.stop()
+    await this.#writer.close()
+    this.#reader.close()
+  }
+
+  /** Reads are done at once, on this thread; a caller that only reads still lets others have a turn. */
+  async #read<Result>(act: (reader: DatabaseReader) => Result): Promise<Result> {
+    this.#assertOpen()
+    const turn = this.#turns.due()
+    if (turn !== undefined) {
+      await turn
+      this.#assertOpen()
+    }
+    return act(this.#reader)
+  }
+
+  async #request(task: Parameters<WriterClient['request']>[0]): Promise<WriterResult> {
+    this.#assertOpen()
+    const result = await this.#writer.request(task, this.#nowMs())
+    if (result.kind === 'databaseGone') throw new ResourceNotFoundError('database', this.record.id)
+    return result
+  }
+
+  #assertOpen(): void {
+    if (this.#ended !== undefined) throw this.#ended
+  }
+}

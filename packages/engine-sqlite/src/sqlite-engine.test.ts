@@ -1,0 +1,34 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { storageEngineConformance } from '@tidemark/testing/conformance'
+import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
+
+for (const [name, options] of Object.entries({
+  'sqlite, durable': {},
+  'sqlite, relaxed': { durability: 'relaxed' },
+  'sqlite, segments of 5 slots': { segmentSlots: 5 },
+} satisfies Record<string, Partial<SqliteEngineOptions>>)) {
+  storageEngineConformance({
+    name,
+    modelRuns: 40,
+    open: async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
+      const engines = new Set<Awaited<ReturnType<typeof openSqliteEngine>>>()
+      const open = async () => {
+        const engine = await openSqliteEngine({ folder, ...options })
+        engines.add(engine)
+        return engine
+      }
+      return {
+        engine: await open(),
+        reopen: open,
+        openSecond: open,
+        dispose: async () => {
+          for (const engine of engines) await engine.close()
+          await rm(folder, { recursive: true })
+        },
+      }
+    },
+  })
+}

@@ -1,0 +1,258 @@
+import { join, resolve } from 'node:path'
+import {
+  InvalidOptionError,
+  ResourceNotFoundError,
+  StoreClosedError,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type Random,
+} from '@tidemark/contracts'
+import type { DatabaseRecord, EngineSupport, StorageEngine } from '@tidemark/store'
+import { SEGMENT_SLOTS } from './connection/schema.ts'
+import { DatabaseCatalog, type CatalogEntry } from './folder/database-catalog.ts'
+import {
+  createDatabaseFile,
+  endRelaxedUse,
+  prepareDatabaseFile,
+  removeDatabaseFile,
+} from './folder/database-file.ts'
+import { openStoreFolder, syncFolder } from './folder/store-folder.ts'
+import { bootId } from './platform/boot-id.ts'
+import { Doorbells } from './platform/doorbells.ts'
+import { WriterClient } from './platform/writer-client.ts'
+import { DatabaseReader } from './reader/database-reader.ts'
+import { SqliteDatabase } from './sqlite-database.ts'
+
+export interface SqliteEngineOptions {
+  /** Made if it is missing. A folder that is not empty must be a store. */
+  readonly folder: string
+  /**
+   * `sync`: an acknowledged write survives the death of the machine. `relaxed`: it survives the death
+   * of the process; with the machine the last moments may be lost, never consistency (ST-6).
+   * @default 'sync'
+   */
+  readonly durability?: 'sync' | 'relaxed' | undefined
+  /** Commits that may wait for the disk, per database. @default 100_000 */
+  readonly maxPendingCommits?: number | undefined
+  /** Operations that one transaction and sync take together. @default 2_000 */
+  readonly maxGroupOperations?: number | undefined
+  /** How long a commit waits for other processes' writers, in ms. @default 30_000 */
+  readonly lockTimeoutMs?: number | undefined
+  /** Slots after which a range goes on in a new segment. @default 2 ** 31 */
+  readonly segmentSlots?: number | undefined
+  /** @default the machine's clock */
+  readonly clock?: Clock | undefined
+  /** @default the operating system's randomness */
+  readonly random?: Random | undefined
+  /** Names the present run of the machine. @default the kernel's boot id */
+  readonly bootId?: string | undefined
+}
+
+type ResolvedOptions = {
+  readonly [Key in keyof SqliteEngineOptions]-?: NonNullable<SqliteEngineOptions[Key]>
+}
+
+/**
+ * Opens the store in a folder, or makes one there. Any number of processes of one machine may open the
+ * same folder at once (ST-10). Not for network file systems: the log needs shared memory.
+ *
+ * Rejects with ERR_STORE_IN_USE (not a store, or held by a program that does not share), ERR_STORE_FORMAT
+ * (newer), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE (no permission, disk full), ERR_INVALID_OPTION.
+ */
+export async function openSqliteEngine(options: SqliteEngineOptions): Promise<SqliteEngine> {
+  const resolved = resolveOptions(options)
+  const { folder, random, clock } = resolved
+  const marker = await openStoreFolder(folder, { random, nowMs: clock.wallMs() })
+  const catalog = new DatabaseCatalog(folder, marker.storeId)
+  const engine = new SqliteEngine(resolved, marker.storeId, catalog)
+  await engine.start()
+  return engine
+}
+
+/** One folder of SQLite files: a catalog, and a file a database. Made by `openSqliteEngine`. */
+export class SqliteEngine implements StorageEngine {
+  readonly description: string
+  readonly storeId: string
+  readonly supports: EngineSupport = { processes: 'many', durable: true }
+  readonly #options: ResolvedOptions
+  readonly #catalog: DatabaseCatalog
+  readonly #processId: string
+  readonly #doorbells: Doorbells
+  readonly #databases = new Map<string, Promise<SqliteDatabase>>()
+  #highWaterMs = 0
+  #closing: Promise<void> | undefined
+
+  constructor(options: ResolvedOptions, storeId: string, catalog: DatabaseCatalog) {
+    this.description = options.folder
+    this.storeId = storeId
+    this.#options = options
+    this.#catalog = catalog
+    this.#processId = options.random.hex(8)
+    this.#doorbells = new Doorbells(join(options.folder, 'doorbells'), {
+      id: this.#processId,
+      onRing: () => void this.#recheckWaits(),
+    })
+  }
+
+  /** Begins to hear other processes' commits. */
+  async start(): Promise<void> {
+    await this.#doorbells.open()
+  }
+
+  async listDatabases(): Promise<readonly DatabaseRecord[]> {
+    this.#assertOpen()
+    return this.#catalog.list().map(({ record }) => record)
+  }
+
+  async createDatabase(id: string): Promise<DatabaseRecord> {
+    this.#assertOpen()
+    const { folder, random } = this.#options
+    const name = `db-${random.hex(8)}.sqlite`
+    const file = join(folder, name)
+    // The file first: a database that is listed is whole.
+    createDatabaseFile(file)
+    await syncFolder(folder)
+    try {
+      return this.#catalog.add(id, name, Math.floor(this.#nowMs() / 1000))
+    } catch (error) {
+      removeDatabaseFile(file)
+      throw error
+    }
+  }
+
+  async deleteDatabase(id: string): Promise<void> {
+    const database = await this.openDatabase(id)
+    const entry = this.#catalog.find(id)
+    this.#catalog.remove(id)
+    this.#databases.delete(id)
+    await database.drop()
+    if (entry !== undefined) removeDatabaseFile(join(this.#options.folder, entry.file))
+  }
+
+  async openDatabase(id: string): Promise<SqliteDatabase> {
+    this.#assertOpen()
+    const entry = this.#catalog.find(id)
+    const open = this.#databases.get(id)
+    if (entry === undefined) {
+      // Another process deleted it.
+      this.#databases.delete(id)
+      await (await open)?.close()
+      throw new ResourceNotFoundError('database', id)
+    }
+    if (open !== undefined) {
+      const database = await open
+      if (database.record.rid === entry.record.rid) return database
+      // Deleted and made anew by another process.
+      await database.close()
+      if (this.#databases.get(id) !== open) return this.openDatabase(id)
+    }
+    const opening = this.#open(entry)
+    this.#databases.set(id, opening)
+    opening.catch(() => this.#databases.delete(id))
+    return opening
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const databases = await Promise.allSettled(this.#databases.values())
+    for (const opened of databases) {
+      if (opened.status === 'fulfilled') await opened.value.close()
+    }
+    if (this.#options.durability === 'relaxed') {
+      for (const id of this.#databases.keys()) {
+        const entry = this.#catalog.find(id)
+        if (entry !== undefined)
+          endRelaxedUse(join(this.#options.folder, entry.file), this.#processId)
+      }
+    }
+    this.#databases.clear()
+    await this.#doorbells.close()
+    this.#catalog.close()
+  }
+
+  async #open({ record, file: name }: CatalogEntry): Promise<SqliteDatabase> {
+    const { folder, clock, durability, maxPendingCommits } = this.#options
+    const file = join(folder, name)
+    prepareDatabaseFile(file, {
+      durability,
+      bootId: this.#options.bootId,
+      processId: this.#processId,
+    })
+    const { segmentSlots, lockTimeoutMs, maxGroupOperations } = this.#options
+    const writer = await WriterClient.start(
+      { file, durability, segmentSlots, lockTimeoutMs, maxGroupOperations },
+      maxPendingCommits,
+    )
+    try {
+      const reader = new DatabaseReader(file, record.id)
+      return new SqliteDatabase(record, {
+        writer,
+        reader,
+        clock,
+        nowMs: (atLeastMs) => this.#nowMs(atLeastMs),
+        onCommit: () => this.#doorbells.ring(),
+      })
+    } catch (error) {
+      await writer.close()
+      throw error
+    }
+  }
+
+  async #recheckWaits(): Promise<void> {
+    for (const opening of this.#databases.values()) {
+      const database = await opening.catch(() => undefined)
+      database?.recheckWaits()
+    }
+  }
+
+  /** The store's clock: never goes back, not even below what a commit was given. */
+  #nowMs(atLeastMs = 0): number {
+    const wallMs = Math.floor(this.#options.clock.wallMs())
+    this.#highWaterMs = Math.max(this.#highWaterMs, wallMs, atLeastMs)
+    return this.#highWaterMs
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new StoreClosedError('the store was closed')
+  }
+}
+
+function resolveOptions(options: SqliteEngineOptions): ResolvedOptions {
+  const resolved: ResolvedOptions = {
+    folder: resolve(options.folder),
+    durability: options.durability ?? 'sync',
+    maxPendingCommits: options.maxPendingCommits ?? 100_000,
+    maxGroupOperations: options.maxGroupOperations ?? 2000,
+    lockTimeoutMs: options.lockTimeoutMs ?? 30_000,
+    segmentSlots: options.segmentSlots ?? 2 ** 31,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    bootId: options.bootId ?? bootId(),
+  }
+  if (resolved.durability !== 'sync' && resolved.durability !== 'relaxed') {
+    throw new InvalidOptionError(
+      `durability must be 'sync' or 'relaxed', got ${JSON.stringify(resolved.durability)}`,
+    )
+  }
+  for (const name of [
+    'maxPendingCommits',
+    'maxGroupOperations',
+    'lockTimeoutMs',
+    'segmentSlots',
+  ] as const) {
+    if (!Number.isInteger(resolved[name]) || resolved[name] < 1) {
+      throw new InvalidOptionError(`${name} must be a positive integer, got ${resolved[name]}`)
+    }
+  }
+  if (resolved.segmentSlots > SEGMENT_SLOTS / 2) {
+    throw new InvalidOptionError(
+      `segmentSlots must be at most 2 ** 31, got ${resolved.segmentSlots}`,
+    )
+  }
+  return resolved
+}

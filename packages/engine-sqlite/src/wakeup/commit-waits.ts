@@ -1,0 +1,104 @@
+import { StoreUnavailableError, type CodedError, type FeedRange } from '@tidemark/contracts'
+import type { CollectionRecord } from '@tidemark/store'
+
+export interface CommitWait {
+  readonly afterLsn: number
+  wake(): void
+  fail(error: unknown): void
+}
+
+/** Where waiting readers wait. */
+export interface WaitPlace {
+  readonly collection: CollectionRecord
+  readonly range: FeedRange
+  /** Number of the pkrange that held `range` when the wait began. */
+  readonly rangeNumber: number
+}
+
+interface PlaceWaits {
+  readonly place: WaitPlace
+  readonly waits: Set<CommitWait>
+}
+
+/** More than this is a leak, not a load. */
+const MAX_WAITS = 100_000
+
+/**
+ * Readers of one database that have caught up and wait for a commit. Kept by place, so that a commit
+ * looks at those whom it concerns, and a place of many readers is looked up once.
+ */
+export class CommitWaits {
+  readonly #places = new Map<string, PlaceWaits>()
+  /** The same by pkrange, which is what a commit of this process names. */
+  readonly #ofPkRange = new Map<string, Set<PlaceWaits>>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Returns what ends the wait. */
+  add(place: WaitPlace, wait: CommitWait): () => void {
+    if (this.#size >= MAX_WAITS) {
+      throw new StoreUnavailableError(`${MAX_WAITS} readers wait for commits already`)
+    }
+    const { collection, range, rangeNumber } = place
+    const rangeKey = pkRangeKey(collection.number, rangeNumber)
+    const key = `${rangeKey}/${range.minInclusive}-${range.maxExclusive}`
+    let here = this.#places.get(key)
+    if (here === undefined) {
+      here = { place, waits: new Set() }
+      this.#places.set(key, here)
+      const beside = this.#ofPkRange.get(rangeKey) ?? new Set()
+      this.#ofPkRange.set(rangeKey, beside.add(here))
+    }
+    here.waits.add(wait)
+    this.#size++
+    const added = here
+    return () => {
+      if (!added.waits.delete(wait)) return
+      this.#size--
+      if (added.waits.size > 0) return
+      this.#places.delete(key)
+      const beside = this.#ofPkRange.get(rangeKey)
+      beside?.delete(added)
+      if (beside?.size === 0) this.#ofPkRange.delete(rangeKey)
+    }
+  }
+
+  /** Wakes those whose pkrange moved on. */
+  committed(touched: {
+    readonly collection: number
+    readonly range: number
+    readonly lsn: number
+  }): void {
+    const places = this.#ofPkRange.get(pkRangeKey(touched.collection, touched.range))
+    for (const { waits } of places ?? []) {
+      for (const wait of waits) if (touched.lsn > wait.afterLsn) wait.wake()
+    }
+  }
+
+  /**
+   * Asks again for every place, all at once: what another process committed is not told in detail.
+   * A place that is gone is told to its readers.
+   */
+  recheck(newestLsns: (places: readonly WaitPlace[]) => readonly (number | CodedError)[]): void {
+    const places = [...this.#places.values()]
+    const answers = newestLsns(places.map(({ place }) => place))
+    for (const [index, { waits }] of places.entries()) {
+      const answer = answers[index] ?? 0
+      for (const wait of waits) {
+        if (typeof answer !== 'number') wait.fail(answer)
+        else if (answer > wait.afterLsn) wait.wake()
+      }
+    }
+  }
+
+  failAll(error: unknown): void {
+    for (const { waits } of this.#places.values()) for (const wait of waits) wait.fail(error)
+  }
+}
+
+function pkRangeKey(collection: number, range: number): string {
+  return `${collection}/${range}`
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { numberColumn } from '../connection/column.ts'
+import type { Connection } from '../connection/connection.ts'
+import { SEGMENT_SLOTS } from '../connection/schema.ts'
+
+/** A segment that takes writes, as the writer counts it. */
+export interface OpenSegment {
+  readonly id: number
+  readonly base: number
+  lsn: number
+  /** Highest commit time, epoch ms. */
+  clockMs: number
+  changed: boolean
+}
+
+/**
+ * The counters of the segments that this writer writes to. They are rows of their own, written once a
+ * group: an LSN read off the newest document would be given out again after that is deleted.
+ */
+export class OpenSegments {
+  readonly #connection: Connection
+  readonly #segments = new Map<number, OpenSegment>()
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  /** Call when another connection may have committed, or after a rollback. */
+  forget(): void {
+    this.#segments.clear()
+  }
+
+  get(id: number): OpenSegment {
+    const known = this.#segments.get(id)
+    if (known !== undefined) return known
+    const row = this.#connection.get('SELECT base, lsn, clock FROM segment WHERE id = ?', id)
+    assert(row !== undefined, `segment ${id} is missing`)
+    const segment: OpenSegment = {
+      id,
+      base: numberColumn(row, 0),
+      lsn: numberColumn(row, 1),
+      clockMs: numberColumn(row, 2),
+      changed: false,
+    }
+    this.#segments.set(id, segment)
+    return segment
+  }
+
+  /** Writes the counters that changed. */
+  store(): void {
+    for (const segment of this.#segments.values()) {
+      if (!segment.changed) continue
+      this.#connection.run(
+        'UPDATE segment SET lsn = ?, clock = ? WHERE id = ?',
+        segment.lsn,
+        segment.clockMs,
+        segment.id,
+      )
+      segment.changed = false
+    }
+  }
+}
+
+/** Row number of a slot. */
+export function sequenceNumber(segment: number, slot: number): number {
+  return segment * SEGMENT_SLOTS + slot
+}
