@@ -1,0 +1,66 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** A child of the crash run, with the messages it sends. */
+export class CrashProcess<Message extends { readonly kind: string }> {
+  readonly #child: ChildProcess
+  readonly #exited: Promise<unknown>
+  readonly #messages: Message[] = []
+  #errors = ''
+
+  constructor(file: 'writer.child.ts' | 'follower.child.ts', task: object) {
+    const path = fileURLToPath(new URL(file, import.meta.url))
+    this.#child = fork(path, [JSON.stringify(task)], {
+      execArgv: ['--conditions=@tidemark/source'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    this.#exited = once(this.#child, 'exit')
+    this.#child.on('message', (message: Message) => this.#messages.push(message))
+    this.#child.stderr?.on('data', (text: Buffer) => {
+      this.#errors += text.toString()
+    })
+  }
+
+  /** The next message, which must be of this kind. Rejects when the child ends instead. */
+  async receive<Kind extends Message['kind']>(
+    kind: Kind,
+  ): Promise<Extract<Message, { readonly kind: Kind }>> {
+    while (this.#messages.length === 0) {
+      if (this.ended) throw new Error(`the child ended: ${this.#errors}`)
+      await Promise.race([once(this.#child, 'message'), this.#exited])
+    }
+    const message = this.#messages.shift()
+    if (message?.kind !== kind) throw new Error(`the child sent ${message?.kind}, not ${kind}`)
+    return message as Extract<Message, { readonly kind: Kind }>
+  }
+
+  tell(text: string): void {
+    this.#child.send(text)
+  }
+
+  get ended(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  /** Kills it in the middle of what it does; rejects if it had ended by itself. */
+  async kill(): Promise<void> {
+    if (this.ended) throw new Error(`the child ended before it was killed: ${this.#errors}`)
+    this.#child.kill('SIGKILL')
+    await this.#exited
+    if (this.#child.signalCode !== 'SIGKILL') {
+      throw new Error(`the child ended with ${this.#child.signalCode ?? this.#child.exitCode}`)
+    }
+  }
+
+  /** Resolves when it has ended by itself, without an error. */
+  async finished(): Promise<void> {
+    await this.#exited
+    if (this.#child.exitCode !== 0) throw new Error(`the child failed: ${this.#errors}`)
+  }
+
+  /** For cleaning up. */
+  end(): void {
+    if (!this.ended) this.#child.kill('SIGKILL')
+  }
+}

@@ -1,0 +1,91 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readAcknowledgements, type Acknowledgement } from './acknowledgements.ts'
+import { CrashProcess } from './crash-process.ts'
+import { openCrashStore } from './crash-store.ts'
+import { generator, type LaneState } from './lane.ts'
+import type { FollowerMessage, FollowerTask, WriterMessage, WriterTask } from './messages.ts'
+import { verifyRound, type RoundVerdict } from './verify-round.ts'
+
+export const LANES = 64
+const MIN_WRITING_MS = 20
+const MAX_WRITING_MS = 200
+/** How long the writer that is left goes on after the first was killed. */
+const SURVIVOR_MS = 40
+
+export interface RoundResult extends RoundVerdict {
+  readonly acknowledged: number
+  readonly description: string
+}
+
+/** Writes, kills, reopens, compares. Every second round a reader in another process follows. */
+export async function runRound(
+  {
+    folder,
+    seed,
+    round,
+  }: { readonly folder: string; readonly seed: number; readonly round: number },
+  before: readonly LaneState[],
+): Promise<RoundResult> {
+  const chance = generator(seed * 7_919 + round)
+  const followed = round % 2 === 1
+  const durability = round % 5 === 3 ? 'relaxed' : 'sync'
+  const shares = round % 4 === 2 ? 2 : 1
+  const log = (share: number): string => join(folder, `acknowledged-${round}-${share}.log`)
+  const storeFolder = join(folder, 'store')
+  const writers = Array.from({ length: shares }, (_, share) => {
+    const lanes = Array.from({ length: LANES }, (_lane, lane) => lane).filter(
+      (lane) => lane % shares === share,
+    )
+    const task = { folder: storeFolder, durability, seed, round, lanes, log: log(share) } as const
+    return new CrashProcess<WriterMessage>('writer.child.ts', task satisfies WriterTask)
+  })
+  const follower = followed
+    ? new CrashProcess<FollowerMessage>('follower.child.ts', {
+        folder: storeFolder,
+      } satisfies FollowerTask)
+    : undefined
+  try {
+    await Promise.all([
+      ...writers.map((writer) => writer.receive('writing')),
+      follower?.receive('following'),
+    ])
+    await sleep(MIN_WRITING_MS + chance() * (MAX_WRITING_MS - MIN_WRITING_MS))
+    const [first, survivor] = writers
+    await first?.kill()
+    if (survivor !== undefined) {
+      const soFar = readAcknowledgements(log(1)).length
+      await sleep(SURVIVOR_MS + chance() * SURVIVOR_MS)
+      await survivor.kill()
+      if (readAcknowledgements(log(1)).length === soFar) {
+        throw new Error(`round ${round}: the death of one writer stopped the other`)
+      }
+    }
+    const acknowledged: Acknowledgement[] = []
+    for (let share = 0; share < shares; share++)
+      acknowledged.push(...readAcknowledgements(log(share)))
+    follower?.tell('stop')
+    const report = await follower?.receive('followed')
+    await follower?.finished()
+    assertRoundIsOne(round, acknowledged.length, report)
+    await using reopened = await openCrashStore({ folder: storeFolder, durability: 'sync' })
+    const facts = { seed, round, before, acknowledged, followed: report }
+    const verdict = await verifyRound(reopened, facts)
+    const description =
+      `${durability}, ${shares === 1 ? 'one writer' : 'two writers'}` +
+      (report === undefined ? '' : `, followed (${report.changes} changes)`)
+    return { ...verdict, acknowledged: acknowledged.length, description }
+  } finally {
+    for (const child of [...writers, follower]) child?.end()
+  }
+}
+
+/** A round in which nothing was under way proves nothing. */
+function assertRoundIsOne(
+  round: number,
+  acknowledged: number,
+  report: { readonly changes: number } | undefined,
+): void {
+  if (acknowledged === 0) throw new Error(`round ${round}: killed before it wrote anything`)
+  if (report?.changes === 0) throw new Error(`round ${round}: the follower saw nothing`)
+}
