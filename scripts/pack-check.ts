@@ -20,7 +20,7 @@ export function packListProblems(manifest: PackManifest, files: readonly string[
   const problems: string[] = []
   for (const file of files) {
     if (!ALLOWED.test(file))
-      problems.push(`publishes ${file}: only dist, README and LICENSE belong there`)
+      problems.push(`publishes ${file}: only dist, lua, README and LICENSE belong there`)
     else if (UNWANTED.test(file)) problems.push(`publishes ${file}, which users have no use for`)
   }
   const targets = Object.values(manifest.exports ?? {}).flatMap((target) =>
@@ -33,7 +33,7 @@ export function packListProblems(manifest: PackManifest, files: readonly string[
   return problems
 }
 
-const ALLOWED = /^(dist\/.*|package\.json|README\.md|LICENSE)$/
+const ALLOWED = /^(dist\/.*|lua\/[\w-]+\.lua|package\.json|README\.md|LICENSE)$/
 const UNWANTED = /\.(test|bench|child)\.|\.tsbuildinfo$/
 
 /** The source condition is for this repository only. */

@@ -27,6 +27,7 @@ import {
   type WriteOptions,
   type WriteResult,
 } from '@tidemark/contracts'
+import type { CollectionOptions } from './catalog/collection-options.ts'
 import type { KnownCollections } from './catalog/known-collections.ts'
 import { readRangesPage, type RangesPage } from './catalog/read-ranges.ts'
 import { checkedDocumentId } from './catalog/resource-names.ts'
@@ -71,6 +72,8 @@ export interface CollectionLocation {
   readonly known: KnownCollections
   readonly maxDocumentBytes: number
   openDatabase(): Promise<DatabaseEngine>
+  /** Makes the collection, and its database too, unless they are there. */
+  create(options: Omit<CollectionOptions, 'id'>): Promise<void>
 }
 
 /** A collection that was found already, so that its handle need not look for it. */
@@ -127,6 +130,15 @@ export class Collection<T extends DocumentBody = DocumentBody>
   /** Finds the collection, and gives what lies below documents. Rejects with ERR_NOT_FOUND. */
   async open(): Promise<OpenCollection> {
     return (await this.#feedReader()).open
+  }
+
+  /**
+   * Makes the collection, and its database too, unless they are there. An existing collection is left
+   * as it is, whatever its partition key.
+   */
+  async createIfNotExists(options: Omit<CollectionOptions, 'id'> & RequestOptions): Promise<void> {
+    options.signal?.throwIfAborted()
+    if (this.#reader === undefined) await this.#location.create(options)
   }
 
   /** The collection's definition and `_rid`. */

@@ -70,13 +70,11 @@ export class Database {
     options: CollectionOptions,
   ): Promise<Collection<T>> {
     const resolved = resolveCollectionOptions(options)
-    const engine = await this.#openOrCreate()
-    const record =
-      (await engine.readCollection(resolved.id)) ?? (await this.#createOrRead(engine, resolved))
-    const present = JSON.stringify(record.definition.partitionKey)
+    const found = await this.#findOrCreate(resolved)
+    const present = JSON.stringify(found.record.definition.partitionKey)
     const wanted = JSON.stringify(resolved.definition.partitionKey)
-    if (present !== wanted) throw new CollectionMismatchError(record.id, present, wanted)
-    return this.#found<T>({ engine, record })
+    if (present !== wanted) throw new CollectionMismatchError(resolved.id, present, wanted)
+    return this.#found<T>(found)
   }
 
   async listCollections(): Promise<readonly CollectionRecord[]> {
@@ -113,6 +111,13 @@ export class Database {
 
   #open(): Promise<DatabaseEngine> {
     return this.#context.engine.openDatabase(this.id)
+  }
+
+  async #findOrCreate(resolved: ResolvedCollectionOptions): Promise<FoundCollection> {
+    const engine = await this.#openOrCreate()
+    const record =
+      (await engine.readCollection(resolved.id)) ?? (await this.#createOrRead(engine, resolved))
+    return { engine, record }
   }
 
   async #openOrCreate(): Promise<DatabaseEngine> {
@@ -153,6 +158,9 @@ export class Database {
       known,
       maxDocumentBytes,
       openDatabase: () => this.#open(),
+      create: async (options) => {
+        await this.#findOrCreate(resolveCollectionOptions({ ...options, id }))
+      },
     }
   }
 }

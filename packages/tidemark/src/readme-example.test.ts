@@ -64,9 +64,6 @@ test('what a user writes first works: a store in a folder, a collection, an obse
     }
   }
 
-  await store
-    .database('shop')
-    .createCollectionIfNotExists({ id: 'leases', partitionKey: '/partitionKey' })
   const host = new ChangeFeedProcessorHost({
     hostName: 'worker-1',
     group: 'mirror',

@@ -125,6 +125,11 @@ export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
     readonly timeoutMs: number
     readonly signal: AbortSignal
   }): Promise<boolean>
+  /**
+   * Optional: makes the collection, unless it is there; many may call it at once. An existing one is
+   * left as it is.
+   */
+  createIfNotExists?(options: { readonly partitionKey: string } & RequestOptions): Promise<void>
   /** The present pkranges' intervals, in EPK order. */
   readFeedRanges(options?: RequestOptions): Promise<readonly FeedRange[]>
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import {
   lsn,
+  ResourceNotFoundError,
   StoreUnavailableError,
   type DocumentCollection,
   type LeaseGroup,
@@ -69,9 +70,17 @@ test('LE-14 a collection with another partition key is refused by name', async (
   }
 })
 
-test('LE-14 a missing collection is created by many hosts at once; where that is not permitted, an error says so', async () => {
-  const { open } = stage()
+test('LE-14 a missing collection is created by many hosts at once; where nobody can or may, an error says so', async () => {
+  const { open, faults } = stage()
   let exists = false
+  faults.before = (method) => {
+    if (!exists && method === 'readFeedRanges')
+      throw new ResourceNotFoundError('collection', 'leases')
+  }
+  await expect(open()).rejects.toMatchObject(STORAGE)
+  const forbidden = Object.assign(new Error('not permitted'), { code: 'ERR_FORBIDDEN' })
+  const refused = open({ createIfMissing: () => Promise.reject(forbidden) })
+  await expect(refused).rejects.toMatchObject({ ...STORAGE, cause: forbidden })
   const createIfMissing = async (): Promise<void> => {
     await Promise.resolve()
     if (exists) throw Object.assign(new Error('exists'), { code: 'ERR_EXISTS' })
@@ -79,9 +88,6 @@ test('LE-14 a missing collection is created by many hosts at once; where that is
   }
   const groups = await Promise.all([1, 2, 3].map(() => open({ createIfMissing })))
   expect(groups).toHaveLength(3)
-  const forbidden = Object.assign(new Error('not permitted'), { code: 'ERR_FORBIDDEN' })
-  const refused = open({ createIfMissing: () => Promise.reject(forbidden) })
-  await expect(refused).rejects.toMatchObject({ ...STORAGE, cause: forbidden })
 })
 
 test('documents of something else under the group’s name are refused and left alone', async () => {

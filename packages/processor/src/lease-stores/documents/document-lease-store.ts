@@ -17,9 +17,9 @@ import { leaseStoreError, LeasePartition } from './lease-partition.ts'
 
 export interface DocumentLeaseStoreOptions {
   /**
-   * Creates the collection, with `/partitionKey` as its partition key path, if it does not exist
-   * (LE-14). Called by `openGroup`; many hosts may call it at once, and ERR_EXISTS is no failure.
-   * @default nothing: the collection has to be there
+   * Creates the collection, with `/partitionKey` as its partition key path (LE-14). Called by
+   * `openGroup` when the collection is missing; many hosts may call it at once, and ERR_EXISTS is no
+   * failure. @default the collection's own `createIfNotExists`, if it has one
    */
   createIfMissing?: ((signal?: AbortSignal) => Promise<unknown>) | undefined
   /** @default the system's */
@@ -87,9 +87,10 @@ export class DocumentLeaseStore implements LeaseStore {
   async #ensureCollection(signal?: AbortSignal): Promise<void> {
     const collection = this.#collection
     try {
-      await this.#options.createIfMissing?.(signal).catch(ignoreExisting)
       // A handle may know its partition key only after it has been used.
-      await collection.readFeedRanges({ signal })
+      await collection
+        .readFeedRanges({ signal })
+        .catch((error: unknown) => this.#create(error, signal))
     } catch (error) {
       throw leaseStoreError(error, collection.id, signal)
     }
@@ -100,6 +101,17 @@ export class DocumentLeaseStore implements LeaseStore {
           `${JSON.stringify(partitionKeyPaths)}; leases need ${JSON.stringify(PARTITION_KEY_PATH)}`,
       )
     }
+  }
+
+  /** Makes the missing collection; throws `error` if it is not that, or nobody can make it. */
+  async #create(error: unknown, signal?: AbortSignal): Promise<void> {
+    const collection = this.#collection
+    if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+    const { createIfMissing } = this.#options
+    if (createIfMissing !== undefined) await createIfMissing(signal).catch(ignoreExisting)
+    else if (collection.createIfNotExists === undefined) throw error
+    else await collection.createIfNotExists({ partitionKey: PARTITION_KEY_PATH, signal })
+    await collection.readFeedRanges({ signal })
   }
 
   #partition(group: string): LeasePartition {
