@@ -157,8 +157,8 @@ export class FakeDocumentCollection implements DocumentCollection {
     })
   }
 
-  async readFeedRanges(): Promise<readonly FeedRange[]> {
-    return [FULL_RANGE]
+  async readFeedRanges({ signal }: RequestOptions = {}): Promise<readonly FeedRange[]> {
+    return this.#request('readFeedRanges', signal, () => [FULL_RANGE])
   }
 
   async #write(
