@@ -19,6 +19,7 @@ export type HistoryEntry = { readonly atMs: number } & (
       readonly kind: 'checkpoint'
       readonly lease: string
       readonly epoch: number
+      readonly askedAtMs: number
       readonly code: string | undefined
     }
   | { readonly kind: 'event'; readonly name: string; readonly detail: string }

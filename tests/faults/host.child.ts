@@ -4,7 +4,7 @@ import { RedisLeaseStore } from '@tidemark/lease-redis'
 import { ChangeFeedProcessorHost, type HostEventName } from '@tidemark/processor'
 import { Redis } from 'ioredis'
 import { openFeedStore, type Order } from './feed-store.ts'
-import { HistoryWriter } from './history.ts'
+import { HistoryWriter, machineMs } from './history.ts'
 import type { HostProcessOptions } from './host-process.ts'
 
 // A worker process whose every step is in its history file. SIGTERM stops it gracefully.
@@ -40,11 +40,12 @@ class RecordingObserver implements IChangeFeedObserver<Order> {
     })
     if (options.observerMs > 0) await sleep(options.observerMs)
     if (!options.checkpointInObserver) return
+    const askedAtMs = machineMs()
     const code = await context.checkpoint().then(
       () => undefined,
       (error: unknown) => codeOf(error),
     )
-    history.note({ kind: 'checkpoint', lease, epoch: fence.epoch, code })
+    history.note({ kind: 'checkpoint', lease, epoch: fence.epoch, askedAtMs, code })
   }
 
   close({ leaseId, fence }: ObserverContext): void {

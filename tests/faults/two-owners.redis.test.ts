@@ -77,7 +77,11 @@ test('LE-11 PH-4 a host stopped for longer than its session is replaced; awake a
     .entries('checkpoint')
     .filter(({ atMs, lease, epoch }) => atMs >= resumedAt && held.get(lease) === epoch)
   expect(late.length).toBeGreaterThan(0)
-  for (const { code } of late) expect(code).toBe('ERR_LEASE_LOST')
+  for (const { code, askedAtMs } of late) {
+    // Redis may have stored one before the stop of which only the answer came late.
+    if (code === undefined) expect(askedAtMs).toBeLessThan(pausedAt)
+    else expect(code).toBe('ERR_LEASE_LOST')
+  }
   await expectStaleCheckpointRefused(stage, { host: stopped, held })
 })
 
