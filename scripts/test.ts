@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ensureRedisServer, findRedisServer } from '@tidemark/testing/servers'
+import { ensureRedisServer } from '@tidemark/testing/servers'
 import { summarize, type TestReport } from './test-summary.ts'
 
 // `npm test`: sees to the servers that tests need, runs vitest with the arguments it is given, and ends with one
@@ -34,12 +34,7 @@ try {
 
 /** Tests with real servers are never skipped silently: without a server there is no run. */
 async function provideServers(): Promise<void> {
-  const source = await findRedisServer()
-  if (source?.kind === 'container') {
-    console.log('redis: in containers')
-    return
-  }
-  const path = source?.path ?? (await ensureRedisServer({ onProgress: console.log }))
+  const path = await ensureRedisServer({ onProgress: console.log })
   process.env['REDIS_SERVER_BIN'] = path
   console.log(`redis: ${path}`)
 }

@@ -6,13 +6,6 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Where the Redis servers of tests, demo and balance come from. */
-export type RedisServerSource =
-  /** An executable that takes the arguments of `redis-server` and is the server process itself. */
-  | { readonly kind: 'binary'; readonly path: string }
-  /** No executable, but a container engine answers: testcontainers can start the servers. */
-  | { readonly kind: 'container' }
-
 export interface EnsureRedisServerOptions {
   /** Folder for packages that are unpacked without root. @default `.cache` in the working folder */
   cacheFolder?: string | undefined
@@ -21,19 +14,8 @@ export interface EnsureRedisServerOptions {
 }
 
 /**
- * Looks for Redis without installing anything: `REDIS_SERVER_BIN`, then `redis-server` on PATH, then what an
- * earlier `ensureRedisServer` unpacked, then a container engine. Undefined when there is none.
- */
-export async function findRedisServer(
-  options: EnsureRedisServerOptions = {},
-): Promise<RedisServerSource | undefined> {
-  const path = await findBinary(cacheFolderOf(options))
-  if (path !== undefined) return { kind: 'binary', path }
-  return (await containerEngineAnswers()) ? { kind: 'container' } : undefined
-}
-
-/**
- * The path of a `redis-server` executable, installed from Debian's packages when the machine has none.
+ * The path of a `redis-server` executable: `REDIS_SERVER_BIN`, then the one on PATH, then what an earlier
+ * call unpacked; installed from Debian's packages when the machine has none.
  * Rejects with one clear line when that is impossible; it never answers with something that was not tried.
  */
 export async function ensureRedisServer(options: EnsureRedisServerOptions = {}): Promise<string> {
@@ -52,8 +34,7 @@ export async function ensureRedisServer(options: EnsureRedisServerOptions = {}):
   return installed
 }
 
-const NO_REDIS =
-  'No redis-server: set REDIS_SERVER_BIN to one, put it on PATH, or start a container engine.'
+const NO_REDIS = 'No redis-server: set REDIS_SERVER_BIN to one, or put it on PATH.'
 const DEBIAN_PACKAGES = ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1']
 
 function cacheFolderOf({ cacheFolder }: EnsureRedisServerOptions): string {
@@ -96,18 +77,6 @@ async function isExecutable(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK)
     return true
-  } catch {
-    return false
-  }
-}
-
-async function containerEngineAnswers(): Promise<boolean> {
-  try {
-    // `docker info` exits with 0 even when only the client is there; the server's version is what counts.
-    const { stdout } = await run('docker', ['version', '--format', '{{.Server.Version}}'], {
-      timeout: 10_000,
-    })
-    return stdout.trim() !== ''
   } catch {
     return false
   }

@@ -1,9 +1,4 @@
-export {
-  ensureRedisServer,
-  findRedisServer,
-  type EnsureRedisServerOptions,
-  type RedisServerSource,
-} from './ensure-redis-server.ts'
+export { ensureRedisServer, type EnsureRedisServerOptions } from './ensure-redis-server.ts'
 export { freePort } from './free-port.ts'
 export { KillAtExit } from './kill-at-exit.ts'
 export { RedisClusterServers, startRedisCluster } from './redis-cluster.ts'
