@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
 import { errorFromPortable } from '../connection/sqlite-error.ts'
+import { unpackReplies } from '../writer/committed-replies.ts'
 import type {
   FromWriter,
   ToWriter,
@@ -108,12 +109,15 @@ export class WriterClient {
       case 'closed':
         return
       case 'replies':
-        for (const { id, result } of message.replies) {
-          this.#pending.get(id)?.resolve(result)
-          this.#pending.delete(id)
-        }
+        unpackReplies(message.committed, (id, result) => this.#settle(id, result))
+        for (const { id, result } of message.others) this.#settle(id, result)
         if (this.#pending.size === 0) this.#worker.unref()
     }
+  }
+
+  #settle(id: number, result: WriterResult): void {
+    this.#pending.get(id)?.resolve(result)
+    this.#pending.delete(id)
   }
 
   #break(cause: unknown): void {

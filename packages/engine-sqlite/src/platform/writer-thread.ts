@@ -1,5 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
 import { portableError } from '../connection/sqlite-error.ts'
+import { packReply } from '../writer/committed-replies.ts'
 import { DatabaseWriter, type BlockingClock } from '../writer/database-writer.ts'
 import type {
   FromWriter,
@@ -40,7 +41,9 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
     const heard = Atomics.load(bell, 0)
     const { requests, closing } = receive(port, settings.maxGroupOperations)
     if (requests.length > 0) {
-      send({ kind: 'replies', replies: writer.runGroup(requests) })
+      const committed: number[] = []
+      const others = writer.runGroup(requests).filter((reply) => !packReply(committed, reply))
+      send({ kind: 'replies', committed, others })
       purging ||= requests.some(({ task }) => task.kind === 'deleteCollection')
       writer.yieldToOthers()
     } else if (purging && !closing) {

@@ -74,7 +74,12 @@ export type ToWriter =
 /** Writer to caller. */
 export type FromWriter =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'replies'; readonly replies: readonly WriterReply[] }
+  | {
+      readonly kind: 'replies'
+      /** Commits that succeeded, as `packReply` writes them. */
+      readonly committed: readonly number[]
+      readonly others: readonly WriterReply[]
+    }
   | { readonly kind: 'closed' }
   | { readonly kind: 'broken'; readonly error: PortableError }
 
