@@ -36,7 +36,7 @@ test('PH-6 defaults', () => {
     minLeases: 0,
     weight: 1,
     maxConcurrentObservers: 32,
-    readAheadPages: 2,
+    readAheadPages: 1,
     handoffTimeoutMs: 30_000,
     shutdownTimeoutMs: 30_000,
     abortGraceMs: 5_000,

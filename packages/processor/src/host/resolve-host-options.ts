@@ -208,7 +208,7 @@ function resolvePumpOptions(
   | 'abortGraceMs'
 > {
   const { feedPollDelayMs = 1_000, checkpointFrequency = 'everyBatch' } = options
-  const { maxConcurrentObservers = 32, readAheadPages = 2 } = options
+  const { maxConcurrentObservers = 32, readAheadPages = 1 } = options
   const { retryDelayMs = 200, retryMaxDelayMs = 30_000 } = options
   const { handoffTimeoutMs = 30_000, shutdownTimeoutMs = 30_000, abortGraceMs = 5_000 } = options
   interval({ feedPollDelayMs })
