@@ -3,6 +3,7 @@ import {
   InvalidOptionError,
   ResourceNotFoundError,
   StoreClosedError,
+  StoreDamagedError,
   systemClock,
   systemRandom,
   type Clock,
@@ -122,12 +123,22 @@ export class SqliteEngine implements StorageEngine {
   }
 
   async deleteDatabase(id: string): Promise<void> {
-    const database = await this.openDatabase(id)
+    const database = await this.#openToDelete(id)
     const entry = this.#catalog.find(id)
     this.#catalog.remove(id)
     this.#databases.delete(id)
-    await database.drop()
+    await database?.drop()
     if (entry !== undefined) removeDatabaseFile(join(this.#options.folder, entry.file))
+  }
+
+  /** Open, because other processes are told by a mark in it. One that is damaged is just removed. */
+  async #openToDelete(id: string): Promise<SqliteDatabase | undefined> {
+    try {
+      return await this.openDatabase(id)
+    } catch (error) {
+      if (error instanceof StoreDamagedError) return undefined
+      throw error
+    }
   }
 
   async openDatabase(id: string): Promise<SqliteDatabase> {
@@ -163,16 +174,23 @@ export class SqliteEngine implements StorageEngine {
     for (const opened of databases) {
       if (opened.status === 'fulfilled') await opened.value.close()
     }
-    if (this.#options.durability === 'relaxed') {
-      for (const id of this.#databases.keys()) {
-        const entry = this.#catalog.find(id)
-        if (entry !== undefined)
-          endRelaxedUse(join(this.#options.folder, entry.file), this.#processId)
+    try {
+      if (this.#options.durability === 'relaxed') this.#endRelaxedUse()
+    } finally {
+      this.#databases.clear()
+      await this.#doorbells.close()
+      this.#catalog.close()
+    }
+  }
+
+  /** Without it the next start after a restart of the machine would take this one for a crash. */
+  #endRelaxedUse(): void {
+    for (const id of this.#databases.keys()) {
+      const entry = this.#catalog.find(id)
+      if (entry !== undefined) {
+        endRelaxedUse(join(this.#options.folder, entry.file), this.#processId)
       }
     }
-    this.#databases.clear()
-    await this.#doorbells.close()
-    this.#catalog.close()
   }
 
   async #open({ record, file: name }: CatalogEntry): Promise<SqliteDatabase> {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createConnection, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +6,9 @@ import { join } from 'node:path'
 /** Longest path of a unix socket on Linux is 107 bytes, on macOS 103. */
 const MAX_SOCKET_PATH = 100
 const ONE_BYTE = Buffer.from([1])
+/** Endings of the folder's entries: a socket, or a file that says where the socket is. */
+const SOCKET = '.sock'
+const ELSEWHERE = '.path'
 
 /**
  * Tells the other processes that have the same folder open that something was committed: a byte over
@@ -20,7 +23,7 @@ export class Doorbells {
   #server: Server | undefined
   #status: 'new' | 'open' | 'closed' = 'new'
 
-  /** `folder` holds one file a process; `id` is this one's, unique. */
+  /** `folder` has one entry a process; `id` names this one's and is unique. */
   constructor(
     folder: string,
     { id, onRing }: { readonly id: string; readonly onRing: () => void },
@@ -36,19 +39,17 @@ export class Doorbells {
     this.#status = 'open'
     try {
       await mkdir(this.#folder, { recursive: true })
-      const socketPath = this.#socketPath()
-      this.#server = await listen(socketPath, (peer) => this.#adopt(peer))
-      await writeFile(join(this.#folder, this.#id), socketPath)
-      // After its own file is there: of two processes that start together, at least one sees the other.
+      await this.#listen()
+      // After its own entry is there: of two processes that start together, at least one sees the other.
       for (const name of await readdir(this.#folder)) {
-        if (name !== this.#id && !name.endsWith('.sock')) await this.#connect(name)
+        if (!name.startsWith(this.#id)) await this.#connect(name)
       }
     } catch {
       // A folder or system without sockets: the poll does it.
     }
   }
 
-  /** How many other processes are connected. */
+  /** How many connections to other processes there are. */
   get peers(): number {
     return this.#peers.size
   }
@@ -67,29 +68,39 @@ export class Doorbells {
     this.#peers.clear()
     const server = this.#server
     if (server !== undefined) await new Promise<void>((resolve) => server.close(() => resolve()))
-    await rm(join(this.#folder, this.#id), { force: true }).catch(() => undefined)
+    for (const entry of [SOCKET, ELSEWHERE]) {
+      await rm(join(this.#folder, `${this.#id}${entry}`), { force: true }).catch(() => undefined)
+    }
   }
 
-  #socketPath(): string {
-    const inFolder = join(this.#folder, `${this.#id}.sock`)
-    if (process.platform === 'win32') return `\\\\.\\pipe\\tidemark-${this.#id}`
-    return Buffer.byteLength(inFolder) <= MAX_SOCKET_PATH
-      ? inFolder
-      : join(tmpdir(), `tidemark-${this.#id}.sock`)
+  /** The entry of this process appears when it can be connected to, not before: see `#connect`. */
+  async #listen(): Promise<void> {
+    const entry = join(this.#folder, this.#id)
+    const onPeer = (peer: Socket): void => this.#adopt(peer)
+    if (process.platform !== 'win32' && Buffer.byteLength(`${entry}.new`) <= MAX_SOCKET_PATH) {
+      this.#server = await listen(`${entry}.new`, onPeer)
+      await rename(`${entry}.new`, `${entry}${SOCKET}`)
+      return
+    }
+    const name = `tidemark-${this.#id}`
+    const path = process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), name)
+    this.#server = await listen(path, onPeer)
+    await writeFile(`${entry}.new`, path)
+    await rename(`${entry}.new`, `${entry}${ELSEWHERE}`)
   }
 
   async #connect(name: string): Promise<void> {
-    const file = join(this.#folder, name)
+    const entry = join(this.#folder, name)
+    let path = entry
     try {
-      const socketPath = await readFile(file, 'utf8')
-      // Written after its server listens, but not at once: an empty file is one that is being written.
-      if (socketPath === '') return
-      const socket = await connected(socketPath)
-      this.#adopt(socket)
-    } catch {
-      // Its process is gone; so is its socket.
-      await rm(file, { force: true }).catch(() => undefined)
-      await rm(`${file}.sock`, { force: true }).catch(() => undefined)
+      if (name.endsWith(ELSEWHERE)) path = await readFile(entry, 'utf8')
+      else if (!name.endsWith(SOCKET)) return
+      this.#adopt(await connected(path))
+    } catch (error) {
+      if (!isGone(error)) return
+      // Nobody listens there any more: its process was killed.
+      await rm(entry, { force: true }).catch(() => undefined)
+      if (path !== entry) await rm(path, { force: true }).catch(() => undefined)
     }
   }
 
@@ -105,6 +116,11 @@ export class Doorbells {
     peer.on('error', () => peer.destroy())
     peer.on('close', () => this.#peers.delete(peer))
   }
+}
+
+function isGone(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return error.code === 'ECONNREFUSED' || error.code === 'ENOENT'
 }
 
 async function listen(path: string, onPeer: (peer: Socket) => void): Promise<Server> {

@@ -14,6 +14,7 @@ import {
   removeCollection,
   rollSegment,
 } from './collection-writes.ts'
+import { FileIdentity } from '../folder/file-identity.ts'
 import { applyCommit } from './commit-writer.ts'
 import { Fences } from './fences.ts'
 import { OpenSegments } from './open-segments.ts'
@@ -48,6 +49,7 @@ export class DatabaseWriter {
   readonly #clock: BlockingClock
   readonly #segments: OpenSegments
   readonly #fences: Fences
+  readonly #identity: FileIdentity
   #catalog: CatalogRows | undefined
   #dataVersion = -1
   /** Highest commit time given out, epoch ms. */
@@ -63,6 +65,7 @@ export class DatabaseWriter {
     this.#connection.exec(`PRAGMA synchronous = ${synchronous}`)
     this.#segments = new OpenSegments(this.#connection)
     this.#fences = new Fences(this.#connection)
+    this.#identity = new FileIdentity(settings.file)
   }
 
   /** One reply a request, in order. The replies' commits are durable. */
@@ -103,6 +106,7 @@ export class DatabaseWriter {
       this.#refresh()
       const result = act()
       this.#segments.store()
+      this.#identity.assertSame()
       this.#connection.exec('COMMIT')
       return result
     } catch (error) {

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { LoopTurns } from './loop-turns.ts'
+
+test('somebody who only awaits reads lets timers run', async () => {
+  const turns = new LoopTurns()
+  let timers = 0
+  const timer = setInterval(() => timers++, 1)
+  const endMs = performance.now() + 40
+  while (performance.now() < endMs) {
+    // As the engine does before a read; the read itself waits for nothing.
+    await turns.due()
+  }
+  clearInterval(timer)
+  expect(timers).toBeGreaterThan(3)
+})
+
+test('the first read of a turn waits for nothing', () => {
+  expect(new LoopTurns().due()).toBeUndefined()
+})
