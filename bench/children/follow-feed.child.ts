@@ -1,7 +1,7 @@
 import { serveParent } from '../measuring/child-process.ts'
 import { untilSize } from '../measuring/latency-figures.ts'
 import { machineMs } from '../measuring/stopwatch.ts'
-import { BenchObserver, benchHost } from '../store/drain.ts'
+import { BenchObserver, benchHost, startWorking } from '../store/drain.ts'
 import { openBenchStore } from '../store/open-bench-store.ts'
 
 export type FollowRequest =
@@ -23,7 +23,8 @@ async function follow(folder: string, group: string): Promise<Following> {
   const store = await openBenchStore(folder)
   const host = benchHost(store, { group, fromBeginning: false })
   const arrivals = new Map<number, number>()
-  await host.registerObserver(
+  await startWorking(
+    host,
     new BenchObserver((changes) => {
       const now = machineMs()
       for (const change of changes) {

@@ -12,7 +12,7 @@ import { machineMs } from '../measuring/stopwatch.ts'
 import { PrototypeData } from '../raw/prototype-data.ts'
 import { PrototypeGroupCommit } from '../raw/prototype-group-commit.ts'
 import { PrototypeTail } from '../raw/prototype-tail.ts'
-import { BenchObserver, benchHost } from '../store/drain.ts'
+import { BenchObserver, benchHost, startWorking } from '../store/drain.ts'
 import { openBenchStore } from '../store/open-bench-store.ts'
 
 /** Commit to observer while 1,000 documents a second are written, all in this process. */
@@ -36,7 +36,7 @@ export const latencyInProcess: Scenario = {
             if (change.kind === 'document') arrivals.set(change.document.revision, now)
           }
         })
-        await host.registerObserver(observer)
+        await startWorking(host, observer)
         const times = await writePaced(
           async (revision) => {
             await store.orders.upsert(orderDocument(revision % LATENCY_KEYS, revision))

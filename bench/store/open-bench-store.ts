@@ -4,7 +4,7 @@ import { Store, type Collection } from '@tidemark/store'
 import type { OrderDocument } from '../data/order-document.ts'
 
 /** Ranges of the orders, as many as the prototype has segments. */
-const PARTITION_COUNT = 4
+export const PARTITION_COUNT = 4
 
 /** The store that every scenario measures: orders, and beside them the leases of their readers. */
 export interface BenchStore extends AsyncDisposable {
