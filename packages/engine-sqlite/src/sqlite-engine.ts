@@ -12,13 +12,10 @@ import {
 import type { DatabaseRecord, EngineSupport, StorageEngine } from '@tidemark/store'
 import { SEGMENT_SLOTS } from './connection/schema.ts'
 import { DatabaseCatalog, type CatalogEntry } from './folder/database-catalog.ts'
-import {
-  createDatabaseFile,
-  endRelaxedUse,
-  prepareDatabaseFile,
-  removeDatabaseFile,
-} from './folder/database-file.ts'
-import { openStoreFolder, syncFolder } from './folder/store-folder.ts'
+import { createDatabaseFile, endRelaxedUse, prepareDatabaseFile } from './folder/database-file.ts'
+import { syncFolder } from './folder/link-into-place.ts'
+import { removeSqliteFile } from './folder/sqlite-file.ts'
+import { openStoreFolder } from './folder/store-folder.ts'
 import { bootId } from './platform/boot-id.ts'
 import { Doorbells } from './platform/doorbells.ts'
 import { WriterClient } from './platform/writer-client.ts'
@@ -65,7 +62,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<Sq
   const resolved = resolveOptions(options)
   const { folder, random, clock } = resolved
   const marker = await openStoreFolder(folder, { random, nowMs: clock.wallMs() })
-  const catalog = new DatabaseCatalog(folder, marker.storeId)
+  const catalog = await DatabaseCatalog.open(folder, { storeId: marker.storeId, clock, random })
   const engine = new SqliteEngine(resolved, marker.storeId, catalog)
   await engine.start()
   return engine
@@ -117,7 +114,7 @@ export class SqliteEngine implements StorageEngine {
     try {
       return this.#catalog.add(id, name, Math.floor(this.#nowMs() / 1000))
     } catch (error) {
-      removeDatabaseFile(file)
+      removeSqliteFile(file)
       throw error
     }
   }
@@ -128,7 +125,7 @@ export class SqliteEngine implements StorageEngine {
     this.#catalog.remove(id)
     this.#databases.delete(id)
     await database?.drop()
-    if (entry !== undefined) removeDatabaseFile(join(this.#options.folder, entry.file))
+    if (entry !== undefined) removeSqliteFile(join(this.#options.folder, entry.file))
   }
 
   /** Open, because other processes are told by a mark in it. One that is damaged is just removed. */
@@ -175,7 +172,7 @@ export class SqliteEngine implements StorageEngine {
       if (opened.status === 'fulfilled') await opened.value.close()
     }
     try {
-      if (this.#options.durability === 'relaxed') this.#endRelaxedUse()
+      if (this.#options.durability === 'relaxed') await this.#endRelaxedUse()
     } finally {
       this.#databases.clear()
       await this.#doorbells.close()
@@ -184,11 +181,12 @@ export class SqliteEngine implements StorageEngine {
   }
 
   /** Without it the next start after a restart of the machine would take this one for a crash. */
-  #endRelaxedUse(): void {
+  async #endRelaxedUse(): Promise<void> {
+    const { folder, clock } = this.#options
     for (const id of this.#databases.keys()) {
       const entry = this.#catalog.find(id)
       if (entry !== undefined) {
-        endRelaxedUse(join(this.#options.folder, entry.file), this.#processId)
+        await endRelaxedUse(join(folder, entry.file), { processId: this.#processId, clock })
       }
     }
   }
@@ -196,7 +194,8 @@ export class SqliteEngine implements StorageEngine {
   async #open({ record, file: name }: CatalogEntry): Promise<SqliteDatabase> {
     const { folder, clock, durability, maxPendingCommits } = this.#options
     const file = join(folder, name)
-    prepareDatabaseFile(file, {
+    await prepareDatabaseFile(file, {
+      clock,
       durability,
       bootId: this.#options.bootId,
       processId: this.#processId,

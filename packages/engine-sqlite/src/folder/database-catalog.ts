@@ -4,18 +4,20 @@ import {
   ResourceExistsError,
   ResourceNotFoundError,
   StoreDamagedError,
-  StoreFormatError,
+  type Clock,
+  type Random,
 } from '@tidemark/contracts'
 import { databaseRid, recordEtag, type DatabaseRecord } from '@tidemark/store'
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
-import { Connection } from '../connection/connection.ts'
-import { CATALOG_SCHEMA, SCHEMA_VERSION } from '../connection/schema.ts'
-import { withStoreErrors } from '../connection/sqlite-error.ts'
+import type { Connection } from '../connection/connection.ts'
+import { retryWhileBusy } from '../connection/retry-while-busy.ts'
+import { CATALOG_SCHEMA } from '../connection/schema.ts'
+import { storeError, withStoreErrors } from '../connection/sqlite-error.ts'
+import { linkIntoPlace, temporaryFile } from './link-into-place.ts'
+import { createSqliteFile, openSqliteFile, removeSqliteFile } from './sqlite-file.ts'
 
 const CATALOG_FILE = 'catalog.sqlite'
 const DATABASE_FILE = /^db-[0-9a-f]+\.sqlite$/
-/** Catalog writes are rare and short; this thread may wait for another process' one. */
-const LOCK_TIMEOUT_MS = 5000
 
 export interface CatalogEntry {
   readonly record: DatabaseRecord
@@ -29,15 +31,36 @@ export class DatabaseCatalog {
   readonly #storeId: string
   readonly #connection: Connection
 
-  /** @throws ERR_STORE_DAMAGED when databases are there and the list of them is not */
-  constructor(folder: string, storeId: string) {
-    this.#file = join(folder, CATALOG_FILE)
+  private constructor(file: string, storeId: string, connection: Connection) {
+    this.#file = file
     this.#storeId = storeId
-    // In this order: another process that is making the store now writes its catalog first.
-    if (readdirSync(folder).some((name) => DATABASE_FILE.test(name)) && !existsSync(this.#file)) {
-      throw new StoreDamagedError(`${this.#file} is missing, but there are databases beside it`)
+    this.#connection = connection
+  }
+
+  /** Rejects with ERR_STORE_DAMAGED when databases are there and the list of them is not. */
+  static async open(
+    folder: string,
+    {
+      storeId,
+      clock,
+      random,
+    }: { readonly storeId: string; readonly clock: Clock; readonly random: Random },
+  ): Promise<DatabaseCatalog> {
+    const file = join(folder, CATALOG_FILE)
+    try {
+      // In this order: another process that is making the store now writes its catalog first.
+      const databases = readdirSync(folder).some((name) => DATABASE_FILE.test(name))
+      if (!existsSync(file)) {
+        if (databases) {
+          throw new StoreDamagedError(`${file} is missing, but there are databases beside it`)
+        }
+        await createCatalog(folder, file, random)
+      }
+      const connection = await retryWhileBusy(clock, () => openSqliteFile(file))
+      return new DatabaseCatalog(file, storeId, connection)
+    } catch (error) {
+      throw storeError(error, file)
     }
-    this.#connection = withStoreErrors(this.#file, () => this.#open())
   }
 
   list(): readonly CatalogEntry[] {
@@ -95,36 +118,20 @@ export class DatabaseCatalog {
     this.#connection.close()
   }
 
-  #open(): Connection {
-    const connection = new Connection(this.#file, { timeoutMs: LOCK_TIMEOUT_MS, mode: 'create' })
-    try {
-      connection.exec('PRAGMA journal_mode = WAL')
-      connection.exec('PRAGMA synchronous = FULL')
-      connection.transaction('BEGIN IMMEDIATE', () => {
-        const made = connection.get(`SELECT 1 FROM sqlite_schema WHERE name = 'meta'`)
-        if (made === undefined) connection.exec(CATALOG_SCHEMA)
-      })
-      const schema = numberColumn(
-        connection.get(`SELECT value FROM meta WHERE name = 'schema'`) ?? [],
-        0,
-      )
-      if (schema > SCHEMA_VERSION) throw newerSchema(this.#file, schema)
-      return connection
-    } catch (error) {
-      connection.close()
-      throw error
-    }
-  }
-
   #write<Result>(act: () => Result): Result {
     return withStoreErrors(this.#file, () => this.#connection.transaction('BEGIN IMMEDIATE', act))
   }
 }
 
-export function newerSchema(file: string, schema: number): StoreFormatError {
-  return new StoreFormatError(
-    `${file} has schema ${schema}; this version reads up to ${SCHEMA_VERSION}. Use a newer Tidemark`,
-  )
+/** One of the processes that do this at once makes it; setting a file's journal mode is not safe among many. */
+async function createCatalog(folder: string, file: string, random: Random): Promise<void> {
+  const temporary = temporaryFile(folder, random)
+  try {
+    createSqliteFile(temporary, CATALOG_SCHEMA)
+    await linkIntoPlace(temporary, file)
+  } finally {
+    removeSqliteFile(temporary)
+  }
 }
 
 function catalogEntry(row: Row): CatalogEntry {

@@ -1,11 +1,10 @@
-import { existsSync, rmSync } from 'node:fs'
-import { StoreDamagedError } from '@tidemark/contracts'
+import type { Clock } from '@tidemark/contracts'
 import { raiseCatalogVersion } from '../connection/catalog-rows.ts'
-import { numberColumn } from '../connection/column.ts'
-import { Connection } from '../connection/connection.ts'
-import { DATABASE_SCHEMA, SCHEMA_VERSION } from '../connection/schema.ts'
-import { withStoreErrors } from '../connection/sqlite-error.ts'
-import { newerSchema } from './database-catalog.ts'
+import type { Connection } from '../connection/connection.ts'
+import { retryWhileBusy } from '../connection/retry-while-busy.ts'
+import { DATABASE_SCHEMA } from '../connection/schema.ts'
+import { storeError } from '../connection/sqlite-error.ts'
+import { createSqliteFile, openSqliteFile } from './sqlite-file.ts'
 
 /** Rows of `meta` of processes that write with relaxed durability: name prefix, value = boot id. */
 const RELAXED = 'relaxed:'
@@ -16,41 +15,32 @@ const RELAXED = 'relaxed:'
 const EPOCH_JUMP: number = 2 ** 20
 /** The same for numbers of collections. */
 const NUMBER_JUMP = 1000
-const LOCK_TIMEOUT_MS = 5000
 
-/** Makes a new, empty database file. Durable when this returns. */
+/** Makes a new, empty database file. Durable when this returns, except for its name. */
 export function createDatabaseFile(file: string): void {
-  withConnection(file, 'create', (connection) => {
-    connection.exec('PRAGMA journal_mode = WAL')
-    connection.exec('PRAGMA synchronous = FULL')
-    connection.transaction('BEGIN IMMEDIATE', () => connection.exec(DATABASE_SCHEMA))
-  })
+  try {
+    createSqliteFile(file, DATABASE_SCHEMA)
+  } catch (error) {
+    throw storeError(error, file)
+  }
 }
 
 /**
  * Makes a database file ready for use: checks that it is one, and begins a new epoch if commits may
  * have been lost since it was last open.
  *
- * @throws ERR_STORE_DAMAGED, ERR_STORE_FORMAT, ERR_STORE_IN_USE
+ * Rejects with ERR_STORE_DAMAGED, ERR_STORE_FORMAT or ERR_STORE_IN_USE.
  */
-export function prepareDatabaseFile(
+export async function prepareDatabaseFile(
   file: string,
   use: {
     readonly durability: 'sync' | 'relaxed'
     readonly bootId: string
     readonly processId: string
+    readonly clock: Clock
   },
-): void {
-  if (!existsSync(file)) throw new StoreDamagedError(`${file} is missing`)
-  withConnection(file, 'existing', (connection) => {
-    connection.exec('PRAGMA synchronous = FULL')
-    const table = connection.get(`SELECT 1 FROM sqlite_schema WHERE name = 'meta'`)
-    if (table === undefined) throw new StoreDamagedError(`${file} is damaged: it has no tables`)
-    const schema = numberColumn(
-      connection.get(`SELECT value FROM meta WHERE name = 'schema'`) ?? [],
-      0,
-    )
-    if (schema > SCHEMA_VERSION) throw newerSchema(file, schema)
+): Promise<void> {
+  await withDatabaseFile(file, use.clock, (connection) =>
     connection.transaction('BEGIN IMMEDIATE', () => {
       beginEpochAfterLoss(connection, use.bootId)
       if (use.durability === 'relaxed') {
@@ -60,21 +50,19 @@ export function prepareDatabaseFile(
           use.bootId,
         )
       }
-    })
-  })
+    }),
+  )
 }
 
 /** After the last relaxed commit of this process: makes all of them durable and says so. */
-export function endRelaxedUse(file: string, processId: string): void {
-  withConnection(file, 'existing', (connection) => {
-    connection.exec('PRAGMA synchronous = FULL')
-    connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+export async function endRelaxedUse(
+  file: string,
+  { processId, clock }: { readonly processId: string; readonly clock: Clock },
+): Promise<void> {
+  await withDatabaseFile(file, clock, (connection) => {
+    // Durable itself, and with it all that stands before it in the log.
     connection.run('DELETE FROM meta WHERE name = ?', `${RELAXED}${processId}`)
   })
-}
-
-export function removeDatabaseFile(file: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
 }
 
 /**
@@ -95,17 +83,21 @@ function beginEpochAfterLoss(connection: Connection, bootId: string): void {
   raiseCatalogVersion(connection)
 }
 
-function withConnection<Result>(
+async function withDatabaseFile<Result>(
   file: string,
-  mode: 'existing' | 'create',
+  clock: Clock,
   act: (connection: Connection) => Result,
-): Result {
-  return withStoreErrors(file, () => {
-    const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS, mode })
-    try {
-      return act(connection)
-    } finally {
-      connection.close()
-    }
-  })
+): Promise<Result> {
+  try {
+    return await retryWhileBusy(clock, () => {
+      const connection = openSqliteFile(file)
+      try {
+        return act(connection)
+      } finally {
+        connection.close()
+      }
+    })
+  } catch (error) {
+    throw storeError(error, file)
+  }
 }

@@ -1,4 +1,4 @@
-import { link, mkdir, open, readFile, readdir, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   StoreDamagedError,
@@ -7,6 +7,7 @@ import {
   StoreUnavailableError,
   type Random,
 } from '@tidemark/contracts'
+import { errnoOf, isTemporary, linkIntoPlace, temporaryFile } from './link-into-place.ts'
 
 /** What makes a folder a store. */
 export interface StoreMarker {
@@ -21,7 +22,6 @@ export interface StoreMarker {
 export const FORMAT = 1
 const ENGINE = 'sqlite'
 const MARKER_FILE = 'tidemark.json'
-const TEMPORARY = '.tidemark-'
 
 /**
  * Makes sure that a folder is a store of ours: an existing one, or a new one in a missing or empty
@@ -97,16 +97,15 @@ function parseMarker(text: string): StoreMarker | undefined {
 }
 
 async function assertEmpty(folder: string): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => !name.startsWith(TEMPORARY))
-  const [first] = names
-  // Another process may just have made it a store.
-  if (first === undefined || names.includes(MARKER_FILE)) return
+  const [first] = (await readdir(folder)).filter((name) => !isTemporary(name))
+  if (first === undefined) return
+  // Another process may just have made it a store: its marker comes before everything else.
+  if ((await readMarker(folder)) !== undefined) return
   throw new StoreInUseError(`${folder} is not a Tidemark store and not empty: it holds ${first}`)
 }
 
-/** Written aside and linked into place, so that nobody ever reads half of it; then made durable. */
 async function createMarker(folder: string, marker: StoreMarker, random: Random): Promise<void> {
-  const temporary = join(folder, `${TEMPORARY}${random.hex(8)}`)
+  const temporary = temporaryFile(folder, random)
   const handle = await open(temporary, 'wx')
   try {
     await handle.writeFile(`${JSON.stringify(marker)}\n`)
@@ -114,27 +113,7 @@ async function createMarker(folder: string, marker: StoreMarker, random: Random)
   } finally {
     await handle.close()
   }
-  try {
-    await link(temporary, join(folder, MARKER_FILE))
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error
-  } finally {
-    await rm(temporary, { force: true })
-  }
-  await syncFolder(folder)
-}
-
-/** Makes names in a folder durable, not only what is in the files. */
-export async function syncFolder(folder: string): Promise<void> {
-  // Windows cannot open folders, and does not need to.
-  const handle = await open(folder, 'r').catch(() => undefined)
-  try {
-    await handle?.sync()
-  } catch {
-    // A file system that cannot sync folders orders these changes itself.
-  } finally {
-    await handle?.close()
-  }
+  await linkIntoPlace(temporary, join(folder, MARKER_FILE))
 }
 
 function folderError(error: unknown, folder: string): unknown {
@@ -149,9 +128,4 @@ function folderError(error: unknown, folder: string): unknown {
       return new StoreUnavailableError(`${folder} cannot be used: ${reason}`, { cause: error })
     }
   }
-}
-
-function errnoOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('errno' in error) || !('code' in error)) return undefined
-  return typeof error.code === 'string' ? error.code : undefined
 }

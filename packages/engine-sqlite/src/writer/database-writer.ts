@@ -37,6 +37,7 @@ export interface BlockingClock {
 /** A writer that met another process' commits within this time lets others go first after a group. */
 const SHARED_WINDOW_MS = 100
 const LOCK_RETRY_MS = 1
+const OPEN_TIMEOUT_MS = 5000
 const MIN_PAUSE_MS = 0.5
 
 /**
@@ -59,8 +60,15 @@ export class DatabaseWriter {
   constructor(settings: WriterSettings, clock: BlockingClock) {
     this.#settings = settings
     this.#clock = clock
-    // SQLite's own wait is unfair between processes: ours is 1 ms steps (engine findings, rule 4).
-    this.#connection = new Connection(settings.file, { timeoutMs: 0, mode: 'existing' })
+    this.#connection = new Connection(settings.file, {
+      timeoutMs: OPEN_TIMEOUT_MS,
+      mode: 'existing',
+    })
+    // Touches the file, so that waiting for another process that is just recovering its log is over here.
+    this.#connection.get(READ_CATALOG_VERSION)
+    // From now on SQLite's own wait is off, which is unfair between processes: ours is 1 ms steps
+    // (engine findings, rule 4).
+    this.#connection.exec('PRAGMA busy_timeout = 0')
     const synchronous = settings.durability === 'sync' ? 'FULL' : 'NORMAL'
     this.#connection.exec(`PRAGMA synchronous = ${synchronous}`)
     this.#segments = new OpenSegments(this.#connection)

@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FULL_RANGE, errorCode, partitionKeyDefinition } from '@tidemark/contracts'
+import type { CollectionRecord, CommitOutcome, DatabaseEngine } from '@tidemark/store'
+import { openSqliteEngine, type SqliteEngine } from './sqlite-engine.ts'
+
+/** What a process is told to do, once it said that it is ready. */
+export type ProcessTask = { readonly folder: string } & (
+  | { readonly kind: 'create' }
+  | { readonly kind: 'write'; readonly name: string; readonly writers: number; readonly ms: number }
+  | { readonly kind: 'wait'; readonly commits: number }
+  | { readonly kind: 'fill'; readonly bytes: number }
+  | { readonly kind: 'leaveOpen' }
+)
+
+export type ProcessMessage =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'waiting' }
+  | {
+      readonly kind: 'created'
+      readonly storeId: string
+      readonly databaseRid: string
+      readonly collectionRid: string
+    }
+  | { readonly kind: 'wrote'; readonly commits: number; readonly longestMs: number }
+  /** Machine clock at which each commit was seen. */
+  | { readonly kind: 'woken'; readonly atMs: readonly number[] }
+  | { readonly kind: 'filled'; readonly commits: number; readonly code: string | undefined }
+  | { readonly kind: 'left' }
+
+/** The same in every process of the machine. */
+export function machineMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}
+
+export function commitOne(
+  database: DatabaseEngine,
+  collection: CollectionRecord,
+  { id, filler = '' }: { readonly id: string; readonly filler?: string },
+): Promise<CommitOutcome> {
+  const condition = { kind: 'none' } as const
+  const tail = JSON.stringify({ id, filler }).slice(1)
+  const operation = { kind: 'put', id, condition, head: '{', tail, ttl: 0 } as const
+  return database.commit({
+    batches: [{ collection, epk: '1A', partitionKey: '["p"]', operations: [operation] }],
+  })
+}
+
+/** The database and collection of the tests, made unless another process was faster. */
+export async function openCollection(
+  engine: SqliteEngine,
+): Promise<{ readonly database: DatabaseEngine; readonly collection: CollectionRecord }> {
+  await engine.createDatabase('db').catch(ignoreExists)
+  const database = await engine.openDatabase('db')
+  const partitionKey = partitionKeyDefinition('/pk')
+  await database
+    .createCollection('coll', { partitionKey, defaultTtl: null, indexingMode: 'consistent' }, [
+      FULL_RANGE,
+    ])
+    .catch(ignoreExists)
+  const collection = await database.readCollection('coll')
+  if (collection === undefined) throw new Error('the collection is not there')
+  return { database, collection }
+}
+
+function ignoreExists(error: unknown): void {
+  if (errorCode(error) !== 'ERR_EXISTS') throw error
+}
+
+async function carryOut(task: ProcessTask, engine: SqliteEngine): Promise<ProcessMessage> {
+  const { database, collection } = await openCollection(engine)
+  switch (task.kind) {
+    case 'create': {
+      await commitOne(database, collection, { id: `${process.pid}` })
+      const { storeId } = engine
+      const databaseRid = database.record.rid
+      return { kind: 'created', storeId, databaseRid, collectionRid: collection.rid }
+    }
+    case 'write': {
+      const endMs = machineMs() + task.ms
+      let commits = 0
+      let longestMs = 0
+      const write = async (writer: number): Promise<void> => {
+        for (let n = 0; machineMs() < endMs; n++) {
+          const beganMs = machineMs()
+          await commitOne(database, collection, { id: `${task.name}-${writer}-${n}` })
+          commits++
+          longestMs = Math.max(longestMs, machineMs() - beganMs)
+        }
+      }
+      await Promise.all(Array.from({ length: task.writers }, (_, writer) => write(writer)))
+      return { kind: 'wrote', commits, longestMs }
+    }
+    case 'wait': {
+      const where = { collection, range: FULL_RANGE }
+      let { lsn } = await database.resolveStart(collection, FULL_RANGE, { kind: 'now' })
+      tell({ kind: 'waiting' })
+      const atMs: number[] = []
+      const { signal } = new AbortController()
+      while (atMs.length < task.commits) {
+        await database.waitForCommit({ ...where, afterLsn: lsn, timeoutMs: 20_000, signal })
+        const limits = { maxItems: 100, maxChars: 1e6 }
+        const page = await database.readFeedPage({ ...where, afterLsn: lsn, ...limits })
+        for (const _row of page.rows) atMs.push(machineMs())
+        lsn = page.lsn
+      }
+      return { kind: 'woken', atMs }
+    }
+    case 'fill': {
+      let commits = 0
+      try {
+        for (;;) {
+          const filler = 'x'.repeat(task.bytes)
+          await commitOne(database, collection, { id: `d${commits}`, filler })
+          commits++
+        }
+      } catch (error) {
+        return { kind: 'filled', commits, code: errorCode(error) }
+      }
+    }
+    case 'leaveOpen':
+      await commitOne(database, collection, { id: 'a' })
+      return { kind: 'left' }
+  }
+}
+
+function tell(message: ProcessMessage): void {
+  process.send?.(message)
+}
+
+async function main(): Promise<void> {
+  const told = new Promise<ProcessTask>((resolve) => process.once('message', resolve))
+  tell({ kind: 'ready' })
+  const task = await told
+  const engine = await openSqliteEngine({ folder: task.folder })
+  tell(await carryOut(task, engine))
+  if (task.kind !== 'leaveOpen') await engine.close()
+  // The parent's channel would keep this process alive.
+  await sleep(0)
+  process.disconnect()
+}
+
+if (import.meta.main) await main()

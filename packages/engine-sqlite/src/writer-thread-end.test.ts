@@ -1,0 +1,104 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
+import type { CommitRequest, DatabaseEngine } from '@tidemark/store'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openSqliteEngine, type SqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
+
+let folder = ''
+let engine: SqliteEngine | undefined
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await engine?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function openDatabase(
+  options: Partial<SqliteEngineOptions> = {},
+): Promise<{ database: DatabaseEngine; request: (id: string) => CommitRequest }> {
+  engine = await openSqliteEngine({ folder, ...options })
+  await engine.createDatabase('db')
+  const database = await engine.openDatabase('db')
+  const collection = await database.createCollection(
+    'coll',
+    { partitionKey: partitionKeyDefinition('/pk'), defaultTtl: null, indexingMode: 'consistent' },
+    [FULL_RANGE],
+  )
+  const request = (id: string): CommitRequest => {
+    const condition = { kind: 'none' } as const
+    const tail = `"id":${JSON.stringify(id)}}`
+    const operation = { kind: 'put', id, condition, head: '{', tail, ttl: 0 } as const
+    return { batches: [{ collection, epk: '1A', partitionKey: '["p"]', operations: [operation] }] }
+  }
+  return { database, request }
+}
+
+test('when the writer dies, pending and later commits are refused, and reads go on', async () => {
+  const workers = new Set<Worker>()
+  // oxlint-disable-next-line typescript/unbound-method -- called with the worker as `this` below
+  const post = Worker.prototype.postMessage
+  vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (
+    this: Worker,
+    ...values: Parameters<typeof post>
+  ) {
+    workers.add(this)
+    return post.apply(this, values)
+  })
+  const { database, request } = await openDatabase()
+  await database.commit(request('before'))
+  const pending = Promise.allSettled(
+    Array.from({ length: 20 }, (_, n) => database.commit(request(`d${n}`))),
+  )
+  for (const worker of workers) await worker.terminate()
+  const unavailable = { code: 'ERR_STORE_UNAVAILABLE' }
+  for (const outcome of await pending) {
+    if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(unavailable)
+  }
+  await expect(database.commit(request('after'))).rejects.toMatchObject(unavailable)
+  await expect(database.deleteCollection('coll')).rejects.toMatchObject(unavailable)
+  expect((await database.listCollections()).map(({ id }) => id)).toEqual(['coll'])
+  await engine?.close()
+  // Nothing is broken on disk.
+  engine = await openSqliteEngine({ folder })
+  const reopened = await engine.openDatabase('db')
+  expect(await reopened.commit(request('again'))).toMatchObject({ kind: 'committed' })
+  expect(await reopened.check()).toEqual([])
+})
+
+test('more commits than may wait are refused at once, and the others are carried out', async () => {
+  const { database, request } = await openDatabase({ maxPendingCommits: 10 })
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 15 }, (_, n) => database.commit(request(`d${n}`))),
+  )
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
+  expect(refused).toHaveLength(5)
+  for (const { reason } of refused) expect(reason).toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' })
+  const collection = (await database.listCollections())[0]
+  expect(collection && (await database.countDocuments(collection))).toBe(10)
+})
+
+test('closing carries out what was accepted', async () => {
+  const { database, request } = await openDatabase()
+  const pending = Array.from({ length: 50 }, (_, n) => database.commit(request(`d${n}`)))
+  await engine?.close()
+  for (const outcome of await Promise.all(pending)) expect(outcome.kind).toBe('committed')
+  await expect(database.commit(request('late'))).rejects.toMatchObject({ code: 'ERR_STORE_CLOSED' })
+})
+
+test.each([
+  [{ durability: 'fast' as never }, /durability.*"fast"/],
+  [{ maxPendingCommits: 0 }, /maxPendingCommits.*0/],
+  [{ maxGroupOperations: 1.5 }, /maxGroupOperations.*1.5/],
+  [{ lockTimeoutMs: -1 }, /lockTimeoutMs.*-1/],
+  [{ segmentSlots: 2 ** 32 }, /segmentSlots/],
+])('a wrong option %o is refused and named', async (options, message) => {
+  await expect(openSqliteEngine({ folder, ...options })).rejects.toMatchObject({
+    code: 'ERR_INVALID_OPTION',
+    message: expect.stringMatching(message),
+  })
+})
