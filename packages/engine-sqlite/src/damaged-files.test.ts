@@ -133,7 +133,7 @@ test('a database of a newer schema is refused', async () => {
   const engine = await open()
   await filled(engine, 1)
   await engine.close()
-  const raw = new DatabaseSync(await databaseFile())
+  const raw = new DatabaseSync(await databaseFile(), { timeout: 5000 })
   raw.exec(`UPDATE meta SET value = 99 WHERE name = 'schema'`)
   raw.close()
   await expect((await open()).openDatabase('db')).rejects.toMatchObject({
@@ -145,7 +145,7 @@ test('a file that another program holds is in use, after a bounded wait, and fre
   const engine = await open({ lockTimeoutMs: 50 })
   const database = await filled(engine, 1)
   const collection = await collectionOf(database)
-  const other = new DatabaseSync(await databaseFile())
+  const other = new DatabaseSync(await databaseFile(), { timeout: 5000 })
   other.exec('BEGIN IMMEDIATE')
   await expect(database.commit(request(collection, 'x'))).rejects.toMatchObject({
     code: 'ERR_STORE_IN_USE',
@@ -178,7 +178,7 @@ test('contradictions between documents, index, ranges and counters are listed', 
   const engine = await open()
   const database = await filled(engine, 5)
   expect(await database.check()).toEqual([])
-  const raw = new DatabaseSync(await databaseFile())
+  const raw = new DatabaseSync(await databaseFile(), { timeout: 5000 })
   raw.exec(`UPDATE segment SET lsn = 3`)
   expect((await database.check()).join()).toMatch(/above the counter 3/)
   raw.exec(`UPDATE segment SET lsn = 5; UPDATE doc SET lsn = 1 WHERE id = 'd3'`)

@@ -68,7 +68,7 @@ function now({ database, collection }: Opened): Promise<{ lsn: number; epoch: nu
 /** What a process that is killed leaves: its files, and nothing closed. Here: a copy of that state. */
 async function rawDatabase(): Promise<DatabaseSync> {
   const name = (await readdir(folder)).find((each) => /^db-.*\.sqlite$/.test(each))
-  return new DatabaseSync(join(folder, name ?? ''))
+  return new DatabaseSync(join(folder, name ?? ''), { timeout: 5000 })
 }
 
 test('ST-6 after a relaxed process and its machine died, no LSN is given out again', async () => {
