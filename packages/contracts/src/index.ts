@@ -1,8 +1,10 @@
+export { AllVersionsOffError } from './errors/all-versions-off-error.ts'
 export { assertNever } from './errors/assert-never.ts'
 export { BatchFailedError } from './errors/batch-failed-error.ts'
 export { CodedError, errorCode } from './errors/coded-error.ts'
 export { DocumentTooLargeError } from './errors/document-too-large-error.ts'
 export { FencedWriteError } from './errors/fenced-write-error.ts'
+export { HorizonPassedError } from './errors/horizon-passed-error.ts'
 export { HostReplacedError } from './errors/host-replaced-error.ts'
 export { HostStoppedError } from './errors/host-stopped-error.ts'
 export { InvalidContinuationError } from './errors/invalid-continuation-error.ts'
@@ -81,7 +83,9 @@ export type {
   FeedPosition,
   FeedSupport,
   FeedWaitRequest,
+  GroupPosition,
   GroupPositions,
+  HeldPosition,
   SourceRange,
   StartPosition,
 } from './feed/change-feed-source.ts'
@@ -106,7 +110,13 @@ export {
   type FeedRange,
 } from './ranges/feed-range.ts'
 export { lsn, type Lsn } from './ranges/lsn.ts'
-export type { CloseReason, Fence, IChangeFeedObserver, ObserverContext } from './feed/observer.ts'
+export type {
+  CloseReason,
+  Fence,
+  IChangeFeedObserver,
+  ObserverContext,
+  Resynchronization,
+} from './feed/observer.ts'
 export { pkRangeId, type PartitionKeyRange, type PkRangeId } from './ranges/pk-range.ts'
 
 export { checkedGroupName, checkedNewLeases } from './leases/lease-input.ts'

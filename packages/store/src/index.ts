@@ -1,8 +1,11 @@
 export type {
+  AllVersionsPolicy,
   CollectionDefinition,
   CollectionRecord,
   DatabaseRecord,
+  PendingDeletePolicy,
   RangeRecord,
+  TtlEra,
 } from './engine/catalog.ts'
 export type {
   CommitBatch,
@@ -21,20 +24,55 @@ export type {
   StoredRow,
 } from './engine/document-query.ts'
 export {
+  assertIndexed,
+  changedRecord,
+  type DefinitionChanges,
+} from './engine/definition-changes.ts'
+export {
+  expiredSecond,
+  expirySecond,
+  neverExpires,
+  type ExpiringRow,
+  type TtlPolicy,
+} from './engine/expiry.ts'
+export {
   LIVE_ROW,
   PENDING_DELETE_ROW,
   type EngineFeedPage,
+  type EngineVersionPage,
   type FeedPageQuery,
   type FeedRow,
   type FeedStart,
   type RangeCounter,
   type RowKind,
+  type StartQuery,
+  type VersionRow,
 } from './engine/feed-query.ts'
 export { refusingEpoch, withFence, type FenceRecord } from './engine/fence-check.ts'
+export {
+  allArePast,
+  positionAt,
+  withPosition,
+  type PositionList,
+} from './engine/group-positions.ts'
+export {
+  cutHorizons,
+  horizonAt,
+  raiseHorizon,
+  type Horizon,
+  type Horizons,
+} from './engine/horizons.ts'
+export type {
+  ExpiryView,
+  MaintenanceEngine,
+  MaintenanceOutcome,
+  MaintenanceTask,
+  MaintenanceView,
+} from './engine/maintenance.ts'
 export { rangeHolding, rangeOfEpk, singleEpkRange } from './engine/range-lookup.ts'
 export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './engine/resource-ids.ts'
 export type { DatabaseEngine, EngineSupport, StorageEngine } from './engine/storage-engine.ts'
-export { documentEtag, etagLsn, stampBody } from './engine/stored-body.ts'
+export { documentEtag, etagLsn, stampBody, ttlUntil } from './engine/stored-body.ts'
 export { conditionHolds } from './engine/write-condition.ts'
 
 export {

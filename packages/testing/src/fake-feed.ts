@@ -202,7 +202,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     const continuation: Continuation = encodeContinuation({
       collectionRid: this.identity,
       mode: 'latestVersion',
-      positions: [{ range, epoch: 1, lsn: lsn(at), started: true }],
+      positions: [{ range, epoch: 1, lsn: lsn(at), horizon: lsn(0) }],
     })
     return { continuation, lsn: lsn(at) }
   }

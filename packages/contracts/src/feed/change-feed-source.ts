@@ -1,6 +1,6 @@
 import type { DocumentBody } from '../documents/document.ts'
 import type { Change } from './change.ts'
-import type { Continuation } from './continuation.ts'
+import type { Continuation, FeedMode } from './continuation.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
 import type { Lsn } from '../ranges/lsn.ts'
 import type { PkRangeId } from '../ranges/pk-range.ts'
@@ -32,22 +32,43 @@ export interface FeedPageRequest {
   readonly continuation: string
   /** Upper bound of changes, exceeded only to keep one transaction whole (CF-7). Absent or -1 = the source's choice. */
   readonly maxItemCount?: number | undefined
-  /** @default true in process */
+  /** Of latest-version mode. @default true in process */
   readonly pendingDeletes?: boolean | undefined
+  /** What is read; the continuation must be of the same mode. @default 'latestVersion' */
+  readonly mode?: FeedMode | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface FeedWaitRequest {
   readonly range: FeedRange
   readonly continuation: string
+  /** @default 'latestVersion' */
+  readonly mode?: FeedMode | undefined
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** Durable positions of processor groups, kept beside the feed: for purge, mirror and recovery. */
+/** Where a reader stands in a feed range that need not be a whole pkrange. */
+export interface HeldPosition {
+  readonly range: FeedRange
+  readonly continuation: string
+}
+
+/** How far a processor group has come in one feed range. */
+export interface GroupPosition {
+  readonly group: string
+  readonly range: FeedRange
+  readonly lsn: Lsn
+}
+
+/**
+ * Durable positions of processor groups, kept beside the feed: for purge (TTL-14), mirror and recovery.
+ * The last report of a range counts, also a lower one; what it does not cover keeps its position.
+ */
 export interface GroupPositions {
-  report(position: { group: string; range: FeedRange; lsn: Lsn }): Promise<void>
-  read(group: string): Promise<readonly { range: FeedRange; lsn: Lsn }[]>
+  report(positions: readonly GroupPosition[]): Promise<void>
+  /** Disjoint ranges in EPK order; what no report covered is missing. */
+  read(group: string): Promise<readonly GroupPosition[]>
 }
 
 /** What differs between feeds, as data. */
@@ -85,12 +106,31 @@ export interface ChangeFeedSource<T extends DocumentBody = DocumentBody> {
   resolveStart(request: {
     readonly range: FeedRange
     readonly start: StartPosition
+    /** @default 'latestVersion' */
+    readonly mode?: FeedMode | undefined
     readonly signal?: AbortSignal | undefined
   }): Promise<FeedPosition>
+  /**
+   * One page. Rejects with ERR_RANGE_GONE after a split (its successors are named), and with
+   * ERR_HORIZON_PASSED when something that this reader has not seen was purged: always in
+   * all-versions mode, in latest-version mode only for readers of pending deletes (TTL-15).
+   */
   readPage(request: FeedPageRequest): Promise<FeedPage<T>>
   /**
    * Resolves true as soon as something after `continuation` may be there, false after `timeoutMs`.
    * A hint: the reader reads again either way. Present iff `supports.waiting`.
    */
   waitForChanges?(request: FeedWaitRequest): Promise<boolean>
+  /**
+   * One position for neighbouring ranges that were merged into one present range: possible once they
+   * stand at the same LSN and above everything that was written before the merge. Undefined when it is
+   * not, or not yet.
+   */
+  joinPositions?(request: {
+    /** Two or more, in EPK order, each beginning where the one before ends. */
+    readonly positions: readonly HeldPosition[]
+    /** @default 'latestVersion' */
+    readonly mode?: FeedMode | undefined
+    readonly signal?: AbortSignal | undefined
+  }): Promise<FeedPosition | undefined>
 }

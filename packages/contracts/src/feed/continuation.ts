@@ -22,8 +22,11 @@ export interface RangePosition {
   readonly epoch: number
   /** Everything up to and including this LSN was delivered. */
   readonly lsn: Lsn
-  /** False while nothing was delivered yet, so that no horizon can have been missed. */
-  readonly started: boolean
+  /**
+   * The horizon of the range when the reader last read there: what was purged up to it is none of its
+   * business. Undefined while nothing was delivered yet, so that no horizon can have been missed.
+   */
+  readonly horizon: Lsn | undefined
 }
 
 /** What a continuation says. One position a feed range, in EPK order. */
@@ -35,15 +38,15 @@ export interface ContinuationToken {
 }
 
 /*
- * tm1;<rid>;<L|A>;<min>-<max>:<epoch>:<lsn>:<0|1>,...;<checksum>
+ * tm1;<rid>;<L|A>;<min>-<max>:<epoch>:<lsn>:<horizon or ->,...;<checksum>
  */
 const FORMAT = 'tm1'
 const MODES: Readonly<Record<FeedMode, string>> = { latestVersion: 'L', allVersions: 'A' }
 
 export function encodeContinuation(token: ContinuationToken): Continuation {
   const positions = token.positions.map(
-    ({ range, epoch, lsn: at, started }) =>
-      `${feedRangeId(range)}:${epoch}:${at}:${started ? 1 : 0}`,
+    ({ range, epoch, lsn: at, horizon }) =>
+      `${feedRangeId(range)}:${epoch}:${at}:${horizon ?? '-'}`,
   )
   const text = `${FORMAT};${token.collectionRid};${MODES[token.mode]};${positions.join(',')}`
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where a string becomes a Continuation
@@ -114,14 +117,23 @@ export function continuationPosition(text: string, expected: ExpectedContinuatio
 }
 
 function decodePosition(text: string, whole: string): RangePosition {
-  const [, rangeText = '', epoch, at, started] = /^([^:]*):(\d+):(\d+):([01])$/.exec(text) ?? []
+  const [, rangeText = '', epoch, at, horizon] = /^([^:]*):(\d+):(\d+):(\d+|-)$/.exec(text) ?? []
   const range = parseFeedRangeId(rangeText)
   const epochNumber = Number(epoch)
   const lsnNumber = Number(at)
   if (!range || !Number.isSafeInteger(epochNumber) || !Number.isSafeInteger(lsnNumber)) {
     throw malformed(whole, `its position ${JSON.stringify(text)} cannot be read`)
   }
-  return { range, epoch: epochNumber, lsn: lsn(lsnNumber), started: started === '1' }
+  const horizonNumber = horizon === '-' ? undefined : Number(horizon)
+  if (horizonNumber !== undefined && !Number.isSafeInteger(horizonNumber)) {
+    throw malformed(whole, `its position ${JSON.stringify(text)} cannot be read`)
+  }
+  return {
+    range,
+    epoch: epochNumber,
+    lsn: lsn(lsnNumber),
+    horizon: horizonNumber === undefined ? undefined : lsn(horizonNumber),
+  }
 }
 
 function malformed(text: string, why: string): InvalidContinuationError {

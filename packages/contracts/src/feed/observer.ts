@@ -1,6 +1,7 @@
 import type { DocumentBody } from '../documents/document.ts'
 import type { Change } from './change.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
+import type { Lsn } from '../ranges/lsn.ts'
 
 /** Why an observer's lease ended (PH-2). */
 export type CloseReason =
@@ -35,6 +36,17 @@ export interface ObserverContext {
   checkpoint(): Promise<void>
 }
 
+/** What a reader missed, and until where it reads again. */
+export interface Resynchronization {
+  readonly range: FeedRange
+  /** Where the group stood. */
+  readonly lsn: Lsn
+  /** Pending deletes up to here were purged. */
+  readonly horizon: Lsn
+  /** Once the group has come to this LSN again, it has seen every document that was there. */
+  readonly untilLsn: Lsn
+}
+
 /**
  * A consumer of changes. Each `open` is followed by exactly one `close`; nothing is called after it.
  * Batches of one range come one after the other, in feed order, at least once; never empty.
@@ -42,5 +54,12 @@ export interface ObserverContext {
 export interface IChangeFeedObserver<T extends DocumentBody = DocumentBody> {
   open?(context: ObserverContext): Promise<void> | void
   processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> | void
+  /**
+   * With `onHorizonPassed: 'resync'`: pending deletes that this group had not seen were purged while it
+   * was away. After this the range is delivered again from the beginning, all its present documents.
+   * Whatever the observer keeps of the range and does not get again by `untilLsn` is gone; the simplest
+   * is to drop all of it here. Called again if the host dies before the restart is stored.
+   */
+  resynchronize?(context: ObserverContext, resync: Resynchronization): Promise<void> | void
   close?(context: ObserverContext, reason: CloseReason): Promise<void> | void
 }

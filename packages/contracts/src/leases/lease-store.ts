@@ -127,6 +127,22 @@ export interface LeaseGroup {
     request: HostIdentity & { readonly releases: readonly ReleaseRequest[] },
     signal?: AbortSignal,
   ): Promise<readonly ('released' | 'lost')[]>
+  /**
+   * Puts other leases in the place of some that this incarnation owns, in one step (LE-10): all or
+   * nothing. `next` covers the same keys as `old`. The new leases belong to the caller at once, each with
+   * an epoch above all that the old ones had and with the checkpoint given; the membership version
+   * rises, so that they are shared out anew.
+   *
+   * `lost` when the caller does not own one of `old` at that epoch; nothing has changed then. Repeated
+   * after it was done by this incarnation, it returns the new leases as they are.
+   */
+  replace(
+    request: HostIdentity & {
+      readonly old: readonly HeldLease[]
+      readonly next: readonly NewLease[]
+    },
+    signal?: AbortSignal,
+  ): Promise<readonly AcquiredLease[] | 'lost'>
   /** Compares in full what the host holds (with the last acknowledged LSN) with what the store says. */
   reconcile(
     request: HostIdentity & {

@@ -15,6 +15,32 @@ export interface CollectionDefinition {
   /** Null = time to live is off, -1 = on without a default, else seconds. */
   readonly defaultTtl: number | null
   readonly indexingMode: 'consistent' | 'lazy' | 'none'
+  readonly pendingDeletes: PendingDeletePolicy
+  /** Null = no log of all versions is kept. */
+  readonly allVersions: AllVersionsPolicy | null
+  /** Bytes of live documents above which a range is split; null = never. */
+  readonly splitAboveBytes: number | null
+}
+
+/** When pending deletes are purged (TTL-14). */
+export interface PendingDeletePolicy {
+  /** How long a pending delete stays at least, in seconds. */
+  readonly retentionSeconds: number
+  /** Processor groups that must have come past it. */
+  readonly waitFor: readonly string[]
+}
+
+/** What all-versions-and-deletes mode keeps (CF-11). */
+export interface AllVersionsPolicy {
+  readonly retentionSeconds: number
+  readonly previousImages: boolean
+}
+
+/** A past value of `defaultTtl`: what expired while it was in force stays expired (TTL-18). */
+export interface TtlEra {
+  readonly defaultTtl: number | null
+  /** Store time at which it ended, epoch ms. */
+  readonly untilMs: number
 }
 
 export interface CollectionRecord {
@@ -23,7 +49,10 @@ export interface CollectionRecord {
   readonly number: number
   /** 8 bytes (the first 4 of the database), base64 with `-` for `/`. Never reused. */
   readonly rid: string
+  /** As it was when this was read; others may have changed it. Only the partition key is for ever. */
   readonly definition: CollectionDefinition
+  /** Past values whose expired documents are not all pending deletes yet, oldest first. */
+  readonly ttlEras: readonly TtlEra[]
   readonly etag: string
   readonly ts: number
 }

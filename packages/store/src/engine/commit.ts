@@ -1,7 +1,10 @@
 import type { FeedRange } from '@tidemark/contracts'
 import type { CollectionRecord } from './catalog.ts'
 
-/** A condition on the present live document, judged inside the write transaction. */
+/**
+ * A condition on the present live document, judged inside the write transaction. One that has expired by
+ * the commit's time is absent; a put over it first writes its pending delete, at an LSN of its own (TTL-16).
+ */
 export type WriteCondition =
   | { readonly kind: 'none' }
   | { readonly kind: 'absent' }
@@ -19,8 +22,16 @@ export type CommitOperation =
       /** The text before and after the properties that are known only in the commit; see `stampBody`. */
       readonly head: string
       readonly tail: string
-      /** The document's own time to live in seconds, -1 = never, 0 = it has none. */
-      readonly ttl: number
+      /**
+       * The document's own time to live in seconds, -1 = never, 0 = it has none. `invalid`: refused
+       * while the collection has TTL on, else as if it had none (TTL-9).
+       */
+      readonly ttl: number | 'invalid'
+      /**
+       * Epoch second at which it is to expire, in place of `ttl`: the commit makes `ttl` of it, at least
+       * 1, and puts it into the text; `tail` then has none (JB-2).
+       */
+      readonly expiresAt?: number | undefined
     }
   | { readonly kind: 'delete'; readonly id: string; readonly condition: WriteCondition }
   /** Only judges the condition. */
@@ -71,4 +82,6 @@ export type CommitOutcome =
       readonly presentLsn: number | undefined
     }
   | { readonly kind: 'fenced'; readonly currentEpoch: number }
+  /** `ttl` of this operation is invalid, and the collection has TTL on. Nothing was written. */
+  | { readonly kind: 'invalidTtl'; readonly batchIndex: number; readonly operationIndex: number }
   | { readonly kind: 'collectionGone'; readonly batchIndex: number }

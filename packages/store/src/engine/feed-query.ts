@@ -1,4 +1,4 @@
-import type { FeedRange } from '@tidemark/contracts'
+import type { FeedMode, FeedRange } from '@tidemark/contracts'
 import type { CollectionRecord } from './catalog.ts'
 
 export type RowKind = 0 | 1
@@ -16,8 +16,12 @@ export interface FeedPageQuery {
   readonly maxChars: number
 }
 
-/** `[lsn, kind, body]`: an array because that is what drivers give fastest. */
-export type FeedRow = readonly [lsn: number, kind: RowKind, body: string]
+/**
+ * `[lsn, kind, body, expirySecond]`: an array because that is what drivers give fastest. `expirySecond`
+ * is the epoch second at which a live document will expire, 0 = never, or at which one of a pending
+ * delete expired. Live documents that have expired are left out.
+ */
+export type FeedRow = readonly [lsn: number, kind: RowKind, body: string, expirySecond: number]
 
 export interface EngineFeedPage {
   readonly rows: readonly FeedRow[]
@@ -30,6 +34,33 @@ export interface EngineFeedPage {
   readonly epoch: number
   /** True when `lsn` is the range's newest. */
   readonly caughtUp: boolean
+  /** Highest LSN up to which pending deletes of these keys were purged; 0 = none ever. */
+  readonly horizon: number
+}
+
+/** One entry of the log of all versions. */
+export interface VersionRow {
+  readonly lsn: number
+  readonly id: string
+  /** Canonical text. */
+  readonly partitionKey: string
+  readonly operation: 'create' | 'replace' | 'delete' | 'expire'
+  /** Commit time, epoch ms. */
+  readonly commitMs: number
+  /** JSON text; undefined for deletes and expiries. */
+  readonly current: string | undefined
+  /** JSON text of the version before, where the collection keeps it and there was one. */
+  readonly previous: string | undefined
+}
+
+/** As `EngineFeedPage`, of the log of all versions. */
+export interface EngineVersionPage {
+  readonly rows: readonly VersionRow[]
+  readonly lsn: number
+  readonly epoch: number
+  readonly caughtUp: boolean
+  /** Highest LSN up to which the log was trimmed, or was not kept yet. */
+  readonly horizon: number
 }
 
 export type FeedStart =
@@ -38,7 +69,16 @@ export type FeedStart =
   /** Before the first row whose `ts` (epoch seconds) is at least this; now if there is none. */
   | { readonly kind: 'time'; readonly ts: number }
 
+export interface StartQuery {
+  readonly collection: CollectionRecord
+  readonly range: FeedRange
+  readonly start: FeedStart
+  readonly mode: FeedMode
+}
+
 export interface RangeCounter {
   readonly lsn: number
   readonly epoch: number
+  /** Of the mode that was asked for; see `EngineFeedPage`, `EngineVersionPage`. */
+  readonly horizon: number
 }

@@ -5,9 +5,17 @@ import type {
   DatabaseRecord,
   RangeRecord,
 } from './catalog.ts'
-import type { EngineFeedPage, FeedPageQuery, FeedStart, RangeCounter } from './feed-query.ts'
+import type { DefinitionChanges } from './definition-changes.ts'
+import type {
+  EngineFeedPage,
+  EngineVersionPage,
+  FeedPageQuery,
+  RangeCounter,
+  StartQuery,
+} from './feed-query.ts'
+import type { MaintenanceEngine } from './maintenance.ts'
 import type { DocumentKey, ScanPage, ScanQuery, StoredRow } from './document-query.ts'
-import type { FeedRange } from '@tidemark/contracts'
+import type { FeedRange, GroupPosition } from '@tidemark/contracts'
 
 /** What differs between engines, as data. */
 export interface EngineSupport {
@@ -42,7 +50,7 @@ export interface StorageEngine {
 }
 
 /** One database: the unit of atomic commits. */
-export interface DatabaseEngine {
+export interface DatabaseEngine extends MaintenanceEngine {
   readonly record: DatabaseRecord
 
   listCollections(): Promise<readonly CollectionRecord[]>
@@ -53,10 +61,46 @@ export interface DatabaseEngine {
     definition: CollectionDefinition,
     ranges: readonly FeedRange[],
   ): Promise<CollectionRecord>
+  /**
+   * Changes a collection's definition; it acts at once, in every process. Rejects with ERR_NOT_FOUND and
+   * with ERR_INVALID_OPTION, as `changedRecord` says.
+   */
+  updateCollection(
+    collection: CollectionRecord,
+    changes: DefinitionChanges,
+  ): Promise<CollectionRecord>
   /** Rejects with ERR_NOT_FOUND. Documents, ranges and positions go with it. */
   deleteCollection(id: string): Promise<void>
   /** Present pkranges in EPK order. Rejects with ERR_NOT_FOUND when the collection is gone. */
   listRanges(collection: CollectionRecord): Promise<readonly RangeRecord[]>
+  /**
+   * Puts two ranges in the place of one, which meet at `at` (ST-9). A change of metadata: no document
+   * moves, LSNs go on above the parent's, and positions in the parent are valid in both. Rejects with
+   * ERR_RANGE_GONE when the range is not present, with ERR_INVALID_OPTION when `at` is not inside it.
+   */
+  splitRange(request: {
+    readonly collection: CollectionRecord
+    readonly range: number
+    readonly at: string
+  }): Promise<readonly [RangeRecord, RangeRecord]>
+  /**
+   * Puts one range in the place of two neighbours. LSNs go on above both. Rejects with ERR_RANGE_GONE
+   * when one is not present, with ERR_INVALID_OPTION when they are not neighbours in EPK order.
+   */
+  mergeRanges(request: {
+    readonly collection: CollectionRecord
+    readonly ranges: readonly [number, number]
+  }): Promise<RangeRecord>
+  /**
+   * The EPK of the document in the middle of a range's live documents, moved to the next that lets each
+   * side have one; undefined when all have the same EPK, or there is none. Rejects with ERR_RANGE_GONE.
+   */
+  middleEpk(collection: CollectionRecord, range: number): Promise<string | undefined>
+  /** Live documents of a range that have not expired, and the bytes of their text. Rejects with ERR_RANGE_GONE. */
+  measureRange(
+    collection: CollectionRecord,
+    range: number,
+  ): Promise<{ readonly documents: number; readonly bytes: number }>
 
   /**
    * Applies all batches atomically and durably, or none. Each batch gets the next LSN of its pkrange
@@ -65,7 +109,7 @@ export interface DatabaseEngine {
    * A precondition that fails is an outcome, not a rejection, and never touches other commits.
    */
   commit(request: CommitRequest): Promise<CommitOutcome>
-  /** The live document of a key. */
+  /** The live document of a key; an expired one is none (TTL-4), here as in everything below. */
   readDocument(key: DocumentKey): Promise<StoredRow | undefined>
   /** Live documents of a range of keys in (EPK, partition key text, id) order, in one snapshot. */
   scan(query: ScanQuery): Promise<ScanPage>
@@ -77,12 +121,21 @@ export interface DatabaseEngine {
    * inside one present pkrange.
    */
   readFeedPage(query: FeedPageQuery): Promise<EngineFeedPage>
-  /** The LSN after which a reader begins. Rejects as `readFeedPage`. */
-  resolveStart(
-    collection: CollectionRecord,
-    range: FeedRange,
-    start: FeedStart,
-  ): Promise<RangeCounter>
+  /**
+   * One page of the log of all versions, under the rules of `readFeedPage`. Rejects with
+   * ERR_ALL_VERSIONS_OFF too.
+   */
+  readVersionPage(query: FeedPageQuery): Promise<EngineVersionPage>
+  /** The LSN after which a reader begins. Rejects as `readFeedPage`, `readVersionPage`. */
+  resolveStart(query: StartQuery): Promise<RangeCounter>
+  /**
+   * The LSN above which every commit in `range` lies in its present pkrange's own segment: positions at
+   * or above it may be joined after a merge. Rejects with ERR_RANGE_GONE.
+   */
+  firstOwnLsn(collection: CollectionRecord, range: FeedRange): Promise<number>
+  /** Stores how far processor groups have come; see `GroupPositions`. */
+  reportPositions(collection: CollectionRecord, positions: readonly GroupPosition[]): Promise<void>
+  readPositions(collection: CollectionRecord, group: string): Promise<readonly GroupPosition[]>
   /**
    * Resolves true when the pkrange that holds `range` has a commit above `afterLsn` (at once if it
    * has one already), false after `timeoutMs`; rejects with the signal's reason on abort. Wakes within
@@ -95,7 +148,7 @@ export interface DatabaseEngine {
     readonly timeoutMs: number
     readonly signal: AbortSignal
   }): Promise<boolean>
-  /** The store's clock, epoch ms: never goes back. */
+  /** The store's clock, epoch ms: never goes back, and is never below what any commit was given. */
   nowMs(): number
   /** Looks for contradictions between documents, indexes, ranges and counters. Reads everything. */
   check(): Promise<readonly string[]>

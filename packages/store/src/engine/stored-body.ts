@@ -19,6 +19,13 @@ export function etagLsn(collection: number, etag: string): number | undefined {
 }
 
 /**
+ * `ttl` of a document that is to expire at a given second: whole seconds from its `_ts`, at least one.
+ */
+export function ttlUntil(expiresAt: number, ts: number): number {
+  return Math.max(1, expiresAt - ts)
+}
+
+/**
  * The stored text of a document: `head`, the properties that only the commit knows, `tail`.
  *
  * `head` is `{"_rid":"…","_self":"…",`, `tail` the user's JSON text without its opening brace. Text
@@ -30,8 +37,16 @@ export function stampBody(
     collection,
     lsn,
     ts,
-  }: { readonly collection: number; readonly lsn: number; readonly ts: number },
+    ttl,
+  }: {
+    readonly collection: number
+    readonly lsn: number
+    readonly ts: number
+    /** Only when the commit made it of `expiresAt`; else it stands in `tail`. */
+    readonly ttl?: number | undefined
+  },
 ): string {
   const etag = documentEtag(collection, lsn).slice(1, -1)
-  return `${head}"_etag":"\\"${etag}\\"","_ts":${ts},"_lsn":${lsn},${tail}`
+  const stamped = `${head}"_etag":"\\"${etag}\\"","_ts":${ts},"_lsn":${lsn},`
+  return ttl === undefined ? `${stamped}${tail}` : `${stamped}"ttl":${ttl},${tail}`
 }

@@ -47,9 +47,15 @@ export class FeedReader<T extends DocumentBody> {
   async start(range: FeedRange, start: StartPosition): Promise<RangePosition> {
     if (start.kind === 'continuation') return this.position(start.continuation, range)
     const { engine, record } = this.open
-    const counter = await engine.resolveStart(record, range, engineStart(start))
+    const counter = await engine.resolveStart({
+      collection: record,
+      range,
+      start: engineStart(start),
+      mode: 'latestVersion',
+    })
     // A reader from now relies on everything after this moment; others have nothing to miss yet.
-    return { range, epoch: counter.epoch, lsn: lsn(counter.lsn), started: start.kind === 'now' }
+    const horizon = start.kind === 'now' ? lsn(counter.horizon) : undefined
+    return { range, epoch: counter.epoch, lsn: lsn(counter.lsn), horizon }
   }
 
   async read(
@@ -105,8 +111,8 @@ export class FeedReader<T extends DocumentBody> {
   }
 }
 
-function positionAfter({ range, started }: RangePosition, page: EngineFeedPage): RangePosition {
-  return { range, epoch: page.epoch, lsn: lsn(page.lsn), started: started || page.rows.length > 0 }
+function positionAfter({ range }: RangePosition, page: EngineFeedPage): RangePosition {
+  return { range, epoch: page.epoch, lsn: lsn(page.lsn), horizon: lsn(page.horizon) }
 }
 
 function engineStart(start: Exclude<StartPosition, { kind: 'continuation' }>): FeedStart {

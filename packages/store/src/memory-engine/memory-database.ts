@@ -18,7 +18,7 @@ import {
   LIVE_ROW,
   type EngineFeedPage,
   type FeedPageQuery,
-  type FeedStart,
+  type StartQuery,
   type RangeCounter,
 } from '../engine/feed-query.ts'
 import { collectionRid, recordEtag } from '../engine/resource-ids.ts'
@@ -124,13 +124,9 @@ export class MemoryDatabase implements DatabaseEngine {
     return this.#collection(query.collection).rangeHolding(query.range).readPage(query)
   }
 
-  async resolveStart(
-    collection: CollectionRecord,
-    range: FeedRange,
-    start: FeedStart,
-  ): Promise<RangeCounter> {
+  async resolveStart({ collection, range, start }: StartQuery): Promise<RangeCounter> {
     const holder = this.#collection(collection).rangeHolding(range)
-    return { lsn: holder.startLsn(range, start), epoch: 0 }
+    return { lsn: holder.startLsn(range, start), epoch: 0, horizon: 0 }
   }
 
   async waitForCommit(request: {

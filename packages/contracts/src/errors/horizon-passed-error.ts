@@ -1,0 +1,33 @@
+import type { FeedRange } from '../ranges/feed-range.ts'
+import { feedRangeId } from '../ranges/feed-range.ts'
+import { CodedError } from './coded-error.ts'
+
+/**
+ * A reader stayed away for so long that something which it has not seen was purged: pending deletes, or
+ * entries of the log of all versions. It begins anew, from the beginning or from now; going on from its
+ * position would leave a gap. What it read before is right up to `lsn`.
+ */
+export class HorizonPassedError extends CodedError {
+  override readonly name = 'HorizonPassedError'
+  readonly code = 'ERR_HORIZON_PASSED'
+  readonly retryable = false
+  readonly range: FeedRange
+  /** Where the reader stands. */
+  readonly lsn: number
+  /** Everything up to here may have been purged. */
+  readonly horizon: number
+
+  constructor(
+    { range, lsn, horizon }: { range: FeedRange; lsn: number; horizon: number },
+    options?: ErrorOptions,
+  ) {
+    super(
+      `range ${feedRangeId(range)}: the reader is at LSN ${lsn}, and what expired or was kept up to ` +
+        `LSN ${horizon} is purged; read it again from the beginning`,
+      options,
+    )
+    this.range = range
+    this.lsn = lsn
+    this.horizon = horizon
+  }
+}

@@ -1,0 +1,55 @@
+import { InvalidOptionError } from '@tidemark/contracts'
+import type { CollectionDefinition, CollectionRecord, TtlEra } from './catalog.ts'
+import { recordEtag } from './resource-ids.ts'
+
+/** What may change of a collection after it was made. Absent = stays as it is. */
+export type DefinitionChanges = {
+  readonly [Name in Exclude<keyof CollectionDefinition, 'partitionKey'>]?:
+    CollectionDefinition[Name] | undefined
+}
+
+/**
+ * The record after a change, judged inside the engine's transaction. A past value of `defaultTtl` is
+ * kept until the sweep has turned what expired under it into pending deletes (TTL-18).
+ *
+ * @throws ERR_INVALID_OPTION when time to live and indexing exclude each other (TTL-10)
+ */
+export function changedRecord(
+  record: CollectionRecord,
+  changes: DefinitionChanges,
+  nowMs: number,
+): CollectionRecord {
+  const before = record.definition
+  const definition: CollectionDefinition = {
+    partitionKey: before.partitionKey,
+    defaultTtl: changes.defaultTtl === undefined ? before.defaultTtl : changes.defaultTtl,
+    indexingMode: changes.indexingMode ?? before.indexingMode,
+    pendingDeletes: changes.pendingDeletes ?? before.pendingDeletes,
+    allVersions: changes.allVersions === undefined ? before.allVersions : changes.allVersions,
+    splitAboveBytes:
+      changes.splitAboveBytes === undefined ? before.splitAboveBytes : changes.splitAboveBytes,
+  }
+  assertIndexed(definition)
+  const ts = Math.floor(nowMs / 1000)
+  const ttlEras = erasAfter(record, definition.defaultTtl, nowMs)
+  return { ...record, definition, ttlEras, etag: recordEtag(record.rid, ts), ts }
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function assertIndexed({
+  defaultTtl,
+  indexingMode,
+}: Pick<CollectionDefinition, 'defaultTtl' | 'indexingMode'>): void {
+  if (defaultTtl !== null && indexingMode === 'none') {
+    throw new InvalidOptionError('defaultTtl needs an indexingMode of "consistent" or "lazy"')
+  }
+}
+
+function erasAfter(
+  { definition: { defaultTtl }, ttlEras }: CollectionRecord,
+  next: number | null,
+  nowMs: number,
+): readonly TtlEra[] {
+  if (next === defaultTtl) return ttlEras
+  return [...ttlEras, { defaultTtl, untilMs: nowMs }]
+}

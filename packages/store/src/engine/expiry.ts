@@ -1,0 +1,46 @@
+import type { TtlEra } from './catalog.ts'
+
+/** What decides about expiry in one collection, in one snapshot. */
+export interface TtlPolicy {
+  /** Null = off, -1 = on without a default, else seconds. */
+  readonly defaultTtl: number | null
+  /** Past values whose expired documents may still be there. */
+  readonly eras: readonly TtlEra[]
+}
+
+/** What expiry needs of a document; `ttl` is 0 when it has none of its own. */
+export interface ExpiringRow {
+  /** Epoch seconds of its last change. */
+  readonly ts: number
+  readonly ttl: number
+}
+
+/** The policy of a collection without TTL, present or past: nothing needs to be checked. */
+export function neverExpires({ defaultTtl, eras }: TtlPolicy): boolean {
+  return defaultTtl === null && eras.length === 0
+}
+
+/** The epoch second at which a document expires under one value of `defaultTtl`; 0 = never (TTL-3). */
+export function expirySecond({ ts, ttl }: ExpiringRow, defaultTtl: number | null): number {
+  if (defaultTtl === null) return 0
+  const inForce = ttl === 0 ? defaultTtl : ttl
+  return inForce === -1 ? 0 : ts + inForce
+}
+
+/**
+ * The epoch second at which a document expired, if it has by `nowMs`; 0 while it lives (TTL-4). What
+ * expired under a past policy stays expired (TTL-18): of several, the earliest counts.
+ */
+export function expiredSecond(row: ExpiringRow, policy: TtlPolicy, nowMs: number): number {
+  let expired = expiredUnder(row, policy.defaultTtl, nowMs)
+  for (const { defaultTtl, untilMs } of policy.eras) {
+    const second = expiredUnder(row, defaultTtl, untilMs)
+    if (second !== 0 && (expired === 0 || second < expired)) expired = second
+  }
+  return expired
+}
+
+function expiredUnder(row: ExpiringRow, defaultTtl: number | null, nowMs: number): number {
+  const second = expirySecond(row, defaultTtl)
+  return second !== 0 && second * 1000 <= nowMs ? second : 0
+}

@@ -1,0 +1,32 @@
+import { rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
+import { cutHorizons, raiseHorizon, type Horizons } from './horizons.ts'
+
+/** How far one processor group has come, by parts of the keys; disjoint, in EPK order. */
+export type PositionList = Horizons
+
+/** The list after a report. The last report counts, also a lower one: a group may have been set back. */
+export function withPosition(
+  positions: PositionList,
+  { range, lsn }: { readonly range: FeedRange; readonly lsn: number },
+): PositionList {
+  const below = { minInclusive: '', maxExclusive: range.minInclusive }
+  const above = { minInclusive: range.maxExclusive, maxExclusive: 'FF' }
+  return raiseHorizon([...cutHorizons(positions, below), ...cutHorizons(positions, above)], {
+    range,
+    lsn,
+  })
+}
+
+/** Where the group stands at one key; 0 where it never reported. */
+export function positionAt(positions: PositionList, epk: string): number {
+  return positions.find(({ range }) => rangeContainsEpk(range, epk))?.lsn ?? 0
+}
+
+/** Whether every group that is waited for has come past `lsn` at that key (TTL-14). */
+export function allArePast(
+  waitFor: readonly string[],
+  positionsOf: (group: string) => PositionList,
+  { epk, lsn }: { readonly epk: string; readonly lsn: number },
+): boolean {
+  return waitFor.every((group) => positionAt(positionsOf(group), epk) >= lsn)
+}
