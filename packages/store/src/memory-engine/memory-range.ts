@@ -59,7 +59,7 @@ export class MemoryRange implements FeedRange {
         examinedLsn = lsn
         const row = segment.rowAt(slot)
         if (row === undefined || !(whole || rangeContainsEpk(range, row.epk))) continue
-        rows.push([row.lsn, row.kind, row.body])
+        rows.push([row.lsn, row.kind, row.body, 0])
         chars += row.body.length
       }
     }
@@ -94,6 +94,6 @@ export class MemoryRange implements FeedRange {
 
   #page(rows: readonly FeedRow[], examinedLsn: number): EngineFeedPage {
     const lsn = rows.at(-1)?.[0] ?? examinedLsn
-    return { rows, lsn, epoch: 0, caughtUp: lsn === this.lsn }
+    return { rows, lsn, epoch: 0, caughtUp: lsn === this.lsn, horizon: 0 }
   }
 }
