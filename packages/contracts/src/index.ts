@@ -30,7 +30,7 @@ export { StoreFormatError } from './errors/store-format-error.ts'
 export { StoreInUseError } from './errors/store-in-use-error.ts'
 export { StoreUnavailableError } from './errors/store-unavailable-error.ts'
 
-export type { Clock } from './clock.ts'
+export type { Clock, SleepOptions } from './clock.ts'
 export type { Random } from './random.ts'
 export { systemClock } from './platform/system-clock.ts'
 export { systemRandom } from './platform/system-random.ts'

@@ -1,9 +1,9 @@
 import { CodedError } from './coded-error.ts'
 
 /** What a resource error is about. */
-export type ResourceKind = 'database' | 'collection' | 'document'
+export type ResourceKind = 'database' | 'collection' | 'range' | 'document'
 
-/** A database, collection or document does not exist. */
+/** A database, collection, pkrange or document does not exist, and a pkrange never did. */
 export class ResourceNotFoundError extends CodedError {
   override readonly name = 'ResourceNotFoundError'
   readonly code = 'ERR_NOT_FOUND'

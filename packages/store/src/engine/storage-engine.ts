@@ -62,12 +62,14 @@ export interface DatabaseEngine extends MaintenanceEngine {
     ranges: readonly FeedRange[],
   ): Promise<CollectionRecord>
   /**
-   * Changes a collection's definition; it acts at once, in every process. Rejects with ERR_NOT_FOUND and
-   * with ERR_INVALID_OPTION, as `changedRecord` says.
+   * Changes a collection's definition; it acts at once, in every process. Rejects with ERR_NOT_FOUND, with
+   * ERR_INVALID_OPTION, as `changedRecord` says, and with ERR_PRECONDITION_FAILED when `ifEtag` is given and
+   * is not the present record's.
    */
   updateCollection(
     collection: CollectionRecord,
     changes: DefinitionChanges,
+    options?: { readonly ifEtag?: string | undefined },
   ): Promise<CollectionRecord>
   /** Rejects with ERR_NOT_FOUND. Documents, ranges and positions go with it. */
   deleteCollection(id: string): Promise<void>
