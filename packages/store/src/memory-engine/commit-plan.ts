@@ -1,20 +1,36 @@
 import { assertNever } from '@tidemark/contracts'
-import type { CommitBatch, CommitOutcome, CommittedBatch } from '../engine/commit.ts'
+import type {
+  CommitBatch,
+  CommitOperation,
+  CommitOutcome,
+  CommittedBatch,
+} from '../engine/commit.ts'
 import { conditionHolds } from '../engine/write-condition.ts'
 import type { MemoryCollection } from './memory-collection.ts'
 import type { MemoryRange } from './memory-range.ts'
-import { rowKey } from './memory-row.ts'
+import { rowKey, type MemoryRow } from './memory-row.ts'
+
+/** The pending delete of an expired document that a put takes the place of (TTL-16). */
+export interface PlannedExpiry {
+  readonly row: MemoryRow
+  /** Epoch second. */
+  readonly expiredAt: number
+  readonly lsn: number
+}
 
 /** One batch with what the commit will give it. */
 export interface PlannedBatch extends CommittedBatch {
   readonly batch: CommitBatch
   readonly collection: MemoryCollection
   readonly range: MemoryRange
+  /** Written before the batch itself, each at an LSN of its own. */
+  readonly expiries: readonly PlannedExpiry[]
 }
 
+type CommitFailure = Extract<CommitOutcome, { kind: 'refused' | 'collectionGone' | 'invalidTtl' }>
+
 export type CommitPlan =
-  | { readonly kind: 'planned'; readonly batches: readonly PlannedBatch[] }
-  | Extract<CommitOutcome, { kind: 'refused' | 'collectionGone' }>
+  { readonly kind: 'planned'; readonly batches: readonly PlannedBatch[] } | CommitFailure
 
 /**
  * Judges all conditions and hands out LSNs, changing nothing: each batch sees the effects of those
@@ -23,43 +39,106 @@ export type CommitPlan =
 export function planCommit(
   batches: readonly CommitBatch[],
   collectionOf: (number: number) => MemoryCollection | undefined,
+  nowMs: number,
 ): CommitPlan {
+  const planner = new CommitPlanner(nowMs)
   const planned: PlannedBatch[] = []
-  const counters = new Map<MemoryRange, number>()
-  /** LSNs of documents that earlier batches write; undefined = deleted by them. */
-  const written = new Map<string, number | undefined>()
   for (const [batchIndex, batch] of batches.entries()) {
     const collection = collectionOf(batch.collection.number)
     if (collection === undefined) return { kind: 'collectionGone', batchIndex }
+    const plan = planner.plan(batch, { batchIndex, collection })
+    if ('kind' in plan) return plan
+    planned.push(plan)
+  }
+  return { kind: 'planned', batches: planned }
+}
+
+/** What the batches so far would leave. */
+class CommitPlanner {
+  readonly #nowMs: number
+  readonly #counters = new Map<MemoryRange, number>()
+  /** LSNs of documents that earlier batches write; undefined = deleted by them. */
+  readonly #written = new Map<string, number | undefined>()
+  /** Expired documents that will be pending deletes by then. */
+  readonly #converted = new Set<MemoryRow>()
+
+  constructor(nowMs: number) {
+    this.#nowMs = nowMs
+  }
+
+  plan(
+    batch: CommitBatch,
+    {
+      batchIndex,
+      collection,
+    }: { readonly batchIndex: number; readonly collection: MemoryCollection },
+  ): PlannedBatch | CommitFailure {
     const range = collection.rangeOfEpk(batch.epk)
+    const counter = this.#counters.get(range) ?? range.lsn
+    const expiries = this.#expiries(batch, { collection, counter })
     const writes = batch.operations.some((operation) => operation.kind !== 'check')
-    const lsn = (counters.get(range) ?? range.lsn) + (writes ? 1 : 0)
-    counters.set(range, lsn)
+    const lsn = counter + expiries.length + (writes ? 1 : 0)
+    const hasTtl = collection.record.definition.defaultTtl !== null
     const existed: boolean[] = []
     for (const [operationIndex, operation] of batch.operations.entries()) {
-      const { partitionKey } = batch
-      const key = `${batch.collection.number}\n${rowKey({ partitionKey, id: operation.id })}`
-      const presentLsn = written.has(key)
-        ? written.get(key)
-        : collection.read({ partitionKey, id: operation.id })?.lsn
+      if (operation.kind === 'put' && operation.ttl === 'invalid' && hasTtl) {
+        return { kind: 'invalidTtl', batchIndex, operationIndex }
+      }
+      const presentLsn = this.#presentLsn(batch, { collection, id: operation.id })
       if (!conditionHolds(operation.condition, presentLsn)) {
         return { kind: 'refused', batchIndex, operationIndex, presentLsn }
       }
       existed.push(presentLsn !== undefined)
-      switch (operation.kind) {
-        case 'put':
-          written.set(key, lsn)
-          break
-        case 'delete':
-          written.set(key, undefined)
-          break
-        case 'check':
-          break
-        default:
-          assertNever(operation)
-      }
+      this.#note(batch, operation, lsn)
     }
-    planned.push({ batch, collection, range, lsn, existed })
+    this.#counters.set(range, lsn)
+    return { batch, collection, range, lsn, existed, expiries }
   }
-  return { kind: 'planned', batches: planned }
+
+  /** Of the documents that this batch writes over; they come first, whatever else the batch does. */
+  #expiries(
+    { partitionKey, operations }: CommitBatch,
+    { collection, counter }: { readonly collection: MemoryCollection; readonly counter: number },
+  ): readonly PlannedExpiry[] {
+    const expiries: PlannedExpiry[] = []
+    for (const { kind, id } of operations) {
+      if (kind !== 'put') continue
+      const row = collection.documents.read({ partitionKey, id })
+      if (row === undefined || this.#converted.has(row)) continue
+      const expiredAt = collection.expiredSecond(row, this.#nowMs)
+      if (expiredAt === 0) continue
+      this.#converted.add(row)
+      expiries.push({ row, expiredAt, lsn: counter + expiries.length + 1 })
+    }
+    return expiries
+  }
+
+  #presentLsn(
+    batch: CommitBatch,
+    { collection, id }: { readonly collection: MemoryCollection; readonly id: string },
+  ): number | undefined {
+    const key = keyOf(batch, id)
+    if (this.#written.has(key)) return this.#written.get(key)
+    return collection.read({ partitionKey: batch.partitionKey, id }, this.#nowMs)?.lsn
+  }
+
+  #note(batch: CommitBatch, operation: CommitOperation, lsn: number): void {
+    const key = keyOf(batch, operation.id)
+    switch (operation.kind) {
+      case 'put':
+        this.#written.set(key, lsn)
+        break
+      case 'delete':
+        this.#written.set(key, undefined)
+        break
+      case 'check':
+        break
+      default:
+        assertNever(operation)
+    }
+  }
+}
+
+function keyOf({ collection, partitionKey }: CommitBatch, id: string): string {
+  return `${collection.number}\n${rowKey({ partitionKey, id })}`
 }

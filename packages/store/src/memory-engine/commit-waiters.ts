@@ -59,6 +59,11 @@ export class CommitWaiters {
     }
   }
 
+  /** The range is gone: what took its place will never come by here. */
+  wakeAll(): void {
+    for (const waiter of this.#waiters) waiter.wake()
+  }
+
   failAll(error: Error): void {
     for (const waiter of this.#waiters) waiter.fail(error)
   }

@@ -1,42 +1,94 @@
 import {
+  AllVersionsOffError,
+  PreconditionFailedError,
+  RangeGoneError,
   ResourceNotFoundError,
-  rangeContains,
-  rangeContainsEpk,
+  lsn,
   type FeedRange,
+  type GroupPosition,
 } from '@tidemark/contracts'
-import type { CollectionRecord } from '../engine/catalog.ts'
-import type { ScanPage, ScanPosition, ScanQuery } from '../engine/document-query.ts'
-import { LIVE_ROW } from '../engine/feed-query.ts'
+import type { CollectionRecord, RangeRecord } from '../engine/catalog.ts'
+import { changedRecord, type DefinitionChanges } from '../engine/definition-changes.ts'
+import { expiredSecond, neverExpires, type TtlPolicy } from '../engine/expiry.ts'
+import type {
+  EngineFeedPage,
+  EngineVersionPage,
+  FeedPageQuery,
+  RangeCounter,
+  StartQuery,
+} from '../engine/feed-query.ts'
+import { withPosition, type PositionList } from '../engine/group-positions.ts'
 import { rangeHolding, rangeOfEpk } from '../engine/range-lookup.ts'
+import { LiveDocuments } from './live-documents.ts'
 import { MemoryRange } from './memory-range.ts'
-import { rowKey, type MemoryRow } from './memory-row.ts'
-import { MemorySegment } from './memory-segment.ts'
-import { SortedRows } from './sorted-rows.ts'
+import type { MemoryRow } from './memory-row.ts'
+import { mergeTwo, splitInTwo, type NewRangeNumbers } from './range-changes.ts'
+import { readFeedPage, readVersionPage, startLsn } from './read-pages.ts'
 
-/** Documents, their order by key, and the ranges with their feeds. */
+/** Documents with their order by key and by expiry, and the ranges with their feeds. */
 export class MemoryCollection {
-  readonly record: CollectionRecord
-  readonly #ranges: readonly MemoryRange[]
-  readonly #live = new Map<string, MemoryRow>()
-  readonly #sorted = new SortedRows()
+  /** As they stand, expired ones included. */
+  readonly documents: LiveDocuments = new LiveDocuments()
+  readonly #positions = new Map<string, PositionList>()
+  #record: CollectionRecord
+  #policy: TtlPolicy
+  #ranges: readonly MemoryRange[]
+  #nextSegment: number
 
   constructor(record: CollectionRecord, ranges: readonly FeedRange[]) {
-    this.record = record
-    this.#ranges = ranges.map(({ minInclusive, maxExclusive }, index) => {
-      const number = index
-      const segment = new MemorySegment(number, 0)
-      const parents: readonly number[] = []
-      const range = { minInclusive, maxExclusive, number, parents, segment: number, ts: record.ts }
-      return new MemoryRange(range, [], segment)
+    this.#record = record
+    this.#policy = policyOf(record)
+    this.#ranges = ranges.map(({ minInclusive, maxExclusive }, number) => {
+      const interval = { minInclusive, maxExclusive }
+      return new MemoryRange({ ...interval, number, parents: [], segment: number, ts: record.ts })
     })
+    this.#nextSegment = ranges.length
   }
 
+  get record(): CollectionRecord {
+    return this.#record
+  }
+
+  /** Present ones, in EPK order. */
   get ranges(): readonly MemoryRange[] {
     return this.#ranges
   }
 
-  get count(): number {
-    return this.#live.size
+  /** @throws ERR_INVALID_OPTION, ERR_PRECONDITION_FAILED */
+  update(
+    changes: DefinitionChanges,
+    { nowMs, ifEtag }: { readonly nowMs: number; readonly ifEtag: string | undefined },
+  ): CollectionRecord {
+    const { id, etag, definition: before } = this.#record
+    if (ifEtag !== undefined && ifEtag !== etag) {
+      throw new PreconditionFailedError(id, `its etag is ${etag}, not ${ifEtag}`)
+    }
+    this.#replaceRecord(changedRecord(this.#record, changes, nowMs))
+    const { defaultTtl, allVersions } = this.#record.definition
+    if (defaultTtl !== before.defaultTtl) this.documents.refile(defaultTtl)
+    if (allVersions !== null && before.allVersions === null) {
+      for (const range of this.#ranges) range.beginVersions()
+    }
+    return this.#record
+  }
+
+  /** All that had expired under past values of `defaultTtl` are pending deletes. */
+  forgetEras(): void {
+    this.#replaceRecord({ ...this.#record, ttlEras: [] })
+  }
+
+  /** The epoch second at which a live row expired, if it has by then; else 0. */
+  expiredSecond(row: MemoryRow, nowMs: number): number {
+    return neverExpires(this.#policy) ? 0 : expiredSecond(row, this.#policy, nowMs)
+  }
+
+  /** The live document of a key that has not expired. */
+  read(
+    key: { readonly partitionKey: string; readonly id: string },
+    nowMs: number,
+  ): MemoryRow | undefined {
+    const row = this.documents.read(key)
+    return row === undefined || this.expiredSecond(row, nowMs) !== 0 ? undefined : row
   }
 
   rangeOfEpk(epk: string): MemoryRange {
@@ -48,92 +100,98 @@ export class MemoryCollection {
     return rangeHolding(this.#ranges, wanted)
   }
 
-  read(key: { readonly partitionKey: string; readonly id: string }): MemoryRow | undefined {
-    return this.#live.get(rowKey(key))
+  /** @throws ERR_RANGE_GONE */
+  rangeNumbered(number: number): MemoryRange {
+    const found = this.#ranges.find(({ record }) => record.number === number)
+    if (found !== undefined) return found
+    const successors = this.#ranges.filter(({ record }) => record.parents.includes(number))
+    throw new RangeGoneError(
+      String(number),
+      successors.map(({ minInclusive, maxExclusive }) => ({ minInclusive, maxExclusive })),
+    )
   }
 
-  put(row: MemoryRow): void {
-    const key = rowKey(row)
-    const present = this.#live.get(key)
-    present?.segment.remove(present)
-    row.segment.append(row)
-    this.#live.set(key, row)
-    this.#sorted.put(row)
+  /** @throws ERR_RANGE_GONE, ERR_INVALID_OPTION */
+  split(number: number, at: string, nowMs: number): readonly [RangeRecord, RangeRecord] {
+    const parent = this.rangeNumbered(number)
+    const [low, high] = splitInTwo(parent, at, this.#newNumbers(nowMs))
+    this.#replaceRanges([parent], [low, high])
+    return [low.record, high.record]
   }
 
-  delete(key: { readonly partitionKey: string; readonly id: string }): void {
-    const present = this.read(key)
-    if (present === undefined) return
-    present.segment.remove(present)
-    this.#live.delete(rowKey(key))
-    this.#sorted.delete(present)
+  /** @throws ERR_RANGE_GONE, ERR_INVALID_OPTION */
+  merge([first, second]: readonly [number, number], nowMs: number): RangeRecord {
+    const parents = [this.rangeNumbered(first), this.rangeNumbered(second)] as const
+    const merged = mergeTwo(parents, this.#newNumbers(nowMs))
+    this.#replaceRanges(parents, [merged])
+    return merged.record
   }
 
-  scan({ range, partitionKey, after, maxItems, maxChars }: ScanQuery): ScanPage {
-    const bodies: string[] = []
-    let chars = 0
-    let last: ScanPosition | undefined
-    const first = { epk: range.minInclusive, partitionKey: partitionKey ?? '', id: '' }
-    for (const row of this.#sorted.from(after ?? first)) {
-      if (row.epk >= range.maxExclusive) break
-      if (partitionKey !== undefined && row.partitionKey !== partitionKey) continue
-      if (after !== undefined && isKey(row, after)) continue
-      if (bodies.length >= maxItems || chars >= maxChars) return { bodies, next: last }
-      bodies.push(row.body)
-      chars += row.body.length
-      last = { epk: row.epk, partitionKey: row.partitionKey, id: row.id }
-    }
-    return { bodies, next: undefined }
+  /** @throws ERR_RANGE_GONE */
+  readFeedPage(query: FeedPageQuery, nowMs: number): EngineFeedPage {
+    const isExpired = (row: MemoryRow): boolean => this.expiredSecond(row, nowMs) !== 0
+    return readFeedPage(this.rangeHolding(query.range), query, isExpired)
   }
 
-  failWaiters(): void {
-    const gone = new ResourceNotFoundError('collection', this.record.id)
-    for (const range of this.#ranges) range.waiters.failAll(gone)
+  /** @throws ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF */
+  readVersionPage(query: FeedPageQuery): EngineVersionPage {
+    this.#assertVersions()
+    return readVersionPage(this.rangeHolding(query.range), query)
   }
 
-  /** Contradictions between the documents, their order and the feeds. */
-  check(): readonly string[] {
-    const problems: string[] = []
-    const report = (problem: string): void => {
-      problems.push(`collection ${this.record.id}: ${problem}`)
-    }
-    let end = ''
-    for (const range of this.#ranges) {
-      if (range.minInclusive !== end) report(`ranges have a gap or overlap at ${end}`)
-      end = range.maxExclusive
-      this.#checkFeed(range, report)
-    }
-    if (end !== 'FF') report(`ranges end at ${end}`)
-    const sorted = [...this.#sorted.from({ epk: '', partitionKey: '', id: '' })]
-    if (sorted.length !== this.#live.size)
-      report('the key order and the documents differ in number')
-    for (const row of sorted) {
-      if (this.read(row) !== row) report(`key order holds another version of ${row.id}`)
-    }
-    return problems
+  /** @throws ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF */
+  resolveStart({ range: wanted, start, mode }: StartQuery): RangeCounter {
+    if (mode === 'allVersions') this.#assertVersions()
+    const range = this.rangeHolding(wanted)
+    const horizon = range.horizonOf(wanted, mode)
+    return { lsn: startLsn(range, { wanted, start, mode }), epoch: 0, horizon }
   }
 
-  #checkFeed(range: MemoryRange, report: (problem: string) => void): void {
-    let lsn = 0
-    for (const segment of range.segments) {
-      for (let slot = 0; slot < segment.slots; slot++) {
-        const row = segment.rowAt(slot)
-        if (row === undefined) continue
-        if (row.lsn < lsn) report(`LSN ${row.lsn} of ${row.id} stands after ${lsn}`)
-        lsn = row.lsn
-        if (row.kind === LIVE_ROW && this.read(row) !== row) {
-          report(`the feed holds a version of ${row.id} that is not live`)
-        }
-        if (!rangeContainsEpk(range, row.epk)) report(`${row.id} is in the wrong range`)
-      }
+  reportPositions(positions: readonly GroupPosition[]): void {
+    for (const { group, range, lsn: reached } of positions) {
+      const list = withPosition(this.positionsOf(group), { range, lsn: reached })
+      this.#positions.set(group, list)
     }
-    if (lsn > range.lsn) report(`LSN ${lsn} is above the counter ${range.lsn}`)
-    if (!rangeContains({ minInclusive: '', maxExclusive: 'FF' }, range)) {
-      report(`range ${range.record.number} is outside the key space`)
-    }
+  }
+
+  positionsOf(group: string): PositionList {
+    return this.#positions.get(group) ?? []
+  }
+
+  readPositions(group: string): readonly GroupPosition[] {
+    return this.positionsOf(group).map(({ range, lsn: at }) => ({ group, range, lsn: lsn(at) }))
+  }
+
+  failWaiters(error: Error = new ResourceNotFoundError('collection', this.#record.id)): void {
+    for (const range of this.#ranges) range.waiters.failAll(error)
+  }
+
+  /** Later numbers are higher than all that are present, so that none is given out twice. */
+  #newNumbers(nowMs: number): NewRangeNumbers {
+    const range = Math.max(...this.#ranges.map(({ record }) => record.number)) + 1
+    return { range, segment: this.#nextSegment, ts: Math.floor(nowMs / 1000) }
+  }
+
+  #replaceRanges(gone: readonly MemoryRange[], successors: readonly MemoryRange[]): void {
+    this.#nextSegment += successors.length
+    this.#ranges = this.#ranges.flatMap((range) => {
+      if (range === gone[0]) return successors
+      return gone.includes(range) ? [] : [range]
+    })
+    // Also those whose interval lies in one successor: nobody would ever wake them again.
+    for (const range of gone) range.waiters.wakeAll()
+  }
+
+  #replaceRecord(record: CollectionRecord): void {
+    this.#record = record
+    this.#policy = policyOf(record)
+  }
+
+  #assertVersions(): void {
+    if (this.#record.definition.allVersions === null) throw new AllVersionsOffError(this.#record.id)
   }
 }
 
-function isKey(row: MemoryRow, key: ScanPosition): boolean {
-  return row.id === key.id && row.partitionKey === key.partitionKey && row.epk === key.epk
+function policyOf({ definition: { defaultTtl }, ttlEras }: CollectionRecord): TtlPolicy {
+  return { defaultTtl, eras: ttlEras }
 }

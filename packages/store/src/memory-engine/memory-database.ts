@@ -4,6 +4,7 @@ import {
   StoreClosedError,
   type Clock,
   type FeedRange,
+  type GroupPosition,
 } from '@tidemark/contracts'
 import type {
   CollectionDefinition,
@@ -12,20 +13,26 @@ import type {
   RangeRecord,
 } from '../engine/catalog.ts'
 import type { CommitOutcome, CommitRequest } from '../engine/commit.ts'
+import type { DefinitionChanges } from '../engine/definition-changes.ts'
 import type { DocumentKey, ScanPage, ScanQuery, StoredRow } from '../engine/document-query.ts'
 import { refusingEpoch, withFence, type FenceRecord } from '../engine/fence-check.ts'
-import {
-  LIVE_ROW,
-  type EngineFeedPage,
-  type FeedPageQuery,
-  type StartQuery,
-  type RangeCounter,
+import type {
+  EngineFeedPage,
+  EngineVersionPage,
+  FeedPageQuery,
+  RangeCounter,
+  StartQuery,
 } from '../engine/feed-query.ts'
+import type { ExpiryView, MaintenanceOutcome, MaintenanceView } from '../engine/maintenance.ts'
 import { collectionRid, recordEtag } from '../engine/resource-ids.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
-import { stampBody } from '../engine/stored-body.ts'
-import { planCommit, type PlannedBatch } from './commit-plan.ts'
+import { applyBatch } from './apply-commit.ts'
+import { checkCollection } from './check-collection.ts'
+import { planCommit } from './commit-plan.ts'
+import { expiryView } from './due-upkeep.ts'
 import { MemoryCollection } from './memory-collection.ts'
+import { MemoryMaintenance } from './memory-maintenance.ts'
+import { countDocuments, measureRange, middleEpk, scanDocuments } from './query-documents.ts'
 import type { StoreClock } from './store-clock.ts'
 
 /**
@@ -39,6 +46,7 @@ export class MemoryDatabase implements DatabaseEngine {
   readonly #collections = new Map<string, MemoryCollection>()
   readonly #byNumber = new Map<number, MemoryCollection>()
   readonly #fences = new Map<string, readonly FenceRecord[]>()
+  readonly #maintenance = new MemoryMaintenance(this.#byNumber)
   #nextCollection = 1
   #status: 'open' | 'deleted' | 'closed' = 'open'
 
@@ -67,12 +75,20 @@ export class MemoryDatabase implements DatabaseEngine {
     if (this.#collections.has(id)) throw new ResourceExistsError('collection', id)
     const number = this.#nextCollection++
     const rid = collectionRid(this.record.rid, number)
-    const ts = Math.floor(this.#storeClock.nowMs() / 1000)
-    const record = { id, number, rid, definition, etag: recordEtag(rid, ts), ts }
+    const ts = Math.floor(this.nowMs() / 1000)
+    const record = { id, number, rid, definition, ttlEras: [], etag: recordEtag(rid, ts), ts }
     const collection = new MemoryCollection(record, ranges)
     this.#collections.set(id, collection)
     this.#byNumber.set(number, collection)
     return record
+  }
+
+  async updateCollection(
+    collection: CollectionRecord,
+    changes: DefinitionChanges,
+    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<CollectionRecord> {
+    return this.#collection(collection).update(changes, { nowMs: this.nowMs(), ifEtag })
   }
 
   async deleteCollection(id: string): Promise<void> {
@@ -88,17 +104,44 @@ export class MemoryDatabase implements DatabaseEngine {
     return this.#collection(collection).ranges.map(({ record }) => record)
   }
 
+  async splitRange({
+    collection,
+    range,
+    at,
+  }: Parameters<DatabaseEngine['splitRange']>[0]): Promise<readonly [RangeRecord, RangeRecord]> {
+    return this.#collection(collection).split(range, at, this.nowMs())
+  }
+
+  async mergeRanges({
+    collection,
+    ranges,
+  }: Parameters<DatabaseEngine['mergeRanges']>[0]): Promise<RangeRecord> {
+    return this.#collection(collection).merge(ranges, this.nowMs())
+  }
+
+  async middleEpk(record: CollectionRecord, range: number): Promise<string | undefined> {
+    const collection = this.#collection(record)
+    return middleEpk(collection, collection.rangeNumbered(range), this.nowMs())
+  }
+
+  async measureRange(
+    record: CollectionRecord,
+    range: number,
+  ): Promise<{ readonly documents: number; readonly bytes: number }> {
+    const collection = this.#collection(record)
+    return measureRange(collection, collection.rangeNumbered(range), this.nowMs())
+  }
+
   async commit({ batches, fence }: CommitRequest): Promise<CommitOutcome> {
     this.#assertOpen()
     const fences = fence && (this.#fences.get(fence.job) ?? [])
     const currentEpoch = fence && fences && refusingEpoch(fences, fence)
     if (currentEpoch !== undefined) return { kind: 'fenced', currentEpoch }
-    const plan = planCommit(batches, (number) => this.#byNumber.get(number))
+    const timeMs = this.nowMs()
+    const plan = planCommit(batches, (number) => this.#byNumber.get(number), timeMs)
     if (plan.kind !== 'planned') return plan
     if (fence && fences) this.#fences.set(fence.job, withFence(fences, fence))
-    const timeMs = this.#storeClock.nowMs()
-    const ts = Math.floor(timeMs / 1000)
-    for (const batch of plan.batches) applyBatch(batch, ts)
+    for (const batch of plan.batches) applyBatch(batch, timeMs)
     for (const { range } of plan.batches) range.waiters.committed(range.lsn)
     return {
       kind: 'committed',
@@ -108,38 +151,75 @@ export class MemoryDatabase implements DatabaseEngine {
   }
 
   async readDocument({ collection, ...key }: DocumentKey): Promise<StoredRow | undefined> {
-    const row = this.#collection(collection).read(key)
+    const row = this.#collection(collection).read(key, this.nowMs())
     return row && { lsn: row.lsn, ts: row.ts, ttl: row.ttl, body: row.body }
   }
 
   async scan(query: ScanQuery): Promise<ScanPage> {
-    return this.#collection(query.collection).scan(query)
+    return scanDocuments(this.#collection(query.collection), query, this.nowMs())
   }
 
   async countDocuments(collection: CollectionRecord): Promise<number> {
-    return this.#collection(collection).count
+    return countDocuments(this.#collection(collection), this.nowMs())
   }
 
   async readFeedPage(query: FeedPageQuery): Promise<EngineFeedPage> {
-    return this.#collection(query.collection).rangeHolding(query.range).readPage(query)
+    return this.#collection(query.collection).readFeedPage(query, this.nowMs())
   }
 
-  async resolveStart({ collection, range, start }: StartQuery): Promise<RangeCounter> {
-    const holder = this.#collection(collection).rangeHolding(range)
-    return { lsn: holder.startLsn(range, start), epoch: 0, horizon: 0 }
+  async readVersionPage(query: FeedPageQuery): Promise<EngineVersionPage> {
+    return this.#collection(query.collection).readVersionPage(query)
   }
 
-  async waitForCommit(request: {
-    readonly collection: CollectionRecord
-    readonly range: FeedRange
-    readonly afterLsn: number
-    readonly timeoutMs: number
-    readonly signal: AbortSignal
-  }): Promise<boolean> {
+  async resolveStart(query: StartQuery): Promise<RangeCounter> {
+    return this.#collection(query.collection).resolveStart(query)
+  }
+
+  async firstOwnLsn(collection: CollectionRecord, range: FeedRange): Promise<number> {
+    return this.#collection(collection).rangeHolding(range).firstOwnLsn
+  }
+
+  async reportPositions(
+    collection: CollectionRecord,
+    positions: readonly GroupPosition[],
+  ): Promise<void> {
+    this.#collection(collection).reportPositions(positions)
+  }
+
+  async readPositions(
+    collection: CollectionRecord,
+    group: string,
+  ): Promise<readonly GroupPosition[]> {
+    return this.#collection(collection).readPositions(group)
+  }
+
+  async waitForCommit(request: Parameters<DatabaseEngine['waitForCommit']>[0]): Promise<boolean> {
     request.signal.throwIfAborted()
     const range = this.#collection(request.collection).rangeHolding(request.range)
     if (range.lsn > request.afterLsn) return true
     return range.waiters.wait(request, this.#clock)
+  }
+
+  async readMaintenance(): Promise<MaintenanceView> {
+    this.#assertOpen()
+    return this.#maintenance.read(this.nowMs())
+  }
+
+  async maintain(request: Parameters<DatabaseEngine['maintain']>[0]): Promise<MaintenanceOutcome> {
+    this.#assertOpen()
+    return this.#maintenance.perform(request, this.nowMs())
+  }
+
+  async releaseMaintenance(holder: string): Promise<void> {
+    this.#assertOpen()
+    this.#maintenance.release(holder)
+  }
+
+  async readExpiry(
+    collection: CollectionRecord,
+    { withinSeconds }: Parameters<DatabaseEngine['readExpiry']>[1],
+  ): Promise<ExpiryView> {
+    return expiryView(this.#collection(collection), { nowMs: this.nowMs(), withinSeconds })
   }
 
   nowMs(): number {
@@ -148,7 +228,7 @@ export class MemoryDatabase implements DatabaseEngine {
 
   async check(): Promise<readonly string[]> {
     this.#assertOpen()
-    return [...this.#collections.values()].flatMap((collection) => collection.check())
+    return [...this.#collections.values()].flatMap((collection) => checkCollection(collection))
   }
 
   /** Ends every wait; all later calls fail. */
@@ -156,9 +236,7 @@ export class MemoryDatabase implements DatabaseEngine {
     if (this.#status !== 'open') return
     this.#status = status
     const error = this.#ended()
-    for (const collection of this.#collections.values()) {
-      for (const range of collection.ranges) range.waiters.failAll(error)
-    }
+    for (const collection of this.#collections.values()) collection.failWaiters(error)
     this.#collections.clear()
     this.#byNumber.clear()
   }
@@ -178,19 +256,5 @@ export class MemoryDatabase implements DatabaseEngine {
     return this.#status === 'deleted'
       ? new ResourceNotFoundError('database', this.record.id)
       : new StoreClosedError('the store was closed')
-  }
-}
-
-function applyBatch({ batch, collection, range, lsn }: PlannedBatch, ts: number): void {
-  const { epk, partitionKey } = batch
-  const { segment } = range
-  segment.lsn = Math.max(segment.lsn, lsn)
-  for (const operation of batch.operations) {
-    const { id } = operation
-    if (operation.kind === 'delete') collection.delete({ partitionKey, id })
-    if (operation.kind !== 'put') continue
-    const body = stampBody(operation, { collection: batch.collection.number, lsn, ts })
-    const { ttl } = operation
-    collection.put({ epk, partitionKey, id, lsn, kind: LIVE_ROW, ts, ttl, body, segment, slot: 0 })
   }
 }

@@ -1,99 +1,99 @@
-import { rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
+import type { FeedMode, FeedRange } from '@tidemark/contracts'
 import type { RangeRecord } from '../engine/catalog.ts'
-import type { EngineFeedPage, FeedPageQuery, FeedRow, FeedStart } from '../engine/feed-query.ts'
+import { horizonAt, raiseHorizon, type Horizons } from '../engine/horizons.ts'
 import { CommitWaiters } from './commit-waiters.ts'
-import type { MemoryRow } from './memory-row.ts'
+import type { MemoryRow, MemoryVersion } from './memory-row.ts'
 import type { MemorySegment } from './memory-segment.ts'
+import { RangeRows } from './range-rows.ts'
 
-/** Slots that one page looks at, however few of them concern the reader. */
-const MAX_EXAMINED_SLOTS = 100_000
+/** What a range has from those whose place it takes. */
+export interface RangeHeritage {
+  /** The newest LSN of any of them. */
+  readonly lsn: number
+  readonly rows: readonly MemorySegment<MemoryRow>[]
+  readonly versions: readonly MemorySegment<MemoryVersion>[]
+  /** In LSN order. */
+  readonly pending: readonly MemoryRow[]
+  readonly horizons: Readonly<Record<FeedMode, Horizons>>
+}
 
-/**
- * A pkrange. Its feed is its ancestors' sealed segments, filtered by its interval, then its own: each
- * segment's LSNs lie above its predecessor's.
- */
+/** Of a range that is made with its collection. */
+export const NO_HERITAGE: RangeHeritage = {
+  lsn: 0,
+  rows: [],
+  versions: [],
+  pending: [],
+  horizons: { latestVersion: [], allVersions: [] },
+}
+
+/** A pkrange: its LSN counter, its feed and its log of all versions. */
 export class MemoryRange implements FeedRange {
   readonly record: RangeRecord
   readonly minInclusive: string
   readonly maxExclusive: string
   readonly waiters: CommitWaiters = new CommitWaiters()
-  readonly #segments: readonly MemorySegment[]
-  readonly #open: MemorySegment
+  readonly rows: RangeRows<MemoryRow>
+  readonly versions: RangeRows<MemoryVersion>
+  /** Every LSN above it was given out by this range. */
+  readonly firstOwnLsn: number
+  readonly #pending: MemoryRow[]
+  readonly #horizons: Record<FeedMode, Horizons>
+  #lsn: number
 
-  constructor(record: RangeRecord, ancestors: readonly MemorySegment[], open: MemorySegment) {
+  constructor(record: RangeRecord, heritage: RangeHeritage = NO_HERITAGE) {
     this.record = record
     this.minInclusive = record.minInclusive
     this.maxExclusive = record.maxExclusive
-    this.#segments = [...ancestors, open]
-    this.#open = open
+    this.rows = new RangeRows(this, heritage.rows)
+    this.versions = new RangeRows(this, heritage.versions)
+    this.firstOwnLsn = heritage.lsn
+    this.#lsn = heritage.lsn
+    this.#pending = [...heritage.pending]
+    this.#horizons = { ...heritage.horizons }
   }
 
+  /** The newest LSN given out. A counter of its own: deleting the newest row must not lower it. */
   get lsn(): number {
-    return this.#open.lsn
+    return this.#lsn
   }
 
-  /** Where new rows go. */
-  get segment(): MemorySegment {
-    return this.#open
+  set lsn(lsn: number) {
+    this.#lsn = Math.max(this.#lsn, lsn)
   }
 
-  get segments(): readonly MemorySegment[] {
-    return this.#segments
+  /** Pending deletes, in LSN order. */
+  get pending(): readonly MemoryRow[] {
+    return this.#pending
   }
 
-  readPage({ range, afterLsn, maxItems, maxChars }: FeedPageQuery): EngineFeedPage {
-    const rows: FeedRow[] = []
-    const whole = range.minInclusive <= this.minInclusive && range.maxExclusive >= this.maxExclusive
-    let chars = 0
-    let examined = 0
-    let examinedLsn = afterLsn
-    for (const segment of this.#segments) {
-      for (let slot = segment.slotAfter(afterLsn); slot < segment.slots; slot++) {
-        const lsn = segment.lsnAt(slot)
-        if (lsn !== examinedLsn) {
-          // Only between transactions may a page end.
-          if (rows.length >= maxItems || chars >= maxChars) return this.#page(rows, examinedLsn)
-          if (examined >= MAX_EXAMINED_SLOTS) return this.#page(rows, examinedLsn)
-        }
-        examined++
-        examinedLsn = lsn
-        const row = segment.rowAt(slot)
-        if (row === undefined || !(whole || rangeContainsEpk(range, row.epk))) continue
-        rows.push([row.lsn, row.kind, row.body, 0])
-        chars += row.body.length
-      }
-    }
-    return this.#page(rows, this.lsn)
+  horizons(mode: FeedMode): Horizons {
+    return this.#horizons[mode]
   }
 
-  /** The LSN after which a reader of `range` begins. */
-  startLsn(range: FeedRange, start: FeedStart): number {
-    switch (start.kind) {
-      case 'beginning':
-        return 0
-      case 'now':
-        return this.lsn
-      case 'time': {
-        const first = this.#firstRow(
-          (row) => row.ts >= start.ts && rangeContainsEpk(range, row.epk),
-        )
-        return first === undefined ? this.lsn : first.lsn - 1
-      }
-    }
+  horizonOf(range: FeedRange, mode: FeedMode): number {
+    return horizonAt(this.#horizons[mode], range)
   }
 
-  #firstRow(matches: (row: MemoryRow) => boolean): MemoryRow | undefined {
-    for (const segment of this.#segments) {
-      for (let slot = 0; slot < segment.slots; slot++) {
-        const row = segment.rowAt(slot)
-        if (row !== undefined && matches(row)) return row
-      }
-    }
-    return undefined
+  /** Everything up to `lsn` may be gone from now on. */
+  raiseHorizon(mode: FeedMode, lsn: number): void {
+    const { minInclusive, maxExclusive } = this
+    const range = { minInclusive, maxExclusive }
+    this.#horizons[mode] = raiseHorizon(this.#horizons[mode], { range, lsn })
   }
 
-  #page(rows: readonly FeedRow[], examinedLsn: number): EngineFeedPage {
-    const lsn = rows.at(-1)?.[0] ?? examinedLsn
-    return { rows, lsn, epoch: 0, caughtUp: lsn === this.lsn, horizon: 0 }
+  /** The log of all versions begins here: there may be a gap after what an earlier one has left. */
+  beginVersions(): void {
+    this.versions.clear()
+    this.raiseHorizon('allVersions', this.lsn)
+  }
+
+  appendPending(row: MemoryRow): void {
+    this.rows.append(row)
+    this.#pending.push(row)
+  }
+
+  /** Removes the first `count` pending deletes. */
+  removePending(count: number): void {
+    for (const row of this.#pending.splice(0, count)) row.segment?.remove(row)
   }
 }

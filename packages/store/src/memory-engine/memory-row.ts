@@ -1,18 +1,27 @@
 import type { ScanPosition } from '../engine/document-query.ts'
-import type { RowKind } from '../engine/feed-query.ts'
-import type { MemorySegment } from './memory-segment.ts'
+import type { RowKind, VersionRow } from '../engine/feed-query.ts'
+import type { SegmentRow } from './memory-segment.ts'
 
 /** One entry of the feed, and for live documents the document itself. */
-export interface MemoryRow extends ScanPosition {
-  readonly lsn: number
+export interface MemoryRow extends ScanPosition, SegmentRow {
   readonly kind: RowKind
   /** Epoch seconds. */
   readonly ts: number
   readonly ttl: number
   readonly body: string
-  readonly segment: MemorySegment
-  /** Where the segment keeps it now; the segment's own business. */
-  slot: number
+  /**
+   * Epoch second at which a live document expires under the present `defaultTtl`, 0 = never; at which
+   * that of a pending delete expired.
+   */
+  expirySecond: number
+}
+
+/** One entry of the log of all versions. */
+export interface MemoryVersion extends VersionRow, SegmentRow {}
+
+/** Where a document stands in the order of expiry. */
+export interface ExpiryPosition extends ScanPosition {
+  readonly expirySecond: number
 }
 
 /** Text that no other key has: partition key texts are JSON, so that they hold no raw line feed. */
@@ -27,6 +36,11 @@ export function compareKeys(a: ScanPosition, b: ScanPosition): number {
     compareText(a.partitionKey, b.partitionKey) ||
     compareText(a.id, b.id)
   )
+}
+
+/** Order of the sweep: the longest expired first. */
+export function compareExpiry(a: ExpiryPosition, b: ExpiryPosition): number {
+  return a.expirySecond - b.expirySecond || compareKeys(a, b)
 }
 
 function compareText(a: string, b: string): number {

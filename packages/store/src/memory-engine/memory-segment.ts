@@ -1,37 +1,42 @@
-import type { MemoryRow } from './memory-row.ts'
-
 /** Fewer slots than this are not worth tidying up. */
 const MIN_COMPACTED_SLOTS = 1024
 
+/** What stands in a segment: a row of the feed, or an entry of the log of all versions. */
+export interface SegmentRow {
+  readonly lsn: number
+  readonly epk: string
+  /** Where it stands now; the segments' own business. */
+  segment: RowSegment | undefined
+  slot: number
+}
+
+/** The part of a segment that a row knows. */
+export interface RowSegment {
+  remove(row: SegmentRow): void
+}
+
 /**
- * A run of the feed: rows in LSN order, only ever appended to. A row that is replaced leaves a hole;
- * once half of the slots are holes the rest is moved together, so that a page costs what it delivers.
+ * A run of rows in LSN order, only ever appended to. A row that is replaced leaves a hole; once half of
+ * the slots are holes the rest is moved together, so that a page costs what it delivers.
  */
-export class MemorySegment {
-  readonly number: number
-  /** The newest LSN given out here. A counter of its own: deleting the newest row must not lower it. */
-  lsn: number
-  readonly #rows: (MemoryRow | undefined)[] = []
+export class MemorySegment<Row extends SegmentRow> implements RowSegment {
+  readonly #rows: (Row | undefined)[] = []
   /** LSN of each slot, holes too, so that a position is found by halving. */
   readonly #lsns: number[] = []
   #holes = 0
-
-  constructor(number: number, baseLsn: number) {
-    this.number = number
-    this.lsn = baseLsn
-  }
 
   get slots(): number {
     return this.#rows.length
   }
 
-  append(row: MemoryRow): void {
+  append(row: Row): void {
+    row.segment = this
     row.slot = this.#rows.length
     this.#rows.push(row)
     this.#lsns.push(row.lsn)
   }
 
-  remove(row: MemoryRow): void {
+  remove(row: SegmentRow): void {
     this.#rows[row.slot] = undefined
     this.#holes++
     if (this.#rows.length >= MIN_COMPACTED_SLOTS && this.#holes * 2 > this.#rows.length) {
@@ -39,13 +44,8 @@ export class MemorySegment {
     }
   }
 
-  rowAt(slot: number): MemoryRow | undefined {
+  rowAt(slot: number): Row | undefined {
     return this.#rows[slot]
-  }
-
-  /** LSN of a slot, also of a hole. */
-  lsnAt(slot: number): number {
-    return this.#lsns[slot] ?? this.lsn
   }
 
   /** The first slot above an LSN; `slots` if there is none. */

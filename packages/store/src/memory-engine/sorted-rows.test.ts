@@ -1,22 +1,35 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { ScanPosition } from '../engine/document-query.ts'
 import { LIVE_ROW } from '../engine/feed-query.ts'
 import { MemorySegment } from './memory-segment.ts'
 import { compareKeys, rowKey, type MemoryRow } from './memory-row.ts'
 import { SortedRows } from './sorted-rows.ts'
 
-function row(number: number, lsn: number, segment = new MemorySegment(0, 0)): MemoryRow {
+function row(number: number, lsn: number, segment = new MemorySegment<MemoryRow>()): MemoryRow {
   const id = `d${number}`
   const epk = `${number % 3}0`
   const partitionKey = `["p${number % 7}"]`
-  return { epk, partitionKey, id, lsn, kind: LIVE_ROW, ts: 0, ttl: 0, body: '{}', segment, slot: 0 }
+  return {
+    epk,
+    partitionKey,
+    id,
+    lsn,
+    kind: LIVE_ROW,
+    ts: 0,
+    ttl: 0,
+    body: '{}',
+    expirySecond: 0,
+    segment,
+    slot: 0,
+  }
 }
 
 test('rows stand in key order after any puts and deletes', () => {
   const operation = fc.record({ put: fc.boolean(), number: fc.nat(60) })
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 200 }), fc.nat(60), (operations, from) => {
-      const rows = new SortedRows()
+      const rows = new SortedRows<ScanPosition, MemoryRow>(compareKeys)
       const model = new Map<string, MemoryRow>()
       for (const [lsn, { put, number }] of operations.entries()) {
         const each = row(number, lsn)
@@ -38,7 +51,7 @@ test('rows stand in key order after any puts and deletes', () => {
 })
 
 test('many rows are kept in many chunks, in order', () => {
-  const rows = new SortedRows()
+  const rows = new SortedRows<ScanPosition, MemoryRow>(compareKeys)
   for (let n = 0; n < 20_000; n++) rows.put(row((n * 7919) % 20_000, n))
   for (let n = 0; n < 20_000; n += 2) rows.delete(row(n, 0))
   const all = [...rows.from({ epk: '', partitionKey: '', id: '' })]
@@ -47,7 +60,7 @@ test('many rows are kept in many chunks, in order', () => {
 })
 
 test('a segment tidies itself up, and positions mean the same after it', () => {
-  const segment = new MemorySegment(0, 0)
+  const segment = new MemorySegment<MemoryRow>()
   const live = new Map<number, MemoryRow>()
   for (let lsn = 1; lsn <= 10_000; lsn++) {
     const number = (lsn * 31) % 50

@@ -1,19 +1,24 @@
-import type { ScanPosition } from '../engine/document-query.ts'
-import { compareKeys, type MemoryRow } from './memory-row.ts'
-
 const MAX_CHUNK_ROWS = 512
 
-/** Live rows in key order. Kept in chunks, so that an insert moves hundreds of entries and not all. */
-export class SortedRows {
-  readonly #chunks: MemoryRow[][] = [[]]
+/**
+ * Rows in the order of a key that each has to itself. Kept in chunks, so that an insert moves hundreds of
+ * entries and not all.
+ */
+export class SortedRows<Key, Row extends Key> {
+  readonly #compare: (a: Key, b: Key) => number
+  readonly #chunks: Row[][] = [[]]
+
+  constructor(compare: (a: Key, b: Key) => number) {
+    this.#compare = compare
+  }
 
   /** Puts a row in, in place of the one that has its key. */
-  put(row: MemoryRow): void {
+  put(row: Row): void {
     const chunkIndex = this.#chunkOf(row)
     const chunk = this.#chunks[chunkIndex] ?? []
-    const at = lowerBound(chunk, row)
+    const at = this.#lowerBound(chunk, row)
     const present = chunk[at]
-    if (present !== undefined && compareKeys(present, row) === 0) {
+    if (present !== undefined && this.#compare(present, row) === 0) {
       chunk[at] = row
       return
     }
@@ -23,20 +28,20 @@ export class SortedRows {
     }
   }
 
-  delete(key: ScanPosition): void {
+  delete(key: Key): void {
     const chunkIndex = this.#chunkOf(key)
     const chunk = this.#chunks[chunkIndex] ?? []
-    const at = lowerBound(chunk, key)
+    const at = this.#lowerBound(chunk, key)
     const present = chunk[at]
-    if (present === undefined || compareKeys(present, key) !== 0) return
+    if (present === undefined || this.#compare(present, key) !== 0) return
     chunk.splice(at, 1)
     if (chunk.length === 0 && this.#chunks.length > 1) this.#chunks.splice(chunkIndex, 1)
   }
 
   /** Rows from the first whose key is at least `key` on, in order. */
-  *from(key: ScanPosition): Generator<MemoryRow> {
+  *from(key: Key): Generator<Row, void> {
     let chunkIndex = this.#chunkOf(key)
-    let at = lowerBound(this.#chunks[chunkIndex] ?? [], key)
+    let at = this.#lowerBound(this.#chunks[chunkIndex] ?? [], key)
     for (; chunkIndex < this.#chunks.length; chunkIndex++) {
       const chunk = this.#chunks[chunkIndex] ?? []
       for (; at < chunk.length; at++) {
@@ -48,27 +53,27 @@ export class SortedRows {
   }
 
   /** The chunk that holds a key, or that it belongs into: the first whose last row is not below it. */
-  #chunkOf(key: ScanPosition): number {
+  #chunkOf(key: Key): number {
     let low = 0
     let high = this.#chunks.length - 1
     while (low < high) {
       const middle = (low + high) >>> 1
       const last = this.#chunks[middle]?.at(-1)
-      if (last !== undefined && compareKeys(last, key) < 0) low = middle + 1
+      if (last !== undefined && this.#compare(last, key) < 0) low = middle + 1
       else high = middle
     }
     return low
   }
-}
 
-function lowerBound(rows: readonly MemoryRow[], key: ScanPosition): number {
-  let low = 0
-  let high = rows.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const row = rows[middle]
-    if (row !== undefined && compareKeys(row, key) < 0) low = middle + 1
-    else high = middle
+  #lowerBound(rows: readonly Row[], key: Key): number {
+    let low = 0
+    let high = rows.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const row = rows[middle]
+      if (row !== undefined && this.#compare(row, key) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
   }
-  return low
 }

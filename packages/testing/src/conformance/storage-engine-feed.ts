@@ -1,5 +1,5 @@
 import { FULL_RANGE, evenRanges, rangeContainsEpk } from '@tidemark/contracts'
-import type { ScanPosition, StorageEngine } from '@tidemark/store'
+import type { FeedRow, FeedStart, ScanPosition, StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import {
   DEFINITION,
@@ -14,7 +14,7 @@ import {
 
 /** Feed pages, starts, waits and scans. */
 export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
-  const idsOf = (rows: readonly (readonly [number, number, string])[]): readonly unknown[] =>
+  const idsOf = (rows: readonly FeedRow[]): readonly unknown[] =>
     rows.map(([, , body]) => parsed(body)['id'])
 
   describe('feed pages', () => {
@@ -145,18 +145,14 @@ export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
       const ranges = evenRanges(4, DEFINITION.partitionKey)
       const gone = { code: 'ERR_RANGE_GONE', successors: ranges }
       await expect(fixture.page(0)).rejects.toMatchObject(gone)
-      await expect(
-        fixture.database.resolveStart(fixture.collection, FULL_RANGE, { kind: 'now' }),
-      ).rejects.toMatchObject(gone)
+      await expect(fixture.start({ kind: 'now' })).rejects.toMatchObject(gone)
     })
   })
 
   describe('start positions', () => {
     test('CF-6 beginning, now, and the first change of a second', async () => {
       const fixture = await EngineFixture.make(await open())
-      const { database, collection } = fixture
-      const resolve = async (start: Parameters<typeof database.resolveStart>[2]): Promise<number> =>
-        (await database.resolveStart(collection, FULL_RANGE, start)).lsn
+      const resolve = async (start: FeedStart): Promise<number> => (await fixture.start(start)).lsn
       expect(await resolve({ kind: 'now' })).toBe(0)
       const lsn = await fixture.write('p', 'a')
       const ts = Number((await fixture.read('p', 'a'))?.['_ts'])

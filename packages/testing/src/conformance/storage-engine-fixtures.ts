@@ -4,18 +4,31 @@ import {
   evenRanges,
   partitionKeyDefinition,
   partitionKeyText,
+  type Clock,
+  type FeedMode,
   type FeedRange,
 } from '@tidemark/contracts'
-import type {
-  CollectionDefinition,
-  CollectionRecord,
-  CommitBatch,
-  CommitOperation,
-  CommitOutcome,
-  DatabaseEngine,
-  EngineFeedPage,
-  StorageEngine,
-  WriteCondition,
+import {
+  LIVE_ROW,
+  rangeOfEpk,
+  type CollectionDefinition,
+  type CollectionRecord,
+  type CommitBatch,
+  type CommitOperation,
+  type CommitOutcome,
+  type DatabaseEngine,
+  type DefinitionChanges,
+  type EngineFeedPage,
+  type EngineVersionPage,
+  type FeedRow,
+  type FeedStart,
+  type MaintenanceOutcome,
+  type MaintenanceTask,
+  type RangeCounter,
+  type RangeRecord,
+  type RowKind,
+  type StorageEngine,
+  type WriteCondition,
 } from '@tidemark/store'
 import { expect } from 'vitest'
 
@@ -32,7 +45,11 @@ export interface StorageEngineUnderTest {
 
 export interface StorageEngineConformance {
   readonly name: string
-  open(): Promise<StorageEngineUnderTest>
+  /**
+   * Opens an engine on storage of its own. `clock` must be the clock of it and of all that `reopen` and
+   * `openSecond` open: tests of expiry step it.
+   */
+  open(options: { readonly clock: Clock }): Promise<StorageEngineUnderTest>
   /** Random sequences of the model test. @default 100 */
   readonly modelRuns?: number | undefined
 }
@@ -42,15 +59,27 @@ export const DEFINITION: CollectionDefinition = {
   partitionKey,
   defaultTtl: null,
   indexingMode: 'consistent',
+  pendingDeletes: { retentionSeconds: 3600, waitFor: [] },
+  allVersions: null,
+  splitAboveBytes: null,
 }
 /** Far more than any test writes: pages are limited by items. */
 export const MANY_CHARS = 100_000_000
 export const MANY_ITEMS = 1_000_000
 
+/** How the collection of a fixture begins. */
+export interface EngineSetup {
+  /** @default 1 */
+  readonly ranges?: number
+  /** What differs from `DEFINITION`. */
+  readonly definition?: Partial<CollectionDefinition>
+}
+
 /** A database and collection to write to, with the short forms that tests read well with. */
 export class EngineFixture {
   readonly engine: StorageEngine
   readonly database: DatabaseEngine
+  /** As it was when it was made: engines go by what is stored. */
   readonly collection: CollectionRecord
 
   constructor(engine: StorageEngine, database: DatabaseEngine, collection: CollectionRecord) {
@@ -59,13 +88,18 @@ export class EngineFixture {
     this.collection = collection
   }
 
-  static async make(engine: StorageEngine, rangeCount = 1): Promise<EngineFixture> {
+  /** @param setup a number = so many ranges */
+  static async make(
+    engine: StorageEngine,
+    setup: EngineSetup | number = {},
+  ): Promise<EngineFixture> {
+    const { ranges = 1, definition = {} } = typeof setup === 'number' ? { ranges: setup } : setup
     await engine.createDatabase('db')
     const database = await engine.openDatabase('db')
     const collection = await database.createCollection(
       'coll',
-      DEFINITION,
-      evenRanges(rangeCount, partitionKey),
+      { ...DEFINITION, ...definition },
+      evenRanges(ranges, partitionKey),
     )
     return new EngineFixture(engine, database, collection)
   }
@@ -120,17 +154,118 @@ export class EngineFixture {
     })
   }
 
-  /** Ids in feed order, page after page. */
+  /** Ids of live documents in feed order, page after page. */
   async feedIds(range: FeedRange = FULL_RANGE, maxItems = 7): Promise<readonly string[]> {
-    const ids: string[] = []
-    for (let afterLsn = 0; ;) {
-      const page = await this.page(afterLsn, { maxItems, range })
-      for (const [, , body] of page.rows) ids.push(String(parsed(body)['id']))
-      expect(page.lsn).toBeGreaterThanOrEqual(afterLsn)
-      if (page.caughtUp) return ids
-      expect(page.lsn).toBeGreaterThan(afterLsn)
-      afterLsn = page.lsn
+    const entries = await this.feed({ range, maxItems })
+    return entries.filter(({ kind }) => kind === LIVE_ROW).map(({ id }) => id)
+  }
+
+  /** The feed from `afterLsn` to its end, page after page. */
+  async feed({
+    range = FULL_RANGE,
+    maxItems = 7,
+    afterLsn = 0,
+  }: { range?: FeedRange; maxItems?: number; afterLsn?: number } = {}): Promise<
+    readonly FeedEntry[]
+  > {
+    const entries: FeedEntry[] = []
+    for (let position = afterLsn; ;) {
+      const page = await this.page(position, { maxItems, range })
+      entries.push(...page.rows.map(feedEntry))
+      expect(page.lsn).toBeGreaterThanOrEqual(position)
+      if (page.caughtUp) return entries
+      expect(page.lsn).toBeGreaterThan(position)
+      position = page.lsn
     }
+  }
+
+  versions(
+    afterLsn: number,
+    {
+      maxItems = MANY_ITEMS,
+      maxChars = MANY_CHARS,
+      range = FULL_RANGE,
+    }: { maxItems?: number; maxChars?: number; range?: FeedRange } = {},
+  ): Promise<EngineVersionPage> {
+    const { collection } = this
+    return this.database.readVersionPage({ collection, range, afterLsn, maxItems, maxChars })
+  }
+
+  /** The log of all versions to its end, page after page, as `operation id`. */
+  async log({
+    range = FULL_RANGE,
+    maxItems = 7,
+    afterLsn = 0,
+  }: { range?: FeedRange; maxItems?: number; afterLsn?: number } = {}): Promise<readonly string[]> {
+    const entries: string[] = []
+    for (let position = afterLsn; ;) {
+      const page = await this.versions(position, { maxItems, range })
+      entries.push(...page.rows.map(({ operation, id }) => `${operation} ${id}`))
+      if (page.caughtUp) return entries
+      expect(page.lsn).toBeGreaterThan(position)
+      position = page.lsn
+    }
+  }
+
+  start(
+    start: FeedStart,
+    { range = FULL_RANGE, mode = 'latestVersion' }: { range?: FeedRange; mode?: FeedMode } = {},
+  ): Promise<RangeCounter> {
+    return this.database.resolveStart({ collection: this.collection, range, start, mode })
+  }
+
+  update(changes: DefinitionChanges): Promise<CollectionRecord> {
+    return this.database.updateCollection(this.collection, changes)
+  }
+
+  count(): Promise<number> {
+    return this.database.countDocuments(this.collection)
+  }
+
+  ranges(): Promise<readonly RangeRecord[]> {
+    return this.database.listRanges(this.collection)
+  }
+
+  /** Splits the present range that holds `at` there. */
+  async split(at: string): Promise<readonly [RangeRecord, RangeRecord]> {
+    const { number: range } = rangeOfEpk(await this.ranges(), at)
+    return this.database.splitRange({ collection: this.collection, range, at })
+  }
+
+  /** Merges the two present ranges that meet at `at`. */
+  async merge(at: string): Promise<RangeRecord> {
+    const ranges = await this.ranges()
+    const high = ranges.findIndex(({ minInclusive }) => minInclusive === at)
+    const numbers = [ranges[high - 1]?.number ?? -1, ranges[high]?.number ?? -1] as const
+    return this.database.mergeRanges({ collection: this.collection, ranges: numbers })
+  }
+
+  /** Background work of one kind until nothing is left of it now; gives the number of items. */
+  async maintain(kind: MaintenanceTask['kind'], maxItems: number = MANY_ITEMS): Promise<number> {
+    let items = 0
+    for (let calls = 0; calls < 10_000; calls++) {
+      const { tasks } = await this.database.readMaintenance()
+      const task = tasks.find((each) => each.kind === kind)
+      if (task === undefined) return items
+      const outcome = await this.piece(task, maxItems)
+      items += outcome.items
+    }
+    throw new Error(`${kind} never ends`)
+  }
+
+  /** One piece of background work. */
+  async piece(
+    task: MaintenanceTask,
+    maxItems: number = MANY_ITEMS,
+  ): Promise<Extract<MaintenanceOutcome, { kind: 'done' }>> {
+    const outcome = await this.database.maintain({
+      holder: 'test',
+      leaseMs: 10_000,
+      maxItems,
+      task,
+    })
+    if (outcome.kind !== 'done') throw new Error(`held: ${JSON.stringify(outcome)}`)
+    return outcome
   }
 
   wait(
@@ -147,6 +282,13 @@ export class EngineFixture {
       signal,
     })
   }
+
+  /** Waits at a position in a part of the keys, longer than any test lasts. */
+  waitIn(range: FeedRange, afterLsn: number): Promise<boolean> {
+    const { collection } = this
+    const { signal } = new AbortController()
+    return this.database.waitForCommit({ collection, range, afterLsn, timeoutMs: 20_000, signal })
+  }
 }
 
 /** EPK and canonical text of a partition key value. */
@@ -154,13 +296,34 @@ export function keyOf(pk: string): { readonly epk: string; readonly partitionKey
   return { epk: effectivePartitionKey([pk], partitionKey), partitionKey: partitionKeyText([pk]) }
 }
 
-/** A put of `{id, n}`. */
-export function put(
-  id: string,
-  { n = 0, condition = { kind: 'none' } }: { n?: number; condition?: WriteCondition } = {},
-): CommitOperation {
+interface PutOptions {
+  readonly n?: number
+  readonly condition?: WriteCondition
+  readonly ttl?: number | 'invalid'
+  readonly expiresAt?: number
+}
+
+/** A put of `{id, n}`, and of `ttl` where it is given. */
+export function put(id: string, options: PutOptions = {}): CommitOperation {
+  const { n = 0, condition = { kind: 'none' }, ttl = 0, expiresAt } = options
   const head = '{"_rid":"r","_self":"s",'
-  return { kind: 'put', id, condition, head, tail: JSON.stringify({ id, n }).slice(1), ttl: 0 }
+  const tail = JSON.stringify(ttl === 0 ? { id, n } : { id, n, ttl }).slice(1)
+  return { kind: 'put', id, condition, head, tail, ttl, expiresAt }
+}
+
+/** A feed row as tests look at it. */
+export interface FeedEntry {
+  readonly lsn: number
+  readonly kind: RowKind
+  readonly id: string
+  readonly n: number
+  readonly expirySecond: number
+}
+
+export function feedEntry(row: FeedRow): FeedEntry {
+  const [lsn, kind, body, expirySecond] = row
+  const { id, n } = parsed(body)
+  return { lsn, kind, id: String(id), n: Number(n), expirySecond }
 }
 
 export function del(id: string, condition: WriteCondition = { kind: 'none' }): CommitOperation {

@@ -4,8 +4,8 @@ import { storageEngineConformance } from './storage-engine.ts'
 storageEngineConformance({
   name: 'memory',
   modelRuns: 500,
-  async open() {
-    const engine = new MemoryStorageEngine()
+  async open({ clock }) {
+    const engine = new MemoryStorageEngine({ clock })
     return { engine, dispose: () => engine.close() }
   },
 })

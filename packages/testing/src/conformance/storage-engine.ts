@@ -3,10 +3,12 @@ import { afterEach, describe, expect } from 'vitest'
 import { storageEngineCatalog } from './storage-engine-catalog.ts'
 import { storageEngineCommit } from './storage-engine-commit.ts'
 import { storageEngineConcurrency } from './storage-engine-concurrency.ts'
+import { storageEngineExpiry } from './storage-engine-expiry.ts'
 import { storageEngineFeed } from './storage-engine-feed.ts'
 import type { StorageEngineConformance, StorageEngineUnderTest } from './storage-engine-fixtures.ts'
 import { storageEngineModel } from './storage-engine-model.ts'
 import { storageEngineReopening } from './storage-engine-reopening.ts'
+import { SteppedClock } from './stepped-clock.ts'
 
 /**
  * What every storage engine must do, as vitest suites. Call it at the top level of a test file.
@@ -16,12 +18,13 @@ import { storageEngineReopening } from './storage-engine-reopening.ts'
 export function storageEngineConformance(options: StorageEngineConformance): void {
   describe(`storage engine: ${options.name}`, () => {
     const opened: StorageEngineUnderTest[] = []
-    const openUnderTest = async (): Promise<StorageEngineUnderTest> => {
-      const underTest = await options.open()
+    const openUnderTest = async (clock = new SteppedClock()): Promise<StorageEngineUnderTest> => {
+      const underTest = await options.open({ clock })
       opened.push(underTest)
       return underTest
     }
-    const open = async (): Promise<StorageEngine> => (await openUnderTest()).engine
+    const open = async (clock?: SteppedClock): Promise<StorageEngine> =>
+      (await openUnderTest(clock)).engine
 
     afterEach(async () => {
       for (const underTest of opened.splice(0)) {
@@ -37,6 +40,7 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
     storageEngineCommit(open)
     storageEngineFeed(open)
     storageEngineConcurrency(open)
+    storageEngineExpiry(open)
     storageEngineReopening(openUnderTest)
     storageEngineModel(open, options.modelRuns ?? 100)
   })

@@ -1,0 +1,34 @@
+import { stampBody, ttlUntil } from '../engine/stored-body.ts'
+import type { CommitOperation } from '../engine/commit.ts'
+import type { PlannedBatch } from './commit-plan.ts'
+import { deleteDocument, expireDocument, putDocument } from './write-rows.ts'
+
+/** Does what was planned for one batch. */
+export function applyBatch(planned: PlannedBatch, timeMs: number): void {
+  const { batch, collection, range, lsn, expiries } = planned
+  for (const { row, expiredAt, lsn: expiryLsn } of expiries) {
+    expireDocument(collection, { row, expiredAt }, { lsn: expiryLsn, timeMs })
+  }
+  range.lsn = lsn
+  const { epk, partitionKey } = batch
+  for (const operation of batch.operations) {
+    const { id } = operation
+    if (operation.kind === 'delete') {
+      // An expired one stays: its pending delete is still to come.
+      const present = collection.read({ partitionKey, id }, timeMs)
+      if (present !== undefined) deleteDocument(collection, present, { lsn, timeMs })
+    }
+    if (operation.kind !== 'put') continue
+    const ts = Math.floor(timeMs / 1000)
+    const made = operation.expiresAt === undefined ? undefined : ttlUntil(operation.expiresAt, ts)
+    const number = collection.record.number
+    const body = stampBody(operation, { collection: number, lsn, ts, ttl: made })
+    const ttl = made ?? storedTtl(operation)
+    putDocument(collection, { epk, partitionKey, id, ttl, body }, { lsn, timeMs })
+  }
+}
+
+/** An invalid one is let through only while TTL is off, and counts as none when it is switched on (TTL-9). */
+function storedTtl({ ttl }: Extract<CommitOperation, { kind: 'put' }>): number {
+  return ttl === 'invalid' ? 0 : ttl
+}

@@ -1,0 +1,31 @@
+/** Who may do background work, and until when at least. */
+export interface MaintenanceHolder {
+  readonly name: string
+  /** Store time, epoch ms. */
+  readonly untilMs: number
+}
+
+/** The right to do background work: one holder at a time, for a span of store time. */
+export class MaintenanceLease {
+  #holder: MaintenanceHolder | undefined
+
+  /** Who has it at present. */
+  holderAt(nowMs: number): MaintenanceHolder | undefined {
+    return this.#holder !== undefined && nowMs < this.#holder.untilMs ? this.#holder : undefined
+  }
+
+  /** Takes or renews it, unless another has it; gives who has it then. */
+  take(
+    name: string,
+    { nowMs, leaseMs }: { readonly nowMs: number; readonly leaseMs: number },
+  ): MaintenanceHolder {
+    const present = this.holderAt(nowMs)
+    if (present !== undefined && present.name !== name) return present
+    this.#holder = { name, untilMs: nowMs + leaseMs }
+    return this.#holder
+  }
+
+  release(name: string): void {
+    if (this.#holder?.name === name) this.#holder = undefined
+  }
+}

@@ -1,0 +1,108 @@
+import { LIVE_ROW, PENDING_DELETE_ROW, type VersionRow } from '../engine/feed-query.ts'
+import { expirySecond } from '../engine/expiry.ts'
+import type { MemoryCollection } from './memory-collection.ts'
+import type { MemoryRow } from './memory-row.ts'
+
+/** When and where something is written. */
+export interface WriteMoment {
+  readonly lsn: number
+  /** Store clock, epoch ms. */
+  readonly timeMs: number
+}
+
+/** What is written of a document besides its key. */
+export interface WrittenDocument {
+  readonly epk: string
+  readonly partitionKey: string
+  readonly id: string
+  readonly ttl: number
+  readonly body: string
+}
+
+/** Writes a document in the place of the one that has its key; that one has not expired. */
+export function putDocument(
+  collection: MemoryCollection,
+  { epk, partitionKey, id, ttl, body }: WrittenDocument,
+  moment: WriteMoment,
+): void {
+  const ts = Math.floor(moment.timeMs / 1000)
+  const before = collection.documents.read({ partitionKey, id })
+  const { defaultTtl } = collection.record.definition
+  const row: MemoryRow = {
+    epk,
+    partitionKey,
+    id,
+    lsn: moment.lsn,
+    kind: LIVE_ROW,
+    ts,
+    ttl,
+    body,
+    expirySecond: expirySecond({ ts, ttl }, defaultTtl),
+    segment: undefined,
+    slot: 0,
+  }
+  before?.segment?.remove(before)
+  collection.documents.put(row)
+  collection.rangeOfEpk(epk).rows.append(row)
+  const operation = before === undefined ? 'create' : 'replace'
+  logVersion(collection, { of: row, operation, current: body, before }, moment)
+}
+
+/** Deletes a document that has not expired. */
+export function deleteDocument(
+  collection: MemoryCollection,
+  row: MemoryRow,
+  moment: WriteMoment,
+): void {
+  row.segment?.remove(row)
+  collection.documents.delete(row)
+  const of = row
+  logVersion(collection, { of, operation: 'delete', current: undefined, before: row }, moment)
+}
+
+/** Turns a document that expired at `expiredAt` (epoch second) into its pending delete (TTL-13). */
+export function expireDocument(
+  collection: MemoryCollection,
+  { row, expiredAt }: { readonly row: MemoryRow; readonly expiredAt: number },
+  moment: WriteMoment,
+): void {
+  row.segment?.remove(row)
+  collection.documents.delete(row)
+  const range = collection.rangeOfEpk(row.epk)
+  range.lsn = moment.lsn
+  range.appendPending({
+    ...row,
+    lsn: moment.lsn,
+    kind: PENDING_DELETE_ROW,
+    ts: Math.floor(moment.timeMs / 1000),
+    expirySecond: expiredAt,
+    segment: undefined,
+    slot: 0,
+  })
+  const of = row
+  logVersion(collection, { of, operation: 'expire', current: undefined, before: row }, moment)
+}
+
+function logVersion(
+  collection: MemoryCollection,
+  {
+    of: { epk, partitionKey, id },
+    operation,
+    current,
+    before,
+  }: {
+    readonly of: MemoryRow
+    readonly operation: VersionRow['operation']
+    readonly current: string | undefined
+    readonly before: MemoryRow | undefined
+  },
+  { lsn, timeMs }: WriteMoment,
+): void {
+  const policy = collection.record.definition.allVersions
+  if (policy === null) return
+  const previous = policy.previousImages ? before?.body : undefined
+  const key = { epk, partitionKey, id }
+  const place = { segment: undefined, slot: 0 }
+  const entry = { ...key, lsn, operation, commitMs: timeMs, current, previous, ...place }
+  collection.rangeOfEpk(epk).versions.append(entry)
+}

@@ -1,0 +1,36 @@
+import { systemClock, type Clock, type SleepOptions } from '@tidemark/contracts'
+
+/**
+ * The clock of a store under test: wall time stands still until the test steps it, so that a test says to
+ * the millisecond when something expires. Intervals and sleeps are the machine's.
+ */
+export class SteppedClock implements Clock {
+  #wallMs: number
+
+  /** @param startWallMs epoch ms. @default 2026-01-01T00:00:00Z */
+  constructor(startWallMs = 1_767_225_600_000) {
+    this.#wallMs = startWallMs
+  }
+
+  wallMs(): number {
+    return this.#wallMs
+  }
+
+  monotonicMs(): number {
+    return systemClock.monotonicMs()
+  }
+
+  sleep(delayMs: number, signal: AbortSignal, options?: SleepOptions): Promise<void> {
+    return systemClock.sleep(delayMs, signal, options)
+  }
+
+  /** Lets wall time pass; negative = the machine's clock is set back. */
+  step(byMs: number): void {
+    this.#wallMs += byMs
+  }
+
+  /** Steps to a time, epoch ms. */
+  stepTo(wallMs: number): void {
+    this.#wallMs = wallMs
+  }
+}
