@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import {
+  InvalidOptionError,
+  PreconditionFailedError,
+  RangeGoneError,
   ResourceExistsError,
   ResourceNotFoundError,
   StoreClosedError,
   type Clock,
   type FeedRange,
+  type GroupPosition,
 } from '@tidemark/contracts'
 import type {
   CollectionDefinition,
@@ -13,14 +17,20 @@ import type {
   CommitRequest,
   DatabaseEngine,
   DatabaseRecord,
+  DefinitionChanges,
   DocumentKey,
   EngineFeedPage,
+  EngineVersionPage,
+  ExpiryView,
   FeedPageQuery,
-  FeedStart,
+  MaintenanceOutcome,
+  MaintenanceTask,
+  MaintenanceView,
   RangeCounter,
   RangeRecord,
   ScanPage,
   ScanQuery,
+  StartQuery,
   StoredRow,
 } from '@tidemark/store'
 import { LoopTurns } from './platform/loop-turns.ts'
@@ -28,8 +38,10 @@ import { PollTimer } from './platform/poll-timer.ts'
 import type { WriterClient } from './platform/writer-client.ts'
 import { checkDatabase } from './reader/check-database.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
+import { findMiddle } from './reader/find-middle.ts'
+import { WALK_START, epkAfter, walkRange } from './reader/range-size.ts'
 import { CommitWaits } from './wakeup/commit-waits.ts'
-import type { WriterResult } from './writer/writer-messages.ts'
+import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-messages.ts'
 
 /** Fallback behind the doorbell; what wake-ups rest on. Costs a microsecond each. */
 const POLL_INTERVAL_MS = 10
@@ -103,19 +115,70 @@ export class SqliteDatabase implements DatabaseEngine {
     this.#onCommit()
   }
 
+  async updateCollection(
+    { id, number }: CollectionRecord,
+    changes: DefinitionChanges,
+    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<CollectionRecord> {
+    const task = { kind: 'updateCollection', collection: number, changes, ifEtag } as const
+    const result = await this.#request(task)
+    if (result.kind === 'updated') return result.record
+    return refuse(result, id)
+  }
+
   listRanges(collection: CollectionRecord): Promise<readonly RangeRecord[]> {
-    return this.#read((reader) =>
-      reader
-        .ranges(collection)
-        .map(({ number, minInclusive, maxExclusive, parents, segment, ts }) => ({
-          number,
-          minInclusive,
-          maxExclusive,
-          parents,
-          segment,
-          ts,
-        })),
+    return this.#read((reader) => reader.ranges(collection).map(rangeRecord))
+  }
+
+  async splitRange(request: {
+    readonly collection: CollectionRecord
+    readonly range: number
+    readonly at: string
+  }): Promise<readonly [RangeRecord, RangeRecord]> {
+    const { collection, range, at } = request
+    const task = { kind: 'splitRange', collection: collection.number, range, at } as const
+    const [left, right] = await this.#changeRanges(collection, task)
+    assert(left !== undefined && right !== undefined, 'a split makes two ranges')
+    return [left, right]
+  }
+
+  async mergeRanges(request: {
+    readonly collection: CollectionRecord
+    readonly ranges: readonly [number, number]
+  }): Promise<RangeRecord> {
+    const { collection, ranges } = request
+    const task = { kind: 'mergeRanges', collection: collection.number, ranges } as const
+    const [merged] = await this.#changeRanges(collection, task)
+    assert(merged !== undefined, 'a merge makes one range')
+    return merged
+  }
+
+  async middleEpk(collection: CollectionRecord, range: number): Promise<string | undefined> {
+    const { documents } = await this.measureRange(collection, range)
+    return findMiddle(documents, (place) =>
+      this.#read((reader) =>
+        reader.inRange(collection, range, (connection, walked) =>
+          epkAfter(connection, walked, place),
+        ),
+      ),
     )
+  }
+
+  async measureRange(
+    collection: CollectionRecord,
+    range: number,
+  ): Promise<{ readonly documents: number; readonly bytes: number }> {
+    let walk = WALK_START
+    // A step takes a millisecond or two; between them the event loop has its turn.
+    while (!walk.isAtEnd) {
+      const before = walk
+      walk = await this.#read((reader) =>
+        reader.inRange(collection, range, (connection, walked) =>
+          walkRange(connection, walked, before),
+        ),
+      )
+    }
+    return { documents: walk.documents, bytes: walk.bytes }
   }
 
   async commit({ batches, fence }: CommitRequest): Promise<CommitOutcome> {
@@ -132,8 +195,7 @@ export class SqliteDatabase implements DatabaseEngine {
     assert(result.kind === 'committed', `unexpected answer ${result.kind}`)
     if (result.outcome.kind === 'committed') {
       this.#nowMs(result.outcome.timeMs)
-      if (this.#waits.size > 0) for (const touched of result.touched) this.#waits.committed(touched)
-      this.#onCommit()
+      this.#tellWaiting(result.touched)
     }
     return result.outcome
   }
@@ -154,12 +216,61 @@ export class SqliteDatabase implements DatabaseEngine {
     return this.#read((reader) => reader.feedPage(query))
   }
 
-  resolveStart(
+  readVersionPage(query: FeedPageQuery): Promise<EngineVersionPage> {
+    return this.#read((reader) => reader.versionPage(query))
+  }
+
+  resolveStart(query: StartQuery): Promise<RangeCounter> {
+    return this.#read((reader) => reader.start(query))
+  }
+
+  firstOwnLsn(collection: CollectionRecord, range: FeedRange): Promise<number> {
+    return this.#read((reader) => reader.firstOwnLsn(collection, range))
+  }
+
+  async reportPositions(
+    { id, number }: CollectionRecord,
+    positions: readonly GroupPosition[],
+  ): Promise<void> {
+    const result = await this.#request({ kind: 'reportPositions', collection: number, positions })
+    if (result.kind !== 'done') refuse(result, id)
+  }
+
+  readPositions(collection: CollectionRecord, group: string): Promise<readonly GroupPosition[]> {
+    return this.#read((reader) => reader.positions(collection, group))
+  }
+
+  readMaintenance(): Promise<MaintenanceView> {
+    return this.#read((reader) => reader.maintenance())
+  }
+
+  async maintain(request: {
+    readonly holder: string
+    readonly leaseMs: number
+    readonly maxItems: number
+    readonly task?: MaintenanceTask | undefined
+  }): Promise<MaintenanceOutcome> {
+    const { task, ...lease } = request
+    const work = task && {
+      kind: task.kind,
+      collection: task.collection.number,
+      range: task.kind === 'fold' ? task.range : undefined,
+    }
+    const result = await this.#request({ kind: 'maintain', ...lease, work })
+    assert(result.kind === 'maintained', `unexpected answer ${result.kind}`)
+    this.#tellWaiting(result.touched)
+    return result.outcome
+  }
+
+  async releaseMaintenance(holder: string): Promise<void> {
+    await this.#request({ kind: 'releaseMaintenance', holder })
+  }
+
+  readExpiry(
     collection: CollectionRecord,
-    range: FeedRange,
-    start: FeedStart,
-  ): Promise<RangeCounter> {
-    return this.#read((reader) => reader.start(collection, range, start))
+    { withinSeconds }: { readonly withinSeconds: readonly number[] },
+  ): Promise<ExpiryView> {
+    return this.#read((reader) => reader.expiry(collection, withinSeconds))
   }
 
   async waitForCommit(request: {
@@ -244,6 +355,23 @@ export class SqliteDatabase implements DatabaseEngine {
     this.#reader.close()
   }
 
+  async #changeRanges(
+    { id }: CollectionRecord,
+    task: Extract<WriterTask, { kind: 'splitRange' | 'mergeRanges' }>,
+  ): Promise<readonly RangeRecord[]> {
+    const result = await this.#request(task)
+    if (result.kind !== 'ranges') return refuse(result, id)
+    this.recheckWaits()
+    this.#onCommit()
+    return result.ranges
+  }
+
+  #tellWaiting(touched: readonly TouchedRange[]): void {
+    if (touched.length === 0) return
+    if (this.#waits.size > 0) for (const each of touched) this.#waits.committed(each)
+    this.#onCommit()
+  }
+
   /** Reads are done at once, on this thread; a caller that only reads still lets others have a turn. */
   async #read<Result>(act: (reader: DatabaseReader) => Result): Promise<Result> {
     this.#assertOpen()
@@ -265,4 +393,26 @@ export class SqliteDatabase implements DatabaseEngine {
   #assertOpen(): void {
     if (this.#ended !== undefined) throw this.#ended
   }
+}
+
+/** What a caller sees of a request that was not carried out. */
+function refuse(result: WriterResult, collectionId: string): never {
+  switch (result.kind) {
+    case 'missing':
+      throw new ResourceNotFoundError('collection', collectionId)
+    case 'otherEtag':
+      throw new PreconditionFailedError(collectionId, `its etag is ${result.etag}`)
+    case 'invalid':
+      throw new InvalidOptionError(result.message)
+    case 'rangeGone':
+      throw new RangeGoneError(String(result.range), result.successors)
+    default:
+      throw new Error(`unexpected answer ${result.kind}`)
+  }
+}
+
+/** Without what only this package knows. */
+function rangeRecord(range: RangeRecord): RangeRecord {
+  const { number, minInclusive, maxExclusive, parents, segment, ts } = range
+  return { number, minInclusive, maxExclusive, parents, segment, ts }
 }

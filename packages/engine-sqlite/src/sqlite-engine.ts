@@ -206,12 +206,13 @@ export class SqliteEngine implements StorageEngine {
       maxPendingCommits,
     )
     try {
-      const reader = new DatabaseReader(file, record.id)
+      const nowMs = (atLeastMs?: number): number => this.#nowMs(atLeastMs)
+      const reader = new DatabaseReader(file, { databaseId: record.id, nowMs })
       return new SqliteDatabase(record, {
         writer,
         reader,
         clock,
-        nowMs: (atLeastMs) => this.#nowMs(atLeastMs),
+        nowMs,
         onCommit: () => this.#doorbells.ring(),
       })
     } catch (error) {

@@ -1,22 +1,37 @@
-import type { CollectionDefinition, CollectionRecord, RangeRecord } from '@tidemark/store'
+import type {
+  CollectionDefinition,
+  CollectionRecord,
+  Horizons,
+  RangeRecord,
+  TtlEra,
+} from '@tidemark/store'
+import type { FeedRange } from '@tidemark/contracts'
 import { numberColumn, textColumn, type Row } from './column.ts'
 import type { Connection } from './connection.ts'
+import { readHead } from './head.ts'
 
-/** A run of the feed in the table `doc`: slot = LSN - base. */
-export interface SegmentRow {
+/** A run of the feed in the table `doc`, and of the log. LSNs lie in (base, lsn]. */
+export interface SegmentRow extends FeedRange {
   readonly id: number
   readonly base: number
-  /** Newest LSN when this was read; only the open segment's still rises. */
+  /** Newest LSN when this was read; only the open segment's rises without a new catalog version. */
   readonly lsn: number
+  /** False: slot = LSN - base. True: rows in LSN order, in slots of their own. */
+  readonly dense: boolean
+  readonly state: 'open' | 'sealed' | 'folding'
 }
 
 export interface RangeRow extends RangeRecord {
-  /** Oldest first; the last one is open. */
+  /** By base; the open one is last. */
   readonly segments: readonly SegmentRow[]
 }
 
 export interface CollectionRow {
   readonly record: CollectionRecord
+  /** How far expiry was filed anew after a change of `defaultTtl`: JSON. Undefined when it is exact. */
+  readonly reindex: string | undefined
+  /** False: the log has no entries of this collection. */
+  readonly logged: boolean
   /** In EPK order. */
   readonly ranges: readonly RangeRow[]
 }
@@ -29,43 +44,65 @@ export interface CatalogRows {
   readonly collections: ReadonlyMap<number, CollectionRow>
 }
 
-export const READ_CATALOG_VERSION = `SELECT value FROM meta WHERE name = 'catalog'`
-
-/** Tells every connection to read the catalog again. */
-export function raiseCatalogVersion(connection: Connection): void {
-  connection.run(`UPDATE meta SET value = value + 1 WHERE name = 'catalog'`)
-}
-
 export function readCatalog(connection: Connection): CatalogRows {
-  const version = numberColumn(connection.get(READ_CATALOG_VERSION) ?? [], 0)
+  const { catalogVersion: version } = readHead(connection)
   const dropped =
     numberColumn(connection.get(`SELECT value FROM meta WHERE name = 'dropped'`) ?? [], 0) === 1
   const collections = new Map<number, CollectionRow>()
   for (const row of connection.all(
-    'SELECT number, id, rid, definition, etag, ts FROM collection ORDER BY number',
+    `SELECT number, id, rid, definition, eras, etag, ts, reindex, logged FROM collection
+     ORDER BY number`,
   )) {
     const record = collectionRecord(row)
-    collections.set(record.number, { record, ranges: readRanges(connection, record.number) })
+    const reindex = row[7] === null ? undefined : textColumn(row, 7)
+    const logged = numberColumn(row, 8) === 1
+    const ranges = readRanges(connection, record.number)
+    collections.set(record.number, { record, reindex, logged, ranges })
   }
   return { version, dropped, collections }
+}
+
+/** Segments that more than one of the ranges have: those of an ancestor, not folded yet. */
+export function sharedSegments(ranges: readonly RangeRow[]): ReadonlySet<number> {
+  const seen = new Set<number>()
+  const shared = new Set<number>()
+  for (const { segments } of ranges) {
+    for (const { id } of segments) {
+      if (seen.has(id)) shared.add(id)
+      seen.add(id)
+    }
+  }
+  return shared
+}
+
+export function horizonsText(horizons: Horizons): string {
+  return JSON.stringify(
+    horizons.map(({ range, lsn }) => [range.minInclusive, range.maxExclusive, lsn]),
+  )
+}
+
+export function parseHorizons(text: string): Horizons {
+  if (text === '[]') return []
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by horizonsText
+  const entries = JSON.parse(text) as [string, string, number][]
+  return entries.map(([minInclusive, maxExclusive, lsn]) => ({
+    range: { minInclusive, maxExclusive },
+    lsn,
+  }))
 }
 
 function readRanges(connection: Connection, coll: number): readonly RangeRow[] {
   const segments = new Map<number, SegmentRow[]>()
   for (const row of connection.all(
-    `SELECT p.pkrange, s.id, s.base, s.lsn FROM pkrange_segment p JOIN segment s ON s.id = p.segment
-     WHERE p.coll = ? ORDER BY p.pkrange, p.position`,
+    `SELECT p.pkrange, s.id, s.base, s.lsn, s.dense, s.state, s.min, s.max
+     FROM pkrange_segment p JOIN segment s ON s.id = p.segment
+     WHERE p.coll = ? ORDER BY p.pkrange, s.state = 'open', s.base, s.id`,
     coll,
   )) {
     const range = numberColumn(row, 0)
-    const segment = {
-      id: numberColumn(row, 1),
-      base: numberColumn(row, 2),
-      lsn: numberColumn(row, 3),
-    }
     const list = segments.get(range)
-    if (list === undefined) segments.set(range, [segment])
-    else list.push(segment)
+    if (list === undefined) segments.set(range, [segmentRow(row)])
+    else list.push(segmentRow(row))
   }
   return connection
     .all(
@@ -84,14 +121,29 @@ function readRanges(connection: Connection, coll: number): readonly RangeRow[] {
     }))
 }
 
+function segmentRow(row: Row): SegmentRow {
+  const state = textColumn(row, 5)
+  return {
+    id: numberColumn(row, 1),
+    base: numberColumn(row, 2),
+    lsn: numberColumn(row, 3),
+    dense: numberColumn(row, 4) === 1,
+    state: state === 'open' || state === 'folding' ? state : 'sealed',
+    minInclusive: textColumn(row, 6),
+    maxExclusive: textColumn(row, 7),
+  }
+}
+
 function collectionRecord(row: Row): CollectionRecord {
   return {
     number: numberColumn(row, 0),
     id: textColumn(row, 1),
     rid: textColumn(row, 2),
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written when the collection was created
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by storeCollection
     definition: JSON.parse(textColumn(row, 3)) as CollectionDefinition,
-    etag: textColumn(row, 4),
-    ts: numberColumn(row, 5),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
+    ttlEras: JSON.parse(textColumn(row, 4)) as TtlEra[],
+    etag: textColumn(row, 5),
+    ts: numberColumn(row, 6),
   }
 }

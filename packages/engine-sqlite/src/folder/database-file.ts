@@ -1,5 +1,5 @@
 import type { Clock } from '@tidemark/contracts'
-import { raiseCatalogVersion } from '../connection/catalog-rows.ts'
+import { raiseCatalogVersion } from '../connection/head.ts'
 import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
 import { DATABASE_SCHEMA } from '../connection/schema.ts'

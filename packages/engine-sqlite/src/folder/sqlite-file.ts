@@ -33,9 +33,13 @@ export function openSqliteFile(file: string): Connection {
     if (table === undefined) throw new StoreDamagedError(`${file} is damaged: it has no tables`)
     const row = connection.get(`SELECT value FROM meta WHERE name = 'schema'`) ?? []
     const schema = numberColumn(row, 0)
-    if (schema <= SCHEMA_VERSION) return connection
+    if (schema === SCHEMA_VERSION) return connection
+    const advice =
+      schema > SCHEMA_VERSION
+        ? 'Use a newer Tidemark'
+        : 'It was made by one that was never released'
     throw new StoreFormatError(
-      `${file} has schema ${schema}; this version reads up to ${SCHEMA_VERSION}. Use a newer Tidemark`,
+      `${file} has schema ${schema}; this version reads ${SCHEMA_VERSION}. ${advice}`,
     )
   } catch (error) {
     connection.close()

@@ -1,7 +1,8 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
 import { portableError } from '../connection/sqlite-error.ts'
 import { packReply } from '../writer/committed-replies.ts'
-import { DatabaseWriter, type BlockingClock } from '../writer/database-writer.ts'
+import { BackgroundRequests } from '../tasks/background-requests.ts'
+import { DatabaseWriter, type BlockingClock } from '../tasks/database-writer.ts'
 import type {
   FromWriter,
   ToWriter,
@@ -37,26 +38,53 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
     return
   }
   send({ kind: 'ready' })
+  const background = new BackgroundRequests(blockingClock)
+  let closing = false
   for (let purging = true; ;) {
     const heard = Atomics.load(bell, 0)
-    const { requests, closing } = receive(port, settings.maxGroupOperations)
+    const received = receive(port, settings.maxGroupOperations)
+    closing ||= received.closing
+    const requests = background.setAside(received.requests)
+    // Background work has its turn when nobody waits, and now and then when somebody always does.
+    const piece = closing || requests.length === 0 ? background.next() : background.overdue()
     if (requests.length > 0) {
       const committed: number[] = []
       const others = writer.runGroup(requests).filter((reply) => !packReply(committed, reply))
       send({ kind: 'replies', committed, others })
-      purging ||= requests.some(({ task }) => task.kind === 'deleteCollection')
+      purging ||= requests.some(leavesRowsBehind)
       writer.yieldToOthers()
+    }
+    if (piece !== undefined) {
+      send({ kind: 'replies', committed: [], others: writer.runGroup([piece]) })
+      purging ||= leavesRowsBehind(piece)
+      writer.yieldToOthers()
+    } else if (requests.length > 0) {
+      continue
     } else if (purging && !closing) {
       purging = writer.purge()
       writer.yieldToOthers()
     } else if (!closing) {
       Atomics.wait(bell, 0, heard)
     }
-    if (closing) break
+    if (closing && background.isEmpty) break
   }
   writer.close()
   send({ kind: 'closed' })
   port.close()
+}
+
+/** Whether there may be segments afterwards that nobody has any more. */
+function leavesRowsBehind({ task }: WriterRequest): boolean {
+  switch (task.kind) {
+    case 'deleteCollection':
+    case 'splitRange':
+    case 'mergeRanges':
+      return true
+    case 'maintain':
+      return task.work?.kind === 'fold'
+    default:
+      return false
+  }
 }
 
 /** What waits in the port, up to the size of a group. */

@@ -1,4 +1,5 @@
 import { rangeContainsEpk } from '@tidemark/contracts'
+import { expirySecond } from '@tidemark/store'
 import type { CatalogRows, CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
@@ -15,13 +16,12 @@ export function checkDatabase(connection: Connection, catalog: CatalogRows): rea
       problems.push(`collection ${collection.record.id}: ${problem}`)
     }
   }
+  problems.push(...checkDropped(connection))
   return problems
 }
 
-function checkCollection(
-  connection: Connection,
-  { record, ranges }: CollectionRow,
-): readonly string[] {
+function checkCollection(connection: Connection, collection: CollectionRow): readonly string[] {
+  const { record, ranges } = collection
   const problems: string[] = []
   let covered = ''
   for (const range of ranges) {
@@ -32,7 +32,10 @@ function checkCollection(
   }
   if (covered !== 'FF') problems.push(`the ranges end at "${covered}", not at "FF"`)
   const inFeed = new Set<number>()
-  for (const range of ranges) problems.push(...checkFeed(connection, range, inFeed))
+  for (const range of ranges) {
+    problems.push(...checkRows(connection, range, { table: 'doc', inFeed }))
+    problems.push(...checkRows(connection, range, { table: 'log', inFeed: new Set() }))
+  }
   const scanned = connection.all(
     'SELECT seq FROM doc INDEXED BY pri WHERE coll = ? AND kind = 0',
     record.number,
@@ -42,18 +45,18 @@ function checkCollection(
     if (!inFeed.delete(seq)) problems.push(`row ${seq} is in the index and in no feed`)
   }
   for (const seq of inFeed) problems.push(`row ${seq} is in the feed and not in the index`)
+  if (collection.reindex === undefined) problems.push(...checkExpiry(connection, collection))
   return problems
 }
 
 /** Adds the row numbers of a range's live documents to `inFeed`. */
-function checkFeed(
+function checkRows(
   connection: Connection,
   range: RangeRow,
-  inFeed: Set<number>,
+  { table, inFeed }: { readonly table: 'doc' | 'log'; readonly inFeed: Set<number> },
 ): readonly string[] {
   const problems: string[] = []
-  let lastLsn = 0
-  let lastTs = 0
+  const columns = table === 'doc' ? 'kind, ts * 1000' : '1, at'
   for (const segment of range.segments) {
     const counter = numberColumn(
       connection.get('SELECT lsn FROM segment WHERE id = ?', segment.id) ?? [],
@@ -61,23 +64,64 @@ function checkFeed(
     )
     const first = segment.id * SEGMENT_SLOTS
     const rows = connection.all(
-      'SELECT seq, lsn, kind, epk, ts FROM doc WHERE seq >= ? AND seq < ? ORDER BY seq',
+      `SELECT seq, lsn, epk, ${columns} FROM ${table} WHERE seq >= ? AND seq < ? ORDER BY seq`,
       first,
       first + SEGMENT_SLOTS,
     )
+    let lastLsn = segment.base
+    let lastMs = 0
     for (const row of rows) {
-      const seq = numberColumn(row, 0)
+      const name = `${table} row ${numberColumn(row, 0)}`
+      const slot = numberColumn(row, 0) - first
       const lsn = numberColumn(row, 1)
-      const ts = numberColumn(row, 4)
-      if (!rangeContainsEpk(range, textColumn(row, 3))) continue
-      if (numberColumn(row, 2) === 0) inFeed.add(seq)
-      if (lsn < lastLsn) problems.push(`row ${seq} has LSN ${lsn} after ${lastLsn}`)
-      if (ts < lastTs) problems.push(`row ${seq} has _ts ${ts} after ${lastTs}`)
-      if (seq - first > lsn - segment.base) problems.push(`row ${seq} stands above its LSN ${lsn}`)
-      if (lsn > counter) problems.push(`row ${seq} has LSN ${lsn} above the counter ${counter}`)
+      const epk = textColumn(row, 2)
+      const ms = numberColumn(row, 4)
+      if (!rangeContainsEpk(segment, epk)) problems.push(`${name} is outside its segment's keys`)
+      if (rangeContainsEpk(range, epk) && numberColumn(row, 3) === 0) inFeed.add(first + slot)
+      if (lsn < lastLsn) problems.push(`${name} has LSN ${lsn} after ${lastLsn}`)
+      if (lsn > counter) problems.push(`${name} has LSN ${lsn} above the counter ${counter}`)
+      if (!segment.dense) {
+        if (ms < lastMs) problems.push(`${name} has time ${ms} after ${lastMs}`)
+        if (slot > lsn - segment.base) problems.push(`${name} stands above its LSN ${lsn}`)
+      }
       lastLsn = lsn
-      lastTs = ts
+      lastMs = ms
     }
   }
   return problems
+}
+
+/** The index of expiry, which must be exact while no documents are filed anew. */
+function checkExpiry(connection: Connection, { record }: CollectionRow): readonly string[] {
+  const problems: string[] = []
+  if (record.ttlEras.length > 0) problems.push('past values of defaultTtl, but no work on them')
+  const rows = connection.all(
+    'SELECT seq, ts, ttl, exp FROM doc INDEXED BY pri WHERE coll = ? AND kind = 0',
+    record.number,
+  )
+  for (const row of rows) {
+    const times = { ts: numberColumn(row, 1), ttl: numberColumn(row, 2) }
+    const second = expirySecond(times, record.definition.defaultTtl)
+    if (second === numberColumn(row, 3)) continue
+    const filed = `filed under second ${numberColumn(row, 3)}, not ${second}`
+    problems.push(`row ${numberColumn(row, 0)} is ${filed}`)
+  }
+  return problems
+}
+
+/** A segment that no range has any more has nothing that anybody needs. */
+function checkDropped(connection: Connection): readonly string[] {
+  const unknown = connection.all(
+    `SELECT id FROM segment WHERE state <> 'dropped'
+     AND NOT EXISTS (SELECT 1 FROM pkrange_segment p WHERE p.segment = segment.id)`,
+  )
+  const left = connection.all(
+    `SELECT s.id FROM segment s JOIN collection c ON c.number = s.coll
+     WHERE s.state = 'dropped' AND EXISTS (
+       SELECT 1 FROM doc WHERE seq >= s.id * 4294967296 AND seq < (s.id + 1) * 4294967296)`,
+  )
+  return [
+    ...unknown.map((row) => `segment ${numberColumn(row, 0)} is in no range`),
+    ...left.map((row) => `segment ${numberColumn(row, 0)} is dropped, and has documents`),
+  ]
 }

@@ -3,21 +3,28 @@ import {
   ResourceNotFoundError,
   type CodedError,
   type FeedRange,
+  type GroupPosition,
+  lsn as checkedLsn,
 } from '@tidemark/contracts'
 import {
+  expiredSecond,
+  horizonAt,
   rangeHolding,
   type CollectionRecord,
   type DocumentKey,
   type EngineFeedPage,
+  type EngineVersionPage,
+  type ExpiryView,
   type FeedPageQuery,
-  type FeedStart,
+  type MaintenanceView,
   type RangeCounter,
   type ScanPage,
   type ScanQuery,
+  type StartQuery,
   type StoredRow,
 } from '@tidemark/store'
 import {
-  READ_CATALOG_VERSION,
+  parseHorizons,
   readCatalog,
   type CatalogRows,
   type CollectionRow,
@@ -25,17 +32,38 @@ import {
 } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import { Connection } from '../connection/connection.ts'
+import { readHead } from '../connection/head.ts'
+import { liveRows, policyOf } from '../connection/live-rows.ts'
 import { withStoreErrors } from '../connection/sqlite-error.ts'
-import { readFeedPage, startLsn } from './feed-reader.ts'
+import { countLive } from './count-live.ts'
 import { scanDocuments } from './document-scan.ts'
+import { readExpiryView } from './expiry-view.ts'
+import {
+  assertKeepsVersions,
+  readFeedPage,
+  readVersionPage,
+  type FeedSnapshot,
+} from './feed-reader.ts'
+import { MaintenanceViews } from './maintenance-view.ts'
+import { readRangeHead } from './range-head.ts'
+import type { PlaceCounter } from '../wakeup/commit-waits.ts'
+import type { WalkedRange } from './range-size.ts'
+import { startLsn } from './start-lsn.ts'
 
-const READ_DOCUMENT = `SELECT lsn, ts, ttl, body FROM doc
-  WHERE coll = ?1 AND epk = ?2 AND pk = ?3 AND id = ?4 AND kind = 0
-  AND EXISTS (SELECT 1 FROM collection WHERE number = ?1)`
-const READ_COUNTER = 'SELECT lsn, epoch FROM segment WHERE id = ?'
+// One statement, and so one snapshot: the document, and what says whether the catalog in hand still holds.
+const READ_DOCUMENT = `SELECT catalog, clock, lsn, ts, ttl, body FROM head LEFT JOIN doc ON
+  coll = ? AND epk = ? AND pk = ? AND id = ? AND kind = 0`
+const READ_COUNTER = 'SELECT lsn FROM segment WHERE id = ?'
 
 /** How long SQLite itself waits for a lock: readers only ever meet one while a log is recovered. */
 const READ_TIMEOUT_MS = 2000
+
+/** One snapshot of a database. */
+interface Snapshot {
+  readonly catalog: CatalogRows
+  /** The store's clock, epoch ms. */
+  readonly nowMs: number
+}
 
 /**
  * The connection of this process that reads a database, on the caller's thread: a scan never waits for
@@ -44,12 +72,19 @@ const READ_TIMEOUT_MS = 2000
 export class DatabaseReader {
   readonly #file: string
   readonly #databaseId: string
+  readonly #nowMs: (atLeastMs: number) => number
   readonly #connection: Connection
+  readonly #maintenanceViews = new MaintenanceViews()
   #catalog: CatalogRows | undefined
 
-  constructor(file: string, databaseId: string) {
+  /** @param options.nowMs the store's clock in this process, raised to what it is given */
+  constructor(
+    file: string,
+    options: { readonly databaseId: string; readonly nowMs: (atLeastMs: number) => number },
+  ) {
     this.#file = file
-    this.#databaseId = databaseId
+    this.#databaseId = options.databaseId
+    this.#nowMs = options.nowMs
     this.#connection = withStoreErrors(
       file,
       () => new Connection(file, { timeoutMs: READ_TIMEOUT_MS, mode: 'existing' }),
@@ -62,7 +97,7 @@ export class DatabaseReader {
   }
 
   collections(): readonly CollectionRecord[] {
-    return this.#snapshot((catalog) =>
+    return this.#snapshot(({ catalog }) =>
       [...catalog.collections.values()].map(({ record }) => record),
     )
   }
@@ -72,70 +107,121 @@ export class DatabaseReader {
   }
 
   document(key: DocumentKey): StoredRow | undefined {
+    const { collection, epk, partitionKey, id } = key
     const row = withStoreErrors(this.#file, () =>
-      this.#connection.get(READ_DOCUMENT, key.collection.number, key.epk, key.partitionKey, key.id),
+      this.#connection.get(READ_DOCUMENT, collection.number, epk, partitionKey, id),
     )
-    if (row === undefined) {
-      this.ranges(key.collection)
-      return undefined
+    const known = this.#catalog
+    const holder = known?.collections.get(collection.number)
+    if (row === undefined || known === undefined || holder === undefined || known.dropped) {
+      return this.#documentBySnapshot(key)
     }
-    return {
-      lsn: numberColumn(row, 0),
-      ts: numberColumn(row, 1),
-      ttl: numberColumn(row, 2),
-      body: textColumn(row, 3),
-    }
+    if (numberColumn(row, 0) !== known.version) return this.#documentBySnapshot(key)
+    return liveDocument(row, holder, this.#nowMs(numberColumn(row, 1)))
   }
 
   scan(query: ScanQuery): ScanPage {
-    return this.#inCollection(query.collection, () => scanDocuments(this.#connection, query))
-  }
-
-  count(collection: CollectionRecord): number {
-    return this.#inCollection(collection, () =>
-      numberColumn(
-        this.#connection.get(
-          'SELECT count(*) FROM doc WHERE coll = ? AND kind = 0',
-          collection.number,
-        ) ?? [],
-        0,
+    return this.#inCollection(query.collection, (collection, { nowMs }) =>
+      scanDocuments(
+        {
+          connection: this.#connection,
+          condition: liveRows(collection).condition,
+          nowSecond: seconds(nowMs),
+        },
+        query,
       ),
     )
   }
 
-  feedPage(query: FeedPageQuery): EngineFeedPage {
-    return this.#inRange(query.collection, query.range, (range) =>
-      readFeedPage(this.#connection, { query, range, counter: this.#counter(range) }),
+  count(record: CollectionRecord): number {
+    return this.#inCollection(record, (collection, { nowMs }) =>
+      countLive(this.#connection, collection, seconds(nowMs)),
     )
   }
 
-  start(collection: CollectionRecord, wanted: FeedRange, start: FeedStart): RangeCounter {
-    return this.#inRange(collection, wanted, (range) => {
-      const counter = this.#counter(range)
-      return { ...counter, lsn: startLsn(this.#connection, { range, start, counter }) }
+  feedPage(query: FeedPageQuery): EngineFeedPage {
+    return this.#inFeed(query, (snapshot) => readFeedPage(snapshot, query))
+  }
+
+  versionPage(query: FeedPageQuery): EngineVersionPage {
+    return this.#inFeed(query, (snapshot) => readVersionPage(snapshot, query))
+  }
+
+  start({ collection, range: wanted, start, mode }: StartQuery): RangeCounter {
+    return this.#inFeed({ collection, range: wanted }, (snapshot) => {
+      const { range, head, connection } = snapshot
+      if (mode === 'allVersions') assertKeepsVersions(snapshot.collection)
+      const horizons = mode === 'allVersions' ? head.logHorizons : head.horizons
+      const rows =
+        mode === 'allVersions'
+          ? ({ table: 'log', column: 'at' } as const)
+          : ({ table: 'doc', column: 'ts' } as const)
+      const newestLsn = head.lsn
+      const lsn = startLsn(connection, { range, wanted, start, newestLsn, rows })
+      return { lsn, epoch: head.epoch, horizon: horizonAt(horizons, wanted) }
     })
   }
 
-  /** Highest commit time that was ever given out here, epoch ms. */
-  highestCommitMs(): number {
-    return this.#snapshot(() =>
-      numberColumn(this.#connection.get('SELECT coalesce(max(clock), 0) FROM segment') ?? [], 0),
+  firstOwnLsn(collection: CollectionRecord, wanted: FeedRange): number {
+    return this.#inFeed({ collection, range: wanted }, ({ range }) =>
+      range.segments.length === 1 ? 0 : (range.segments.at(-1)?.base ?? 0),
     )
   }
 
+  positions(collection: CollectionRecord, group: string): readonly GroupPosition[] {
+    return this.#inCollection(collection, ({ record }) => {
+      const sql = 'SELECT list FROM position WHERE coll = ? AND grp = ?'
+      const row = this.#connection.get(sql, record.number, group)
+      const list = row === undefined ? [] : parseHorizons(textColumn(row, 0))
+      return list.map(({ range, lsn }) => ({ group, range, lsn: checkedLsn(lsn) }))
+    })
+  }
+
+  maintenance(): MaintenanceView {
+    return this.#snapshot(({ catalog, nowMs }) =>
+      this.#maintenanceViews.read(this.#connection, catalog, nowMs),
+    )
+  }
+
+  expiry(record: CollectionRecord, withinSeconds: readonly number[]): ExpiryView {
+    return this.#inCollection(record, (collection, { nowMs }) =>
+      readExpiryView(this.#connection, collection, { nowMs, withinSeconds }),
+    )
+  }
+
+  /** Runs `act` on one present range. @throws ERR_RANGE_GONE */
+  inRange<Result>(
+    record: CollectionRecord,
+    number: number,
+    act: (connection: Connection, range: WalkedRange) => Result,
+  ): Result {
+    return this.#inCollection(record, (collection, { nowMs }) => {
+      const range = collection.ranges.find((each) => each.number === number)
+      if (range === undefined) throw rangeGone(collection.ranges, number)
+      const { condition } = liveRows(collection)
+      const nowSecond = seconds(nowMs)
+      return act(this.#connection, { number: record.number, range, condition, nowSecond })
+    })
+  }
+
+  /** Highest store time that was ever given out here, epoch ms. */
+  highestCommitMs(): number {
+    return withStoreErrors(this.#file, () => readHead(this.#connection).clockMs)
+  }
+
   /**
-   * The newest LSN of each of many ranges, in one snapshot; for a range that is gone, the error that
-   * says so.
+   * The newest LSN of each of many ranges and the pkrange that each is in, in one snapshot; for a range
+   * that is gone, the error that says so.
    */
   newestLsns(
     asked: readonly { readonly collection: CollectionRecord; readonly range: FeedRange }[],
-  ): readonly (number | CodedError)[] {
-    return this.#snapshot((catalog) =>
+  ): readonly (PlaceCounter | CodedError)[] {
+    return this.#snapshot(({ catalog }) =>
       asked.map(({ collection, range }) => {
         const found = catalog.collections.get(collection.number)
         if (found === undefined) return new ResourceNotFoundError('collection', collection.id)
         try {
-          return this.#counter(rangeHolding(found.ranges, range)).lsn
+          return this.#counter(rangeHolding(found.ranges, range))
         } catch (error) {
           if (error instanceof RangeGoneError) return error
           throw error
@@ -145,14 +231,10 @@ export class DatabaseReader {
   }
 
   /** The newest LSN of the pkrange that holds `wanted`, and which one that is. */
-  counter(
-    collection: CollectionRecord,
-    wanted: FeedRange,
-  ): RangeCounter & { readonly rangeNumber: number } {
-    return this.#inRange(collection, wanted, (range) => ({
-      ...this.#counter(range),
-      rangeNumber: range.number,
-    }))
+  counter(collection: CollectionRecord, wanted: FeedRange): PlaceCounter {
+    return this.#inCollection(collection, ({ ranges }) =>
+      this.#counter(rangeHolding(ranges, wanted)),
+    )
   }
 
   /** Changes when another connection committed. */
@@ -164,42 +246,80 @@ export class DatabaseReader {
 
   /** Runs `act` in one snapshot, with the connection itself. */
   inspect<Result>(act: (connection: Connection, catalog: CatalogRows) => Result): Result {
-    return this.#snapshot((catalog) => act(this.#connection, catalog))
+    return this.#snapshot(({ catalog }) => act(this.#connection, catalog))
   }
 
-  #counter({ segment }: RangeRow): RangeCounter {
+  #counter({ segment, number }: RangeRow): PlaceCounter {
     const row = this.#connection.get(READ_COUNTER, segment) ?? []
-    return { lsn: numberColumn(row, 0), epoch: numberColumn(row, 1) }
+    return { lsn: numberColumn(row, 0), rangeNumber: number }
   }
 
-  #inRange<Result>(
-    collection: CollectionRecord,
-    wanted: FeedRange,
-    act: (range: RangeRow) => Result,
+  #documentBySnapshot({ collection, epk, partitionKey, id }: DocumentKey): StoredRow | undefined {
+    return this.#inCollection(collection, (holder, { nowMs }) => {
+      const row = this.#connection.get(READ_DOCUMENT, collection.number, epk, partitionKey, id)
+      return row && liveDocument(row, holder, nowMs)
+    })
+  }
+
+  #inFeed<Result>(
+    query: { readonly collection: CollectionRecord; readonly range: FeedRange },
+    act: (snapshot: FeedSnapshot) => Result,
   ): Result {
-    return this.#inCollection(collection, ({ ranges }) => act(rangeHolding(ranges, wanted)))
+    return this.#inCollection(query.collection, (collection, { nowMs }) => {
+      const range = rangeHolding(collection.ranges, query.range)
+      const head = readRangeHead(this.#connection, range)
+      const nowSecond = seconds(nowMs)
+      return act({ connection: this.#connection, collection, range, head, nowSecond })
+    })
   }
 
   #inCollection<Result>(
     record: CollectionRecord,
-    act: (collection: CollectionRow) => Result,
+    act: (collection: CollectionRow, snapshot: Snapshot) => Result,
   ): Result {
-    return this.#snapshot((catalog) => {
-      const collection = catalog.collections.get(record.number)
+    return this.#snapshot((snapshot) => {
+      const collection = snapshot.catalog.collections.get(record.number)
       if (collection === undefined) throw new ResourceNotFoundError('collection', record.id)
-      return act(collection)
+      return act(collection, snapshot)
     })
   }
 
   /** One read transaction; the catalog is read again when its version rose. */
-  #snapshot<Result>(act: (catalog: CatalogRows) => Result): Result {
+  #snapshot<Result>(act: (snapshot: Snapshot) => Result): Result {
     return withStoreErrors(this.#file, () =>
       this.#connection.transaction('BEGIN', () => {
-        const version = numberColumn(this.#connection.get(READ_CATALOG_VERSION) ?? [], 0)
-        if (version !== this.#catalog?.version) this.#catalog = readCatalog(this.#connection)
+        const head = readHead(this.#connection)
+        if (head.catalogVersion !== this.#catalog?.version) {
+          this.#catalog = readCatalog(this.#connection)
+        }
         if (this.#catalog.dropped) throw new ResourceNotFoundError('database', this.#databaseId)
-        return act(this.#catalog)
+        return act({ catalog: this.#catalog, nowMs: this.#nowMs(head.clockMs) })
       }),
     )
   }
+}
+
+/** What a caller sees who names a range that was split or merged away. */
+export function rangeGone(ranges: readonly RangeRow[], number: number): RangeGoneError {
+  const successors = ranges
+    .filter(({ parents }) => parents.includes(number))
+    .map(({ minInclusive, maxExclusive }) => ({ minInclusive, maxExclusive }))
+  return new RangeGoneError(String(number), successors)
+}
+
+/** Of a row of READ_DOCUMENT. */
+function liveDocument(
+  row: readonly unknown[],
+  collection: CollectionRow,
+  nowMs: number,
+): StoredRow | undefined {
+  const [, , lsn, ts, ttl, body] = row
+  if (typeof body !== 'string') return undefined
+  const times = { ts: Number(ts), ttl: Number(ttl) }
+  if (expiredSecond(times, policyOf(collection), nowMs) !== 0) return undefined
+  return { lsn: Number(lsn), ...times, body }
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000)
 }

@@ -6,14 +6,22 @@ import type { Connection } from '../connection/connection.ts'
 /** Rows of one read: a page of large documents ends after few of them. */
 const ROWS_A_READ = 200
 
+/** What an expired document is told by, in this snapshot; see `LiveRows`. */
+export interface ScanSnapshot {
+  readonly connection: Connection
+  readonly condition: string | undefined
+  readonly nowSecond: number
+}
+
 /** Live documents in (EPK, partition key text, id) order, within the caller's snapshot. */
-export function scanDocuments(connection: Connection, query: ScanQuery): ScanPage {
+export function scanDocuments(snapshot: ScanSnapshot, query: ScanQuery): ScanPage {
   const bodies: string[] = []
   let chars = 0
   let { after } = query
   for (;;) {
     const wanted = Math.min(ROWS_A_READ, query.maxItems - bodies.length)
-    const rows = connection.all(...scanStatement({ ...query, after }, wanted + 1))
+    const [sql, ...values] = scanStatement(snapshot, { ...query, after }, wanted + 1)
+    const rows = snapshot.connection.all(sql, ...values)
     for (const [index, row] of rows.slice(0, wanted).entries()) {
       const body = textColumn(row, 3)
       bodies.push(body)
@@ -27,28 +35,28 @@ export function scanDocuments(connection: Connection, query: ScanQuery): ScanPag
   }
 }
 
-function scanStatement(query: ScanQuery, limit: number): [string, ...SQLInputValue[]] {
+function scanStatement(
+  { condition, nowSecond }: ScanSnapshot,
+  query: ScanQuery,
+  limit: number,
+): [string, ...SQLInputValue[]] {
   const { collection, range, partitionKey, after } = query
-  const conditions = ['coll = ?', 'kind = 0']
-  const values: SQLInputValue[] = [collection.number]
+  const conditions = ['coll = ?2', 'kind = 0']
+  const values: SQLInputValue[] = [nowSecond, collection.number]
+  const parameter = (value: SQLInputValue): string => `?${values.push(value)}`
+  if (condition !== undefined) conditions.push(condition)
   if (after === undefined) {
-    conditions.push('epk >= ?')
-    values.push(range.minInclusive)
+    conditions.push(`epk >= ${parameter(range.minInclusive)}`)
   } else {
     // The only lower bound, so that the index goes straight to it however many documents share an EPK.
-    conditions.push('(epk, pk, id) > (?, ?, ?)')
-    values.push(after.epk, after.partitionKey, after.id)
+    const key = [after.epk, after.partitionKey, after.id].map(parameter)
+    conditions.push(`(epk, pk, id) > (${key.join(', ')})`)
   }
-  conditions.push('epk < ?')
-  values.push(range.maxExclusive)
-  if (partitionKey !== undefined) {
-    conditions.push('pk = ?')
-    values.push(partitionKey)
-  }
+  conditions.push(`epk < ${parameter(range.maxExclusive)}`)
+  if (partitionKey !== undefined) conditions.push(`pk = ${parameter(partitionKey)}`)
   const where = conditions.join(' AND ')
   return [
-    `SELECT epk, pk, id, body FROM doc WHERE ${where} ORDER BY epk, pk, id LIMIT ?`,
+    `SELECT epk, pk, id, body FROM doc WHERE ${where} ORDER BY epk, pk, id LIMIT ${parameter(limit)}`,
     ...values,
-    limit,
   ]
 }

@@ -1,4 +1,4 @@
-import { StoreUnavailableError, type CodedError, type FeedRange } from '@tidemark/contracts'
+import { CodedError, StoreUnavailableError, type FeedRange } from '@tidemark/contracts'
 import type { CollectionRecord } from '@tidemark/store'
 
 export interface CommitWait {
@@ -12,6 +12,12 @@ export interface WaitPlace {
   readonly collection: CollectionRecord
   readonly range: FeedRange
   /** Number of the pkrange that held `range` when the wait began. */
+  readonly rangeNumber: number
+}
+
+/** Where a place's pkrange stands. */
+export interface PlaceCounter {
+  readonly lsn: number
   readonly rangeNumber: number
 }
 
@@ -80,16 +86,20 @@ export class CommitWaits {
 
   /**
    * Asks again for every place, all at once: what another process committed is not told in detail.
-   * A place that is gone is told to its readers.
+   * A place that is gone is told to its readers, and so is one whose pkrange is another one now.
    */
-  recheck(newestLsns: (places: readonly WaitPlace[]) => readonly (number | CodedError)[]): void {
+  recheck(
+    newestLsns: (places: readonly WaitPlace[]) => readonly (PlaceCounter | CodedError)[],
+  ): void {
     const places = [...this.#places.values()]
     const answers = newestLsns(places.map(({ place }) => place))
-    for (const [index, { waits }] of places.entries()) {
-      const answer = answers[index] ?? 0
+    for (const [index, { place, waits }] of places.entries()) {
+      const answer = answers[index]
       for (const wait of waits) {
-        if (typeof answer !== 'number') wait.fail(answer)
-        else if (answer > wait.afterLsn) wait.wake()
+        if (answer instanceof CodedError) wait.fail(answer)
+        // In another pkrange since then: the next commit would not be told to this place.
+        else if (answer?.rangeNumber !== place.rangeNumber) wait.wake()
+        else if (answer.lsn > wait.afterLsn) wait.wake()
       }
     }
   }

@@ -1,15 +1,20 @@
 import type { FeedRange } from '@tidemark/contracts'
 import {
+  changedRecord,
   collectionRid,
+  raiseHorizon,
   recordEtag,
   type CollectionDefinition,
   type CollectionRecord,
+  type DefinitionChanges,
 } from '@tidemark/store'
-import { raiseCatalogVersion } from '../connection/catalog-rows.ts'
-import { numberColumn } from '../connection/column.ts'
+import { horizonsText, parseHorizons, type CollectionRow } from '../connection/catalog-rows.ts'
+import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
+import { raiseCatalogVersion } from '../connection/head.ts'
+import { insertRange, insertSegment, takeNumber } from './range-writes.ts'
 
-/** Changes of the catalog, each inside the writer's transaction. All raise the catalog's version. */
+/** Changes of collections, each inside the writer's transaction. All raise the catalog's version. */
 
 export function insertCollection(
   connection: Connection,
@@ -28,34 +33,73 @@ export function insertCollection(
     number,
     rid,
     definition: request.definition,
+    ttlEras: [],
     etag: recordEtag(rid, ts),
     ts,
   }
   connection.run(
-    'INSERT INTO collection VALUES (?, ?, ?, ?, ?, ?)',
+    `INSERT INTO collection VALUES (?, ?, ?, ?, '[]', NULL, ?, ?, ?)`,
     number,
     record.id,
     rid,
     JSON.stringify(record.definition),
+    record.definition.allVersions === null ? 0 : 1,
     record.etag,
     ts,
   )
-  for (const [index, range] of request.ranges.entries()) {
-    const segment = insertSegment(connection, { collection: number, base: 0, epoch: 0, clockMs: 0 })
-    connection.run(
-      'INSERT INTO pkrange VALUES (?, ?, ?, ?, ?, ?, ?)',
-      number,
-      index,
-      range.minInclusive,
-      range.maxExclusive,
-      '[]',
-      segment,
-      ts,
-    )
-    connection.run('INSERT INTO pkrange_segment VALUES (?, ?, ?, ?)', number, index, 0, segment)
+  for (const [index, { minInclusive, maxExclusive }] of request.ranges.entries()) {
+    const range = { minInclusive, maxExclusive }
+    const segment = insertSegment(connection, { collection: number, range, base: 0, epoch: 0 })
+    const pkRange = { collection: number, number: index, range, parents: [], ts }
+    insertRange(connection, pkRange, [segment])
   }
   raiseCatalogVersion(connection)
   return record
+}
+
+/**
+ * Changes a definition.
+ *
+ * @throws ERR_INVALID_OPTION, as `changedRecord` says
+ */
+export function changeCollection(
+  connection: Connection,
+  collection: CollectionRow,
+  { changes, nowMs }: { readonly changes: DefinitionChanges; readonly nowMs: number },
+): CollectionRecord {
+  const { record: before, ranges } = collection
+  const record = changedRecord(before, changes, nowMs)
+  const { definition } = record
+  const isReindexed = record.ttlEras.length !== before.ttlEras.length
+  const beginsLog = definition.allVersions !== null && before.definition.allVersions === null
+  connection.run(
+    'UPDATE collection SET definition = ?, eras = ?, reindex = ?, logged = ?, etag = ?, ts = ? WHERE number = ?',
+    JSON.stringify(definition),
+    JSON.stringify(record.ttlEras),
+    isReindexed ? '{}' : (collection.reindex ?? null),
+    beginsLog || collection.logged ? 1 : 0,
+    record.etag,
+    record.ts,
+    record.number,
+  )
+  // What was written before is not in the log, nor what was while it was off.
+  if (beginsLog) for (const range of ranges) raiseLogHorizon(connection, range)
+  raiseCatalogVersion(connection)
+  return record
+}
+
+function raiseLogHorizon(
+  connection: Connection,
+  { minInclusive, maxExclusive, segment }: FeedRange & { readonly segment: number },
+): void {
+  const row = connection.get('SELECT lsn, loghorizon FROM segment WHERE id = ?', segment) ?? []
+  const range = { minInclusive, maxExclusive }
+  const horizons = parseHorizons(textColumn(row, 1))
+  connection.run(
+    'UPDATE segment SET loghorizon = ? WHERE id = ?',
+    horizonsText(raiseHorizon(horizons, { range, lsn: numberColumn(row, 0) })),
+    segment,
+  )
 }
 
 /** Takes a collection out of the catalog; its rows go later, in pieces (`purgeDropped`). */
@@ -63,90 +107,28 @@ export function removeCollection(connection: Connection, number: number): void {
   connection.run('DELETE FROM collection WHERE number = ?', number)
   connection.run('DELETE FROM pkrange WHERE coll = ?', number)
   connection.run('DELETE FROM pkrange_segment WHERE coll = ?', number)
+  connection.run('DELETE FROM position WHERE coll = ?', number)
   connection.run(`UPDATE segment SET state = 'dropped' WHERE coll = ?`, number)
-  raiseCatalogVersion(connection)
-}
-
-/** Seals a range's segment and gives it a new one that goes on above it, long before its slots run out. */
-export function rollSegment(
-  connection: Connection,
-  {
-    collection,
-    range,
-    segment,
-  }: { readonly collection: number; readonly range: number; readonly segment: number },
-): void {
-  const row = connection.get('SELECT lsn, epoch, clock FROM segment WHERE id = ?', segment) ?? []
-  const next = insertSegment(connection, {
-    collection,
-    base: numberColumn(row, 0),
-    epoch: numberColumn(row, 1),
-    clockMs: numberColumn(row, 2),
-  })
-  connection.run(`UPDATE segment SET state = 'sealed' WHERE id = ?`, segment)
-  connection.run(
-    'UPDATE pkrange SET segment = ? WHERE coll = ? AND number = ?',
-    next,
-    collection,
-    range,
-  )
-  connection.run(
-    `INSERT INTO pkrange_segment SELECT ?, ?, max(position) + 1, ? FROM pkrange_segment
-     WHERE coll = ? AND pkrange = ?`,
-    collection,
-    range,
-    next,
-    collection,
-    range,
-  )
   raiseCatalogVersion(connection)
 }
 
 /** Rows that one call of `purgeDropped` deletes at most: a few milliseconds of work. */
 const PURGED_ROWS = 2000
 
-/** Deletes some rows of collections that were removed. False when nothing is left to do. */
+/** Deletes some rows of segments that nobody has any more. False when nothing is left to do. */
 export function purgeDropped(connection: Connection): boolean {
   const row = connection.get(`SELECT id FROM segment WHERE state = 'dropped' LIMIT 1`)
   if (row === undefined) return false
   const segment = numberColumn(row, 0)
-  const deleted = connection.run(
-    `DELETE FROM doc WHERE seq IN (
-       SELECT seq FROM doc WHERE seq >= ? * 4294967296 AND seq < (? + 1) * 4294967296 LIMIT ${PURGED_ROWS})`,
-    segment,
-    segment,
-  )
+  let deleted = 0
+  for (const table of ['doc', 'log']) {
+    deleted += connection.run(
+      `DELETE FROM ${table} WHERE seq IN (
+         SELECT seq FROM ${table} WHERE seq >= ?1 * 4294967296 AND seq < (?1 + 1) * 4294967296
+         LIMIT ${PURGED_ROWS})`,
+      segment,
+    )
+  }
   if (deleted === 0) connection.run('DELETE FROM segment WHERE id = ?', segment)
   return true
-}
-
-function insertSegment(
-  connection: Connection,
-  segment: {
-    readonly collection: number
-    readonly base: number
-    readonly epoch: number
-    readonly clockMs: number
-  },
-): number {
-  const id = takeNumber(connection, 'nextSegment')
-  connection.run(
-    `INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, 'open', 0)`,
-    id,
-    segment.collection,
-    segment.base,
-    segment.base,
-    segment.epoch,
-    segment.clockMs,
-  )
-  return id
-}
-
-function takeNumber(connection: Connection, name: 'nextCollection' | 'nextSegment'): number {
-  const number = numberColumn(
-    connection.get('SELECT value FROM meta WHERE name = ?', name) ?? [],
-    0,
-  )
-  connection.run('UPDATE meta SET value = ? WHERE name = ?', number + 1, name)
-  return number
 }

@@ -1,40 +1,34 @@
-import { conditionHolds, rangeOfEpk, stampBody, type CommitOutcome } from '@tidemark/store'
-import type { CatalogRows, RangeRow } from '../connection/catalog-rows.ts'
-import { numberColumn } from '../connection/column.ts'
+import { expirySecond, stampBody, ttlUntil, type CommitOutcome } from '@tidemark/store'
 import type { Connection } from '../connection/connection.ts'
+import { writePendingDelete } from './expiry-writes.ts'
 import type { Fences } from './fences.ts'
-import { sequenceNumber, type OpenSegment, type OpenSegments } from './open-segments.ts'
+import { sequenceNumber } from './open-segments.ts'
+import {
+  planBatches,
+  writesOf,
+  type PlanContext,
+  type PlannedBatch,
+  type PresentDocument,
+} from './plan-batches.ts'
 import type { TouchedRange, WireBatch, WriterTask } from './writer-messages.ts'
 
 type CommitTask = Extract<WriterTask, { kind: 'commit' }>
+type PutOperation = Extract<WireBatch['operations'][number], { kind: 'put' }>
 
-/** A document as the transaction has it now. */
-interface Present {
-  readonly seq: number
-  readonly lsn: number
-}
-
-interface PlannedBatch {
-  readonly batch: WireBatch
-  readonly range: RangeRow
-  /** One entry an operation. */
-  readonly present: readonly (Present | undefined)[]
-  readonly lsn: number
-}
-
-const FIND =
-  'SELECT seq, lsn FROM doc WHERE coll = ? AND epk = ? AND pk = ? AND id = ? AND kind = 0'
 const REMOVE = 'DELETE FROM doc WHERE seq = ?'
-const INSERT = 'INSERT INTO doc VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, 0, ?)'
+const INSERT = 'INSERT INTO doc VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)'
+const LOG = 'INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)'
+const LOG_WITH_PREVIOUS =
+  'INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT body FROM doc WHERE seq = ?))'
+
+/** Column `op` of the log. */
+const CREATE = 0
+const REPLACE = 1
+const DELETE = 2
 
 /** What a commit works on: the transaction's state of catalog, counters and fences. */
-export interface CommitContext {
-  readonly connection: Connection
-  readonly segments: OpenSegments
+export interface CommitContext extends PlanContext {
   readonly fences: Fences
-  readonly catalog: CatalogRows
-  /** The store's clock for a commit that touches these segments, epoch ms. */
-  readonly timeMs: number
 }
 
 /**
@@ -61,7 +55,7 @@ export function applyCommit(
       timeMs,
       batches: plan.batches.map(({ lsn, present }) => ({
         lsn,
-        existed: present.map((document) => document !== undefined),
+        existed: present.map((document) => document?.expired === 0),
       })),
     },
     touched: plan.batches.map(({ batch, range, lsn }) => ({
@@ -72,87 +66,96 @@ export function applyCommit(
   }
 }
 
-type Plan =
-  | { readonly kind: 'planned'; readonly batches: readonly PlannedBatch[] }
-  | Extract<CommitOutcome, { kind: 'refused' | 'collectionGone' }>
-
-function planBatches(context: CommitContext, batches: readonly WireBatch[]): Plan {
-  const planned: PlannedBatch[] = []
-  const counters = new Map<OpenSegment, number>()
-  // What earlier batches of this commit did; a single batch names each id once.
-  const written = batches.length > 1 ? new Map<string, Present | undefined>() : undefined
-  for (const [batchIndex, batch] of batches.entries()) {
-    const collection = context.catalog.collections.get(batch.collection)
-    if (collection === undefined) return { kind: 'collectionGone', batchIndex }
-    const range = rangeOfEpk(collection.ranges, batch.epk)
-    const segment = context.segments.get(range.segment)
-    const before = counters.get(segment) ?? segment.lsn
-    const lsn = before + slotsOf(batch)
-    counters.set(segment, lsn)
-    const present: (Present | undefined)[] = []
-    let slot = before
-    for (const [operationIndex, operation] of batch.operations.entries()) {
-      const key = written && `${batch.collection}\n${batch.partitionKey}\n${operation.id}`
-      const document =
-        key !== undefined && written?.has(key)
-          ? written.get(key)
-          : findDocument(context.connection, batch, operation.id)
-      if (!conditionHolds(operation.condition, document?.lsn)) {
-        return { kind: 'refused', batchIndex, operationIndex, presentLsn: document?.lsn }
-      }
-      present.push(document)
-      if (operation.kind === 'put') slot++
-      if (key === undefined || operation.kind === 'check') continue
-      const seq = sequenceNumber(segment.id, slot - segment.base)
-      written?.set(key, operation.kind === 'put' ? { seq, lsn } : undefined)
-    }
-    planned.push({ batch, range, present, lsn })
-  }
-  return { kind: 'planned', batches: planned }
-}
-
-function writeBatch({ connection, segments, timeMs }: CommitContext, planned: PlannedBatch): void {
-  const { batch, range, present, lsn } = planned
+function writeBatch(context: CommitContext, planned: PlannedBatch): void {
+  const { connection, segments, timeMs } = context
+  const { batch, range, present, lsn, collection } = planned
   const segment = segments.get(range.segment)
-  const ts = Math.floor(timeMs / 1000)
-  let slot = segment.lsn - segment.base
+  if (lsn === segment.lsn) return
+  for (const [index, { kind }] of batch.operations.entries()) {
+    const document = present[index]
+    if (kind !== 'put' || document === undefined || document.expired === 0) continue
+    const expired = { collection, epk: batch.epk, seq: document.seq, second: document.expired }
+    writePendingDelete({ connection, segments, timeMs }, expired)
+  }
+  let slot = lsn - writesOf(batch) - segment.base
   for (const [index, operation] of batch.operations.entries()) {
     if (operation.kind === 'check') continue
-    const document = present[index]
-    if (document !== undefined) connection.run(REMOVE, document.seq)
-    if (operation.kind !== 'put') continue
     slot++
-    connection.run(
-      INSERT,
-      sequenceNumber(segment.id, slot),
-      lsn,
-      batch.collection,
-      batch.epk,
-      batch.partitionKey,
-      operation.id,
-      ts,
-      operation.ttl,
-      stampBody(operation, { collection: batch.collection, lsn, ts }),
-    )
+    const seq = sequenceNumber(segment.id, slot)
+    // An expired document was dealt with above, or is left to the sweep.
+    const document = present[index]?.expired === 0 ? present[index] : undefined
+    if (operation.kind === 'put') putDocument(context, planned, { operation, document, seq })
+    else if (document !== undefined) {
+      logChange(context, planned, { id: operation.id, document, seq, body: undefined })
+      connection.run(REMOVE, document.seq)
+    }
   }
-  if (lsn === segment.lsn) return
   segment.lsn = lsn
-  segment.clockMs = Math.max(segment.clockMs, timeMs)
   segment.changed = true
 }
 
-/** A batch takes a slot a document, at least one, so that its LSN is its last document's slot. */
-function slotsOf({ operations }: WireBatch): number {
-  let puts = 0
-  let writes = 0
-  for (const { kind } of operations) {
-    if (kind === 'put') puts++
-    if (kind !== 'check') writes++
-  }
-  return writes === 0 ? 0 : Math.max(puts, 1)
+function putDocument(
+  context: CommitContext,
+  planned: PlannedBatch,
+  {
+    operation,
+    document,
+    seq,
+  }: { operation: PutOperation; document: PresentDocument | undefined; seq: number },
+): void {
+  const { batch, collection, lsn } = planned
+  const ts = Math.floor(context.timeMs / 1000)
+  const { expiresAt } = operation
+  const stampedTtl = expiresAt === undefined ? undefined : ttlUntil(expiresAt, ts)
+  const ttl = stampedTtl ?? (operation.ttl === 'invalid' ? 0 : operation.ttl)
+  const body = stampBody(operation, { collection: batch.collection, lsn, ts, ttl: stampedTtl })
+  logChange(context, planned, { id: operation.id, document, seq, body })
+  if (document !== undefined) context.connection.run(REMOVE, document.seq)
+  context.connection.run(
+    INSERT,
+    seq,
+    lsn,
+    batch.collection,
+    batch.epk,
+    batch.partitionKey,
+    operation.id,
+    ts,
+    ttl,
+    expirySecond({ ts, ttl }, collection.record.definition.defaultTtl),
+    body,
+  )
 }
 
-function findDocument(connection: Connection, batch: WireBatch, id: string): Present | undefined {
-  const row = connection.get(FIND, batch.collection, batch.epk, batch.partitionKey, id)
-  return row && { seq: numberColumn(row, 0), lsn: numberColumn(row, 1) }
+/** Before the old row goes, which still has the image before. */
+function logChange(
+  { connection, timeMs }: { readonly connection: Connection; readonly timeMs: number },
+  { batch, collection, lsn }: PlannedBatch,
+  change: {
+    readonly id: string
+    readonly document: PresentDocument | undefined
+    readonly seq: number
+    /** Undefined for a delete. */
+    readonly body: string | undefined
+  },
+): void {
+  const { allVersions } = collection.record.definition
+  if (allVersions === null) return
+  const { id, document, seq, body } = change
+  const put = document === undefined ? CREATE : REPLACE
+  const op = body === undefined ? DELETE : put
+  const { epk, partitionKey } = batch
+  const entry = [
+    seq,
+    lsn,
+    batch.collection,
+    epk,
+    partitionKey,
+    id,
+    op,
+    timeMs,
+    body ?? null,
+  ] as const
+  if (allVersions.previousImages && document !== undefined) {
+    connection.run(LOG_WITH_PREVIOUS, ...entry, document.seq)
+  } else connection.run(LOG, ...entry)
 }

@@ -8,8 +8,6 @@ export interface OpenSegment {
   readonly id: number
   readonly base: number
   lsn: number
-  /** Highest commit time, epoch ms. */
-  clockMs: number
   changed: boolean
 }
 
@@ -30,16 +28,20 @@ export class OpenSegments {
     this.#segments.clear()
   }
 
+  /** As `forget`, for those that this transaction has not moved on. */
+  forgetUnchanged(): void {
+    for (const [id, { changed }] of this.#segments) if (!changed) this.#segments.delete(id)
+  }
+
   get(id: number): OpenSegment {
     const known = this.#segments.get(id)
     if (known !== undefined) return known
-    const row = this.#connection.get('SELECT base, lsn, clock FROM segment WHERE id = ?', id)
+    const row = this.#connection.get('SELECT base, lsn FROM segment WHERE id = ?', id)
     assert(row !== undefined, `segment ${id} is missing`)
     const segment: OpenSegment = {
       id,
       base: numberColumn(row, 0),
       lsn: numberColumn(row, 1),
-      clockMs: numberColumn(row, 2),
       changed: false,
     }
     this.#segments.set(id, segment)
@@ -50,12 +52,7 @@ export class OpenSegments {
   store(): void {
     for (const segment of this.#segments.values()) {
       if (!segment.changed) continue
-      this.#connection.run(
-        'UPDATE segment SET lsn = ?, clock = ? WHERE id = ?',
-        segment.lsn,
-        segment.clockMs,
-        segment.id,
-      )
+      this.#connection.run('UPDATE segment SET lsn = ? WHERE id = ?', segment.lsn, segment.id)
       segment.changed = false
     }
   }

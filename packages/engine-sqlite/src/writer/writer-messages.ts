@@ -3,6 +3,10 @@ import type {
   CollectionRecord,
   CommitOperation,
   CommitOutcome,
+  DefinitionChanges,
+  MaintenanceOutcome,
+  MaintenanceTask,
+  RangeRecord,
   WriteFence,
 } from '@tidemark/store'
 import type { FeedRange } from '@tidemark/contracts'
@@ -31,8 +35,51 @@ export type WriterTask =
       readonly ranges: readonly FeedRange[]
     }
   | { readonly kind: 'deleteCollection'; readonly collectionId: string }
+  | {
+      readonly kind: 'updateCollection'
+      readonly collection: number
+      readonly changes: DefinitionChanges
+      readonly ifEtag: string | undefined
+    }
+  | {
+      readonly kind: 'splitRange'
+      readonly collection: number
+      readonly range: number
+      readonly at: string
+    }
+  | {
+      readonly kind: 'mergeRanges'
+      readonly collection: number
+      readonly ranges: readonly [number, number]
+    }
+  | {
+      readonly kind: 'reportPositions'
+      readonly collection: number
+      readonly positions: readonly {
+        readonly group: string
+        readonly range: FeedRange
+        readonly lsn: number
+      }[]
+    }
+  /** Done when no other request waits. */
+  | {
+      readonly kind: 'maintain'
+      readonly holder: string
+      readonly leaseMs: number
+      readonly maxItems: number
+      readonly work: WireWork | undefined
+    }
+  | { readonly kind: 'releaseMaintenance'; readonly holder: string }
   /** Marks the whole database as deleted, for the other processes that have it open. */
   | { readonly kind: 'drop' }
+
+/** A piece of background work as it crosses to the writer's thread. */
+export interface WireWork {
+  readonly kind: MaintenanceTask['kind']
+  readonly collection: number
+  /** Only of `fold`. */
+  readonly range: number | undefined
+}
 
 export interface WriterRequest {
   readonly id: number
@@ -55,6 +102,22 @@ export type WriterResult =
       readonly touched: readonly TouchedRange[]
     }
   | { readonly kind: 'created'; readonly record: CollectionRecord }
+  | { readonly kind: 'updated'; readonly record: CollectionRecord }
+  | { readonly kind: 'ranges'; readonly ranges: readonly RangeRecord[] }
+  | {
+      readonly kind: 'rangeGone'
+      readonly range: number
+      readonly successors: readonly FeedRange[]
+    }
+  /** Of `ifEtag`. */
+  | { readonly kind: 'otherEtag'; readonly etag: string }
+  /** Refused with ERR_INVALID_OPTION. */
+  | { readonly kind: 'invalid'; readonly message: string }
+  | {
+      readonly kind: 'maintained'
+      readonly outcome: MaintenanceOutcome
+      readonly touched: readonly TouchedRange[]
+    }
   | { readonly kind: 'exists' }
   | { readonly kind: 'missing' }
   | { readonly kind: 'done' }

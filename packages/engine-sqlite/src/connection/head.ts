@@ -1,0 +1,26 @@
+import { numberColumn } from './column.ts'
+import type { Connection } from './connection.ts'
+
+/** What every transaction looks at first. */
+export interface Head {
+  /** Rises with each change of the catalog. */
+  readonly catalogVersion: number
+  /** The highest store time that a commit or the sweep was given, epoch ms. */
+  readonly clockMs: number
+}
+
+export const READ_HEAD = 'SELECT catalog, clock FROM head'
+
+export function readHead(connection: Connection): Head {
+  const row = connection.get(READ_HEAD) ?? []
+  return { catalogVersion: numberColumn(row, 0), clockMs: numberColumn(row, 1) }
+}
+
+/** Tells every connection to read the catalog again. */
+export function raiseCatalogVersion(connection: Connection): void {
+  connection.run('UPDATE head SET catalog = catalog + 1')
+}
+
+export function storeClock(connection: Connection, clockMs: number): void {
+  connection.run('UPDATE head SET clock = ?', clockMs)
+}

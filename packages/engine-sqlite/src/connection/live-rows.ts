@@ -1,0 +1,48 @@
+import { neverExpires, type TtlEra, type TtlPolicy } from '@tidemark/store'
+import type { CollectionRow } from './catalog-rows.ts'
+
+export function policyOf({ record }: CollectionRow): TtlPolicy {
+  return { defaultTtl: record.definition.defaultTtl, eras: record.ttlEras }
+}
+
+/** How SQL tells live documents of one collection from expired ones, in one snapshot. */
+export interface LiveRows {
+  /** Condition for rows of kind 0 with the present second as `?1`; undefined when none can have expired. */
+  readonly condition: string | undefined
+  /** Value for a row of kind 0: the second at which it will expire, or 0. */
+  readonly expirySecond: string
+}
+
+/*
+ * The column `exp` is exact except while documents are filed anew after a change of `defaultTtl`: then
+ * expiry is computed from `ts` and `ttl`, as `expiredSecond` does it.
+ */
+export function liveRows(collection: CollectionRow): LiveRows {
+  const policy = policyOf(collection)
+  if (collection.reindex === undefined) {
+    return {
+      condition: neverExpires(policy) ? undefined : '(exp = 0 OR exp > ?1)',
+      expirySecond: 'exp',
+    }
+  }
+  const expirySecond = expiryExpression(policy.defaultTtl)
+  const eras = policy.eras.map(
+    (era) => `NOT ${hasExpired(expiryExpression(era.defaultTtl), secondsOf(era))}`,
+  )
+  const condition = [`NOT ${hasExpired(expirySecond, '?1')}`, ...eras].join(' AND ')
+  return { condition: `(${condition})`, expirySecond }
+}
+
+function expiryExpression(defaultTtl: number | null): string {
+  if (defaultTtl === null) return '0'
+  const byDefault = defaultTtl === -1 ? '0' : `ts + ${defaultTtl}`
+  return `(CASE ttl WHEN -1 THEN 0 WHEN 0 THEN ${byDefault} ELSE ts + ttl END)`
+}
+
+function hasExpired(expression: string, second: string): string {
+  return `(${expression} > 0 AND ${expression} <= ${second})`
+}
+
+function secondsOf({ untilMs }: TtlEra): string {
+  return String(Math.floor(untilMs / 1000))
+}

@@ -1,0 +1,34 @@
+import { numberColumn, textColumn } from '../connection/column.ts'
+import type { Connection } from '../connection/connection.ts'
+
+/** Who maintains the database, and until when at least, in store time (epoch ms). */
+export interface MaintenanceLease {
+  readonly holder: string
+  readonly untilMs: number
+}
+
+/** The lease that is in force; undefined when anybody may take it. */
+export function readMaintenanceLease(
+  connection: Connection,
+  nowMs: number,
+): MaintenanceLease | undefined {
+  const row = connection.get('SELECT holder, until FROM head') ?? []
+  const lease = { holder: textColumn(row, 0), untilMs: numberColumn(row, 1) }
+  return lease.holder === '' || lease.untilMs <= nowMs ? undefined : lease
+}
+
+/** Takes or renews the lease; returns the other one that is in force, if there is. */
+export function takeMaintenanceLease(
+  connection: Connection,
+  { holder, leaseMs }: { readonly holder: string; readonly leaseMs: number },
+  nowMs: number,
+): MaintenanceLease | undefined {
+  const present = readMaintenanceLease(connection, nowMs)
+  if (present !== undefined && present.holder !== holder) return present
+  connection.run('UPDATE head SET holder = ?, until = ?', holder, nowMs + leaseMs)
+  return undefined
+}
+
+export function releaseMaintenanceLease(connection: Connection, holder: string): void {
+  connection.run(`UPDATE head SET holder = '', until = 0 WHERE holder = ?`, holder)
+}

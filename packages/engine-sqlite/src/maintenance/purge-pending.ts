@@ -1,0 +1,106 @@
+import { allArePast, type PositionList } from '@tidemark/store'
+import { parseHorizons, type CollectionRow } from '../connection/catalog-rows.ts'
+import { numberColumn, textColumn, type Row } from '../connection/column.ts'
+import type { Connection } from '../connection/connection.ts'
+import { SEGMENT_SLOTS } from '../connection/schema.ts'
+import { raiseHorizons } from './raise-horizons.ts'
+import type { PieceContext, PieceResult } from './piece.ts'
+
+const NEXT_PENDING = `SELECT seq, lsn, ts, epk FROM doc INDEXED BY pending
+  WHERE coll = ? AND kind = 1 AND seq >= ? ORDER BY seq LIMIT ?`
+
+/** Pending deletes that may go, or when the next of a segment may. */
+export interface PurgeView {
+  /** In order of row number; of each segment the first ones. */
+  readonly rows: readonly { readonly seq: number; readonly lsn: number }[]
+  /** Epoch seconds at which a retention is over that was all that was missing. */
+  readonly nextDueSecond: number | undefined
+  /** Where to go on when the walk was cut short; undefined when it came to the end. */
+  readonly resumeAt: number | undefined
+}
+
+/**
+ * Walks over a collection's pending deletes and picks those whose retention is over and that every group
+ * waited for has come past (TTL-14). Of each segment in order, up to the first that has to stay: so that
+ * one LSN says what is gone.
+ */
+export function findPurgeable(
+  connection: Connection,
+  collection: CollectionRow,
+  {
+    nowSecond,
+    from,
+    maxItems,
+    maxSegments,
+  }: {
+    readonly nowSecond: number
+    /** Row number to begin at. */
+    readonly from: number
+    readonly maxItems: number
+    /** Segments that end in a row that has to stay. */
+    readonly maxSegments: number
+  },
+): PurgeView {
+  const { record } = collection
+  const { retentionSeconds, waitFor } = record.definition.pendingDeletes
+  const positions = groupPositions(connection, record.number)
+  const found: { seq: number; lsn: number }[] = []
+  let nextDueSecond: number | undefined
+  let next = from
+  for (let segments = 0; segments < maxSegments && found.length < maxItems;) {
+    const rows = connection.all(NEXT_PENDING, record.number, next, maxItems - found.length)
+    if (rows.length === 0) return { rows: found, nextDueSecond, resumeAt: undefined }
+    for (const row of rows) {
+      const seq = numberColumn(row, 0)
+      next = seq + 1
+      const dueSecond = numberColumn(row, 2) + retentionSeconds
+      if (dueSecond <= nowSecond && allHavePassed(row, waitFor, positions)) {
+        found.push({ seq, lsn: numberColumn(row, 1) })
+        continue
+      }
+      if (dueSecond > nowSecond) nextDueSecond = Math.min(nextDueSecond ?? Infinity, dueSecond)
+      next = (Math.floor(seq / SEGMENT_SLOTS) + 1) * SEGMENT_SLOTS
+      segments++
+      break
+    }
+  }
+  return { rows: found, nextDueSecond, resumeAt: next }
+}
+
+/** Purges pending deletes from row number `from` on; says where the next piece goes on. */
+export function purgePending(
+  { connection, timeMs, maxItems }: PieceContext,
+  collection: CollectionRow,
+  from: number,
+): PieceResult & { readonly resumeAt: number | undefined } {
+  const nowSecond = Math.floor(timeMs / 1000)
+  const view = { nowSecond, from, maxItems, maxSegments: MAX_SEGMENTS_A_PIECE }
+  const { rows, resumeAt } = findPurgeable(connection, collection, view)
+  const horizons = new Map<number, number>()
+  for (const { seq, lsn } of rows) {
+    connection.run('DELETE FROM doc WHERE seq = ?', seq)
+    horizons.set(Math.floor(seq / SEGMENT_SLOTS), lsn)
+  }
+  raiseHorizons(connection, collection, { column: 'horizon', purgedUpTo: horizons })
+  return { items: rows.length, more: resumeAt !== undefined, resumeAt }
+}
+
+const MAX_SEGMENTS_A_PIECE = 1000
+
+export function groupPositions(
+  connection: Connection,
+  collection: number,
+): ReadonlyMap<string, PositionList> {
+  const rows = connection.all('SELECT grp, list FROM position WHERE coll = ?', collection)
+  return new Map(rows.map((row) => [textColumn(row, 0), parseHorizons(textColumn(row, 1))]))
+}
+
+function allHavePassed(
+  row: Row,
+  waitFor: readonly string[],
+  positions: ReadonlyMap<string, PositionList>,
+): boolean {
+  if (waitFor.length === 0) return true
+  const place = { epk: textColumn(row, 3), lsn: numberColumn(row, 1) }
+  return allArePast(waitFor, (group) => positions.get(group) ?? [], place)
+}

@@ -1,0 +1,131 @@
+import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
+import type { FeedPageQuery } from '@tidemark/store'
+import type { RangeRow, SegmentRow } from '../connection/catalog-rows.ts'
+import type { Connection } from '../connection/connection.ts'
+import { mergeRows, SegmentRows, type LsnRow, type RowSelection } from '../segments/segment-rows.ts'
+import { stretches, type Stretch } from '../segments/stretches.ts'
+
+/** LSNs that a page looks at when it leaves rows out: most of them may be others'. */
+const MAX_FILTERED_LSNS = 50_000
+/** Rows of a page's first read; their size tells how many more fit. */
+const FIRST_ROWS = 128
+
+export interface PageSource<Row extends LsnRow> {
+  readonly range: RangeRow
+  /** The newest LSN of the range. */
+  readonly newestLsn: number
+  readonly selection: RowSelection
+  /** Characters of a row's texts. */
+  readonly sizeOf: (row: Row) => number
+}
+
+export interface BuiltPage<Row extends LsnRow> {
+  readonly rows: readonly Row[]
+  /** The last row's, or what was looked at in vain. */
+  readonly lsn: number
+}
+
+/**
+ * One page of a pkrange's rows, within the caller's snapshot: rows of its segments in LSN order, up to
+ * the page's limits, and never ending between two rows of one LSN (CF-7).
+ */
+export function buildPage<Row extends LsnRow>(
+  connection: Connection,
+  query: FeedPageQuery,
+  source: PageSource<Row>,
+): BuiltPage<Row> {
+  const page = new PageBuilder(connection, query, source)
+  for (const stretch of stretches(segmentsOf(source, query.range), query.afterLsn)) {
+    page.readStretch(stretch)
+    if (page.full) break
+  }
+  // Also when the query began above it: the caller then sees that its position is not of this feed.
+  const lsn = page.rows.at(-1)?.[0] ?? (page.full ? page.examinedLsn : source.newestLsn)
+  return { rows: page.rows, lsn }
+}
+
+/** The segments that may have rows for a reader of `wanted`, the open one with its present counter. */
+export function segmentsOf(
+  { range, newestLsn }: { readonly range: RangeRow; readonly newestLsn: number },
+  wanted: FeedRange,
+): readonly SegmentRow[] {
+  return range.segments
+    .filter((segment) => rangesOverlap(segment, wanted))
+    .map((segment) => (segment.state === 'open' ? { ...segment, lsn: newestLsn } : segment))
+}
+
+class PageBuilder<Row extends LsnRow> {
+  rows: Row[] = []
+  full = false
+  examinedLsn: number
+  readonly #query: FeedPageQuery
+  readonly #source: PageSource<Row>
+  readonly #segmentRows: SegmentRows<Row>
+  #chars = 0
+  #lsnsLeft = MAX_FILTERED_LSNS
+
+  constructor(connection: Connection, query: FeedPageQuery, source: PageSource<Row>) {
+    this.#query = query
+    this.#source = source
+    const positions = source.range.segments.length === 1 ? 'own' : 'any'
+    this.#segmentRows = new SegmentRows<Row>(connection, source.selection, positions)
+    this.examinedLsn = query.afterLsn
+  }
+
+  readStretch({ afterLsn, untilLsn, segments }: Stretch<SegmentRow>): void {
+    const filtered = this.#leavesRowsOut(segments)
+    let position = afterLsn
+    while (position < untilLsn) {
+      const windowEnd = filtered ? Math.min(untilLsn, position + this.#lsnsLeft) : untilLsn
+      const part = { afterLsn: position, untilLsn: windowEnd, limit: this.#rowsWanted() }
+      const parts = segments.map((segment) => this.#segmentRows.read(segment, part))
+      const throughLsn = Math.min(...parts.map((each) => each.throughLsn))
+      this.#take(
+        mergeRows(
+          parts.map(({ rows }) =>
+            segments.length === 1 ? rows : rows.filter((row) => row[0] <= throughLsn),
+          ),
+        ),
+      )
+      // The page is full of characters already, and ends with a whole transaction.
+      if (this.full) return
+      if (filtered) this.#lsnsLeft -= Math.min(throughLsn, windowEnd) - position
+      position = throughLsn
+      this.examinedLsn = position
+      this.full = this.#limitReached() || this.#lsnsLeft <= 0
+      if (this.full) return
+    }
+  }
+
+  #leavesRowsOut(segments: readonly SegmentRow[]): boolean {
+    if (this.#source.selection.condition !== undefined) return true
+    return !segments.every((segment) => rangeContains(this.#query.range, segment))
+  }
+
+  #limitReached(): boolean {
+    return this.rows.length >= this.#query.maxItems || this.#chars >= this.#query.maxChars
+  }
+
+  /** Takes rows until the page has its characters, and then those of the same transaction. */
+  #take(rows: readonly Row[]): void {
+    const { maxChars } = this.#query
+    const { sizeOf } = this.#source
+    for (const row of rows) {
+      if (this.#chars >= maxChars && row[0] !== this.rows.at(-1)?.[0]) {
+        this.full = true
+        return
+      }
+      this.#chars += sizeOf(row)
+      this.rows.push(row)
+    }
+  }
+
+  /** So many that they will hardly exceed the page's characters, judged by the rows so far. */
+  #rowsWanted(): number {
+    const left = this.#query.maxItems - this.rows.length
+    if (this.rows.length === 0) return Math.min(left, FIRST_ROWS)
+    const average = Math.max(1, this.#chars / this.rows.length)
+    const fitting = Math.ceil((this.#query.maxChars - this.#chars) / average)
+    return Math.max(1, Math.min(left, fitting))
+  }
+}

@@ -1,0 +1,24 @@
+import type { Horizons } from '@tidemark/store'
+import { parseHorizons, type RangeRow } from '../connection/catalog-rows.ts'
+import { numberColumn, textColumn } from '../connection/column.ts'
+import type { Connection } from '../connection/connection.ts'
+
+/** What a range's open segment says of the range. */
+export interface RangeHead {
+  readonly lsn: number
+  readonly epoch: number
+  readonly horizons: Horizons
+  readonly logHorizons: Horizons
+}
+
+const READ_SEGMENT = 'SELECT lsn, epoch, horizon, loghorizon FROM segment WHERE id = ?'
+
+export function readRangeHead(connection: Connection, { segment }: RangeRow): RangeHead {
+  const row = connection.get(READ_SEGMENT, segment) ?? []
+  return {
+    lsn: numberColumn(row, 0),
+    epoch: numberColumn(row, 1),
+    horizons: parseHorizons(textColumn(row, 2)),
+    logHorizons: parseHorizons(textColumn(row, 3)),
+  }
+}

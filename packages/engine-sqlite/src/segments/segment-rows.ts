@@ -1,0 +1,202 @@
+import { rangeContains, type FeedRange } from '@tidemark/contracts'
+import type { SegmentRow } from '../connection/catalog-rows.ts'
+import { numberColumn } from '../connection/column.ts'
+import type { Connection } from '../connection/connection.ts'
+import { SEGMENT_SLOTS } from '../connection/schema.ts'
+
+/** A row of `doc` or `log`: the LSN first, then whatever was asked for. */
+export type LsnRow = readonly [lsn: number, ...columns: unknown[]]
+
+/** What is read of segments' rows. */
+export interface RowSelection {
+  readonly table: 'doc' | 'log'
+  /** After `lsn`, which always comes first. */
+  readonly columns: string
+  /** Only rows with keys of this range. */
+  readonly range: FeedRange
+  /** Only these rows; may name the present second as `?1`. */
+  readonly condition: string | undefined
+  readonly nowSecond: number
+}
+
+/**
+ * Whether a position may be any LSN. `own`: the range has one segment, and a position is where one of
+ * its transactions ends. `any`: it may be another segment's, and then lie within the slots of a
+ * transaction that has a higher LSN.
+ */
+export type Positions = 'own' | 'any'
+
+/** Rows of one segment in LSN order. */
+export interface SegmentPart<Row extends LsnRow> {
+  readonly rows: readonly Row[]
+  /** All rows up to here are in `rows`: where they were cut, or the end of what was asked for. */
+  readonly throughLsn: number
+}
+
+const NO_LIMIT = 2 ** 40
+
+/** Reads rows of segments by LSN, never a part of a transaction. Within one snapshot. */
+export class SegmentRows<Row extends LsnRow> {
+  readonly #connection: Connection
+  readonly #selection: RowSelection
+  readonly #positions: Positions
+  /** Of dense segments: the row number that a reader has come to, which else is searched. */
+  readonly #places = new Map<number, { readonly lsn: number; readonly seq: number }>()
+
+  constructor(connection: Connection, selection: RowSelection, positions: Positions) {
+    this.#connection = connection
+    this.#selection = selection
+    this.#positions = positions
+  }
+
+  /** At most `limit` rows with LSNs in (afterLsn, untilLsn], and those that belong to the last one. */
+  read(
+    segment: SegmentRow,
+    {
+      afterLsn,
+      untilLsn,
+      limit,
+    }: { readonly afterLsn: number; readonly untilLsn: number; readonly limit: number },
+  ): SegmentPart<Row> {
+    return segment.dense
+      ? this.#readDense(segment, { afterLsn, untilLsn, limit })
+      : this.#readSparse(segment, { afterLsn, untilLsn, limit })
+  }
+
+  #readSparse(
+    segment: SegmentRow,
+    { afterLsn, untilLsn, limit }: { afterLsn: number; untilLsn: number; limit: number },
+  ): SegmentPart<Row> {
+    const offset = segment.id * SEGMENT_SLOTS - segment.base
+    const start = this.#startSlot(segment, afterLsn)
+    const rows = this.#select(segment, [offset + start, offset + untilLsn, limit])
+    const last = rows.at(-1)
+    if (last === undefined || (rows.length < limit && last[0] <= untilLsn)) {
+      return { rows, throughLsn: untilLsn }
+    }
+    if (this.#positions === 'any' && last[0] > untilLsn) {
+      // Above the end another segment's rows may come first.
+      return { rows: rows.filter((row) => row[0] <= untilLsn), throughLsn: untilLsn }
+    }
+    // Either limit may have cut a transaction. Its slots end at its LSN: with none missing since the
+    // one before, it is whole.
+    const taken = countOfLast(rows)
+    const before = Math.max(rows.at(-1 - taken)?.[0] ?? start, segment.base)
+    const throughLsn = last[0]
+    if (throughLsn - before === taken) return { rows, throughLsn }
+    const whole = this.#select(segment, [offset + before, offset + throughLsn, NO_LIMIT])
+    return { rows: [...rows.slice(0, -taken), ...whole], throughLsn }
+  }
+
+  /** The slot, counted as LSN, after which the rows above `afterLsn` stand. */
+  #startSlot({ id, base }: SegmentRow, afterLsn: number): number {
+    if (afterLsn <= base) return base
+    if (this.#positions === 'own') return afterLsn
+    const { table } = this.#selection
+    const first = id * SEGMENT_SLOTS
+    const upTo = first - base + afterLsn
+    const nearest = this.#connection.get(
+      `SELECT lsn FROM ${table} WHERE seq <= ? AND seq >= ? ORDER BY seq DESC LIMIT 1`,
+      upTo,
+      first,
+    )
+    if (nearest === undefined || numberColumn(nearest, 0) <= afterLsn) return afterLsn
+    const before = this.#connection.get(
+      `SELECT seq FROM ${table} WHERE seq <= ? AND seq >= ? AND lsn <= ? ORDER BY seq DESC LIMIT 1`,
+      upTo,
+      first,
+      afterLsn,
+    )
+    return before === undefined ? base : numberColumn(before, 0) - first + base
+  }
+
+  #readDense(
+    segment: SegmentRow,
+    { afterLsn, untilLsn, limit }: { afterLsn: number; untilLsn: number; limit: number },
+  ): SegmentPart<Row> {
+    const start = this.#placeOf(segment, afterLsn)
+    const end =
+      untilLsn >= segment.lsn
+        ? (segment.id + 1) * SEGMENT_SLOTS - 1
+        : this.#search(segment, untilLsn)
+    const rows = this.#select(segment, [start, end, limit])
+    if (rows.length < limit) {
+      this.#places.set(segment.id, { lsn: untilLsn, seq: end })
+      return { rows, throughLsn: untilLsn }
+    }
+    const throughLsn = rows.at(-1)?.[0] ?? untilLsn
+    const taken = countOfLast(rows)
+    const after = this.#search(segment, throughLsn)
+    this.#places.set(segment.id, { lsn: throughLsn, seq: after })
+    const before = rows.length === taken ? start : this.#search(segment, throughLsn - 1)
+    const whole = this.#select(segment, [before, after, NO_LIMIT])
+    return { rows: [...rows.slice(0, -taken), ...whole], throughLsn }
+  }
+
+  #placeOf(segment: SegmentRow, afterLsn: number): number {
+    const place = this.#places.get(segment.id)
+    return place?.lsn === afterLsn ? place.seq : this.#search(segment, afterLsn)
+  }
+
+  /** Row number of a dense segment's last row up to `lsn`, by halving. */
+  #search({ id }: SegmentRow, lsn: number): number {
+    const { table } = this.#selection
+    const first = id * SEGMENT_SLOTS
+    const end = first + SEGMENT_SLOTS
+    const newest = this.#connection.get(
+      `SELECT seq, lsn FROM ${table} WHERE seq >= ? AND seq < ? ORDER BY seq DESC LIMIT 1`,
+      first,
+      end,
+    )
+    if (newest === undefined) return first - 1
+    let low = first
+    let high = numberColumn(newest, 0) + 1
+    if (numberColumn(newest, 1) <= lsn) return high - 1
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const row = this.#connection.get(
+        `SELECT seq, lsn FROM ${table} WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT 1`,
+        middle,
+        end,
+      )
+      if (row === undefined || numberColumn(row, 1) > lsn) high = middle
+      else low = numberColumn(row, 0) + 1
+    }
+    return low - 1
+  }
+
+  #select(
+    segment: SegmentRow,
+    [afterSeq, untilSeq, limit]: [number, number, number],
+  ): readonly Row[] {
+    const { table, columns, range, condition, nowSecond } = this.#selection
+    const within = rangeContains(range, segment) ? '' : ' AND epk >= ?5 AND epk < ?6'
+    const also = condition === undefined ? '' : ` AND ${condition}`
+    const rows = this.#connection.all(
+      `SELECT lsn, ${columns} FROM ${table} WHERE seq > ?2 AND seq <= ?3${within}${also} ORDER BY seq LIMIT ?4`,
+      nowSecond,
+      afterSeq,
+      untilSeq,
+      limit,
+      ...(within === '' ? [] : [range.minInclusive, range.maxExclusive]),
+    )
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the columns' types are the schema's; a check a row would cost a tenth of a page
+    return rows as unknown as readonly Row[]
+  }
+}
+
+/** Rows of several segments, each in LSN order, as one list in LSN order. */
+export function mergeRows<Row extends LsnRow>(parts: readonly (readonly Row[])[]): readonly Row[] {
+  const [only] = parts
+  if (parts.length === 1 && only !== undefined) return only
+  // Sorting is stable, and each part is in order already: this is a merge.
+  return parts.flat().toSorted((a, b) => a[0] - b[0])
+}
+
+/** How many rows at the end have the same LSN. */
+function countOfLast(rows: readonly LsnRow[]): number {
+  const lsn = rows.at(-1)?.[0]
+  let count = 0
+  while (rows.at(-1 - count)?.[0] === lsn && count < rows.length) count++
+  return count
+}

@@ -1,0 +1,127 @@
+import { Connection } from '../connection/connection.ts'
+import { READ_HEAD } from '../connection/head.ts'
+import { isBusy, portableError } from '../connection/sqlite-error.ts'
+import { FileIdentity } from '../folder/file-identity.ts'
+import { carryOut, MaintenanceMemory } from './carry-out.ts'
+import { purgeDropped } from '../writer/collection-writes.ts'
+import { TransactionState } from './transaction-state.ts'
+import type { WriterReply, WriterRequest, WriterSettings } from '../writer/writer-messages.ts'
+
+/** Blocks the writer's thread: it has nothing else to do while another process writes. */
+export interface BlockingClock {
+  sleep(ms: number): void
+  monotonicMs(): number
+  /** Uniform in [0, 1). */
+  fraction(): number
+}
+
+/** A writer that met another process' commits within this time lets others go first after a group. */
+const SHARED_WINDOW_MS = 100
+const LOCK_RETRY_MS = 1
+const OPEN_TIMEOUT_MS = 5000
+const MIN_PAUSE_MS = 0.5
+
+/**
+ * The one connection of this process that writes to a database. Takes requests in groups: one
+ * transaction and one disk sync for all that wait (engine findings, rule 1).
+ */
+export class DatabaseWriter {
+  readonly #connection: Connection
+  readonly #settings: WriterSettings
+  readonly #clock: BlockingClock
+  readonly #state: TransactionState
+  readonly #memory = new MaintenanceMemory()
+  readonly #identity: FileIdentity
+  #sharedUntilMs = -1
+
+  constructor(settings: WriterSettings, clock: BlockingClock) {
+    this.#settings = settings
+    this.#clock = clock
+    this.#connection = new Connection(settings.file, {
+      timeoutMs: OPEN_TIMEOUT_MS,
+      mode: 'existing',
+    })
+    // Touches the file, so that waiting for another process that is just recovering its log is over here.
+    this.#connection.get(READ_HEAD)
+    // From now on SQLite's own wait is off, which is unfair between processes: ours is 1 ms steps
+    // (engine findings, rule 4).
+    this.#connection.exec('PRAGMA busy_timeout = 0')
+    const synchronous = settings.durability === 'sync' ? 'FULL' : 'NORMAL'
+    this.#connection.exec(`PRAGMA synchronous = ${synchronous}`)
+    this.#state = new TransactionState(this.#connection, settings.segmentSlots)
+    this.#identity = new FileIdentity(settings.file)
+  }
+
+  /** One reply a request, in order. The replies' commits are durable. */
+  runGroup(requests: readonly WriterRequest[]): readonly WriterReply[] {
+    try {
+      return this.#inTransaction(() => requests.map((request) => this.#reply(request)))
+    } catch (error) {
+      if (requests.length === 1 || isBusy(error))
+        return requests.map(({ id }) => this.#failure(id, error))
+      // One of them cannot be carried out; alone, each of the others can.
+      return requests.flatMap((request) => this.runGroup([request]))
+    }
+  }
+
+  /** Deletes some rows of removed collections. False when nothing is left to do. */
+  purge(): boolean {
+    try {
+      return this.#inTransaction(() => purgeDropped(this.#connection))
+    } catch {
+      // Housekeeping: what is left is done after the next start.
+      return false
+    }
+  }
+
+  /** Lets other writing processes have their turn, if there are any. */
+  yieldToOthers(): void {
+    if (this.#clock.monotonicMs() > this.#sharedUntilMs) return
+    this.#clock.sleep(MIN_PAUSE_MS + this.#clock.fraction())
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  #inTransaction<Result>(act: () => Result): Result {
+    this.#begin()
+    try {
+      if (this.#state.refresh()) {
+        this.#sharedUntilMs = this.#clock.monotonicMs() + SHARED_WINDOW_MS
+      }
+      const result = act()
+      this.#state.store()
+      this.#identity.assertSame()
+      this.#connection.exec('COMMIT')
+      return result
+    } catch (error) {
+      this.#connection.rollback()
+      this.#state.forget()
+      throw error
+    }
+  }
+
+  #begin(): void {
+    const giveUpMs = this.#clock.monotonicMs() + this.#settings.lockTimeoutMs
+    for (;;) {
+      try {
+        this.#connection.exec('BEGIN IMMEDIATE')
+        return
+      } catch (error) {
+        if (!isBusy(error) || this.#clock.monotonicMs() > giveUpMs) throw error
+        this.#clock.sleep(LOCK_RETRY_MS)
+      }
+    }
+  }
+
+  #reply(request: WriterRequest): WriterReply {
+    const monotonicMs = (): number => this.#clock.monotonicMs()
+    const result = carryOut(this.#state, request, { memory: this.#memory, monotonicMs })
+    return { id: request.id, result }
+  }
+
+  #failure(id: number, error: unknown): WriterReply {
+    return { id, result: { kind: 'failed', error: portableError(error, this.#settings.file) } }
+  }
+}

@@ -1,0 +1,24 @@
+import type { FeedRange } from '@tidemark/contracts'
+import { withPosition } from '@tidemark/store'
+import { horizonsText, parseHorizons } from '../connection/catalog-rows.ts'
+import { textColumn } from '../connection/column.ts'
+import type { Connection } from '../connection/connection.ts'
+
+/** Stores how far processor groups have come; the last report of a range counts. */
+export function storePositions(
+  connection: Connection,
+  collection: number,
+  positions: readonly {
+    readonly group: string
+    readonly range: FeedRange
+    readonly lsn: number
+  }[],
+): void {
+  for (const { group, range, lsn } of positions) {
+    const sql = 'SELECT list FROM position WHERE coll = ? AND grp = ?'
+    const row = connection.get(sql, collection, group)
+    const before = row === undefined ? [] : parseHorizons(textColumn(row, 0))
+    const list = horizonsText(withPosition(before, { range, lsn }))
+    connection.run('INSERT OR REPLACE INTO position VALUES (?, ?, ?)', collection, group, list)
+  }
+}
