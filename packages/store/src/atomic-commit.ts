@@ -10,9 +10,10 @@ import {
   type Lsn,
   type PartitionKey,
 } from '@tidemark/contracts'
+import { MAX_TTL_SECONDS } from './catalog/collection-settings.ts'
 import { checkedDocumentId } from './catalog/resource-names.ts'
 import type { Collection } from './collection.ts'
-import type { OpenCollection } from './documents/open-collection.ts'
+import { putOperation, refusedTtl, type OpenCollection } from './documents/open-collection.ts'
 import type { CommitBatch, CommitOperation, WriteCondition, WriteFence } from './engine/commit.ts'
 import type { DatabaseEngine } from './engine/storage-engine.ts'
 import { documentEtag } from './engine/stored-body.ts'
@@ -25,6 +26,12 @@ export type AtomicOperation =
       /** The second form is for literals with properties of their own. */
       readonly document:
         DocumentBody | { readonly id: string; readonly [property: string]: unknown }
+      /**
+       * Epoch second at which the document is to expire, at the earliest a second after the commit: its
+       * `ttl` is made of it, in place of the one that it has (JB-2). Effective while the collection has
+       * TTL on.
+       */
+      readonly expiresAt?: number | undefined
       readonly condition?: WriteCondition | undefined
     }
   | {
@@ -97,6 +104,14 @@ export async function commitAtomically(
         presentLsn,
       )
     }
+    case 'invalidTtl': {
+      const batch = batches[outcome.batchIndex]
+      const writeIndex = batch?.writeIndexes[outcome.operationIndex] ?? 0
+      throw new AtomicWriteFailedError(
+        writeIndex,
+        refusedTtl(batch?.operations[outcome.operationIndex]),
+      )
+    }
     case 'fenced':
       throw new FencedWriteError(fence?.job ?? '', fence?.epoch ?? 0, outcome.currentEpoch)
     case 'collectionGone': {
@@ -163,17 +178,31 @@ function groupWrites(
 }
 
 function commitOperation(
-  { encoder }: OpenCollection,
+  { encoder, engine }: OpenCollection,
   operation: AtomicOperation,
 ): { readonly key: ReturnType<typeof encoder.encodeKey>; readonly commit: CommitOperation } {
   const { condition = { kind: 'none' } } = operation
   if (operation.kind === 'put') {
-    const { id, partitionKey, head, tail, ttl } = encoder.encode(operation.document)
-    return { key: partitionKey, commit: { kind: 'put', id, condition, head, tail, ttl } }
+    const { expiresAt } = operation
+    if (expiresAt === undefined) {
+      const encoded = encoder.encode(operation.document)
+      return { key: encoded.partitionKey, commit: putOperation(encoded, condition) }
+    }
+    assertExpiresAt(expiresAt, engine)
+    const encoded = encoder.encodeWithoutTtl(operation.document)
+    return { key: encoded.partitionKey, commit: { ...putOperation(encoded, condition), expiresAt } }
   }
   const key = encoder.encodeKey(operation.partitionKey)
   const { kind } = operation
   return { key, commit: { kind, id: checkedDocumentId(operation.id), condition } }
+}
+
+function assertExpiresAt(expiresAt: number, engine: DatabaseEngine): void {
+  const latest = Math.floor(engine.nowMs() / 1000) + MAX_TTL_SECONDS
+  if (Number.isSafeInteger(expiresAt) && expiresAt > 0 && expiresAt <= latest) return
+  throw new InvalidOptionError(
+    `expiresAt must be an epoch second, at most ${MAX_TTL_SECONDS} from now, got ${String(expiresAt)}`,
+  )
 }
 
 /** What engines take, and may send to a thread: without what only this file needs. */

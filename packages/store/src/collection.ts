@@ -1,6 +1,6 @@
 import {
   ResourceNotFoundError,
-  errorCode,
+  pkRangeId,
   type BatchOperation,
   type BatchResult,
   type ChangeFeedSource,
@@ -10,77 +10,70 @@ import {
   type FeedPage,
   type FeedPageRequest,
   type FeedPosition,
+  type FeedMode,
   type FeedRange,
   type FeedSupport,
   type FeedWaitRequest,
-  type Continuation,
+  type GroupPositions,
+  type HeldPosition,
   type Lsn,
+  type PartitionKeyRange,
   type PartitionKey,
   type PatchOperation,
   type PatchOptions,
-  type RangePosition,
   type ReadOptions,
   type ReadResult,
   type RequestOptions,
+  type SourceRange,
   type StartPosition,
   type Stored,
   type WriteOptions,
   type WriteResult,
 } from '@tidemark/contracts'
+import {
+  addWaitingGroup,
+  changeSettings,
+  readPresentRecord,
+  removeWaitingGroup,
+} from './catalog/change-settings.ts'
+import { mergeRanges, splitRange } from './catalog/change-ranges.ts'
 import type { CollectionOptions } from './catalog/collection-options.ts'
-import type { KnownCollections } from './catalog/known-collections.ts'
+import type { CollectionSettings } from './catalog/collection-settings.ts'
+import { collectionSelfLink, partitionKeyRange } from './catalog/partition-key-range-list.ts'
+import { readCollectionExpiry, type ReadExpiryOptions } from './catalog/read-expiry.ts'
 import { readRangesPage, type RangesPage } from './catalog/read-ranges.ts'
 import { checkedDocumentId } from './catalog/resource-names.ts'
-import { DocumentEncoder } from './documents/document-encoder.ts'
-import { readRow, type OpenCollection } from './documents/open-collection.ts'
+import {
+  CollectionFinder,
+  type CollectionLocation,
+  type FoundCollection,
+} from './collection-finder.ts'
+import type { OpenCollection } from './documents/open-collection.ts'
 import { patchDocument } from './documents/patch-document.ts'
+import { readDocument, readPartition } from './documents/read-document.ts'
 import {
   readDocumentTexts,
   readDocuments,
   type DocumentsPage,
   type ReadDocumentsOptions,
 } from './documents/read-documents.ts'
-import { parseStored } from './documents/stored-document.ts'
 import { TransactionalBatch } from './documents/transactional-batch.ts'
 import { deleteDocument, writeDocument } from './documents/write-document.ts'
-import type { CollectionRecord } from './engine/catalog.ts'
+import type { CollectionRecord, RangeRecord } from './engine/catalog.ts'
+import type { ExpiryView } from './engine/maintenance.ts'
 import { singleEpkRange } from './engine/range-lookup.ts'
-import type { DatabaseEngine } from './engine/storage-engine.ts'
-import { documentEtag } from './engine/stored-body.ts'
+import { rangeSplitEvent, rangesMergedEvent } from './events/range-events.ts'
 import {
+  checkedFeedMode,
   resolveChangesOptions,
   type ChangesOptions,
   type ChangesPage,
 } from './feed/changes-options.ts'
+import { CollectionPositions } from './feed/collection-positions.ts'
 import { FeedReader } from './feed/feed-reader.ts'
-import { ReadingTurns } from './paging/reading-turns.ts'
-import { resolveItemCount } from './paging/item-count.ts'
 import { iterateChanges } from './feed/iterate-changes.ts'
-
-/** A page of the feed whose documents were not decoded: for HTTP answers and copies. */
-export interface FeedTextPage extends FeedPosition {
-  /** Each document as JSON text, system properties included, in LSN order. */
-  readonly bodies: readonly string[]
-  readonly caughtUp: boolean
-}
-
-/** Where a collection handle finds its collection. */
-export interface CollectionLocation {
-  readonly storeId: string
-  readonly databaseId: string
-  readonly id: string
-  readonly known: KnownCollections
-  readonly maxDocumentBytes: number
-  openDatabase(): Promise<DatabaseEngine>
-  /** Makes the collection, and its database too, unless they are there. */
-  create(options: Omit<CollectionOptions, 'id'>): Promise<void>
-}
-
-/** A collection that was found already, so that its handle need not look for it. */
-export interface FoundCollection {
-  readonly engine: DatabaseEngine
-  readonly record: CollectionRecord
-}
+import { joinPositions } from './feed/join-positions.ts'
+import { feedPosition, readPage, readTextPage, type FeedTextPage } from './feed/read-page.ts'
 
 /**
  * A handle on one collection: its documents and its change feed.
@@ -95,15 +88,18 @@ export class Collection<T extends DocumentBody = DocumentBody>
   readonly id: string
   readonly databaseId: string
   readonly supports: FeedSupport = { waiting: true, childrenCarryParentChanges: true }
+  /** How far processor groups have come; what `pendingDeletes.waitFor` goes by. */
+  readonly positions: GroupPositions
   readonly #location: CollectionLocation
-  #opening: Promise<FeedReader<T>> | undefined
-  #reader: FeedReader<T> | undefined
+  readonly #finder: CollectionFinder
+  readonly #readers = new Map<FeedMode, FeedReader<T>>()
 
   constructor(location: CollectionLocation, found?: FoundCollection) {
     this.id = location.id
     this.databaseId = location.databaseId
     this.#location = location
-    this.#reader = found && this.#readerOf(found)
+    this.#finder = new CollectionFinder(location, found)
+    this.positions = new CollectionPositions(() => this.open())
   }
 
   /**
@@ -112,7 +108,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
    */
   get identity(): string {
     const { storeId, databaseId, id } = this.#location
-    const record = this.#knownRecord()
+    const record = this.#finder.knownRecord
     return record ? `${storeId}/${record.rid}` : `${storeId}/dbs/${databaseId}/colls/${id}`
   }
 
@@ -122,14 +118,14 @@ export class Collection<T extends DocumentBody = DocumentBody>
 
   /** @throws ERR_NOT_FOUND before the first call to a collection that this store has not seen */
   get partitionKeyPaths(): readonly string[] {
-    const record = this.#knownRecord()
+    const record = this.#finder.knownRecord
     if (record === undefined) throw new ResourceNotFoundError('collection', this.id)
     return record.definition.partitionKey.paths
   }
 
   /** Finds the collection, and gives what lies below documents. Rejects with ERR_NOT_FOUND. */
-  async open(): Promise<OpenCollection> {
-    return (await this.#feedReader()).open
+  open(): Promise<OpenCollection> {
+    return this.#finder.open()
   }
 
   /**
@@ -138,12 +134,30 @@ export class Collection<T extends DocumentBody = DocumentBody>
    */
   async createIfNotExists(options: Omit<CollectionOptions, 'id'> & RequestOptions): Promise<void> {
     options.signal?.throwIfAborted()
-    if (this.#reader === undefined) await this.#location.create(options)
+    if (this.#finder.opened === undefined) await this.#location.create(options)
   }
 
-  /** The collection's definition and `_rid`. */
+  /** The collection's record as it is now; other processes may change it at any time. */
   async readRecord(): Promise<CollectionRecord> {
-    return (await this.open()).record
+    return readPresentRecord(await this.open())
+  }
+
+  /**
+   * Changes the settings that are given; of `pendingDeletes`, the properties that are given. It acts at
+   * once, in every process, on documents that are there too (TTL-18). Rejects with ERR_INVALID_OPTION.
+   */
+  async updateSettings(settings: CollectionSettings): Promise<CollectionRecord> {
+    return changeSettings(await this.open(), settings)
+  }
+
+  /** Has purges wait for a processor group (TTL-14), besides those that they wait for already. */
+  async addWaitingGroup(group: string): Promise<CollectionRecord> {
+    return addWaitingGroup(await this.open(), group)
+  }
+
+  /** Purges no longer wait for a processor group. */
+  async removeWaitingGroup(group: string): Promise<CollectionRecord> {
+    return removeWaitingGroup(await this.open(), group)
   }
 
   async read(
@@ -152,16 +166,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     options: ReadOptions = {},
   ): Promise<ReadResult<T>> {
     options.signal?.throwIfAborted()
-    const open = await this.open()
-    const row = await readRow(open, open.encoder.encodeKey(partitionKey), checkedDocumentId(id))
-    const serverTimeMs = open.engine.nowMs()
-    const { ifNoneMatch } = options
-    const notModified =
-      row !== undefined &&
-      ifNoneMatch !== undefined &&
-      (ifNoneMatch === '*' || ifNoneMatch === documentEtag(open.record.number, row.lsn))
-    const document = row && !notModified ? parseStored<T>(row.body) : undefined
-    return { document, notModified, serverTimeMs }
+    return readDocument<T>(await this.open(), { id, partitionKey }, options)
   }
 
   create(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
@@ -217,17 +222,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     options: RequestOptions = {},
   ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }> {
     options.signal?.throwIfAborted()
-    const { engine, encoder, record } = await this.open()
-    const { epk, text } = encoder.encodeKey(partitionKey)
-    const { bodies } = await engine.scan({
-      collection: record,
-      range: singleEpkRange(epk),
-      partitionKey: text,
-      maxItems: WHOLE_PARTITION,
-      maxChars: WHOLE_PARTITION,
-    })
-    const documents = bodies.map((body) => parseStored<T>(body))
-    return { documents, serverTimeMs: engine.nowMs() }
+    return readPartition<T>(await this.open(), partitionKey)
   }
 
   async waitForCommit(request: {
@@ -272,49 +267,88 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return readRangesPage(await this.open(), options)
   }
 
-  async readFeedRanges(options: RequestOptions = {}): Promise<readonly FeedRange[]> {
+  /**
+   * Puts two pkranges in the place of one, while reads and writes go on: in the middle of its documents,
+   * or at a given EPK (ST-9). No document moves, and continuations go on in both.
+   *
+   * Rejects with ERR_RANGE_GONE naming successors, ERR_NOT_FOUND when there never was such a range,
+   * ERR_RANGE_INDIVISIBLE when all its documents have one key, ERR_INVALID_OPTION for a bad `at`.
+   */
+  async split(
+    rangeId: string,
+    options: { readonly at?: string | undefined } = {},
+  ): Promise<readonly [PartitionKeyRange, PartitionKeyRange]> {
+    const open = await this.open()
+    const children = await splitRange(open, { rangeId, at: options.at })
+    this.#location.events.emit(
+      'rangeSplit',
+      rangeSplitEvent(this, { rangeId, children, cause: 'request' }),
+    )
+    return [listedRange(open, children[0]), listedRange(open, children[1])]
+  }
+
+  /**
+   * Puts one pkrange in the place of two neighbours (ST-9). Readers and leases that began before keep
+   * their own intervals. Rejects as `split` does, and with ERR_INVALID_OPTION when they are no neighbours.
+   */
+  async merge(rangeId: string, otherId: string): Promise<PartitionKeyRange> {
+    const open = await this.open()
+    const range = await mergeRanges(open, [rangeId, otherId])
+    this.#location.events.emit('rangesMerged', rangesMergedEvent(this, [rangeId, otherId], range))
+    return listedRange(open, range)
+  }
+
+  /** What expires when, and what waits to be purged. */
+  async readExpiry(options: ReadExpiryOptions = {}): Promise<ExpiryView> {
+    options.signal?.throwIfAborted()
+    return readCollectionExpiry(await this.open(), options)
+  }
+
+  async readFeedRanges(options: RequestOptions = {}): Promise<readonly SourceRange[]> {
     options.signal?.throwIfAborted()
     const { engine, record } = await this.open()
-    const ranges = await engine.listRanges(record)
-    return ranges.map(({ minInclusive, maxExclusive }) => ({ minInclusive, maxExclusive }))
+    return (await engine.listRanges(record)).map(({ minInclusive, maxExclusive, number }) => {
+      return { minInclusive, maxExclusive, id: pkRangeId(String(number)) }
+    })
   }
 
   async resolveStart(request: {
     readonly range: FeedRange
     readonly start: StartPosition
+    readonly mode?: FeedMode | undefined
     readonly signal?: AbortSignal | undefined
   }): Promise<FeedPosition> {
     request.signal?.throwIfAborted()
-    const reader = await this.#feedReader()
+    const reader = await this.#reader(request.mode)
     return feedPosition(reader, await reader.start(request.range, request.start))
   }
 
   async readPage(request: FeedPageRequest): Promise<FeedPage<T>> {
     request.signal?.throwIfAborted()
-    const reader = await this.#feedReader()
-    const { pendingDeletes = true } = request
-    const from = reader.position(request.continuation, request.range)
-    const maxItems = resolveItemCount(request.maxItemCount)
-    const { changes, position, caughtUp } = await reader.read(from, { maxItems, pendingDeletes })
-    const { continuation, lsn } = feedPosition(reader, position)
-    return { changes, continuation, lsn, caughtUp }
+    return readPage(await this.#reader(request.mode), request)
   }
 
-  /** As `readPage`, with documents as JSON text and without pending deletes. */
+  /** As `readPage`, with documents as JSON text and without pending deletes; of latest-version mode only. */
   async readPageText(request: FeedPageRequest): Promise<FeedTextPage> {
     request.signal?.throwIfAborted()
-    const reader = await this.#feedReader()
-    const from = reader.position(request.continuation, request.range)
-    const maxItems = resolveItemCount(request.maxItemCount)
-    const { bodies, position, caughtUp } = await reader.readText(from, maxItems)
-    const { continuation, lsn } = feedPosition(reader, position)
-    return { bodies, continuation, lsn, caughtUp }
+    return readTextPage(await this.#reader(request.mode), request)
   }
 
   async waitForChanges(request: FeedWaitRequest): Promise<boolean> {
-    const reader = await this.#feedReader()
+    const reader = await this.#reader(request.mode)
     const position = reader.position(request.continuation, request.range)
     return reader.wait(position, request.timeoutMs, request.signal)
+  }
+
+  async joinPositions(request: {
+    readonly positions: readonly HeldPosition[]
+    readonly mode?: FeedMode | undefined
+    readonly signal?: AbortSignal | undefined
+  }): Promise<FeedPosition | undefined> {
+    request.signal?.throwIfAborted()
+    const reader = await this.#reader(request.mode)
+    const joined = await joinPositions(reader, request.positions)
+    return joined && feedPosition(reader, joined)
   }
 
   /**
@@ -323,11 +357,12 @@ export class Collection<T extends DocumentBody = DocumentBody>
    * A pending `next()` is ended by the signal, which makes it reject with the signal's reason; leaving
    * a `for await` loop needs nothing.
    *
-   * @throws ERR_INVALID_OPTION at once; ERR_INVALID_CONTINUATION, ERR_NOT_FOUND from the first page
+   * @throws ERR_INVALID_OPTION at once; ERR_INVALID_CONTINUATION, ERR_NOT_FOUND, ERR_ALL_VERSIONS_OFF from
+   * the first page; ERR_HORIZON_PASSED from any, unless `onHorizonPassed` is `resync`
    */
   changes(options: ChangesOptions<T> = {}): AsyncGenerator<ChangesPage<T>, void, undefined> {
     const resolved = resolveChangesOptions(options)
-    return iterateChanges(() => this.#feedReader(), resolved)
+    return iterateChanges(() => this.#reader(resolved.mode), resolved)
   }
 
   async #write(
@@ -335,55 +370,24 @@ export class Collection<T extends DocumentBody = DocumentBody>
     document: T,
     options: WriteOptions,
   ): Promise<WriteResult<T>> {
-    const open = this.#reader?.open ?? (await this.open())
+    const open = this.#finder.opened ?? (await this.open())
     const { partitionKey } = options
     const expected = partitionKey === undefined ? undefined : open.encoder.encodeKey(partitionKey)
     const encoded = open.encoder.encode(document, expected)
     return writeDocument<T>(open, kind, { encoded, options })
   }
 
-  #knownRecord(): CollectionRecord | undefined {
-    const { known, databaseId, id } = this.#location
-    return this.#reader?.open.record ?? known.get(databaseId, id)
-  }
-
-  async #feedReader(): Promise<FeedReader<T>> {
-    if (this.#reader !== undefined) return this.#reader
-    this.#opening ??= this.#find()
-    try {
-      this.#reader = await this.#opening
-      return this.#reader
-    } finally {
-      this.#opening = undefined
-    }
-  }
-
-  #readerOf({ engine, record }: FoundCollection): FeedReader<T> {
-    const encoder = new DocumentEncoder(record, this.#location.maxDocumentBytes)
-    return new FeedReader<T>({ engine, record, encoder, turns: new ReadingTurns() })
-  }
-
-  async #find(): Promise<FeedReader<T>> {
-    const { known, databaseId, id } = this.#location
-    try {
-      const engine = await this.#location.openDatabase()
-      const record = await engine.readCollection(id)
-      if (record === undefined) throw new ResourceNotFoundError('collection', id)
-      known.add(databaseId, record)
-      return this.#readerOf({ engine, record })
-    } catch (error) {
-      if (errorCode(error) === 'ERR_NOT_FOUND') known.remove(databaseId, id)
-      throw error
-    }
+  async #reader(wanted: FeedMode | undefined): Promise<FeedReader<T>> {
+    const mode = checkedFeedMode(wanted)
+    const made = this.#readers.get(mode)
+    if (made !== undefined) return made
+    const reader = new FeedReader<T>(await this.open(), mode)
+    this.#readers.set(mode, reader)
+    return reader
   }
 }
 
-/** More than any partition holds; a number that every engine takes as a limit. */
-const WHOLE_PARTITION = 2_000_000_000
-
-function feedPosition<T extends DocumentBody>(
-  reader: FeedReader<T>,
-  position: RangePosition,
-): { readonly continuation: Continuation; readonly lsn: Lsn } {
-  return { continuation: reader.continuation([position]), lsn: position.lsn }
+function listedRange({ record }: OpenCollection, range: RangeRecord): PartitionKeyRange {
+  const { rid, number } = record
+  return partitionKeyRange(range, { rid, number, selfLink: collectionSelfLink(record) })
 }

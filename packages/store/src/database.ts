@@ -12,15 +12,18 @@ import {
 } from './catalog/collection-options.ts'
 import type { KnownCollections } from './catalog/known-collections.ts'
 import { checkedResourceId } from './catalog/resource-names.ts'
-import { Collection, type CollectionLocation, type FoundCollection } from './collection.ts'
+import { Collection } from './collection.ts'
+import type { CollectionLocation, FoundCollection } from './collection-finder.ts'
 import type { CollectionRecord, DatabaseRecord } from './engine/catalog.ts'
 import type { DatabaseEngine, StorageEngine } from './engine/storage-engine.ts'
+import type { StoreEventEmitter } from './events/store-event-emitter.ts'
 import { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
 
 /** What the handles of one store share. */
 export interface StoreContext {
   readonly engine: StorageEngine
   readonly known: KnownCollections
+  readonly events: StoreEventEmitter
   readonly maxDocumentBytes: number
 }
 
@@ -150,12 +153,13 @@ export class Database {
   }
 
   #location(id: string): CollectionLocation {
-    const { engine, known, maxDocumentBytes } = this.#context
+    const { engine, known, events, maxDocumentBytes } = this.#context
     return {
       storeId: engine.storeId,
       databaseId: this.id,
       id: checkedResourceId('collection', id),
       known,
+      events,
       maxDocumentBytes,
       openDatabase: () => this.#open(),
       create: async (options) => {

@@ -80,12 +80,8 @@ export {
   type MemoryStorageEngineOptions,
 } from './memory-engine/memory-storage-engine.ts'
 
-export {
-  Collection,
-  type CollectionLocation,
-  type FeedTextPage,
-  type FoundCollection,
-} from './collection.ts'
+export { Collection } from './collection.ts'
+export type { CollectionLocation, FoundCollection } from './collection-finder.ts'
 export { Database, type StoreContext } from './database.ts'
 export { Store, type StoreOptions } from './store.ts'
 export type {
@@ -94,12 +90,15 @@ export type {
   AtomicOperation,
   AtomicWrite,
 } from './atomic-commit.ts'
+export type { CollectionOptions, PartitionKeyOption } from './catalog/collection-options.ts'
 export {
   MAX_TTL_SECONDS,
-  type CollectionOptions,
-  type PartitionKeyOption,
-} from './catalog/collection-options.ts'
+  type AllVersionsOptions,
+  type CollectionSettings,
+  type PendingDeleteOptions,
+} from './catalog/collection-settings.ts'
 export type { KnownCollections } from './catalog/known-collections.ts'
+export type { ReadExpiryOptions } from './catalog/read-expiry.ts'
 export type { RangesPage } from './catalog/read-ranges.ts'
 export type {
   DocumentEncoder,
@@ -110,5 +109,17 @@ export type { OpenCollection } from './documents/open-collection.ts'
 export type { DocumentsPage, ReadDocumentsOptions } from './documents/read-documents.ts'
 export { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 export { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
+export { RangeIndivisibleError } from './errors/range-indivisible-error.ts'
 export { WriteConflictError } from './errors/write-conflict-error.ts'
 export type { ChangesOptions, ChangesPage, ChangesStart } from './feed/changes-options.ts'
+export type { FeedTextPage } from './feed/read-page.ts'
+export type {
+  EventRange,
+  StoreEventListener,
+  StoreEventName,
+  StoreEventSource,
+  StoreEvents,
+} from './events/store-events.ts'
+export type { StoreEventEmitter } from './events/store-event-emitter.ts'
+export type { MaintenanceMode, MaintenanceOptions } from './maintenance/maintenance-options.ts'
+export type { HeldElsewhere, MaintenanceReport } from './maintenance/maintenance-report.ts'

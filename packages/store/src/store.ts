@@ -1,15 +1,39 @@
-import { InvalidOptionError, errorCode } from '@tidemark/contracts'
+import {
+  InvalidOptionError,
+  errorCode,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type Random,
+} from '@tidemark/contracts'
 import { KnownCollections } from './catalog/known-collections.ts'
 import { checkedResourceId } from './catalog/resource-names.ts'
 import { Database, createDatabaseIfNotExists, type StoreContext } from './database.ts'
 import type { DatabaseRecord } from './engine/catalog.ts'
 import type { EngineSupport, StorageEngine } from './engine/storage-engine.ts'
+import { StoreEventEmitter } from './events/store-event-emitter.ts'
+import type { StoreEventSource } from './events/store-events.ts'
+import {
+  resolveMaintenanceOptions,
+  type MaintenanceMode,
+} from './maintenance/maintenance-options.ts'
+import type { MaintenanceReport } from './maintenance/maintenance-report.ts'
+import { StoreMaintenance } from './maintenance/store-maintenance.ts'
 
 export interface StoreOptions {
   /** Keeps the data. The store owns it: closing the store closes it. */
   readonly engine: StorageEngine
   /** Largest document, as bytes of its JSON text in UTF-8. @default 2 MiB (as in Cosmos DB) */
   readonly maxDocumentBytes?: number | undefined
+  /**
+   * Sweep, purge, trimming, folding and splits by size, in the background; of several processes one at
+   * a time does it. `manual`: only `runMaintenance()` does it. @default in the background
+   */
+  readonly maintenance?: MaintenanceMode | undefined
+  /** Paces maintenance; what expires when is the engine's clock. @default the machine's */
+  readonly clock?: Clock | undefined
+  /** For maintenance's back-off and its holder's name. @default the operating system's */
+  readonly random?: Random | undefined
 }
 
 const DEFAULT_MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
@@ -19,16 +43,23 @@ const HIGHEST_MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 /** Databases over one storage engine. Safe to use concurrently; close it, or acquire it with `await using`. */
 export class Store {
   readonly #context: StoreContext
+  readonly #maintenance: StoreMaintenance
+  #closing: Promise<void> | undefined
 
-  private constructor(context: StoreContext) {
+  private constructor(context: StoreContext, maintenance: StoreMaintenance) {
     this.#context = context
+    this.#maintenance = maintenance
   }
 
   /** Rejects with ERR_INVALID_OPTION, or as the engine does. */
   static async open({
     engine,
     maxDocumentBytes = DEFAULT_MAX_DOCUMENT_BYTES,
+    maintenance: maintenanceMode,
+    clock = systemClock,
+    random = systemRandom,
   }: StoreOptions): Promise<Store> {
+    const options = resolveMaintenanceOptions(maintenanceMode)
     if (
       !Number.isSafeInteger(maxDocumentBytes) ||
       maxDocumentBytes < 1 ||
@@ -41,7 +72,10 @@ export class Store {
     }
     const known = new KnownCollections()
     await learnCollections(engine, known)
-    return new Store({ engine, known, maxDocumentBytes })
+    const events = new StoreEventEmitter()
+    const maintenance = new StoreMaintenance({ engine, clock, random, events, options })
+    maintenance.start()
+    return new Store({ engine, known, events, maxDocumentBytes }, maintenance)
   }
 
   /** Random, made with the store, never changes. */
@@ -90,6 +124,20 @@ export class Store {
     await this.#context.engine.deleteDatabase(id)
   }
 
+  /** What happens in the background, and to pkranges, through this store. */
+  get events(): StoreEventSource {
+    return this.#context.events
+  }
+
+  /**
+   * Does all background work that is due now: sweeps what has expired, purges, trims, folds, splits by
+   * size. What another process is doing is left to it, and named in the report. Rejects as the engine
+   * does, and with ERR_STORE_CLOSED when the store is closed meanwhile.
+   */
+  runMaintenance(): Promise<MaintenanceReport> {
+    return this.#maintenance.runAll()
+  }
+
   /** Contradictions in any database; none is the rule. Reads everything. */
   async check(): Promise<readonly string[]> {
     const problems: string[] = []
@@ -101,11 +149,17 @@ export class Store {
 
   /** Finishes what was accepted and frees everything; later calls reject with ERR_STORE_CLOSED. Idempotent. */
   close(): Promise<void> {
-    return this.#context.engine.close()
+    this.#closing ??= this.#close()
+    return this.#closing
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  async #close(): Promise<void> {
+    await this.#maintenance.stop()
+    await this.#context.engine.close()
   }
 }
 

@@ -6,25 +6,19 @@ import {
   type PartitionKeyDefinition,
 } from '@tidemark/contracts'
 import type { CollectionDefinition } from '../engine/catalog.ts'
+import { resolveSettings, type CollectionSettings } from './collection-settings.ts'
 import { checkedResourceId } from './resource-names.ts'
 
 /** How the documents of a new collection are spread. */
 export type PartitionKeyOption = string | readonly string[] | PartitionKeyDefinition
 
-export interface CollectionOptions {
+export interface CollectionOptions extends CollectionSettings {
   /** 1 to 255 characters, none of `/ \ ? #`, no space at the end. */
   readonly id: string
   /** `'/customerId'`, 1 to 3 paths such as `['/tenant', '/user']` (hierarchical), or a whole definition. */
   readonly partitionKey: PartitionKeyOption
-  /**
-   * Seconds after which documents expire, counted from their last change; -1 = they expire only if
-   * they have a `ttl` of their own; null = time to live is off. @default null (as in Cosmos DB)
-   */
-  readonly defaultTtl?: number | null | undefined
   /** pkranges to begin with, 1 to 10,000; more = more readers in parallel. @default 1 */
   readonly partitionCount?: number | undefined
-  /** @default 'consistent' (as in Cosmos DB) */
-  readonly indexingMode?: 'consistent' | 'lazy' | 'none' | undefined
 }
 
 export interface ResolvedCollectionOptions {
@@ -33,29 +27,14 @@ export interface ResolvedCollectionOptions {
   readonly ranges: readonly FeedRange[]
 }
 
-/** The largest time to live in seconds, of collections and documents (TTL-9). */
-export const MAX_TTL_SECONDS = 2_147_483_647
 /** Every range has a lease and a reader: beyond this a mistake is likelier than a plan. */
 const MAX_PARTITION_COUNT = 10_000
 
 /** @throws ERR_INVALID_OPTION, ERR_INVALID_PARTITION_KEY naming what is wrong */
 export function resolveCollectionOptions(options: CollectionOptions): ResolvedCollectionOptions {
-  const { defaultTtl = null, partitionCount = 1, indexingMode = 'consistent' } = options
+  const { partitionCount = 1 } = options
   const id = checkedResourceId('collection', options.id)
-  if (defaultTtl !== null && !isTtl(defaultTtl)) {
-    throw new InvalidOptionError(
-      `defaultTtl must be null, -1 or a whole number of seconds from 1 to ${MAX_TTL_SECONDS}, ` +
-        `got ${String(defaultTtl)}`,
-    )
-  }
-  if (!['consistent', 'lazy', 'none'].includes(indexingMode)) {
-    throw new InvalidOptionError(
-      `indexingMode must be "consistent", "lazy" or "none", got ${JSON.stringify(indexingMode)}`,
-    )
-  }
-  if (defaultTtl !== null && indexingMode === 'none') {
-    throw new InvalidOptionError('defaultTtl needs an indexingMode of "consistent" or "lazy"')
-  }
+  const settings = resolveSettings(options)
   if (
     !Number.isInteger(partitionCount) ||
     partitionCount < 1 ||
@@ -68,18 +47,9 @@ export function resolveCollectionOptions(options: CollectionOptions): ResolvedCo
   const partitionKey = resolvePartitionKey(options.partitionKey)
   return {
     id,
-    definition: { partitionKey, defaultTtl, indexingMode },
+    definition: { partitionKey, ...settings },
     ranges: evenRanges(partitionCount, partitionKey),
   }
-}
-
-/** Whether a value is a time to live: -1 (never) or a positive number of whole seconds. */
-export function isTtl(value: unknown): value is number {
-  return (
-    typeof value === 'number' &&
-    Number.isInteger(value) &&
-    (value === -1 || (value >= 1 && value <= MAX_TTL_SECONDS))
-  )
 }
 
 function resolvePartitionKey(option: PartitionKeyOption): PartitionKeyDefinition {

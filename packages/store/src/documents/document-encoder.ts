@@ -12,7 +12,7 @@ import {
   type PartitionKeyComponent,
 } from '@tidemark/contracts'
 import { collectionSelfLink } from '../catalog/partition-key-range-list.ts'
-import { isTtl } from '../catalog/collection-options.ts'
+import { MAX_TTL_SECONDS, isTtl } from '../catalog/collection-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import { ridBytes } from '../engine/resource-ids.ts'
@@ -31,7 +31,8 @@ export interface EncodedDocument {
   readonly partitionKey: EncodedPartitionKey
   readonly head: string
   readonly tail: string
-  readonly ttl: number
+  /** The document's own time to live; 0 = it has none. `invalid`: refused while TTL is on (TTL-9). */
+  readonly ttl: number | 'invalid'
 }
 
 /** Turns users' documents into stored text, once. One for each collection. */
@@ -57,7 +58,15 @@ export class DocumentEncoder {
    * @throws ERR_PARTITION_KEY_MISMATCH when `expected` is given and is not the document's value
    */
   encode(document: unknown, expected?: EncodedPartitionKey): EncodedDocument {
-    const body = plainBody(document)
+    return this.#encode(withoutOwned(document, SYSTEM_PROPERTIES), expected)
+  }
+
+  /** As `encode`, without the document's own `ttl`: the commit makes it of the instant of expiry (JB-2). */
+  encodeWithoutTtl(document: unknown): EncodedDocument {
+    return this.#encode(withoutOwned(document, [...SYSTEM_PROPERTIES, 'ttl']), undefined)
+  }
+
+  #encode(body: object, expected: EncodedPartitionKey | undefined): EncodedDocument {
     const id = ownId(body)
     const text = jsonText(body)
     this.#checkSize(text, id)
@@ -68,7 +77,7 @@ export class DocumentEncoder {
           `the call says ${expected.text}`,
       )
     }
-    const ttl = this.#ttlOf(body, id)
+    const ttl = storedTtl(body, text)
     const rid = documentRid(this.#ridBytes, `${partitionKey.text}\n${id}`)
     const head = `{"_rid":"${rid}","_self":"${this.#selfPrefix}${rid}/",`
     return { id, partitionKey, head, tail: text.slice(1), ttl }
@@ -105,22 +114,36 @@ export class DocumentEncoder {
       `document ${JSON.stringify(id)} has ${bytes} bytes, at most ${this.#maxBytes} are allowed`,
     )
   }
+}
 
-  /** The document's own `ttl`; 0 = it has none. Checked only while the collection has TTL on (TTL-9). */
-  #ttlOf(body: object, id: string): number {
-    const ttl: unknown = Reflect.get(body, 'ttl')
-    if (ttl === undefined) return 0
-    if (isTtl(ttl)) return ttl
-    if (this.#record.definition.defaultTtl === null) return 0
-    throw new InvalidDocumentError(
-      `document ${JSON.stringify(id)} has ttl ${String(JSON.stringify(ttl))}; ` +
-        'it must be -1 or a whole number of seconds from 1 to 2147483647',
-    )
-  }
+/** The `ttl` that is in a document's text. Whether it may be there is judged in the commit (TTL-9). */
+function storedTtl(body: object, text: string): number | 'invalid' {
+  if (!Object.prototype.propertyIsEnumerable.call(body, 'ttl')) return 0
+  const given: unknown = Reflect.get(body, 'ttl')
+  // Undefined, functions and symbols are not in the text; an object may be something else there.
+  const ttl = typeof given === 'number' ? given : ownTtl(text)
+  if (ttl === undefined) return 0
+  return isTtl(ttl) ? ttl : 'invalid'
+}
+
+function ownTtl(text: string): unknown {
+  const document = parsedObject(text)
+  return Object.hasOwn(document, 'ttl') ? Reflect.get(document, 'ttl') : undefined
+}
+
+/** Why a document whose `ttl` is no time to live is refused (TTL-9); `tail` is its text without the brace. */
+export function invalidTtl({
+  id,
+  tail,
+}: Pick<EncodedDocument, 'id' | 'tail'>): InvalidDocumentError {
+  return new InvalidDocumentError(
+    `document ${JSON.stringify(id)} has ttl ${JSON.stringify(ownTtl(`{${tail}`))}; ` +
+      `it must be -1 or a whole number of seconds from 1 to ${MAX_TTL_SECONDS}`,
+  )
 }
 
 /** The object that is encoded: without the properties that the store owns (ST-2). */
-function plainBody(document: unknown): object {
+function withoutOwned(document: unknown, names: readonly string[]): object {
   let body: unknown = document
   if (isObject(body) && typeof Reflect.get(body, 'toJSON') === 'function') {
     body = parsedObject(jsonText(body))
@@ -130,8 +153,8 @@ function plainBody(document: unknown): object {
     throw new InvalidDocumentError(`a document must be a JSON object, got ${found}`)
   }
   const present = body
-  if (!SYSTEM_PROPERTIES.some((name) => Object.hasOwn(present, name))) return present
-  const owned: ReadonlySet<string> = new Set(SYSTEM_PROPERTIES)
+  if (!names.some((name) => Object.hasOwn(present, name))) return present
+  const owned: ReadonlySet<string> = new Set(names)
   return Object.fromEntries(Object.entries(present).filter(([name]) => !owned.has(name)))
 }
 

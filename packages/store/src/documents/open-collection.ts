@@ -5,6 +5,7 @@ import {
   lsn,
   type CodedError,
   type DocumentBody,
+  type InvalidDocumentError,
   type Lsn,
   type WriteResult,
 } from '@tidemark/contracts'
@@ -14,7 +15,12 @@ import type { StoredRow } from '../engine/document-query.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import { documentEtag, stampBody } from '../engine/stored-body.ts'
 import type { ReadingTurns } from '../paging/reading-turns.ts'
-import type { DocumentEncoder, EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
+import {
+  invalidTtl,
+  type DocumentEncoder,
+  type EncodedDocument,
+  type EncodedPartitionKey,
+} from './document-encoder.ts'
 import { lazily, parseStored } from './stored-document.ts'
 import type { ConditionedKind } from './write-conditions.ts'
 
@@ -29,6 +35,7 @@ export interface OpenCollection {
 
 export type Committed = Extract<CommitOutcome, { kind: 'committed' }>
 export type Refused = Extract<CommitOutcome, { kind: 'refused' }>
+export type InvalidTtl = Extract<CommitOutcome, { kind: 'invalidTtl' }>
 
 /**
  * Commits operations on one partition key value.
@@ -39,18 +46,40 @@ export async function commitBatch(
   { engine, record }: OpenCollection,
   { epk, text }: EncodedPartitionKey,
   operations: readonly CommitOperation[],
-): Promise<Committed | Refused> {
+): Promise<Committed | Refused | InvalidTtl> {
   const outcome = await engine.commit({
     batches: [{ collection: record, epk, partitionKey: text, operations }],
   })
   switch (outcome.kind) {
     case 'committed':
     case 'refused':
+    case 'invalidTtl':
       return outcome
     default:
       // A commit without a fence cannot be fenced.
       throw new ResourceNotFoundError('collection', record.id)
   }
+}
+
+/**
+ * Commits one operation.
+ *
+ * @throws ERR_INVALID_DOCUMENT for a `ttl` that is none while the collection has TTL on (TTL-9)
+ */
+export async function commitOne(
+  open: OpenCollection,
+  key: EncodedPartitionKey,
+  operation: CommitOperation,
+): Promise<Committed | Refused> {
+  const outcome = await commitBatch(open, key, [operation])
+  if (outcome.kind === 'invalidTtl') throw refusedTtl(operation)
+  return outcome
+}
+
+/** The error of an operation whose `ttl` the engine refused. */
+export function refusedTtl(operation: CommitOperation | undefined): InvalidDocumentError {
+  const { id, tail } = operation?.kind === 'put' ? operation : { id: '', tail: '}' }
+  return invalidTtl({ id, tail })
 }
 
 export function readRow(
@@ -64,7 +93,7 @@ export function readRow(
 export function putOperation(
   { id, head, tail, ttl }: EncodedDocument,
   condition: CommitOperation['condition'],
-): CommitOperation {
+): Extract<CommitOperation, { kind: 'put' }> {
   return { kind: 'put', id, condition, head, tail, ttl }
 }
 

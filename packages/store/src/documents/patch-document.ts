@@ -10,7 +10,7 @@ import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { documentEtag } from '../engine/stored-body.ts'
 import { applyPatch } from './apply-patch.ts'
 import {
-  commitBatch,
+  commitOne,
   putOperation,
   readRow,
   writeResult,
@@ -64,7 +64,7 @@ export async function patchDocument<T extends DocumentBody>(
     if (failure !== undefined) throw failure
     const { body = '', lsn = 0 } = row ?? {}
     const encoded = patchedDocument(open, key, { id, body, operations, condition })
-    const outcome = await commitBatch(open, key, [putOperation(encoded, { kind: 'lsn', lsn })])
+    const outcome = await commitOne(open, key, putOperation(encoded, { kind: 'lsn', lsn }))
     if (outcome.kind === 'committed') return writeResult(open, encoded, outcome)
   }
   throw new WriteConflictError(id, MAX_WRITE_ATTEMPTS)

@@ -8,20 +8,23 @@ import {
   type DocumentBody,
   type Stored,
 } from '@tidemark/contracts'
+import { readPresentRecord } from '../catalog/change-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CommitOperation, WriteCondition } from '../engine/commit.ts'
 import type { StoredRow } from '../engine/document-query.ts'
 import { documentEtag, stampBody } from '../engine/stored-body.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
-import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
+import { invalidTtl, type EncodedDocument, type EncodedPartitionKey } from './document-encoder.ts'
 import {
   batchLsn,
   commitBatch,
   putOperation,
   readRow,
   refusal,
+  refusedTtl,
   seconds,
   type Committed,
+  type InvalidTtl,
   type OpenCollection,
 } from './open-collection.ts'
 import { MAX_WRITE_ATTEMPTS, patchedDocument } from './patch-document.ts'
@@ -37,10 +40,17 @@ type Answer =
   | { readonly kind: 'written'; readonly encoded: EncodedDocument }
   | { readonly kind: 'nothing' }
 
-/** Operations ready to commit, with the operation of the batch that each stands for. */
+/** Operations ready to commit, and what their outcome answers. */
 interface Plan {
   readonly operations: readonly CommitOperation[]
   readonly answers: readonly Answer[]
+  /** Writes that a later operation of the batch overwrites, so that the engine does not see them. */
+  readonly overwritten: readonly EncodedWrite[]
+}
+
+interface EncodedWrite {
+  readonly operationIndex: number
+  readonly encoded: EncodedDocument
 }
 
 /** One transactional batch on one partition key value (ST-4). */
@@ -85,6 +95,7 @@ export class TransactionalBatch<T extends DocumentBody> {
     if (direct !== undefined) {
       const outcome = await commitBatch(this.#open, this.#key, direct.operations)
       if (outcome.kind === 'committed') return this.#result(direct, outcome)
+      if (outcome.kind === 'invalidTtl') throw this.#invalidTtl(direct, outcome)
       const { operationIndex, presentLsn } = outcome
       const { kind = 'read' } = this.#operations[operationIndex] ?? {}
       const id = this.#ids[operationIndex] ?? ''
@@ -93,8 +104,10 @@ export class TransactionalBatch<T extends DocumentBody> {
     for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
       signal?.throwIfAborted()
       const plan = this.#simulate(await this.#readAll())
+      await this.#checkOverwritten(plan)
       const outcome = await commitBatch(this.#open, this.#key, plan.operations)
       if (outcome.kind === 'committed') return this.#result(plan, outcome)
+      if (outcome.kind === 'invalidTtl') throw this.#invalidTtl(plan, outcome)
     }
     throw new WriteConflictError(this.#ids[0] ?? '', MAX_WRITE_ATTEMPTS)
   }
@@ -119,7 +132,7 @@ export class TransactionalBatch<T extends DocumentBody> {
         answers.push({ kind: 'written', encoded })
       }
     }
-    return { operations: commits, answers }
+    return { operations: commits, answers, overwritten: [] }
   }
 
   async #readAll(): Promise<ReadonlyMap<string, StoredRow>> {
@@ -165,7 +178,32 @@ export class TransactionalBatch<T extends DocumentBody> {
       // Made and deleted again within the batch: nothing is left to write.
       return { kind: touched.has(id) && lsn !== undefined ? 'delete' : 'check', id, condition }
     })
-    return { operations, answers }
+    const overwritten = answers.flatMap((answer, operationIndex) => {
+      if (answer.kind !== 'written') return []
+      const { encoded } = answer
+      return documents.get(encoded.id)?.encoded === encoded ? [] : [{ operationIndex, encoded }]
+    })
+    return { operations, answers, overwritten }
+  }
+
+  /**
+   * A batch with an invalid `ttl` is refused as a whole, also when the batch itself removes it again.
+   * Such a version is never stored, so that it does not matter when TTL is switched meanwhile.
+   */
+  async #checkOverwritten({ overwritten }: Plan): Promise<void> {
+    const bad = overwritten.find(({ encoded }) => encoded.ttl === 'invalid')
+    if (bad === undefined) return
+    const { definition } = await readPresentRecord(this.#open)
+    if (definition.defaultTtl === null) return
+    throw new BatchFailedError(bad.operationIndex, invalidTtl(bad.encoded))
+  }
+
+  #invalidTtl({ operations, answers }: Plan, { operationIndex }: InvalidTtl): BatchFailedError {
+    const operation = operations[operationIndex]
+    const writer = answers.findLastIndex(
+      (answer) => answer.kind === 'written' && answer.encoded.id === operation?.id,
+    )
+    return new BatchFailedError(Math.max(0, writer), refusedTtl(operation))
   }
 
   #patched(operation: BatchOperation<T>, present: BatchedDocument | undefined): EncodedDocument {

@@ -10,7 +10,7 @@ import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
 import {
   batchLsn,
-  commitBatch,
+  commitOne,
   putOperation,
   readRow,
   refusal,
@@ -69,7 +69,7 @@ async function commitConditioned(
   signal?.throwIfAborted()
   const condition = engineCondition(kind, options, open.record.number)
   if (condition !== undefined) {
-    const outcome = await commitBatch(open, key, [operation(condition)])
+    const outcome = await commitOne(open, key, operation(condition))
     if (outcome.kind === 'committed') return outcome
     throw refusal(kind, id, open, outcome.presentLsn)
   }
@@ -80,7 +80,7 @@ async function commitConditioned(
     const failure = conditionFailure(kind, id, options, etag)
     if (failure !== undefined) throw failure
     const same: WriteCondition = row ? { kind: 'lsn', lsn: row.lsn } : { kind: 'absent' }
-    const outcome = await commitBatch(open, key, [operation(same)])
+    const outcome = await commitOne(open, key, operation(same))
     if (outcome.kind === 'committed') return outcome
   }
   throw new WriteConflictError(id, MAX_WRITE_ATTEMPTS)

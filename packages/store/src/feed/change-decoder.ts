@@ -1,30 +1,29 @@
 import {
   extractPartitionKey,
   lsn,
+  parsePartitionKeyText,
   partitionKeyOf,
   partitionKeyPathSegments,
   type Change,
   type DocumentBody,
   type PartitionKey,
+  type PartitionKeyDefinition,
   type Stored,
+  type VersionChange,
 } from '@tidemark/contracts'
 import { parseStored } from '../documents/stored-document.ts'
-import { expiryMs } from '../documents/document-expiry.ts'
-import type { CollectionDefinition } from '../engine/catalog.ts'
-import { LIVE_ROW, type FeedRow } from '../engine/feed-query.ts'
+import { LIVE_ROW, type FeedRow, type VersionRow } from '../engine/feed-query.ts'
 
 /** Turns rows of the feed into changes. Each body is parsed once; nothing else is made but the change. */
 export class ChangeDecoder<T extends DocumentBody> {
   readonly #paths: readonly (readonly string[])[]
   /** The property of the usual partition key: one path of one name. */
   readonly #property: string | undefined
-  readonly #defaultTtl: number | null
 
-  constructor({ partitionKey, defaultTtl }: CollectionDefinition) {
-    this.#paths = partitionKey.paths.map(partitionKeyPathSegments)
+  constructor({ paths }: PartitionKeyDefinition) {
+    this.#paths = paths.map(partitionKeyPathSegments)
     const [first] = this.#paths
     this.#property = this.#paths.length === 1 && first?.length === 1 ? first[0] : undefined
-    this.#defaultTtl = defaultTtl
   }
 
   /** @param pendingDeletes without them, a pending delete is passed over */
@@ -37,14 +36,26 @@ export class ChangeDecoder<T extends DocumentBody> {
     return changes
   }
 
+  decodeVersions(rows: readonly VersionRow[]): Change<T>[] {
+    return rows.map((row) => this.#version(row))
+  }
+
   #document(row: FeedRow): Change<T> {
     const document = parseStored<T>(row[2])
     const { id } = document
     const partitionKey = this.#partitionKeyOf(document)
-    const expiresAt = this.#defaultTtl === null ? undefined : expiryMs(document, this.#defaultTtl)
-    return expiresAt === undefined
+    // The engine judges expiry: the definition in this process may be an old one.
+    const expirySecond = row[3]
+    return expirySecond === 0
       ? { kind: 'document', id, partitionKey, lsn: lsn(row[0]), document }
-      : { kind: 'document', id, partitionKey, lsn: lsn(row[0]), document, expiresAt }
+      : {
+          kind: 'document',
+          id,
+          partitionKey,
+          lsn: lsn(row[0]),
+          document,
+          expiresAt: expirySecond * 1000,
+        }
   }
 
   #pendingDelete(row: FeedRow): Change<T> {
@@ -55,8 +66,21 @@ export class ChangeDecoder<T extends DocumentBody> {
       partitionKey: this.#partitionKeyOf(lastVersion),
       lsn: lsn(row[0]),
       lastVersion,
-      // A policy that was switched off since then does not tell when: then the last write is what is known.
-      expiredAt: expiryMs(lastVersion, this.#defaultTtl) ?? lastVersion._ts * 1000,
+      expiredAt: row[3] * 1000,
+    }
+  }
+
+  #version({ operation, current, previous, ...row }: VersionRow): VersionChange<T> {
+    return {
+      kind: 'version',
+      id: row.id,
+      partitionKey: partitionKeyOf(parsePartitionKeyText(row.partitionKey)),
+      lsn: lsn(row.lsn),
+      operationType: operation === 'expire' ? 'delete' : operation,
+      crts: row.commitMs,
+      timeToLiveExpired: operation === 'expire',
+      ...(current !== undefined && { current: parseStored<T>(current) }),
+      ...(previous !== undefined && { previous: parseStored<T>(previous) }),
     }
   }
 

@@ -4,7 +4,9 @@ import {
   type Change,
   type Continuation,
   type DocumentBody,
+  type FeedMode,
   type FeedRange,
+  type Resynchronization,
   type StartPosition,
 } from '@tidemark/contracts'
 import { resolveItemCount } from '../paging/item-count.ts'
@@ -13,6 +15,11 @@ import { resolveItemCount } from '../paging/item-count.ts'
 export type ChangesStart = 'beginning' | 'now' | Date | { readonly continuation: string }
 
 export interface ChangesOptions<T extends DocumentBody> {
+  /**
+   * `allVersions`: every create, replace and delete, of a collection that keeps their log. A continuation
+   * is of one mode. @default 'latestVersion'
+   */
+  readonly mode?: FeedMode | undefined
   /** "Now" is the moment of the iterator's first `next()`. @default 'now' (as in Cosmos DB) */
   readonly from?: ChangesStart | undefined
   /** Only this part of the collection. @default all of it */
@@ -23,8 +30,13 @@ export interface ChangesOptions<T extends DocumentBody> {
   readonly follow?: boolean | undefined
   /** Changes for which it returns false are left out; the continuation moves past them (CF-9). */
   readonly filter?: ((change: Change<T>) => boolean) | undefined
-  /** @default true */
+  /** Of latest-version mode: expired documents are delivered as pending deletes. @default true */
   readonly pendingDeletes?: boolean | undefined
+  /**
+   * When something was purged that this reader has not seen: `fail` with ERR_HORIZON_PASSED, or `resync`:
+   * read that range again from the beginning, and say so (`ChangesPage.resynchronized`). @default 'fail'
+   */
+  readonly onHorizonPassed?: 'fail' | 'resync' | undefined
   /** Ends the iteration: it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
@@ -39,15 +51,22 @@ export interface ChangesPage<T extends DocumentBody> {
   readonly range: FeedRange
   /** True when at the time of this page no range of the iteration had more. */
   readonly caughtUp: boolean
+  /**
+   * On the first page of a range that is read again from the beginning. What the reader keeps of
+   * `resynchronized.range` and does not get again by `untilLsn` is gone.
+   */
+  readonly resynchronized?: Resynchronization
 }
 
 export interface ResolvedChangesOptions<T extends DocumentBody> {
+  readonly mode: FeedMode
   readonly start: StartPosition
   readonly range: FeedRange
   readonly maxItems: number
   readonly follow: boolean
   readonly filter: ((change: Change<T>) => boolean) | undefined
   readonly pendingDeletes: boolean
+  readonly onHorizonPassed: 'fail' | 'resync'
   readonly signal: AbortSignal | undefined
 }
 
@@ -56,18 +75,34 @@ export function resolveChangesOptions<T extends DocumentBody>(
   options: ChangesOptions<T>,
 ): ResolvedChangesOptions<T> {
   const { from = 'now', range = FULL_RANGE, follow = true, pendingDeletes = true } = options
+  const { onHorizonPassed = 'fail' } = options
   if (!(range.minInclusive < range.maxExclusive)) {
     throw new InvalidOptionError(`range ${range.minInclusive}-${range.maxExclusive} is empty`)
   }
+  if (onHorizonPassed !== 'fail' && onHorizonPassed !== 'resync') {
+    throw new InvalidOptionError(
+      `onHorizonPassed must be "fail" or "resync", got ${JSON.stringify(onHorizonPassed)}`,
+    )
+  }
   return {
+    mode: checkedFeedMode(options.mode),
     start: startPosition(from),
     range,
     maxItems: resolveItemCount(options.maxItemCount),
     follow,
     filter: options.filter,
     pendingDeletes,
+    onHorizonPassed,
     signal: options.signal,
   }
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkedFeedMode(mode: FeedMode = 'latestVersion'): FeedMode {
+  if (mode === 'latestVersion' || mode === 'allVersions') return mode
+  throw new InvalidOptionError(
+    `mode must be "latestVersion" or "allVersions", got ${JSON.stringify(mode)}`,
+  )
 }
 
 function startPosition(from: ChangesStart): StartPosition {

@@ -7,14 +7,23 @@ import {
   type Change,
   type Continuation,
   type DocumentBody,
+  type FeedMode,
   type FeedRange,
   type RangePosition,
   type StartPosition,
 } from '@tidemark/contracts'
 import type { OpenCollection } from '../documents/open-collection.ts'
-import { LIVE_ROW, type EngineFeedPage, type FeedStart } from '../engine/feed-query.ts'
+import {
+  LIVE_ROW,
+  type EngineFeedPage,
+  type EngineVersionPage,
+  type FeedPageQuery,
+  type FeedStart,
+} from '../engine/feed-query.ts'
 import { ChangeDecoder } from './change-decoder.ts'
 import { MAX_PAGE_CHARS } from '../paging/item-count.ts'
+import { assertLogReaches } from './log-reach.ts'
+import { assertNothingMissed, positionAfter } from './reader-position.ts'
 
 /** Changes after one position, and the position after them. */
 export interface ReadChanges<T extends DocumentBody> {
@@ -23,54 +32,62 @@ export interface ReadChanges<T extends DocumentBody> {
   readonly caughtUp: boolean
 }
 
-/** Reads one collection's feed, range by range, by positions that need no parsing. */
+/** Reads one collection's feed in one mode, range by range, by positions that need no parsing. */
 export class FeedReader<T extends DocumentBody> {
   readonly open: OpenCollection
+  readonly mode: FeedMode
   readonly #decoder: ChangeDecoder<T>
 
-  constructor(open: OpenCollection) {
+  constructor(open: OpenCollection, mode: FeedMode = 'latestVersion') {
     this.open = open
-    this.#decoder = new ChangeDecoder(open.record.definition)
+    this.mode = mode
+    this.#decoder = new ChangeDecoder(open.record.definition.partitionKey)
   }
 
-  /** @throws ERR_INVALID_CONTINUATION when the text does not fit this collection and range */
+  /** @throws ERR_INVALID_CONTINUATION when the text does not fit this collection, mode and range */
   position(continuation: string, range: FeedRange): RangePosition {
     const { rid } = this.open.record
-    return continuationPosition(continuation, { collectionRid: rid, mode: 'latestVersion', range })
+    return continuationPosition(continuation, { collectionRid: rid, mode: this.mode, range })
   }
 
   continuation(positions: readonly RangePosition[]): Continuation {
     const { rid } = this.open.record
-    return encodeContinuation({ collectionRid: rid, mode: 'latestVersion', positions })
+    return encodeContinuation({ collectionRid: rid, mode: this.mode, positions })
   }
 
+  /** @throws ERR_HORIZON_PASSED when the log of all versions does not reach back to a start by time */
   async start(range: FeedRange, start: StartPosition): Promise<RangePosition> {
     if (start.kind === 'continuation') return this.position(start.continuation, range)
-    const { engine, record } = this.open
+    const { engine, record: collection } = this.open
     const counter = await engine.resolveStart({
-      collection: record,
+      collection,
       range,
       start: engineStart(start),
-      mode: 'latestVersion',
+      mode: this.mode,
     })
-    // A reader from now relies on everything after this moment; others have nothing to miss yet.
-    const horizon = start.kind === 'now' ? lsn(counter.horizon) : undefined
+    const byTimeInLog = start.kind === 'time' && this.mode === 'allVersions'
+    if (byTimeInLog) await assertLogReaches(this.open, { range, timeMs: start.timeMs, counter })
+    // A reader that was promised everything after some moment can miss it; others have nothing to miss yet.
+    const horizon = start.kind === 'now' || byTimeInLog ? lsn(counter.horizon) : undefined
     return { range, epoch: counter.epoch, lsn: lsn(counter.lsn), horizon }
   }
 
+  /** @throws ERR_HORIZON_PASSED, ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF, ERR_INVALID_CONTINUATION */
   async read(
     position: RangePosition,
     { maxItems, pendingDeletes }: { readonly maxItems: number; readonly pendingDeletes: boolean },
   ): Promise<ReadChanges<T>> {
-    const page = await this.#page(position, maxItems)
-    return {
-      changes: this.#decoder.decode(page.rows, pendingDeletes),
-      position: positionAfter(position, page),
-      caughtUp: page.caughtUp,
+    if (this.mode === 'allVersions') {
+      const page = await this.#versionPage(position, maxItems)
+      assertNothingMissed(position, page.horizon)
+      return this.#read(position, page, this.#decoder.decodeVersions(page.rows))
     }
+    const page = await this.#page(position, maxItems)
+    if (pendingDeletes) assertNothingMissed(position, page.horizon)
+    return this.#read(position, page, this.#decoder.decode(page.rows, pendingDeletes))
   }
 
-  /** As `read`, with documents as JSON text and without pending deletes. */
+  /** As `read`, with documents as JSON text and without pending deletes. Of the newest versions only. */
   async readText(
     position: RangePosition,
     maxItems: number,
@@ -80,7 +97,8 @@ export class FeedReader<T extends DocumentBody> {
     for (const row of page.rows) {
       if (row[1] === LIVE_ROW) bodies.push(row[2])
     }
-    return { bodies, position: positionAfter(position, page), caughtUp: page.caughtUp }
+    const { caughtUp } = page
+    return { bodies, position: positionAfter(position, page, this.mode), caughtUp }
   }
 
   wait(position: RangePosition, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
@@ -89,30 +107,47 @@ export class FeedReader<T extends DocumentBody> {
     return engine.waitForCommit({ collection: record, range, afterLsn, timeoutMs, signal })
   }
 
+  #read(
+    position: RangePosition,
+    page: EngineFeedPage | EngineVersionPage,
+    changes: Change<T>[],
+  ): ReadChanges<T> {
+    const { caughtUp } = page
+    return { changes, position: positionAfter(position, page, this.mode), caughtUp }
+  }
+
   async #page(position: RangePosition, maxItems: number): Promise<EngineFeedPage> {
-    const { engine, record, turns } = this.open
+    const { engine, turns } = this.open
     if (turns.due) await turns.take()
-    const page = await engine.readFeedPage({
-      collection: record,
-      range: position.range,
-      afterLsn: position.lsn,
-      maxItems,
-      maxChars: MAX_PAGE_CHARS,
-    })
-    if (page.lsn < position.lsn) {
-      // Going on from here would pass over whatever gets the LSNs in between.
-      throw new InvalidContinuationError(
-        `continuation is at LSN ${position.lsn}, but the newest of its range is ${page.lsn}: ` +
-          'it is of another copy of the store, or the store was restored from an older one',
-      )
-    }
+    const page = await engine.readFeedPage(this.#query(position, maxItems))
+    assertNotBeyond(position, page)
     for (const row of page.rows) turns.spend(row[2].length)
     return page
   }
+
+  async #versionPage(position: RangePosition, maxItems: number): Promise<EngineVersionPage> {
+    const { engine, turns } = this.open
+    if (turns.due) await turns.take()
+    const page = await engine.readVersionPage(this.#query(position, maxItems))
+    assertNotBeyond(position, page)
+    for (const { current = '', previous = '' } of page.rows) {
+      turns.spend(current.length + previous.length)
+    }
+    return page
+  }
+
+  #query({ range, lsn: afterLsn }: RangePosition, maxItems: number): FeedPageQuery {
+    return { collection: this.open.record, range, afterLsn, maxItems, maxChars: MAX_PAGE_CHARS }
+  }
 }
 
-function positionAfter({ range }: RangePosition, page: EngineFeedPage): RangePosition {
-  return { range, epoch: page.epoch, lsn: lsn(page.lsn), horizon: lsn(page.horizon) }
+function assertNotBeyond(position: RangePosition, page: { readonly lsn: number }): void {
+  if (page.lsn >= position.lsn) return
+  // Going on from here would pass over whatever gets the LSNs in between.
+  throw new InvalidContinuationError(
+    `continuation is at LSN ${position.lsn}, but the newest of its range is ${page.lsn}: ` +
+      'it is of another copy of the store, or the store was restored from an older one',
+  )
 }
 
 function engineStart(start: Exclude<StartPosition, { kind: 'continuation' }>): FeedStart {

@@ -1,4 +1,9 @@
-import { RangeGoneError, type Change, type DocumentBody } from '@tidemark/contracts'
+import {
+  HorizonPassedError,
+  RangeGoneError,
+  type Change,
+  type DocumentBody,
+} from '@tidemark/contracts'
 import type { ChangesPage, ResolvedChangesOptions } from './changes-options.ts'
 import type { FeedReader } from './feed-reader.ts'
 import { RangeCursors, type RangeCursor } from './range-cursors.ts'
@@ -28,13 +33,16 @@ export async function* iterateChanges<T extends DocumentBody>(
       }
       const read = await readOrRecut(reader, cursors, { cursor, options })
       closed = false
-      if (read === undefined || read.length === 0) continue
+      const { resync } = cursor
+      if (read === undefined || (read.length === 0 && resync === undefined)) continue
       closed = cursors.caughtUp
+      cursor.resync = undefined
       yield {
         changes: filter ? read.filter(filter) : read,
         continuation: cursors.continuation(),
         range: cursor.position.range,
         caughtUp: closed,
+        ...(resync && { resynchronized: resync }),
       }
     }
     // The last position is in hand also when the last read found nothing (CF-13).
@@ -47,7 +55,7 @@ export async function* iterateChanges<T extends DocumentBody>(
   }
 }
 
-/** Undefined when the range was split or merged away, and the cursors were cut anew. */
+/** Undefined when the range was split or merged away and the cursors were cut anew, or when it begins anew. */
 async function readOrRecut<T extends DocumentBody>(
   reader: FeedReader<T>,
   cursors: RangeCursors<T>,
@@ -58,12 +66,27 @@ async function readOrRecut<T extends DocumentBody>(
 ): Promise<readonly Change<T>[] | undefined> {
   try {
     const { changes, position, caughtUp } = await reader.read(cursor.position, options)
-    cursor.position = position
-    cursor.caughtUp = caughtUp
+    cursors.advance(cursor, { position, caughtUp })
     return changes
   } catch (error) {
+    if (error instanceof RangeGoneError) await cursors.recut(error)
+    else if (error instanceof HorizonPassedError && options.onHorizonPassed === 'resync') {
+      await resyncOrRecut(cursors, cursor, error)
+    } else throw error
+    return undefined
+  }
+}
+
+async function resyncOrRecut<T extends DocumentBody>(
+  cursors: RangeCursors<T>,
+  cursor: RangeCursor,
+  passed: HorizonPassedError,
+): Promise<void> {
+  try {
+    await cursors.resync(cursor, passed)
+  } catch (error) {
+    // Split at this moment: the children's next reads say again that the horizon has passed.
     if (!(error instanceof RangeGoneError)) throw error
     await cursors.recut(error)
-    return undefined
   }
 }

@@ -1,13 +1,17 @@
 import {
   InvalidContinuationError,
+  RangeGoneError,
   decodeContinuation,
   feedRangeId,
+  lsn,
   rangesEqual,
   type Continuation,
   type DocumentBody,
+  type FeedMode,
   type FeedRange,
-  type RangeGoneError,
+  type HorizonPassedError,
   type RangePosition,
+  type Resynchronization,
   type StartPosition,
 } from '@tidemark/contracts'
 import type { FeedReader } from './feed-reader.ts'
@@ -16,7 +20,12 @@ import type { FeedReader } from './feed-reader.ts'
 export interface RangeCursor {
   position: RangePosition
   caughtUp: boolean
+  /** The range begins anew, and its next page has to say so. */
+  resync: Resynchronization | undefined
 }
+
+/** Cuts or starts in a row that ranges which change meanwhile may spoil. */
+const MAX_CUTS = 10
 
 /** The ranges of one iteration, each inside one present pkrange, and whose turn it is. */
 export class RangeCursors<T extends DocumentBody> {
@@ -24,28 +33,27 @@ export class RangeCursors<T extends DocumentBody> {
   #cursors: readonly RangeCursor[]
   #turn = 0
 
+  /** Cuts in a row that changed nothing. */
+  #vainCuts = 0
+
   private constructor(reader: FeedReader<T>, positions: readonly RangePosition[]) {
     this.#reader = reader
     this.#cursors = positions.map(cursorAt)
   }
 
-  /** @throws ERR_INVALID_CONTINUATION, ERR_NOT_FOUND */
+  /** @throws ERR_INVALID_CONTINUATION, ERR_NOT_FOUND, ERR_HORIZON_PASSED */
   static async open<T extends DocumentBody>(
     reader: FeedReader<T>,
-    { start, range }: { readonly start: StartPosition; readonly range: FeedRange },
+    options: { readonly start: StartPosition; readonly range: FeedRange },
   ): Promise<RangeCursors<T>> {
-    const { engine, record } = reader.open
-    const present = await engine.listRanges(record)
-    if (start.kind === 'continuation') {
-      const positions = heldPositions(start.continuation, record.rid, range)
-      return new RangeCursors(reader, cut(positions, present))
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return new RangeCursors(reader, await startPositions(reader, options))
+      } catch (error) {
+        // Split after it was listed. Nothing was delivered yet: all ranges start anew.
+        if (!(error instanceof RangeGoneError) || attempt === MAX_CUTS) throw error
+      }
     }
-    const positions: RangePosition[] = []
-    for (const each of present) {
-      const part = intersection(each, range)
-      if (part !== undefined) positions.push(await reader.start(part, start))
-    }
-    return new RangeCursors(reader, positions)
   }
 
   get all(): readonly RangeCursor[] {
@@ -72,30 +80,86 @@ export class RangeCursors<T extends DocumentBody> {
     return undefined
   }
 
-  /** Cuts the ranges anew after a pkrange was split or merged; `cause` is thrown if that changes nothing. */
+  /**
+   * Cuts the ranges anew after a pkrange was split or merged away; positions keep their own intervals.
+   * `cause` is thrown if that changes nothing, time and again.
+   */
   async recut(cause: RangeGoneError): Promise<void> {
     const { engine, record } = this.#reader.open
     const present = await engine.listRanges(record)
-    const before = this.#cursors.map(({ position }) => position)
-    const positions = cut(before, present)
-    const same = positions.every((position, index) => {
-      const old = before[index]
-      return old !== undefined && rangesEqual(position.range, old.range)
-    })
-    if (same && positions.length === before.length) throw cause
-    this.#cursors = positions.map(cursorAt)
+    const before = this.#cursors
+    const cursors = before.flatMap((cursor) => cutCursor(cursor, present))
+    const isSame =
+      cursors.length === before.length &&
+      cursors.every(({ position }, index) => {
+        const old = before[index]
+        return old !== undefined && rangesEqual(position.range, old.position.range)
+      })
+    // Split and merged again meanwhile, the ranges may look as before: then the next read goes well.
+    this.#vainCuts = isSame ? this.#vainCuts + 1 : 0
+    if (this.#vainCuts === MAX_CUTS) throw cause
+    this.#cursors = cursors
     this.#turn = 0
+  }
+
+  /** Takes in what a read of the cursor gave. */
+  advance(
+    cursor: RangeCursor,
+    to: { readonly position: RangePosition; readonly caughtUp: boolean },
+  ): void {
+    cursor.position = to.position
+    cursor.caughtUp = to.caughtUp
+    this.#vainCuts = 0
+  }
+
+  /** Begins a range anew whose reader was passed by the horizon (TTL-15). */
+  async resync(cursor: RangeCursor, { lsn: at, horizon }: HorizonPassedError): Promise<void> {
+    const { range } = cursor.position
+    // Read first: what is there at this moment lies below, and is delivered by then.
+    const newest = await this.#reader.start(range, { kind: 'now' })
+    cursor.position = await this.#reader.start(range, { kind: 'beginning' })
+    cursor.caughtUp = false
+    cursor.resync = { range, lsn: lsn(at), horizon: lsn(horizon), untilLsn: newest.lsn }
   }
 }
 
 function cursorAt(position: RangePosition): RangeCursor {
-  return { position, caughtUp: false }
+  return { position, caughtUp: false, resync: undefined }
+}
+
+/** A parent's position, and what it has to tell, hold for every child. */
+function cutCursor(
+  { position, resync }: RangeCursor,
+  present: readonly FeedRange[],
+): readonly RangeCursor[] {
+  return cut([position], present).map((part) => ({
+    ...cursorAt(part),
+    resync: resync && { ...resync, range: part.range },
+  }))
+}
+
+async function startPositions<T extends DocumentBody>(
+  reader: FeedReader<T>,
+  { start, range }: { readonly start: StartPosition; readonly range: FeedRange },
+): Promise<readonly RangePosition[]> {
+  const { engine, record } = reader.open
+  const present = await engine.listRanges(record)
+  if (start.kind === 'continuation') {
+    const owner = { collectionRid: record.rid, mode: reader.mode }
+    return cut(heldPositions(start.continuation, owner, range), present)
+  }
+  const positions: RangePosition[] = []
+  for (const each of present) {
+    const part = intersection(each, range)
+    if (part !== undefined) positions.push(await reader.start(part, start))
+  }
+  return positions
 }
 
 /** What a continuation holds for `wanted`, in EPK order; it must cover it. */
 function heldPositions(
   continuation: string,
-  collectionRid: string,
+  { collectionRid, mode }: { readonly collectionRid: string; readonly mode: FeedMode },
   wanted: FeedRange,
 ): readonly RangePosition[] {
   const token = decodeContinuation(continuation)
@@ -104,9 +168,9 @@ function heldPositions(
       `continuation is of collection ${token.collectionRid}, not of ${collectionRid}`,
     )
   }
-  if (token.mode !== 'latestVersion') {
+  if (token.mode !== mode) {
     throw new InvalidContinuationError(
-      `continuation is of mode ${token.mode}, the feed is read in mode latestVersion`,
+      `continuation is of mode ${token.mode}, the feed is read in mode ${mode}`,
     )
   }
   const positions = cut(token.positions, [wanted]).toSorted((a, b) =>

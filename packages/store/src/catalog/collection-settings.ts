@@ -1,0 +1,178 @@
+import { InvalidOptionError, checkedGroupName } from '@tidemark/contracts'
+import type {
+  AllVersionsPolicy,
+  CollectionDefinition,
+  PendingDeletePolicy,
+} from '../engine/catalog.ts'
+import { assertIndexed } from '../engine/definition-changes.ts'
+
+/** When pending deletes, and with them the last versions of expired documents, are purged (TTL-14). */
+export interface PendingDeleteOptions {
+  /** How long a pending delete stays at least, in seconds; 0 = no longer than readers are waited for. @default 86_400 */
+  readonly retentionSeconds?: number | undefined
+  /** Processor groups that must have come past a pending delete before it is purged. @default none */
+  readonly waitFor?: readonly string[] | undefined
+}
+
+/** The log of all versions and deletes (CF-11). */
+export interface AllVersionsOptions {
+  /** How long an entry stays at least, in seconds. */
+  readonly retentionSeconds: number
+  /** Entries carry the version before, too. @default false */
+  readonly previousImages?: boolean | undefined
+}
+
+/** What of a collection may be chosen, and changed later. */
+export interface CollectionSettings {
+  /**
+   * Seconds after which documents expire, counted from their last change; -1 = they expire only if
+   * they have a `ttl` of their own; null = time to live is off. @default null (as in Cosmos DB)
+   */
+  readonly defaultTtl?: number | null | undefined
+  /** @default 'consistent' (as in Cosmos DB) */
+  readonly indexingMode?: 'consistent' | 'lazy' | 'none' | undefined
+  readonly pendingDeletes?: PendingDeleteOptions | undefined
+  /** Keeps a log of all versions and deletes from now on; null = none. @default null */
+  readonly allVersions?: AllVersionsOptions | null | undefined
+  /**
+   * A pkrange whose live documents have more bytes than this is split by the store's maintenance; at
+   * least 1 MiB, null = never. @default null
+   */
+  readonly splitAboveBytes?: number | null | undefined
+}
+
+/** The largest time to live in seconds, of collections and documents (TTL-9). */
+export const MAX_TTL_SECONDS = 2_147_483_647
+/** A day: as long as a weekend's failure may go unseen is for the user to say. */
+const DEFAULT_RETENTION_SECONDS = 86_400
+/** Each purge asks for the position of every group that is waited for. */
+const MAX_WAITING_GROUPS = 100
+/** Below this the ranges' own cost outweighs what a split can win. */
+const MIN_SPLIT_BYTES = 1024 * 1024
+
+/** @throws ERR_INVALID_OPTION naming the option and its value */
+export function resolveSettings(
+  settings: CollectionSettings,
+): Omit<CollectionDefinition, 'partitionKey'> {
+  const { defaultTtl = null, indexingMode = 'consistent' } = settings
+  const { allVersions = null, splitAboveBytes = null } = settings
+  const { retentionSeconds = DEFAULT_RETENTION_SECONDS, waitFor = [] } =
+    checkedPendingDeletes(settings.pendingDeletes) ?? {}
+  const resolved = {
+    defaultTtl: checkedDefaultTtl(defaultTtl),
+    indexingMode: checkedIndexingMode(indexingMode),
+    pendingDeletes: { retentionSeconds, waitFor },
+    allVersions: checkedAllVersions(allVersions),
+    splitAboveBytes: checkedSplitAboveBytes(splitAboveBytes),
+  }
+  assertIndexed(resolved)
+  return resolved
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkedDefaultTtl(defaultTtl: number | null): number | null {
+  if (defaultTtl === null || isTtl(defaultTtl)) return defaultTtl
+  throw new InvalidOptionError(
+    `defaultTtl must be null, -1 or a whole number of seconds from 1 to ${MAX_TTL_SECONDS}, ` +
+      `got ${String(defaultTtl)}`,
+  )
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkedIndexingMode(
+  indexingMode: CollectionDefinition['indexingMode'],
+): CollectionDefinition['indexingMode'] {
+  if (['consistent', 'lazy', 'none'].includes(indexingMode)) return indexingMode
+  throw new InvalidOptionError(
+    `indexingMode must be "consistent", "lazy" or "none", got ${JSON.stringify(indexingMode)}`,
+  )
+}
+
+/**
+ * The properties that are given, checked; group names in order and once each.
+ *
+ * @throws ERR_INVALID_OPTION
+ */
+export function checkedPendingDeletes(
+  options: PendingDeleteOptions | undefined,
+): Partial<PendingDeletePolicy> | undefined {
+  if (options === undefined) return undefined
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidOptionError(`pendingDeletes must be an object, got ${String(options)}`)
+  }
+  const { retentionSeconds, waitFor } = options
+  return {
+    ...(retentionSeconds !== undefined && {
+      retentionSeconds: checkedSeconds('pendingDeletes.retentionSeconds', retentionSeconds, 0),
+    }),
+    ...(waitFor !== undefined && { waitFor: checkedWaitingGroups(waitFor) }),
+  }
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkedWaitingGroups(groups: readonly string[]): readonly string[] {
+  if (!Array.isArray(groups)) {
+    throw new InvalidOptionError(
+      `pendingDeletes.waitFor must be a list of group names, got ${String(groups)}`,
+    )
+  }
+  const names = [...new Set(groups.map(checkedWaitingGroup))].toSorted()
+  if (names.length > MAX_WAITING_GROUPS) {
+    throw new InvalidOptionError(
+      `pendingDeletes.waitFor must have at most ${MAX_WAITING_GROUPS} groups, got ${names.length}`,
+    )
+  }
+  return names
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkedWaitingGroup(group: unknown): string {
+  if (typeof group === 'string') return checkedGroupName(group)
+  throw new InvalidOptionError(
+    `pendingDeletes.waitFor must hold group names, got ${JSON.stringify(group)}`,
+  )
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkedAllVersions(options: AllVersionsOptions | null): AllVersionsPolicy | null {
+  if (options === null) return null
+  if (typeof options !== 'object') {
+    throw new InvalidOptionError(`allVersions must be an object or null, got ${String(options)}`)
+  }
+  const { retentionSeconds, previousImages = false } = options
+  if (typeof previousImages !== 'boolean') {
+    throw new InvalidOptionError(
+      `allVersions.previousImages must be true or false, got ${JSON.stringify(previousImages)}`,
+    )
+  }
+  return {
+    retentionSeconds: checkedSeconds('allVersions.retentionSeconds', retentionSeconds, 1),
+    previousImages,
+  }
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkedSplitAboveBytes(bytes: number | null): number | null {
+  if (bytes === null || (Number.isSafeInteger(bytes) && bytes >= MIN_SPLIT_BYTES)) return bytes
+  throw new InvalidOptionError(
+    `splitAboveBytes must be null or a whole number of at least ${MIN_SPLIT_BYTES}, ` +
+      `got ${String(bytes)}`,
+  )
+}
+
+/** Whether a value is a time to live: -1 (never) or a positive number of whole seconds. */
+export function isTtl(value: unknown): value is number {
+  return (
+    typeof value === 'number' &&
+    Number.isInteger(value) &&
+    (value === -1 || (value >= 1 && value <= MAX_TTL_SECONDS))
+  )
+}
+
+function checkedSeconds(name: string, value: number, least: 0 | 1): number {
+  if (Number.isInteger(value) && value >= least && value <= MAX_TTL_SECONDS) return value
+  throw new InvalidOptionError(
+    `${name} must be a whole number of seconds from ${least} to ${MAX_TTL_SECONDS}, ` +
+      `got ${String(value)}`,
+  )
+}

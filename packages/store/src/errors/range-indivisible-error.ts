@@ -1,0 +1,14 @@
+import { CodedError } from '@tidemark/contracts'
+
+/** All documents of the pkrange have one effective partition key, or it has room for one only. */
+export class RangeIndivisibleError extends CodedError {
+  override readonly name = 'RangeIndivisibleError'
+  readonly code = 'ERR_RANGE_INDIVISIBLE'
+  readonly retryable = false
+  readonly rangeId: string
+
+  constructor(rangeId: string) {
+    super(`pkrange ${rangeId} cannot be split: all its documents have one partition key value`)
+    this.rangeId = rangeId
+  }
+}

@@ -1,0 +1,51 @@
+import {
+  InvalidOptionError,
+  type DocumentBody,
+  type FeedPage,
+  type FeedPageRequest,
+  type FeedPosition,
+  type RangePosition,
+} from '@tidemark/contracts'
+import { resolveItemCount } from '../paging/item-count.ts'
+import type { FeedReader } from './feed-reader.ts'
+
+/** A page of the feed whose documents were not decoded: for HTTP answers and copies. */
+export interface FeedTextPage extends FeedPosition {
+  /** Each document as JSON text, system properties included, in LSN order. */
+  readonly bodies: readonly string[]
+  readonly caughtUp: boolean
+}
+
+/** One page by its continuation. */
+export async function readPage<T extends DocumentBody>(
+  reader: FeedReader<T>,
+  request: FeedPageRequest,
+): Promise<FeedPage<T>> {
+  const { pendingDeletes = true } = request
+  const from = reader.position(request.continuation, request.range)
+  const maxItems = resolveItemCount(request.maxItemCount)
+  const { changes, position, caughtUp } = await reader.read(from, { maxItems, pendingDeletes })
+  return { changes, ...feedPosition(reader, position), caughtUp }
+}
+
+/** As `readPage`, with documents as JSON text and without pending deletes. */
+export async function readTextPage<T extends DocumentBody>(
+  reader: FeedReader<T>,
+  request: FeedPageRequest,
+): Promise<FeedTextPage> {
+  if (reader.mode !== 'latestVersion') {
+    throw new InvalidOptionError(`pages of text are of mode "latestVersion", not "${reader.mode}"`)
+  }
+  const from = reader.position(request.continuation, request.range)
+  const maxItems = resolveItemCount(request.maxItemCount)
+  const { bodies, position, caughtUp } = await reader.readText(from, maxItems)
+  return { bodies, ...feedPosition(reader, position), caughtUp }
+}
+
+/** A position as users keep it. */
+export function feedPosition<T extends DocumentBody>(
+  reader: FeedReader<T>,
+  position: RangePosition,
+): FeedPosition {
+  return { continuation: reader.continuation([position]), lsn: position.lsn }
+}

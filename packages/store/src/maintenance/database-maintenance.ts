@@ -1,0 +1,167 @@
+import { errorCode } from '@tidemark/contracts'
+import type { MaintenanceTask } from '../engine/maintenance.ts'
+import type { DatabaseEngine } from '../engine/storage-engine.ts'
+import type { StoreEventEmitter } from '../events/store-event-emitter.ts'
+import type { ResolvedMaintenanceOptions } from './maintenance-options.ts'
+import { emitPiece } from './piece-events.ts'
+import { SizeWatch } from './size-watch.ts'
+
+/** What one step came to. */
+export type MaintenanceStep =
+  /** A piece was done, of so many documents, entries or rows. */
+  | { readonly kind: 'worked'; readonly work: MaintenanceTask['kind']; readonly items: number }
+  /** A range was looked at, because of its size. */
+  | { readonly kind: 'sized'; readonly wasSplit: boolean }
+  /** There is work: the next step does a piece of it. */
+  | { readonly kind: 'looked' }
+  /** Nothing to do before this store time, as far as is known. */
+  | { readonly kind: 'idle'; readonly nextDueMs: number | undefined }
+  /** Another store does it until then at least. */
+  | { readonly kind: 'held'; readonly holder: string; readonly untilMs: number }
+
+export interface DatabaseMaintenanceOptions {
+  readonly databaseId: string
+  readonly engine: DatabaseEngine
+  readonly holder: string
+  readonly events: Pick<StoreEventEmitter, 'emit'>
+  readonly options: ResolvedMaintenanceOptions
+}
+
+/** Pieces of one task before the next task has its turn: an endless one must not starve the others. */
+const PIECES_IN_A_ROW = 10
+
+/** The background work of one database, step by step: look for tasks, then do them, the most urgent first. */
+export class DatabaseMaintenance {
+  readonly engine: DatabaseEngine
+  readonly databaseId: string
+  readonly #context: DatabaseMaintenanceOptions
+  readonly #sizes: SizeWatch
+  #tasks: readonly MaintenanceTask[] = []
+  #piecesOfTask = 0
+  /** Dealt with since the last look. A look that led to nothing must not be repeated at once. */
+  #progress: 'none' | 'some' | 'unknown' = 'unknown'
+  #isHolder = false
+
+  constructor(context: DatabaseMaintenanceOptions) {
+    this.#context = context
+    this.engine = context.engine
+    this.databaseId = context.databaseId
+    this.#sizes = new SizeWatch(context)
+  }
+
+  /** What the last failed step was about. */
+  get present(): MaintenanceTask | undefined {
+    return this.#tasks[0]
+  }
+
+  /** Has the next steps look at the sizes of ranges, besides the tasks. */
+  checkSizes(): void {
+    this.#sizes.begin()
+  }
+
+  /** Looks anew at the next step, and does not take that it found nothing last time for an answer. */
+  begin(): void {
+    this.#progress = 'unknown'
+  }
+
+  /**
+   * One piece of work at most. Rejects as the engine does; what failed is then not tried again before
+   * the other tasks.
+   */
+  async step(): Promise<MaintenanceStep> {
+    const [task] = this.#tasks
+    if (task !== undefined) return this.#work(task)
+    const looked = await this.#look()
+    if (looked.kind !== 'idle' || !this.#sizes.isDue) return looked
+    return this.#size(looked)
+  }
+
+  /** Gives the right to do this back. */
+  async release(): Promise<void> {
+    if (!this.#isHolder) return
+    await this.engine.releaseMaintenance(this.#context.holder)
+    this.#ended('released')
+  }
+
+  async #work(task: MaintenanceTask): Promise<MaintenanceStep> {
+    const { holder, options } = this.#context
+    const { leaseMs, maxItems } = options
+    try {
+      const outcome = await this.engine.maintain({ holder, leaseMs, maxItems, task })
+      if (outcome.kind === 'held') return this.#lose(outcome)
+      this.#began()
+      if (outcome.items > 0) this.#progress = 'some'
+      this.#piecesOfTask += 1
+      if (!outcome.more || this.#piecesOfTask >= PIECES_IN_A_ROW) this.#nextTask()
+      emitPiece(this.#context, task, outcome)
+      return { kind: 'worked', work: task.kind, items: outcome.items }
+    } catch (error) {
+      this.#nextTask()
+      // Deleted, split or merged since the look: the next one knows.
+      if (!isOutdated(error)) throw error
+      return { kind: 'worked', work: task.kind, items: 0 }
+    }
+  }
+
+  async #look(): Promise<MaintenanceStep> {
+    const { holder } = this.#context
+    const view = await this.engine.readMaintenance()
+    const present =
+      view.holder && view.holder.untilMs > this.engine.nowMs() ? view.holder : undefined
+    if (present !== undefined && present.name !== holder) {
+      return this.#lose({ holder: present.name, untilMs: present.untilMs })
+    }
+    if (present === undefined) this.#ended('lapsed')
+    const ledNowhere = this.#progress === 'none'
+    this.#progress = ledNowhere ? 'unknown' : 'none'
+    if (ledNowhere || view.tasks.length === 0) return { kind: 'idle', nextDueMs: view.nextDueMs }
+    this.#tasks = view.tasks
+    return { kind: 'looked' }
+  }
+
+  async #size(idle: MaintenanceStep): Promise<MaintenanceStep> {
+    const sized = await this.#sizes.step()
+    if (sized.kind === 'held') return this.#lose(sized)
+    if (sized.kind === 'done') return idle
+    if (sized.tookLease) this.#began()
+    return { kind: 'sized', wasSplit: sized.wasSplit }
+  }
+
+  #nextTask(): void {
+    this.#tasks = this.#tasks.slice(1)
+    this.#piecesOfTask = 0
+  }
+
+  #began(): void {
+    if (this.#isHolder) return
+    this.#isHolder = true
+    const { events, databaseId, holder } = this.#context
+    events.emit('maintenanceStarted', { databaseId, holder })
+  }
+
+  #lose({
+    holder,
+    untilMs,
+  }: {
+    readonly holder: string
+    readonly untilMs: number
+  }): MaintenanceStep {
+    this.#tasks = []
+    this.#piecesOfTask = 0
+    this.#progress = 'unknown'
+    this.#ended('lost')
+    return { kind: 'held', holder, untilMs }
+  }
+
+  #ended(cause: 'released' | 'lost' | 'lapsed'): void {
+    if (!this.#isHolder) return
+    this.#isHolder = false
+    const { events, databaseId, holder } = this.#context
+    events.emit('maintenanceEnded', { databaseId, holder, cause })
+  }
+}
+
+function isOutdated(error: unknown): boolean {
+  const code = errorCode(error)
+  return code === 'ERR_NOT_FOUND' || code === 'ERR_RANGE_GONE'
+}

@@ -1,0 +1,222 @@
+import { errorCode } from '@tidemark/contracts'
+import type { StoreEvents } from '../events/store-events.ts'
+import { DatabaseMaintenance, type MaintenanceStep } from './database-maintenance.ts'
+import { failureDelayMs } from './failure-delay.ts'
+import type { MaintenanceTally } from './maintenance-report.ts'
+import type { StoreMaintenanceOptions } from './store-maintenance.ts'
+
+/** One database in the round. */
+export interface DatabaseSeat {
+  readonly maintenance: DatabaseMaintenance
+  /** Monotonic time before which there is nothing to do, as far as is known. */
+  dueMs: number
+  sizesDueMs: number
+  failures: number
+  /** Steps of the loop and of `runAll` come one after the other. */
+  last: Promise<void>
+}
+
+/** All databases of a store and whose turn it is. What fails becomes an event and is tried again later. */
+export class DatabaseTurns {
+  readonly #context: StoreMaintenanceOptions
+  readonly #holder: string
+  readonly #seats = new Map<string, DatabaseSeat>()
+  #listDueMs = 0
+  #listFailures = 0
+
+  constructor(context: StoreMaintenanceOptions) {
+    this.#context = context
+    this.#holder = `store-${context.random.hex(8)}`
+  }
+
+  get all(): Iterable<DatabaseSeat> {
+    return [...this.#seats.values()]
+  }
+
+  /** Takes in databases that are new, and forgets those that are gone. */
+  async list(): Promise<void> {
+    const { engine, events, options } = this.#context
+    const present = new Map((await engine.listDatabases()).map(({ id, rid }) => [rid, id]))
+    for (const rid of this.#seats.keys()) {
+      if (!present.has(rid)) this.#seats.delete(rid)
+    }
+    for (const [rid, databaseId] of present) {
+      if (this.#seats.has(rid)) continue
+      try {
+        const database = await engine.openDatabase(databaseId)
+        const maintenance = new DatabaseMaintenance({
+          databaseId,
+          engine: database,
+          holder: this.#holder,
+          events,
+          options,
+        })
+        const nowMs = this.#nowMs()
+        this.#seats.set(rid, {
+          maintenance,
+          dueMs: nowMs,
+          sizesDueMs: nowMs,
+          failures: 0,
+          last: Promise.resolve(),
+        })
+      } catch (error) {
+        // Deleted since it was listed.
+        if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+      }
+    }
+  }
+
+  /** One step of every database that is due. Says how long to wait before the next turn. */
+  async turn(signal: AbortSignal): Promise<number> {
+    const { options } = this.#context
+    const beganMs = this.#nowMs()
+    if (beganMs >= this.#listDueMs) await this.#listOrReport()
+    let isBusy = false
+    for (const seat of this.all) {
+      signal.throwIfAborted()
+      if (this.#nowMs() < seat.dueMs) continue
+      isBusy = (await this.#stepOrReport(seat)) || isBusy
+    }
+    const endedMs = this.#nowMs()
+    if (isBusy) return Math.max(options.pauseMs, endedMs - beganMs)
+    let nextMs = this.#listDueMs
+    for (const { dueMs } of this.#seats.values()) nextMs = Math.min(nextMs, dueMs)
+    return Math.max(1, nextMs - endedMs)
+  }
+
+  /** Steps of one database until nothing is due. */
+  async drain(
+    seat: DatabaseSeat,
+    { tally, signal }: { readonly tally: MaintenanceTally; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { maintenance } = seat
+    await this.#exclusively(seat, async () => {
+      maintenance.begin()
+      maintenance.checkSizes()
+      for (;;) {
+        signal.throwIfAborted()
+        const step = await this.#step(seat)
+        if (step === undefined) return
+        tally.add(maintenance.databaseId, step)
+        if (step.kind === 'idle' || step.kind === 'held') return
+      }
+    })
+  }
+
+  /** Never rejects: a lease that is not given back runs out. */
+  async releaseAll(): Promise<void> {
+    for (const seat of this.all) {
+      const { maintenance } = seat
+      try {
+        await this.#exclusively(seat, () => maintenance.release())
+      } catch (error) {
+        if (isOver(error)) continue
+        this.#report(error, { databaseId: maintenance.databaseId, work: 'release', retryInMs: 0 })
+      }
+    }
+  }
+
+  async #listOrReport(): Promise<void> {
+    const { intervalMs } = this.#context.options
+    try {
+      await this.list()
+      this.#listFailures = 0
+      this.#listDueMs = this.#nowMs() + intervalMs
+    } catch (error) {
+      if (errorCode(error) === 'ERR_STORE_CLOSED') throw error
+      this.#listFailures += 1
+      const retryInMs = this.#delayMs(this.#listFailures)
+      this.#listDueMs = this.#nowMs() + retryInMs
+      this.#report(error, { databaseId: undefined, work: 'look', retryInMs })
+    }
+  }
+
+  /** True when there is more to do at once. */
+  async #stepOrReport(seat: DatabaseSeat): Promise<boolean> {
+    const { maintenance } = seat
+    const task = maintenance.present
+    if (this.#nowMs() >= seat.sizesDueMs) {
+      maintenance.checkSizes()
+      seat.sizesDueMs = this.#nowMs() + this.#context.options.splitCheckMs
+    }
+    try {
+      let step: MaintenanceStep | undefined
+      await this.#exclusively(seat, async () => {
+        step = await this.#step(seat)
+      })
+      seat.failures = 0
+      seat.dueMs = this.#nowMs() + this.#restMs(seat, step)
+      return seat.dueMs <= this.#nowMs()
+    } catch (error) {
+      if (errorCode(error) === 'ERR_STORE_CLOSED') throw error
+      seat.failures += 1
+      const retryInMs = this.#delayMs(seat.failures)
+      seat.dueMs = this.#nowMs() + retryInMs
+      this.#report(error, {
+        databaseId: maintenance.databaseId,
+        collectionId: task?.collection.id,
+        work: task?.kind ?? 'look',
+        retryInMs,
+      })
+      return false
+    }
+  }
+
+  /** Undefined when the database is gone. */
+  async #step(seat: DatabaseSeat): Promise<MaintenanceStep | undefined> {
+    try {
+      return await seat.maintenance.step()
+    } catch (error) {
+      if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+      for (const [rid, other] of this.#seats) {
+        if (other === seat) this.#seats.delete(rid)
+      }
+      return undefined
+    }
+  }
+
+  #restMs({ maintenance }: DatabaseSeat, step: MaintenanceStep | undefined): number {
+    const { intervalMs } = this.#context.options
+    if (step?.kind !== 'idle' && step?.kind !== 'held') return 0
+    const dueMs = step.kind === 'idle' ? step.nextDueMs : step.untilMs
+    if (dueMs === undefined) return intervalMs
+    return Math.min(intervalMs, Math.max(1, dueMs - maintenance.engine.nowMs()))
+  }
+
+  async #exclusively(seat: DatabaseSeat, act: () => Promise<void>): Promise<void> {
+    const before = seat.last
+    const { promise, resolve } = Promise.withResolvers<void>()
+    seat.last = promise
+    await before
+    try {
+      await act()
+    } finally {
+      resolve()
+    }
+  }
+
+  #report(
+    error: unknown,
+    about: {
+      readonly databaseId: string | undefined
+      readonly collectionId?: string | undefined
+      readonly work: StoreEvents['maintenanceFailed']['work']
+      readonly retryInMs: number
+    },
+  ): void {
+    this.#context.events.emit('maintenanceFailed', { collectionId: undefined, ...about, error })
+  }
+
+  #delayMs(failures: number): number {
+    return failureDelayMs(failures, this.#context.random.fraction())
+  }
+
+  #nowMs(): number {
+    return this.#context.clock.monotonicMs()
+  }
+}
+
+function isOver(error: unknown): boolean {
+  const code = errorCode(error)
+  return code === 'ERR_STORE_CLOSED' || code === 'ERR_NOT_FOUND'
+}

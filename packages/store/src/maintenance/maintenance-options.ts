@@ -1,0 +1,62 @@
+import { InvalidOptionError } from '@tidemark/contracts'
+
+/** How a store does its background work: sweep, purge, trimming, folding, splits by size. */
+export interface MaintenanceOptions {
+  /** How often it looks for work, in ms; earlier when something is known to be due. @default 1000 */
+  readonly intervalMs?: number | undefined
+  /**
+   * How long the right to do a database's background work lasts, in ms. A process that dies delays it by
+   * this much at most. @default 10_000
+   */
+  readonly leaseMs?: number | undefined
+  /** Documents or rows of one piece, which is one transaction. @default 500 */
+  readonly maxItems?: number | undefined
+  /** Shortest pause between two pieces, in ms, and never shorter than the piece took (TTL-5). @default 2 */
+  readonly pauseMs?: number | undefined
+  /** How often the ranges of collections with `splitAboveBytes` are looked at, in ms. @default 30_000 */
+  readonly splitCheckMs?: number | undefined
+}
+
+/** `manual`: only `store.runMaintenance()` does it. For tests, and for processes that leave it to others. */
+export type MaintenanceMode = MaintenanceOptions | 'manual'
+
+export interface ResolvedMaintenanceOptions {
+  readonly mode: 'automatic' | 'manual'
+  readonly intervalMs: number
+  readonly leaseMs: number
+  readonly maxItems: number
+  readonly pauseMs: number
+  readonly splitCheckMs: number
+}
+
+/** The longest delay that timers take. */
+const MAX_MS = 2 ** 31 - 1
+const MAX_ITEMS = 1_000_000
+
+/** @throws ERR_INVALID_OPTION naming the option and its value */
+export function resolveMaintenanceOptions(
+  maintenance: MaintenanceMode = {},
+): ResolvedMaintenanceOptions {
+  const options = maintenance === 'manual' ? {} : maintenance
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidOptionError(
+      `maintenance must be "manual" or options, got ${JSON.stringify(maintenance)}`,
+    )
+  }
+  const { intervalMs = 1000, leaseMs = 10_000, maxItems = 500 } = options
+  const { pauseMs = 2, splitCheckMs = 30_000 } = options
+  assertWithin('intervalMs', intervalMs, [1, MAX_MS])
+  assertWithin('leaseMs', leaseMs, [1, MAX_MS])
+  assertWithin('maxItems', maxItems, [1, MAX_ITEMS])
+  assertWithin('pauseMs', pauseMs, [0, MAX_MS])
+  assertWithin('splitCheckMs', splitCheckMs, [1, MAX_MS])
+  const mode = maintenance === 'manual' ? 'manual' : 'automatic'
+  return { mode, intervalMs, leaseMs, maxItems, pauseMs, splitCheckMs }
+}
+
+function assertWithin(name: string, value: number, [least, most]: readonly [number, number]): void {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return
+  throw new InvalidOptionError(
+    `maintenance.${name} must be a whole number from ${least} to ${most}, got ${String(value)}`,
+  )
+}

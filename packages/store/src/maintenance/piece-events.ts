@@ -1,0 +1,31 @@
+import { assertNever, pkRangeId } from '@tidemark/contracts'
+import type { MaintenanceTask } from '../engine/maintenance.ts'
+import type { StoreEventEmitter } from '../events/store-event-emitter.ts'
+
+/** Tells of a piece of work that dealt with something, or that finished what takes several. */
+export function emitPiece(
+  { events, databaseId }: { events: Pick<StoreEventEmitter, 'emit'>; databaseId: string },
+  task: MaintenanceTask,
+  { items, more }: { readonly items: number; readonly more: boolean },
+): void {
+  const base = { databaseId, collectionId: task.collection.id }
+  if (items === 0 && task.kind !== 'expiryIndex') return
+  switch (task.kind) {
+    case 'sweep':
+      return events.emit('swept', { ...base, documents: items })
+    case 'purge':
+      return events.emit('purged', { ...base, pendingDeletes: items })
+    case 'trimVersions':
+      return events.emit('versionsTrimmed', { ...base, entries: items })
+    case 'expiryIndex':
+      return events.emit('expiryReindexed', { ...base, documents: items, isDone: !more })
+    case 'fold':
+      return events.emit('folded', {
+        ...base,
+        rangeId: pkRangeId(String(task.range)),
+        rows: items,
+      })
+    default:
+      return assertNever(task)
+  }
+}

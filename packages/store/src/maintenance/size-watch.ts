@@ -1,0 +1,120 @@
+import { errorCode } from '@tidemark/contracts'
+import { splitRange } from '../catalog/change-ranges.ts'
+import type { CollectionRecord, RangeRecord } from '../engine/catalog.ts'
+import { rangeSplitEvent } from '../events/range-events.ts'
+import type { DatabaseMaintenanceOptions } from './database-maintenance.ts'
+import { isWorthMeasuring, type MeasuredRange } from './worth-measuring.ts'
+
+export type SizeStep =
+  | { readonly kind: 'sized'; readonly wasSplit: boolean; readonly tookLease: boolean }
+  | { readonly kind: 'held'; readonly holder: string; readonly untilMs: number }
+  /** No range is left to look at. */
+  | { readonly kind: 'done' }
+
+interface Candidate {
+  readonly record: CollectionRecord
+  readonly range: RangeRecord
+  readonly splitAboveBytes: number
+}
+
+/** Splits ranges that have outgrown their collection's `splitAboveBytes` (ST-9), a range at a time. */
+export class SizeWatch {
+  readonly #context: DatabaseMaintenanceOptions
+  /** By collection number and range number; only of ranges that are there. */
+  #measured: ReadonlyMap<string, MeasuredRange> = new Map()
+  #candidates: Candidate[] | undefined
+  #isDue = false
+
+  constructor(context: DatabaseMaintenanceOptions) {
+    this.#context = context
+  }
+
+  get isDue(): boolean {
+    return this.#isDue
+  }
+
+  begin(): void {
+    this.#isDue = true
+  }
+
+  async step(): Promise<SizeStep> {
+    this.#candidates ??= await this.#list()
+    const candidate = this.#candidates.shift()
+    if (candidate === undefined) {
+      this.#candidates = undefined
+      this.#isDue = false
+      return { kind: 'done' }
+    }
+    try {
+      return await this.#look(candidate)
+    } catch (error) {
+      const code = errorCode(error)
+      // Deleted, or split by somebody else, since it was listed.
+      if (code !== 'ERR_NOT_FOUND' && code !== 'ERR_RANGE_GONE') throw error
+      return { kind: 'sized', wasSplit: false, tookLease: false }
+    }
+  }
+
+  async #list(): Promise<Candidate[]> {
+    const candidates: Candidate[] = []
+    const { engine } = this.#context
+    for (const record of await engine.listCollections()) {
+      const { splitAboveBytes } = record.definition
+      if (splitAboveBytes === null) continue
+      for (const range of await engine.listRanges(record)) {
+        candidates.push({ record, range, splitAboveBytes })
+      }
+    }
+    const present = new Set(candidates.map(keyOf))
+    this.#measured = new Map([...this.#measured].filter(([key]) => present.has(key)))
+    return candidates
+  }
+
+  async #look(candidate: Candidate): Promise<SizeStep> {
+    const { engine, holder, options } = this.#context
+    const { record, range, splitAboveBytes } = candidate
+    const key = keyOf(candidate)
+    const { lsn } = await engine.resolveStart({
+      collection: record,
+      range,
+      start: { kind: 'now' },
+      mode: 'latestVersion',
+    })
+    if (!isWorthMeasuring(this.#measured.get(key), { lsn, splitAboveBytes })) {
+      return { kind: 'sized', wasSplit: false, tookLease: false }
+    }
+    // Measuring reads the whole range: one store does it, the one that does the rest.
+    const { leaseMs, maxItems } = options
+    const taken = await engine.maintain({ holder, leaseMs, maxItems })
+    if (taken.kind === 'held') return taken
+    const { documents, bytes } = await engine.measureRange(record, range.number)
+    this.#measured = new Map([...this.#measured, [key, { lsn, documents, bytes }]])
+    const wasSplit = bytes > splitAboveBytes && (await this.#split(candidate))
+    return { kind: 'sized', wasSplit, tookLease: true }
+  }
+
+  async #split({ record, range, splitAboveBytes }: Candidate): Promise<boolean> {
+    const { engine, events, databaseId } = this.#context
+    const rangeId = String(range.number)
+    try {
+      const children = await splitRange({ engine, record }, { rangeId })
+      const event = rangeSplitEvent(
+        { databaseId, id: record.id },
+        { rangeId, children, cause: 'size' },
+      )
+      events.emit('rangeSplit', event)
+      for (const child of children) {
+        this.#candidates?.push({ record, range: child, splitAboveBytes })
+      }
+      return true
+    } catch (error) {
+      // One key holds it all. It is measured again when it has changed.
+      if (errorCode(error) === 'ERR_RANGE_INDIVISIBLE') return false
+      throw error
+    }
+  }
+}
+
+function keyOf({ record, range }: Candidate): string {
+  return `${record.number} ${range.number}`
+}
