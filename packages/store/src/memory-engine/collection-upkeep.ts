@@ -18,11 +18,15 @@ export interface UpkeepLimits {
   readonly nowMs: number
 }
 
-/** Turns what expired under the present `defaultTtl` into pending deletes, the longest expired first. */
+/**
+ * Turns expired documents into pending deletes, the longest expired first. What expired under past values
+ * of `defaultTtl` comes before that.
+ */
 export function sweep(
   collection: MemoryCollection,
   { maxItems, nowMs }: UpkeepLimits,
 ): UpkeepResult {
+  if (collection.record.ttlEras.length > 0) return { items: 0, more: false }
   const second = Math.floor(nowMs / 1000)
   const due: MemoryRow[] = []
   for (const row of collection.documents.expiringFrom(0)) {
@@ -33,7 +37,7 @@ export function sweep(
   return { items: due.length, more: collection.documents.anyDueBy(second) }
 }
 
-/** Turns what expired under past values of `defaultTtl` into pending deletes, then forgets those. */
+/** Turns what has expired, also under past values of `defaultTtl`, into pending deletes, then forgets those. */
 export function finishEras(
   collection: MemoryCollection,
   { maxItems, nowMs }: UpkeepLimits,

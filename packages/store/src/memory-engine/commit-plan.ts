@@ -81,12 +81,12 @@ class CommitPlanner {
     const hasTtl = collection.record.definition.defaultTtl !== null
     const existed: boolean[] = []
     for (const [operationIndex, operation] of batch.operations.entries()) {
-      if (operation.kind === 'put' && operation.ttl === 'invalid' && hasTtl) {
-        return { kind: 'invalidTtl', batchIndex, operationIndex }
-      }
       const presentLsn = this.#presentLsn(batch, { collection, id: operation.id })
       if (!conditionHolds(operation.condition, presentLsn)) {
         return { kind: 'refused', batchIndex, operationIndex, presentLsn }
+      }
+      if (operation.kind === 'put' && operation.ttl === 'invalid' && hasTtl) {
+        return { kind: 'invalidTtl', batchIndex, operationIndex }
       }
       existed.push(presentLsn !== undefined)
       this.#note(batch, operation, lsn)

@@ -30,7 +30,7 @@ export function dueUpkeep(collection: MemoryCollection, nowMs: number): DueUpkee
   const nextDueMs: number[] = []
   const second = Math.floor(nowMs / 1000)
   if (record.ttlEras.length > 0) tasks.push({ kind: 'expiryIndex', collection: record })
-  if (documents.anyDueBy(second)) tasks.push({ kind: 'sweep', collection: record })
+  else if (documents.anyDueBy(second)) tasks.push({ kind: 'sweep', collection: record })
   const expiry = nextExpiryMs(collection, nowMs)
   if (expiry !== undefined) nextDueMs.push(expiry)
   const kinds = { purge: nextPurgeMs, trimVersions: nextTrimMs } as const

@@ -8,6 +8,9 @@ import { storageEngineFeed } from './storage-engine-feed.ts'
 import type { StorageEngineConformance, StorageEngineUnderTest } from './storage-engine-fixtures.ts'
 import { storageEngineModel } from './storage-engine-model.ts'
 import { storageEngineReopening } from './storage-engine-reopening.ts'
+import { storageEngineMaintenance } from './storage-engine-maintenance.ts'
+import { storageEnginePendingDeletes } from './storage-engine-pending-deletes.ts'
+import { storageEngineVersions } from './storage-engine-versions.ts'
 import { SteppedClock } from './stepped-clock.ts'
 
 /**
@@ -41,6 +44,9 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
     storageEngineFeed(open)
     storageEngineConcurrency(open)
     storageEngineExpiry(open)
+    storageEngineMaintenance(open)
+    storageEnginePendingDeletes(open)
+    storageEngineVersions(open)
     storageEngineReopening(openUnderTest)
     storageEngineModel(open, options.modelRuns ?? 100)
   })
