@@ -38,7 +38,14 @@ async function filled(engine: SqliteEngine, documents = 50): Promise<DatabaseEng
   const database = await engine.openDatabase('db')
   const collection = await database.createCollection(
     'coll',
-    { partitionKey: partitionKeyDefinition('/pk'), defaultTtl: null, indexingMode: 'consistent' },
+    {
+      partitionKey: partitionKeyDefinition('/pk'),
+      defaultTtl: null,
+      indexingMode: 'consistent',
+      pendingDeletes: { retentionSeconds: 3600, waitFor: [] },
+      allVersions: null,
+      splitAboveBytes: null,
+    },
     [FULL_RANGE],
   )
   for (let n = 0; n < documents; n++) await database.commit(request(collection, `d${n}`))
@@ -186,7 +193,7 @@ test('contradictions between documents, index, ranges and counters are listed', 
   raw.exec(`UPDATE doc SET lsn = 4 WHERE id = 'd3'; UPDATE doc SET epk = 'FF' WHERE id = 'd2'`)
   expect((await database.check()).join()).toMatch(/in the index and in no feed/)
   raw.exec(`UPDATE doc SET epk = '1A' WHERE id = 'd2'; UPDATE pkrange SET max = '80'`)
-  raw.exec(`UPDATE meta SET value = value + 1 WHERE name = 'catalog'`)
+  raw.exec(`UPDATE head SET catalog = catalog + 1`)
   expect((await database.check()).join()).toMatch(/end at "80"/)
   raw.close()
 })

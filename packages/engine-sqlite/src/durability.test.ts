@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
-import type { CollectionRecord, DatabaseEngine } from '@tidemark/store'
+import type { CollectionRecord, DatabaseEngine, RangeCounter } from '@tidemark/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openSqliteEngine, type SqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
 
@@ -33,6 +33,9 @@ async function collectionIn(engine: SqliteEngine): Promise<Opened> {
     partitionKey: partitionKeyDefinition('/pk'),
     defaultTtl: null,
     indexingMode: 'consistent',
+    pendingDeletes: { retentionSeconds: 3600, waitFor: [] },
+    allVersions: null,
+    splitAboveBytes: null,
   } as const
   const present = await database.readCollection('coll')
   const collection = present ?? (await database.createCollection('coll', definition, [FULL_RANGE]))
@@ -61,8 +64,9 @@ async function write({ database, collection }: Opened, id: string): Promise<numb
   return outcome.batches[0]?.lsn ?? 0
 }
 
-function now({ database, collection }: Opened): Promise<{ lsn: number; epoch: number }> {
-  return database.resolveStart(collection, FULL_RANGE, { kind: 'now' })
+function now({ database, collection }: Opened): Promise<RangeCounter> {
+  const start = { kind: 'now' } as const
+  return database.resolveStart({ collection, range: FULL_RANGE, start, mode: 'latestVersion' })
 }
 
 /** What a process that is killed leaves: its files, and nothing closed. Here: a copy of that state. */
@@ -75,10 +79,10 @@ test('ST-6 after a relaxed process and its machine died, no LSN is given out aga
   const dying = await open({ durability: 'relaxed', bootId: 'boot-1' })
   const before = await collectionIn(dying)
   const lsn = await write(before, 'a')
-  expect(await now(before)).toEqual({ lsn, epoch: 0 })
+  expect(await now(before)).toEqual({ lsn, epoch: 0, horizon: 0 })
   // Not closed: the machine went. What a reader saw last may be lost, so the counter leaps over it.
   const after = await collectionIn(await open({ bootId: 'boot-2' }))
-  expect(await now(after)).toEqual({ lsn: lsn + JUMP, epoch: 1 })
+  expect(await now(after)).toEqual({ lsn: lsn + JUMP, epoch: 1, horizon: 0 })
   expect(await write(after, 'b')).toBe(lsn + JUMP + 1)
   const page = await after.database.readFeedPage({
     collection: after.collection,
@@ -99,7 +103,7 @@ test('ST-6 collections that the machine forgot do not give their numbers to othe
   // As after a loss of everything since: the collection was never made.
   raw.exec(`DELETE FROM collection; DELETE FROM pkrange; DELETE FROM pkrange_segment;
     UPDATE meta SET value = value - 1 WHERE name = 'nextCollection';
-    UPDATE meta SET value = value + 1 WHERE name = 'catalog'`)
+    UPDATE head SET catalog = catalog + 1`)
   raw.close()
   const again = await collectionIn(await open({ bootId: 'boot-2' }))
   expect(again.collection.number).toBeGreaterThan(collection.number)
@@ -111,28 +115,32 @@ test('a new epoch begins once, not with every start', async () => {
   await write(await collectionIn(dying), 'a')
   await collectionIn(await open({ bootId: 'boot-2' }))
   const third = await open({ bootId: 'boot-3' })
-  expect(await now(await collectionIn(third))).toMatchObject({ epoch: 1 })
+  expect(await now(await collectionIn(third))).toMatchObject({ epoch: 1, horizon: 0 })
 })
 
 test('a relaxed process that was killed alone lost nothing: no new epoch', async () => {
   const killed = await open({ durability: 'relaxed', bootId: 'boot-1' })
   const lsn = await write(await collectionIn(killed), 'a')
   const after = await collectionIn(await open({ durability: 'relaxed', bootId: 'boot-1' }))
-  expect(await now(after)).toEqual({ lsn, epoch: 0 })
+  expect(await now(after)).toEqual({ lsn, epoch: 0, horizon: 0 })
 })
 
 test('a relaxed store that was closed is durable: no new epoch', async () => {
   const closed = await open({ durability: 'relaxed', bootId: 'boot-1' })
   const lsn = await write(await collectionIn(closed), 'a')
   await closed.close()
-  expect(await now(await collectionIn(await open({ bootId: 'boot-2' })))).toEqual({ lsn, epoch: 0 })
+  expect(await now(await collectionIn(await open({ bootId: 'boot-2' })))).toEqual({
+    lsn,
+    epoch: 0,
+    horizon: 0,
+  })
 })
 
 test('the default loses nothing and begins no epoch, however it ends', async () => {
   const dying = await open({ bootId: 'boot-1' })
   const lsn = await write(await collectionIn(dying), 'a')
   const after = await collectionIn(await open({ bootId: 'boot-2' }))
-  expect(await now(after)).toEqual({ lsn, epoch: 0 })
+  expect(await now(after)).toEqual({ lsn, epoch: 0, horizon: 0 })
 })
 
 test('the clock of a store never goes back, not over a restart with a wrong clock either', async () => {
@@ -161,7 +169,14 @@ test('far above 2 ** 32 LSNs a page has its own rows only', async () => {
   const database = await engine.openDatabase('db')
   const collection = await database.createCollection(
     'coll',
-    { partitionKey: partitionKeyDefinition('/pk'), defaultTtl: null, indexingMode: 'consistent' },
+    {
+      partitionKey: partitionKeyDefinition('/pk'),
+      defaultTtl: null,
+      indexingMode: 'consistent',
+      pendingDeletes: { retentionSeconds: 3600, waitFor: [] },
+      allVersions: null,
+      splitAboveBytes: null,
+    },
     [
       { minInclusive: '', maxExclusive: '80' },
       { minInclusive: '80', maxExclusive: 'FF' },
@@ -169,7 +184,7 @@ test('far above 2 ** 32 LSNs a page has its own rows only', async () => {
   )
   const raw = await rawDatabase()
   raw.exec('UPDATE segment SET base = 4294967296, lsn = 4294967296')
-  raw.exec(`UPDATE meta SET value = value + 1 WHERE name = 'catalog'`)
+  raw.exec(`UPDATE head SET catalog = catalog + 1`)
   raw.close()
   const put = (id: string) =>
     ({

@@ -51,12 +51,15 @@ export async function openCollection(
 ): Promise<{ readonly database: DatabaseEngine; readonly collection: CollectionRecord }> {
   await engine.createDatabase('db').catch(ignoreExists)
   const database = await engine.openDatabase('db')
-  const partitionKey = partitionKeyDefinition('/pk')
-  await database
-    .createCollection('coll', { partitionKey, defaultTtl: null, indexingMode: 'consistent' }, [
-      FULL_RANGE,
-    ])
-    .catch(ignoreExists)
+  const definition = {
+    partitionKey: partitionKeyDefinition('/pk'),
+    defaultTtl: null,
+    indexingMode: 'consistent',
+    pendingDeletes: { retentionSeconds: 3600, waitFor: [] },
+    allVersions: null,
+    splitAboveBytes: null,
+  } as const
+  await database.createCollection('coll', definition, [FULL_RANGE]).catch(ignoreExists)
   const collection = await database.readCollection('coll')
   if (collection === undefined) throw new Error('the collection is not there')
   return { database, collection }
@@ -92,7 +95,8 @@ async function carryOut(task: ProcessTask, engine: SqliteEngine): Promise<Proces
     }
     case 'wait': {
       const where = { collection, range: FULL_RANGE }
-      let { lsn } = await database.resolveStart(collection, FULL_RANGE, { kind: 'now' })
+      const start = { kind: 'now' } as const
+      let { lsn } = await database.resolveStart({ ...where, start, mode: 'latestVersion' })
       tell({ kind: 'waiting' })
       const atMs: number[] = []
       const { signal } = new AbortController()

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
 import {
-  InvalidOptionError,
-  PreconditionFailedError,
-  RangeGoneError,
   ResourceExistsError,
   ResourceNotFoundError,
   StoreClosedError,
@@ -33,6 +30,7 @@ import type {
   StartQuery,
   StoredRow,
 } from '@tidemark/store'
+import { refuse } from './refuse.ts'
 import { LoopTurns } from './platform/loop-turns.ts'
 import { PollTimer } from './platform/poll-timer.ts'
 import type { WriterClient } from './platform/writer-client.ts'
@@ -127,7 +125,7 @@ export class SqliteDatabase implements DatabaseEngine {
   }
 
   listRanges(collection: CollectionRecord): Promise<readonly RangeRecord[]> {
-    return this.#read((reader) => reader.ranges(collection).map(rangeRecord))
+    return this.#read((reader) => reader.ranges(collection))
   }
 
   async splitRange(request: {
@@ -393,26 +391,4 @@ export class SqliteDatabase implements DatabaseEngine {
   #assertOpen(): void {
     if (this.#ended !== undefined) throw this.#ended
   }
-}
-
-/** What a caller sees of a request that was not carried out. */
-function refuse(result: WriterResult, collectionId: string): never {
-  switch (result.kind) {
-    case 'missing':
-      throw new ResourceNotFoundError('collection', collectionId)
-    case 'otherEtag':
-      throw new PreconditionFailedError(collectionId, `its etag is ${result.etag}`)
-    case 'invalid':
-      throw new InvalidOptionError(result.message)
-    case 'rangeGone':
-      throw new RangeGoneError(String(result.range), result.successors)
-    default:
-      throw new Error(`unexpected answer ${result.kind}`)
-  }
-}
-
-/** Without what only this package knows. */
-function rangeRecord(range: RangeRecord): RangeRecord {
-  const { number, minInclusive, maxExclusive, parents, segment, ts } = range
-  return { number, minInclusive, maxExclusive, parents, segment, ts }
 }

@@ -12,11 +12,11 @@ for (const [name, options] of Object.entries({
   storageEngineConformance({
     name,
     modelRuns: 40,
-    open: async () => {
+    open: async ({ clock }) => {
       const folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
       const engines = new Set<Awaited<ReturnType<typeof openSqliteEngine>>>()
       const open = async () => {
-        const engine = await openSqliteEngine({ folder, ...options })
+        const engine = await openSqliteEngine({ folder, clock, ...options })
         engines.add(engine)
         return engine
       }

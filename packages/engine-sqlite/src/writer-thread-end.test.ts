@@ -26,7 +26,14 @@ async function openDatabase(
   const database = await engine.openDatabase('db')
   const collection = await database.createCollection(
     'coll',
-    { partitionKey: partitionKeyDefinition('/pk'), defaultTtl: null, indexingMode: 'consistent' },
+    {
+      partitionKey: partitionKeyDefinition('/pk'),
+      defaultTtl: null,
+      indexingMode: 'consistent',
+      pendingDeletes: { retentionSeconds: 3600, waitFor: [] },
+      allVersions: null,
+      splitAboveBytes: null,
+    },
     [FULL_RANGE],
   )
   const request = (id: string): CommitRequest => {

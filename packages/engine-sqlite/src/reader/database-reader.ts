@@ -18,6 +18,7 @@ import {
   type FeedPageQuery,
   type MaintenanceView,
   type RangeCounter,
+  type RangeRecord,
   type ScanPage,
   type ScanQuery,
   type StartQuery,
@@ -102,8 +103,12 @@ export class DatabaseReader {
     )
   }
 
-  ranges(collection: CollectionRecord): readonly RangeRow[] {
-    return this.#inCollection(collection, ({ ranges }) => ranges)
+  ranges(collection: CollectionRecord): readonly RangeRecord[] {
+    return this.#inCollection(collection, ({ ranges }) =>
+      ranges.map(({ number, minInclusive, maxExclusive, parents, segment, ts }) => {
+        return { number, minInclusive, maxExclusive, parents, segment, ts }
+      }),
+    )
   }
 
   document(key: DocumentKey): StoredRow | undefined {

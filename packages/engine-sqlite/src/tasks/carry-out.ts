@@ -37,7 +37,7 @@ export class MaintenanceMemory {
 
 export interface CarryOutOptions {
   readonly memory: MaintenanceMemory
-  monotonicMs(): number
+  readonly monotonicMs: () => number
 }
 
 /** Carries out one request inside the group's transaction. */

@@ -51,7 +51,7 @@ test('thousands of waits in one place are one look-up', () => {
   let asked = 0
   waits.recheck((places) => {
     asked += places.length
-    return places.map(() => 1)
+    return places.map(({ rangeNumber }) => ({ lsn: 1, rangeNumber }))
   })
   expect(asked).toBe(2)
   expect(log).toHaveLength(1500)
@@ -71,9 +71,17 @@ test('a place that is gone is told to its readers, and the others are still look
   waits.add(place(2, 0, LOW), new Waiter(log, 'there', 0))
   waits.recheck(([first]) => [
     new ResourceNotFoundError('collection', first?.collection.id ?? ''),
-    7,
+    { lsn: 7, rangeNumber: 0 },
   ])
   expect(log).toEqual(['gone: ERR_NOT_FOUND', 'there'])
+})
+
+test('ST-9 a place whose pkrange is another one now is woken: no commit would be told to it', () => {
+  const log: string[] = []
+  const waits = new CommitWaits()
+  waits.add(place(1, 0, LOW), new Waiter(log, 'split', 5))
+  waits.recheck(() => [{ lsn: 5, rangeNumber: 3 }])
+  expect(log).toEqual(['split'])
 })
 
 test('a limit keeps a leak of waits from growing', () => {
