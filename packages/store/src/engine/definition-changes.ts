@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '@tidemark/contracts'
 import type { CollectionDefinition, CollectionRecord, TtlEra } from './catalog.ts'
-import { recordEtag } from './resource-ids.ts'
+import { changedRecordEtag } from './resource-ids.ts'
 
 /** What may change of a collection after it was made. Absent = stays as it is. */
 export type DefinitionChanges = {
@@ -32,7 +32,8 @@ export function changedRecord(
   assertIndexed(definition)
   const ts = Math.floor(nowMs / 1000)
   const ttlEras = erasAfter(record, definition.defaultTtl, nowMs)
-  return { ...record, definition, ttlEras, etag: recordEtag(record.rid, ts), ts }
+  const etag = changedRecordEtag(record.rid, record.etag, ts)
+  return { ...record, definition, ttlEras, etag, ts }
 }
 
 /** @throws ERR_INVALID_OPTION */

@@ -37,7 +37,13 @@ export function ridText(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('/', '-')
 }
 
-/** Etag of a database or collection record, with its double quotes; they change with `ts` only. */
+/** Etag of a new database or collection record, with its double quotes. */
 export function recordEtag(rid: string, ts: number): string {
   return `"${ridBytes(rid).toString('hex')}-${ts.toString(16).padStart(10, '0')}"`
+}
+
+/** Etag of a collection's record after a change: another one, also within the same second. */
+export function changedRecordEtag(rid: string, etag: string, ts: number): string {
+  const before = Number.parseInt(/-([0-9a-f]+)"$/.exec(etag)?.[1] ?? '0', 16)
+  return recordEtag(rid, Math.max(before + 1, ts))
 }
