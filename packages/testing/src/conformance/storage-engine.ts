@@ -7,6 +7,7 @@ import { storageEngineExpiry } from './storage-engine-expiry.ts'
 import { storageEngineFeed } from './storage-engine-feed.ts'
 import type { StorageEngineConformance, StorageEngineUnderTest } from './storage-engine-fixtures.ts'
 import { storageEngineModel } from './storage-engine-model.ts'
+import { storageEngineRanges } from './storage-engine-ranges.ts'
 import { storageEngineReopening } from './storage-engine-reopening.ts'
 import { storageEngineMaintenance } from './storage-engine-maintenance.ts'
 import { storageEnginePendingDeletes } from './storage-engine-pending-deletes.ts'
@@ -47,6 +48,7 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
     storageEngineMaintenance(open)
     storageEnginePendingDeletes(open)
     storageEngineVersions(open)
+    storageEngineRanges(open)
     storageEngineReopening(openUnderTest)
     storageEngineModel(open, options.modelRuns ?? 100)
   })
