@@ -119,7 +119,12 @@ export type {
 } from './feed/observer.ts'
 export { pkRangeId, type PartitionKeyRange, type PkRangeId } from './ranges/pk-range.ts'
 
-export { checkedGroupName, checkedNewLeases } from './leases/lease-input.ts'
+export {
+  checkedGroupName,
+  checkedNewLeases,
+  checkedReplacement,
+  REPLACE_LIMIT,
+} from './leases/lease-input.ts'
 export {
   DIGEST_MODULUS,
   type AcquiredLease,

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../errors/invalid-option-error.ts'
-import { feedRangeId } from '../ranges/feed-range.ts'
+import { feedRangeId, parseFeedRangeId, type FeedRange } from '../ranges/feed-range.ts'
 import type { NewLease } from './lease.ts'
 
 const MAX_ENCODED_GROUP = 200
@@ -44,4 +44,54 @@ export function checkedNewLeases(leases: readonly NewLease[]): readonly NewLease
     }
   }
   return sorted
+}
+
+/** Old and new leases of one `replace` together: one transactional batch holds them in every store. */
+export const REPLACE_LIMIT = 64
+
+/**
+ * The new leases of a `replace`, in order of id.
+ *
+ * @throws ERR_INVALID_OPTION when they do not cover exactly the keys of the old ones, each key once, or
+ * are more than `REPLACE_LIMIT` together with them
+ */
+export function checkedReplacement(
+  oldIds: readonly string[],
+  next: readonly NewLease[],
+): readonly NewLease[] {
+  if (oldIds.length + next.length > REPLACE_LIMIT) {
+    throw new InvalidOptionError(
+      `at most ${REPLACE_LIMIT} leases, old and new, take part in one replacement, got ${oldIds.length} and ${next.length}`,
+    )
+  }
+  const sorted = checkedNewLeases(next)
+  const covered = coverage(oldIds.map(leaseRange))
+  if (covered === '' || covered !== coverage(sorted.map(({ range }) => range))) {
+    const ids = sorted.map(({ range }) => feedRangeId(range)).join(', ')
+    throw new InvalidOptionError(
+      `leases ${ids} do not cover exactly the keys of those that they replace (${oldIds.join(', ')})`,
+    )
+  }
+  return sorted
+}
+
+/** @throws ERR_INVALID_OPTION when it is the id of no range */
+function leaseRange(id: string): FeedRange {
+  const range = parseFeedRangeId(id)
+  if (range === undefined) throw new InvalidOptionError(`${JSON.stringify(id)} is no lease id`)
+  return range
+}
+
+/** The keys of disjoint ranges as text, the same however they are cut; '' when two of them overlap. */
+function coverage(ranges: readonly FeedRange[]): string {
+  const runs: { minInclusive: string; maxExclusive: string }[] = []
+  for (const { minInclusive, maxExclusive } of [...ranges].sort((a, b) =>
+    a.minInclusive < b.minInclusive ? -1 : 1,
+  )) {
+    const last = runs.at(-1)
+    if (last !== undefined && minInclusive < last.maxExclusive) return ''
+    if (last?.maxExclusive === minInclusive) last.maxExclusive = maxExclusive
+    else runs.push({ minInclusive, maxExclusive })
+  }
+  return runs.map(feedRangeId).join(' ')
 }

@@ -130,11 +130,20 @@ export interface LeaseGroup {
   /**
    * Puts other leases in the place of some that this incarnation owns, in one step (LE-10): all or
    * nothing. `next` covers the same keys as `old`. The new leases belong to the caller at once, each with
-   * an epoch above all that the old ones had and with the checkpoint given; the membership version
-   * rises, so that they are shared out anew.
+   * an epoch above all that the old ones had; they keep the target that all the old ones had. The
+   * membership version rises, and with it a hint goes out, so that they are shared out anew.
+   *
+   * A new lease that lies within one old one never begins below what is stored for that one: it takes
+   * the higher position of the two. One that joins several begins where `next` says. A lease that is
+   * replaced by itself alone begins where `next` says too, also lower: the one way for an owner to go
+   * back (`onHorizonPassed: 'resync'`). What goes back is delivered again; nothing is ever skipped by it.
    *
    * `lost` when the caller does not own one of `old` at that epoch; nothing has changed then. Repeated
-   * after it was done by this incarnation, it returns the new leases as they are.
+   * after it was done by this incarnation, it returns the new leases as they are. Looks at no session,
+   * as `checkpoint`: authority is (epoch, host, incarnation).
+   *
+   * Rejects with ERR_INVALID_OPTION when `next` does not cover exactly the keys of `old`, or when they are
+   * more than `REPLACE_LIMIT` leases together.
    */
   replace(
     request: HostIdentity & {
