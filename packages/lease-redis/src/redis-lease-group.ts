@@ -1,10 +1,14 @@
 import {
   checkedNewLeases,
+  checkedReplacement,
   DIGEST_MODULUS,
   feedRangeId,
   LeaseStorageError,
+  parseFeedRangeId,
+  rangeContains,
   type AcquiredLease,
   type CheckpointOutcome,
+  type FeedRange,
   type HostIdentity,
   type Lease,
   type LeaseGroup,
@@ -22,6 +26,7 @@ import {
   replyList,
   replyNumber,
   replyText,
+  type ReplyList,
 } from './lease-replies.ts'
 import type { LeaseScriptName } from './platform/lease-scripts.ts'
 import type { RedisCalls } from './redis-calls.ts'
@@ -107,24 +112,11 @@ export class RedisLeaseGroup implements LeaseGroup {
     request: Parameters<LeaseGroup['acquire']>[0],
     signal?: AbortSignal,
   ): Promise<readonly AcquiredLease[]> {
-    const { host, incarnation } = request
     const acquired: AcquiredLease[] = []
     for (const leaseIds of chunks([...new Set(request.leaseIds)])) {
       const args = [...identityArgs(request), ...leaseIds]
       const [beat, ...fields] = replyList(await this.#run('acquire', args, signal))
-      for (let index = 0; index + 3 < fields.length; index += 4) {
-        const [id, epochText, checkpoint, target] = fields.slice(index, index + 4).map(replyText)
-        const epoch = replyNumber(epochText)
-        const lease = leaseOf({
-          id: id ?? '',
-          epoch,
-          owner: { host, incarnation },
-          checkpoint: checkpoint ?? '',
-          target: target === '' ? undefined : target,
-          beatMs: replyNumber(beat),
-        })
-        acquired.push({ leaseId: lease.id, epoch, lease })
-      }
+      acquired.push(...heldLeases(request, beat, fields))
     }
     return acquired
   }
@@ -163,6 +155,28 @@ export class RedisLeaseGroup implements LeaseGroup {
       outcomes.push(...letters(reply, RELEASE_LETTERS))
     }
     return outcomes
+  }
+
+  async replace(
+    request: Parameters<LeaseGroup['replace']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly AcquiredLease[] | 'lost'> {
+    const { old, next } = request
+    const oldIds = old.map(({ leaseId }) => leaseId)
+    const args = [
+      String(old.length),
+      ...old.flatMap(({ leaseId, epoch }) => [leaseId, String(epoch)]),
+      ...checkedReplacement(oldIds, next).flatMap(({ range, checkpoint }) => [
+        feedRangeId(range),
+        String(checkpoint.lsn),
+        checkpoint.continuation,
+        String(1 + oldIds.findIndex((id) => containsRange(id, range))),
+      ]),
+    ]
+    const reply = await this.#run('replace', [...identityArgs(request), ...args], signal)
+    if (reply === 'lost') return reply
+    const [beat, ...fields] = replyList(reply)
+    return heldLeases(request, beat, fields)
   }
 
   /** On a snapshot: it is rare, and only compares. */
@@ -228,6 +242,36 @@ const RELEASE_LETTERS: ReadonlyMap<string, 'released' | 'lost'> = new Map([
 /** The scripts split the stored owner at the first bars, so an incarnation may not hold any. */
 function identityArgs({ host, incarnation }: HostIdentity): readonly string[] {
   return [host, encodeURIComponent(incarnation)]
+}
+
+function containsRange(leaseId: string, range: FeedRange): boolean {
+  const outer = parseFeedRangeId(leaseId)
+  return outer !== undefined && rangeContains(outer, range)
+}
+
+/** Leases of one owner, as `acquire` and `replace` answer them: id, epoch, checkpoint, target for each. */
+function heldLeases(
+  { host, incarnation }: HostIdentity,
+  beat: unknown,
+  fields: ReplyList,
+): readonly AcquiredLease[] {
+  const held: AcquiredLease[] = []
+  for (let index = 0; index + 3 < fields.length; index += 4) {
+    const [id = '', epochText, checkpoint = '', target] = fields
+      .slice(index, index + 4)
+      .map(replyText)
+    const epoch = replyNumber(epochText)
+    const lease = leaseOf({
+      id,
+      epoch,
+      owner: { host, incarnation },
+      checkpoint,
+      target: target === '' ? undefined : target,
+      beatMs: replyNumber(beat),
+    })
+    held.push({ leaseId: lease.id, epoch, lease })
+  }
+  return held
 }
 
 function letters<Outcome>(

@@ -34,6 +34,7 @@ export {
   reconcileLeases,
   releaseLeases,
 } from './lease-stores/ownership-model.ts'
+export { replaceLeases, type ReplaceRequest } from './lease-stores/replace-model.ts'
 export { createLeases, discardLeases } from './lease-stores/lease-set-model.ts'
 export {
   DocumentLeaseStore,

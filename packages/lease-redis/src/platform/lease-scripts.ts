@@ -11,6 +11,7 @@ export const LEASE_SCRIPTS = [
   'acquire',
   'checkpoint',
   'release',
+  'replace',
   'discard',
 ] as const
 

@@ -60,6 +60,8 @@ export interface LeaseGroupChanges {
   readonly leases?: ReadonlyMap<string, LeaseRecord>
   /** All leases go, before `leases` are written. */
   readonly deleteLeases?: true
+  /** These leases go, before `leases` are written. */
+  readonly removeLeases?: readonly string[]
   /** The whole new plan. */
   readonly targets?: ReadonlyMap<string, string>
   readonly hints?: readonly LeaseHint[]
@@ -92,9 +94,13 @@ export function newGroupState(generation: string): LeaseGroupState {
 /** The state after the changes. Copies what changes and nothing else. */
 export function applyChanges(
   state: LeaseGroupState,
-  { head, leases, deleteLeases, targets }: LeaseGroupChanges,
+  { head, leases, deleteLeases, removeLeases = [], targets }: LeaseGroupChanges,
 ): LeaseGroupState {
   let after = deleteLeases === true ? new Map<string, LeaseRecord>() : state.leases
+  if (removeLeases.length > 0) {
+    const removed = new Set(removeLeases)
+    after = new Map([...after].filter(([id]) => !removed.has(id)))
+  }
   if (leases !== undefined) after = new Map([...after, ...leases])
   return { head: head ?? state.head, leases: after, targets: targets ?? state.targets }
 }

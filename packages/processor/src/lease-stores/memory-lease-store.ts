@@ -31,6 +31,7 @@ import {
   reconcileLeases,
   releaseLeases,
 } from './ownership-model.ts'
+import { replaceLeases } from './replace-model.ts'
 
 /** The operations of a lease group that a fault can hit. */
 export type LeaseOperation =
@@ -189,6 +190,15 @@ class MemoryLeaseGroup implements LeaseGroup {
   ): Promise<readonly ('released' | 'lost')[]> {
     return this.#run('release', request.host, signal, ({ leases }, nowUs) =>
       releaseLeases(leases, request, nowUs),
+    )
+  }
+
+  replace(
+    request: Parameters<LeaseGroup['replace']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly AcquiredLease[] | 'lost'> {
+    return this.#run('replace', request.host, signal, (state, nowUs) =>
+      replaceLeases(state, request, nowUs),
     )
   }
 

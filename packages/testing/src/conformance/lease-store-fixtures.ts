@@ -8,6 +8,7 @@ import {
   type Checkpoint,
   type Clock,
   type Continuation,
+  type FeedRange,
   type HostIdentity,
   type HostProfile,
   type LeaseGroup,
@@ -124,6 +125,20 @@ export function newLeases(count: number, start = 0): NewLease[] {
 
 export function idsOf(leases: readonly NewLease[]): string[] {
   return leases.map(({ range }) => feedRangeId(range)).sort()
+}
+
+/** Neighbouring parts of a range, of whatever sizes. */
+export function cutRange(range: FeedRange, count: number): FeedRange[] {
+  let prefix = range.minInclusive
+  while (prefix + hexByte(count) >= range.maxExclusive) prefix += '00'
+  const bounds = Array.from({ length: count - 1 }, (_, index) => prefix + hexByte(index + 1))
+  const starts = [range.minInclusive, ...bounds]
+  const ends = [...bounds, range.maxExclusive]
+  return starts.map((minInclusive, index) => ({ minInclusive, maxExclusive: ends[index] ?? 'FF' }))
+}
+
+function hexByte(value: number): string {
+  return value.toString(16).toUpperCase().padStart(2, '0')
 }
 
 /** Joins, and plans every lease for that host. */

@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   DIGEST_MODULUS,
+  parseFeedRangeId,
   type HostIdentity,
   type HostProfile,
   type LeaseGroup,
+  type NewLease,
   type SyncRequest,
 } from '@tidemark/contracts'
 import {
@@ -18,12 +20,14 @@ import {
   readGroup,
   reconcileLeases,
   releaseLeases,
+  replaceLeases,
   syncGroup,
   type LeaseGroupState,
   type LeaseGroupStep,
 } from '@tidemark/processor'
 import {
   CAP_MS,
+  cutRange,
   identity,
   idsOf,
   newLeases,
@@ -51,8 +55,22 @@ type Step =
   | { kind: 'acquire'; who: HostIdentity; leases: readonly number[] }
   | { kind: 'checkpoint' | 'release'; who: HostIdentity; writes: readonly Write[] }
   | { kind: 'reconcile'; who: HostIdentity; held: readonly Write[] }
+  | Replacement
   | { kind: 'discard'; token: string }
   | { kind: 'pass'; ms: number }
+
+/** `again`: the request of the last replacement once more, as after a lost answer. */
+interface Replacement {
+  readonly kind: 'replace'
+  readonly who: HostIdentity
+  readonly again: boolean
+  /** The first of `count` neighbours, by their places in the present set. */
+  readonly first: number
+  readonly count: number
+  readonly pieces: number
+  readonly lsns: readonly number[]
+  readonly epochShift: number
+}
 
 interface Write {
   readonly lease: number
@@ -122,6 +140,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('release'), who, writes }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('reconcile'), who, held: writes }) },
   {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('replace'),
+      who,
+      again: fc.constantFrom(false, false, true),
+      first: fc.nat({ max: 5 }),
+      count: fc.constantFrom(1, 1, 2, 3),
+      pieces: fc.constantFrom(1, 2, 2, 3),
+      lsns: fc.array(fc.nat({ max: 9 }), { minLength: 3, maxLength: 3 }),
+      epochShift: fc.constantFrom(0, 0, 0, 0, 0, -1, 1),
+    }),
+  },
+  {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant('discard'), token: fc.constantFrom('x', 'y') }),
   },
@@ -157,6 +188,7 @@ export function describeModel(suite: LeaseStoreSuite): void {
 class ComparedGroup {
   readonly #time: StoreTime
   #state: LeaseGroupState
+  #lastReplacement: Parameters<LeaseGroup['replace']>[0] | undefined
 
   constructor(time: StoreTime, generation: string) {
     this.#time = time
@@ -194,13 +226,13 @@ class ComparedGroup {
         const membershipVersion = state.head.membershipVersion - next.lag
         const targets = new Map<string, string>()
         for (const [index, host] of next.targets.entries()) {
-          if (host !== '') targets.set(LEASE_IDS[index] ?? '', host)
+          if (host !== '') targets.set(this.#leaseId(index), host)
         }
         const request = { membershipVersion, targets }
         return [this.#apply(planGroup(state, request)), await group.plan(request)]
       }
       case 'acquire': {
-        const leaseIds = next.leases.map((index) => LEASE_IDS[index] ?? '')
+        const leaseIds = next.leases.map((index) => this.#leaseId(index))
         const request = { ...next.who, leaseIds }
         return [this.#apply(acquireLeases(state, request, nowUs)), await group.acquire(request)]
       }
@@ -231,6 +263,12 @@ class ComparedGroup {
         const request = { ...next.who, held }
         return [reconcileLeases(state, request), await group.reconcile(request)]
       }
+      case 'replace': {
+        const request = this.#replacement(next)
+        if (request === undefined) return [undefined, undefined]
+        this.#lastReplacement = request
+        return [this.#apply(replaceLeases(state, request, nowUs)), await group.replace(request)]
+      }
       case 'discard':
         return [this.#apply(discardLeases(state, next.token)), await group.discard(next.token)]
     }
@@ -250,11 +288,37 @@ class ComparedGroup {
     return { ...request, held: { count, epochSum, lsnSum: lsnSum + digest } }
   }
 
+  /** A lease of the present set by its place in it; beyond its end one that may not exist. */
+  #leaseId(index: number): string {
+    return [...this.#state.leases.keys()].toSorted()[index] ?? LEASE_IDS[index] ?? 'AA-BB'
+  }
+
+  #replacement(next: Replacement): Parameters<LeaseGroup['replace']>[0] | undefined {
+    if (next.again && this.#lastReplacement !== undefined) return this.#lastReplacement
+    const inOrder = [...this.#state.leases.values()]
+      .flatMap(({ id, epoch }) => {
+        const range = parseFeedRangeId(id)
+        return range === undefined ? [] : [{ leaseId: id, epoch, range }]
+      })
+      .toSorted((a, b) => (a.range.minInclusive < b.range.minInclusive ? -1 : 1))
+    const old = inOrder.slice(next.first, next.first + next.count)
+    const [first] = old
+    const last = old.at(-1)
+    if (first === undefined || last === undefined) return undefined
+    const { minInclusive } = first.range
+    const { maxExclusive } = last.range
+    const leases = cutRange({ minInclusive, maxExclusive }, next.pieces).map(
+      (range, index): NewLease => ({ range, checkpoint: position(next.lsns[index] ?? 0) }),
+    )
+    const shifted = old.map(({ leaseId, epoch }) => ({ leaseId, epoch: epoch + next.epochShift }))
+    return { ...next.who, old: shifted, next: leases }
+  }
+
   #held({ lease: index, epochShift }: Pick<Write, 'lease' | 'epochShift'>): {
     leaseId: string
     epoch: number
   } {
-    const leaseId = LEASE_IDS[index] ?? ''
+    const leaseId = this.#leaseId(index)
     return { leaseId, epoch: (this.#state.leases.get(leaseId)?.epoch ?? 0) + epochShift }
   }
 

@@ -10,6 +10,7 @@ import { describeLeaseSet } from './lease-store-lease-set.ts'
 import { describeMembership } from './lease-store-membership.ts'
 import { describeModel } from './lease-store-model.ts'
 import { describeOwnership } from './lease-store-ownership.ts'
+import { describeReplace } from './lease-store-replace.ts'
 
 /** What the cases of the suite use. */
 export interface LeaseStoreSuite {
@@ -58,6 +59,7 @@ export function leaseStoreConformance(options: LeaseStoreConformance): void {
     describeMembership(suite)
     describeLeaseSet(suite)
     describeOwnership(suite)
+    describeReplace(suite)
     describeHints(suite)
     describeModel(suite)
   })

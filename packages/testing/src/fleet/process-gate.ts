@@ -108,6 +108,7 @@ export class GatedLeaseStore implements LeaseStore {
       acquire: (request, s) => pass('acquire', () => group.acquire(request, s)),
       checkpoint: (request, s) => pass('checkpoint', () => group.checkpoint(request, s)),
       release: (request, s) => pass('release', () => group.release(request, s)),
+      replace: (request, s) => pass('replace', () => group.replace(request, s)),
       reconcile: (request, s) => pass('reconcile', () => group.reconcile(request, s)),
       discard: (token, s) => pass('discard', () => group.discard(token, s)),
       subscribe: (listener) => this.#subscribe(group, listener),

@@ -19,8 +19,10 @@ import {
   reconcileLeases,
   releaseLeases,
 } from '../ownership-model.ts'
+import { replaceLeases } from '../replace-model.ts'
 import type { DocumentHints } from './document-hints.ts'
 import { planDocument, RELEASED_ID } from './lease-documents.ts'
+import { replaceLeaseDocuments } from './replace-lease-documents.ts'
 import { chunks, type LeasePartition, type PartitionView } from './lease-partition.ts'
 import { createLeaseSet, finishDiscard } from './lease-set-documents.ts'
 
@@ -157,6 +159,24 @@ export class DocumentLeaseGroup implements LeaseGroup {
       outcomes.push(...reply)
     }
     return outcomes
+  }
+
+  replace(
+    request: Parameters<LeaseGroup['replace']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly AcquiredLease[] | 'lost'> {
+    const partition = this.#partition
+    return partition.retryLostRaces(async () => {
+      const view = await partition.readAll(signal)
+      this.#remember(view)
+      const { changes, reply } = replaceLeases(view.state, request, view.storeTimeUs)
+      const { set } = view
+      if (changes.leases === undefined || set === undefined) return reply
+      const etags = await replaceLeaseDocuments(partition, { ...view, set }, changes, signal)
+      for (const leaseId of changes.removeLeases ?? []) this.#seen.delete(leaseId)
+      this.#rememberWritten(set, [...changes.leases.values()], etags)
+      return reply
+    }, signal)
   }
 
   reconcile(

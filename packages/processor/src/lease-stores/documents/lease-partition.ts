@@ -18,6 +18,7 @@ import {
   groupDocument,
   isLeaseDocument,
   leaseDocument,
+  leaseDocumentId,
   parseGroupDocument,
   parseLeaseDocument,
   parsePlanDocument,
@@ -158,6 +159,11 @@ export class LeasePartition {
 
   createLease(set: string, record: LeaseRecord): BatchOperation {
     return { kind: 'create', document: leaseDocument(this.group, set, record) }
+  }
+
+  /** Deletes a lease iff its document is still the one that was read. */
+  deleteLease(set: string, leaseId: string, etag: string | undefined): BatchOperation {
+    return { kind: 'delete', id: leaseDocumentId(set, leaseId), ifMatch: etag }
   }
 
   /** Deletes lease documents that do not count; another host may do the same at the same time. */
