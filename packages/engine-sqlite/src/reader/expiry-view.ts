@@ -5,8 +5,8 @@ import type { Connection } from '../connection/connection.ts'
 import { readRangeHead } from './range-head.ts'
 
 const WITHIN = `SELECT count(*) FROM doc INDEXED BY expiry
-  WHERE coll = ? AND kind = 0 AND exp > ? AND exp <= ?`
-const NEXT = `SELECT min(exp) FROM doc INDEXED BY expiry WHERE coll = ? AND kind = 0 AND exp > ?`
+  WHERE coll = ? AND kind = 0 AND exp > 0 AND exp > ? AND exp <= ?`
+const NEXT = `SELECT min(exp) FROM doc INDEXED BY expiry WHERE coll = ? AND kind = 0 AND exp > 0 AND exp > ?`
 const PENDING = 'SELECT count(*) FROM doc INDEXED BY pending WHERE coll = ? AND kind = 1'
 const NEVER = 2 ** 40
 

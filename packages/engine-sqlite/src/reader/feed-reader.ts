@@ -1,6 +1,7 @@
 import { AllVersionsOffError } from '@tidemark/contracts'
 import {
   horizonAt,
+  singleEpkRange,
   type EngineFeedPage,
   type EngineVersionPage,
   type FeedPageQuery,
@@ -60,6 +61,7 @@ type LogRow = readonly [
   at: number,
   current: string | null,
   previous: string | null,
+  epk: string,
 ]
 
 const OPERATIONS = ['create', 'replace', 'delete', 'expire'] as const
@@ -73,7 +75,7 @@ export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): E
     newestLsn: head.lsn,
     selection: {
       table: 'log',
-      columns: 'id, pk, op, at, current, previous',
+      columns: 'id, pk, op, at, current, previous, epk',
       range: query.range,
       condition: undefined,
       nowSecond,
@@ -82,12 +84,18 @@ export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): E
   })
   const horizon = horizonAt(head.logHorizons, query.range)
   const caughtUp = lsn >= head.lsn
-  return { rows: rows.map(versionRow), lsn, epoch: head.epoch, caughtUp, horizon }
+  // Entries of before the log was switched on again may still be there: parts of a history are none.
+  const kept = horizon === 0 ? rows : rows.filter((row) => row[0] > horizonOfKey(head, row[7]))
+  return { rows: kept.map(versionRow), lsn, epoch: head.epoch, caughtUp, horizon }
 }
 
 /** @throws ERR_ALL_VERSIONS_OFF */
 export function assertKeepsVersions({ record }: CollectionRow): void {
   if (record.definition.allVersions === null) throw new AllVersionsOffError(record.id)
+}
+
+function horizonOfKey({ logHorizons }: RangeHead, epk: string): number {
+  return horizonAt(logHorizons, singleEpkRange(epk))
 }
 
 function versionRow([lsn, id, partitionKey, op, commitMs, current, previous]: LogRow): VersionRow {
