@@ -7,9 +7,10 @@ import { openSqliteEngine } from './sqlite-engine.ts'
 
 collectionConformance({
   name: 'sqlite',
-  async open() {
+  async open({ clock, maintenance }) {
     const folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
-    const store = await Store.open({ engine: await openSqliteEngine({ folder }) })
+    const engine = await openSqliteEngine({ folder, clock })
+    const store = await Store.open({ engine, maintenance })
     return {
       store,
       async dispose() {

@@ -3,8 +3,8 @@ import { collectionConformance } from './collection.ts'
 
 collectionConformance({
   name: 'memory',
-  async open() {
-    const store = await Store.open({ engine: new MemoryStorageEngine() })
+  async open({ clock, maintenance }) {
+    const store = await Store.open({ engine: new MemoryStorageEngine({ clock }), maintenance })
     return { store, dispose: () => store.close() }
   },
 })

@@ -3,9 +3,21 @@ import type { Store } from '@tidemark/store'
 import { afterEach, describe, expect } from 'vitest'
 import { collectionCatalog } from './collection-catalog.ts'
 import { collectionDocuments } from './collection-documents.ts'
+import { collectionExpiry } from './collection-expiry.ts'
 import { collectionFeed } from './collection-feed.ts'
-import type { CollectionConformance, StoreUnderTest } from './collection-fixtures.ts'
+import {
+  START_MS,
+  type CollectionConformance,
+  type OpenStore,
+  type StoreUnderTest,
+} from './collection-fixtures.ts'
+import { collectionHorizons } from './collection-horizons.ts'
+import { collectionPendingDeletes } from './collection-pending-deletes.ts'
+import { collectionRanges } from './collection-ranges.ts'
+import { collectionSettings } from './collection-settings.ts'
+import { collectionVersions } from './collection-versions.ts'
 import { collectionWrites } from './collection-writes.ts'
+import { SteppedClock } from './stepped-clock.ts'
 
 /**
  * What a store's databases and collections must do, whatever engine is below, as vitest suites. Call
@@ -14,8 +26,8 @@ import { collectionWrites } from './collection-writes.ts'
 export function collectionConformance(options: CollectionConformance): void {
   describe(`store: ${options.name}`, () => {
     const opened: StoreUnderTest[] = []
-    const open = async (): Promise<Store> => {
-      const underTest = await options.open()
+    const open: OpenStore = async (clock = new SteppedClock(START_MS)) => {
+      const underTest = await options.open({ clock, maintenance: 'manual' })
       opened.push(underTest)
       return underTest.store
     }
@@ -34,6 +46,12 @@ export function collectionConformance(options: CollectionConformance): void {
     collectionDocuments(open)
     collectionWrites(open)
     collectionFeed(open)
+    collectionSettings(open)
+    collectionExpiry(open)
+    collectionPendingDeletes(open)
+    collectionHorizons(open)
+    collectionVersions(open)
+    collectionRanges(open)
   })
 }
 
