@@ -51,25 +51,33 @@ export function collectionExpiry(open: OpenStore): void {
       [7, 20, 20],
     ]
     test('TTL-2 TTL-3 the matrix of collection and document, to the millisecond', async () => {
-      for (const [defaultTtl, ttl, after] of matrix) {
-        const { clock, collection } = await makeTimed(open, { defaultTtl })
-        await collection.create(
-          ttl === undefined ? { id: 'a', pk: 'p' } : { id: 'a', pk: 'p', ttl },
-        )
+      const { store, clock } = await makeTimed(open)
+      const cases = await Promise.all(
+        matrix.map(async ([defaultTtl, ttl, after], n) => {
+          const collection = await makeCollection(store, { id: `c${n}`, defaultTtl })
+          await collection.create({ id: 'a', pk: 'p', ...(ttl !== undefined && { ttl }) })
+          return { collection, after, name: `collection ${defaultTtl}, document ${ttl}` }
+        }),
+      )
+      const expectThere = async (seconds: number, justBefore: boolean): Promise<void> => {
+        clock.stepTo((START_SECOND + seconds) * 1000 - (justBefore ? 1 : 0))
+        for (const { collection, after, name } of cases) {
+          const lives = after === 0 || seconds < after || (justBefore && seconds === after)
+          const { document } = await collection.read('a', 'p')
+          expect([name, seconds, document !== undefined]).toEqual([name, seconds, lives])
+        }
+      }
+      for (const { collection, after } of cases) {
         const [change] = await changesOf(collection)
         expect(change?.kind === 'document' && change.expiresAt).toBe(
           after === 0 ? undefined : (START_SECOND + after) * 1000,
         )
-        if (after === 0) {
-          clock.step(TEN_YEARS_MS)
-          expect((await collection.read('a', 'p')).document).toMatchObject({ id: 'a' })
-          continue
-        }
-        clock.stepTo((START_SECOND + after) * 1000 - 1)
-        expect((await collection.read('a', 'p')).document).toMatchObject({ id: 'a' })
-        clock.step(1)
-        expect((await collection.read('a', 'p')).document).toBeUndefined()
       }
+      for (const seconds of [3, 5, 7, 20]) {
+        await expectThere(seconds, true)
+        await expectThere(seconds, false)
+      }
+      await expectThere(TEN_YEARS_MS / 1000, false)
     })
 
     test('TTL-4 from that instant no request sees the document, before any sweep', async () => {
@@ -214,18 +222,29 @@ export function collectionExpiry(open: OpenStore): void {
     })
 
     test('TTL-18 what has expired never revives, swept or not', async () => {
-      for (const later of [{ defaultTtl: 1000 }, { defaultTtl: null }, { defaultTtl: -1 }]) {
-        const { store, clock, collection } = await makeTimed(open, { defaultTtl: 5 })
-        for (let n = 0; n < 4; n++) await collection.create({ id: `d${n}`, pk: `p${n}` })
-        clock.step(3000)
-        await collection.create({ id: 'young', pk: 'p' })
-        clock.step(2000)
-        await collection.updateSettings(later)
-        expect(await liveIds(collection)).toEqual(['young'])
-        clock.step(2000)
-        expect(await liveIds(collection)).toEqual(['young'])
-        await store.runMaintenance()
-        const dead = ['d0', 'd1', 'd2', 'd3'].map((id) => `pendingDelete ${id}`)
+      const { store, clock } = await makeTimed(open)
+      const laters = [{ defaultTtl: 1000 }, { defaultTtl: null }, { defaultTtl: -1 }]
+      const collections = await Promise.all(
+        laters.map((_, n) => makeCollection(store, { id: `c${n}`, defaultTtl: 5 })),
+      )
+      const ids = ['d0', 'd1', 'd2', 'd3']
+      for (const collection of collections) {
+        for (const id of ids) await collection.create({ id, pk: `p${id}` })
+      }
+      clock.step(3000)
+      for (const collection of collections) await collection.create({ id: 'young', pk: 'p' })
+      clock.step(2000)
+      const expectYoung = async (): Promise<void> => {
+        for (const collection of collections) expect(await liveIds(collection)).toEqual(['young'])
+      }
+      for (const [n, later] of laters.entries()) await collections[n]?.updateSettings(later)
+      await expectYoung()
+      clock.step(2000)
+      await expectYoung()
+      await store.runMaintenance()
+      await expectYoung()
+      const dead = ids.map((id) => `pendingDelete ${id}`)
+      for (const collection of collections) {
         expect(summary(await changesOf(collection)).toSorted()).toEqual(['document young', ...dead])
         expect((await collection.readRecord()).ttlEras).toEqual([])
       }

@@ -5,6 +5,7 @@ import {
   allPages,
   changesOf,
   continuationNow,
+  makeCollection,
   makeTimed,
   rejection,
   summary,
@@ -118,8 +119,9 @@ export function collectionPendingDeletes(open: OpenStore): void {
     })
 
     test('TTL-16 a document that is written again after expiry is new; its end comes first', async () => {
+      const { store, clock } = await makeTimed(open)
       for (const how of ['create', 'upsert', 'batch', 'atomic'] as const) {
-        const { store, clock, collection } = await makeTimed(open)
+        const collection = await makeCollection(store, { id: how, defaultTtl: -1 })
         await collection.create({ id: 'a', pk: 'p', ttl: 5, n: 1 })
         clock.step(5000)
         const document = { id: 'a', pk: 'p', n: 2 }
