@@ -34,7 +34,7 @@ export function startLsn(
   let position = newestLsn
   for (const segment of range.segments) {
     if (!rangesOverlap(segment, wanted)) continue
-    const before = lsnBefore(connection, { segment, since, rows })
+    const before = lsnBefore(connection, { segment, since, rows, wanted })
     // After a merge the LSNs of both halves say nothing about which was first: the lower one has all.
     if (before !== undefined) position = Math.min(position, before)
   }
@@ -45,21 +45,26 @@ interface Search {
   readonly segment: SegmentRow
   readonly since: number
   readonly rows: StartTable
+  readonly wanted: FeedRange
 }
 
 /** The LSN right before the first row that was written at `since` or later; undefined if there is none. */
 function lsnBefore(connection: Connection, search: Search): number | undefined {
-  const { segment, since, rows } = search
+  const { segment, since, rows, wanted } = search
   const { table, column } = rows
   const first = segment.id * SEGMENT_SLOTS
   const end = first + SEGMENT_SLOTS
-  // Rows folded after a merge stand in LSN order, which need not be that of time.
+  // Rows folded after a merge stand in LSN order, which need not be that of time: the other half's would
+  // bring a reader of one half back to where it began.
   const from = segment.dense ? first : firstSeqSince(connection, search)
   const row = connection.get(
-    `SELECT seq, lsn FROM ${table} WHERE seq >= ? AND seq < ? AND ${column} >= ? ORDER BY seq LIMIT 1`,
+    `SELECT seq, lsn FROM ${table}
+     WHERE seq >= ? AND seq < ? AND ${column} >= ? AND epk >= ? AND epk < ? ORDER BY seq LIMIT 1`,
     from,
     end,
     since,
+    wanted.minInclusive,
+    wanted.maxExclusive,
   )
   if (row === undefined) return undefined
   // Of its transaction it is the first that is left: the others come after it.

@@ -81,7 +81,8 @@ test('ST-9 a place whose pkrange is another one now is woken: no commit would be
   const waits = new CommitWaits()
   waits.add(place(1, 0, LOW), new Waiter(log, 'split', 5))
   waits.recheck(() => [{ lsn: 5, rangeNumber: 3 }])
-  expect(log).toEqual(['split'])
+  waits.recheck(() => [new RangeGoneError('0-80', [])])
+  expect(log).toEqual(['split', 'split'])
 })
 
 test('a limit keeps a leak of waits from growing', () => {

@@ -1,4 +1,9 @@
-import { CodedError, StoreUnavailableError, type FeedRange } from '@tidemark/contracts'
+import {
+  CodedError,
+  RangeGoneError,
+  StoreUnavailableError,
+  type FeedRange,
+} from '@tidemark/contracts'
 import type { CollectionRecord } from '@tidemark/store'
 
 export interface CommitWait {
@@ -86,7 +91,7 @@ export class CommitWaits {
 
   /**
    * Asks again for every place, all at once: what another process committed is not told in detail.
-   * A place that is gone is told to its readers, and so is one whose pkrange is another one now.
+   * Readers of a pkrange that was split or merged are woken: their next read says what is the case.
    */
   recheck(
     newestLsns: (places: readonly WaitPlace[]) => readonly (PlaceCounter | CodedError)[],
@@ -96,7 +101,8 @@ export class CommitWaits {
     for (const [index, { place, waits }] of places.entries()) {
       const answer = answers[index]
       for (const wait of waits) {
-        if (answer instanceof CodedError) wait.fail(answer)
+        if (answer instanceof RangeGoneError) wait.wake()
+        else if (answer instanceof CodedError) wait.fail(answer)
         // In another pkrange since then: the next commit would not be told to this place.
         else if (answer?.rangeNumber !== place.rangeNumber) wait.wake()
         else if (answer.lsn > wait.afterLsn) wait.wake()
