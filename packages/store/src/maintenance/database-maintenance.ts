@@ -90,7 +90,7 @@ export class DatabaseMaintenance {
       const outcome = await this.engine.maintain({ holder, leaseMs, maxItems, task })
       if (outcome.kind === 'held') return this.#lose(outcome)
       this.#began()
-      if (outcome.items > 0) this.#progress = 'some'
+      if (outcome.items > 0 || outcome.more) this.#progress = 'some'
       this.#piecesOfTask += 1
       if (!outcome.more || this.#piecesOfTask >= PIECES_IN_A_ROW) this.#nextTask()
       emitPiece(this.#context, task, outcome)
@@ -98,7 +98,11 @@ export class DatabaseMaintenance {
     } catch (error) {
       this.#nextTask()
       // Deleted, split or merged since the look: the next one knows.
-      if (!isOutdated(error)) throw error
+      if (!isOutdated(error)) {
+        // A look that leads to a failure has not led to nothing.
+        this.#progress = 'some'
+        throw error
+      }
       return { kind: 'worked', work: task.kind, items: 0 }
     }
   }

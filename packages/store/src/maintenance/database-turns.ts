@@ -144,7 +144,8 @@ export class DatabaseTurns {
       await this.#exclusively(seat, async () => {
         step = await this.#step(seat)
       })
-      seat.failures = 0
+      // One task may fail time and again while the others go well.
+      if (step?.kind === 'idle' || step?.kind === 'held') seat.failures = 0
       seat.dueMs = this.#nowMs() + this.#restMs(seat, step)
       return seat.dueMs <= this.#nowMs()
     } catch (error) {
@@ -165,7 +166,8 @@ export class DatabaseTurns {
   /** Undefined when the database is gone. */
   async #step(seat: DatabaseSeat): Promise<MaintenanceStep | undefined> {
     try {
-      return await seat.maintenance.step()
+      const step = await seat.maintenance.step()
+      return step.kind === 'looked' ? await seat.maintenance.step() : step
     } catch (error) {
       if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
       for (const [rid, other] of this.#seats) {

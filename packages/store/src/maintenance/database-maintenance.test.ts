@@ -1,0 +1,82 @@
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import { expect, test } from 'vitest'
+import type { MaintenanceOutcome, MaintenanceTask } from '../engine/maintenance.ts'
+import type { DatabaseEngine } from '../engine/storage-engine.ts'
+import { StoreEventEmitter } from '../events/store-event-emitter.ts'
+import { DatabaseMaintenance } from './database-maintenance.ts'
+import { resolveMaintenanceOptions } from './maintenance-options.ts'
+
+const collection = { id: 'coll', number: 1 } as MaintenanceTask['collection']
+const SWEEP: MaintenanceTask = { kind: 'sweep', collection }
+const PURGE: MaintenanceTask = { kind: 'purge', collection }
+
+/** An engine that has these tasks at every look, and answers each piece as it is told. */
+function maintenanceOver(
+  tasks: readonly MaintenanceTask[],
+  answer: (task: MaintenanceTask | undefined) => MaintenanceOutcome,
+) {
+  const done: string[] = []
+  const engine = {
+    readMaintenance: async () => ({ tasks, nextDueMs: 77, holder: undefined }),
+    maintain: async ({ task }: { readonly task?: MaintenanceTask }) => {
+      done.push(task?.kind ?? 'nothing')
+      return answer(task)
+    },
+    nowMs: () => 0,
+    listCollections: async () => [],
+  }
+  const maintenance = new DatabaseMaintenance({
+    databaseId: 'db',
+    // Only what is asked here.
+    engine: engine as unknown as DatabaseEngine,
+    holder: 'me',
+    events: new StoreEventEmitter(),
+    options: resolveMaintenanceOptions(),
+  })
+  return { maintenance, done }
+}
+
+test('an endless task does not starve the others', async () => {
+  const { maintenance, done } = maintenanceOver([SWEEP, PURGE], (task) => ({
+    kind: 'done',
+    items: 1,
+    more: task?.kind === 'sweep',
+  }))
+  for (let step = 0; step < 40; step++) await maintenance.step()
+  expect(done.filter((kind) => kind === 'purge').length).toBeGreaterThanOrEqual(3)
+  expect(done.filter((kind) => kind === 'sweep').length).toBeGreaterThanOrEqual(30)
+})
+
+test('a look whose tasks come to nothing is not repeated at once', async () => {
+  const { maintenance, done } = maintenanceOver([PURGE], () => ({
+    kind: 'done',
+    items: 0,
+    more: false,
+  }))
+  expect((await maintenance.step()).kind).toBe('looked')
+  expect((await maintenance.step()).kind).toBe('worked')
+  expect(await maintenance.step()).toEqual({ kind: 'idle', nextDueMs: 77 })
+  expect(done).toEqual(['purge'])
+  expect((await maintenance.step()).kind).toBe('looked')
+})
+
+test('what is gone since the look is passed over', async () => {
+  const { maintenance, done } = maintenanceOver([SWEEP, PURGE], (task) => {
+    if (task?.kind === 'sweep') throw new ResourceNotFoundError('collection', 'coll')
+    return { kind: 'done', items: 1, more: false }
+  })
+  for (let step = 0; step < 3; step++) await maintenance.step()
+  expect(done).toEqual(['sweep', 'purge'])
+})
+
+test('when another has the right, the tasks are left to it', async () => {
+  const { maintenance, done } = maintenanceOver([SWEEP, PURGE], () => ({
+    kind: 'held',
+    holder: 'other',
+    untilMs: 5,
+  }))
+  await maintenance.step()
+  expect(await maintenance.step()).toEqual({ kind: 'held', holder: 'other', untilMs: 5 })
+  expect(maintenance.present).toBeUndefined()
+  expect(done).toEqual(['sweep'])
+})

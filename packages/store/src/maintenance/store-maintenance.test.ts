@@ -1,0 +1,255 @@
+import { SimulatedClock } from '@tidemark/testing'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { DatabaseEngine, StorageEngine } from '../engine/storage-engine.ts'
+import { MemoryStorageEngine } from '../memory-engine/memory-storage-engine.ts'
+import type { StoreEventName } from '../events/store-events.ts'
+import { Store, type StoreOptions } from '../store.ts'
+
+const NAMES: readonly StoreEventName[] = [
+  'maintenanceStarted',
+  'maintenanceEnded',
+  'swept',
+  'purged',
+  'maintenanceFailed',
+  'listenerFailed',
+]
+const random = { fraction: () => 1, hex: (bytes: number) => 'ab'.repeat(bytes) }
+
+describe('maintenance in the background', () => {
+  const stores: Store[] = []
+  afterEach(async () => {
+    for (const store of stores.splice(0)) await store.close()
+  })
+
+  /** A store whose events are written down, over a memory engine unless it shares one. */
+  async function open(options: Partial<StoreOptions> & { readonly clock: SimulatedClock }) {
+    const engine = options.engine ?? new MemoryStorageEngine({ clock: options.clock })
+    const store = await Store.open({ random, ...options, engine })
+    stores.push(store)
+    const told: string[] = []
+    for (const name of NAMES) {
+      store.events.on(name, (event) =>
+        told.push('cause' in event ? `${name} ${event.cause}` : name),
+      )
+    }
+    return { store, engine, told }
+  }
+
+  async function fill(store: Store, { database = 'db', count = 1, ttl = 5 } = {}) {
+    const collection = await store.database(database).createCollectionIfNotExists({
+      id: 'coll',
+      partitionKey: '/id',
+      defaultTtl: ttl,
+    })
+    for (let n = 0; n < count; n++) await collection.create({ id: `d${n}` })
+    return collection
+  }
+
+  test('TTL-5 sweeps by itself, at the second at which something expires', async () => {
+    const clock = new SimulatedClock()
+    const { store, told } = await open({ clock, maintenance: { intervalMs: 60_000 } })
+    await fill(store, { ttl: 90 })
+    await clock.advance(89_999)
+    expect(told).toEqual([])
+    await clock.advance(1)
+    expect(told).toEqual(['maintenanceStarted', 'swept'])
+    // With nothing to do the right is not renewed.
+    await clock.advance(60_000)
+    expect(told).toEqual(['maintenanceStarted', 'swept', 'maintenanceEnded lapsed'])
+    expect(await store.runMaintenance()).toMatchObject({ swept: 0 })
+  })
+
+  test('TTL-5 pieces are small, and requests have their turn between them', async () => {
+    const clock = new SimulatedClock()
+    const maintenance = { intervalMs: 1000, maxItems: 2, pauseMs: 100 }
+    const { store, told } = await open({ clock, maintenance })
+    await fill(store, { count: 20 })
+    await clock.advance(5000)
+    told.length = 0
+    await clock.advance(500)
+    const pieces = told.filter((name) => name === 'swept').length
+    expect(pieces).toBeGreaterThanOrEqual(3)
+    expect(pieces).toBeLessThanOrEqual(6)
+    await clock.advance(2000)
+    expect(await store.runMaintenance()).toMatchObject({ swept: 0 })
+  })
+
+  test('databases get their turns, whichever has more to do', async () => {
+    const clock = new SimulatedClock()
+    const maintenance = { intervalMs: 1000, maxItems: 1, pauseMs: 10 }
+    const { store } = await open({ clock, maintenance })
+    await fill(store, { database: 'large', count: 50 })
+    await fill(store, { database: 'small', count: 5 })
+    const order: string[] = []
+    store.events.on('swept', ({ databaseId }) => order.push(databaseId))
+    await clock.advance(10_000)
+    expect(order).toHaveLength(55)
+    expect(order.slice(0, 10).filter((id) => id === 'small').length).toBeGreaterThanOrEqual(4)
+  })
+
+  test('ST-10 of two stores one does it; when that one dies the other does after its lease', async () => {
+    const clock = new SimulatedClock()
+    const engine = unclosed(new MemoryStorageEngine({ clock }))
+    const maintenance = { intervalMs: 500, leaseMs: 10_000 }
+    // Its own clock stops when it is killed; the engine's goes on.
+    const killable = new SimulatedClock()
+    const first = await open({ clock: killable, engine, maintenance })
+    const second = await open({
+      clock,
+      engine,
+      maintenance,
+      random: { ...random, hex: () => 'cd' },
+    })
+    const collection = await fill(first.store, { count: 3 })
+    const both = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 100) {
+        await killable.advance(100)
+        await clock.advance(100)
+      }
+    }
+    await both(6000)
+    expect(first.told).toEqual(['maintenanceStarted', 'swept'])
+    expect(second.told).toEqual([])
+    expect(await second.store.runMaintenance()).toMatchObject({
+      heldElsewhere: [{ databaseId: 'db', holder: `store-${random.hex(8)}` }],
+    })
+    await collection.upsert({ id: 'd0' })
+    await clock.advance(9000)
+    expect(second.told).toEqual([])
+    await clock.advance(1600)
+    expect(second.told).toEqual(['maintenanceStarted', 'swept'])
+  })
+
+  test('a store that is closed gives the right back, so that another has it at once', async () => {
+    const clock = new SimulatedClock()
+    const engine = unclosed(new MemoryStorageEngine({ clock }))
+    const first = await open({ clock, engine, maintenance: { leaseMs: 1_000_000 } })
+    await fill(first.store)
+    await clock.advance(6000)
+    expect(first.told).toEqual(['maintenanceStarted', 'swept'])
+    await first.store.close()
+    await first.store.close()
+    expect(first.told.at(-1)).toBe('maintenanceEnded released')
+    expect(clock.sleeping).toBe(0)
+    const second = await open({ clock, engine, maintenance: 'manual' })
+    await fill(second.store, { database: 'db', count: 0 })
+    await second.store.database('db').collection('coll').upsert({ id: 'x' })
+    await clock.advance(5000)
+    expect(await second.store.runMaintenance()).toMatchObject({ swept: 1, heldElsewhere: [] })
+    expect(second.told).toEqual(['maintenanceStarted', 'swept', 'maintenanceEnded released'])
+    await expect(first.store.runMaintenance()).rejects.toMatchObject({ code: 'ERR_STORE_CLOSED' })
+  })
+
+  test('what fails is told, tried again later and later, and ends nothing', async () => {
+    const clock = new SimulatedClock()
+    const memory = new MemoryStorageEngine({ clock })
+    const failure = new Error('the disk is full')
+    let failing = true
+    const engine: StorageEngine = {
+      ...unclosed(memory),
+      openDatabase: async (id) => {
+        const database = await memory.openDatabase(id)
+        const fails = async (...args: Parameters<DatabaseEngine['maintain']>) => {
+          if (failing) throw failure
+          return database.maintain(...args)
+        }
+        return new Proxy(database, {
+          get: (target, name) => {
+            if (name === 'maintain') return fails
+            const value: unknown = Reflect.get(target, name, target)
+            return typeof value === 'function' ? (value.bind(target) as unknown) : value
+          },
+        })
+      },
+    }
+    const { store, told } = await open({ clock, engine })
+    await fill(store)
+    const failures: unknown[] = []
+    store.events.on('maintenanceFailed', (event) => failures.push(event))
+    await clock.advance(65_000)
+    expect(failures.length).toBeGreaterThanOrEqual(4)
+    expect(failures.length).toBeLessThanOrEqual(12)
+    expect(failures[0]).toEqual({
+      databaseId: 'db',
+      collectionId: 'coll',
+      work: 'sweep',
+      error: failure,
+      retryInMs: 1000,
+    })
+    await expect(store.runMaintenance()).rejects.toBe(failure)
+    failing = false
+    told.length = 0
+    await clock.advance(120_000)
+    expect(told).toContain('swept')
+    expect(told).not.toContain('maintenanceFailed')
+  })
+
+  test('a listener that throws disturbs nothing but is told of', async () => {
+    const clock = new SimulatedClock()
+    const { store, told } = await open({ clock })
+    store.events.on('swept', () => {
+      throw new Error('mine')
+    })
+    store.events.on('listenerFailed', () => {
+      throw new Error('this one too')
+    })
+    await fill(store)
+    await clock.advance(6000)
+    expect(told.filter((name) => name === 'listenerFailed')).toHaveLength(1)
+    expect(await store.runMaintenance()).toMatchObject({ swept: 0 })
+  })
+
+  test('databases that come and go are no trouble', async () => {
+    const clock = new SimulatedClock()
+    const { store, told } = await open({ clock })
+    await fill(store)
+    await clock.advance(2000)
+    await store.deleteDatabase('db')
+    await clock.advance(10_000)
+    await fill(store)
+    await clock.advance(10_000)
+    expect(told.filter((name) => name === 'swept')).toHaveLength(1)
+    expect(told).not.toContain('maintenanceFailed')
+  })
+
+  test('manual: nothing is done, and nothing sleeps, until it is asked for', async () => {
+    const clock = new SimulatedClock()
+    const { store, told } = await open({ clock, maintenance: 'manual' })
+    await fill(store, { count: 3 })
+    await clock.advance(100_000)
+    expect([told, clock.sleeping]).toEqual([[], 0])
+    expect(await store.runMaintenance()).toMatchObject({ swept: 3 })
+  })
+
+  test('options out of their range are refused', async () => {
+    const clock = new SimulatedClock()
+    for (const maintenance of [
+      { intervalMs: 0 },
+      { leaseMs: -1 },
+      { maxItems: 1.5 },
+      { pauseMs: -1 },
+      { splitCheckMs: Number.NaN },
+      'never' as 'manual',
+      null as unknown as 'manual',
+    ]) {
+      await expect(open({ clock, maintenance })).rejects.toMatchObject({
+        code: 'ERR_INVALID_OPTION',
+        message: expect.stringContaining('maintenance'),
+      })
+    }
+  })
+})
+
+/** The same engine, which the stores over it do not close. */
+function unclosed(engine: MemoryStorageEngine): StorageEngine {
+  return {
+    description: engine.description,
+    storeId: engine.storeId,
+    supports: engine.supports,
+    listDatabases: () => engine.listDatabases(),
+    createDatabase: (id) => engine.createDatabase(id),
+    deleteDatabase: (id) => engine.deleteDatabase(id),
+    openDatabase: (id) => engine.openDatabase(id),
+    close: () => Promise.resolve(),
+  }
+}
