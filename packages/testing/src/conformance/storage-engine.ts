@@ -9,6 +9,7 @@ import type { StorageEngineConformance, StorageEngineUnderTest } from './storage
 import { storageEngineModel } from './storage-engine-model.ts'
 import { storageEngineRanges } from './storage-engine-ranges.ts'
 import { storageEngineReopening } from './storage-engine-reopening.ts'
+import { storageEngineHistory } from './storage-engine-history.ts'
 import { storageEngineMaintenance } from './storage-engine-maintenance.ts'
 import { storageEnginePendingDeletes } from './storage-engine-pending-deletes.ts'
 import { storageEngineVersions } from './storage-engine-versions.ts'
@@ -51,6 +52,7 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
     storageEngineRanges(open)
     storageEngineReopening(openUnderTest)
     storageEngineModel(open, options.modelRuns ?? 100)
+    storageEngineHistory(open, options.modelRuns ?? 100)
   })
 }
 
