@@ -27,6 +27,11 @@ export interface DatabaseMaintenanceOptions {
   readonly options: ResolvedMaintenanceOptions
 }
 
+export interface MaintenanceAttempt {
+  readonly work: MaintenanceTask['kind'] | 'look' | 'split'
+  readonly collectionId: string | undefined
+}
+
 /** Pieces of one task before the next task has its turn: an endless one must not starve the others. */
 const PIECES_IN_A_ROW = 10
 
@@ -41,6 +46,7 @@ export class DatabaseMaintenance {
   /** Dealt with since the last look. A look that led to nothing must not be repeated at once. */
   #progress: 'none' | 'some' | 'unknown' = 'unknown'
   #isHolder = false
+  #attempted: MaintenanceAttempt = { work: 'look', collectionId: undefined }
 
   constructor(context: DatabaseMaintenanceOptions) {
     this.#context = context
@@ -49,9 +55,9 @@ export class DatabaseMaintenance {
     this.#sizes = new SizeWatch(context)
   }
 
-  /** What the last failed step was about. */
-  get present(): MaintenanceTask | undefined {
-    return this.#tasks[0]
+  /** What the last step was about, so that a failure can be told. */
+  get attempted(): MaintenanceAttempt {
+    return this.#attempted
   }
 
   /** Has the next steps look at the sizes of ranges, besides the tasks. */
@@ -86,6 +92,7 @@ export class DatabaseMaintenance {
   async #work(task: MaintenanceTask): Promise<MaintenanceStep> {
     const { holder, options } = this.#context
     const { leaseMs, maxItems } = options
+    this.#attempted = { work: task.kind, collectionId: task.collection.id }
     try {
       const outcome = await this.engine.maintain({ holder, leaseMs, maxItems, task })
       if (outcome.kind === 'held') return this.#lose(outcome)
@@ -109,6 +116,7 @@ export class DatabaseMaintenance {
 
   async #look(): Promise<MaintenanceStep> {
     const { holder } = this.#context
+    this.#attempted = { work: 'look', collectionId: undefined }
     const view = await this.engine.readMaintenance()
     const present =
       view.holder && view.holder.untilMs > this.engine.nowMs() ? view.holder : undefined
@@ -117,13 +125,17 @@ export class DatabaseMaintenance {
     }
     if (present === undefined) this.#ended('lapsed')
     const ledNowhere = this.#progress === 'none'
-    this.#progress = ledNowhere ? 'unknown' : 'none'
-    if (ledNowhere || view.tasks.length === 0) return { kind: 'idle', nextDueMs: view.nextDueMs }
+    if (ledNowhere || view.tasks.length === 0) {
+      this.#progress = 'unknown'
+      return { kind: 'idle', nextDueMs: view.nextDueMs }
+    }
+    this.#progress = 'none'
     this.#tasks = view.tasks
     return { kind: 'looked' }
   }
 
   async #size(idle: MaintenanceStep): Promise<MaintenanceStep> {
+    this.#attempted = { work: 'split', collectionId: undefined }
     const sized = await this.#sizes.step()
     if (sized.kind === 'held') return this.#lose(sized)
     if (sized.kind === 'done') return idle

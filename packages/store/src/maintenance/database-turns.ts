@@ -134,7 +134,6 @@ export class DatabaseTurns {
   /** True when there is more to do at once. */
   async #stepOrReport(seat: DatabaseSeat): Promise<boolean> {
     const { maintenance } = seat
-    const task = maintenance.present
     if (this.#nowMs() >= seat.sizesDueMs) {
       maintenance.checkSizes()
       seat.sizesDueMs = this.#nowMs() + this.#context.options.splitCheckMs
@@ -155,8 +154,7 @@ export class DatabaseTurns {
       seat.dueMs = this.#nowMs() + retryInMs
       this.#report(error, {
         databaseId: maintenance.databaseId,
-        collectionId: task?.collection.id,
-        work: task?.kind ?? 'look',
+        ...maintenance.attempted,
         retryInMs,
       })
       return false
