@@ -19,7 +19,7 @@ const HALVES: readonly FeedRange[] = [
   { minInclusive: '20', maxExclusive: 'FF' },
 ]
 
-/** A reader of one range that can be told to look split: memory itself cannot split yet. */
+/** A reader of one range that can be told to look split, at any moment of an iteration. */
 async function splittableReader(documents: number): Promise<{
   reader: FeedReader<{ readonly id: string }>
   readonly split: () => void

@@ -1,5 +1,6 @@
 import { errorCode } from '@tidemark/contracts'
 import type { StoreEvents } from '../events/store-events.ts'
+import { eventLoopTurn } from '../platform/event-loop-turn.ts'
 import { DatabaseMaintenance, type MaintenanceStep } from './database-maintenance.ts'
 import { failureDelayMs } from './failure-delay.ts'
 import type { MaintenanceTally } from './maintenance-report.ts'
@@ -99,6 +100,8 @@ export class DatabaseTurns {
         if (step === undefined) return
         tally.add(maintenance.databaseId, step)
         if (step.kind === 'idle' || step.kind === 'held') return
+        // An engine may do its work on this very thread; timers must run all the same.
+        await eventLoopTurn()
       }
     })
   }

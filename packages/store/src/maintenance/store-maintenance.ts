@@ -13,6 +13,9 @@ export interface StoreMaintenanceOptions {
   readonly options: ResolvedMaintenanceOptions
 }
 
+/** After what should never fail, such as a clock. */
+const UNEXPECTED_RETRY_MS = 60_000
+
 /**
  * The background work of a store: one loop over all its databases, which does a piece of each in turn
  * and pauses at least as long as that took, so that requests go first (TTL-5).
@@ -63,12 +66,28 @@ export class StoreMaintenance {
   async #run(signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
-        const delayMs = await this.#turns.turn(signal)
+        const delayMs = await this.#turn(signal)
         await this.#context.clock.sleep(delayMs, signal, { purpose: 'background' })
       }
     } catch (error) {
-      if (signal.aborted || errorCode(error) === 'ERR_STORE_CLOSED') return
-      throw error
+      if (!signal.aborted && errorCode(error) !== 'ERR_STORE_CLOSED') throw error
+    }
+  }
+
+  /** Whatever goes wrong, the loop goes on: nobody else would see that it had ended. */
+  async #turn(signal: AbortSignal): Promise<number> {
+    try {
+      return await this.#turns.turn(signal)
+    } catch (error) {
+      if (signal.aborted || errorCode(error) === 'ERR_STORE_CLOSED') throw error
+      this.#context.events.emit('maintenanceFailed', {
+        databaseId: undefined,
+        collectionId: undefined,
+        work: 'look',
+        error,
+        retryInMs: UNEXPECTED_RETRY_MS,
+      })
+      return UNEXPECTED_RETRY_MS
     }
   }
 }
