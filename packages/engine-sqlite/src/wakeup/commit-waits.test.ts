@@ -1,4 +1,4 @@
-import { ResourceNotFoundError, type FeedRange } from '@tidemark/contracts'
+import { RangeGoneError, ResourceNotFoundError, type FeedRange } from '@tidemark/contracts'
 import type { CollectionRecord } from '@tidemark/store'
 import { expect, test } from 'vitest'
 import { CommitWaits, type WaitPlace } from './commit-waits.ts'
