@@ -3,9 +3,18 @@ import type { Change } from './change.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
 import type { Lsn } from '../ranges/lsn.ts'
 
-/** Why an observer's lease ended (PH-2). */
+/**
+ * Why an observer's lease ended (PH-2). `rangeGone`: other leases came in its place, because of a split or
+ * after a merge. `resynchronized`: the range begins anew, with a new observer, after `resynchronize`.
+ */
 export type CloseReason =
-  'shutdown' | 'leaseLost' | 'leaseHandedOver' | 'observerError' | 'rangeGone' | 'unknown'
+  | 'shutdown'
+  | 'leaseLost'
+  | 'leaseHandedOver'
+  | 'observerError'
+  | 'rangeGone'
+  | 'resynchronized'
+  | 'unknown'
 
 /** What a sink may compare to refuse a stale owner (LE-11). */
 export interface Fence {
