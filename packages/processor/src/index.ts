@@ -1,5 +1,10 @@
 export { ChangeFeedProcessorHost } from './host/change-feed-processor-host.ts'
-export type { HostEventListener, HostEventName, HostEvents } from './host/host-events.ts'
+export type {
+  HostEventListener,
+  HostEventName,
+  HostEvents,
+  PlacedLease,
+} from './host/host-events.ts'
 export type { HostHealth, HostStatus, LeaseHealth } from './host/host-health.ts'
 export {
   cosmosDefaults,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import {
+  HorizonPassedError,
   RangeGoneError,
   continuationPosition,
   effectivePartitionKey,
@@ -8,27 +9,28 @@ import {
   feedRangeId,
   lsn,
   partitionKeyDefinition,
+  rangeContains,
   rangeContainsEpk,
   rangesEqual,
+  rangesOverlap,
   type Change,
   type ChangeFeedSource,
+  type Clock,
   type Continuation,
-  type DocumentBody,
+  type FeedMode,
   type FeedPage,
   type FeedPageRequest,
   type FeedPosition,
   type FeedRange,
   type FeedSupport,
   type FeedWaitRequest,
+  type HeldPosition,
+  type Lsn,
+  type RangePosition,
   type StartPosition,
-  type Clock,
 } from '@tidemark/contracts'
-
-/** What the fake feed carries: a key and a running number within it. */
-export interface FakeDocument extends DocumentBody {
-  readonly key: string
-  readonly n: number
-}
+import { FakeGroupPositions } from './fake-group-positions.ts'
+import { FakeRange, middleOf, type FakeDocument, type FakeWaiter } from './fake-feed-range.ts'
 
 export interface FakeFeedOptions {
   clock: Clock
@@ -36,6 +38,8 @@ export interface FakeFeedOptions {
   ranges?: number | undefined
   /** Whether readers are woken; without it they poll. @default true */
   waiting?: boolean | undefined
+  /** Whether a child's feed carries its parent's changes. @default true */
+  childrenCarryParentChanges?: boolean | undefined
   /** @default 'fake-feed' */
   identity?: string | undefined
   /** Called before each read of a page. May wait, and may throw: a fault. */
@@ -44,43 +48,35 @@ export interface FakeFeedOptions {
 
 const PARTITION_KEY = partitionKeyDefinition('/key')
 
-interface Waiter {
-  readonly wake: (found: boolean) => void
-}
-
-class FakeRange {
-  readonly range: FeedRange
-  readonly changes: Change<FakeDocument>[] = []
-  readonly waiters = new Set<Waiter>()
-  lastLsn = 0
-  gone = false
-
-  constructor(range: FeedRange) {
-    this.range = range
-  }
-}
-
 /**
  * A change feed in memory that keeps every change, for tests of readers: each document's key decides
- * its range, each append is one transaction with one LSN, and `append` hands back what it wrote.
+ * its range, each append is one transaction with one LSN, and `append` hands back what it wrote. Ranges
+ * can be split and merged at any time.
  */
 export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   readonly identity: string
   readonly description: string = 'fake feed'
   readonly supports: FeedSupport
   readonly waitForChanges?: (request: FeedWaitRequest) => Promise<boolean>
+  readonly positions: FakeGroupPositions = new FakeGroupPositions()
   readonly #clock: Clock
   readonly #beforeRead: ((range: FeedRange) => Promise<void> | void) | undefined
-  readonly #ranges: FakeRange[]
   readonly #perKey = new Map<string, number>()
+  readonly #horizons: { readonly range: FeedRange; readonly lsn: Lsn }[] = []
+  #ranges: FakeRange[]
   /** Pages read so far. */
   reads = 0
+  /** Splits and merges so far. */
+  reshapes = 0
+  /** Requests to join positions so far. */
+  joinRequests = 0
 
-  constructor({ clock, ranges = 4, waiting = true, identity, beforeRead }: FakeFeedOptions) {
-    this.identity = identity ?? 'fake-feed'
-    this.supports = { waiting, childrenCarryParentChanges: true }
+  constructor(options: FakeFeedOptions) {
+    const { clock, ranges = 4, waiting = true, childrenCarryParentChanges = true } = options
+    this.identity = options.identity ?? 'fake-feed'
+    this.supports = { waiting, childrenCarryParentChanges }
     this.#clock = clock
-    this.#beforeRead = beforeRead
+    this.#beforeRead = options.beforeRead
     this.#ranges = evenRanges(ranges, PARTITION_KEY).map((range) => new FakeRange(range))
     // Present iff supported, as the contract says.
     if (waiting) this.waitForChanges = (request) => this.#wait(request)
@@ -88,7 +84,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
 
   /** Every change so far, range after range. */
   get changes(): readonly Change<FakeDocument>[] {
-    return this.#ranges.flatMap(({ changes }) => changes)
+    return this.#ranges.flatMap(({ entries }) => entries.map(({ change }) => change))
   }
 
   get ranges(): readonly FeedRange[] {
@@ -106,17 +102,59 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
       const n = (this.#perKey.get(key) ?? 0) + 1
       this.#perKey.set(key, n)
       numbers.push(n)
-      owner.changes.push(this.#change(key, n, owner.lastLsn))
+      owner.entries.push({ epk, change: this.#change(key, n, owner.lastLsn) })
     }
-    for (const waiter of owner.waiters) waiter.wake(true)
+    for (const { range, wake } of owner.waiters) if (rangeContainsEpk(range, epk)) wake(true)
     return numbers
   }
 
-  /** From now on reads of this range answer Gone. */
+  /** From now on reads of this range answer Gone, and nothing comes in its place. */
   removeRange(range: FeedRange): void {
-    const owner = this.#find(range)
+    const owner = this.#ranges.find((own) => rangesEqual(own.range, range))
+    assert(owner !== undefined, `no range ${feedRangeId(range)}`)
     owner.gone = true
-    for (const waiter of owner.waiters) waiter.wake(true)
+    owner.wakeAll()
+  }
+
+  /** Two ranges in the place of one; false when it cannot be cut there. Parents' positions are valid on both. */
+  split(range: FeedRange, at: string | undefined = middleOf(range)): boolean {
+    const index = this.#ranges.findIndex((own) => rangesEqual(own.range, range))
+    const parent = this.#ranges[index]
+    if (parent === undefined || at === undefined || !(range.minInclusive < at)) return false
+    if (at >= range.maxExclusive) return false
+    const { lastLsn, firstOwnLsn } = parent
+    const children = [
+      { minInclusive: range.minInclusive, maxExclusive: at },
+      { minInclusive: at, maxExclusive: range.maxExclusive },
+    ].map((child) => {
+      const entries = parent.entries.filter(({ epk }) => rangeContainsEpk(child, epk))
+      return new FakeRange(child, { entries, lastLsn, firstOwnLsn })
+    })
+    this.#reshape(index, [parent], children)
+    return true
+  }
+
+  /** One range in the place of this one and the next in EPK order; false when it is the last. */
+  merge(range: FeedRange): boolean {
+    const index = this.#ranges.findIndex((own) => rangesEqual(own.range, range))
+    const left = this.#ranges[index]
+    const right = this.#ranges[index + 1]
+    if (left === undefined || right === undefined) return false
+    const firstOwnLsn = Math.max(left.lastLsn, right.lastLsn) + 1
+    const entries = [...left.entries, ...right.entries].sort((a, b) => a.change.lsn - b.change.lsn)
+    const merged = new FakeRange(
+      { minInclusive: left.range.minInclusive, maxExclusive: right.range.maxExclusive },
+      { entries, lastLsn: firstOwnLsn, firstOwnLsn },
+    )
+    this.#reshape(index, [left, right], [merged])
+    return true
+  }
+
+  /** Whoever has not read this range to its present end is too late from now on (TTL-15). */
+  passHorizon(range: FeedRange): void {
+    const owner = this.#find(range)
+    this.#horizons.push({ range, lsn: lsn(owner.lastLsn) })
+    owner.wakeAll()
   }
 
   async readFeedRanges(): Promise<readonly FeedRange[]> {
@@ -126,55 +164,95 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   async resolveStart(request: {
     readonly range: FeedRange
     readonly start: StartPosition
+    readonly mode?: FeedMode | undefined
   }): Promise<FeedPosition> {
-    const { lastLsn, changes } = this.#find(request.range)
-    switch (request.start.kind) {
+    const { range, start, mode } = request
+    const { lastLsn, entries } = this.#find(range)
+    switch (start.kind) {
       case 'beginning':
-        return this.#position(request.range, 0)
+        return this.#position(range, { at: 0, horizon: undefined, mode })
       case 'now':
-        return this.#position(request.range, lastLsn)
+        return this.#position(range, { at: lastLsn, horizon: this.#horizonOf(range), mode })
       case 'time': {
-        const { timeMs } = request.start
-        const second = Math.floor(timeMs / 1000)
-        const first = changes.find(
-          (change) => change.kind === 'document' && change.document._ts >= second,
+        const second = Math.floor(start.timeMs / 1000)
+        const first = entries.find(
+          ({ change }) => change.kind === 'document' && change.document._ts >= second,
         )
-        return this.#position(request.range, first === undefined ? lastLsn : first.lsn - 1)
+        const at = first === undefined ? lastLsn : first.change.lsn - 1
+        return this.#position(range, { at, horizon: undefined, mode })
       }
-      case 'continuation':
-        return this.#position(request.range, this.#lsnOf(request.range, request.start.continuation))
+      case 'continuation': {
+        const { lsn: at, horizon } = this.#held(range, start.continuation, mode)
+        return this.#position(range, { at, horizon, mode })
+      }
     }
   }
 
   async readPage(request: FeedPageRequest): Promise<FeedPage<FakeDocument>> {
+    const { range, mode } = request
     this.reads += 1
-    await this.#beforeRead?.(request.range)
+    await this.#beforeRead?.(range)
     request.signal?.throwIfAborted()
-    const { changes, lastLsn, gone } = this.#find(request.range)
-    if (gone) throw new RangeGoneError(feedRangeId(request.range), [])
-    const after = this.#lsnOf(request.range, request.continuation)
+    const { entries, lastLsn } = this.#find(range)
+    const held = this.#held(range, request.continuation, mode)
+    const horizon = this.#horizonOf(range)
+    // A position that nothing was delivered from cannot have missed anything.
+    if (held.horizon !== undefined && held.horizon < horizon && held.lsn < horizon) {
+      throw new HorizonPassedError({ range, lsn: held.lsn, horizon })
+    }
     const limit = (request.maxItemCount ?? -1) > 0 ? (request.maxItemCount ?? 100) : 100
     const page: Change<FakeDocument>[] = []
-    for (let index = firstAfter(changes, after); index < changes.length; index += 1) {
-      const change = changes[index]!
+    let isWhole = true
+    for (let index = firstAfter(entries, held.lsn); index < entries.length; index += 1) {
+      const { epk, change } = entries[index]!
+      if (!rangeContainsEpk(range, epk)) continue
       // One transaction stays on one page (CF-7).
-      if (page.length >= limit && page.at(-1)?.lsn !== change.lsn) break
+      if (page.length >= limit && page.at(-1)?.lsn !== change.lsn) {
+        isWhole = false
+        break
+      }
       page.push(change)
     }
-    const end = page.at(-1)?.lsn ?? lastLsn
+    const end = page.at(-1)?.lsn ?? Math.max(held.lsn, lastLsn)
     return {
-      ...this.#position(request.range, end),
+      ...this.#position(range, { at: end, horizon, mode }),
       changes: page,
-      caughtUp: end >= lastLsn,
+      caughtUp: isWhole && end >= lastLsn,
     }
   }
 
-  async #wait({ range, continuation, timeoutMs, signal }: FeedWaitRequest): Promise<boolean> {
+  async joinPositions({
+    positions,
+    mode,
+  }: {
+    readonly positions: readonly HeldPosition[]
+    readonly mode?: FeedMode | undefined
+  }): Promise<FeedPosition | undefined> {
+    this.joinRequests += 1
+    const minInclusive = positions[0]?.range.minInclusive ?? ''
+    const maxExclusive = positions.at(-1)?.range.maxExclusive ?? ''
+    const range = { minInclusive, maxExclusive }
+    const owner = this.#ranges.find((own) => rangeContains(own.range, range))
+    const held = positions.map((one) => this.#held(one.range, one.continuation, mode))
+    const [first] = held
+    if (owner === undefined || first === undefined) return undefined
+    const isSame = held.every(({ lsn: at }) => at === first.lsn)
+    if (!isSame || first.lsn < owner.firstOwnLsn) return undefined
+    const horizon = lsn(Math.max(...held.map((one) => one.horizon ?? 0)))
+    return this.#position(range, { at: first.lsn, horizon, mode })
+  }
+
+  async #wait({ range, continuation, mode, timeoutMs, signal }: FeedWaitRequest): Promise<boolean> {
     const owner = this.#find(range)
-    if (owner.gone || owner.lastLsn > this.#lsnOf(range, continuation)) return true
+    const after = this.#held(range, continuation, mode).lsn
+    const isNews = owner.entries
+      .slice(firstAfter(owner.entries, after))
+      .some(({ epk }) => rangeContainsEpk(range, epk))
+    if (isNews) return true
     const woken = new AbortController()
     let found = false
-    const waiter: Waiter = {
+    const waiter: FakeWaiter = {
+      range,
       wake: (value) => {
         found = value
         woken.abort()
@@ -192,24 +270,45 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     }
   }
 
-  #find(range: FeedRange): FakeRange {
-    const found = this.#ranges.find((own) => rangesEqual(own.range, range))
-    if (found === undefined) throw new RangeGoneError(feedRangeId(range), [])
-    return found
+  #reshape(index: number, old: readonly FakeRange[], next: readonly FakeRange[]): void {
+    this.#ranges.splice(index, old.length, ...next)
+    this.reshapes += 1
+    for (const range of old) range.wakeAll()
   }
 
-  #position(range: FeedRange, at: number): FeedPosition {
+  /** The present range that the given one lies in. */
+  #find(range: FeedRange): FakeRange {
+    const found = this.#ranges.find((own) => rangeContains(own.range, range))
+    if (found?.gone === true) throw new RangeGoneError(feedRangeId(range), [])
+    if (found !== undefined) return found
+    const successors = this.ranges.filter((own) => rangesOverlap(own, range))
+    throw new RangeGoneError(feedRangeId(range), successors)
+  }
+
+  #horizonOf(range: FeedRange): Lsn {
+    const passed = this.#horizons.filter((one) => rangesOverlap(one.range, range))
+    return lsn(Math.max(0, ...passed.map((one) => one.lsn)))
+  }
+
+  #position(
+    range: FeedRange,
+    {
+      at,
+      horizon,
+      mode = 'latestVersion',
+    }: { at: number; horizon: Lsn | undefined; mode?: FeedMode | undefined },
+  ): FeedPosition {
+    const { minInclusive, maxExclusive } = range
     const continuation: Continuation = encodeContinuation({
       collectionRid: this.identity,
-      mode: 'latestVersion',
-      positions: [{ range, epoch: 1, lsn: lsn(at), horizon: lsn(0) }],
+      mode,
+      positions: [{ range: { minInclusive, maxExclusive }, epoch: 1, lsn: lsn(at), horizon }],
     })
     return { continuation, lsn: lsn(at) }
   }
 
-  #lsnOf(range: FeedRange, continuation: string): number {
-    const expected = { collectionRid: this.identity, mode: 'latestVersion', range } as const
-    return continuationPosition(continuation, expected).lsn
+  #held(range: FeedRange, continuation: string, mode: FeedMode = 'latestVersion'): RangePosition {
+    return continuationPosition(continuation, { collectionRid: this.identity, mode, range })
   }
 
   #change(key: string, n: number, at: number): Change<FakeDocument> {
@@ -227,12 +326,15 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   }
 }
 
-function firstAfter(changes: readonly Change<FakeDocument>[], after: number): number {
+function firstAfter(
+  entries: readonly { readonly change: Change<FakeDocument> }[],
+  after: number,
+): number {
   let low = 0
-  let high = changes.length
+  let high = entries.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if (changes[middle]!.lsn <= after) low = middle + 1
+    if (entries[middle]!.change.lsn <= after) low = middle + 1
     else high = middle
   }
   return low

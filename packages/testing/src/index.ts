@@ -1,4 +1,6 @@
-export { FakeFeed, type FakeDocument, type FakeFeedOptions } from './fake-feed.ts'
+export { FakeFeed, type FakeFeedOptions } from './fake-feed.ts'
+export type { FakeDocument } from './fake-feed-range.ts'
+export { FakeGroupPositions } from './fake-group-positions.ts'
 export { settle } from './platform/settle.ts'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.ts'
 export {

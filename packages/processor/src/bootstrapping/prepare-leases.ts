@@ -3,6 +3,7 @@ import {
   feedRangeId,
   type ChangeFeedSource,
   type DocumentBody,
+  type FeedMode,
   type FeedRange,
   type LeaseGroup,
   type NewLease,
@@ -14,6 +15,7 @@ export interface PrepareLeasesOptions<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
   readonly group: LeaseGroup
   readonly start: StartPosition
+  readonly mode: FeedMode
   /** Only this range. */
   readonly partitionKeyRangeId: string | undefined
   readonly discardToken: string | undefined
@@ -28,7 +30,7 @@ export interface PrepareLeasesOptions<T extends DocumentBody> {
  * ERR_INVALID_OPTION when `partitionKeyRangeId` is unknown or the group works on other ranges.
  */
 export async function prepareLeases<T extends DocumentBody>(
-  { feed, group, start, partitionKeyRangeId, discardToken }: PrepareLeasesOptions<T>,
+  { feed, group, start, mode, partitionKeyRangeId, discardToken }: PrepareLeasesOptions<T>,
   signal: AbortSignal,
 ): Promise<void> {
   if (discardToken !== undefined) await group.discard(discardToken, signal)
@@ -41,7 +43,7 @@ export async function prepareLeases<T extends DocumentBody>(
   if (!isNeeded) return
   const resolved = await Promise.all(
     ranges.map(async (range): Promise<NewLease> => {
-      const checkpoint = await feed.resolveStart({ range, start, signal })
+      const checkpoint = await feed.resolveStart({ range, start, mode, signal })
       return { range: plainRange(range), checkpoint }
     }),
   )

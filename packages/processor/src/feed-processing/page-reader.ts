@@ -1,19 +1,37 @@
 import {
   errorCode,
+  lsn,
   type ChangeFeedSource,
   type Checkpoint,
   type Clock,
   type DocumentBody,
   type FeedPage,
   type FeedRange,
+  type Lsn,
   type Random,
 } from '@tidemark/contracts'
 import { backoffMs } from './backoff.ts'
 import { Bell } from './bell.ts'
+import { cutBySuccessors } from './cut-by-successors.ts'
 import type { PumpNotice, PumpOptions } from './pump-options.ts'
 
 /** A waiting read is repeated after this long, so that a lost wake-up delays, and no more. */
 const WAIT_TIMEOUT_MS = 30_000
+/** A range that stopped because something was purged is looked at again, in case somebody helped it. */
+const HORIZON_PAUSE_MS = 30_000
+
+/** The range was split or merged away. */
+export interface RangeGone {
+  readonly error: unknown
+  /** What comes in its place; undefined when the feed does not say, or a child's feed begins at the split. */
+  readonly parts: readonly FeedRange[] | undefined
+}
+
+/** Something that was not read yet was purged (TTL-15). */
+export interface HorizonPassed {
+  readonly lsn: Lsn
+  readonly horizon: Lsn
+}
 
 export interface PageReaderOptions<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
@@ -39,7 +57,10 @@ export class PageReader<T extends DocumentBody> {
   #position: Checkpoint
   /** End of empty pages that were read after all others. */
   #emptyUpTo: Checkpoint | undefined
-  #gone: { readonly error: unknown } | undefined
+  #gone: RangeGone | undefined
+  #passed: HorizonPassed | undefined
+  #isCaughtUp = false
+  #nudge = new AbortController()
   #lastError: unknown
 
   constructor(options: PageReaderOptions<T>) {
@@ -48,8 +69,18 @@ export class PageReader<T extends DocumentBody> {
   }
 
   /** The error that says so, once the range was split or merged away and all before is taken. */
-  get gone(): { readonly error: unknown } | undefined {
+  get gone(): RangeGone | undefined {
     return this.#pages.length === 0 ? this.#gone : undefined
+  }
+
+  /** Set, with `onHorizonPassed: 'resync'`, once all that could still be read is taken. */
+  get passed(): HorizonPassed | undefined {
+    return this.#pages.length === 0 ? this.#passed : undefined
+  }
+
+  /** The end of what is there, if it was read and everything was taken. */
+  get caughtUpAt(): Checkpoint | undefined {
+    return this.#isCaughtUp && this.#pages.length === 0 ? this.#position : undefined
   }
 
   /** Where everything that was taken leads: behind empty pages too. */
@@ -72,16 +103,21 @@ export class PageReader<T extends DocumentBody> {
     return page
   }
 
+  /** Reads at once if it waits for more. */
+  refresh(): void {
+    this.#nudge.abort()
+  }
+
   stop(): void {
     this.#stop.abort()
     this.#space.ring()
   }
 
-  /** Reads until it is stopped or the range is gone. Never rejects. */
+  /** Reads until it is stopped, the range is gone or has to begin anew. Never rejects. */
   async run(): Promise<void> {
     const { signal } = this.#stop
     let failures = 0
-    while (!signal.aborted && this.#gone === undefined) {
+    while (!signal.aborted && this.#gone === undefined && this.#passed === undefined) {
       if (this.#pages.length >= this.#with.options.readAheadPages) {
         await this.#space.next
         continue
@@ -92,9 +128,11 @@ export class PageReader<T extends DocumentBody> {
         failures = 0
         this.#lastError = undefined
         this.#accept(page)
+        this.#isCaughtUp = page.caughtUp
         if (page.caughtUp) await this.#waitForMore()
       } catch (error) {
         if (signal.aborted) return
+        this.#isCaughtUp = false
         failures += 1
         await this.#failed(error, failures)
       }
@@ -103,12 +141,13 @@ export class PageReader<T extends DocumentBody> {
 
   #read(): Promise<FeedPage<T>> {
     const { feed, range, options } = this.#with
-    const { maxItemCount, pendingDeletes } = options
+    const { maxItemCount, pendingDeletes, mode } = options
     return feed.readPage({
       range,
       continuation: this.#position.continuation,
       maxItemCount,
       pendingDeletes,
+      mode,
       signal: this.#stop.signal,
     })
   }
@@ -117,6 +156,7 @@ export class PageReader<T extends DocumentBody> {
     this.#position = { continuation: page.continuation, lsn: page.lsn }
     if (page.changes.length === 0) {
       this.#emptyUpTo = this.#position
+      this.#with.onArrival()
       return
     }
     this.#emptyUpTo = undefined
@@ -127,21 +167,59 @@ export class PageReader<T extends DocumentBody> {
 
   async #waitForMore(): Promise<void> {
     const { feed, range, clock, options } = this.#with
-    const { signal } = this.#stop
-    if (!feed.supports.waiting || feed.waitForChanges === undefined) {
-      await clock.sleep(options.feedPollDelayMs, signal)
-      return
+    this.#nudge = new AbortController()
+    const nudged = this.#nudge.signal
+    const signal = AbortSignal.any([this.#stop.signal, nudged])
+    try {
+      if (!feed.supports.waiting || feed.waitForChanges === undefined) {
+        await clock.sleep(options.feedPollDelayMs, signal)
+        return
+      }
+      const { continuation } = this.#position
+      const { mode } = options
+      await feed.waitForChanges({ range, continuation, mode, timeoutMs: WAIT_TIMEOUT_MS, signal })
+    } catch (error) {
+      if (!nudged.aborted || this.#stop.signal.aborted) throw error
     }
-    const { continuation } = this.#position
-    await feed.waitForChanges({ range, continuation, timeoutMs: WAIT_TIMEOUT_MS, signal })
   }
 
   async #failed(error: unknown, attempt: number): Promise<void> {
-    if (errorCode(error) === 'ERR_RANGE_GONE') {
-      this.#gone = { error }
+    const { feed, range } = this.#with
+    const code = errorCode(error)
+    if (code === 'ERR_HORIZON_PASSED') {
+      await this.#horizonPassed(error)
+      return
+    }
+    if (code !== 'ERR_RANGE_GONE') {
+      await this.#retryLater(error, attempt)
+      return
+    }
+    const gone = rangeGoneOf(error, feed, range)
+    if (gone === 'present') {
+      // The feed's own map of ranges was behind: once is no news, again and again is a failure.
+      if (attempt > 1) await this.#retryLater(error, attempt)
+      return
+    }
+    this.#gone = gone
+    this.#with.onArrival()
+  }
+
+  async #horizonPassed(error: unknown): Promise<void> {
+    const { range, clock, options, onNotice } = this.#with
+    const { lsn: at } = this.#position
+    const horizon = horizonOf(error) ?? at
+    this.#lastError = error
+    const action = options.onHorizonPassed === 'resync' ? 'resync' : 'halt'
+    onNotice({ kind: 'horizonPassed', range, lsn: at, horizon, action, error })
+    if (action === 'resync') {
+      this.#passed = { lsn: at, horizon }
       this.#with.onArrival()
       return
     }
+    await clock.sleep(HORIZON_PAUSE_MS, this.#stop.signal).catch(() => {})
+  }
+
+  async #retryLater(error: unknown, attempt: number): Promise<void> {
     const { clock, random, options, onNotice } = this.#with
     const retryInMs = backoffMs(attempt, {
       baseMs: options.retryDelayMs,
@@ -156,4 +234,38 @@ export class PageReader<T extends DocumentBody> {
       // Stopped meanwhile.
     }
   }
+}
+
+/** What an ERR_RANGE_GONE means for a reader of `range`; `present` when there is nothing to cut. */
+export function rangeGoneOf<T extends DocumentBody>(
+  error: unknown,
+  feed: ChangeFeedSource<T>,
+  range: FeedRange,
+): RangeGone | 'present' {
+  if (!feed.supports.childrenCarryParentChanges) return { error, parts: undefined }
+  const parts = cutBySuccessors(range, successorsOf(error))
+  return parts?.length === 1 ? 'present' : { error, parts }
+}
+
+/** Of a RangeGoneError, from whichever copy of the contracts. */
+function successorsOf(error: unknown): readonly FeedRange[] {
+  if (typeof error !== 'object' || error === null || !('successors' in error)) return []
+  const { successors } = error
+  return Array.isArray(successors) ? successors.filter(isRange) : []
+}
+
+function isRange(value: unknown): value is FeedRange {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'minInclusive' in value &&
+    typeof value.minInclusive === 'string' &&
+    'maxExclusive' in value &&
+    typeof value.maxExclusive === 'string'
+  )
+}
+
+function horizonOf(error: unknown): Lsn | undefined {
+  if (typeof error !== 'object' || error === null || !('horizon' in error)) return undefined
+  return typeof error.horizon === 'number' ? lsn(error.horizon) : undefined
 }

@@ -1,4 +1,4 @@
-import type { FeedRange, Lsn } from '@tidemark/contracts'
+import type { FeedMode, FeedRange, Lsn } from '@tidemark/contracts'
 
 /** When the position of a range is stored, besides on close and hand-over. */
 export type CheckpointPolicy =
@@ -9,6 +9,8 @@ export interface PumpOptions {
   readonly group: string
   readonly maxItemCount: number | undefined
   readonly pendingDeletes: boolean | undefined
+  readonly mode: FeedMode
+  readonly onHorizonPassed: 'fail' | 'resync'
   readonly feedPollDelayMs: number
   readonly readAheadPages: number
   readonly checkpointFrequency: CheckpointPolicy
@@ -35,7 +37,7 @@ export type PumpNotice =
   | { readonly kind: 'checkpointed'; readonly lsn: Lsn }
   | {
       readonly kind: 'observerError'
-      readonly phase: 'open' | 'processChanges' | 'close'
+      readonly phase: 'open' | 'processChanges' | 'resynchronize' | 'close'
       readonly error: unknown
       readonly attempt: number
       readonly retryInMs: number | undefined
@@ -47,3 +49,19 @@ export type PumpNotice =
       readonly retryInMs: number
     }
   | { readonly kind: 'rangeGone'; readonly range: FeedRange; readonly error: unknown }
+  | {
+      readonly kind: 'horizonPassed'
+      readonly range: FeedRange
+      /** Where the group stands. */
+      readonly lsn: Lsn
+      readonly horizon: Lsn
+      readonly action: 'halt' | 'resync'
+      readonly error: unknown
+    }
+  | {
+      readonly kind: 'resynchronized'
+      readonly range: FeedRange
+      readonly lsn: Lsn
+      readonly horizon: Lsn
+      readonly untilLsn: Lsn
+    }

@@ -5,6 +5,7 @@ import {
   type CloseReason,
   type DocumentBody,
   type FeedPage,
+  type FeedRange,
   type HeldLease,
   type IChangeFeedObserver,
   type Lease,
@@ -12,12 +13,19 @@ import {
   type ObserverContext,
   type Random,
 } from '@tidemark/contracts'
-import { backoffMs } from './backoff.ts'
 import { Bell } from './bell.ts'
 import { CheckpointSchedule } from './checkpoint-schedule.ts'
+import { ObserverCalls } from './observer-calls.ts'
 import { observerContext } from './observer-context.ts'
-import { PageReader } from './page-reader.ts'
+import { PageReader, type RangeGone } from './page-reader.ts'
+import { PumpEnding } from './pump-ending.ts'
 import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
+import { Resynchronizer } from './resynchronizer.ts'
+
+/** What is to come in the place of the lease. */
+export type RangeReplacement =
+  | { readonly cause: 'split'; readonly ranges: readonly FeedRange[] }
+  | { readonly cause: 'restart'; readonly checkpoint: Checkpoint }
 
 /** The pump's side of the lease protocol. */
 export interface PumpLink {
@@ -26,7 +34,11 @@ export interface PumpLink {
   readonly generation: string
   mayDispatch(): boolean
   storeCheckpoint(checkpoint: Checkpoint): Promise<void>
-  closed(end: { readonly checkpoint: Checkpoint | undefined; readonly reason: CloseReason }): void
+  closed(end: {
+    readonly checkpoint: Checkpoint | undefined
+    readonly reason: CloseReason
+    readonly replacement?: RangeReplacement | undefined
+  }): void
 }
 
 export interface RangePumpParts<T extends DocumentBody> {
@@ -48,10 +60,8 @@ export interface PumpView {
   readonly lastError: unknown
 }
 
-interface Ending {
-  readonly how: 'drain' | 'abort'
-  readonly reason: CloseReason
-}
+/** The end of pages without changes is stored at most this often: other groups' purges wait for it. */
+const EMPTY_ADVANCE_MS = 5_000
 
 /**
  * Works on one lease: opens an observer, hands it the range's batches one after the other, stores
@@ -63,53 +73,65 @@ export class RangePump<T extends DocumentBody> {
   readonly #parts: RangePumpParts<T>
   readonly #link: PumpLink
   readonly #reader: PageReader<T>
+  readonly #calls: ObserverCalls
   readonly #schedule: CheckpointSchedule
   readonly #bell = new Bell()
-  /** Ends waits of the pump itself. */
-  readonly #ended = new AbortController()
-  /** What the observer sees. */
-  readonly #aborted = new AbortController()
-  readonly #finished = new AbortController()
-  #ending: Ending | undefined
-  #graceIsOver = false
+  readonly #ending: PumpEnding
+  #isWorking = false
   #processed: Checkpoint | undefined
   /** Position that the observer asked for, in manual mode: the only one to be stored on close. */
   #manual: Checkpoint | undefined
   /** Calls of `context.checkpoint()` that have not settled. */
   #askedStores = 0
+  /** Highest position that was asked to be stored, and that is. */
+  #askedLsn: number
   #storedLsn: number
+  #emptyStoredMs: number
   #hasUnprocessed = false
-  #attempt = 0
-  #calledAtMs: number | undefined
-  #observerError: unknown
+  #gone: RangeGone | undefined
+  #restart: Checkpoint | undefined
 
   constructor(parts: RangePumpParts<T>, link: PumpLink) {
-    const { feed, clock, random, options, onNotice } = parts
+    const { clock, options } = parts
     this.#parts = parts
     this.#link = link
+    this.#askedLsn = link.lease.checkpoint.lsn
     this.#storedLsn = link.lease.checkpoint.lsn
+    this.#emptyStoredMs = clock.monotonicMs()
     this.#schedule = new CheckpointSchedule(options.checkpointFrequency, clock.monotonicMs())
-    this.#reader = new PageReader({
-      feed,
-      range: link.lease.range,
-      start: link.lease.checkpoint,
-      clock,
-      random,
-      options,
-      onNotice,
-      onArrival: () => this.#bell.ring(),
-    })
+    const bell = this.#bell
+    this.#ending = new PumpEnding({ clock, graceMs: options.abortGraceMs, bell })
+    const { range, checkpoint: start } = link.lease
+    this.#reader = new PageReader({ ...parts, range, start, onArrival: () => bell.ring() })
+    const mayDispatch = (): boolean => link.mayDispatch()
+    this.#calls = new ObserverCalls({ ...parts, bell, ending: this.#ending, mayDispatch })
   }
 
   view(): PumpView {
-    const { clock } = this.#parts
+    const { attempt, calledAtMs, lastError } = this.#calls
     return {
       processedLsn: this.#processed?.lsn,
-      attempt: this.#attempt,
+      attempt,
       inFlightMs:
-        this.#calledAtMs === undefined ? undefined : clock.monotonicMs() - this.#calledAtMs,
-      lastError: this.#observerError ?? this.#reader.lastError,
+        calledAtMs === undefined ? undefined : this.#parts.clock.monotonicMs() - calledAtMs,
+      lastError: lastError ?? this.#reader.lastError,
     }
+  }
+
+  /**
+   * Where the pump stands if it has nothing to do: all that is there was read and processed. It stays
+   * there for the rest of this turn of the event loop. Undefined in manual mode: only the observer
+   * knows what may be stored then.
+   */
+  idlePosition(): Checkpoint | undefined {
+    const isIdle =
+      this.#isWorking && !this.#ending.isAsked && !this.#hasUnprocessed && this.#askedStores === 0
+    return isIdle && this.#schedule.isAutomatic ? this.#reader.caughtUpAt : undefined
+  }
+
+  /** Looks at once whether there is more, instead of when something wakes it. */
+  refresh(): void {
+    this.#reader.refresh()
   }
 
   wake(): void {
@@ -117,85 +139,65 @@ export class RangePump<T extends DocumentBody> {
   }
 
   drain(reason: CloseReason): void {
-    this.#end({ how: 'drain', reason })
+    if (this.#ending.ask('drain', reason)) this.#reader.stop()
   }
 
   abort(reason: CloseReason): void {
-    this.#end({ how: 'abort', reason })
+    if (this.#ending.ask('abort', reason)) this.#reader.stop()
   }
 
-  /** Works until it is told to end or the range is gone. Never rejects; `closed` is its last act. */
+  /**
+   * Works until it is told to end, the range is gone or has to begin anew. Never rejects; `closed` is
+   * its last act.
+   */
   async run(): Promise<void> {
     const reading = this.#reader.run().then(() => this.#bell.ring())
-    const observer = await this.#open()
-    if (observer !== undefined) await this.#work(observer)
-    const gone = this.#ending === undefined ? this.#reader.gone : undefined
-    if (gone !== undefined) {
-      const { range } = this.#link.lease
-      this.#parts.onNotice({ kind: 'rangeGone', range, error: gone.error })
+    const observer = await this.#calls.open(this.#parts.createObserver, (attempt) =>
+      this.#context({ at: undefined, attempt }),
+    )
+    if (observer !== undefined) {
+      this.#isWorking = true
+      await this.#work(observer)
+      this.#isWorking = false
     }
-    const reason = this.#ending?.reason ?? (gone === undefined ? 'unknown' : 'rangeGone')
+    const { reason, replacement } = this.#outcome()
     this.#reader.stop()
-    if (observer !== undefined) await this.#close(observer, reason)
+    if (observer !== undefined) {
+      await this.#calls.close(observer, this.#context({ at: this.#processed, attempt: 1 }), reason)
+    }
     // What the observer asked to be stored is told to it, unless the lease is lost anyway.
-    while (this.#askedStores > 0 && this.#ending?.how !== 'abort') await this.#bell.next
-    this.#finished.abort()
-    this.#ended.abort()
-    this.#aborted.abort()
-    this.#link.closed({ checkpoint: this.#lastPosition(), reason })
+    while (this.#askedStores > 0 && !this.#ending.isAbort) await this.#bell.next
+    this.#ending.finish()
+    this.#link.closed({ checkpoint: this.#lastPosition(), reason, replacement })
     await reading
   }
 
-  #end(ending: Ending): void {
-    if (this.#finished.signal.aborted || this.#ending?.how === 'abort') return
-    this.#ending = ending
-    this.#reader.stop()
-    this.#ended.abort()
-    if (ending.how === 'abort') {
-      this.#aborted.abort()
-      void this.#startGrace()
-    }
-    this.#bell.ring()
-  }
-
-  async #startGrace(): Promise<void> {
-    const { clock, options } = this.#parts
-    try {
-      await clock.sleep(options.abortGraceMs, this.#finished.signal)
-    } catch {
-      return
-    }
-    this.#graceIsOver = true
-    this.#bell.ring()
-  }
-
-  /** Opens an observer; undefined if the end came first. A failed open is closed, and tried anew. */
-  async #open(): Promise<IChangeFeedObserver<T> | undefined> {
-    for (let attempt = 1; this.#ending === undefined; attempt += 1) {
-      let observer: IChangeFeedObserver<T> | undefined
-      try {
-        const created = this.#parts.createObserver()
-        observer = created
-        const context = this.#context({ at: undefined, attempt })
-        const opening = (async () => {
-          await created.open?.(context)
-        })()
-        await this.#bell.untilSettled(opening, () => this.#graceIsOver)
-        this.#observerError = undefined
-        return created
-      } catch (error) {
-        if (observer !== undefined) await this.#close(observer, 'observerError')
-        await this.#observerFailed('open', error, attempt)
+  /** Why the work has ended, and what is to come in the place of the lease. */
+  #outcome(): { reason: CloseReason; replacement: RangeReplacement | undefined } {
+    const { reason } = this.#ending
+    if (reason !== undefined) return { reason, replacement: undefined }
+    if (this.#restart !== undefined) {
+      return {
+        reason: 'resynchronized',
+        replacement: { cause: 'restart', checkpoint: this.#restart },
       }
     }
-    return undefined
+    const gone = this.#gone
+    if (gone === undefined) return { reason: 'unknown', replacement: undefined }
+    const { range } = this.#link.lease
+    this.#parts.onNotice({ kind: 'rangeGone', range, error: gone.error })
+    const ranges = gone.parts
+    return {
+      reason: 'rangeGone',
+      replacement: ranges === undefined ? undefined : { cause: 'split', ranges },
+    }
   }
 
   async #work(observer: IChangeFeedObserver<T>): Promise<void> {
-    while (this.#ending === undefined) {
+    while (!this.#ending.isAsked) {
       const page = this.#reader.take()
       if (page === undefined) {
-        if (this.#reader.gone !== undefined) return
+        if (await this.#hasComeToEnd(observer)) return
         await this.#waitForPage()
         continue
       }
@@ -206,14 +208,30 @@ export class RangePump<T extends DocumentBody> {
       this.#schedule.processed(page.changes.length)
       this.#storeIfDue()
       if (!this.#schedule.waitsForStore) continue
-      while (this.#storedLsn < page.lsn && this.#ending === undefined) await this.#bell.next
+      while (this.#storedLsn < page.lsn && !this.#ending.isAsked) await this.#bell.next
     }
+  }
+
+  /** Whether nothing more comes: the range is gone, or has been resynchronised and begins anew. */
+  async #hasComeToEnd(observer: IChangeFeedObserver<T>): Promise<boolean> {
+    this.#gone = this.#reader.gone
+    const { passed } = this.#reader
+    if (passed === undefined) return this.#gone !== undefined
+    const { range } = this.#link.lease
+    const parts = { ...this.#parts, range, calls: this.#calls, ending: this.#ending }
+    const outcome = await new Resynchronizer(parts).run(observer, passed, (attempt) =>
+      this.#context({ at: undefined, attempt }),
+    )
+    if (outcome.kind === 'gone') this.#gone = outcome.gone
+    if (outcome.kind === 'done') this.#restart = outcome.restart
+    return true
   }
 
   /** Waits for a ring, or until it is time to store what was processed. */
   async #waitForPage(): Promise<void> {
     const { clock } = this.#parts
-    const dueInMs = this.#schedule.dueInMs(clock.monotonicMs())
+    const nowMs = clock.monotonicMs()
+    const dueInMs = Math.min(this.#schedule.dueInMs(nowMs), this.#emptyDueInMs(nowMs))
     if (dueInMs === Infinity) {
       await this.#bell.next
       return
@@ -223,119 +241,20 @@ export class RangePump<T extends DocumentBody> {
     await Promise.race([this.#bell.next, timer])
     rung.abort()
     this.#storeIfDue()
+    this.#storeEmptyIfDue()
   }
 
   /** Hands over one batch until the observer has accepted it; false if the end came first. */
   async #process(observer: IChangeFeedObserver<T>, page: FeedPage<T>): Promise<boolean> {
-    const { clock, onNotice } = this.#parts
-    for (let attempt = 1; this.#ending === undefined; attempt += 1) {
-      this.#attempt = attempt
-      const startedMs = clock.monotonicMs()
-      const outcome = await this.#dispatch(observer, page, attempt)
-      if (outcome.kind === 'ended') return false
-      if (outcome.kind === 'done') {
-        this.#attempt = 0
-        this.#observerError = undefined
-        const durationMs = clock.monotonicMs() - startedMs
-        const changes = page.changes.length
-        onNotice({ kind: 'batchDone', changes, lsn: page.lsn, attempt, durationMs })
-        return true
-      }
-      await this.#observerFailed('processChanges', outcome.error, attempt)
-    }
-    return false
-  }
-
-  /** One try. `ended`: the call was never made, or did not settle within its grace. */
-  async #dispatch(
-    observer: IChangeFeedObserver<T>,
-    page: FeedPage<T>,
-    attempt: number,
-  ): Promise<{ kind: 'done' } | { kind: 'failed'; error: unknown } | { kind: 'ended' }> {
-    const context = this.#context({ at: page, attempt })
-    for (;;) {
-      while (!this.#link.mayDispatch() && this.#ending === undefined) await this.#bell.next
-      if (this.#ending !== undefined) return { kind: 'ended' }
-      let wasMade = false
-      try {
-        const settled = await this.#inQueue(
-          async () => {
-            // Asked again: the queue may have been long.
-            if (!this.#link.mayDispatch()) return
-            wasMade = true
-            this.#calledAtMs = this.#parts.clock.monotonicMs()
-            try {
-              await observer.processChanges(context, page.changes)
-            } finally {
-              this.#calledAtMs = undefined
-            }
-          },
-          () => wasMade,
-        )
-        if (!settled) return { kind: 'ended' }
-        if (wasMade) return { kind: 'done' }
-      } catch (error) {
-        return { kind: 'failed', error }
-      }
-    }
-  }
-
-  /** Runs `call` in the host's queue. False when the end came before it began, or its grace is over. */
-  #inQueue(call: () => Promise<void>, hasBegun: () => boolean): Promise<boolean> {
-    const queued = this.#parts.queue.add(async () => {
-      if (this.#ending === undefined) await call()
-    })
-    return this.#bell.untilSettled(
-      queued,
-      () => this.#graceIsOver || (this.#ending !== undefined && !hasBegun()),
+    const accepted = await this.#calls.untilAccepted(
+      'processChanges',
+      (attempt) => this.#context({ at: page, attempt }),
+      (context) => observer.processChanges(context, page.changes),
     )
-  }
-
-  async #close(observer: IChangeFeedObserver<T>, reason: CloseReason): Promise<void> {
-    const context = this.#context({ at: this.#processed, attempt: 1 })
-    const { clock, options, onNotice } = this.#parts
-    const over = new AbortController()
-    try {
-      // A close that hangs must not keep the lease.
-      await Promise.race([
-        (async () => {
-          await observer.close?.(context, reason)
-        })(),
-        clock.sleep(options.abortGraceMs, over.signal),
-      ])
-    } catch (error) {
-      onNotice({ kind: 'observerError', phase: 'close', error, attempt: 1, retryInMs: undefined })
-    } finally {
-      over.abort()
-    }
-  }
-
-  async #observerFailed(
-    phase: 'open' | 'processChanges',
-    error: unknown,
-    attempt: number,
-  ): Promise<void> {
-    const { clock, random, options, onNotice } = this.#parts
-    const retryInMs = backoffMs(attempt, {
-      baseMs: options.retryDelayMs,
-      maxMs: options.retryMaxDelayMs,
-      fraction: random.fraction(),
-    })
-    this.#observerError = error
-    const willRetry = this.#ending === undefined
-    onNotice({
-      kind: 'observerError',
-      phase,
-      error,
-      attempt,
-      retryInMs: willRetry ? retryInMs : undefined,
-    })
-    if (!willRetry) return
-    try {
-      await clock.sleep(retryInMs, this.#ended.signal)
-    } catch {
-      // The end came meanwhile.
-    }
+    if (accepted === undefined) return false
+    const changes = page.changes.length
+    this.#parts.onNotice({ kind: 'batchDone', changes, lsn: page.lsn, ...accepted })
+    return true
   }
 
   #storeIfDue(): void {
@@ -346,7 +265,25 @@ export class RangePump<T extends DocumentBody> {
     this.#store(this.#processed).catch(() => {})
   }
 
+  /** Time until the end of pages without changes is to be stored; Infinity when it is stored. */
+  #emptyDueInMs(nowMs: number): number {
+    const { emptyUpTo } = this.#reader
+    if (!this.#schedule.isAutomatic || emptyUpTo === undefined) return Infinity
+    if (emptyUpTo.lsn <= this.#askedLsn) return Infinity
+    return Math.max(0, this.#emptyStoredMs + EMPTY_ADVANCE_MS - nowMs)
+  }
+
+  #storeEmptyIfDue(): void {
+    const nowMs = this.#parts.clock.monotonicMs()
+    const { emptyUpTo } = this.#reader
+    if (this.#ending.isAsked || emptyUpTo === undefined || this.#emptyDueInMs(nowMs) > 0) return
+    this.#emptyStoredMs = nowMs
+    this.#schedule.requested(nowMs)
+    this.#store(emptyUpTo).catch(() => {})
+  }
+
   async #store(checkpoint: Checkpoint): Promise<void> {
+    this.#askedLsn = Math.max(this.#askedLsn, checkpoint.lsn)
     await this.#link.storeCheckpoint(checkpoint)
     this.#storedLsn = Math.max(this.#storedLsn, checkpoint.lsn)
     this.#parts.onNotice({ kind: 'checkpointed', lsn: checkpoint.lsn })
@@ -366,7 +303,7 @@ export class RangePump<T extends DocumentBody> {
     return observerContext(this.#link, this.#parts.options, {
       at,
       attempt,
-      signal: this.#aborted.signal,
+      signal: this.#ending.abortedSignal,
       checkpoint: async () => {
         const position = at ?? this.#processed
         if (position === undefined) return

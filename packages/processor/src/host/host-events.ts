@@ -6,6 +6,13 @@ interface LeaseEventBase {
   readonly epoch: number
 }
 
+/** A lease that came in the place of others. */
+export interface PlacedLease extends LeaseEventBase {
+  readonly range: FeedRange
+  /** Where it begins. */
+  readonly lsn: Lsn
+}
+
 /** What a host tells about itself (PH-10): one entry an event, with what its listeners get. */
 export interface HostEvents {
   /** The session in the group began, or began anew after it had been fenced. */
@@ -37,7 +44,7 @@ export interface HostEvents {
   checkpointed: LeaseEventBase & { readonly lsn: Lsn }
   /** The observer threw. A batch is tried again after `retryInMs`, for ever. */
   observerError: LeaseEventBase & {
-    readonly phase: 'open' | 'processChanges' | 'close'
+    readonly phase: 'open' | 'processChanges' | 'resynchronize' | 'close'
     readonly error: unknown
     readonly attempt: number
     readonly retryInMs: number | undefined
@@ -48,8 +55,38 @@ export interface HostEvents {
     readonly attempt: number
     readonly retryInMs: number
   }
-  /** The pkrange was split or merged away; its observer is closed. */
+  /** The pkrange was split or merged away; its observer is closed. `rangeReplaced` follows. */
   rangeGone: LeaseEventBase & { readonly range: FeedRange; readonly error: unknown }
+  /** Leases of the parts of a range that was split came in the place of its lease (LE-10). */
+  rangeReplaced: LeaseEventBase & { readonly next: readonly PlacedLease[] }
+  /** One lease came in the place of neighbouring ones whose ranges were merged. */
+  leasesJoined: PlacedLease & { readonly old: readonly LeaseEventBase[] }
+  /**
+   * Something was purged that this group had not read (TTL-15). `halt`: the range stands still, and is
+   * looked at again every 30 s; `resync`: it begins anew.
+   */
+  horizonPassed: LeaseEventBase & {
+    readonly range: FeedRange
+    /** Where the group stands. */
+    readonly lsn: Lsn
+    readonly horizon: Lsn
+    readonly action: 'halt' | 'resync'
+    readonly error: unknown
+  }
+  /** The observer has accepted `resynchronize`; the range is read again from the beginning. */
+  resynchronized: LeaseEventBase & {
+    readonly range: FeedRange
+    readonly lsn: Lsn
+    readonly horizon: Lsn
+    readonly untilLsn: Lsn
+  }
+  /** The feed was not told how far this host has come. Repeated; until then it may keep more than it need. */
+  positionReportFailed: {
+    readonly error: unknown
+    /** Ranges concerned. */
+    readonly positions: number
+    readonly attempt: number
+  }
   /** The first of a series of failed calls. Work goes on until the session's deadline. */
   leaseStoreUnavailable: { readonly operation: string; readonly error: unknown }
   leaseStoreRecovered: { readonly operation: string }

@@ -16,7 +16,9 @@ export type HostStatus =
 export interface LeaseHealth {
   readonly leaseId: string
   readonly epoch: number
-  readonly state: 'waiting' | 'running' | 'draining' | 'aborting' | 'releasing' | 'rangeGone'
+  /** `replacing`: leases of a split or merged range are about to come in its place. */
+  readonly state:
+    'waiting' | 'running' | 'draining' | 'aborting' | 'releasing' | 'replacing' | 'rangeGone'
   /** Position that is stored. */
   readonly checkpointLsn: Lsn
   /** End of the last batch that was processed; undefined before the first. */

@@ -1,4 +1,11 @@
-import type { ChangeFeedSource, Clock, DocumentBody, LeaseStore, Random } from '@tidemark/contracts'
+import type {
+  ChangeFeedSource,
+  Clock,
+  DocumentBody,
+  FeedMode,
+  LeaseStore,
+  Random,
+} from '@tidemark/contracts'
 
 /**
  * When the end of a processed batch is stored as the position to resume from (PH-5). Whatever is
@@ -30,6 +37,23 @@ export interface FeedOptions {
   partitionKeyRangeId?: string | undefined
   /** Whether expired documents come as pending deletes. @default the feed's choice */
   pendingDeletes?: boolean | undefined
+  /**
+   * What the group reads: each document in its newest version, or every version and delete. A group
+   * keeps its mode: positions of one mode are refused in the other. @default 'latestVersion'
+   */
+  mode?: FeedMode | undefined
+  /**
+   * What happens to a range whose pending deletes, or entries of the log of all versions, were purged
+   * before this group read them (TTL-15).
+   *
+   * - `fail`: the range stands still, with the event `horizonPassed` and an error in `health()`, until
+   *   somebody resets its lease. Other ranges go on.
+   * - `resync`: the observer's `resynchronize` is called, then the range is read again from the
+   *   beginning. Not with `mode: 'allVersions'`: what was purged there is in no document.
+   *
+   * @default 'fail'
+   */
+  onHorizonPassed?: 'fail' | 'resync' | undefined
 }
 
 /** How a host keeps leases and works on them (PH-6). All intervals in ms. */

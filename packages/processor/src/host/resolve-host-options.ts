@@ -7,6 +7,7 @@ import {
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
+  type FeedMode,
   type LeaseStore,
   type Random,
   type StartPosition,
@@ -34,6 +35,8 @@ export interface ResolvedHostOptions<T extends DocumentBody> {
   readonly maxItemCount: number | undefined
   readonly partitionKeyRangeId: string | undefined
   readonly pendingDeletes: boolean | undefined
+  readonly mode: FeedMode
+  readonly onHorizonPassed: 'fail' | 'resync'
   readonly renewIntervalMs: number
   readonly expirationIntervalMs: number
   readonly acquireIntervalMs: number
@@ -98,18 +101,28 @@ function resolveFeedOptions(
   options: FeedOptions,
 ): Pick<
   ResolvedHostOptions<DocumentBody>,
-  'start' | 'maxItemCount' | 'partitionKeyRangeId' | 'pendingDeletes'
+  'start' | 'maxItemCount' | 'partitionKeyRangeId' | 'pendingDeletes' | 'mode' | 'onHorizonPassed'
 > {
   const { maxItemCount, partitionKeyRangeId, pendingDeletes } = options
+  const { mode = 'latestVersion', onHorizonPassed = 'fail' } = options
   if (maxItemCount !== undefined && maxItemCount !== -1) integer({ maxItemCount }, 1, MAX_COUNT)
   if (partitionKeyRangeId === '') {
     throw new InvalidOptionError('partitionKeyRangeId must not be empty')
+  }
+  oneOf({ mode }, ['latestVersion', 'allVersions'])
+  oneOf({ onHorizonPassed }, ['fail', 'resync'])
+  if (mode === 'allVersions' && onHorizonPassed === 'resync') {
+    throw new InvalidOptionError(
+      "onHorizonPassed 'resync' is for mode 'latestVersion': versions that were purged are in no document that could be read again",
+    )
   }
   return {
     start: startPosition(options),
     maxItemCount: maxItemCount === -1 ? undefined : maxItemCount,
     partitionKeyRangeId,
     pendingDeletes,
+    mode,
+    onHorizonPassed,
   }
 }
 
@@ -271,6 +284,16 @@ function integer(option: Readonly<Record<string, number>>, min: number, max: num
     if (!(Number.isInteger(value) && value >= min && value <= max)) {
       throw new InvalidOptionError(
         `${name} must be a whole number from ${min} to ${max}, got ${show(value)}`,
+      )
+    }
+  }
+}
+
+function oneOf(option: Readonly<Record<string, string>>, known: readonly string[]): void {
+  for (const [name, value] of Object.entries(option)) {
+    if (!known.includes(value)) {
+      throw new InvalidOptionError(
+        `${name} must be ${known.map((one) => `'${one}'`).join(' or ')}, got ${show(value)}`,
       )
     }
   }

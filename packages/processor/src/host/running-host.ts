@@ -4,6 +4,7 @@ import {
   LeaseStoreUnavailableError,
   type DocumentBody,
   type HeldLease,
+  type Lease,
   type LeaseGroup,
 } from '@tidemark/contracts'
 import { prepareLeases } from '../bootstrapping/prepare-leases.ts'
@@ -14,8 +15,10 @@ import { LeaseCoordinator } from '../lease-management/lease-coordinator.ts'
 import type { LeaseNotice } from '../lease-management/lease-protocol.ts'
 import type { LeasePump, PumpSeat } from '../lease-management/pump-seat.ts'
 import type { ObserverFactory } from '../observers/observer-factory.ts'
-import type { HostEventName, HostEvents } from './host-events.ts'
+import type { HostEventName, HostEvents, PlacedLease } from './host-events.ts'
 import type { HostStatus, LeaseHealth } from './host-health.ts'
+import { LeaseJoiner, type JoinableLease } from './lease-joiner.ts'
+import { PositionReporter } from './position-reporter.ts'
 import type { ResolvedHostOptions } from './resolve-host-options.ts'
 
 export interface RunningHostOptions<T extends DocumentBody> {
@@ -35,6 +38,9 @@ export class RunningHost<T extends DocumentBody> {
   readonly #pumpRuns = new Set<Promise<void>>()
   readonly #starting = new AbortController()
   readonly #joined = Promise.withResolvers<void>()
+  readonly #joiner: LeaseJoiner<T>
+  /** Undefined for feeds that keep no positions of groups. */
+  readonly #reporter: PositionReporter | undefined
   #group: LeaseGroup | undefined
   #coordinator: LeaseCoordinator | undefined
   #lastError: unknown
@@ -44,6 +50,18 @@ export class RunningHost<T extends DocumentBody> {
     this.#createObserver = createObserver
     this.#emit = emit
     this.#queue = new PQueue({ concurrency: options.maxConcurrentObservers })
+    const { feed, mode, clock, group } = options
+    this.#joiner = new LeaseJoiner({
+      feed,
+      mode,
+      clock,
+      running: () => this.#joinable(),
+      join: (held, next) => this.#coordinator?.join(held, next),
+    })
+    const { positions } = feed
+    const onFailure = (failure: HostEvents['positionReportFailed']): void =>
+      this.#emit('positionReportFailed', failure)
+    this.#reporter = positions && new PositionReporter({ positions, group, clock, onFailure })
   }
 
   get status(): HostStatus {
@@ -105,6 +123,7 @@ export class RunningHost<T extends DocumentBody> {
       const coordinator = this.#newCoordinator(this.#group)
       this.#coordinator = coordinator
       coordinator.start()
+      this.#joiner.start()
       await this.#untilJoined(coordinator, deadlineMs)
     } catch (error) {
       await this.stop()
@@ -123,17 +142,20 @@ export class RunningHost<T extends DocumentBody> {
   async ended(): Promise<{ readonly error: Error | undefined }> {
     const end = (await this.#coordinator?.stopped) ?? { error: undefined }
     await Promise.all(this.#pumpRuns)
+    await this.#joiner.stop()
+    await this.#reporter?.stop()
     await this.#group?.close()
     return end
   }
 
   /** Opens the group and makes its leases. Each attempt has a group of its own, and closes it if it fails. */
   async #prepare(signal: AbortSignal): Promise<LeaseGroup> {
-    const { leases, group: name, feed, start, partitionKeyRangeId, discardToken } = this.#options
+    const { leases, group: name, feed, start, mode, ...options } = this.#options
+    const { partitionKeyRangeId, discardToken } = options
     const group = await leases.openGroup(name, signal)
     try {
       signal.throwIfAborted()
-      await prepareLeases({ feed, group, start, partitionKeyRangeId, discardToken }, signal)
+      await prepareLeases({ feed, group, start, mode, partitionKeyRangeId, discardToken }, signal)
       signal.throwIfAborted()
       return group
     } catch (error) {
@@ -203,7 +225,7 @@ export class RunningHost<T extends DocumentBody> {
       onNotice: (notice: PumpNotice) => this.#onPumpNotice(held, notice),
     }
     const pump = new RangePump(parts, seat)
-    const key = `${held.leaseId}@${held.epoch}`
+    const key = pumpKey(held)
     this.#pumps.set(key, { held, pump })
     const run = pump.run().finally(() => {
       this.#pumps.delete(key)
@@ -213,13 +235,22 @@ export class RunningHost<T extends DocumentBody> {
     return pump
   }
 
+  /** Leases that are worked on, as the joiner sees them. */
+  #joinable(): readonly JoinableLease[] {
+    const held = this.#coordinator?.held() ?? []
+    return held.flatMap((lease) => {
+      const pump = this.#pumps.get(pumpKey(lease.held))?.pump
+      const isRunning = lease.state === 'running' && pump !== undefined
+      return isRunning ? [{ held: lease.held, range: lease.range, pump }] : []
+    })
+  }
+
   #leaseHealth(): readonly LeaseHealth[] {
     const held = this.#coordinator?.held() ?? []
-    return held.map(({ held: { leaseId, epoch }, state, stored }) => {
-      const view = this.#pumps.get(`${leaseId}@${epoch}`)?.pump.view()
+    return held.map(({ held: lease, state, stored }) => {
+      const view = this.#pumps.get(pumpKey(lease))?.pump.view()
       return {
-        leaseId,
-        epoch,
+        ...lease,
         state,
         checkpointLsn: stored.lsn,
         processedLsn: view?.processedLsn,
@@ -228,6 +259,19 @@ export class RunningHost<T extends DocumentBody> {
         lastError: view?.lastError,
       }
     })
+  }
+
+  #onReplaced({ cause, old, next }: Extract<LeaseNotice, { kind: 'replaced' }>): void {
+    for (const { leaseId } of old) this.#reporter?.forget(leaseId)
+    for (const { range, checkpoint } of next) this.#reporter?.stored(range, checkpoint.lsn)
+    const [only] = next
+    const [parent] = old
+    if (cause === 'join' && only !== undefined) {
+      this.#emit('leasesJoined', { ...placedLease(only), old })
+    }
+    if (cause === 'split' && parent !== undefined) {
+      this.#emit('rangeReplaced', { ...parent, next: next.map(placedLease) })
+    }
   }
 
   #onPumpNotice(held: HeldLease, { kind, ...notice }: PumpNotice): void {
@@ -243,12 +287,23 @@ export class RunningHost<T extends DocumentBody> {
         this.#emit('joined', { hostName, incarnation: notice.incarnation })
         return
       case 'acquired':
+        // Whoever had it may have died before it told where it stood.
+        this.#reporter?.stored(notice.range, notice.checkpoint.lsn)
+        this.#joiner.changed()
         this.#emit('leaseAcquired', { ...notice.held, lsn: notice.checkpoint.lsn })
         return
+      case 'stored':
+        this.#reporter?.stored(notice.range, notice.lsn)
+        return
+      case 'replaced':
+        this.#onReplaced(notice)
+        return
       case 'released':
+        this.#reporter?.hurry()
         this.#emit('leaseReleased', { ...notice.held, reason: notice.reason })
         return
       case 'lost':
+        this.#reporter?.forget(notice.held.leaseId)
         this.#emit('leaseLost', { ...notice.held, cause: notice.cause })
         return
       case 'rebalanced': {
@@ -274,12 +329,22 @@ export class RunningHost<T extends DocumentBody> {
   }
 }
 
+function pumpKey({ leaseId, epoch }: HeldLease): string {
+  return `${leaseId}@${epoch}`
+}
+
+function placedLease({ id, epoch, range, checkpoint: { lsn } }: Lease): PlacedLease {
+  return { leaseId: id, epoch, range, lsn }
+}
+
 function pumpOptions<T extends DocumentBody>(options: ResolvedHostOptions<T>): PumpOptions {
   return {
     hostName: options.hostName,
     group: options.group,
     maxItemCount: options.maxItemCount,
     pendingDeletes: options.pendingDeletes,
+    mode: options.mode,
+    onHorizonPassed: options.onHorizonPassed,
     feedPollDelayMs: options.feedPollDelayMs,
     readAheadPages: options.readAheadPages,
     checkpointFrequency: options.checkpointFrequency,

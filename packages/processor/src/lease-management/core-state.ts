@@ -46,7 +46,9 @@ export class CoreState {
     return (
       this.slots.isFree('acquire') &&
       this.slots.isFree('release') &&
-      this.table.releasesDue().length === 0
+      this.slots.isFree('replace') &&
+      this.table.releasesDue().length === 0 &&
+      this.table.replacementDue() === undefined
     )
   }
 

@@ -114,6 +114,11 @@ function leaseCalls(core: CoreState, calls: DueCalls): void {
   if (releases.length > 0) {
     calls.begin('release', 0, () => ({ op: 'release', request: { ...identity, releases } }))
   }
+  const replacement = table.replacementDue()
+  if (replacement !== undefined) {
+    const { old, next } = replacement
+    calls.begin('replace', 0, () => ({ op: 'replace', request: { ...identity, old, next } }))
+  }
   if (core.needsReconcile && core.ownershipIsQuiet) {
     calls.begin('reconcile', 0, () => {
       core.needsReconcile = false

@@ -1,4 +1,4 @@
-import type { Clock, HeldLease, LeaseGroup, Random } from '@tidemark/contracts'
+import type { Clock, HeldLease, LeaseGroup, NewLease, Random } from '@tidemark/contracts'
 import { LeaseCore, type CoreStatus } from './lease-core.ts'
 import type {
   LeaseCall,
@@ -7,7 +7,7 @@ import type {
   LeaseEvent,
   LeaseNotice,
 } from './lease-protocol.ts'
-import type { HeldView } from './lease-table.ts'
+import type { HeldView } from './held-record.ts'
 import { performCall } from './perform-call.ts'
 import { PumpSeat, type LeasePump, type SeatLinks } from './pump-seat.ts'
 
@@ -59,7 +59,7 @@ export class LeaseCoordinator {
       progress: (held, checkpoint) => this.#handle({ kind: 'progress', held, checkpoint }),
       closed: (held, end) => {
         this.#pumps.delete(pumpKey(held))
-        this.#handle({ kind: 'pumpClosed', held, ...end })
+        this.#handle({ kind: 'pumpClosed', held, replacement: undefined, ...end })
       },
     }
   }
@@ -96,6 +96,14 @@ export class LeaseCoordinator {
     })
     this.#handle({ kind: 'start' })
     this.#loop = this.#run()
+  }
+
+  /**
+   * Makes neighbouring leases one. Their pumps must be idle exactly at the position of `next` at this
+   * moment. Does nothing if one of them is not worked on any more.
+   */
+  join(held: readonly HeldLease[], next: NewLease): void {
+    this.#handle({ kind: 'join', held, next })
   }
 
   /** Drains, releases, leaves. `stopped` tells when it is done. */

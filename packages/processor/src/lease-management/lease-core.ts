@@ -2,7 +2,7 @@ import { assertNever } from '@tidemark/contracts'
 import type { SettledCall } from './call-slots.ts'
 import { CoreState } from './core-state.ts'
 import { beginDueCalls } from './due-calls.ts'
-import type { HeldView } from './lease-table.ts'
+import type { HeldView } from './held-record.ts'
 import type { LeaseCoreOptions, LeaseEffect, LeaseEvent, LeaseOp } from './lease-protocol.ts'
 import { takeAnswer } from './take-answer.ts'
 
@@ -114,6 +114,9 @@ export class LeaseCore {
         return
       case 'pumpClosed':
         table.pumpClosed(event.held, event, session.generation ?? '')
+        return
+      case 'join':
+        if (session.status === 'joined' && !this.#core.leaving) table.join(event.held, event.next)
         return
       case 'leave':
         this.#leave(nowMs)

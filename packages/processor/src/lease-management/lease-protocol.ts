@@ -4,12 +4,15 @@ import type {
   CheckpointOutcome,
   CheckpointRequest,
   CloseReason,
+  FeedRange,
   HeldLease,
   HostIdentity,
   HostProfile,
   Lease,
   LeaseGroupSnapshot,
   LeaseHint,
+  Lsn,
+  NewLease,
   ReconcileReply,
   ReleaseRequest,
   SyncReply,
@@ -60,6 +63,13 @@ export type LeaseCall =
       readonly request: HostIdentity & { readonly releases: readonly ReleaseRequest[] }
     }
   | {
+      readonly op: 'replace'
+      readonly request: HostIdentity & {
+        readonly old: readonly HeldLease[]
+        readonly next: readonly NewLease[]
+      }
+    }
+  | {
       readonly op: 'reconcile'
       readonly request: HostIdentity & {
         readonly held: readonly (HeldLease & { readonly lsn: number })[]
@@ -76,7 +86,16 @@ export type LeaseReply =
   | { readonly op: 'acquire'; readonly reply: readonly AcquiredLease[] }
   | { readonly op: 'checkpoint'; readonly reply: readonly CheckpointOutcome[] }
   | { readonly op: 'release'; readonly reply: readonly ('released' | 'lost')[] }
+  | { readonly op: 'replace'; readonly reply: readonly AcquiredLease[] | 'lost' }
   | { readonly op: 'reconcile'; readonly reply: ReconcileReply }
+
+/** Why leases are replaced: the range was split, neighbours are joined after a merge, one begins anew. */
+export type ReplaceCause = 'split' | 'join' | 'restart'
+
+/** What is to come in the place of a lease whose pump has closed. */
+export type PumpReplacement =
+  | { readonly cause: 'split'; readonly ranges: readonly FeedRange[] }
+  | { readonly cause: 'restart'; readonly checkpoint: Checkpoint }
 
 /** What a core is told. `jitter` is a random number in [0, 1). */
 export type LeaseEvent =
@@ -110,7 +129,13 @@ export type LeaseEvent =
       readonly held: HeldLease
       readonly checkpoint: Checkpoint | undefined
       readonly reason: CloseReason
+      readonly replacement: PumpReplacement | undefined
     }
+  /**
+   * Neighbouring leases are to become one (settled point 6). Their pumps must be idle exactly at the
+   * position of `next`.
+   */
+  | { readonly kind: 'join'; readonly held: readonly HeldLease[]; readonly next: NewLease }
   /** Drain, release, leave. */
   | { readonly kind: 'leave' }
 
@@ -140,13 +165,31 @@ export type LostCause = 'fenced' | 'checkpointRefused' | 'takenOver' | 'stopped'
 /** What people want to know. */
 export type LeaseNotice =
   | { readonly kind: 'joined'; readonly incarnation: string }
-  | { readonly kind: 'acquired'; readonly held: HeldLease; readonly checkpoint: Checkpoint }
+  | {
+      readonly kind: 'acquired'
+      readonly held: HeldLease
+      readonly range: FeedRange
+      readonly checkpoint: Checkpoint
+    }
   | {
       readonly kind: 'released'
       readonly held: HeldLease
       readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned'
     }
   | { readonly kind: 'lost'; readonly held: HeldLease; readonly cause: LostCause }
+  /** The position that the store has now, also if another one came meanwhile. */
+  | {
+      readonly kind: 'stored'
+      readonly held: HeldLease
+      readonly range: FeedRange
+      readonly lsn: Lsn
+    }
+  | {
+      readonly kind: 'replaced'
+      readonly cause: ReplaceCause
+      readonly old: readonly HeldLease[]
+      readonly next: readonly Lease[]
+    }
   | {
       readonly kind: 'rebalanced'
       readonly membershipVersion: number

@@ -4,48 +4,21 @@ import {
   type Checkpoint,
   type CheckpointOutcome,
   type CheckpointRequest,
-  type CloseReason,
   type HeldDigest,
   type HeldLease,
   type Lease,
+  type NewLease,
   type ReleaseRequest,
 } from '@tidemark/contracts'
+import {
+  closeReasonOf,
+  type HeldRecord,
+  type HeldView,
+  type ReleaseReason,
+  type Replacement,
+} from './held-record.ts'
 import type { EffectSink, LostCause } from './lease-protocol.ts'
-
-/**
- * - `waiting`: owned; the pump of an earlier epoch has not closed yet.
- * - `running`: owned, with a pump.
- * - `draining`: the pump finishes its batch; then `releasing`.
- * - `aborting`: it took too long; the pump was aborted; then `releasing` without a checkpoint.
- * - `releasing`: no pump; the store is being told.
- * - `rangeGone`: owned, no pump: the range was split or merged away.
- */
-export type HeldState = 'waiting' | 'running' | 'draining' | 'aborting' | 'releasing' | 'rangeGone'
-
-export type ReleaseReason = 'leaseHandedOver' | 'shutdown' | 'unplanned'
-
-interface HeldRecord {
-  readonly held: HeldLease
-  readonly lease: Lease
-  /** Reads sent before this call cannot know of it. */
-  readonly sinceCallId: number
-  state: HeldState
-  /** The last position that the store acknowledged. */
-  stored: Checkpoint
-  /** The position that it is to have. */
-  wanted: Checkpoint
-  dirty: boolean
-  releaseReason: ReleaseReason
-  drainDeadlineMs: number
-  final: Checkpoint | undefined
-}
-
-/** One held lease, to look at. */
-export interface HeldView {
-  readonly held: HeldLease
-  readonly state: HeldState
-  readonly stored: Checkpoint
-}
+import type { PumpEnd } from './pump-seat.ts'
 
 /** The leases that one incarnation of a host holds, and the pumps that are open for them. */
 export class LeaseTable {
@@ -71,7 +44,9 @@ export class LeaseTable {
   }
 
   views(): readonly HeldView[] {
-    return [...this.#records.values()].map(({ held, state, stored }) => ({ held, state, stored }))
+    return [...this.#records.values()].map(({ held, state, stored, lease: { range } }) => {
+      return { held, state, stored, range }
+    })
   }
 
   /** Takes note of a lease that the store gave. `keep` false: it goes back at once. */
@@ -81,7 +56,8 @@ export class LeaseTable {
   ): void {
     const before = this.#records.get(leaseId)
     if (before?.held.epoch === epoch) return
-    if (before !== undefined) this.lose(leaseId, 'takenOver')
+    if (before?.state === 'replacing') this.#records.delete(leaseId)
+    else if (before !== undefined) this.lose(leaseId, 'takenOver')
     const held: HeldLease = { leaseId, epoch }
     const record: HeldRecord = {
       held,
@@ -94,11 +70,12 @@ export class LeaseTable {
       releaseReason: 'unplanned',
       drainDeadlineMs: Infinity,
       final: undefined,
+      replacement: undefined,
     }
     this.#records.set(leaseId, record)
     if (!keep) return
-    const { checkpoint } = lease
-    this.#effects.push({ kind: 'emit', notice: { kind: 'acquired', held, checkpoint } })
+    const { checkpoint, range } = lease
+    this.#effects.push({ kind: 'emit', notice: { kind: 'acquired', held, range, checkpoint } })
     this.#startPump(record, generation)
   }
 
@@ -126,6 +103,8 @@ export class LeaseTable {
         return
       case 'aborting':
       case 'releasing':
+      // What comes in its place goes the way that it was to go.
+      case 'replacing':
         return
     }
   }
@@ -158,6 +137,8 @@ export class LeaseTable {
   lose(leaseId: string, cause: LostCause): void {
     const record = this.#records.get(leaseId)
     if (record === undefined) return
+    // Whether it is gone because it was replaced is told by the answer.
+    if (record.state === 'replacing' && cause === 'takenOver') return
     this.#records.delete(leaseId)
     const { held, state, releaseReason } = record
     if (state === 'releasing' && cause === 'takenOver') {
@@ -181,7 +162,7 @@ export class LeaseTable {
     readCallId: number,
   ): void {
     for (const { held, sinceCallId, state } of this.#records.values()) {
-      if (sinceCallId >= readCallId || state === 'releasing') continue
+      if (sinceCallId >= readCallId || state === 'releasing' || state === 'replacing') continue
       const stored = owned.get(held.leaseId)
       if (stored?.mine !== true || stored.epoch !== held.epoch) this.lose(held.leaseId, 'takenOver')
     }
@@ -189,8 +170,7 @@ export class LeaseTable {
 
   progress({ leaseId, epoch }: HeldLease, checkpoint: Checkpoint): void {
     const record = this.#records.get(leaseId)
-    if (record?.held.epoch !== epoch) return
-    if (record.state !== 'running' && record.state !== 'draining') return
+    if (record?.held.epoch !== epoch || !this.#mayProgress(record)) return
     if (checkpoint.lsn < record.wanted.lsn) return
     record.wanted = checkpoint
     record.dirty = true
@@ -198,7 +178,7 @@ export class LeaseTable {
 
   pumpClosed(
     held: HeldLease,
-    { checkpoint, reason }: { checkpoint: Checkpoint | undefined; reason: CloseReason },
+    { checkpoint, reason, replacement }: PumpEnd,
     generation: string,
   ): void {
     const { leaseId, epoch } = held
@@ -209,9 +189,18 @@ export class LeaseTable {
       this.#startPump(record, generation)
       return
     }
-    if (record.state === 'running' && reason === 'rangeGone') {
-      // Its last position is stored like any other; LE-10 replaces the lease.
+    if (record.state === 'replacing') return
+    if (record.state === 'running' && (replacement !== undefined || reason === 'rangeGone')) {
       if (checkpoint !== undefined) this.progress(held, checkpoint)
+      if (replacement !== undefined) {
+        record.state = 'replacing'
+        const next =
+          replacement.cause === 'restart'
+            ? [{ range: record.lease.range, checkpoint: replacement.checkpoint }]
+            : replacement.ranges.map((range) => ({ range, checkpoint: record.wanted }))
+        record.replacement = { cause: replacement.cause, old: [held], next }
+        return
+      }
       record.state = 'rangeGone'
       return
     }
@@ -219,20 +208,53 @@ export class LeaseTable {
     record.state = 'releasing'
   }
 
+  /** Neighbouring leases become one: their idle pumps close, then `next` comes in their place. */
+  join(members: readonly HeldLease[], next: NewLease): void {
+    const records = members.map(({ leaseId }) => this.#records.get(leaseId))
+    const isWhole = records.every(
+      (record, index) => record?.state === 'running' && record.held.epoch === members[index]?.epoch,
+    )
+    if (!isWhole) return
+    const replacement: Replacement = { cause: 'join', old: members, next: [next] }
+    for (const record of records) {
+      if (record === undefined) continue
+      record.state = 'replacing'
+      record.replacement = replacement
+      this.#effects.push({ kind: 'drainPump', held: record.held, reason: 'rangeGone' })
+    }
+  }
+
+  /** The first replacement of leases of which no pump is open. */
+  replacementDue(): Replacement | undefined {
+    for (const { replacement } of this.#records.values()) {
+      if (replacement?.old.every((held) => !this.#isPumpOpen(held)) === true) return replacement
+    }
+    return undefined
+  }
+
+  /** The store has put `next` in the place of `old`. */
+  replaced(old: readonly HeldLease[], next: readonly Lease[]): void {
+    const cause = this.#dropReplaced(old)[0]?.replacement?.cause ?? 'split'
+    this.#effects.push({ kind: 'emit', notice: { kind: 'replaced', cause, old, next } })
+  }
+
+  /** One of them at least is not this host's any more. */
+  replacementRefused(old: readonly HeldLease[]): void {
+    for (const { held } of this.#dropReplaced(old)) {
+      this.#effects.push({ kind: 'emit', notice: { kind: 'lost', held, cause: 'takenOver' } })
+    }
+  }
+
   checkpointsDue(): readonly CheckpointRequest[] {
     const due: CheckpointRequest[] = []
-    for (const { dirty, held, state, wanted } of this.#records.values()) {
-      if (dirty && state !== 'aborting' && state !== 'releasing') {
-        due.push({ ...held, checkpoint: wanted })
-      }
+    for (const record of this.#records.values()) {
+      if (this.#isCheckpointDue(record)) due.push({ ...record.held, checkpoint: record.wanted })
     }
     return due
   }
 
   get hasCheckpointsDue(): boolean {
-    for (const { dirty, state } of this.#records.values()) {
-      if (dirty && state !== 'aborting' && state !== 'releasing') return true
-    }
+    for (const record of this.#records.values()) if (this.#isCheckpointDue(record)) return true
     return false
   }
 
@@ -244,9 +266,12 @@ export class LeaseTable {
       const record = this.#records.get(leaseId)
       if (record?.held.epoch !== epoch) continue
       if (outcomes[index] === 'lost') {
-        if (record.state !== 'releasing') this.lose(leaseId, 'checkpointRefused')
+        // Of a lease that is replaced at this moment, the answer to that says more.
+        const isBusy = record.state === 'replacing' && !this.#isPumpOpen(record.held)
+        if (record.state !== 'releasing' && !isBusy) this.lose(leaseId, 'checkpointRefused')
         continue
       }
+      if (outcomes[index] === 'stored') this.#stored(record, checkpoint)
       // `regress` of the owner: a call that timed out arrived after all, or an operator moved it on.
       if (record.wanted.lsn <= checkpoint.lsn) record.dirty = false
       if (checkpoint.lsn >= record.stored.lsn) record.stored = checkpoint
@@ -264,10 +289,13 @@ export class LeaseTable {
   }
 
   /** Whatever the outcome: released, or somebody else's already. */
-  released(requests: readonly ReleaseRequest[]): void {
-    for (const { leaseId, epoch } of requests) {
+  released(requests: readonly ReleaseRequest[], outcomes: readonly ('released' | 'lost')[]): void {
+    for (const [index, { leaseId, epoch, checkpoint }] of requests.entries()) {
       const record = this.#records.get(leaseId)
       if (record?.held.epoch !== epoch) continue
+      if (checkpoint !== undefined && outcomes[index] === 'released') {
+        this.#stored(record, checkpoint)
+      }
       this.#records.delete(leaseId)
       this.#released(record.held, record.releaseReason)
     }
@@ -301,11 +329,35 @@ export class LeaseTable {
     this.#effects.push({ kind: 'startPump', held, lease, generation })
   }
 
+  #isPumpOpen({ leaseId, epoch }: HeldLease): boolean {
+    return this.#pumps.get(leaseId)?.epoch === epoch
+  }
+
+  #mayProgress({ state, held }: HeldRecord): boolean {
+    if (state === 'replacing') return this.#isPumpOpen(held)
+    return state === 'running' || state === 'draining'
+  }
+
+  #isCheckpointDue({ dirty, state, held }: HeldRecord): boolean {
+    if (!dirty || state === 'aborting' || state === 'releasing') return false
+    // A replacement carries the position itself.
+    return state !== 'replacing' || this.#isPumpOpen(held)
+  }
+
+  #dropReplaced(old: readonly HeldLease[]): readonly HeldRecord[] {
+    const dropped = old.flatMap(({ leaseId, epoch }) => {
+      const record = this.#records.get(leaseId)
+      return record?.held.epoch === epoch ? [record] : []
+    })
+    for (const { held } of dropped) this.#records.delete(held.leaseId)
+    return dropped
+  }
+
+  #stored({ held, lease: { range } }: HeldRecord, { lsn }: Checkpoint): void {
+    this.#effects.push({ kind: 'emit', notice: { kind: 'stored', held, range, lsn } })
+  }
+
   #released(held: HeldLease, reason: ReleaseReason): void {
     this.#effects.push({ kind: 'emit', notice: { kind: 'released', held, reason } })
   }
-}
-
-function closeReasonOf(reason: ReleaseReason): CloseReason {
-  return reason === 'shutdown' ? 'shutdown' : 'leaseHandedOver'
 }

@@ -46,6 +46,8 @@ async function invoke(
       return { op: 'checkpoint', reply: await group.checkpoint(call.request, signal) }
     case 'release':
       return { op: 'release', reply: await group.release(call.request, signal) }
+    case 'replace':
+      return { op: 'replace', reply: await group.replace(call.request, signal) }
     case 'reconcile':
       return { op: 'reconcile', reply: await group.reconcile(call.request, signal) }
     default:

@@ -1,4 +1,4 @@
-import type { LeaseGroupSnapshot } from '@tidemark/contracts'
+import type { Lease, LeaseGroupSnapshot } from '@tidemark/contracts'
 import type { LeasePlan } from '../load-balancing/plan-leases.ts'
 import type { EffectSink } from './lease-protocol.ts'
 
@@ -88,6 +88,14 @@ export class PlanFollower {
     this.#setUnowned(plan.unassigned)
   }
 
+  /** Leases came in the place of others: until the next plan, the store keeps what it was for them. */
+  replaced(oldIds: readonly string[], next: readonly Lease[]): void {
+    const targets = new Map(this.#targets)
+    for (const id of oldIds) targets.delete(id)
+    for (const { id, target } of next) if (target !== undefined) targets.set(id, target)
+    this.#follow(targets)
+  }
+
   /** The session is over: whatever the next one reads is news. */
   forget(): void {
     this.#targets = new Map()
@@ -99,8 +107,7 @@ export class PlanFollower {
 
   #apply({ membershipVersion, planVersion, targets, hosts, leases }: AppliedPlan): void {
     const isNews = planVersion > this.#appliedVersion
-    this.#targets = targets
-    this.#mine = new Set([...targets].filter(([, host]) => host === this.#host).map(([id]) => id))
+    this.#follow(targets)
     this.#appliedVersion = planVersion
     if (!isNews || planVersion === 0) return
     const mine = this.#mine.size
@@ -108,6 +115,11 @@ export class PlanFollower {
       kind: 'emit',
       notice: { kind: 'rebalanced', membershipVersion, hosts, leases, mine },
     })
+  }
+
+  #follow(targets: ReadonlyMap<string, string>): void {
+    this.#targets = targets
+    this.#mine = new Set([...targets].filter(([, host]) => host === this.#host).map(([id]) => id))
   }
 
   #setUnowned(leaseIds: readonly string[]): void {

@@ -5,6 +5,16 @@ import {
   type HeldLease,
   type Lease,
 } from '@tidemark/contracts'
+import type { PumpReplacement } from './lease-protocol.ts'
+
+/** How a pump ended. */
+export interface PumpEnd {
+  /** The last position, to be stored; undefined to keep what is stored. */
+  readonly checkpoint: Checkpoint | undefined
+  readonly reason: CloseReason
+  /** The leases that are to come in the place of this one, if the pump ended because of that. */
+  readonly replacement?: PumpReplacement | undefined
+}
 
 /** What works on one lease: reads its range and calls its observer. */
 export interface LeasePump {
@@ -19,10 +29,7 @@ export interface LeasePump {
 export interface SeatLinks {
   mayDispatch(): boolean
   progress(held: HeldLease, checkpoint: Checkpoint): void
-  closed(
-    held: HeldLease,
-    end: { readonly checkpoint: Checkpoint | undefined; readonly reason: CloseReason },
-  ): void
+  closed(held: HeldLease, end: PumpEnd): void
 }
 
 interface CheckpointWaiter {
@@ -73,7 +80,7 @@ export class PumpSeat {
   }
 
   /** The observer is closed and the pump does nothing more. Once. */
-  closed(end: { readonly checkpoint: Checkpoint | undefined; readonly reason: CloseReason }): void {
+  closed(end: PumpEnd): void {
     this.over()
     this.#links.closed(this.held, end)
   }

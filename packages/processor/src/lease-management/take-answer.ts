@@ -3,6 +3,7 @@ import {
   LeasesVanishedError,
   assertNever,
   type AcquiredLease,
+  type HeldLease,
   type LeaseGroupSnapshot,
   type SyncReply,
 } from '@tidemark/contracts'
@@ -43,8 +44,11 @@ export function takeAnswer(
         core.table.checkpointed(call.request.checkpoints, answer.reply)
       }
       return
+    case 'replace':
+      if (call.op === 'replace') replaced(core, call.request.old, answer.reply, at)
+      return
     case 'release':
-      if (call.op === 'release') core.table.released(call.request.releases)
+      if (call.op === 'release') core.table.released(call.request.releases, answer.reply)
       // What was given back may be this host's again meanwhile.
       core.acquireDueMs = Math.min(core.acquireDueMs, at.nowMs)
       return
@@ -67,6 +71,39 @@ function adopt(core: CoreState, acquired: AcquiredLease): void {
     generation: core.session.generation ?? '',
     sinceCallId: core.slots.lastCallId,
   })
+}
+
+/**
+ * Leases came in the place of others (LE-10). They are worked on at once, unless they are to go to
+ * another host as the old ones were; the next plan shares them out anew.
+ */
+function replaced(
+  core: CoreState,
+  old: readonly HeldLease[],
+  reply: readonly AcquiredLease[] | 'lost',
+  { nowMs, jitter }: AnswerTime,
+): void {
+  const { table, plan, slots, session } = core
+  const oldIds = old.map(({ leaseId }) => leaseId)
+  if (reply === 'lost') {
+    table.replacementRefused(old)
+    // Of several leases one may be lost, and the others still attributed to this host.
+    core.needsReconcile = true
+    plan.needsRead = true
+    return
+  }
+  const next = reply.map(({ lease }) => lease)
+  table.replaced(old, next)
+  plan.replaced(oldIds, next)
+  for (const acquired of reply) {
+    const { target } = acquired.lease
+    table.add(acquired, {
+      keep: !core.leaving && (target === undefined || target === core.options.host),
+      generation: session.generation ?? '',
+      sinceCallId: slots.lastCallId,
+    })
+  }
+  plan.planSoon(nowMs, jitter)
 }
 
 function synced(

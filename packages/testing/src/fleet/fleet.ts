@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import {
+  feedRangeId,
+  parseFeedRangeId,
   systemRandom,
   type Change,
   type CloseReason,
+  type FeedRange,
   type IChangeFeedObserver,
   type LeaseStore,
   type ObserverContext,
   type Random,
+  type Resynchronization,
 } from '@tidemark/contracts'
 import {
   ChangeFeedProcessorHost,
@@ -16,7 +20,8 @@ import {
   type HostEvents,
   type HostOptions,
 } from '@tidemark/processor'
-import { FakeFeed, type FakeDocument } from '../fake-feed.ts'
+import { FakeFeed } from '../fake-feed.ts'
+import type { FakeDocument } from '../fake-feed-range.ts'
 import { settle } from '../platform/settle.ts'
 import { SimulatedClock } from '../simulated-clock.ts'
 import { GatedClock, GatedFeed, GatedLeaseStore, ProcessGate } from './process-gate.ts'
@@ -39,7 +44,7 @@ export interface ObserverCall {
   readonly leaseId: string
   readonly epoch: number
   readonly atMs: number
-  readonly call: 'open' | 'process' | 'close'
+  readonly call: 'open' | 'process' | 'resynchronize' | 'close'
   readonly reason: CloseReason | undefined
 }
 
@@ -49,15 +54,24 @@ export type Behaviour = (
   changes: readonly Change<FakeDocument>[],
 ) => Promise<void> | void
 
+/** What a test lets observers do when they are told that they came too late. */
+export type ResyncBehaviour = (
+  context: ObserverContext,
+  resync: Resynchronization,
+) => Promise<void> | void
+
 export interface FleetOptions {
   ranges?: number | undefined
   waiting?: boolean | undefined
+  /** @default true */
+  childrenCarryParentChanges?: boolean | undefined
   /** @default a MemoryLeaseStore under the fleet's clock */
   leases?: ((clock: SimulatedClock) => LeaseStore) | undefined
   random?: Random | undefined
   hostOptions?: HostOptions | undefined
   feedOptions?: FeedOptions | undefined
   behaviour?: Behaviour | undefined
+  resynchronize?: ResyncBehaviour | undefined
   beforeRead?: (() => Promise<void> | void) | undefined
 }
 
@@ -89,6 +103,12 @@ const EVENTS: readonly HostEventName[] = [
   'observerError',
   'feedError',
   'rangeGone',
+  'rangeReplaced',
+  'leasesJoined',
+  'horizonPassed',
+  'resynchronized',
+  'positionReportFailed',
+  'checkpointed',
   'leaseStoreUnavailable',
   'leaseStoreRecovered',
   'fenced',
@@ -117,8 +137,9 @@ export class Fleet {
       options.feedOptions?.startFromBeginning === true &&
       options.feedOptions.startTime === undefined
     this.behaviour = options.behaviour ?? (() => {})
-    const { ranges = 8, waiting, beforeRead } = options
-    this.feed = new FakeFeed({ clock: this.clock, ranges, waiting, beforeRead })
+    const { ranges = 8, waiting, childrenCarryParentChanges, beforeRead } = options
+    const feedOptions = { ranges, waiting, childrenCarryParentChanges, beforeRead }
+    this.feed = new FakeFeed({ clock: this.clock, ...feedOptions })
     this.leases = options.leases?.(this.clock) ?? new MemoryLeaseStore({ clock: this.clock })
   }
 
@@ -217,6 +238,39 @@ export class Fleet {
     return sum === leases && Math.max(...numbers) - Math.min(...numbers) <= 1
   }
 
+  /**
+   * Whether the hosts that are alive work on every key, each key once, and on leases whose numbers
+   * differ by at most one: however ranges were split, merged and joined.
+   */
+  coversAll(): boolean {
+    const numbers = Object.values(this.counts())
+    if (Math.max(...numbers) - Math.min(...numbers) > 1) return false
+    const ranges = this.workedOn().sort((a, b) => (a.minInclusive < b.minInclusive ? -1 : 1))
+    let covered = ''
+    for (const { minInclusive, maxExclusive } of ranges) {
+      if (minInclusive !== covered) return false
+      covered = maxExclusive
+    }
+    return covered === 'FF'
+  }
+
+  /** The ranges of the leases that hosts which are alive work on. */
+  workedOn(): FeedRange[] {
+    const alive = this.#hosts.filter(({ gate }) => !gate.isFrozen)
+    return alive.flatMap(({ host }) =>
+      host
+        .health()
+        .leases.filter(({ state }) => state === 'running')
+        .flatMap(({ leaseId }) => parseFeedRangeId(leaseId) ?? []),
+    )
+  }
+
+  /** Whether each lease is one present range of the feed. */
+  matchesRanges(): boolean {
+    const worked = this.workedOn().map(feedRangeId).sort()
+    return worked.join() === this.feed.ranges.map(feedRangeId).sort().join()
+  }
+
   /** Whether every change was accepted by an observer. */
   isDrained(): boolean {
     const done = new Set<string>()
@@ -290,6 +344,11 @@ export class Fleet {
           delivery.outcome = 'failed'
           throw error
         }
+      },
+      resynchronize: async (context, resync) => {
+        note(context, 'resynchronize')
+        await this.#options.resynchronize?.(context, resync)
+        await gate.pass()
       },
       close: (context, reason) => note(context, 'close', reason),
     }

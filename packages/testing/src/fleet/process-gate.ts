@@ -7,6 +7,8 @@ import type {
   FeedPosition,
   FeedSupport,
   FeedWaitRequest,
+  GroupPosition,
+  GroupPositions,
   LeaseGroup,
   LeaseHint,
   LeaseStore,
@@ -144,12 +146,16 @@ export class GatedLeaseStore implements LeaseStore {
   }
 }
 
+type JoinPositions = NonNullable<ChangeFeedSource['joinPositions']>
+
 /** A feed as a process reaches it. */
 export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
   readonly identity: string
   readonly description: string
   readonly supports: FeedSupport
   readonly waitForChanges?: (request: FeedWaitRequest) => Promise<boolean>
+  readonly joinPositions?: JoinPositions
+  readonly positions: GroupPositions | undefined
   readonly #inner: ChangeFeedSource<T>
   readonly #gate: ProcessGate
 
@@ -161,6 +167,14 @@ export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
     this.#gate = gate
     if (inner.waitForChanges !== undefined) {
       this.waitForChanges = (request) => this.#pass(() => inner.waitForChanges!(request))
+    }
+    if (inner.joinPositions !== undefined) {
+      this.joinPositions = (request) => this.#pass(() => inner.joinPositions!(request))
+    }
+    const { positions } = inner
+    this.positions = positions && {
+      report: (reported: readonly GroupPosition[]) => this.#pass(() => positions.report(reported)),
+      read: (group: string) => this.#pass(() => positions.read(group)),
     }
   }
 

@@ -1,0 +1,77 @@
+import type { Clock, CloseReason } from '@tidemark/contracts'
+import type { Bell } from './bell.ts'
+
+/** When and how a pump is to end. The first abort is final; a drain may still become an abort. */
+export class PumpEnding {
+  readonly #clock: Clock
+  readonly #graceMs: number
+  readonly #bell: Bell
+  /** Ends waits of the pump itself. */
+  readonly #ended = new AbortController()
+  /** What the observer sees. */
+  readonly #aborted = new AbortController()
+  readonly #finished = new AbortController()
+  #asked: { readonly how: 'drain' | 'abort'; readonly reason: CloseReason } | undefined
+  #graceIsOver = false
+
+  constructor({ clock, graceMs, bell }: { clock: Clock; graceMs: number; bell: Bell }) {
+    this.#clock = clock
+    this.#graceMs = graceMs
+    this.#bell = bell
+  }
+
+  get isAsked(): boolean {
+    return this.#asked !== undefined
+  }
+
+  get isAbort(): boolean {
+    return this.#asked?.how === 'abort'
+  }
+
+  get reason(): CloseReason | undefined {
+    return this.#asked?.reason
+  }
+
+  /** An aborted call has had its time to settle. */
+  get graceIsOver(): boolean {
+    return this.#graceIsOver
+  }
+
+  get endedSignal(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  get abortedSignal(): AbortSignal {
+    return this.#aborted.signal
+  }
+
+  /** False when it comes too late to change anything. */
+  ask(how: 'drain' | 'abort', reason: CloseReason): boolean {
+    if (this.#finished.signal.aborted || this.isAbort) return false
+    this.#asked = { how, reason }
+    this.#ended.abort()
+    if (how === 'abort') {
+      this.#aborted.abort()
+      void this.#startGrace()
+    }
+    this.#bell.ring()
+    return true
+  }
+
+  /** The pump calls nobody any more. */
+  finish(): void {
+    this.#finished.abort()
+    this.#ended.abort()
+    this.#aborted.abort()
+  }
+
+  async #startGrace(): Promise<void> {
+    try {
+      await this.#clock.sleep(this.#graceMs, this.#finished.signal)
+    } catch {
+      return
+    }
+    this.#graceIsOver = true
+    this.#bell.ring()
+  }
+}
