@@ -1,12 +1,30 @@
+export {
+  archiveDocuments,
+  type ArchiveDocumentsOptions,
+  type ArchiveDocumentsProgress,
+  type ArchiveDocumentsReport,
+} from './archive/archive-documents.ts'
+export type { ArchiveEvent } from './archive/archive-events.ts'
+export {
+  archiveExpired,
+  type ArchiveProgress,
+  type ExpiryArchive,
+} from './archive/archive-expired.ts'
+export { archiveGroup, type ArchiveOptions } from './archive/archive-options.ts'
+export { ArchiveDamagedError } from './archive/archive-damaged-error.ts'
+export type { ArchivedDocument } from './archive/archived-document.ts'
+export { jsonLinesSink, type JsonLinesSinkOptions } from './archive/platform/json-lines-sink.ts'
+export { readJsonLines, type ReadJsonLinesOptions } from './archive/platform/read-json-lines.ts'
+export type { Sink, SinkContext } from './archive/sink.ts'
 export type { DocumentKey } from './migration/document-key.ts'
 export type { MapDocument } from './migration/map-document.ts'
 export { migrateCollection, type Migration } from './migration/migrate-collection.ts'
 export type { MigrationEvent } from './migration/migration-events.ts'
-export type { RangeLag } from './migration/migration-lag.ts'
+export type { RangeLag } from './workers/range-lag.ts'
 export type { MigrationOptions, MigrationTarget } from './migration/migration-options.ts'
 export type { MigrationProgress, RangeStatus } from './migration/migration-progress.ts'
 export { MigrationTargetError } from './migration/migration-target-error.ts'
-export type { WaitOptions } from './migration/migration-watch.ts'
+export type { WaitOptions } from './workers/wait-options.ts'
 export type { MigrationCounts } from './migration/state-documents.ts'
 export {
   watchMigration,

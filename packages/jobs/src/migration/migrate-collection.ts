@@ -1,7 +1,9 @@
 import { HostStoppedError, type DocumentBody } from '@tidemark/contracts'
 import { ChangeFeedProcessorHost } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
-import { relayHostEvents } from './host-event-relay.ts'
+import { JobLife, type RunningJob } from '../workers/job-life.ts'
+import { relayHostEvents } from '../workers/relay-host-events.ts'
+import type { WaitOptions } from '../workers/wait-options.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import { MigrationObserver } from './migration-observer.ts'
 import {
@@ -10,7 +12,7 @@ import {
   type ResolvedMigrationOptions,
 } from './migration-options.ts'
 import type { MigrationProgress } from './migration-progress.ts'
-import { MigrationWatch, type WaitOptions } from './migration-watch.ts'
+import { MigrationWatch } from './migration-watch.ts'
 import { MigrationWriter } from './migration-writer.ts'
 import { openMigrationStorage } from './open-migration-storage.ts'
 
@@ -54,32 +56,20 @@ export function migrateCollection<S extends DocumentBody, T extends DocumentBody
   return new MigrationWorker(options, resolveMigrationOptions(options))
 }
 
-interface Running<S extends DocumentBody> {
-  readonly host: ChangeFeedProcessorHost<S>
+interface Running<S extends DocumentBody> extends RunningJob {
   readonly watch: MigrationWatch<S>
-  readonly reporting: Promise<void>
 }
-
-type State<S extends DocumentBody> =
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'starting'; readonly started: Promise<Running<S>> }
-  | { readonly kind: 'running'; readonly running: Running<S> }
-  | { readonly kind: 'stopped'; readonly done: Promise<void> }
 
 class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements Migration<T> {
   readonly #options: MigrationOptions<S, T>
   readonly #resolved: ResolvedMigrationOptions
-  readonly #ended = new AbortController()
-  readonly #stopOnAbort = (): void => {
-    // The rejection reaches whoever calls `stop`, which every owner of a worker does.
-    this.stop().catch(() => {})
-  }
-  #state: State<S> = { kind: 'idle' }
+  readonly #life: JobLife<Running<S>>
   #target: Collection<T> | undefined
 
   constructor(options: MigrationOptions<S, T>, resolved: ResolvedMigrationOptions) {
     this.#options = options
     this.#resolved = resolved
+    this.#life = new JobLife('the migration', options.signal)
   }
 
   get target(): Collection<T> {
@@ -87,42 +77,24 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
     return this.#target
   }
 
-  async start(): Promise<void> {
-    if (this.#state.kind !== 'idle') {
-      throw new HostStoppedError(`the migration cannot start: it is ${this.#state.kind}`)
-    }
-    this.#options.signal?.throwIfAborted()
-    const started = this.#open()
-    this.#state = { kind: 'starting', started }
-    try {
-      const running = await started
-      // `stop` may have been called meanwhile.
-      if (this.#isStarting()) this.#state = { kind: 'running', running }
-    } catch (error) {
-      if (this.#isStarting()) this.#state = { kind: 'stopped', done: Promise.resolve() }
-      throw error
-    }
-    this.#options.signal?.addEventListener('abort', this.#stopOnAbort, { once: true })
-    if (this.#options.signal?.aborted) this.#stopOnAbort()
+  start(): Promise<void> {
+    return this.#life.start(() => this.#open())
   }
 
   async progress(options: WaitOptions = {}): Promise<MigrationProgress> {
-    return this.#running().watch.progress(options)
+    return this.#life.running().watch.progress(options)
   }
 
   async caughtUp({ signal }: WaitOptions = {}): Promise<void> {
-    await this.#running().watch.caughtUp({ signal: this.#untilEnded(signal) })
+    await this.#life.running().watch.caughtUp({ signal: this.#life.untilEnded(signal) })
   }
 
   async cutOver({ signal }: WaitOptions = {}): Promise<MigrationProgress> {
-    return this.#running().watch.cutOver({ signal: this.#untilEnded(signal) })
+    return this.#life.running().watch.cutOver({ signal: this.#life.untilEnded(signal) })
   }
 
   stop(): Promise<void> {
-    if (this.#state.kind === 'stopped') return this.#state.done
-    const done = this.#close(this.#state)
-    this.#state = { kind: 'stopped', done }
-    return done
+    return this.#life.stop()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -146,7 +118,7 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
       random: options.random,
     })
     relayHostEvents(host, (event) => this.#emit(event))
-    host.on('stopped', ({ error }) => this.#ended.abort(error ?? stoppedError()))
+    host.on('stopped', ({ error }) => this.#life.fail(error))
     await host.registerObserverFactory(
       () => new MigrationObserver(writer, (event) => this.#emit(event)),
     )
@@ -156,29 +128,26 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
       leases: await options.leases.openGroup(group),
       progress: storage.progress,
       clock: this.#resolved.clock,
+      pendingDeletes: false,
     })
-    return { host, watch, reporting: this.#report(watch) }
-  }
-
-  async #close(state: State<S>): Promise<void> {
-    this.#options.signal?.removeEventListener('abort', this.#stopOnAbort)
-    if (state.kind === 'idle' || state.kind === 'stopped') return
-    const running =
-      state.kind === 'running' ? state.running : await state.started.catch(() => undefined)
-    if (running === undefined) return
-    this.#ended.abort(stoppedError())
-    try {
-      await running.host.unregisterObservers()
-    } finally {
-      await running.reporting
-      await running.watch.close()
+    const reporting = this.#report(watch)
+    return {
+      watch,
+      async close() {
+        try {
+          await host.unregisterObservers()
+        } finally {
+          await reporting
+          await watch.close()
+        }
+      },
     }
   }
 
   /** Tells the progress at intervals until the worker ends. */
   async #report(watch: MigrationWatch<S>): Promise<void> {
     const { onProgress } = this.#options
-    const { signal } = this.#ended
+    const signal = this.#life.ended
     if (onProgress === undefined) return
     const { clock, progressIntervalMs } = this.#resolved
     while (!signal.aborted) {
@@ -194,23 +163,4 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
   #emit(event: MigrationEvent): void {
     this.#options.onEvent?.(event)
   }
-
-  #isStarting(): boolean {
-    return this.#state.kind === 'starting'
-  }
-
-  #running(): Running<S> {
-    if (this.#state.kind !== 'running') {
-      throw new HostStoppedError(`the migration is not running: it is ${this.#state.kind}`)
-    }
-    return this.#state.running
-  }
-
-  #untilEnded(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined ? this.#ended.signal : AbortSignal.any([this.#ended.signal, signal])
-  }
-}
-
-function stoppedError(): HostStoppedError {
-  return new HostStoppedError('the migration was stopped')
 }

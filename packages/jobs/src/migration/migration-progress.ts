@@ -1,4 +1,4 @@
-import type { RangeLag } from './migration-lag.ts'
+import type { RangeLag } from '../workers/range-lag.ts'
 import {
   NO_COUNTS,
   addCounts,

@@ -1,8 +1,9 @@
 import { systemClock, type Clock, type DocumentBody, type LeaseStore } from '@tidemark/contracts'
 import type { Collection, Database } from '@tidemark/store'
+import type { WaitOptions } from '../workers/wait-options.ts'
 import { migrationName } from './migration-options.ts'
 import type { MigrationProgress } from './migration-progress.ts'
-import { MigrationWatch, type WaitOptions } from './migration-watch.ts'
+import { MigrationWatch } from './migration-watch.ts'
 import { openStateCollection } from './open-migration-storage.ts'
 import type { RangeProgress } from './state-documents.ts'
 
@@ -42,6 +43,7 @@ export async function watchMigration<S extends DocumentBody>(
     leases: await leases.openGroup(name),
     progress,
     clock,
+    pendingDeletes: false,
   })
   return {
     progress: (wait) => watch.progress(wait),

@@ -1,0 +1,16 @@
+import type { RangeEventBase, WorkerEvent } from '../workers/relay-host-events.ts'
+
+/** What one worker of an archive tells while it runs. Branch on `kind`. */
+export type ArchiveEvent =
+  | WorkerEvent
+  /** Purges of the source wait for this group from now on. */
+  | { readonly kind: 'registered'; readonly group: string }
+  /** The sink has these documents; they may be purged once their position is stored. */
+  | ({
+      readonly kind: 'archived'
+      readonly documents: number
+      /** Of the last of them. */
+      readonly lsn: number
+    } & RangeEventBase)
+  /** The position of a range could not be reported, so that purges wait longer. It is tried again. */
+  | { readonly kind: 'failure'; readonly what: 'position'; readonly error: unknown }

@@ -1,0 +1,205 @@
+import { type DocumentBody, type LeaseGroup } from '@tidemark/contracts'
+import { ChangeFeedProcessorHost } from '@tidemark/processor'
+import { JobLife, type RunningJob } from '../workers/job-life.ts'
+import { readLag, waitUntilReached } from '../workers/range-lag.ts'
+import { relayHostEvents } from '../workers/relay-host-events.ts'
+import type { WaitOptions } from '../workers/wait-options.ts'
+import type { ArchiveEvent } from './archive-events.ts'
+import { ArchiveObserver } from './archive-observer.ts'
+import {
+  resolveArchiveOptions,
+  type ArchiveOptions,
+  type ResolvedArchiveOptions,
+} from './archive-options.ts'
+import { reportStoredPositions } from './position-reports.ts'
+
+/** One worker of an archive. */
+export interface ExpiryArchive extends AsyncDisposable {
+  /** Purges of the source wait for it. */
+  readonly group: string
+  /**
+   * Has purges wait for the group, then joins its workers and resolves; archiving goes on in the
+   * background. From the moment at which it resolves nothing is purged that was not archived, also while
+   * no worker runs, until `retire`. What had been purged before is gone.
+   */
+  start(): Promise<void>
+  /** What this worker has archived, and what the collection still has to. */
+  progress(options?: WaitOptions): Promise<ArchiveProgress>
+  /** Resolves when every pending delete that was in the feed before the call is in the sink. */
+  caughtUp(options?: WaitOptions): Promise<void>
+  /**
+   * Resolves when this worker has stopped: by `stop`, the signal, or `stopWhenCaughtUp`. Rejects when it
+   * stopped because it could not go on.
+   */
+  readonly finished: Promise<void>
+  /** Finishes batches in flight, hands the ranges over and ends. Purges go on waiting for the group. */
+  stop(): Promise<void>
+  /** Stops, and purges no longer wait for the group: the archive has come to its end, for all workers. */
+  retire(): Promise<void>
+}
+
+export interface ArchiveProgress {
+  /** Documents that this worker has given to the sink; some of them twice after a crash. */
+  readonly archived: number
+  readonly batches: number
+  /** Pending deletes that are not purged yet, archived or not. */
+  readonly pendingDeletes: number
+  /** Expired documents that are no pending deletes yet. */
+  readonly unswept: number
+  /** Transactions of the source that the group has still to look at; undefined before it has leases. */
+  readonly lag: number | undefined
+}
+
+/**
+ * Moves expired documents to a sink before they are purged (TTL-14). Any number of processes with the
+ * same `group` share the work by leases. At least once: a worker that is killed between the sink's
+ * answer and its checkpoint leaves a batch that comes again. Construction starts nothing.
+ *
+ * @throws ERR_INVALID_OPTION naming the option
+ */
+export function archiveExpired<T extends DocumentBody>(options: ArchiveOptions<T>): ExpiryArchive {
+  return new ArchiveWorker(options, resolveArchiveOptions(options))
+}
+
+interface Running extends RunningJob {
+  readonly leases: LeaseGroup
+}
+
+class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
+  readonly #options: ArchiveOptions<T>
+  readonly #resolved: ResolvedArchiveOptions
+  readonly #life: JobLife<Running>
+  readonly #finished = Promise.withResolvers<void>()
+  #archived = 0
+  #batches = 0
+
+  constructor(options: ArchiveOptions<T>, resolved: ResolvedArchiveOptions) {
+    this.#options = options
+    this.#resolved = resolved
+    this.#life = new JobLife('the archive', options.signal)
+    // Whoever does not ask is not to be disturbed.
+    this.#finished.promise.catch(() => {})
+  }
+
+  get group(): string {
+    return this.#resolved.group
+  }
+
+  get finished(): Promise<void> {
+    return this.#finished.promise
+  }
+
+  async start(): Promise<void> {
+    await this.#life.start(() => this.#open())
+    if (this.#options.stopWhenCaughtUp === true) void this.#stopWhenCaughtUp()
+  }
+
+  async progress({ signal }: WaitOptions = {}): Promise<ArchiveProgress> {
+    const { source } = this.#options
+    const { leases } = this.#life.running()
+    const [expiry, lag] = await Promise.all([
+      source.readExpiry({ signal, withinSeconds: [] }),
+      readLag(source, leases, { pendingDeletes: true, signal }),
+    ])
+    return {
+      archived: this.#archived,
+      batches: this.#batches,
+      pendingDeletes: expiry.pendingDeletes,
+      unswept: expiry.unswept,
+      lag: lag?.reduce((sum, range) => sum + range.lag, 0),
+    }
+  }
+
+  async caughtUp({ signal }: WaitOptions = {}): Promise<void> {
+    const { leases } = this.#life.running()
+    await waitUntilReached(this.#options.source, leases, {
+      clock: this.#resolved.clock,
+      pendingDeletes: true,
+      signal: this.#life.untilEnded(signal),
+    })
+  }
+
+  async stop(): Promise<void> {
+    try {
+      await this.#life.stop()
+      this.#finished.resolve()
+    } catch (error) {
+      this.#finished.reject(error)
+      throw error
+    }
+  }
+
+  async retire(): Promise<void> {
+    await this.stop()
+    await this.#options.source.removeWaitingGroup(this.group)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #open(): Promise<Running> {
+    const { source, sink, leases, hostOptions } = this.#options
+    const { group, hostName, maxItemCount, clock, random } = this.#resolved
+    // First of all: what is purged while leases are made would be missing.
+    const { rid } = await source.addWaitingGroup(group)
+    this.#emit({ kind: 'registered', group })
+    const host = new ChangeFeedProcessorHost<T>({
+      hostName,
+      group,
+      feed: source,
+      leases,
+      feedOptions: { startFromBeginning: true, maxItemCount, pendingDeletes: true },
+      hostOptions,
+      clock,
+      random,
+    })
+    relayHostEvents(host, (event) => this.#emit(event))
+    host.on('stopped', ({ error }) => this.#hostStopped(error))
+    const reported = reportStoredPositions(host, source.positions, {
+      group,
+      clock,
+      onError: (error) => this.#emit({ kind: 'failure', what: 'position', error }),
+      signal: this.#life.ended,
+    })
+    const { description } = source
+    await host.registerObserverFactory(
+      () => new ArchiveObserver({ rid, description }, sink, (event) => this.#emit(event)),
+    )
+    const opened = await leases.openGroup(group)
+    return {
+      leases: opened,
+      async close() {
+        try {
+          await host.unregisterObservers()
+        } finally {
+          await reported()
+          await opened.close()
+        }
+      },
+    }
+  }
+
+  async #stopWhenCaughtUp(): Promise<void> {
+    try {
+      await this.caughtUp()
+      await this.stop()
+    } catch (error) {
+      // A stop that came first has settled `finished` already.
+      this.#finished.reject(error)
+    }
+  }
+
+  #hostStopped(error: unknown): void {
+    if (error !== undefined) this.#finished.reject(error)
+    this.#life.fail(error)
+  }
+
+  #emit(event: ArchiveEvent): void {
+    if (event.kind === 'archived') {
+      this.#archived += event.documents
+      this.#batches += 1
+    }
+    this.#options.onEvent?.(event)
+  }
+}

@@ -1,0 +1,41 @@
+import type {
+  Change,
+  DocumentBody,
+  IChangeFeedObserver,
+  ObserverContext,
+} from '@tidemark/contracts'
+import type { ArchiveEvent } from './archive-events.ts'
+import { expiredDocument } from './archived-document.ts'
+import type { Sink } from './sink.ts'
+
+/** Gives the expired documents of one leased range to the sink. */
+export class ArchiveObserver<T extends DocumentBody> implements IChangeFeedObserver<T> {
+  readonly #source: { readonly rid: string; readonly description: string }
+  readonly #sink: Sink<T>
+  readonly #emit: (event: ArchiveEvent) => void
+
+  constructor(
+    source: { readonly rid: string; readonly description: string },
+    sink: Sink<T>,
+    emit: (event: ArchiveEvent) => void,
+  ) {
+    this.#source = source
+    this.#sink = sink
+    this.#emit = emit
+  }
+
+  /** Resolves when the batch is durable; the host stores the position only then. */
+  async processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> {
+    const { rid, description: source } = this.#source
+    const batch = changes.flatMap((change) =>
+      change.kind === 'pendingDelete' ? [expiredDocument(rid, change)] : [],
+    )
+    const last = batch.at(-1)
+    if (last === undefined) return
+    const { range, fence, signal, leaseId } = context
+    signal.throwIfAborted()
+    await this.#sink.write(batch, { source, range, fence, signal })
+    const { epoch } = fence
+    this.#emit({ kind: 'archived', leaseId, epoch, documents: batch.length, lsn: last.lsn })
+  }
+}

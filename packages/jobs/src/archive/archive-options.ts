@@ -1,0 +1,78 @@
+import {
+  InvalidOptionError,
+  checkedGroupName,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type DocumentBody,
+  type LeaseStore,
+  type Random,
+} from '@tidemark/contracts'
+import type { HostOptions } from '@tidemark/processor'
+import type { Collection } from '@tidemark/store'
+import type { ArchiveEvent } from './archive-events.ts'
+import type { Sink } from './sink.ts'
+
+export interface ArchiveOptions<T extends DocumentBody> {
+  /** The collection whose expired documents are archived. Its TTL should be on. */
+  readonly source: Collection<T>
+  readonly sink: Sink<T>
+  readonly leases: LeaseStore
+  /**
+   * Processor group: archives of one name share the work and go on where earlier ones stopped, and
+   * purges wait for it. @default `archive-<database>.<collection>`
+   */
+  readonly group?: string | undefined
+  /** Of this process. A second one of the same name takes over from the first. @default a random one */
+  readonly hostName?: string | undefined
+  /** Changes read at a time; a batch of the sink has at most as many. @default 1_000 */
+  readonly maxItemCount?: number | undefined
+  readonly hostOptions?: HostOptions | undefined
+  readonly onEvent?: ((event: ArchiveEvent) => void) | undefined
+  /** Stops once everything that is in the feed at the start is archived. @default false: it goes on */
+  readonly stopWhenCaughtUp?: boolean | undefined
+  /** Stops the archive, as `stop()` does. */
+  readonly signal?: AbortSignal | undefined
+  /** @default the machine's */
+  readonly clock?: Clock | undefined
+  /** @default the machine's */
+  readonly random?: Random | undefined
+}
+
+const DEFAULT_PAGE = 1_000
+
+export interface ResolvedArchiveOptions {
+  readonly group: string
+  readonly hostName: string
+  readonly maxItemCount: number
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** @throws ERR_INVALID_OPTION naming the option */
+export function resolveArchiveOptions<T extends DocumentBody>(
+  options: ArchiveOptions<T>,
+): ResolvedArchiveOptions {
+  const { source, maxItemCount = DEFAULT_PAGE } = options
+  const { clock = systemClock, random = systemRandom } = options
+  const group = checkedGroupName(options.group ?? archiveGroup(source))
+  if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
+    throw new InvalidOptionError(`maxItemCount must be a whole number above 0, got ${maxItemCount}`)
+  }
+  if (typeof options.sink?.write !== 'function') {
+    throw new InvalidOptionError('sink must have a function write(batch, context)')
+  }
+  const { hostName = `archive-${random.hex(6)}` } = options
+  return { group, hostName, maxItemCount, clock, random }
+}
+
+/** The group that an archive of a collection has unless it is named. */
+export function archiveGroup({
+  databaseId,
+  id,
+}: {
+  readonly databaseId: string
+  readonly id: string
+}): string {
+  return `archive-${databaseId}.${id}`
+}

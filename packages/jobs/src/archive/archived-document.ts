@@ -1,0 +1,47 @@
+import type {
+  DocumentBody,
+  Lsn,
+  PartitionKey,
+  PendingDeleteChange,
+  Stored,
+} from '@tidemark/contracts'
+
+/** A document as a sink gets it. */
+export interface ArchivedDocument<T extends DocumentBody = DocumentBody> {
+  /** `_rid` of the collection that it was in. */
+  readonly collectionRid: string
+  readonly id: string
+  readonly partitionKey: PartitionKey
+  /**
+   * Of its expiry, or of the version that was chosen. With collection, partition key and id it names
+   * one archived version, however often that comes.
+   */
+  readonly lsn: Lsn
+  readonly reason: 'expired' | 'chosen'
+  /** Epoch ms; of expired documents. */
+  readonly expiredAt?: number
+  /** Its last version. */
+  readonly document: Stored<T>
+}
+
+/** What an expired document is archived as. */
+export function expiredDocument<T extends DocumentBody>(
+  collectionRid: string,
+  { id, partitionKey, lsn, expiredAt, lastVersion }: PendingDeleteChange<T>,
+): ArchivedDocument<T> {
+  return {
+    collectionRid,
+    id,
+    partitionKey,
+    lsn,
+    reason: 'expired',
+    expiredAt,
+    document: lastVersion,
+  }
+}
+
+/** One text an archived version; the same one when it comes again. */
+export function archiveKey({ collectionRid, lsn, document }: ArchivedDocument): string {
+  // `_rid` stands for partition key and id. It is a hash of them, so that the id goes with it.
+  return `${collectionRid} ${lsn} ${document._rid} ${document.id}`
+}

@@ -1,0 +1,243 @@
+import { mkdir, open, type FileHandle } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  InvalidOptionError,
+  errorCode,
+  feedRangeId,
+  type DocumentBody,
+  type FeedRange,
+} from '@tidemark/contracts'
+import { archiveKey, type ArchivedDocument } from '../archived-document.ts'
+import { decodeLine, encodeLines, fileName } from '../json-lines.ts'
+import type { Sink, SinkContext } from '../sink.ts'
+
+export interface JsonLinesSinkOptions {
+  /** Made if it is missing. Several workers, and several archives, may write into one folder. */
+  readonly folder: string
+  /** A file that has grown beyond this is followed by a new one. @default 64 MiB */
+  readonly maxFileBytes?: number | undefined
+}
+
+const DEFAULT_MAX_FILE_BYTES = 64 * 1024 * 1024
+/** Batches of a range that `verify` still finds; it is asked right after `write`. */
+const REMEMBERED_WRITES = 4
+
+/**
+ * Appends archived documents to files in a folder, one JSON line each. When `write` resolves they are on
+ * the disk: the file is synced, and so is the folder when a file was made.
+ *
+ * Every sink writes files of its own, by range and owner, and never into one that is there already; after
+ * a write that failed it begins another file. So what a crash tore is the end of a file and stays there,
+ * and `readJsonLines` passes it over.
+ *
+ * @throws ERR_INVALID_OPTION
+ */
+export function jsonLinesSink<T extends DocumentBody = DocumentBody>({
+  folder,
+  maxFileBytes = DEFAULT_MAX_FILE_BYTES,
+}: JsonLinesSinkOptions): Required<Sink<T>> {
+  if (typeof folder !== 'string' || folder === '') {
+    throw new InvalidOptionError('jsonLinesSink needs the path of a folder')
+  }
+  if (!Number.isSafeInteger(maxFileBytes) || maxFileBytes < 1) {
+    throw new InvalidOptionError(`maxFileBytes must be a whole number above 0, got ${maxFileBytes}`)
+  }
+  return new JsonLinesSink<T>(resolve(folder), maxFileBytes)
+}
+
+/** The file that a range's next lines go to. */
+interface OpenFile {
+  readonly epoch: number
+  readonly path: string
+  /** Bytes that are known to be on the disk, and nothing else. */
+  bytes: number
+}
+
+interface RangeFiles {
+  /** Undefined before the first write, and after a failed one. */
+  current: OpenFile | undefined
+  /** Where the last batches are, for `verify`. */
+  readonly recent: { readonly path: string; readonly at: number; readonly bytes: number }[]
+  /** The write before: one at a time. */
+  last: Promise<void>
+}
+
+class JsonLinesSink<T extends DocumentBody> implements Required<Sink<T>> {
+  readonly #folder: string
+  readonly #maxFileBytes: number
+  readonly #ranges = new Map<string, RangeFiles>()
+  #made: Promise<void> | undefined
+
+  constructor(folder: string, maxFileBytes: number) {
+    this.#folder = folder
+    this.#maxFileBytes = maxFileBytes
+  }
+
+  async write(batch: readonly ArchivedDocument<T>[], context: SinkContext): Promise<void> {
+    const files = this.#filesOf(context.range)
+    const written = files.last.then(() => this.#append(files, batch, context))
+    files.last = written.catch(() => {})
+    return written
+  }
+
+  async verify(
+    batch: readonly ArchivedDocument<T>[],
+    { range }: SinkContext,
+  ): Promise<readonly boolean[]> {
+    const found = new Map<string, ArchivedDocument>()
+    for (const written of this.#filesOf(range).recent) {
+      for (const line of (await readPart(written)).split('\n').slice(0, -1)) {
+        const archived = decodeLine(line)
+        if (archived !== undefined) found.set(archiveKey(archived), archived)
+      }
+    }
+    return batch.map((archived) => {
+      const present = found.get(archiveKey(archived))
+      return present !== undefined && isDeepStrictEqual(present, stored(archived))
+    })
+  }
+
+  #filesOf(range: FeedRange): RangeFiles {
+    const id = feedRangeId(range)
+    const known = this.#ranges.get(id)
+    if (known !== undefined) return known
+    const files = { current: undefined, recent: [], last: Promise.resolve() }
+    this.#ranges.set(id, files)
+    return files
+  }
+
+  async #append(
+    files: RangeFiles,
+    batch: readonly ArchivedDocument<T>[],
+    { range, fence, signal }: SinkContext,
+  ): Promise<void> {
+    signal.throwIfAborted()
+    const bytes = Buffer.from(encodeLines(batch))
+    await this.#makeFolder()
+    const { current } = files
+    // Whatever goes wrong from here on: nothing is ever appended to that file again.
+    files.current = undefined
+    const fits = current?.epoch === fence.epoch && current.bytes < this.#maxFileBytes
+    let file = fits ? current : undefined
+    let handle = file && (await reopened(file))
+    if (handle === undefined || file === undefined) {
+      const made = await this.#newFile({ range, epoch: fence.epoch })
+      handle = made.handle
+      file = made.file
+    }
+    try {
+      await writeAll(handle, bytes, file.bytes)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    if (file.bytes === 0) await syncFolder(this.#folder)
+    files.recent.push({ path: file.path, at: file.bytes, bytes: bytes.length })
+    if (files.recent.length > REMEMBERED_WRITES) files.recent.shift()
+    file.bytes += bytes.length
+    files.current = file
+  }
+
+  /** Under a name that nobody has, whoever else writes into the folder. */
+  async #newFile(owner: {
+    readonly range: FeedRange
+    readonly epoch: number
+  }): Promise<{ readonly file: OpenFile; readonly handle: FileHandle }> {
+    for (let count = 1; ; count += 1) {
+      const path = join(this.#folder, fileName(owner, count))
+      try {
+        const handle = await open(path, 'wx')
+        return { file: { epoch: owner.epoch, path, bytes: 0 }, handle }
+      } catch (error) {
+        if (errorCode(error) !== 'EEXIST') throw error
+      }
+    }
+  }
+
+  async #makeFolder(): Promise<void> {
+    this.#made ??= makeFolder(this.#folder)
+    try {
+      await this.#made
+    } catch (error) {
+      this.#made = undefined
+      throw error
+    }
+  }
+}
+
+/** As it is once it was a line: what is undefined is not there. */
+function stored(archived: ArchivedDocument): unknown {
+  const text = JSON.stringify(archived)
+  return JSON.parse(text)
+}
+
+/** The system may take less at a time than it is given. */
+async function writeAll(handle: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, at + done)
+    done += bytesWritten
+  }
+}
+
+async function readPart({
+  path,
+  at,
+  bytes,
+}: {
+  readonly path: string
+  readonly at: number
+  readonly bytes: number
+}): Promise<string> {
+  const handle = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, at)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Undefined when the file is gone, or is not as it was left. */
+async function reopened({ path, bytes }: OpenFile): Promise<FileHandle | undefined> {
+  let handle: FileHandle
+  try {
+    handle = await open(path, 'r+')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+  const isAsLeft = await hasSize(handle, bytes)
+  if (isAsLeft) return handle
+  await handle.close()
+  return undefined
+}
+
+async function hasSize(handle: FileHandle, bytes: number): Promise<boolean> {
+  try {
+    return (await handle.stat()).size === bytes
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** Makes the folder, and syncs the one above the highest that was made. */
+async function makeFolder(folder: string): Promise<void> {
+  const highest = await mkdir(folder, { recursive: true })
+  if (highest === undefined) return
+  for (let made = folder; ; made = dirname(made)) {
+    await syncFolder(dirname(made))
+    if (made === highest || dirname(made) === made) return
+  }
+}
+
+/** A new name is on the disk only once its folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

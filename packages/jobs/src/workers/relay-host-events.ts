@@ -1,0 +1,48 @@
+import type { DocumentBody } from '@tidemark/contracts'
+import type { ChangeFeedProcessorHost } from '@tidemark/processor'
+
+export interface RangeEventBase {
+  /** Id of the range and of its lease. */
+  readonly leaseId: string
+  readonly epoch: number
+}
+
+/** What any job tells about the ranges that a process works on. Branch on `kind`. */
+export type WorkerEvent =
+  /** This process works on a range of the source from now on. */
+  | ({ readonly kind: 'rangeAcquired' } & RangeEventBase)
+  /** Handed over, or given back at `stop`. Nothing is done twice. */
+  | ({ readonly kind: 'rangeReleased' } & RangeEventBase)
+  /** Another worker goes on with it, or will. */
+  | ({ readonly kind: 'rangeLost' } & RangeEventBase)
+  /** A batch, the feed or the lease store failed. It is tried again, for ever. */
+  | {
+      readonly kind: 'failure'
+      readonly what: 'batch' | 'feed' | 'leaseStore'
+      readonly error: unknown
+    }
+
+/** Tells a host's events in the terms of jobs. */
+export function relayHostEvents<S extends DocumentBody>(
+  host: ChangeFeedProcessorHost<S>,
+  emit: (event: WorkerEvent) => void,
+): void {
+  host.on('leaseAcquired', ({ leaseId, epoch }) => {
+    emit({ kind: 'rangeAcquired', leaseId, epoch })
+  })
+  host.on('leaseReleased', ({ leaseId, epoch }) => {
+    emit({ kind: 'rangeReleased', leaseId, epoch })
+  })
+  host.on('leaseLost', ({ leaseId, epoch }) => {
+    emit({ kind: 'rangeLost', leaseId, epoch })
+  })
+  host.on('observerError', ({ error }) => {
+    emit({ kind: 'failure', what: 'batch', error })
+  })
+  host.on('feedError', ({ error }) => {
+    emit({ kind: 'failure', what: 'feed', error })
+  })
+  host.on('leaseStoreUnavailable', ({ error }) => {
+    emit({ kind: 'failure', what: 'leaseStore', error })
+  })
+}
