@@ -1,4 +1,4 @@
-import { ResourceNotFoundError } from '@tidemark/contracts'
+import { ResourceNotFoundError, systemClock } from '@tidemark/contracts'
 import { expect, test } from 'vitest'
 import type { MaintenanceOutcome, MaintenanceTask } from '../engine/maintenance.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
@@ -30,6 +30,7 @@ function maintenanceOver(
     // Only what is asked here.
     engine: engine as unknown as DatabaseEngine,
     holder: 'me',
+    clock: systemClock,
     events: new StoreEventEmitter(),
     options: resolveMaintenanceOptions(),
   })

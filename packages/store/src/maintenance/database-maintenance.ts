@@ -1,9 +1,10 @@
-import { errorCode } from '@tidemark/contracts'
+import { errorCode, type Clock } from '@tidemark/contracts'
 import type { MaintenanceTask } from '../engine/maintenance.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import type { StoreEventEmitter } from '../events/store-event-emitter.ts'
 import type { ResolvedMaintenanceOptions } from './maintenance-options.ts'
 import { emitPiece } from './piece-events.ts'
+import { firstPieceItems, nextPieceItems } from './piece-size.ts'
 import { SizeWatch } from './size-watch.ts'
 
 /** What one step came to. */
@@ -23,6 +24,7 @@ export interface DatabaseMaintenanceOptions {
   readonly databaseId: string
   readonly engine: DatabaseEngine
   readonly holder: string
+  readonly clock: Clock
   readonly events: Pick<StoreEventEmitter, 'emit'>
   readonly options: ResolvedMaintenanceOptions
 }
@@ -43,6 +45,7 @@ export class DatabaseMaintenance {
   readonly #sizes: SizeWatch
   #tasks: readonly MaintenanceTask[] = []
   #piecesOfTask = 0
+  #pieceItems: number
   /** Dealt with since the last look. A look that led to nothing must not be repeated at once. */
   #progress: 'none' | 'some' | 'unknown' = 'unknown'
   #isHolder = false
@@ -53,6 +56,7 @@ export class DatabaseMaintenance {
     this.engine = context.engine
     this.databaseId = context.databaseId
     this.#sizes = new SizeWatch(context)
+    this.#pieceItems = firstPieceItems(context.options.maxItems)
   }
 
   /** What the last step was about, so that a failure can be told. */
@@ -90,12 +94,16 @@ export class DatabaseMaintenance {
   }
 
   async #work(task: MaintenanceTask): Promise<MaintenanceStep> {
-    const { holder, options } = this.#context
-    const { leaseMs, maxItems } = options
+    const { holder, clock, options } = this.#context
+    const { leaseMs, maxItems, pieceMs } = options
+    const beganMs = clock.monotonicMs()
     this.#attempted = { work: task.kind, collectionId: task.collection.id }
     try {
-      const outcome = await this.engine.maintain({ holder, leaseMs, maxItems, task })
+      const items = this.#pieceItems
+      const outcome = await this.engine.maintain({ holder, leaseMs, maxItems: items, task })
       if (outcome.kind === 'held') return this.#lose(outcome)
+      const tookMs = clock.monotonicMs() - beganMs
+      this.#pieceItems = nextPieceItems(items, { tookMs, pieceMs, maxItems })
       this.#began()
       if (outcome.items > 0 || outcome.more) this.#progress = 'some'
       this.#piecesOfTask += 1

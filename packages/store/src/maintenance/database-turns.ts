@@ -17,6 +17,9 @@ export interface DatabaseSeat {
   last: Promise<void>
 }
 
+/** Under a load that never ends the work must get done, too. */
+const LONGEST_PAUSE_MS = 100
+
 /** All databases of a store and whose turn it is. What fails becomes an event and is tried again later. */
 export class DatabaseTurns {
   readonly #context: StoreMaintenanceOptions
@@ -36,7 +39,7 @@ export class DatabaseTurns {
 
   /** Takes in databases that are new, and forgets those that are gone. */
   async list(): Promise<void> {
-    const { engine, events, options } = this.#context
+    const { engine, clock, events, options } = this.#context
     const present = new Map((await engine.listDatabases()).map(({ id, rid }) => [rid, id]))
     for (const rid of this.#seats.keys()) {
       if (!present.has(rid)) this.#seats.delete(rid)
@@ -49,6 +52,7 @@ export class DatabaseTurns {
           databaseId,
           engine: database,
           holder: this.#holder,
+          clock,
           events,
           options,
         })
@@ -79,7 +83,7 @@ export class DatabaseTurns {
       isBusy = (await this.#stepOrReport(seat)) || isBusy
     }
     const endedMs = this.#nowMs()
-    if (isBusy) return Math.max(options.pauseMs, endedMs - beganMs)
+    if (isBusy) return Math.max(options.pauseMs, Math.min(LONGEST_PAUSE_MS, endedMs - beganMs))
     let nextMs = this.#listDueMs
     for (const { dueMs } of this.#seats.values()) nextMs = Math.min(nextMs, dueMs)
     return Math.max(1, nextMs - endedMs)

@@ -9,9 +9,11 @@ export interface MaintenanceOptions {
    * this much at most. @default 10_000
    */
   readonly leaseMs?: number | undefined
-  /** Documents or rows of one piece, which is one transaction. @default 500 */
+  /** Most documents or rows of one piece, which is one transaction. @default 1000 */
   readonly maxItems?: number | undefined
-  /** Shortest pause between two pieces, in ms, and never shorter than the piece took (TTL-5). @default 2 */
+  /** How long a piece should take at most, in ms; its size is chosen by it, from 100 items up. @default 8 */
+  readonly pieceMs?: number | undefined
+  /** Shortest pause between two pieces, in ms, and never shorter than the piece took (TTL-5), up to 100 ms. @default 2 */
   readonly pauseMs?: number | undefined
   /** How often the ranges of collections with `splitAboveBytes` are looked at, in ms. @default 30_000 */
   readonly splitCheckMs?: number | undefined
@@ -25,6 +27,7 @@ export interface ResolvedMaintenanceOptions {
   readonly intervalMs: number
   readonly leaseMs: number
   readonly maxItems: number
+  readonly pieceMs: number
   readonly pauseMs: number
   readonly splitCheckMs: number
 }
@@ -43,15 +46,16 @@ export function resolveMaintenanceOptions(
       `maintenance must be "manual" or options, got ${JSON.stringify(maintenance)}`,
     )
   }
-  const { intervalMs = 1000, leaseMs = 10_000, maxItems = 500 } = options
-  const { pauseMs = 2, splitCheckMs = 30_000 } = options
+  const { intervalMs = 1000, leaseMs = 10_000, maxItems = 1000 } = options
+  const { pieceMs = 8, pauseMs = 2, splitCheckMs = 30_000 } = options
   assertWithin('intervalMs', intervalMs, [1, MAX_MS])
   assertWithin('leaseMs', leaseMs, [1, MAX_MS])
   assertWithin('maxItems', maxItems, [1, MAX_ITEMS])
+  assertWithin('pieceMs', pieceMs, [1, MAX_MS])
   assertWithin('pauseMs', pauseMs, [0, MAX_MS])
   assertWithin('splitCheckMs', splitCheckMs, [1, MAX_MS])
   const mode = maintenance === 'manual' ? 'manual' : 'automatic'
-  return { mode, intervalMs, leaseMs, maxItems, pauseMs, splitCheckMs }
+  return { mode, intervalMs, leaseMs, maxItems, pieceMs, pauseMs, splitCheckMs }
 }
 
 function assertWithin(name: string, value: number, [least, most]: readonly [number, number]): void {
