@@ -47,7 +47,11 @@ export class EngineModel {
   /** By key: so many of them were trimmed. */
   readonly trimmed: Map<string, number> = new Map()
   readonly #eras: { readonly defaultTtl: number | null; readonly untilMs: number }[] = []
-  #defaultTtl: number | null = null
+  #defaultTtl: number | null
+
+  constructor(defaultTtl: number | null) {
+    this.#defaultTtl = defaultTtl
+  }
 
   get hasTtl(): boolean {
     return this.#defaultTtl !== null

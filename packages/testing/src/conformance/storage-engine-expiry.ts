@@ -386,6 +386,28 @@ export function storageEngineExpiry(open: (clock?: SteppedClock) => Promise<Stor
       expect(await fixture.count()).toBe(1)
     })
 
+    test('TTL-18 what expired under past defaults is dealt with before the sweep goes on', async () => {
+      const { fixture, clock } = await make(5)
+      await fixture.write('p', 'old')
+      clock.step(5000)
+      await fixture.update({ defaultTtl: 2 })
+      await fixture.write('p', 'new')
+      clock.step(2000)
+      const { collection, database } = fixture
+      const { tasks } = await database.readMaintenance()
+      expect(tasks.map(({ kind }) => kind)).toEqual(['expiryIndex'])
+      expect(await fixture.piece({ kind: 'sweep', collection })).toMatchObject({ items: 0 })
+      await fixture.maintain('expiryIndex')
+      await fixture.maintain('sweep')
+      expect(
+        (await fixture.feed()).map(({ id, expirySecond }) => `${id} ${expirySecond}`).sort(),
+      ).toEqual([
+        `new ${START_SECOND + 7}`,
+        // It would have expired earlier by the new value, and that counts.
+        `old ${START_SECOND + 2}`,
+      ])
+    })
+
     test('TTL-18 past defaults are kept until the index is rebuilt, and forgotten then', async () => {
       const { fixture, clock } = await make(5)
       const ids = Array.from({ length: 10 }, (_, n) => `d${n}`)

@@ -562,6 +562,56 @@ export function storageEngineRanges(open: (clock?: SteppedClock) => Promise<Stor
       expect(await horizonOf(high)).toBe(highHorizon)
     })
 
+    test('CF-11 TTL-15 a child has the horizon of the log of its parent, halves of a merged range keep their own', async () => {
+      const { fixture, clock } = await fixtureWithClock(open, {
+        ranges: 2,
+        definition: { allVersions: { retentionSeconds: 1, previousImages: false } },
+      })
+      const [low, high] = evenRanges(2, DEFINITION.partitionKey)
+      if (low === undefined || high === undefined) throw new Error('two ranges are expected')
+      for (const pk of within(low)) await fixture.write(pk, pk)
+      await fixture.write(within(high)[0] ?? '', 'only')
+      clock.step(1000)
+      await fixture.maintain('trimVersions')
+      await fixture.write(within(high)[0] ?? '', 'more')
+      await fixture.merge(high.minInclusive)
+      const horizonOf = async (range: FeedRange): Promise<number> =>
+        (await fixture.versions(0, { range })).horizon
+      const [lowHorizon, highHorizon] = await Promise.all([low, high].map(horizonOf))
+      expect(highHorizon).toBeGreaterThan(0)
+      expect(lowHorizon).toBeGreaterThan(highHorizon ?? Infinity)
+      await fixture.split('01')
+      expect(await horizonOf(part('', '01'))).toBe(lowHorizon)
+      expect(await horizonOf(part('01', '08'))).toBe(lowHorizon)
+      expect(await horizonOf(high)).toBe(highHorizon)
+      expect(await fixture.log({ range: high })).toEqual(['create more'])
+    })
+
+    test('TTL-14 ST-9 pending deletes of both halves of a merged range are purged in LSN order', async () => {
+      const { fixture, clock } = await fixtureWithClock(open, {
+        ranges: 2,
+        definition: { defaultTtl: 5, pendingDeletes: { retentionSeconds: 0, waitFor: [] } },
+      })
+      const [, high] = evenRanges(2, DEFINITION.partitionKey)
+      await writeAll(fixture, KEYS.slice(0, 10))
+      clock.step(5000)
+      await fixture.maintain('sweep')
+      await fixture.merge(high?.minInclusive ?? '')
+      const wanted = (await fixture.feed()).map((entry) => entry.lsn)
+      expect(wanted).toHaveLength(10)
+      const left: number[][] = []
+      for (let pieces = 0; pieces < 10; pieces++) {
+        await fixture.piece({ kind: 'purge', collection: fixture.collection }, 1)
+        const page = await fixture.page(0)
+        left.push(page.rows.map(([at]) => at))
+        // Nothing that is gone lies above what the horizon says.
+        const gone = wanted.filter((at) => !left.at(-1)?.includes(at))
+        expect(page.horizon).toBeGreaterThanOrEqual(Math.max(...gone))
+      }
+      expect(left.map(({ length }) => length)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
+      expect(await fixture.database.check()).toEqual([])
+    })
+
     test('TTL-14 TTL-15 pending deletes from before a split are purged in the children', async () => {
       const { fixture, clock } = await fixtureWithClock(open, {
         definition: { defaultTtl: 5, pendingDeletes: { retentionSeconds: 10, waitFor: [] } },
