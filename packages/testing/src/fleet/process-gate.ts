@@ -90,6 +90,8 @@ export class GatedLeaseStore implements LeaseStore {
   link: LinkState = 'up'
   /** Operations that reached the store. */
   readonly calls: string[] = []
+  /** Called right before and right after an operation happens in the store. For a fault at that point. */
+  onCall: (operation: string, when: 'before' | 'after') => void = () => {}
 
   constructor(inner: LeaseStore, gate: ProcessGate) {
     this.description = inner.description
@@ -132,8 +134,11 @@ export class GatedLeaseStore implements LeaseStore {
   async #pass<R>(operation: string, call: () => Promise<R>): Promise<R> {
     await this.#gate.pass()
     await this.#cross(operation)
+    this.onCall(operation, 'before')
+    await this.#gate.pass()
     this.calls.push(operation)
     const result = await call()
+    this.onCall(operation, 'after')
     if (this.link === 'deaf') throw new LeaseStoreUnavailableError(`${operation}: answer lost`)
     await this.#cross(operation)
     await this.#gate.pass()
