@@ -2,6 +2,10 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
+/** Programs of the crash runs. */
+export type CrashChild =
+  'writer.child.ts' | 'follower.child.ts' | 'features/writer.child.ts' | 'features/archive.child.ts'
+
 /** A child of the crash run, with the messages it sends. */
 export class CrashProcess<Message extends { readonly kind: string }> {
   readonly #child: ChildProcess
@@ -9,7 +13,7 @@ export class CrashProcess<Message extends { readonly kind: string }> {
   readonly #messages: Message[] = []
   #errors = ''
 
-  constructor(file: 'writer.child.ts' | 'follower.child.ts', task: object) {
+  constructor(file: CrashChild, task: object) {
     const path = fileURLToPath(new URL(file, import.meta.url))
     this.#child = fork(path, [JSON.stringify(task)], {
       execArgv: ['--conditions=@tidemark/source'],
