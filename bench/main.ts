@@ -6,23 +6,27 @@ import { runScenario, type MeasuredResult, type Result } from './measuring/run-s
 import { ScenarioSkipped } from './measuring/scenario.ts'
 import { SCENARIOS } from './scenarios/all-scenarios.ts'
 
-const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [--documents N] [--only NAME] [--list]
+const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [--documents N] [--many N]
+                          [--only NAME] [--list]
 
   --json FILE     writes the results as one JSON array
   --seconds N     length of one measurement of one side   (default 3)
   --runs N        measurements of each side, in turns     (default 3)
   --documents N   documents loaded for reading scenarios  (default 10,000 x seconds squared, at most 100,000)
+  --many N        documents of scenarios about very many  (default documents squared / 10,000, at most a million)
   --only NAME     only scenarios or figures whose name contains NAME
   --list          prints the names and ends`
 
 /** What a run of one second reads; fixed costs count less in longer ones. */
 const MIN_DOCUMENTS = 10_000
+const MAX_MANY = 1_000_000
 
 interface BenchOptions {
   readonly json: string | undefined
   readonly seconds: number
   readonly runs: number
   readonly documents: number
+  readonly manyDocuments: number
   readonly only: string
   readonly list: boolean
 }
@@ -34,19 +38,25 @@ function readOptions(): BenchOptions {
       seconds: { type: 'string', default: '3' },
       runs: { type: 'string', default: '3' },
       documents: { type: 'string' },
+      many: { type: 'string' },
       only: { type: 'string', default: '' },
       list: { type: 'boolean', default: false },
     },
   })
   const seconds = positive('--seconds', values.seconds)
+  const documents =
+    values.documents === undefined
+      ? Math.min(100_000, Math.round(MIN_DOCUMENTS * Math.max(seconds ** 2, 1)))
+      : positive('--documents', values.documents)
   return {
     json: values.json,
     seconds,
     runs: positive('--runs', values.runs),
-    documents:
-      values.documents === undefined
-        ? Math.min(100_000, Math.round(MIN_DOCUMENTS * Math.max(seconds ** 2, 1)))
-        : positive('--documents', values.documents),
+    documents,
+    manyDocuments:
+      values.many === undefined
+        ? Math.min(MAX_MANY, Math.round(documents ** 2 / MIN_DOCUMENTS))
+        : positive('--many', values.many),
     only: values.only,
     list: values.list,
   }
@@ -75,7 +85,7 @@ async function main(): Promise<void> {
   console.log(
     `node ${process.versions.node}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown processor'}, ` +
       `${process.platform} ${release()}; ${options.runs} x ${options.seconds} s a side, ` +
-      `${options.documents} documents of 1,036 bytes`,
+      `${options.documents} (many: ${options.manyDocuments}) documents of 1,036 bytes`,
   )
   const results: MeasuredResult[] = []
   for (const scenario of chosen) {

@@ -24,6 +24,8 @@ export interface OrderDocument {
   }[]
   readonly tags: readonly string[]
   readonly note: string
+  /** Seconds to live; adds some bytes to the text. */
+  readonly ttl?: number
 }
 
 /** Bytes of JSON text of every document; all characters are ASCII. */

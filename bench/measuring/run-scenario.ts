@@ -10,6 +10,7 @@ export interface RunOptions {
   /** Measurements of each side; the medians are reported. */
   readonly runs: number
   readonly documents: number
+  readonly manyDocuments: number
 }
 
 /** One entry of the result file. */
@@ -32,11 +33,11 @@ export interface MeasuredResult extends Result {
 /** Measures ours and the limit in turns (A B A B …) after one short warm-up of each. */
 export async function runScenario(
   scenario: Scenario,
-  { seconds, runs, documents }: RunOptions,
+  { seconds, runs, documents, manyDocuments }: RunOptions,
 ): Promise<readonly MeasuredResult[]> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-bench-'))
   try {
-    await using prepared = await scenario.prepare({ folder, documents })
+    await using prepared = await scenario.prepare({ folder, documents, manyDocuments })
     const warmUp = Math.min(0.5, seconds / 4)
     await prepared.ours(warmUp)
     await prepared.raw(warmUp)

@@ -23,6 +23,8 @@ export interface ScenarioContext {
   readonly folder: string
   /** Documents that a scenario loads before it reads. */
   readonly documents: number
+  /** Documents of scenarios that are about very many. */
+  readonly manyDocuments: number
 }
 
 /**

@@ -14,7 +14,8 @@ export function createPrototype(database: DatabaseSync): void {
       seq INTEGER PRIMARY KEY, lsn INT NOT NULL, coll INT NOT NULL, kind INT NOT NULL, epk TEXT NOT NULL,
       pk TEXT NOT NULL, id TEXT NOT NULL, ts INT NOT NULL, ttl INT NOT NULL, exp INT NOT NULL, body TEXT NOT NULL);
     CREATE UNIQUE INDEX IF NOT EXISTS pri ON doc(coll, epk, pk, id) WHERE kind = 0;
-    CREATE INDEX IF NOT EXISTS expiry ON doc(coll, exp) WHERE exp > 0;
+    CREATE INDEX IF NOT EXISTS expiry ON doc(coll, exp) WHERE kind = 0 AND exp > 0;
+    CREATE INDEX IF NOT EXISTS pending ON doc(coll, seq) WHERE kind = 1;
     CREATE TABLE IF NOT EXISTS segment(id INTEGER PRIMARY KEY, lsn INT NOT NULL);`)
   const insert = database.prepare('INSERT OR IGNORE INTO segment VALUES (?, 0)')
   for (let segment = 0; segment < SEGMENTS; segment++) insert.run(segment)

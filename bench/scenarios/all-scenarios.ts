@@ -1,4 +1,7 @@
 import type { Scenario } from '../measuring/scenario.ts'
+import { bytesPerLiveByte } from './bytes-per-live-byte.ts'
+import { expirySweep } from './expiry-sweep.ts'
+import { feedReadFolded } from './feed-read-folded.ts'
 import { feedRead } from './feed-read.ts'
 import { latencyInProcess } from './latency-in-process.ts'
 import { latencyOtherProcess } from './latency-other-process.ts'
@@ -7,6 +10,8 @@ import { observerOtherProcess } from './observer-other-process.ts'
 import { pointRead } from './point-read.ts'
 import { sizeAfterOverwrites } from './size-after-overwrites.ts'
 import { slowDisk } from './slow-disk.ts'
+import { split } from './split.ts'
+import { ttlWriteOverhead } from './ttl-write-overhead.ts'
 import { wakeOtherProcess } from './wake-other-process.ts'
 import { writeBatch } from './write-batch.ts'
 import { writeBesideScan } from './write-beside-scan.ts'
@@ -30,4 +35,9 @@ export const SCENARIOS: readonly Scenario[] = [
   latencyOtherProcess,
   wakeOtherProcess,
   sizeAfterOverwrites,
+  expirySweep,
+  ttlWriteOverhead,
+  split,
+  feedReadFolded,
+  bytesPerLiveByte,
 ]

@@ -1,7 +1,6 @@
-import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { DOCUMENT_BYTES } from '../data/order-document.ts'
 import type { PreparedScenario, Scenario } from '../measuring/scenario.ts'
+import { folderBytes } from '../store/folder-bytes.ts'
 import { loadOrders } from '../store/load-orders.ts'
 import { openBenchStore } from '../store/open-bench-store.ts'
 
@@ -39,9 +38,5 @@ async function overwrittenSize(folder: string, count: number): Promise<number> {
   const store = await openBenchStore(folder)
   for (let round = 0; round <= OVERWRITES; round++) await loadOrders(store, count)
   await store.close()
-  let bytes = 0
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size
-  }
-  return bytes / 2 ** 20
+  return (await folderBytes(folder)) / 2 ** 20
 }

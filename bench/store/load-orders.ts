@@ -1,4 +1,5 @@
-import { CUSTOMERS, customerOf, orderDocument } from '../data/order-document.ts'
+import type { Collection } from '@tidemark/store'
+import { CUSTOMERS, customerOf, orderDocument, type OrderDocument } from '../data/order-document.ts'
 import type { BenchStore } from './open-bench-store.ts'
 
 const BATCH = 100
@@ -6,13 +7,21 @@ const CONCURRENT = 16
 
 /** Documents 0 to `count`, in transactions of up to 100, spread over the ranges as they come. */
 export async function loadOrders({ orders }: BenchStore, count: number): Promise<void> {
-  const batches = batchesOf(count)
+  await loadBatches(orders, batchesOf(count))
+}
+
+/** The documents of `batches`, a transaction each; `documentOf` makes them. */
+export async function loadBatches(
+  orders: Collection<OrderDocument>,
+  batches: readonly (readonly number[])[],
+  documentOf: (index: number) => OrderDocument = orderDocument,
+): Promise<void> {
   let next = 0
   const loop = async (): Promise<void> => {
     for (let batch = batches[next++]; batch !== undefined; batch = batches[next++]) {
       await orders.batch(
         customerOf(batch[0]!),
-        batch.map((index) => ({ kind: 'upsert', document: orderDocument(index) })),
+        batch.map((index) => ({ kind: 'upsert', document: documentOf(index) })),
       )
     }
   }

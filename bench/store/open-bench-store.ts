@@ -1,10 +1,17 @@
 import { join } from 'node:path'
+import type { Clock } from '@tidemark/contracts'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
-import { Store, type Collection } from '@tidemark/store'
+import {
+  Store,
+  type Collection,
+  type CollectionOptions,
+  type MaintenanceMode,
+} from '@tidemark/store'
 import type { OrderDocument } from '../data/order-document.ts'
 
 /** Ranges of the orders, as many as the prototype has segments. */
 export const PARTITION_COUNT = 4
+const DATABASE = 'shop'
 
 /** The store that every scenario measures: orders, and beside them the leases of their readers. */
 export interface BenchStore extends AsyncDisposable {
@@ -15,18 +22,39 @@ export interface BenchStore extends AsyncDisposable {
 
 /** Opens the store in `folder`, beside what the limits keep there, and makes what is missing. Any number of processes may open one. */
 export async function openBenchStore(folder: string): Promise<BenchStore> {
-  const store = await Store.open({
-    engine: await openSqliteEngine({ folder: join(folder, 'store') }),
-  })
-  const database = await store.createDatabaseIfNotExists('shop')
-  const orders = await database.createCollectionIfNotExists<OrderDocument>({
-    id: 'orders',
-    partitionKey: '/customerId',
-    partitionCount: PARTITION_COUNT,
-  })
-  const leases = await database.createCollectionIfNotExists({
+  const store = await openStoreIn(folder)
+  const orders = await ordersIn(store, { id: 'orders' })
+  const leases = await store.database(DATABASE).createCollectionIfNotExists({
     id: 'leases',
     partitionKey: '/partitionKey',
   })
   return { orders, leases, close: () => store.close(), [Symbol.asyncDispose]: () => store.close() }
+}
+
+export interface OpenStoreOptions {
+  /** @default the store's own default: in the background */
+  readonly maintenance?: MaintenanceMode | undefined
+  /** What documents expire by. @default the machine's */
+  readonly clock?: Clock | undefined
+}
+
+/** The store itself, for scenarios with collections of their own. */
+export async function openStoreIn(
+  folder: string,
+  { maintenance, clock }: OpenStoreOptions = {},
+): Promise<Store> {
+  const engine = await openSqliteEngine({ folder: join(folder, 'store'), clock })
+  return Store.open({ engine, maintenance })
+}
+
+/** A collection of orders, made unless it is there; with the prototype's number of ranges unless given. */
+export async function ordersIn(
+  store: Store,
+  options: Omit<CollectionOptions, 'partitionKey'>,
+): Promise<Collection<OrderDocument>> {
+  return store.database(DATABASE).createCollectionIfNotExists<OrderDocument>({
+    partitionCount: PARTITION_COUNT,
+    ...options,
+    partitionKey: '/customerId',
+  })
 }

@@ -3,7 +3,7 @@ import type { BenchStore } from './open-bench-store.ts'
 
 /** Reads every range's feed from the beginning to the end, as parsed changes. Returns how many. */
 export async function scanFeed(
-  { orders }: BenchStore,
+  { orders }: Pick<BenchStore, 'orders'>,
   {
     pageSize,
     until = Infinity,
