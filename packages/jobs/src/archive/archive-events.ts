@@ -14,3 +14,13 @@ export type ArchiveEvent =
     } & RangeEventBase)
   /** The position of a range could not be reported, so that purges wait longer. It is tried again. */
   | { readonly kind: 'failure'; readonly what: 'position'; readonly error: unknown }
+  /**
+   * Documents that had expired after `lsn`, up to `horizon`, were purged unarchived: somebody took the
+   * group out of `waitFor`. `halt`: the range stands still; `resync`: it goes on with what is left.
+   */
+  | ({
+      readonly kind: 'missed'
+      readonly lsn: number
+      readonly horizon: number
+      readonly action: 'halt' | 'resync'
+    } & RangeEventBase)

@@ -284,6 +284,39 @@ describe('archiveExpired', () => {
     expect(sink.distinct).toHaveLength(2)
   })
 
+  test('TTL-15 what was purged because the group was not waited for is told; resync goes on with the rest', async () => {
+    const sink = new ListSink()
+    const first = await started(sink)
+    await expire(10)
+    await inTime(first.caughtUp())
+    await inTime(first.retire())
+    await expire(10, 100)
+    expect(await purge()).toBe(20)
+    const second = await started(sink, { hostName: 'archiver-2', onHorizonPassed: 'resync' })
+    await expire(10, 200)
+    await inTime(second.caughtUp())
+    const missed = events.filter(({ kind }) => kind === 'missed')
+    expect(missed).toHaveLength(2)
+    expect(missed[0]).toMatchObject({ action: 'resync', lsn: expect.any(Number) })
+    expect(sink.distinct).toHaveLength(20)
+    expect(await purge()).toBe(10)
+  })
+
+  test('ST-9 LE-10 ranges that are split and merged meanwhile: everything is archived, then purged', async () => {
+    const sink = new ListSink()
+    const made = await started(sink, { maxItemCount: 3 })
+    const ids = [...(await expire(20))]
+    const [range] = await source.readFeedRanges()
+    const [low, high] = await source.split(range?.id ?? '')
+    ids.push(...(await expire(20, 100)))
+    await source.merge(low.id, high.id)
+    ids.push(...(await expire(20, 200)))
+    await inTime(made.caughtUp())
+    expect(sink.distinct).toEqual(ids)
+    await clock.advance(2_000)
+    expect(await purge()).toBe(60)
+  })
+
   test('stopWhenCaughtUp ends the worker, and finished says so', async () => {
     const ids = await expire(7)
     const sink = new ListSink()

@@ -11,7 +11,6 @@ import {
   type ArchiveOptions,
   type ResolvedArchiveOptions,
 } from './archive-options.ts'
-import { reportStoredPositions } from './position-reports.ts'
 
 /** One worker of an archive. */
 export interface ExpiryArchive extends AsyncDisposable {
@@ -139,7 +138,7 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
   }
 
   async #open(): Promise<Running> {
-    const { source, sink, leases, hostOptions } = this.#options
+    const { source, sink, leases, hostOptions, onHorizonPassed } = this.#options
     const { group, hostName, maxItemCount, clock, random } = this.#resolved
     // First of all: what is purged while leases are made would be missing.
     const { rid } = await source.addWaitingGroup(group)
@@ -149,18 +148,23 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
       group,
       feed: source,
       leases,
-      feedOptions: { startFromBeginning: true, maxItemCount, pendingDeletes: true },
+      feedOptions: {
+        startFromBeginning: true,
+        maxItemCount,
+        pendingDeletes: true,
+        onHorizonPassed,
+      },
       hostOptions,
       clock,
       random,
     })
     relayHostEvents(host, (event) => this.#emit(event))
     host.on('stopped', ({ error }) => this.#hostStopped(error))
-    const reported = reportStoredPositions(host, source.positions, {
-      group,
-      clock,
-      onError: (error) => this.#emit({ kind: 'failure', what: 'position', error }),
-      signal: this.#life.ended,
+    host.on('positionReportFailed', ({ error }) => {
+      this.#emit({ kind: 'failure', what: 'position', error })
+    })
+    host.on('horizonPassed', ({ leaseId, epoch, lsn, horizon, action }) => {
+      this.#emit({ kind: 'missed', leaseId, epoch, lsn, horizon, action })
     })
     const { description } = source
     await host.registerObserverFactory(
@@ -173,7 +177,6 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
         try {
           await host.unregisterObservers()
         } finally {
-          await reported()
           await opened.close()
         }
       },

@@ -27,6 +27,11 @@ export interface ArchiveOptions<T extends DocumentBody> {
   readonly hostName?: string | undefined
   /** Changes read at a time; a batch of the sink has at most as many. @default 1_000 */
   readonly maxItemCount?: number | undefined
+  /**
+   * When documents were purged that the group had not archived, because it was not waited for: `fail`
+   * halts their range, `resync` goes on with what is left. Both tell it (event `missed`). @default 'fail'
+   */
+  readonly onHorizonPassed?: 'fail' | 'resync' | undefined
   readonly hostOptions?: HostOptions | undefined
   readonly onEvent?: ((event: ArchiveEvent) => void) | undefined
   /** Stops once everything that is in the feed at the start is archived. @default false: it goes on */
