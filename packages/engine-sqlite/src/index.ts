@@ -1,2 +1,1 @@
-export { openSqliteEngine, SqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
-export type { SqliteDatabase } from './sqlite-database.ts'
+export { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'

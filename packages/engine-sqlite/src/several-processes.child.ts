@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FULL_RANGE, errorCode, partitionKeyDefinition } from '@tidemark/contracts'
-import type { CollectionRecord, CommitOutcome, DatabaseEngine } from '@tidemark/store'
-import { openSqliteEngine, type SqliteEngine } from './sqlite-engine.ts'
+import type {
+  CollectionRecord,
+  CommitOutcome,
+  DatabaseEngine,
+  StorageEngine,
+} from '@tidemark/store'
+import { openSqliteEngine } from './sqlite-engine.ts'
 
 /** What a process is told to do, once it said that it is ready. */
 export type ProcessTask = { readonly folder: string } & (
@@ -47,7 +52,7 @@ export function commitOne(
 
 /** The database and collection of the tests, made unless another process was faster. */
 export async function openCollection(
-  engine: SqliteEngine,
+  engine: StorageEngine,
 ): Promise<{ readonly database: DatabaseEngine; readonly collection: CollectionRecord }> {
   await engine.createDatabase('db').catch(ignoreExists)
   const database = await engine.openDatabase('db')
@@ -69,7 +74,7 @@ function ignoreExists(error: unknown): void {
   if (errorCode(error) !== 'ERR_EXISTS') throw error
 }
 
-async function carryOut(task: ProcessTask, engine: SqliteEngine): Promise<ProcessMessage> {
+async function carryOut(task: ProcessTask, engine: StorageEngine): Promise<ProcessMessage> {
   const { database, collection } = await openCollection(engine)
   switch (task.kind) {
     case 'create': {

@@ -58,7 +58,7 @@ type ResolvedOptions = {
  * Rejects with ERR_STORE_IN_USE (not a store, or held by a program that does not share), ERR_STORE_FORMAT
  * (newer), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE (no permission, disk full), ERR_INVALID_OPTION.
  */
-export async function openSqliteEngine(options: SqliteEngineOptions): Promise<SqliteEngine> {
+export async function openSqliteEngine(options: SqliteEngineOptions): Promise<StorageEngine> {
   const resolved = resolveOptions(options)
   const { folder, random, clock } = resolved
   const marker = await openStoreFolder(folder, { random, nowMs: clock.wallMs() })
@@ -69,7 +69,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<Sq
 }
 
 /** One folder of SQLite files: a catalog, and a file a database. Made by `openSqliteEngine`. */
-export class SqliteEngine implements StorageEngine {
+class SqliteEngine implements StorageEngine {
   readonly description: string
   readonly storeId: string
   readonly supports: EngineSupport = { processes: 'many', durable: true }

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
-import type { CommitRequest, DatabaseEngine } from '@tidemark/store'
+import type { CommitRequest, DatabaseEngine, StorageEngine } from '@tidemark/store'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openSqliteEngine, type SqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
+import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
 
 let folder = ''
-let engine: SqliteEngine | undefined
+let engine: StorageEngine | undefined
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
 })
