@@ -44,12 +44,12 @@ export class LogMemory {
 
   /** The log from its beginning has all that is above its horizon and younger than its retention. */
   async verifyWhole(documents: Collection<FeatureDocument>, faults: string[]): Promise<void> {
-    const nowMs = Date.now()
     const read = await readFeed(documents, {
       from: 'beginning',
       mode: 'allVersions',
       maxItemCount: MAX_ITEMS,
     })
+    const nowMs = Date.now()
     faults.push(...read.faults)
     const names = new Set<string>()
     for (const { partitionKey, id, lsn } of read.versions) {

@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { runFeatures } from './features/run-features.ts'
+import { runPlain } from './run-plain.ts'
+
+// A slice of what `npm run crash` does. The seed of a failed run is in its output.
+
+test('ST-6 what was acknowledged survives kill -9 of the writing processes', async () => {
+  await using folder = await temporaryFolder()
+  const result = await runPlain({ ...aRun(folder.path), rounds: 4 })
+  expect(result).toMatchObject({ lost: 0, indexFaults: 0 })
+}, 120_000)
+
+test('ST-6 TTL-13 TTL-14 CF-11 ST-9 kill -9 while documents expire and ranges split and merge loses no write and no pending delete', async () => {
+  await using folder = await temporaryFolder()
+  const { summary, ...verdict } = await runFeatures({ ...aRun(folder.path), rounds: 5 })
+  console.log(summary)
+  expect(verdict).toEqual({ lost: 0, faults: 0, missing: [] })
+}, 180_000)
+
+function aRun(folder: string): {
+  readonly folder: string
+  readonly seed: number
+  readonly report: (line: string) => void
+} {
+  return { folder, seed: Math.floor(Math.random() * 1_000_000), report: console.log }
+}
+
+async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'tidemark-crash-'))
+  return {
+    path,
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  }
+}
