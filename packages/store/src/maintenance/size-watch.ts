@@ -17,11 +17,14 @@ interface Candidate {
   readonly splitAboveBytes: number
 }
 
+/** Ranges whose counter is read in one step. */
+const LOOKS_OF_STEP = 100
+
 /** Splits ranges that have outgrown their collection's `splitAboveBytes` (ST-9), a range at a time. */
 export class SizeWatch {
   readonly #context: DatabaseMaintenanceOptions
   /** By collection number and range number; only of ranges that are there. */
-  #measured: ReadonlyMap<string, MeasuredRange> = new Map()
+  readonly #measured = new Map<string, MeasuredRange>()
   #candidates: Candidate[] | undefined
   #isDue = false
 
@@ -37,22 +40,26 @@ export class SizeWatch {
     this.#isDue = true
   }
 
+  /** Looks at ranges until one is measured, so that a step reads one range as a whole at most. */
   async step(): Promise<SizeStep> {
     this.#candidates ??= await this.#list()
-    const candidate = this.#candidates.shift()
-    if (candidate === undefined) {
-      this.#candidates = undefined
-      this.#isDue = false
-      return { kind: 'done' }
+    for (let looks = 0; looks < LOOKS_OF_STEP; looks++) {
+      const candidate = this.#candidates.shift()
+      if (candidate === undefined) {
+        this.#candidates = undefined
+        this.#isDue = false
+        return { kind: 'done' }
+      }
+      try {
+        const step = await this.#look(candidate)
+        if (step !== undefined) return step
+      } catch (error) {
+        const code = errorCode(error)
+        // Deleted, or split by somebody else, since it was listed.
+        if (code !== 'ERR_NOT_FOUND' && code !== 'ERR_RANGE_GONE') throw error
+      }
     }
-    try {
-      return await this.#look(candidate)
-    } catch (error) {
-      const code = errorCode(error)
-      // Deleted, or split by somebody else, since it was listed.
-      if (code !== 'ERR_NOT_FOUND' && code !== 'ERR_RANGE_GONE') throw error
-      return { kind: 'sized', wasSplit: false, tookLease: false }
-    }
+    return { kind: 'sized', wasSplit: false, tookLease: false }
   }
 
   async #list(): Promise<Candidate[]> {
@@ -66,11 +73,14 @@ export class SizeWatch {
       }
     }
     const present = new Set(candidates.map(keyOf))
-    this.#measured = new Map([...this.#measured].filter(([key]) => present.has(key)))
+    for (const key of this.#measured.keys()) {
+      if (!present.has(key)) this.#measured.delete(key)
+    }
     return candidates
   }
 
-  async #look(candidate: Candidate): Promise<SizeStep> {
+  /** Undefined when the range cannot have grown enough since it was measured. */
+  async #look(candidate: Candidate): Promise<SizeStep | undefined> {
     const { engine, holder, options } = this.#context
     const { record, range, splitAboveBytes } = candidate
     const key = keyOf(candidate)
@@ -80,15 +90,13 @@ export class SizeWatch {
       start: { kind: 'now' },
       mode: 'latestVersion',
     })
-    if (!isWorthMeasuring(this.#measured.get(key), { lsn, splitAboveBytes })) {
-      return { kind: 'sized', wasSplit: false, tookLease: false }
-    }
+    if (!isWorthMeasuring(this.#measured.get(key), { lsn, splitAboveBytes })) return undefined
     // Measuring reads the whole range: one store does it, the one that does the rest.
     const { leaseMs, maxItems } = options
     const taken = await engine.maintain({ holder, leaseMs, maxItems })
     if (taken.kind === 'held') return taken
     const { documents, bytes } = await engine.measureRange(record, range.number)
-    this.#measured = new Map([...this.#measured, [key, { lsn, documents, bytes }]])
+    this.#measured.set(key, { lsn, documents, bytes })
     const wasSplit = bytes > splitAboveBytes && (await this.#split(candidate))
     return { kind: 'sized', wasSplit, tookLease: true }
   }

@@ -185,6 +185,53 @@ describe('maintenance in the background', () => {
     expect(told).not.toContain('maintenanceFailed')
   })
 
+  test('ST-9 TTL-5 a range that outgrows its size is split in the background, and none is measured in vain', async () => {
+    const clock = new SimulatedClock()
+    const memory = new MemoryStorageEngine({ clock })
+    const measured: number[] = []
+    const engine: StorageEngine = {
+      ...unclosed(memory),
+      openDatabase: async (id) => {
+        const database = await memory.openDatabase(id)
+        return new Proxy(database, {
+          get: (target, name) => {
+            if (name === 'measureRange') {
+              return (...args: Parameters<DatabaseEngine['measureRange']>) => {
+                measured.push(args[1])
+                return target.measureRange(...args)
+              }
+            }
+            const value: unknown = Reflect.get(target, name, target)
+            return typeof value === 'function' ? (value.bind(target) as unknown) : value
+          },
+        })
+      },
+    }
+    const { store } = await open({ clock, engine, maintenance: { splitCheckMs: 5000 } })
+    const collection = await store.database('db').createCollectionIfNotExists<Sized>({
+      id: 'coll',
+      partitionKey: '/id',
+      splitAboveBytes: 2 ** 20,
+    })
+    const write = async (from: number, count: number): Promise<void> => {
+      const text = 'x'.repeat(10_000)
+      for (let n = from; n < from + count; n++) await collection.create({ id: `d${n}`, text })
+    }
+    await write(0, 50)
+    await clock.advance(60_000)
+    expect([measured.length, (await collection.readFeedRanges()).length]).toEqual([1, 1])
+    await write(50, 5)
+    await clock.advance(60_000)
+    expect(measured).toHaveLength(1)
+    await write(55, 70)
+    await clock.advance(10_000)
+    expect(await collection.readFeedRanges()).toHaveLength(2)
+    // Once when it was too large, then each child.
+    expect(measured).toHaveLength(4)
+    await clock.advance(60_000)
+    expect(measured).toHaveLength(4)
+  })
+
   test('a listener that throws disturbs nothing but is told of', async () => {
     const clock = new SimulatedClock()
     const { store, told } = await open({ clock })
@@ -240,6 +287,11 @@ describe('maintenance in the background', () => {
     }
   })
 })
+
+interface Sized {
+  readonly id: string
+  readonly text: string
+}
 
 /** The same engine, which the stores over it do not close. */
 function unclosed(engine: MemoryStorageEngine): StorageEngine {
