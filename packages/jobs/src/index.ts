@@ -21,7 +21,11 @@ export type { MapDocument } from './migration/map-document.ts'
 export { migrateCollection, type Migration } from './migration/migrate-collection.ts'
 export type { MigrationEvent } from './migration/migration-events.ts'
 export type { RangeLag } from './workers/range-lag.ts'
-export type { MigrationOptions, MigrationTarget } from './migration/migration-options.ts'
+export type {
+  ExpiryOption,
+  MigrationOptions,
+  MigrationTarget,
+} from './migration/migration-options.ts'
 export type { MigrationProgress, RangeStatus } from './migration/migration-progress.ts'
 export { MigrationTargetError } from './migration/migration-target-error.ts'
 export type { WaitOptions } from './workers/wait-options.ts'

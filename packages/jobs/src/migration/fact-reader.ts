@@ -1,10 +1,12 @@
-import type { DocumentBody, DocumentCollection, FeedRange } from '@tidemark/contracts'
+import type { DocumentBody, DocumentCollection, FeedRange, Stored } from '@tidemark/contracts'
+import { carryExpiry, storedExpiry } from './carry-expiry.ts'
 import { keyReader, keyText, partitionKeyValue, sameKey, type DocumentKey } from './document-key.ts'
 import type { MapDocument } from './map-document.ts'
 import type { MigrationStorage } from './migration-storage.ts'
 import {
   stateKey,
   type Facts,
+  type Holding,
   type IncomingDocument,
   type Succession,
   type Versioned,
@@ -27,6 +29,7 @@ export type FactEffort = 'none' | 'entries' | 'all'
 
 const NOTHING_KNOWN: Facts = {
   entries: new Map(),
+  holdings: new Map(),
   occupied: new Set(),
   waiters: new Map(),
   successions: new Map(),
@@ -50,7 +53,8 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
       candidates.map(({ source }) => source),
       (source) => this.#entry(source),
     )
-    const keys = keysInQuestion(candidates, entries)
+    const holdings = await this.#holdings(entries)
+    const keys = keysInQuestion(candidates, { entries, holdings })
     const occupied =
       effort === 'entries'
         ? new Map<string, Versioned<T>>()
@@ -62,11 +66,37 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
     const successions = await readEach(queued, (key) =>
       this.#succession(key, waiters.get(keyText(key))?.document.sources ?? []),
     )
-    return { entries, occupied: new Set(occupied.keys()), waiters, successions }
+    return { entries, holdings, occupied: new Set(occupied.keys()), waiters, successions }
   }
 
-  progress(range: FeedRange): Promise<Versioned<RangeProgress> | undefined> {
-    return readDocument(this.#storage.progress, stateKey(rangeProgressKey(range)))
+  /** The counters of a range, and the time of the target's store. */
+  async progress(range: FeedRange): Promise<{
+    readonly progress: Versioned<RangeProgress> | undefined
+    readonly timeMs: number
+  }> {
+    const { id, partition } = rangeProgressKey(range)
+    const { document, serverTimeMs } = await this.#storage.progress.read(id, partition)
+    return { progress: document && versioned(document), timeMs: serverTimeMs }
+  }
+
+  /** What has become of the copies that expire. */
+  async #holdings(
+    entries: ReadonlyMap<string, Versioned<SourceEntry>>,
+  ): Promise<ReadonlyMap<string, Holding>> {
+    const holdings = new Map<string, Holding>()
+    await Promise.all(
+      [...entries].map(async ([source, { document, ts }]) => {
+        const { target, expires = false } = document
+        if (!expires || target === null) return
+        const present = await readDocument(this.#storage.target, target)
+        // A copy and its entry are of one commit. Whoever got the key after it expired, which takes a
+        // second at least, is of a later one.
+        if (present === undefined) holdings.set(source, { kind: 'gone' })
+        else if (present.ts !== ts) holdings.set(source, { kind: 'other' })
+        else holdings.set(source, { kind: 'own', lsn: present.lsn })
+      }),
+    )
+    return holdings
   }
 
   #entry(source: DocumentKey): Promise<Versioned<SourceEntry> | undefined> {
@@ -84,11 +114,16 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
       const { waiting = false, target: awaited = null } = entry?.document ?? {}
       if (entry === undefined || !waiting || awaited === null || !sameKey(awaited, target)) continue
       const present = await readDocument(this.#storage.source, source)
-      const document = present && (await this.#map(present.document))
-      if (present === undefined || document === undefined) continue
-      const key = this.#targetKey(document)
+      const mapped = present && (await this.#map(present.document))
+      if (present === undefined || mapped === undefined) continue
+      const key = this.#targetKey(mapped)
       if (!sameKey(key, target)) continue
-      const successor = { source, key, document, lsn: present.lsn, entry }
+      const { carrier } = this.#storage
+      const copy =
+        carrier === undefined
+          ? { document: mapped, expiresAt: undefined }
+          : carryExpiry(mapped, storedExpiry(present.document, carrier.sourceTtl), carrier)
+      const successor = { source, key, ...copy, lsn: present.lsn, entry }
       return { successor, remaining: sources.slice(index + 1) }
     }
     return { successor: undefined, remaining: [] }
@@ -106,7 +141,7 @@ interface KeysInQuestion {
 
 function keysInQuestion(
   candidates: readonly IncomingDocument[],
-  entries: ReadonlyMap<string, Versioned<SourceEntry>>,
+  { entries, holdings }: Pick<Facts, 'entries' | 'holdings'>,
 ): KeysInQuestion {
   const entering: DocumentKey[] = []
   const leaving: DocumentKey[] = []
@@ -115,10 +150,12 @@ function keysInQuestion(
     const entry = entries.get(keyText(source))?.document
     if (entry !== undefined && entry.lsn >= lsn) continue
     const { target = null, waiting = false } = entry ?? {}
-    const held = waiting ? null : target
+    const holding = holdings.get(keyText(source))?.kind
+    const left = waiting || holding === 'other' ? null : target
     if (waiting && target !== null) awaited.push(target)
-    if (mapped !== undefined && held !== null && sameKey(mapped.key, held)) continue
-    if (held !== null) leaving.push(held)
+    const returns = mapped !== undefined && left !== null && sameKey(mapped.key, left)
+    if (returns && holding !== 'gone') continue
+    if (left !== null && !returns) leaving.push(left)
     if (mapped !== undefined) entering.push(mapped.key)
   }
   return { entering, leaving, awaited }
@@ -142,7 +179,11 @@ async function readEach<Value>(
 async function readDocument<D extends DocumentBody>(
   collection: DocumentCollection<D>,
   key: DocumentKey,
-): Promise<Versioned<D> | undefined> {
+): Promise<Versioned<Stored<D>> | undefined> {
   const { document } = await collection.read(key.id, partitionKeyValue(key))
-  return document && { document, lsn: document._lsn }
+  return document && versioned(document)
+}
+
+function versioned<D extends DocumentBody>(document: Stored<D>): Versioned<Stored<D>> {
+  return { document, lsn: document._lsn, ts: document._ts }
 }

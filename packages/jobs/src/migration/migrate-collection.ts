@@ -106,13 +106,20 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
     const { name: group, maxItemCount } = this.#resolved
     const storage = await openMigrationStorage(options, group)
     this.#target = storage.target
+    const pendingDeletes = storage.carrier !== undefined
     const writer = new MigrationWriter(storage, options.mapDocument)
     const host = new ChangeFeedProcessorHost<S>({
       hostName: options.hostName,
       group,
       feed: options.source,
       leases: options.leases,
-      feedOptions: { startFromBeginning: true, maxItemCount, pendingDeletes: false },
+      feedOptions: {
+        startFromBeginning: true,
+        maxItemCount,
+        pendingDeletes,
+        // Pending deletes that were purged unseen are of copies that have expired by themselves.
+        onHorizonPassed: pendingDeletes ? 'resync' : undefined,
+      },
       hostOptions: options.hostOptions,
       clock: options.clock,
       random: options.random,
@@ -128,7 +135,7 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
       leases: await options.leases.openGroup(group),
       progress: storage.progress,
       clock: this.#resolved.clock,
-      pendingDeletes: false,
+      pendingDeletes,
     })
     const reporting = this.#report(watch)
     return {

@@ -25,7 +25,21 @@ export interface MigrationTarget {
   readonly partitionKey?: PartitionKeyOption | undefined
   /** Number of pkranges, if it is created. @default 1 (the store's) */
   readonly partitionCount?: number | undefined
+  /** If it is created. @default -1 when the source has TTL and its expiry is carried, else off */
+  readonly defaultTtl?: number | null | undefined
 }
+
+/**
+ * What a migration does about time to live (JB-2).
+ *
+ * - `carry`: copies expire at the instant at which their source does, and those that do not expire there
+ *   never do; what has expired is not copied. `ttl` of the copy is made of that, whatever the map says.
+ * - `ignore`: documents are copied as the map makes them. A `ttl` starts anew with the copy, and what
+ *   expires in the source stays in the target.
+ *
+ * Without TTL in the source both are the same.
+ */
+export type ExpiryOption = 'carry' | 'ignore'
 
 export interface MigrationOptions<S extends DocumentBody, T extends DocumentBody> {
   /**
@@ -39,6 +53,8 @@ export interface MigrationOptions<S extends DocumentBody, T extends DocumentBody
   /** Of this process. A second one of the same name takes over from the first. */
   readonly hostName: string
   readonly mapDocument: MapDocument<S, T>
+  /** @default 'carry' */
+  readonly expiry?: ExpiryOption | undefined
   /** Changes read and applied at a time. @default 1_000 */
   readonly maxItemCount?: number | undefined
   readonly hostOptions?: HostOptions | undefined
@@ -77,6 +93,11 @@ export function resolveMigrationOptions<S extends DocumentBody, T extends Docume
   const name = migrationName(job)
   if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
     throw new InvalidOptionError(`maxItemCount must be a whole number above 0, got ${maxItemCount}`)
+  }
+  if (options.expiry !== undefined && !['carry', 'ignore'].includes(options.expiry)) {
+    throw new InvalidOptionError(
+      `expiry must be "carry" or "ignore", got ${JSON.stringify(options.expiry)}`,
+    )
   }
   if (!(progressIntervalMs > 0)) {
     throw new InvalidOptionError(`progressIntervalMs must be above 0, got ${progressIntervalMs}`)

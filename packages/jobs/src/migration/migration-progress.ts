@@ -56,7 +56,9 @@ export function migrationProgress(
   const ratePerS =
     earlier === undefined || elapsedMs <= 0 ? 0 : ((applied - earlier.applied) * 1000) / elapsedMs
   const caughtUp = reading.lag !== undefined && lag === 0
-  const remaining = caughtUp ? 0 : Math.max(0, reading.sourceDocuments - counts.documents)
+  const remaining = caughtUp
+    ? 0
+    : Math.max(0, reading.sourceDocuments - (counts.documents - counts.expired))
   return {
     ...counts,
     job: reading.job,

@@ -1,4 +1,5 @@
 import type { DocumentBody, DocumentCollection } from '@tidemark/contracts'
+import type { ExpiryCarrier } from './carry-expiry.ts'
 import type { PlannedWrite } from './planned-write.ts'
 import type { RangeOwner } from './range-owner.ts'
 import type { RangeProgress, SourceEntry, WaitersEntry } from './state-documents.ts'
@@ -10,6 +11,8 @@ export interface MigrationStorage<S extends DocumentBody, T extends DocumentBody
   readonly entries: DocumentCollection<SourceEntry>
   readonly queues: DocumentCollection<WaitersEntry>
   readonly progress: DocumentCollection<RangeProgress>
+  /** Undefined while expiry is not carried. */
+  readonly carrier: ExpiryCarrier | undefined
   /**
    * All writes or none, with the owner's fence. `refused` = a condition did not hold.
    *

@@ -1,4 +1,10 @@
-import { feedRangeId, type Change, type DocumentBody } from '@tidemark/contracts'
+import {
+  feedRangeId,
+  type Change,
+  type DocumentBody,
+  type DocumentChange,
+} from '@tidemark/contracts'
+import { carryExpiry } from './carry-expiry.ts'
 import { changeKey, keyReader, keyText, type DocumentKey } from './document-key.ts'
 import { FactReader, type FactEffort } from './fact-reader.ts'
 import type { MapDocument } from './map-document.ts'
@@ -9,6 +15,7 @@ import {
   type Collision,
   type Facts,
   type IncomingDocument,
+  type MappedDocument,
   type PlannedWrite,
   type Versioned,
 } from './planned-write.ts'
@@ -75,7 +82,9 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
    */
   async stillCurrent(changes: readonly Change<S>[]): Promise<readonly Change<S>[]> {
     const current = await Promise.all(
-      changes.map(async ({ id, partitionKey, lsn }) => {
+      changes.map(async ({ kind, id, partitionKey, lsn }) => {
+        // It is the newest that is known of an expired one, and cannot be mended.
+        if (kind === 'pendingDelete') return true
         const { document } = await this.#storage.source.read(id, partitionKey)
         return document !== undefined && document._lsn === lsn
       }),
@@ -86,14 +95,27 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
   async #incoming(changes: readonly Change<S>[]): Promise<readonly IncomingDocument[]> {
     const incoming: IncomingDocument[] = []
     for (const change of changes) {
-      // Expired documents are not removed from the target yet: verify lists them as extra.
-      if (change.kind !== 'document') continue
+      if (change.kind === 'version') continue
       const source = changeKey(change, this.#storage.source.partitionKeyPaths.length)
-      const document = await this.#map(change.document)
-      const mapped = document && { key: this.#targetKey(document), document }
-      incoming.push({ source, lsn: change.lsn, mapped })
+      const { lsn } = change
+      if (change.kind === 'pendingDelete') {
+        incoming.push({ source, lsn, mapped: undefined, gone: 'expired' })
+      } else {
+        incoming.push({ source, lsn, mapped: await this.#mapped(change) })
+      }
     }
     return incoming
+  }
+
+  async #mapped(change: DocumentChange<S>): Promise<MappedDocument | undefined> {
+    const document = await this.#map(change.document)
+    if (document === undefined) return undefined
+    const key = this.#targetKey(document)
+    const { carrier } = this.#storage
+    if (carrier === undefined) return { key, document }
+    const { expiresAt } = change
+    const second = expiresAt === undefined ? undefined : Math.floor(expiresAt / 1000)
+    return { key, ...carryExpiry(document, second, carrier) }
   }
 
   /** Applies as many of the first documents as fit into one commit. */
@@ -102,18 +124,21 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
     owner: RangeOwner,
     signal: AbortSignal,
   ): Promise<AppliedPage & { readonly taken: number }> {
-    const candidates = pending.slice(0, MAX_DOCUMENTS)
+    const first = pending.slice(0, MAX_DOCUMENTS)
     const rangeId = feedRangeId(owner.range)
     const efforts = EFFORTS[this.#expectations.get(rangeId) ?? 'new']
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted()
-      const effort = efforts[attempt - 1] ?? 'all'
-      const facts = await this.#facts.read(candidates, effort)
+      const { progress, timeMs } = await this.#facts.progress(owner.range)
+      const candidates = first.map((incoming) => withoutExpired(incoming, timeMs))
+      const facts = await this.#facts.read(
+        candidates,
+        effortFor(candidates, efforts[attempt - 1] ?? 'all'),
+      )
       const chunk = planChunk(candidates, facts)
       const { documents } = chunk.counts
       this.#expectations.set(rangeId, documents === chunk.taken ? 'new' : 'known')
       if (chunk.writes.length === 0) return chunk
-      const progress = await this.#facts.progress(owner.range)
       const writes = [...chunk.writes, progressWrite(owner, chunk, progress)]
       const outcome = await this.#storage.commit(writes, owner, signal)
       if (outcome === 'committed') return chunk
@@ -124,6 +149,19 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
       }
     }
   }
+}
+
+/** What has expired by now, though it had not when the page was read, is not copied any more. */
+function withoutExpired(incoming: IncomingDocument, timeMs: number): IncomingDocument {
+  const { expiresAt } = incoming.mapped ?? {}
+  if (expiresAt === undefined || expiresAt * 1000 > timeMs) return incoming
+  return { ...incoming, mapped: undefined, gone: 'expired' }
+}
+
+/** That a document was never copied is no guess for one that is gone: nothing would be written then. */
+function effortFor(candidates: readonly IncomingDocument[], planned: FactEffort): FactEffort {
+  const isAnyGone = candidates.some(({ gone }) => gone !== undefined)
+  return planned === 'none' && isAnyGone ? 'entries' : planned
 }
 
 /** Whether documents come for the first time, as in the first copy, or again. */

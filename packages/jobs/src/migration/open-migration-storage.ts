@@ -1,5 +1,6 @@
 import { errorCode, type DocumentBody } from '@tidemark/contracts'
 import type { AtomicWrite, Collection, Database } from '@tidemark/store'
+import type { ExpiryCarrier } from './carry-expiry.ts'
 import { partitionKeyValue } from './document-key.ts'
 import type { MigrationOptions, MigrationTarget } from './migration-options.ts'
 import type { MigrationStorage } from './migration-storage.ts'
@@ -22,15 +23,17 @@ export interface OpenedStorage<
 
 /** Finds source and target, and creates what is missing. Rejects with ERR_MIGRATION_TARGET when it cannot. */
 export async function openMigrationStorage<S extends DocumentBody, T extends DocumentBody>(
-  { job, source, target: wanted }: MigrationOptions<S, T>,
+  { job, source, target: wanted, expiry = 'carry' }: MigrationOptions<S, T>,
   stateId: string,
 ): Promise<OpenedStorage<S, T>> {
-  await source.open()
+  const { definition } = await source.readRecord()
+  const sourceTtl = expiry === 'carry' ? definition.defaultTtl : null
   const { database } = wanted
-  const target = await openTarget<T>(wanted)
+  const target = await openTarget<T>(wanted, sourceTtl)
   if (target.identity === source.identity) {
     throw new MigrationTargetError(`source and target are the same collection, ${source.id}`)
   }
+  const carrier = sourceTtl === null ? undefined : await openCarrier(target, sourceTtl)
   const entries = await openStateCollection<SourceEntry>(database, stateId)
   // Further handles on the same collection, each for one kind of its documents.
   const queues = database.collection<WaitersEntry>(stateId)
@@ -41,6 +44,7 @@ export async function openMigrationStorage<S extends DocumentBody, T extends Doc
     entries,
     queues,
     progress,
+    carrier,
     async commit(writes, { range, epoch }, signal) {
       const atomicWrites = writes.map((write): AtomicWrite => {
         return { collection: write.to === 'target' ? target : entries, operation: operation(write) }
@@ -64,15 +68,32 @@ export function openStateCollection<D extends DocumentBody>(
   return database.createCollectionIfNotExists<D>({ id, partitionKey: STATE_PARTITION_KEY })
 }
 
-async function openTarget<T extends DocumentBody>({
-  database,
-  id,
-  partitionKey,
-  partitionCount,
-}: MigrationTarget): Promise<Collection<T>> {
+/** What copies need to expire with their documents. */
+async function openCarrier<T extends DocumentBody>(
+  target: Collection<T>,
+  sourceTtl: number,
+): Promise<ExpiryCarrier> {
+  const { definition } = await target.readRecord()
+  if (definition.defaultTtl !== null) return { sourceTtl, targetTtl: definition.defaultTtl }
+  throw new MigrationTargetError(
+    `target ${target.databaseId}/${target.id} has TTL off and the source has it on (${sourceTtl}), so ` +
+      'that copies could not expire with their documents: set its defaultTtl to -1, or migrate with ' +
+      'expiry "ignore"',
+  )
+}
+
+async function openTarget<T extends DocumentBody>(
+  { database, id, partitionKey, partitionCount, defaultTtl }: MigrationTarget,
+  sourceTtl: number | null,
+): Promise<Collection<T>> {
   try {
     if (partitionKey !== undefined) {
-      return await database.createCollectionIfNotExists<T>({ id, partitionKey, partitionCount })
+      return await database.createCollectionIfNotExists<T>({
+        id,
+        partitionKey,
+        partitionCount,
+        defaultTtl: defaultTtl === undefined && sourceTtl !== null ? -1 : defaultTtl,
+      })
     }
     const collection = database.collection<T>(id)
     await collection.open()

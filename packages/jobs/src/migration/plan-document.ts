@@ -1,13 +1,18 @@
-import { keyText, sameKey } from './document-key.ts'
+import type { WriteCondition } from '@tidemark/store'
+import { keyText, sameKey, type DocumentKey } from './document-key.ts'
 import { leaveTarget, stopWaiting, waitFor } from './plan-target-change.ts'
 import {
+  entryRemoval,
   entryWrite,
+  putCopy,
   type DocumentPlan,
   type Facts,
+  type Holding,
   type IncomingDocument,
   type PlannedWrite,
+  type Versioned,
 } from './planned-write.ts'
-import { NO_COUNTS } from './state-documents.ts'
+import { NO_COUNTS, type SourceEntry } from './state-documents.ts'
 
 /**
  * What to write for one version of a source document. Decides only; every assumption that it makes is a
@@ -19,31 +24,30 @@ import { NO_COUNTS } from './state-documents.ts'
 export function planDocument(incoming: IncomingDocument, facts: Facts): DocumentPlan {
   const entry = facts.entries.get(keyText(incoming.source))
   if (entry !== undefined && entry.document.lsn >= incoming.lsn) return { kind: 'replay' }
-  const { target = null, waiting = false } = entry?.document ?? {}
-  const held = waiting ? undefined : (target ?? undefined)
-  const awaited = waiting ? (target ?? undefined) : undefined
+  const standing = standingOf(incoming, entry, facts)
+  if (incoming.gone !== undefined) return planRemoval(incoming, standing, facts)
+  const { held, awaited, left } = standing
   const wanted = incoming.mapped
   const keeps = wanted !== undefined && held !== undefined && sameKey(wanted.key, held)
   const collides = wanted !== undefined && !keeps && facts.occupied.has(keyText(wanted.key))
   const waitsOn = collides && awaited !== undefined && sameKey(wanted.key, awaited)
+  const returns = wanted !== undefined && left !== undefined && sameKey(wanted.key, left)
 
-  const writes: PlannedWrite[] = [
-    entryWrite(incoming, { target: wanted?.key ?? null, waiting: collides }, entry),
-  ]
+  const copy = {
+    target: wanted?.key ?? null,
+    waiting: collides,
+    expires: wanted?.expiresAt !== undefined && !collides,
+  }
+  const writes: PlannedWrite[] = [entryWrite(incoming, copy, entry)]
   let resolvedBySuccession = 0
   if (wanted !== undefined && !collides) {
-    writes.push({
-      to: 'target',
-      operation: { kind: 'put', document: wanted.document },
-      key: wanted.key,
-      condition: { kind: keeps ? 'none' : 'absent' },
-    })
+    writes.push(putCopy(wanted, keeps ? ownCondition(standing.holding) : { kind: 'absent' }))
   }
   if (collides && !waitsOn) writes.push(...waitFor(incoming.source, wanted.key, facts))
   if (awaited !== undefined && !waitsOn)
     writes.push(...stopWaiting(incoming.source, awaited, facts))
-  if (held !== undefined && !keeps) {
-    const { writes: leaving, succeeded } = leaveTarget(held, facts)
+  if (left !== undefined && !returns) {
+    const { writes: leaving, succeeded } = leaveTarget(left, facts, standing.holding)
     writes.push(...leaving)
     if (succeeded) resolvedBySuccession = 1
   }
@@ -55,10 +59,71 @@ export function planDocument(incoming: IncomingDocument, facts: Facts): Document
       documents: entry === undefined ? 1 : 0,
       updates: entry === undefined ? 0 : 1,
       moves: held !== undefined && wanted !== undefined && !keeps ? 1 : 0,
-      dropped: wanted === undefined && (entry === undefined || target !== null) ? 1 : 0,
+      dropped: wanted === undefined && (entry === undefined || standing.hadTarget) ? 1 : 0,
       collisions: collides && !waitsOn ? 1 : 0,
       collisionsResolved: (awaited !== undefined && !waitsOn ? 1 : 0) + resolvedBySuccession,
     },
     collision: collides && !waitsOn ? { source: incoming.source, target: wanted.key } : undefined,
   }
+}
+
+/** Where a source document stands in the target before this version of it. */
+interface Standing {
+  readonly entry: Versioned<SourceEntry> | undefined
+  readonly hadTarget: boolean
+  /** Undefined for copies that do not expire. */
+  readonly holding: Holding | undefined
+  /** Target key of its copy, which is there. */
+  readonly held: DocumentKey | undefined
+  /** Target key that it had or has, and that others may wait for. */
+  readonly left: DocumentKey | undefined
+  /** Target key that it waits for. */
+  readonly awaited: DocumentKey | undefined
+}
+
+function standingOf(
+  { source }: IncomingDocument,
+  entry: Versioned<SourceEntry> | undefined,
+  facts: Facts,
+): Standing {
+  const { target = null, waiting = false } = entry?.document ?? {}
+  const holding = facts.holdings.get(keyText(source))
+  const given = waiting ? undefined : (target ?? undefined)
+  const isThere = holding === undefined || holding.kind === 'own'
+  return {
+    entry,
+    hadTarget: target !== null,
+    holding,
+    held: isThere ? given : undefined,
+    left: holding?.kind === 'other' ? undefined : given,
+    awaited: waiting ? (target ?? undefined) : undefined,
+  }
+}
+
+/** The source document has expired: its copy and all that is known of it go. */
+function planRemoval(
+  { source }: IncomingDocument,
+  { entry, left, awaited, holding }: Standing,
+  facts: Facts,
+): DocumentPlan {
+  // It was never copied, or is forgotten already.
+  if (entry === undefined) return { kind: 'replay' }
+  const writes: PlannedWrite[] = [entryRemoval(source, entry)]
+  let resolved = 0
+  if (awaited !== undefined) {
+    writes.push(...stopWaiting(source, awaited, facts))
+    resolved += 1
+  }
+  if (left !== undefined) {
+    const { writes: leaving, succeeded } = leaveTarget(left, facts, holding)
+    writes.push(...leaving)
+    if (succeeded) resolved += 1
+  }
+  const counts = { ...NO_COUNTS, expired: 1, collisionsResolved: resolved }
+  return { kind: 'write', writes, counts, collision: undefined }
+}
+
+/** A copy that expires may be another document's by the time of the commit. */
+function ownCondition(holding: Holding | undefined): WriteCondition {
+  return holding?.kind === 'own' ? { kind: 'lsn', lsn: holding.lsn } : { kind: 'none' }
 }

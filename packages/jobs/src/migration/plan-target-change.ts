@@ -1,8 +1,11 @@
+import type { WriteCondition } from '@tidemark/store'
 import { keyText, sameKey, type DocumentKey } from './document-key.ts'
 import {
   entryWrite,
+  putCopy,
   stateKey,
   type Facts,
+  type Holding,
   type PlannedWrite,
   type Versioned,
 } from './planned-write.ts'
@@ -35,16 +38,22 @@ export function stopWaiting(
   return [queueWrite(target, others, queue)]
 }
 
-/** Gives a target key up: to the first document that waits for it, else the copy is removed. */
+/**
+ * Gives a target key up: to the first document that waits for it, else the copy is removed.
+ *
+ * @param holding of a copy that expires; `gone` leaves nothing to remove, and the key is anybody's
+ */
 export function leaveTarget(
   target: DocumentKey,
   facts: Facts,
+  holding: Holding | undefined,
 ): { readonly writes: readonly PlannedWrite[]; readonly succeeded: boolean } {
+  const condition = leavingCondition(holding)
   const remove: PlannedWrite = {
     to: 'target',
-    operation: { kind: 'delete' },
+    operation: { kind: holding?.kind === 'gone' ? 'check' : 'delete' },
     key: target,
-    condition: { kind: 'none' },
+    condition,
   }
   const queue = facts.waiters.get(keyText(target))
   if (queue === undefined) {
@@ -54,15 +63,22 @@ export function leaveTarget(
   const { successor, remaining = [] } = facts.successions.get(keyText(target)) ?? {}
   const left = queueWrite(target, remaining, queue)
   if (successor === undefined) return { writes: [remove, left], succeeded: false }
-  const { source, lsn, entry, document } = successor
+  const { source, lsn, entry, document, expiresAt } = successor
+  const copy = { target, waiting: false, expires: expiresAt !== undefined }
   return {
     writes: [
-      { ...remove, operation: { kind: 'put', document } },
-      entryWrite({ source, lsn }, { target, waiting: false }, entry),
+      putCopy({ key: target, document, expiresAt }, condition),
+      entryWrite({ source, lsn }, copy, entry),
       left,
     ],
     succeeded: true,
   }
+}
+
+function leavingCondition(holding: Holding | undefined): WriteCondition {
+  if (holding?.kind === 'own') return { kind: 'lsn', lsn: holding.lsn }
+  // Whoever has taken the key since keeps it.
+  return { kind: holding === undefined ? 'none' : 'absent' }
 }
 
 function queueWrite(

@@ -14,18 +14,31 @@ export interface IncomingDocument {
   readonly lsn: number
   /** Undefined = it has no copy. */
   readonly mapped: MappedDocument | undefined
+  /** It is no more in the source: the copy goes, and nothing needs to be known of it any longer. */
+  readonly gone?: 'expired'
 }
 
 export interface MappedDocument {
   readonly key: DocumentKey
   readonly document: DocumentBody
+  /** Epoch second at which the copy is to expire (JB-2). */
+  readonly expiresAt?: number | undefined
 }
 
 /** A stored document with the LSN that a condition on it names. */
 export interface Versioned<T> {
   readonly document: T
   readonly lsn: number
+  /** Epoch second of its commit. */
+  readonly ts: number
 }
+
+/**
+ * What has become of a copy that expires: `own` = it is there; `gone` = nothing is there; `other` =
+ * another document has got the target key since.
+ */
+export type Holding =
+  { readonly kind: 'own'; readonly lsn: number } | { readonly kind: 'gone' | 'other' }
 
 /** The document that gets a target key when its present one leaves, with what is left of the queue. */
 export interface Succession {
@@ -42,6 +55,8 @@ export interface Succession {
 /** What was read before planning, by key text. What is not in it was not found, or not looked for. */
 export interface Facts {
   readonly entries: ReadonlyMap<string, Versioned<SourceEntry>>
+  /** By key text of the source document, of copies that expire. Copies that do not are there. */
+  readonly holdings: ReadonlyMap<string, Holding>
   /** Target keys that a document has. Looked up only after the guess that they are free was wrong. */
   readonly occupied: ReadonlySet<string>
   readonly waiters: ReadonlyMap<string, Versioned<WaitersEntry>>
@@ -51,7 +66,11 @@ export interface Facts {
 export interface PlannedWrite {
   readonly to: 'target' | 'state'
   readonly operation:
-    | { readonly kind: 'put'; readonly document: DocumentBody }
+    | {
+        readonly kind: 'put'
+        readonly document: DocumentBody
+        readonly expiresAt?: number | undefined
+      }
     | { readonly kind: 'delete' | 'check' }
   readonly key: DocumentKey
   readonly condition: WriteCondition
@@ -75,17 +94,45 @@ export type DocumentPlan =
 /** The entry of a source document, written only over the version that was read. */
 export function entryWrite(
   { source, lsn }: { readonly source: DocumentKey; readonly lsn: number },
-  { target, waiting }: { readonly target: DocumentKey | null; readonly waiting: boolean },
+  {
+    target,
+    waiting,
+    expires,
+  }: {
+    readonly target: DocumentKey | null
+    readonly waiting: boolean
+    readonly expires: boolean
+  },
   present: Versioned<SourceEntry> | undefined,
 ): PlannedWrite {
   const { partition, id } = sourceEntryKey(source)
-  const document: SourceEntry = { id, partition, lsn, target, waiting }
+  const entry: SourceEntry = { id, partition, lsn, target, waiting }
+  const document: SourceEntry = expires ? { ...entry, expires: true } : entry
   return {
     to: 'state',
     operation: { kind: 'put', document },
     key: stateKey({ partition, id }),
     condition: present === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn: present.lsn },
   }
+}
+
+/** Forgets a source document. */
+export function entryRemoval(source: DocumentKey, present: Versioned<SourceEntry>): PlannedWrite {
+  return {
+    to: 'state',
+    operation: { kind: 'delete' },
+    key: stateKey(sourceEntryKey(source)),
+    condition: { kind: 'lsn', lsn: present.lsn },
+  }
+}
+
+/** A write of a target document, with the instant at which it expires. */
+export function putCopy(
+  { key, document, expiresAt }: MappedDocument,
+  condition: WriteCondition,
+): PlannedWrite {
+  const operation = { kind: 'put', document, expiresAt } as const
+  return { to: 'target', operation, key, condition }
 }
 
 /** Key of a document of the state collection. */

@@ -19,6 +19,8 @@ export interface SourceEntry extends DocumentBody {
   readonly target: DocumentKey | null
   /** True while another document has the target key: this one has no copy then. */
   readonly waiting: boolean
+  /** The copy expires by itself, so that another document may have the target key since. */
+  readonly expires?: true
 }
 
 /** Source documents that wait for a target key that another one has. One a key, while there are any. */
@@ -48,6 +50,8 @@ export interface MigrationCounts {
   readonly moves: number
   /** Documents that `mapDocument` left out, at their first version or since a later one. */
   readonly dropped: number
+  /** Documents that had been applied and have expired in the source since. Their copies are gone. */
+  readonly expired: number
   /** Documents whose target key another document had when they came. */
   readonly collisions: number
   /** Of those, how many have got their key since, or no longer want it. */
@@ -61,6 +65,7 @@ export const NO_COUNTS: MigrationCounts = {
   updates: 0,
   moves: 0,
   dropped: 0,
+  expired: 0,
   collisions: 0,
   collisionsResolved: 0,
   takeovers: 0,
@@ -72,6 +77,8 @@ export function addCounts(a: MigrationCounts, b: MigrationCounts): MigrationCoun
     updates: a.updates + b.updates,
     moves: a.moves + b.moves,
     dropped: a.dropped + b.dropped,
+    // Counters that an earlier version wrote lack it.
+    expired: (a.expired ?? 0) + (b.expired ?? 0),
     collisions: a.collisions + b.collisions,
     collisionsResolved: a.collisionsResolved + b.collisionsResolved,
     takeovers: a.takeovers + b.takeovers,

@@ -1,7 +1,7 @@
 import { systemClock, type Clock, type DocumentBody, type LeaseStore } from '@tidemark/contracts'
 import type { Collection, Database } from '@tidemark/store'
 import type { WaitOptions } from '../workers/wait-options.ts'
-import { migrationName } from './migration-options.ts'
+import { migrationName, type ExpiryOption } from './migration-options.ts'
 import type { MigrationProgress } from './migration-progress.ts'
 import { MigrationWatch } from './migration-watch.ts'
 import { openStateCollection } from './open-migration-storage.ts'
@@ -13,6 +13,8 @@ export interface WatchMigrationOptions<S extends DocumentBody> {
   /** That of the target collection. */
   readonly targetDatabase: Database
   readonly leases: LeaseStore
+  /** As the workers have it. @default 'carry' */
+  readonly expiry?: ExpiryOption | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined
 }
@@ -34,8 +36,9 @@ export interface WatchedMigration extends AsyncDisposable {
 export async function watchMigration<S extends DocumentBody>(
   options: WatchMigrationOptions<S>,
 ): Promise<WatchedMigration> {
-  const { job, source, targetDatabase, leases, clock = systemClock } = options
+  const { job, source, targetDatabase, leases, expiry = 'carry', clock = systemClock } = options
   const name = migrationName(job)
+  const { definition } = await source.readRecord()
   const progress = await openStateCollection<RangeProgress>(targetDatabase, name)
   const watch = new MigrationWatch({
     job,
@@ -43,7 +46,7 @@ export async function watchMigration<S extends DocumentBody>(
     leases: await leases.openGroup(name),
     progress,
     clock,
-    pendingDeletes: false,
+    pendingDeletes: expiry === 'carry' && definition.defaultTtl !== null,
   })
   return {
     progress: (wait) => watch.progress(wait),

@@ -2,9 +2,16 @@ import { SYSTEM_PROPERTIES } from '@tidemark/contracts'
 
 const OWNED_BY_STORE: ReadonlySet<string> = new Set(SYSTEM_PROPERTIES)
 
+const OWNED_OR_TTL: ReadonlySet<string> = new Set([...SYSTEM_PROPERTIES, 'ttl'])
+
 /** Whether two documents say the same, whatever the order of their properties and whatever the store added. */
 export function documentsEqual(a: object, b: object): boolean {
   return objectsEqual(a, b, OWNED_BY_STORE)
+}
+
+/** The same for a copy that carries its source's expiry: its `ttl` was made of that. */
+export function documentsEqualButTtl(a: object, b: object): boolean {
+  return objectsEqual(a, b, OWNED_OR_TTL)
 }
 
 const NONE: ReadonlySet<string> = new Set()

@@ -1,5 +1,6 @@
-import { murmur3x86, type DocumentBody } from '@tidemark/contracts'
+import { murmur3x86, type DocumentBody, type Stored } from '@tidemark/contracts'
 import type { Collection } from '@tidemark/store'
+import { storedExpiry, type ExpiryCarrier } from '../migration/carry-expiry.ts'
 import {
   keyReader,
   keyText,
@@ -7,7 +8,8 @@ import {
   type DocumentKey,
 } from '../migration/document-key.ts'
 import type { MapDocument } from '../migration/map-document.ts'
-import { documentsEqual } from './documents-equal.ts'
+import type { ExpiryOption } from '../migration/migration-options.ts'
+import { documentsEqual, documentsEqualButTtl } from './documents-equal.ts'
 import { storedForm } from '../migration/stored-form.ts'
 import { documentPages } from './document-pages.ts'
 
@@ -16,6 +18,11 @@ export interface VerifyOptions<S extends DocumentBody, T extends DocumentBody> {
   readonly target: Collection<T>
   /** The one that the migration was run with. */
   readonly mapDocument: MapDocument<S, T>
+  /**
+   * As the migration had it. With `carry`, when both sides have TTL on, `ttl` is not compared; the
+   * instants at which the documents expire are. @default 'carry'
+   */
+  readonly expiry?: ExpiryOption | undefined
   /** Keys named in the report, of each kind. @default 20 */
   readonly samples?: number | undefined
   /**
@@ -52,7 +59,7 @@ export interface VerifyReport {
   readonly targetDocuments: number
   /** In the source and not in the target. */
   readonly missing: Findings
-  /** In both, with other contents. */
+  /** In both, with other contents or another expiry. */
   readonly different: Findings
   /** In the target, and made by no document of the source: among them those deleted in the source. */
   readonly extra: Findings
@@ -62,7 +69,8 @@ export interface VerifyReport {
 
 /**
  * Compares both sides document by document, by key and content; what the store adds to documents is
- * ignored. Reads whatever there is while it runs, so that writers should rest meanwhile. Needs memory for
+ * ignored. Reads whatever there is while it runs, so that writers should rest meanwhile; what expires
+ * between the reading of one side and of the other is no difference. Needs memory for
  * the target keys of one pass, not for documents.
  */
 export async function verifyMigration<S extends DocumentBody, T extends DocumentBody>(
@@ -72,9 +80,25 @@ export async function verifyMigration<S extends DocumentBody, T extends Document
   const sourceCount = await source.count()
   const passes = Math.max(1, Math.ceil(sourceCount / maxKeysInMemory))
   const total = (sourceCount + (await target.count())) * passes
-  const verification = new Verification(options, { passes, samples, total })
+  const verification = new Verification(options, {
+    passes,
+    samples,
+    total,
+    carrier: await readCarrier(options),
+  })
   for (let pass = 0; pass < passes; pass += 1) await verification.run(pass)
   return verification.report()
+}
+
+async function readCarrier<S extends DocumentBody, T extends DocumentBody>({
+  source,
+  target,
+  expiry = 'carry',
+}: VerifyOptions<S, T>): Promise<ExpiryCarrier | undefined> {
+  if (expiry === 'ignore') return undefined
+  const sourceTtl = (await source.readRecord()).definition.defaultTtl
+  const targetTtl = (await target.readRecord()).definition.defaultTtl
+  return sourceTtl === null || targetTtl === null ? undefined : { sourceTtl, targetTtl }
 }
 
 const DEFAULT_SAMPLES = 20
@@ -84,6 +108,7 @@ class Verification<S extends DocumentBody, T extends DocumentBody> {
   readonly #options: VerifyOptions<S, T>
   readonly #passes: number
   readonly #total: number
+  readonly #carrier: ExpiryCarrier | undefined
   readonly #targetKey: (document: DocumentBody) => DocumentKey
   readonly #missing: Tally
   readonly #different: Tally
@@ -96,11 +121,17 @@ class Verification<S extends DocumentBody, T extends DocumentBody> {
 
   constructor(
     options: VerifyOptions<S, T>,
-    { passes, samples, total }: { passes: number; samples: number; total: number },
+    {
+      passes,
+      samples,
+      total,
+      carrier,
+    }: { passes: number; samples: number; total: number; carrier: ExpiryCarrier | undefined },
   ) {
     this.#options = options
     this.#passes = passes
     this.#total = total
+    this.#carrier = carrier
     this.#targetKey = keyReader(options.target.partitionKeyPaths)
     this.#missing = new Tally(samples)
     this.#different = new Tally(samples)
@@ -117,7 +148,7 @@ class Verification<S extends DocumentBody, T extends DocumentBody> {
       this.#tell(documents.length)
     }
     for await (const documents of documentPages(target, signal)) {
-      for (const document of documents) this.#checkTarget(document, pass, wanted)
+      for (const document of documents) await this.#checkTarget(document, pass, wanted)
       this.#tell(documents.length)
     }
   }
@@ -136,7 +167,7 @@ class Verification<S extends DocumentBody, T extends DocumentBody> {
     }
   }
 
-  async #checkSource(document: S, pass: number, wanted: Set<string>): Promise<void> {
+  async #checkSource(document: Stored<S>, pass: number, wanted: Set<string>): Promise<void> {
     if (pass === 0) this.#sourceDocuments += 1
     const mapped = await this.#options.mapDocument(document)
     if (mapped === undefined) return
@@ -149,18 +180,40 @@ class Verification<S extends DocumentBody, T extends DocumentBody> {
     if (pass > 0) return
     this.#expected += 1
     const { target, signal } = this.#options
-    const { document: found } = await target.read(key.id, partitionKeyValue(key), { signal })
-    if (found === undefined) this.#missing.add(key)
-    else if (!documentsEqual(mapped, found) && !documentsEqual(storedForm(mapped), found)) {
-      this.#different.add(key)
-    }
+    const answer = await target.read(key.id, partitionKeyValue(key), { signal })
+    const { document: found, serverTimeMs } = answer
+    const expiresAt = this.#carrier && storedExpiry(document, this.#carrier.sourceTtl)
+    if (found !== undefined && this.#isCopy({ mapped, found, expiresAt })) return
+    if (expiresAt !== undefined && expiresAt * 1000 <= serverTimeMs) this.#expected -= 1
+    else if (found === undefined) this.#missing.add(key)
+    else this.#different.add(key)
   }
 
-  #checkTarget(document: T, pass: number, wanted: ReadonlySet<string>): void {
+  #isCopy({
+    mapped,
+    found,
+    expiresAt,
+  }: {
+    readonly mapped: T
+    readonly found: Stored<T>
+    readonly expiresAt: number | undefined
+  }): boolean {
+    const carrier = this.#carrier
+    const equal = carrier === undefined ? documentsEqual : documentsEqualButTtl
+    if (!equal(mapped, found) && !equal(storedForm(mapped), found)) return false
+    return carrier === undefined || storedExpiry(found, carrier.targetTtl) === expiresAt
+  }
+
+  async #checkTarget(document: T, pass: number, wanted: ReadonlySet<string>): Promise<void> {
     if (pass === 0) this.#targetDocuments += 1
     const key = this.#targetKey(document)
     const text = keyText(key)
-    if (this.#isOfPass(text, pass) && !wanted.has(text)) this.#extra.add(key)
+    if (!this.#isOfPass(text, pass) || wanted.has(text)) return
+    const { target, signal } = this.#options
+    // Its source may have expired before it was looked at, and it itself since.
+    const { document: present } = await target.read(key.id, partitionKeyValue(key), { signal })
+    if (present !== undefined) this.#extra.add(key)
+    else if (pass === 0) this.#targetDocuments -= 1
   }
 
   #isOfPass(text: string, pass: number): boolean {
