@@ -17,7 +17,7 @@ import { Bell } from './bell.ts'
 import { CheckpointSchedule } from './checkpoint-schedule.ts'
 import { ObserverCalls } from './observer-calls.ts'
 import { observerContext } from './observer-context.ts'
-import { PageReader, type RangeGone } from './page-reader.ts'
+import { PageReader, type HorizonPassed, type RangeGone } from './page-reader.ts'
 import { PumpEnding } from './pump-ending.ts'
 import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
 import { Resynchronizer } from './resynchronizer.ts'
@@ -197,7 +197,11 @@ export class RangePump<T extends DocumentBody> {
     while (!this.#ending.isAsked) {
       const page = this.#reader.take()
       if (page === undefined) {
-        if (await this.#hasComeToEnd(observer)) return
+        const { gone, passed } = this.#reader
+        this.#gone = gone
+        if (passed !== undefined) await this.#resynchronize(observer, passed)
+        if (gone !== undefined || passed !== undefined) return
+        // Nothing may wait between the look and this: a ring would be missed.
         await this.#waitForPage()
         continue
       }
@@ -212,11 +216,8 @@ export class RangePump<T extends DocumentBody> {
     }
   }
 
-  /** Whether nothing more comes: the range is gone, or has been resynchronised and begins anew. */
-  async #hasComeToEnd(observer: IChangeFeedObserver<T>): Promise<boolean> {
-    this.#gone = this.#reader.gone
-    const { passed } = this.#reader
-    if (passed === undefined) return this.#gone !== undefined
+  /** Tells the observer that it came too late; then the range begins anew, unless the end came first. */
+  async #resynchronize(observer: IChangeFeedObserver<T>, passed: HorizonPassed): Promise<void> {
     const { range } = this.#link.lease
     const parts = { ...this.#parts, range, calls: this.#calls, ending: this.#ending }
     const outcome = await new Resynchronizer(parts).run(observer, passed, (attempt) =>
@@ -224,7 +225,6 @@ export class RangePump<T extends DocumentBody> {
     )
     if (outcome.kind === 'gone') this.#gone = outcome.gone
     if (outcome.kind === 'done') this.#restart = outcome.restart
-    return true
   }
 
   /** Waits for a ring, or until it is time to store what was processed. */

@@ -1,5 +1,6 @@
 import {
   DIGEST_MODULUS,
+  rangesOverlap,
   type AcquiredLease,
   type Checkpoint,
   type CheckpointOutcome,
@@ -20,12 +21,22 @@ import {
 import type { EffectSink, LostCause } from './lease-protocol.ts'
 import type { PumpEnd } from './pump-seat.ts'
 
+interface AddOptions {
+  readonly keep: boolean
+  readonly generation: string
+  /** Reads sent before this call cannot know of the lease. */
+  readonly sinceCallId: number
+  readonly answerTo: number
+}
+
 /** The leases that one incarnation of a host holds, and the pumps that are open for them. */
 export class LeaseTable {
   readonly #effects: EffectSink
   readonly #records = new Map<string, HeldRecord>()
   /** Pumps that have not closed, also of leases that are lost. One a lease, so that none overlap. */
   readonly #pumps = new Map<string, HeldLease>()
+  /** Calls up to this one may have been answered before leases were replaced. */
+  #replacedSince = -1
 
   constructor(effects: EffectSink) {
     this.#effects = effects
@@ -49,13 +60,15 @@ export class LeaseTable {
     })
   }
 
-  /** Takes note of a lease that the store gave. `keep` false: it goes back at once. */
-  add(
-    { leaseId, epoch, lease }: AcquiredLease,
-    { keep, generation, sinceCallId }: { keep: boolean; generation: string; sinceCallId: number },
-  ): void {
+  /**
+   * Takes note of a lease that the store gave in the answer to call `answerTo`. `keep` false: it goes
+   * back at once.
+   */
+  add({ leaseId, epoch, lease }: AcquiredLease, options: AddOptions): void {
+    const { keep, generation, sinceCallId, answerTo } = options
     const before = this.#records.get(leaseId)
-    if (before?.held.epoch === epoch) return
+    if (before !== undefined && before.held.epoch >= epoch) return
+    if (answerTo <= this.#replacedSince && this.#wasReplaced(lease, epoch)) return
     if (before?.state === 'replacing') this.#records.delete(leaseId)
     else if (before !== undefined) this.lose(leaseId, 'takenOver')
     const held: HeldLease = { leaseId, epoch }
@@ -131,6 +144,11 @@ export class LeaseTable {
       if (state === 'draining') next = Math.min(next, drainDeadlineMs)
     }
     return next
+  }
+
+  /** As `lose`, unless the lease is held at another epoch by now. */
+  loseAt({ leaseId, epoch }: HeldLease, cause: LostCause): void {
+    if (this.#records.get(leaseId)?.held.epoch === epoch) this.lose(leaseId, cause)
   }
 
   /** The lease is somebody else's, or may be: nothing more is stored for it. */
@@ -232,8 +250,12 @@ export class LeaseTable {
     return undefined
   }
 
-  /** The store has put `next` in the place of `old`. */
-  replaced(old: readonly HeldLease[], next: readonly Lease[]): void {
+  /** The store has put `next` in the place of `old`; `lastCallId` is the call sent last. */
+  replaced(
+    old: readonly HeldLease[],
+    { next, lastCallId }: { next: readonly Lease[]; lastCallId: number },
+  ): void {
+    this.#replacedSince = lastCallId
     const cause = this.#dropReplaced(old)[0]?.replacement?.cause ?? 'split'
     this.#effects.push({ kind: 'emit', notice: { kind: 'replaced', cause, old, next } })
   }
@@ -327,6 +349,14 @@ export class LeaseTable {
     record.state = 'running'
     this.#pumps.set(held.leaseId, held)
     this.#effects.push({ kind: 'startPump', held, lease, generation })
+  }
+
+  /** Whether a late answer speaks of a lease in whose place there are others by now: their epochs are higher. */
+  #wasReplaced({ range }: Lease, epoch: number): boolean {
+    for (const { held, lease } of this.#records.values()) {
+      if (held.epoch > epoch && rangesOverlap(lease.range, range)) return true
+    }
+    return false
   }
 
   #isPumpOpen({ leaseId, epoch }: HeldLease): boolean {

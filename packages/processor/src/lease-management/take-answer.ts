@@ -25,7 +25,7 @@ export function takeAnswer(
   answer: LeaseReply,
   at: AnswerTime,
 ): void {
-  const { call } = settled
+  const { call, callId } = settled
   switch (answer.op) {
     case 'sync':
       synced(core, settled, answer.reply, at)
@@ -37,7 +37,7 @@ export function takeAnswer(
       planned(core, answer.reply, at.nowMs)
       return
     case 'acquire':
-      for (const acquired of answer.reply) adopt(core, acquired)
+      for (const acquired of answer.reply) adopt(core, acquired, callId)
       return
     case 'checkpoint':
       if (call.op === 'checkpoint') {
@@ -45,7 +45,8 @@ export function takeAnswer(
       }
       return
     case 'replace':
-      if (call.op === 'replace') replaced(core, call.request.old, answer.reply, at)
+      if (call.op === 'replace')
+        replaced(core, { settled, old: call.request.old }, answer.reply, at)
       return
     case 'release':
       if (call.op === 'release') core.table.released(call.request.releases, answer.reply)
@@ -55,9 +56,14 @@ export function takeAnswer(
     case 'reconcile':
       // Leases of a lost answer to `acquire`: nobody else can have them, so they are used or given back (I7).
       for (const lease of answer.reply.unknownToHost) {
-        adopt(core, { leaseId: lease.id, epoch: lease.epoch, lease })
+        adopt(core, { leaseId: lease.id, epoch: lease.epoch, lease }, callId)
       }
-      for (const leaseId of answer.reply.lost) core.table.lose(leaseId, 'takenOver')
+      if (call.op === 'reconcile') {
+        const lost = new Set(answer.reply.lost)
+        for (const held of call.request.held) {
+          if (lost.has(held.leaseId)) core.table.loseAt(held, 'takenOver')
+        }
+      }
       for (const leaseId of answer.reply.behind) core.table.reassert(leaseId)
       return
     default:
@@ -65,11 +71,12 @@ export function takeAnswer(
   }
 }
 
-function adopt(core: CoreState, acquired: AcquiredLease): void {
+function adopt(core: CoreState, acquired: AcquiredLease, answerTo: number): void {
   core.table.add(acquired, {
     keep: !core.leaving && core.plan.mine.has(acquired.leaseId),
     generation: core.session.generation ?? '',
     sinceCallId: core.slots.lastCallId,
+    answerTo,
   })
 }
 
@@ -79,7 +86,7 @@ function adopt(core: CoreState, acquired: AcquiredLease): void {
  */
 function replaced(
   core: CoreState,
-  old: readonly HeldLease[],
+  { settled, old }: { readonly settled: SettledCall; readonly old: readonly HeldLease[] },
   reply: readonly AcquiredLease[] | 'lost',
   { nowMs, jitter }: AnswerTime,
 ): void {
@@ -93,7 +100,7 @@ function replaced(
     return
   }
   const next = reply.map(({ lease }) => lease)
-  table.replaced(old, next)
+  table.replaced(old, { next, lastCallId: slots.lastCallId })
   plan.replaced(oldIds, next)
   for (const acquired of reply) {
     const { target } = acquired.lease
@@ -101,6 +108,7 @@ function replaced(
       keep: !core.leaving && (target === undefined || target === core.options.host),
       generation: session.generation ?? '',
       sinceCallId: slots.lastCallId,
+      answerTo: settled.callId,
     })
   }
   plan.planSoon(nowMs, jitter)
@@ -170,7 +178,7 @@ function readDone(
   const planWasDue = nowMs >= core.plan.planDueMs
   const isStale = snapshot.planVersion < snapshot.membershipVersion
   core.plan.applySnapshot(snapshot)
-  followPlan(core, nowMs, isStale)
+  followPlan(core, snapshot, { nowMs, isStale })
   if (!isStale) return
   if (planWasDue) propose(core, snapshot)
   else core.plan.planSoon(nowMs, jitter)
@@ -207,14 +215,21 @@ function planned(core: CoreState, isFirst: boolean, nowMs: number): void {
     return
   }
   core.plan.applyOwn(proposal.plan, proposal.snapshot)
-  followPlan(core, nowMs, false)
+  followPlan(core, proposal.snapshot, { nowMs, isStale: false })
 }
 
 /** Gives up what others are to have, and tries to get what is this host's. */
-function followPlan(core: CoreState, nowMs: number, isStale: boolean): void {
+function followPlan(
+  core: CoreState,
+  { leases }: LeaseGroupSnapshot,
+  { nowMs, isStale }: { readonly nowMs: number; readonly isStale: boolean },
+): void {
   core.acquireDueMs = nowMs
+  const known = new Set(leases.map(({ id }) => id))
   for (const { held } of core.table.views()) {
     if (core.plan.mine.has(held.leaseId)) continue
+    // It came in the place of others after this was read.
+    if (!known.has(held.leaseId)) continue
     // A plan for a membership that has changed says nothing of leases that it does not name.
     if (isStale && core.plan.targetOf(held.leaseId) === undefined) continue
     core.table.drain(held.leaseId, 'leaseHandedOver', nowMs + core.options.handoffTimeoutMs)
