@@ -1,0 +1,205 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock, type Clock } from '@tidemark/contracts'
+import { openSqliteEngine } from '@tidemark/engine-sqlite'
+import {
+  MemoryStorageEngine,
+  Store,
+  type Collection,
+  type Database,
+  type DatabaseEngine,
+  type StorageEngine,
+} from '@tidemark/store'
+import type { ProgramSettings } from './program.ts'
+
+export type EngineName = 'memory' | 'sqlite'
+
+export interface ModelDocument {
+  readonly id: string
+  readonly pk: string
+  readonly n: number
+  readonly ttl?: unknown
+  readonly [property: string]: unknown
+}
+
+export type ModelCollection = Collection<ModelDocument>
+
+/** The clock of the stores: stands still until the program steps it. */
+class ProgramClock implements Clock {
+  now = 0
+
+  wallMs(): number {
+    return this.now
+  }
+
+  monotonicMs(): number {
+    return systemClock.monotonicMs()
+  }
+
+  sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+    return systemClock.sleep(delayMs, signal)
+  }
+}
+
+const DATABASE = 'model'
+/** 2026-01-01T00:00:00Z */
+const FIRST_MS = 1_767_225_600_000
+/** Between programs, so that none begins below what the one before it did. */
+const REST_MS = 60_000
+
+/** Where programs run, one after the other: a store with one or two handles, and a collection a program. */
+export class Environment {
+  readonly engineName: EngineName
+  readonly #clock = new ProgramClock()
+  #folder: string | undefined
+  #stores: Store[] = []
+  #highestMs = FIRST_MS
+  #programs = 0
+
+  constructor(engineName: EngineName) {
+    this.engineName = engineName
+  }
+
+  /** Makes a collection for a program. */
+  async begin(settings: ProgramSettings): Promise<Stage> {
+    const second = Math.ceil(this.#highestMs / 1000) * 1000 + REST_MS
+    this.stepTo(second + settings.startOffsetMs)
+    if (this.engineName === 'memory') await this.close()
+    await this.#openStores()
+    const id = `c${++this.#programs}`
+    const { defaultTtl, retentionSeconds, allVersions, partitionCount } = settings
+    const collection = { partitionKey: '/pk', partitionCount, defaultTtl, allVersions, id }
+    const database = this.store(0).database(DATABASE)
+    await database.createCollectionIfNotExists({
+      ...collection,
+      pendingDeletes: { retentionSeconds },
+    })
+    return Stage.open(this, id)
+  }
+
+  get handles(): number {
+    return this.#stores.length
+  }
+
+  get wallMs(): number {
+    return this.#clock.now
+  }
+
+  stepTo(wallMs: number): void {
+    this.#clock.now = wallMs
+    this.#highestMs = Math.max(this.#highestMs, wallMs)
+  }
+
+  store(via: number): Store {
+    const store = this.#stores[via % this.#stores.length]
+    if (store === undefined) throw new RangeError('the environment is closed')
+    return store
+  }
+
+  /** Closes one handle and opens it anew; in memory there would be nothing left. */
+  async reopen(via: number): Promise<void> {
+    if (this.engineName === 'memory') return
+    const index = via % this.#stores.length
+    await this.store(index).close()
+    this.#stores[index] = await this.#openStore()
+  }
+
+  async close(): Promise<void> {
+    for (const store of this.#stores) await store.close()
+    this.#stores = []
+    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true })
+    this.#folder = undefined
+  }
+
+  async #openStores(): Promise<void> {
+    if (this.#stores.length > 0) return
+    if (this.engineName === 'sqlite')
+      this.#folder = await mkdtemp(join(tmpdir(), 'tidemark-model-'))
+    const count = this.engineName === 'sqlite' ? 2 : 1
+    while (this.#stores.length < count) this.#stores.push(await this.#openStore())
+  }
+
+  async #openStore(): Promise<Store> {
+    const clock = this.#clock
+    return Store.open({ engine: await this.#openEngine(), maintenance: 'manual', clock })
+  }
+
+  async #openEngine(): Promise<StorageEngine> {
+    const clock = this.#clock
+    if (this.#folder === undefined) return new MemoryStorageEngine({ clock })
+    // Few slots, so that ranges go on in new segments while a program runs.
+    return openSqliteEngine({
+      folder: this.#folder,
+      durability: 'relaxed',
+      segmentSlots: 12,
+      clock,
+    })
+  }
+}
+
+/** What one program works on. */
+export class Stage {
+  readonly environment: Environment
+  readonly collectionId: string
+  #collections: ModelCollection[] = []
+  #engines: DatabaseEngine[] = []
+
+  private constructor(environment: Environment, collectionId: string) {
+    this.environment = environment
+    this.collectionId = collectionId
+  }
+
+  static async open(environment: Environment, collectionId: string): Promise<Stage> {
+    const stage = new Stage(environment, collectionId)
+    await stage.#find()
+    return stage
+  }
+
+  collection(via: number): ModelCollection {
+    const found = this.#collections[via % this.#collections.length]
+    if (found === undefined) throw new RangeError('no collection')
+    return found
+  }
+
+  engine(via: number): DatabaseEngine {
+    const found = this.#engines[via % this.#engines.length]
+    if (found === undefined) throw new RangeError('no engine')
+    return found
+  }
+
+  async reopen(via: number): Promise<void> {
+    await this.environment.reopen(via)
+    await this.#find()
+  }
+
+  /** Has the store's clock remember the present, so that it may be set back. */
+  async keepTime(): Promise<void> {
+    const database = this.environment.store(0).database(DATABASE)
+    const ticks = await database.createCollectionIfNotExists({ id: 'ticks', partitionKey: '/id' })
+    await ticks.upsert({ id: 'tick' })
+  }
+
+  database(via: number): Database {
+    return this.environment.store(via).database(DATABASE)
+  }
+
+  async check(via: number): Promise<readonly string[]> {
+    return this.database(via).check()
+  }
+
+  async end(): Promise<void> {
+    await this.environment.store(0).database(DATABASE).deleteCollection(this.collectionId)
+  }
+
+  async #find(): Promise<void> {
+    this.#collections = []
+    this.#engines = []
+    for (let via = 0; via < this.environment.handles; via++) {
+      const database = this.environment.store(via).database(DATABASE)
+      const collection = database.collection<ModelDocument>(this.collectionId)
+      this.#collections.push(collection)
+      this.#engines.push((await collection.open()).engine)
+    }
+  }
+}

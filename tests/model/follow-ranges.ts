@@ -1,0 +1,144 @@
+import { HorizonPassedError, RangeGoneError, rangeContains } from '@tidemark/contracts'
+import { checkPage } from './check-page.ts'
+import { expectSame, expectThat } from './difference.ts'
+import type { Follower } from './follower.ts'
+import {
+  cutPosition,
+  mayBeTold,
+  mustBeTold,
+  positionAfter,
+  positionAtStart,
+  type ReaderPosition,
+} from './reader-position.ts'
+import { outcomeOf, type Session } from './session.ts'
+
+/** Reads on range by range, each with a continuation of its own, as processors do. True when it caught up. */
+export async function followRanges(
+  session: Session,
+  follower: Follower,
+  { pages, maxItems }: { readonly pages: number; readonly maxItems: number },
+): Promise<boolean> {
+  if (follower.positions.length === 0) await begin(session, follower)
+  await join(session, follower)
+  const waiting = [...follower.positions]
+  for (let read = 0; waiting.length > 0 && (pages === 0 || read < pages); read++) {
+    const position = waiting.shift()
+    if (position === undefined) break
+    const { next, caughtUp } = await readPage(session, follower, { position, maxItems })
+    follower.positions = follower.positions.flatMap((each) => (each === position ? next : [each]))
+    if (!caughtUp) waiting.push(...next)
+  }
+  return waiting.length === 0
+}
+
+async function begin({ collection, model }: Session, follower: Follower): Promise<void> {
+  const { mode, from } = follower.kind
+  const positions: ReaderPosition[] = []
+  for (const { minInclusive, maxExclusive } of await collection.readFeedRanges()) {
+    const range = { minInclusive, maxExclusive }
+    const start = await collection.resolveStart({ range, start: { kind: from }, mode })
+    const started = from === 'now' ? 'yes' : 'no'
+    positions.push(positionAtStart(range, { ...start, readAt: model.losses.length, started }))
+  }
+  follower.positions = positions
+}
+
+async function readPage(
+  session: Session,
+  follower: Follower,
+  { position, maxItems }: { readonly position: ReaderPosition; readonly maxItems: number },
+): Promise<{ readonly next: readonly ReaderPosition[]; readonly caughtUp: boolean }> {
+  const { model, collection } = session
+  const { mode, pendingDeletes } = follower.kind
+  const { range, continuation } = position
+  const request = { range, continuation, maxItemCount: maxItems, mode, pendingDeletes }
+  const outcome = await outcomeOf(collection.readPage(request))
+  if (outcome.kind === 'failed') {
+    const { error } = outcome
+    if (error instanceof RangeGoneError) {
+      return { next: successors(session, position, error), caughtUp: false }
+    }
+    if (!(error instanceof HorizonPassedError)) throw error
+    return { next: await restart(session, follower, { position, error }), caughtUp: false }
+  }
+  const asks = mode === 'allVersions' || pendingDeletes
+  expectThat(
+    !(asks && mustBeTold(model, mode, position)),
+    () => `a follower was not told that it is too late for ${range.minInclusive}`,
+  )
+  const { changes, lsn, caughtUp } = outcome.value
+  const afterLsn = position.lsn
+  const page = {
+    mode,
+    pendingDeletes,
+    range,
+    afterLsn,
+    throughLsn: lsn,
+    changes,
+    maxItems,
+    caughtUp,
+  }
+  checkPage(session, page)
+  follower.apply(session, changes)
+  const hasChanges = changes.length > 0
+  const read = { lsn, continuation: outcome.value.continuation, mode, hasChanges }
+  return { next: [positionAfter(model, position, read)], caughtUp }
+}
+
+/** After a split the position is valid in each part; the successors that are named cover it. */
+function successors(
+  { model }: Session,
+  position: ReaderPosition,
+  error: RangeGoneError,
+): readonly ReaderPosition[] {
+  const isWhole = model.ranges.some((range) => rangeContains(range, position.range))
+  expectThat(!isWhole, () => `${position.range.minInclusive} is said to be gone, and is there`)
+  const parts = error.successors.flatMap((range) => cutPosition(position, range) ?? [])
+  const ends = [position.range.minInclusive, ...parts.map(({ range }) => range.maxExclusive)]
+  const begins = [...parts.map(({ range }) => range.minInclusive), position.range.maxExclusive]
+  expectSame('successors of a range that is gone', ends, begins)
+  return parts
+}
+
+async function restart(
+  { model, collection }: Session,
+  follower: Follower,
+  { position, error }: { readonly position: ReaderPosition; readonly error: HorizonPassedError },
+): Promise<readonly ReaderPosition[]> {
+  const { mode, pendingDeletes } = follower.kind
+  const { range, lsn } = position
+  expectThat(
+    (mode === 'allVersions' || pendingDeletes) && mayBeTold(model, mode, position),
+    () => `a follower at LSN ${lsn} was told that it is too late: ${error.message}`,
+  )
+  expectSame('where the error says the reader stands', [error.lsn, error.range], [lsn, range])
+  follower.forget(range)
+  const start = await collection.resolveStart({ range, start: { kind: 'beginning' }, mode })
+  return [positionAtStart(range, { ...start, readAt: model.losses.length, started: 'no' })]
+}
+
+/** Neighbours that were merged become one position, once the store says that they may. */
+async function join({ model, collection }: Session, follower: Follower): Promise<void> {
+  const { mode } = follower.kind
+  for (let index = 0; index + 1 < follower.positions.length;) {
+    const [low, high] = follower.positions.slice(index, index + 2)
+    if (low === undefined || high === undefined) return
+    const { minInclusive } = low.range
+    const { maxExclusive } = high.range
+    const range = { minInclusive, maxExclusive }
+    const isMerged = model.ranges.some((each) => rangeContains(each, range))
+    const joined = isMerged && (await collection.joinPositions({ positions: [low, high], mode }))
+    if (!joined) {
+      index++
+      continue
+    }
+    expectSame('LSN of a joined position', [joined.lsn, joined.lsn], [low.lsn, high.lsn])
+    const { lsn, continuation } = joined
+    const watches = [...low.watches, ...high.watches]
+    const position = { range, lsn, continuation, watches }
+    follower.positions = follower.positions.flatMap((each) => {
+      if (each === low) return [position]
+      return each === high ? [] : [each]
+    })
+  }
+}

@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import type { EngineName } from './environment.ts'
+import type { FoundDifference, RunAnswer, RunTask } from './messages.ts'
+import { parseProgram } from './program.ts'
+import { runInProcesses } from './run-in-processes.ts'
+import { SequenceRunner } from './run-sequences.ts'
+
+const USAGE = `usage: npm run model -- [--sequences N] [--seed N] [--engine memory|sqlite]
+
+Runs random sequences of writes, clock steps, splits, merges and maintenance in a store and in a simple
+model, and compares all that can be read after every step.
+
+  --sequences N    how many                       (default 10000; on SQLite 500)
+  --seed N         of what they are               (default: random, printed)
+  --engine NAME    memory or sqlite               (default memory)
+  --sequence N     only this one of the seed
+  --program FILE   only this program, as a difference is printed
+  --steps N        of a sequence, at most         (default 30)
+  --without LIST   kinds of steps to leave out, with commas between
+  --processes N    that share the work            (default: one a core)
+
+Exit code 1 on a difference.`
+
+const { values } = parseArgs({
+  options: {
+    sequences: { type: 'string' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    engine: { type: 'string', default: 'memory' },
+    sequence: { type: 'string' },
+    program: { type: 'string' },
+    steps: { type: 'string', default: '30' },
+    without: { type: 'string', default: '' },
+    processes: { type: 'string', default: String(availableParallelism()) },
+    help: { type: 'boolean', default: false },
+  },
+})
+const { engine } = values
+const sequences = Number(values.sequences ?? (engine === 'sqlite' ? 500 : 10_000))
+const [seed, maxSteps, processes] = [values.seed, values.steps, values.processes].map(Number)
+if (
+  values.help ||
+  !isEngine(engine) ||
+  !isCount(sequences) ||
+  !isCount(maxSteps) ||
+  !isCount(processes) ||
+  !Number.isSafeInteger(seed)
+) {
+  console.error(USAGE)
+  process.exit(values.help ? 0 : 2)
+}
+
+const without = values.without.split(',').filter((kind) => kind !== '')
+const task: RunTask = { engine, seed: seed ?? 0, maxSteps, without }
+const differences: FoundDifference[] = []
+let done = 0
+console.log(`seed ${seed}, engine ${engine}`)
+if (values.program !== undefined || values.sequence !== undefined) take(await runOne())
+else await runInProcesses(task, { sequences, processes, onAnswer: take })
+if (differences.length > 0) process.exitCode = 1
+console.log(`${done} sequences, ${differences.length} differences`)
+
+async function runOne(): Promise<RunAnswer> {
+  const runner = new SequenceRunner(task)
+  try {
+    if (values.program !== undefined) {
+      return await runner.runProgram(parseProgram(await readFile(values.program, 'utf8')))
+    }
+    const sequence = Number(values.sequence)
+    return await runner.run({ from: sequence, until: sequence + 1 })
+  } finally {
+    await runner.close()
+  }
+}
+
+function take(answer: RunAnswer): void {
+  done += answer.sequences
+  for (const difference of answer.differences) {
+    differences.push(difference)
+    print(difference)
+  }
+}
+
+function print({ sequence, message, program }: FoundDifference): void {
+  const options = without.length > 0 ? ` --without ${without.join(',')}` : ''
+  const again =
+    values.program === undefined
+      ? `npm run model -- --engine ${engine} --seed ${seed} --sequence ${sequence} --steps ${maxSteps}${options}`
+      : `npm run model -- --engine ${engine} --program ${values.program}`
+  console.error(`difference in sequence ${sequence}: ${message}\n${program}\nagain: ${again}\n`)
+}
+
+function isEngine(name: string): name is EngineName {
+  return name === 'memory' || name === 'sqlite'
+}
+
+function isCount(value: number | undefined): value is number {
+  return Number.isInteger(value) && Number(value) > 0
+}

@@ -1,0 +1,24 @@
+import type { RunRequest, RunTask } from './messages.ts'
+import { SequenceRunner } from './run-sequences.ts'
+
+// Runs the sequences that its parent asks for; ends when the parent lets go of it.
+
+// From the parent, which is of the same version.
+const runner = new SequenceRunner(JSON.parse(process.argv[2] ?? '') as RunTask)
+let last: Promise<void> = Promise.resolve()
+process.on('message', (request: RunRequest) => {
+  last = answer(request)
+})
+process.on('disconnect', () => {
+  void end()
+})
+
+async function answer(request: RunRequest): Promise<void> {
+  const done = await runner.run(request)
+  process.send?.(done)
+}
+
+async function end(): Promise<void> {
+  await last
+  await runner.close()
+}

@@ -1,0 +1,36 @@
+import type { VersionSettings } from './program.ts'
+import type { Session } from './session.ts'
+
+/**
+ * Switches the log of all versions. When it begins anew it holds nothing of before, and whoever has not
+ * seen what happened meanwhile has lost something.
+ */
+export async function switchVersions(
+  { model, collection, commit }: Session,
+  value: VersionSettings | null,
+): Promise<void> {
+  const begins = value !== null && model.allVersions === null
+  const ends = value === null && model.allVersions !== null
+  await collection.updateSettings({ allVersions: value })
+  model.allVersions = value
+  if (ends) model.versionsOffSince = commit
+  if (!begins) return
+  const mode = 'allVersions'
+  for (const range of model.ranges) {
+    const { minInclusive, maxExclusive } = range
+    const interval = { minInclusive, maxExclusive }
+    const now = { range: interval, start: { kind: 'now' }, mode } as const
+    const { lsn } = await collection.resolveStart(now)
+    if (lsn > 0) model.addLoss({ mode, epk: undefined, range: interval, lsn })
+  }
+  for (const entries of model.history.values()) {
+    for (const entry of entries) {
+      const { epk, lsn = Infinity } = entry
+      // What was lost before is lost once more only for those who read in between, and they have seen it.
+      if (entry.isLogged || entry.commit > model.versionsOffSince) {
+        model.lose({ mode, epk, lsn, commit: entry.commit })
+      }
+      entry.isLogged = false
+    }
+  }
+}
