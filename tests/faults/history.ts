@@ -14,6 +14,13 @@ export type HistoryEntry = { readonly atMs: number } & (
       readonly lsns: readonly number[]
       readonly ids: readonly string[]
     }
+  /** A call of `processChanges` has done its work, and is about to resolve. */
+  | {
+      readonly kind: 'complete'
+      readonly lease: string
+      readonly epoch: number
+      readonly ids: readonly string[]
+    }
   /** The observer asked for a checkpoint itself; `code` is undefined when it was stored. */
   | {
       readonly kind: 'checkpoint'

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeContinuation } from '@tidemark/contracts'
 import { BUSY_MAINTENANCE, WAITING_GROUP, keyOf, openFeatureStore } from './feature-store.ts'
 import type { ArchiveMessage, ArchivedPage, ArchiveTask } from './feature-tasks.ts'
-import { Journal, readJournal } from './journal.ts'
+import { Journal, readJournal, type JournalEntry } from './journal.ts'
+import { noteEvents } from './note-events.ts'
 
 /*
  * The waiting group: follows the feed, notes each pending delete, then reports its position. A page and
@@ -26,10 +27,7 @@ const journal = new Journal<ArchivedPage>(task.journal)
     maintenance: BUSY_MAINTENANCE,
   })
   const { store, documents } = opened
-  store.events.on('maintenanceFailed', ({ work, error }) => {
-    console.error(`${work} failed:`, error)
-    process.exit(1)
-  })
+  noteEvents(store, new Journal<JournalEntry>(task.events))
   process.send?.({ kind: 'following' } satisfies ArchiveMessage)
   for (let isLast = false; !isLast;) {
     isLast = stopping.signal.aborted

@@ -4,7 +4,7 @@ import type { Collection } from '@tidemark/store'
 import type { FeatureDocument } from './feature-store.ts'
 import type { Journal, JournalEntry } from './journal.ts'
 
-const MAX_PAUSE_MS = 40
+const MAX_PAUSE_MS = 15
 const MAX_RANGES = 9
 /** What another process that changes ranges leads to, and a range of one key. */
 const EXPECTED = ['ERR_RANGE_GONE', 'ERR_NOT_FOUND', 'ERR_INVALID_OPTION', 'ERR_RANGE_INDIVISIBLE']

@@ -16,7 +16,10 @@ export type FeatureWriterMessage = { readonly kind: 'writing' }
 
 export interface ArchiveTask {
   readonly folder: string
+  /** What it got, over all rounds. */
   readonly journal: string
+  /** What it did in the background, in one round. */
+  readonly events: string
 }
 
 /** Archive to parent. Told anything, it reads to the end, says so and ends. */

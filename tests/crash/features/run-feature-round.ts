@@ -13,6 +13,8 @@ import { readJournal, type JournalEntry } from './journal.ts'
 export const FEATURE_LANES = 48
 const MIN_WRITING_MS = 150
 const MAX_WRITING_MS = 900
+/** Folding comes last of the background work: some rounds leave time for it. */
+const LONG_WRITING_MS = 3_000
 
 export interface FeatureRound {
   readonly folder: string
@@ -24,6 +26,11 @@ export interface FeatureRoundFacts {
   /** One a writing process. */
   readonly journals: readonly (readonly JournalEntry[])[]
   readonly description: string
+}
+
+/** Of these a whole maintenance run follows, too. */
+export function isLong(round: number): boolean {
+  return round % 4 === 1
 }
 
 export function storeFolder(folder: string): string {
@@ -59,14 +66,16 @@ export async function runFeatureRound(task: FeatureRound): Promise<FeatureRoundF
     }
     return new CrashProcess<FeatureWriterMessage>('features/writer.child.ts', writer)
   })
-  const archive = round % 5 === 4 ? undefined : startArchive(folder)
+  const events = join(folder, `events-${round}.jsonl`)
+  const archive = round % 5 === 4 ? undefined : startArchive(folder, events)
   const archiveDies = round % 2 === 1
   try {
     await Promise.all([
       ...writers.map((writer) => writer.receive('writing')),
       archive?.receive('following'),
     ])
-    await sleep(MIN_WRITING_MS + chance() * (MAX_WRITING_MS - MIN_WRITING_MS))
+    const maxMs = isLong(round) ? LONG_WRITING_MS : MAX_WRITING_MS
+    await sleep(MIN_WRITING_MS + chance() * (maxMs - MIN_WRITING_MS))
     for (const writer of writers) {
       await writer.kill()
       if (shares > 1) await sleep(chance() * MIN_WRITING_MS)
@@ -76,16 +85,18 @@ export async function runFeatureRound(task: FeatureRound): Promise<FeatureRoundF
   } finally {
     for (const child of [...writers, archive]) child?.end()
   }
-  const journals = files.map((file) => readJournal<JournalEntry>(file))
+  const journals = [...files, events].map((file) => readJournal<JournalEntry>(file))
   const follower = archive === undefined ? 'nobody follows' : archiveDies ? 'killed' : 'followed'
   const description = `${durability}, ${shares} writing, ${follower}`
   return { journals, description }
 }
 
-export function startArchive(folder: string): CrashProcess<ArchiveMessage> {
+/** `events` is where it notes what it did in the background. */
+export function startArchive(folder: string, events: string): CrashProcess<ArchiveMessage> {
   return new CrashProcess<ArchiveMessage>('features/archive.child.ts', {
     folder: storeFolder(folder),
     journal: archiveFile(folder),
+    events,
   } satisfies ArchiveTask)
 }
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode } from '@tidemark/contracts'
-import type { StoreEvents } from '@tidemark/store'
 import { generator } from '../lane.ts'
 import { changeRanges } from './change-ranges.ts'
 import { FeatureLane, type PlannedOperation } from './feature-lane.ts'
 import { BUSY_MAINTENANCE, openFeatureStore, type FeatureDocument } from './feature-store.ts'
 import type { FeatureWriterMessage, FeatureWriterTask } from './feature-tasks.ts'
 import { Journal, type JournalEntry } from './journal.ts'
+import { noteEvents } from './note-events.ts'
 
 /* Writes, splits, merges, changes the time to live and maintains the store until it is killed. */
 
@@ -17,7 +17,7 @@ const TTL_PAUSE_MS = 600
 const task = JSON.parse(process.argv[2] ?? '') as FeatureWriterTask
 const journal = new Journal<JournalEntry>(task.journal)
 const { store, documents } = await openFeatureStore({ ...task, maintenance: BUSY_MAINTENANCE })
-noteEvents()
+noteEvents(store, journal)
 const chance = generator(task.seed * 31 + task.round * 7 + (task.lanes[0] ?? 0))
 const lanes = task.lanes.map((lane) => new FeatureLane({ ...task, lane }))
 process.send?.({ kind: 'writing' } satisfies FeatureWriterMessage)
@@ -79,20 +79,4 @@ async function changeTtl(): Promise<never> {
     await documents.updateSettings({ defaultTtl })
     journal.note({ kind: 'ttlDone', atMs: Date.now() })
   }
-}
-
-function noteEvents(): void {
-  const note = (name: keyof StoreEvents, items: number): void =>
-    journal.note({ kind: 'event', name, items })
-  store.events.on('swept', (event) => note('swept', event.documents))
-  store.events.on('purged', (event) => note('purged', event.pendingDeletes))
-  store.events.on('versionsTrimmed', (event) => note('versionsTrimmed', event.entries))
-  store.events.on('folded', (event) => note('folded', event.rows))
-  store.events.on('expiryReindexed', (event) => note('expiryReindexed', event.documents))
-  store.events.on('rangeSplit', () => note('rangeSplit', 1))
-  store.events.on('rangesMerged', () => note('rangesMerged', 1))
-  store.events.on('maintenanceFailed', ({ work, error }) => {
-    console.error(`${work} failed:`, error)
-    process.exit(1)
-  })
 }

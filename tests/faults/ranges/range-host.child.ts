@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Change, IChangeFeedObserver, ObserverContext } from '@tidemark/contracts'
+import { ChangeFeedProcessorHost, type HostEventName } from '@tidemark/processor'
+import { HistoryWriter } from '../history.ts'
+import { FAULT_TIMES } from '../host-process.ts'
+import { GROUP, openKeyedStore, type KeyedEvent } from './keyed-store.ts'
+import type { RangeHostTask } from './range-tasks.ts'
+
+/* A worker that notes what it begins and what it has done, until it is killed. */
+
+const EVENTS: readonly HostEventName[] = [
+  'feedError',
+  'observerError',
+  'fenced',
+  'rangeReplaced',
+  'leasesJoined',
+  'horizonPassed',
+  'stopped',
+]
+/** Some batches take longer than others, so that kills and changes of ranges hit them. */
+const MAX_OBSERVER_MS = 12
+
+// The stage of these tests is the only caller.
+const task = JSON.parse(process.argv[2] ?? '') as RangeHostTask
+const history = new HistoryWriter(task.historyFile)
+
+class NotingObserver implements IChangeFeedObserver<KeyedEvent> {
+  open({ leaseId: lease, fence }: ObserverContext): void {
+    history.note({ kind: 'open', lease, epoch: fence.epoch })
+  }
+
+  async processChanges(
+    { leaseId: lease, fence }: ObserverContext,
+    changes: readonly Change<KeyedEvent>[],
+  ): Promise<void> {
+    const { epoch } = fence
+    const ids = changes.map(({ id }) => id)
+    history.note({ kind: 'dispatch', lease, epoch, lsns: changes.map(({ lsn }) => lsn), ids })
+    await sleep(Math.random() * MAX_OBSERVER_MS)
+    history.note({ kind: 'complete', lease, epoch, ids })
+  }
+
+  close({ leaseId: lease, fence }: ObserverContext): void {
+    history.note({ kind: 'close', lease, epoch: fence.epoch })
+  }
+}
+
+const { events, leases } = await openKeyedStore(task)
+const host = new ChangeFeedProcessorHost<KeyedEvent>({
+  hostName: task.hostName,
+  group: GROUP,
+  feed: events,
+  leases,
+  feedOptions: { startFromBeginning: true, maxItemCount: 20 },
+  hostOptions: {
+    leaseRenewIntervalMs: FAULT_TIMES.renewMs,
+    leaseExpirationIntervalMs: FAULT_TIMES.expirationMs,
+  },
+})
+for (const name of EVENTS) {
+  host.on(name, (event) => {
+    const detail = JSON.stringify(event, (_key, value: unknown) =>
+      value instanceof Error ? `${value.name} ${value.message}` : value,
+    )
+    history.note({ kind: 'event', name, detail })
+  })
+}
+await host.registerObserver(new NotingObserver())
+history.note({ kind: 'event', name: 'started', detail: '' })
