@@ -91,6 +91,9 @@ const refused: [string, HostOptions, FeedOptions?][] = [
   ['startTime', {}, { startTime: Number.NaN }],
   ['partitionKeyRangeId', {}, { partitionKeyRangeId: '' }],
   ['leasePrefix', { leasePrefix: 'other' }],
+  ['mode', {}, { mode: 'everything' as never }],
+  ['onHorizonPassed', {}, { onHorizonPassed: 'ignore' as never }],
+  ['onHorizonPassed', {}, { onHorizonPassed: 'resync', mode: 'allVersions' }],
 ]
 test.each(refused)('PH-6 an impossible %s is refused by name: %j %j', (name, host, feedOptions) => {
   const { code, message } = refusal(() => resolve(host, feedOptions))
