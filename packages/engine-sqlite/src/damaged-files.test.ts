@@ -3,13 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
-import type { CollectionRecord, CommitRequest, DatabaseEngine } from '@tidemark/store'
+import type {
+  CollectionRecord,
+  CommitRequest,
+  DatabaseEngine,
+  StorageEngine,
+} from '@tidemark/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openSqliteEngine, type SqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
+import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
 
 let parent = ''
 let folder = ''
-const engines: SqliteEngine[] = []
+const engines: StorageEngine[] = []
 beforeEach(async () => {
   parent = await mkdtemp(join(tmpdir(), 'tidemark-'))
   folder = join(parent, 'store')
@@ -19,7 +24,7 @@ afterEach(async () => {
   await rm(parent, { recursive: true, force: true })
 })
 
-async function open(options: Partial<SqliteEngineOptions> = {}): Promise<SqliteEngine> {
+async function open(options: Partial<SqliteEngineOptions> = {}): Promise<StorageEngine> {
   const engine = await openSqliteEngine({ folder, ...options })
   engines.push(engine)
   return engine
@@ -33,7 +38,7 @@ function request(collection: CollectionRecord, id: string): CommitRequest {
 }
 
 /** A store with a database of one collection, and how many documents. */
-async function filled(engine: SqliteEngine, documents = 50): Promise<DatabaseEngine> {
+async function filled(engine: StorageEngine, documents = 50): Promise<DatabaseEngine> {
   await engine.createDatabase('db')
   const database = await engine.openDatabase('db')
   const collection = await database.createCollection(

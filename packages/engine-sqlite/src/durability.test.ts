@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
-import type { CollectionRecord, DatabaseEngine, RangeCounter } from '@tidemark/store'
+import type { CollectionRecord, DatabaseEngine, RangeCounter, StorageEngine } from '@tidemark/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openSqliteEngine, type SqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
+import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
 
 const JUMP = 2 ** 20
 
 let folder = ''
-const engines: SqliteEngine[] = []
+const engines: StorageEngine[] = []
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
 })
@@ -19,14 +19,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function open(options: Partial<SqliteEngineOptions> = {}): Promise<SqliteEngine> {
+async function open(options: Partial<SqliteEngineOptions> = {}): Promise<StorageEngine> {
   const engine = await openSqliteEngine({ folder, ...options })
   engines.push(engine)
   return engine
 }
 
 /** Database and collection of an engine, made if they are not there. */
-async function collectionIn(engine: SqliteEngine): Promise<Opened> {
+async function collectionIn(engine: StorageEngine): Promise<Opened> {
   if ((await engine.listDatabases()).length === 0) await engine.createDatabase('db')
   const database = await engine.openDatabase('db')
   const definition = {

@@ -52,6 +52,7 @@ export { refusingEpoch, withFence, type FenceRecord } from './engine/fence-check
 export {
   allArePast,
   positionAt,
+  positionPart,
   withPosition,
   type PositionList,
 } from './engine/group-positions.ts'
@@ -69,7 +70,7 @@ export type {
   MaintenanceTask,
   MaintenanceView,
 } from './engine/maintenance.ts'
-export { rangeHolding, rangeOfEpk, singleEpkRange } from './engine/range-lookup.ts'
+export { commonKeys, rangeHolding, rangeOfEpk, singleEpkRange } from './engine/range-lookup.ts'
 export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './engine/resource-ids.ts'
 export type { DatabaseEngine, EngineSupport, StorageEngine } from './engine/storage-engine.ts'
 export { documentEtag, etagLsn, stampBody, ttlUntil } from './engine/stored-body.ts'

@@ -1,18 +1,26 @@
-import { allArePast, type PositionList } from '@tidemark/store'
+import { feedRangeId, type FeedRange } from '@tidemark/contracts'
+import { allArePast, positionPart, type PositionList } from '@tidemark/store'
 import { parseHorizons, type CollectionRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { SEGMENT_SLOTS } from '../connection/schema.ts'
-import { raiseHorizons } from './raise-horizons.ts'
+import { raiseHorizons, type PurgedPart } from './raise-horizons.ts'
 import type { PieceContext, PieceResult } from './piece.ts'
 
 const NEXT_PENDING = `SELECT seq, lsn, ts, epk FROM doc INDEXED BY pending
   WHERE coll = ? AND kind = 1 AND seq >= ? ORDER BY seq LIMIT ?`
 
+interface PurgeableRow {
+  readonly seq: number
+  readonly lsn: number
+  /** The keys around it for which all groups waited for have one position each. */
+  readonly keys: FeedRange
+}
+
 /** Pending deletes that may go, or when the next of a segment may. */
 export interface PurgeView {
   /** In order of row number; of each segment the first ones. */
-  readonly rows: readonly { readonly seq: number; readonly lsn: number }[]
+  readonly rows: readonly PurgeableRow[]
   /** Epoch seconds at which a retention is over that was all that was missing. */
   readonly nextDueSecond: number | undefined
   /** Where to go on when the walk was cut short; undefined when it came to the end. */
@@ -44,7 +52,8 @@ export function findPurgeable(
   const { record } = collection
   const { retentionSeconds, waitFor } = record.definition.pendingDeletes
   const positions = groupPositions(connection, record.number)
-  const found: { seq: number; lsn: number }[] = []
+  const positionsOf = (group: string): PositionList => positions.get(group) ?? []
+  const found: PurgeableRow[] = []
   let nextDueSecond: number | undefined
   let next = from
   for (let segments = 0; segments < maxSegments && found.length < maxItems;) {
@@ -54,8 +63,9 @@ export function findPurgeable(
       const seq = numberColumn(row, 0)
       next = seq + 1
       const dueSecond = numberColumn(row, 2) + retentionSeconds
-      if (dueSecond <= nowSecond && allHavePassed(row, waitFor, positions)) {
-        found.push({ seq, lsn: numberColumn(row, 1) })
+      if (dueSecond <= nowSecond && allHavePassed(row, waitFor, positionsOf)) {
+        const keys = positionPart(waitFor, positionsOf, textColumn(row, 3))
+        found.push({ seq, lsn: numberColumn(row, 1), keys })
         continue
       }
       if (dueSecond > nowSecond) nextDueSecond = Math.min(nextDueSecond ?? Infinity, dueSecond)
@@ -76,12 +86,13 @@ export function purgePending(
   const nowSecond = Math.floor(timeMs / 1000)
   const view = { nowSecond, from, maxItems, maxSegments: MAX_SEGMENTS_A_PIECE }
   const { rows, resumeAt } = findPurgeable(connection, collection, view)
-  const horizons = new Map<number, number>()
-  for (const { seq, lsn } of rows) {
+  const purged = new Map<string, PurgedPart>()
+  for (const { seq, lsn, keys } of rows) {
     connection.run('DELETE FROM doc WHERE seq = ?', seq)
-    horizons.set(Math.floor(seq / SEGMENT_SLOTS), lsn)
+    const segment = Math.floor(seq / SEGMENT_SLOTS)
+    purged.set(`${segment} ${feedRangeId(keys)}`, { segment, keys, lsn })
   }
-  raiseHorizons(connection, collection, { column: 'horizon', purgedUpTo: horizons })
+  raiseHorizons(connection, collection, { column: 'horizon', purged: [...purged.values()] })
   return { items: rows.length, more: resumeAt !== undefined, resumeAt }
 }
 
@@ -98,9 +109,9 @@ export function groupPositions(
 function allHavePassed(
   row: Row,
   waitFor: readonly string[],
-  positions: ReadonlyMap<string, PositionList>,
+  positionsOf: (group: string) => PositionList,
 ): boolean {
   if (waitFor.length === 0) return true
   const place = { epk: textColumn(row, 3), lsn: numberColumn(row, 1) }
-  return allArePast(waitFor, (group) => positions.get(group) ?? [], place)
+  return allArePast(waitFor, positionsOf, place)
 }

@@ -1,8 +1,15 @@
 import type { FeedRange } from '@tidemark/contracts'
-import { raiseHorizon } from '@tidemark/store'
+import { commonKeys, raiseHorizon, type Horizons } from '@tidemark/store'
 import { horizonsText, parseHorizons, type CollectionRow } from '../connection/catalog-rows.ts'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
+
+/** Rows of some keys that were removed from a segment, all of them up to one LSN. */
+export interface PurgedPart {
+  readonly segment: number
+  readonly keys: FeedRange
+  readonly lsn: number
+}
 
 /** Tells every range that has one of the segments up to which LSN something of it was purged. */
 export function raiseHorizons(
@@ -10,33 +17,33 @@ export function raiseHorizons(
   { ranges }: CollectionRow,
   {
     column,
-    purgedUpTo,
-  }: {
-    readonly column: 'horizon' | 'loghorizon'
-    /** By segment. */
-    readonly purgedUpTo: ReadonlyMap<number, number>
-  },
+    purged,
+  }: { readonly column: 'horizon' | 'loghorizon'; readonly purged: readonly PurgedPart[] },
 ): void {
-  if (purgedUpTo.size === 0) return
+  if (purged.length === 0) return
   for (const range of ranges) {
+    let raised: Horizons | undefined
     for (const segment of range.segments) {
-      const lsn = purgedUpTo.get(segment.id)
-      if (lsn === undefined) continue
-      const row = connection.get(`SELECT ${column} FROM segment WHERE id = ?`, range.segment) ?? []
-      const horizons = parseHorizons(textColumn(row, 0))
-      connection.run(
-        `UPDATE segment SET ${column} = ? WHERE id = ?`,
-        horizonsText(raiseHorizon(horizons, { range: common(segment, range), lsn })),
-        range.segment,
-      )
+      const keys = commonKeys(segment, range)
+      for (const part of purged) {
+        const concerned =
+          part.segment === segment.id ? keys && commonKeys(keys, part.keys) : undefined
+        if (concerned === undefined) continue
+        raised ??= readHorizons(connection, range.segment, column)
+        raised = raiseHorizon(raised, { range: concerned, lsn: part.lsn })
+      }
     }
+    if (raised === undefined) continue
+    const text = horizonsText(raised)
+    connection.run(`UPDATE segment SET ${column} = ? WHERE id = ?`, text, range.segment)
   }
 }
 
-/** The keys that both have: a range's segment always has some of its keys. */
-function common(a: FeedRange, b: FeedRange): FeedRange {
-  return {
-    minInclusive: a.minInclusive > b.minInclusive ? a.minInclusive : b.minInclusive,
-    maxExclusive: a.maxExclusive < b.maxExclusive ? a.maxExclusive : b.maxExclusive,
-  }
+function readHorizons(
+  connection: Connection,
+  segment: number,
+  column: 'horizon' | 'loghorizon',
+): Horizons {
+  const row = connection.get(`SELECT ${column} FROM segment WHERE id = ?`, segment) ?? []
+  return parseHorizons(textColumn(row, 0))
 }

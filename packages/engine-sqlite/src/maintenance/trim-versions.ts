@@ -1,10 +1,11 @@
+import { FULL_RANGE } from '@tidemark/contracts'
 import type { CollectionRow, SegmentRow } from '../connection/catalog-rows.ts'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'
 import { SEGMENT_SLOTS } from '../connection/schema.ts'
 import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './piece.ts'
-import { raiseHorizons } from './raise-horizons.ts'
+import { raiseHorizons, type PurgedPart } from './raise-horizons.ts'
 
 const OLDEST = 'SELECT seq, lsn, at FROM log WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ?'
 /** A transaction is never trimmed in part, and has at most a hundred entries or so. */
@@ -16,7 +17,7 @@ export function trimVersions(context: PieceContext, collection: CollectionRow): 
   const { connection, timeMs } = context
   const keepsFromMs = versionsKeptFromMs(collection, timeMs)
   const limit = Math.max(MIN_ITEMS, context.maxItems)
-  const horizons = new Map<number, number>()
+  const purged: PurgedPart[] = []
   let items = 0
   for (const segment of segmentsOf(collection)) {
     const rows = dueEntries(connection, segment, { keepsFromMs, limit: limit - items })
@@ -28,10 +29,10 @@ export function trimVersions(context: PieceContext, collection: CollectionRow): 
       last.seq,
     )
     items += rows.length
-    horizons.set(segment.id, last.lsn)
+    purged.push({ segment: segment.id, keys: FULL_RANGE, lsn: last.lsn })
     if (items >= limit - MIN_ITEMS / 2 || context.isOverdue()) break
   }
-  raiseHorizons(connection, collection, { column: 'loghorizon', purgedUpTo: horizons })
+  raiseHorizons(connection, collection, { column: 'loghorizon', purged })
   if (items === 0 && collection.record.definition.allVersions === null) {
     const { number } = collection.record
     connection.run('UPDATE collection SET logged = 0 WHERE number = ?', number)

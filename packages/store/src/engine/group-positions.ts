@@ -1,5 +1,6 @@
-import { rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
+import { FULL_RANGE, rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
 import { cutHorizons, raiseHorizon, type Horizons } from './horizons.ts'
+import { commonKeys } from './range-lookup.ts'
 
 /** How far one processor group has come, by parts of the keys; disjoint, in EPK order. */
 export type PositionList = Horizons
@@ -20,6 +21,24 @@ export function withPosition(
 /** Where the group stands at one key; 0 where it never reported. */
 export function positionAt(positions: PositionList, epk: string): number {
   return positions.find(({ range }) => rangeContainsEpk(range, epk))?.lsn ?? 0
+}
+
+/**
+ * The keys around one that no group waited for tells apart: each has one position for all of them. A purge
+ * raises the horizon of these keys only. Else, after a merge, what one lease has passed would make another
+ * lease of the same range look late.
+ */
+export function positionPart(
+  waitFor: readonly string[],
+  positionsOf: (group: string) => PositionList,
+  epk: string,
+): FeedRange {
+  let part = FULL_RANGE
+  for (const group of waitFor) {
+    const position = positionsOf(group).find(({ range }) => rangeContainsEpk(range, epk))
+    if (position !== undefined) part = commonKeys(part, position.range) ?? part
+  }
+  return part
 }
 
 /** Whether every group that is waited for has come past `lsn` at that key (TTL-14). */

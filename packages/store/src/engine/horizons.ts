@@ -1,4 +1,5 @@
 import { rangesOverlap, type FeedRange } from '@tidemark/contracts'
+import { commonKeys } from './range-lookup.ts'
 
 /** Up to which LSN something was purged, for a part of the keys. */
 export interface Horizon {
@@ -30,7 +31,7 @@ export function raiseHorizon(horizons: Horizons, { range, lsn }: Horizon): Horiz
 /** What a part of the keys has of them: a child's, after a split. */
 export function cutHorizons(horizons: Horizons, range: FeedRange): Horizons {
   return horizons.flatMap((horizon) => {
-    const part = intersection(horizon.range, range)
+    const part = commonKeys(horizon.range, range)
     return part === undefined ? [] : [{ range: part, lsn: horizon.lsn }]
   })
 }
@@ -44,10 +45,4 @@ function outside(horizons: Horizons, range: FeedRange): Horizons {
 
 function byKey(a: Horizon, b: Horizon): number {
   return a.range.minInclusive < b.range.minInclusive ? -1 : 1
-}
-
-function intersection(a: FeedRange, b: FeedRange): FeedRange | undefined {
-  const minInclusive = a.minInclusive > b.minInclusive ? a.minInclusive : b.minInclusive
-  const maxExclusive = a.maxExclusive < b.maxExclusive ? a.maxExclusive : b.maxExclusive
-  return minInclusive < maxExclusive ? { minInclusive, maxExclusive } : undefined
 }

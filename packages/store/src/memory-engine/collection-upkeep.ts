@@ -1,4 +1,5 @@
-import { allArePast } from '../engine/group-positions.ts'
+import { FULL_RANGE, type FeedRange } from '@tidemark/contracts'
+import { allArePast, positionPart } from '../engine/group-positions.ts'
 import type { MemoryCollection } from './memory-collection.ts'
 import type { MemoryRange } from './memory-range.ts'
 import type { MemoryRow, MemoryVersion } from './memory-row.ts'
@@ -65,9 +66,9 @@ export function purge(
     const { pending } = range
     let count = 0
     while (items + count < maxItems && mayPurge(collection, pending[count], nowMs)) count++
-    const last = pending[count - 1]
-    if (last === undefined) continue
-    range.raiseHorizon('latestVersion', last.lsn)
+    for (const row of pending.slice(0, count)) {
+      range.raiseHorizon('latestVersion', { range: positionPartOf(collection, row), lsn: row.lsn })
+    }
     range.removePending(count)
     items += count
   }
@@ -94,7 +95,7 @@ export function trimVersions(
     const removed = range.versions.removeOldest(maxItems - items, mayGo)
     const last = removed.at(-1)
     if (last === undefined) continue
-    range.raiseHorizon('allVersions', last.lsn)
+    range.raiseHorizon('allVersions', { range: FULL_RANGE, lsn: last.lsn })
     items += removed.length
   }
   const more = collection.ranges.some((range) => {
@@ -151,6 +152,11 @@ function retainedUntilMs(collection: MemoryCollection, { ts }: MemoryRow): numbe
 function isPassed(collection: MemoryCollection, { epk, lsn }: MemoryRow): boolean {
   const { waitFor } = collection.record.definition.pendingDeletes
   return allArePast(waitFor, (group) => collection.positionsOf(group), { epk, lsn })
+}
+
+function positionPartOf(collection: MemoryCollection, { epk }: MemoryRow): FeedRange {
+  const { waitFor } = collection.record.definition.pendingDeletes
+  return positionPart(waitFor, (group) => collection.positionsOf(group), epk)
 }
 
 /** At once when the log was switched off. */

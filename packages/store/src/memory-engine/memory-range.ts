@@ -1,6 +1,7 @@
-import type { FeedMode, FeedRange } from '@tidemark/contracts'
+import { FULL_RANGE, type FeedMode, type FeedRange } from '@tidemark/contracts'
 import type { RangeRecord } from '../engine/catalog.ts'
-import { horizonAt, raiseHorizon, type Horizons } from '../engine/horizons.ts'
+import { horizonAt, raiseHorizon, type Horizon, type Horizons } from '../engine/horizons.ts'
+import { commonKeys } from '../engine/range-lookup.ts'
 import { CommitWaiters } from './commit-waiters.ts'
 import type { MemoryRow, MemoryVersion } from './memory-row.ts'
 import type { MemorySegment } from './memory-segment.ts'
@@ -74,17 +75,17 @@ export class MemoryRange implements FeedRange {
     return horizonAt(this.#horizons[mode], range)
   }
 
-  /** Everything up to `lsn` may be gone from now on. */
-  raiseHorizon(mode: FeedMode, lsn: number): void {
-    const { minInclusive, maxExclusive } = this
-    const range = { minInclusive, maxExclusive }
-    this.#horizons[mode] = raiseHorizon(this.#horizons[mode], { range, lsn })
+  /** Everything of these keys up to `lsn` may be gone from now on. */
+  raiseHorizon(mode: FeedMode, { range, lsn }: Horizon): void {
+    const keys = commonKeys(range, this)
+    if (keys === undefined) return
+    this.#horizons[mode] = raiseHorizon(this.#horizons[mode], { range: keys, lsn })
   }
 
   /** The log of all versions begins here: there may be a gap after what an earlier one has left. */
   beginVersions(): void {
     this.versions.clear()
-    this.raiseHorizon('allVersions', this.lsn)
+    this.raiseHorizon('allVersions', { range: FULL_RANGE, lsn: this.lsn })
   }
 
   appendPending(row: MemoryRow): void {

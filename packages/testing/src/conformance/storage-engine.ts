@@ -10,6 +10,7 @@ import { storageEngineModel } from './storage-engine-model.ts'
 import { storageEngineRanges } from './storage-engine-ranges.ts'
 import { storageEngineReopening } from './storage-engine-reopening.ts'
 import { storageEngineHistory } from './storage-engine-history.ts'
+import { storageEngineInheritance } from './storage-engine-inheritance.ts'
 import { storageEngineMaintenance } from './storage-engine-maintenance.ts'
 import { storageEnginePendingDeletes } from './storage-engine-pending-deletes.ts'
 import { storageEngineVersions } from './storage-engine-versions.ts'
@@ -50,6 +51,7 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
     storageEnginePendingDeletes(open)
     storageEngineVersions(open)
     storageEngineRanges(open)
+    storageEngineInheritance(open)
     storageEngineReopening(openUnderTest)
     storageEngineModel(open, options.modelRuns ?? 100)
     storageEngineHistory(open, options.modelRuns ?? 100)
