@@ -1,5 +1,6 @@
 import {
   InvalidOptionError,
+  errorCode,
   feedRangeId,
   type ChangeFeedSource,
   type DocumentBody,
@@ -21,6 +22,9 @@ export interface PrepareLeasesOptions<T extends DocumentBody> {
   readonly discardToken: string | undefined
 }
 
+/** Ranges that split or merge while their start positions are asked for are asked for anew. */
+const MAX_ATTEMPTS = 10
+
 /**
  * Sees to it that the group has leases: those that it has, else one for each range, with its start
  * position resolved now and stored with it. So whatever is written after this is not missed, by
@@ -30,6 +34,20 @@ export interface PrepareLeasesOptions<T extends DocumentBody> {
  * ERR_INVALID_OPTION when `partitionKeyRangeId` is unknown or the group works on other ranges.
  */
 export async function prepareLeases<T extends DocumentBody>(
+  options: PrepareLeasesOptions<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await prepareOnce(options, signal)
+      return
+    } catch (error) {
+      if (errorCode(error) !== 'ERR_RANGE_GONE' || attempt >= MAX_ATTEMPTS) throw error
+    }
+  }
+}
+
+async function prepareOnce<T extends DocumentBody>(
   { feed, group, start, mode, partitionKeyRangeId, discardToken }: PrepareLeasesOptions<T>,
   signal: AbortSignal,
 ): Promise<void> {

@@ -123,6 +123,20 @@ test('TTL-14 the next owner reports where it begins, if the last one died before
   expect(await reportedLsns(one)).toEqual([32])
 })
 
+test('TTL-14 a late report of an earlier owner is put right, also of a range that has nothing new', async () => {
+  const one = newFleet({ ranges: 1 })
+  await one.start('a')
+  write(one)
+  await one.until(() => one.isDrained())
+  await one.advance(2_000)
+  const [range] = one.feed.ranges
+  const [late] = one.feed.positions.reports[0]!
+  await one.feed.positions.report([{ ...late!, range: range! }])
+  expect(await reportedLsns(one)).not.toEqual([32])
+  await one.advance(600_000)
+  expect(await reportedLsns(one)).toEqual([32])
+})
+
 test('TTL-14 LE-10 children and joined leases are reported in the place of what they replace', async () => {
   const one = newFleet({ ranges: 1 })
   await one.start('a')

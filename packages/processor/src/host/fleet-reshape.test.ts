@@ -162,6 +162,21 @@ describe('splits', () => {
     expect(two.duplicates().size).toBe(0)
   })
 
+  test('LE-10 a range that splits while a host makes the first leases: they are made for its parts', async () => {
+    const one = newFleet({ ranges: 2 })
+    let left = 3
+    const resolveStart = one.feed.resolveStart.bind(one.feed)
+    one.feed.resolveStart = (request) => {
+      if (left > 0) one.feed.split(request.range)
+      left -= 1
+      return resolveStart(request)
+    }
+    write(one)
+    await one.start('a')
+    await one.until(() => one.matchesRanges() && one.isDrained())
+    expect(one.feed.ranges.length).toBeGreaterThan(3)
+  })
+
   test('LE-10 a feed whose children begin at the split keeps its lease as it is', async () => {
     const one = newFleet({ ranges: 1, childrenCarryParentChanges: false })
     const a = await one.start('a')

@@ -6,6 +6,7 @@ import {
   type GroupPositions,
   type Lsn,
 } from '@tidemark/contracts'
+import { Bell } from '../feed-processing/bell.ts'
 
 export interface PositionReporterOptions {
   readonly positions: GroupPositions
@@ -22,6 +23,8 @@ export interface PositionReporterOptions {
 /** One report carries what came together meanwhile. */
 const REPORT_INTERVAL_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
+/** A late report of an earlier owner may have come last: an idle range must not stay behind for it. */
+const REPEAT_MS = 300_000
 /** For the last report of a host that stops. */
 const LAST_REPORT_MS = 2_000
 
@@ -32,7 +35,10 @@ const LAST_REPORT_MS = 2_000
  */
 export class PositionReporter {
   readonly #options: PositionReporterOptions
+  /** Of the leases that are held, as last stored. */
+  readonly #known = new Map<string, GroupPosition>()
   readonly #pending = new Map<string, GroupPosition>()
+  readonly #bell = new Bell()
   readonly #stop = new AbortController()
   #hurry = new AbortController()
   #nextMs = -Infinity
@@ -48,17 +54,23 @@ export class PositionReporter {
     if (this.#stop.signal.aborted) return
     const { group } = this.#options
     const { minInclusive, maxExclusive } = range
-    this.#pending.set(feedRangeId(range), { group, range: { minInclusive, maxExclusive }, lsn })
+    const leaseId = feedRangeId(range)
+    const position = { group, range: { minInclusive, maxExclusive }, lsn }
+    this.#known.set(leaseId, position)
+    this.#pending.set(leaseId, position)
+    this.#bell.ring()
     this.#running ??= this.#run()
   }
 
   /** The lease is not this host's any more: its owner tells where it stands. */
   forget(leaseId: string): void {
+    this.#known.delete(leaseId)
     this.#pending.delete(leaseId)
   }
 
-  /** Reports at once what is pending: a lease was given back. */
-  hurry(): void {
+  /** The lease was given back: its last position is told at once. */
+  released(leaseId: string): void {
+    this.#known.delete(leaseId)
     if (this.#failures === 0) this.#hurry.abort()
   }
 
@@ -78,19 +90,38 @@ export class PositionReporter {
 
   async #run(): Promise<void> {
     const { clock } = this.#options
+    const { signal } = this.#stop
     // Positions of several leases come in one turn: they go together.
     await Promise.resolve()
-    while (this.#pending.size > 0) {
+    while (!signal.aborted) {
       this.#hurry = new AbortController()
-      const signal = AbortSignal.any([this.#stop.signal, this.#hurry.signal])
+      if (this.#pending.size === 0) {
+        await this.#waitForPositions()
+        continue
+      }
       const restMs = this.#nextMs - clock.monotonicMs()
-      if (restMs > 0) await clock.sleep(restMs, signal).catch(() => {})
-      if (this.#stop.signal.aborted) break
+      const rest = AbortSignal.any([signal, this.#hurry.signal])
+      if (restMs > 0) await clock.sleep(restMs, rest).catch(() => {})
+      // What was pending may have been forgotten meanwhile.
+      if (signal.aborted || this.#pending.size === 0) continue
       await this.#report()
       const pauseMs = Math.min(LONGEST_PAUSE_MS, REPORT_INTERVAL_MS * 2 ** this.#failures)
       this.#nextMs = clock.monotonicMs() + pauseMs
     }
-    this.#running = undefined
+  }
+
+  /** Until there is something new; after a long time everything that is held is told once more. */
+  async #waitForPositions(): Promise<void> {
+    const over = new AbortController()
+    const signal = AbortSignal.any([this.#stop.signal, over.signal])
+    let isOverdue = false
+    const pause = this.#options.clock.sleep(REPEAT_MS, signal).then(
+      () => (isOverdue = true),
+      () => {},
+    )
+    await Promise.race([pause, this.#bell.next])
+    over.abort()
+    if (isOverdue) for (const [id, position] of this.#known) this.#pending.set(id, position)
   }
 
   async #report(): Promise<void> {

@@ -299,7 +299,7 @@ export class RunningHost<T extends DocumentBody> {
         this.#onReplaced(notice)
         return
       case 'released':
-        this.#reporter?.hurry()
+        this.#reporter?.released(notice.held.leaseId)
         this.#emit('leaseReleased', { ...notice.held, reason: notice.reason })
         return
       case 'lost':
