@@ -7,6 +7,7 @@ import { latencyInProcess } from './latency-in-process.ts'
 import { latencyOtherProcess } from './latency-other-process.ts'
 import { observerInProcess } from './observer-in-process.ts'
 import { observerOtherProcess } from './observer-other-process.ts'
+import { pendingDeleteRead } from './pending-delete-read.ts'
 import { pointRead } from './point-read.ts'
 import { sizeAfterOverwrites } from './size-after-overwrites.ts'
 import { slowDisk } from './slow-disk.ts'
@@ -36,6 +37,7 @@ export const SCENARIOS: readonly Scenario[] = [
   wakeOtherProcess,
   sizeAfterOverwrites,
   expirySweep,
+  pendingDeleteRead,
   ttlWriteOverhead,
   split,
   feedReadFolded,

@@ -1,12 +1,11 @@
 import type { Collection } from '@tidemark/store'
 import type { OrderDocument } from '../data/order-document.ts'
 import type { PreparedScenario, Scenario } from '../measuring/scenario.ts'
-import { machineMs } from '../measuring/stopwatch.ts'
 import { batchesOf, loadBatches } from '../store/load-orders.ts'
 import { foldRanges } from '../store/maintenance-pieces.ts'
 import { openStoreIn, ordersIn } from '../store/open-bench-store.ts'
 import { mergeBoth, rangeIds, splitOnly } from '../store/range-ids.ts'
-import { scanFeed } from '../store/read-feed.ts'
+import { scanRate } from '../store/read-feed.ts'
 
 const CHANGES = 8
 const PAGE = 1_000
@@ -32,15 +31,16 @@ export const feedReadFolded: Scenario = {
     const { items } = await foldRanges(folded)
     // All but those that were written after the last change.
     if (items === 0) throw new Error('nothing was folded')
+    const scan = { documents, pageSize: PAGE }
     return {
       async ours(seconds) {
         return {
-          'feed.read.unfolded': await rate(unfolded, documents, seconds),
-          'feed.read.folded': await rate(folded, documents, seconds),
+          'feed.read.unfolded': await scanRate(unfolded, { ...scan, seconds }),
+          'feed.read.folded': await scanRate(folded, { ...scan, seconds }),
         }
       },
       async raw(seconds) {
-        const perSecond = await rate(plain, documents, seconds)
+        const perSecond = await scanRate(plain, { ...scan, seconds })
         return { 'feed.read.unfolded': perSecond, 'feed.read.folded': perSecond }
       },
       [Symbol.asyncDispose]: () => store.close(),
@@ -69,19 +69,4 @@ async function loadParts(
 async function splitOrMerge(orders: Collection<OrderDocument>): Promise<void> {
   if ((await rangeIds(orders)).length === 1) await splitOnly(orders)
   else await mergeBoth(orders)
-}
-
-async function rate(
-  orders: Collection<OrderDocument>,
-  documents: number,
-  seconds: number,
-): Promise<number> {
-  const started = machineMs()
-  let read = 0
-  do {
-    const scanned = await scanFeed({ orders }, { pageSize: PAGE })
-    if (scanned !== documents) throw new Error(`the feed has ${scanned} of ${documents} documents`)
-    read += scanned
-  } while (machineMs() < started + seconds * 1000)
-  return (read / (machineMs() - started)) * 1000
 }
