@@ -51,7 +51,7 @@ export function findPurgeable(
 ): PurgeView {
   const { record } = collection
   const { retentionSeconds, waitFor } = record.definition.pendingDeletes
-  const positions = groupPositions(connection, record.number)
+  const positions = waitFor.length === 0 ? NO_POSITIONS : groupPositions(connection, record.number)
   const positionsOf = (group: string): PositionList => positions.get(group) ?? []
   const found: PurgeableRow[] = []
   let nextDueSecond: number | undefined
@@ -97,8 +97,9 @@ export function purgePending(
 }
 
 const MAX_SEGMENTS_A_PIECE = 1000
+const NO_POSITIONS: ReadonlyMap<string, PositionList> = new Map()
 
-export function groupPositions(
+function groupPositions(
   connection: Connection,
   collection: number,
 ): ReadonlyMap<string, PositionList> {

@@ -47,12 +47,15 @@ export function versionsKeptFromMs({ record }: CollectionRow, timeMs: number): n
   return allVersions === null ? Infinity : timeMs - allVersions.retentionSeconds * 1000
 }
 
-/** Commit time of the oldest entry of each segment that has one, epoch ms. */
+/** Commit time of the oldest entry of each of some segments that have one, epoch ms. */
 export function oldestEntriesMs(
   connection: Connection,
   collection: CollectionRow,
+  { from, count }: { readonly from: number; readonly count: number },
 ): readonly number[] {
-  return segmentsOf(collection).flatMap(({ id }) => {
+  const segments = segmentsOf(collection)
+  const first = from % segments.length
+  return segments.slice(first, first + count).flatMap(({ id }) => {
     const row = connection.get(OLDEST, id * SEGMENT_SLOTS, (id + 1) * SEGMENT_SLOTS, 1)
     return row === undefined ? [] : [numberColumn(row, 2)]
   })

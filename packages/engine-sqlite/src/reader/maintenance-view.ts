@@ -8,13 +8,15 @@ import { oldestEntriesMs, versionsKeptFromMs } from '../maintenance/trim-version
 
 const FIRST_EXPIRY = `SELECT min(exp) FROM doc INDEXED BY expiry
   WHERE coll = ? AND kind = 0 AND exp > 0`
-/** Segments with pending deletes that have to stay which one look goes past. */
-const MAX_PURGE_SEGMENTS = 500
+/** Segments that one look goes over; the next look goes on behind them. */
+const SEGMENTS_A_LOOK = 500
 
 /** What there is to do in a database, and when something more will be. */
 export class MaintenanceViews {
   /** Where the next look at a collection's pending deletes begins, by collection. */
   readonly #purgeFrom = new Map<number, number>()
+  /** The same for the oldest entries of its log. */
+  readonly #trimFrom = new Map<number, number>()
 
   read(connection: Connection, catalog: CatalogRows, nowMs: number): MaintenanceView {
     const tasks: MaintenanceTask[] = []
@@ -23,7 +25,7 @@ export class MaintenanceViews {
       const found = [
         this.#expiry(connection, collection, nowMs),
         this.#purge(connection, collection, nowMs),
-        trim(connection, collection, nowMs),
+        this.#trim(connection, collection, nowMs),
       ]
       for (const { task, dueMs } of found) {
         if (task !== undefined) tasks.push(task)
@@ -56,11 +58,25 @@ export class MaintenanceViews {
       nowSecond: Math.floor(nowMs / 1000),
       from: this.#purgeFrom.get(record.number) ?? 0,
       maxItems: 1,
-      maxSegments: MAX_PURGE_SEGMENTS,
+      maxSegments: SEGMENTS_A_LOOK,
     })
     if (rows.length > 0) return { task: { kind: 'purge', collection: record } }
     this.#purgeFrom.set(record.number, resumeAt ?? 0)
     return { dueMs: nextDueSecond && nextDueSecond * 1000 }
+  }
+
+  #trim(connection: Connection, collection: CollectionRow, nowMs: number): Found {
+    const { record, logged } = collection
+    if (!logged) return {}
+    const task: MaintenanceTask = { kind: 'trimVersions', collection: record }
+    const { allVersions } = record.definition
+    if (allVersions === null) return { task }
+    const from = this.#trimFrom.get(record.number) ?? 0
+    const oldest = oldestEntriesMs(connection, collection, { from, count: SEGMENTS_A_LOOK })
+    const first = oldest.reduce((low, ms) => Math.min(low, ms), Infinity)
+    if (first <= versionsKeptFromMs(collection, nowMs)) return { task }
+    this.#trimFrom.set(record.number, from + SEGMENTS_A_LOOK)
+    return { dueMs: first === Infinity ? undefined : first + allVersions.retentionSeconds * 1000 }
   }
 }
 
@@ -76,20 +92,6 @@ interface Found {
   readonly task?: MaintenanceTask
   /** Store time at which there will be something. */
   readonly dueMs?: number | undefined
-}
-
-function trim(connection: Connection, collection: CollectionRow, nowMs: number): Found {
-  const { record, logged } = collection
-  if (!logged) return {}
-  const task: MaintenanceTask = { kind: 'trimVersions', collection: record }
-  const { allVersions } = record.definition
-  if (allVersions === null) return { task }
-  const oldest = oldestEntriesMs(connection, collection)
-  if (oldest.length === 0) return {}
-  const first = Math.min(...oldest)
-  return first <= versionsKeptFromMs(collection, nowMs)
-    ? { task }
-    : { dueMs: first + allVersions.retentionSeconds * 1000 }
 }
 
 function folds(collection: CollectionRow): readonly MaintenanceTask[] {
