@@ -27,10 +27,11 @@ export interface GeneratorOptions {
 const INVALID_TTLS: readonly unknown[] = [0, -2, 1.5, '5', null, 2_147_483_648, true]
 const VALID_TTLS = [-1, 1, 2, 3, 5, 10, 2_147_483_647] as const
 
-type Make = (random: SeededRandom) => Step
+type Make = (random: SeededRandom) => Step | readonly Step[]
+type WeightedStep = readonly [name: string, weight: number, make: Make]
 
 /** How often each kind of step comes, and how it is made. */
-const STEPS: readonly (readonly [name: string, weight: number, make: Make])[] = [
+const STEPS: readonly WeightedStep[] = [
   ['write', 26, write],
   ['patch', 4, patch],
   ['delete', 5, (random) => ({ do: 'delete', ...key(random), ...match(random) })],
@@ -47,8 +48,11 @@ const STEPS: readonly (readonly [name: string, weight: number, make: Make])[] = 
   ['split', 6, split],
   ['merge', 6, (random) => ({ do: 'merge', range: random.below(64) })],
   ['upkeep', 16, upkeep],
+  ['expireSome', 4, expireSome],
+  ['mergeAndRead', 3, mergeAndRead],
+  ['loseAndFollow', 4, loseAndFollow],
   ['runMaintenance', 2, () => ({ do: 'runMaintenance' })],
-  ['begin', 6, (random) => ({ do: 'begin', follower: follower(random) })],
+  ['begin', 6, (random) => ({ do: 'begin', follower: follower(random), pages: 1 })],
   ['follow', 14, follow],
   ['fork', 2, (random) => ({ do: 'fork', follower: random.below(64) })],
   ['readFromTime', 2, (random) => ({ do: 'readFromTime', agoSeconds: random.below(12) })],
@@ -59,18 +63,37 @@ const STEPS: readonly (readonly [name: string, weight: number, make: Make])[] = 
 export function generateProgram(random: SeededRandom, options: GeneratorOptions): Program {
   const { maxSteps, handles, without } = options
   const settings = programSettings(random)
-  const kinds = STEPS.filter(([name]) => !without.has(name))
+  // Programs differ in what they are made of: one that does few things goes deeper into them.
+  const kinds = STEPS.filter(([name]) => !without.has(name)).map(([name, weight, make]) => {
+    const share = name === 'write' ? 1 : random.pick([0, 0.5, 1, 1, 2, 4])
+    return [name, weight * share, make] as const
+  })
   const total = kinds.reduce((sum, [, weight]) => sum + weight, 0)
   const steps: Step[] = []
   const count = 6 + random.below(Math.max(1, maxSteps - 6))
   while (steps.length < count) {
-    const step = pickWeighted(kinds, random.below(total))(random)
-    steps.push(handles > 1 ? { ...step, via: random.below(handles) } : step)
+    const made = pickWeighted(kinds, random.fraction() * total)(random)
+    for (const each of [made].flat()) {
+      const step = handles > 1 ? { ...each, via: random.below(handles) } : each
+      steps.push(plainer(step, without))
+    }
   }
   return { settings, steps }
 }
 
-function pickWeighted(kinds: typeof STEPS, at: number): Make {
+/** Leaves out what is no step of its own. */
+function plainer(step: Step, without: ReadonlySet<string>): Step {
+  if (step.do === 'begin' && without.has('resync')) {
+    return { ...step, follower: { ...step.follower, onHorizonPassed: 'fail' } }
+  }
+  if (step.do === 'batch' && without.has('batchRead')) {
+    const operations = step.operations.filter((operation) => operation.do !== 'read')
+    return operations.length > 0 ? { ...step, operations } : { do: 'runMaintenance' }
+  }
+  return step
+}
+
+function pickWeighted(kinds: readonly WeightedStep[], at: number): Make {
   let rest = at
   for (const [, weight, make] of kinds) {
     if (rest < weight) return make
@@ -185,6 +208,28 @@ function upkeep(random: SeededRandom): Step {
   const task = random.pick(['expiryIndex', 'sweep', 'purge', 'trimVersions', 'fold'] as const)
   const maxItems = random.pick([1, 1, 2, 3, 100])
   return { do: 'upkeep', task, maxItems, range: random.below(64) }
+}
+
+/** Documents that expire, and are pending deletes soon: what purges and horizons are about. */
+function expireSome(random: SeededRandom): readonly Step[] {
+  const writes = Array.from({ length: 2 + random.below(3) }, (): Step => {
+    return { do: 'upsert', ...key(random), ttl: random.pick([1, 1, 2]) }
+  })
+  const sweep = { do: 'upkeep', task: 'sweep', maxItems: 100, range: 0 } as const
+  return [...writes, { do: 'clock', byMs: 2000 }, sweep]
+}
+
+/** A reader that begins while ranges with different pasts are one. */
+function mergeAndRead(random: SeededRandom): readonly Step[] {
+  const kind = { ...follower(random), from: 'beginning' } as const
+  const merge = { do: 'merge', range: random.below(64) } as const
+  return [merge, { do: 'begin', follower: kind, pages: 1 }]
+}
+
+/** Something goes that a reader may not have seen. */
+function loseAndFollow(random: SeededRandom): readonly Step[] {
+  const task = random.pick(['purge', 'purge', 'trimVersions'] as const)
+  return [{ do: 'upkeep', task, maxItems: random.pick([1, 1, 2]), range: 0 }, follow(random)]
 }
 
 function follower(random: SeededRandom): FollowerKind {

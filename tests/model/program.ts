@@ -89,7 +89,8 @@ export type Step = { readonly via?: number } & (
       readonly range: number
     }
   | { readonly do: 'runMaintenance' }
-  | { readonly do: 'begin'; readonly follower: FollowerKind }
+  /** A new follower, which reads so many pages of one change at once. */
+  | { readonly do: 'begin'; readonly follower: FollowerKind; readonly pages?: number }
   | {
       readonly do: 'follow'
       readonly follower: number

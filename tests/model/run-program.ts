@@ -70,7 +70,8 @@ async function takeStep(session: Session, step: Step, followers: Follower[]): Pr
       const follower = new Follower(step.follower)
       followers.push(follower)
       // What "now" is has to be pinned at this moment.
-      if (step.follower.from === 'now') await follow(session, follower, { pages: 0, maxItems: 1 })
+      const pages = step.follower.from === 'now' ? 0 : step.pages
+      if (pages !== undefined) await follow(session, follower, { pages, maxItems: 1 })
       return
     }
     case 'follow': {

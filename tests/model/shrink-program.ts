@@ -95,8 +95,9 @@ class Shrinker {
 /** The same step with less in it. */
 function plainerSteps(step: Step): readonly Step[] {
   const plainer: Step[] = []
-  for (const name of ['via', 'ttl', 'ifMatch'] as const) {
-    if (name in step && Reflect.get(step, name) !== 0) {
+  for (const name of ['via', 'ttl', 'ifMatch', 'pages'] as const) {
+    const isNeeded = name === 'pages' && step.do === 'follow'
+    if (!isNeeded && name in step && Reflect.get(step, name) !== 0) {
       const { [name]: _, ...rest } = step as Step & Partial<Record<typeof name, unknown>>
       // What is left out is optional.
       plainer.push(rest as Step)
