@@ -44,6 +44,8 @@ export interface FakeFeedOptions {
   identity?: string | undefined
   /** Called before each read of a page. May wait, and may throw: a fault. */
   beforeRead?: ((range: FeedRange) => Promise<void> | void) | undefined
+  /** Called after positions were joined, before the answer. May wait. */
+  afterJoin?: (() => Promise<void> | void) | undefined
 }
 
 const PARTITION_KEY = partitionKeyDefinition('/key')
@@ -61,6 +63,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   readonly positions: FakeGroupPositions = new FakeGroupPositions()
   readonly #clock: Clock
   readonly #beforeRead: ((range: FeedRange) => Promise<void> | void) | undefined
+  readonly #afterJoin: (() => Promise<void> | void) | undefined
   readonly #perKey = new Map<string, number>()
   readonly #horizons: { readonly range: FeedRange; readonly lsn: Lsn }[] = []
   #ranges: FakeRange[]
@@ -77,6 +80,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     this.supports = { waiting, childrenCarryParentChanges }
     this.#clock = clock
     this.#beforeRead = options.beforeRead
+    this.#afterJoin = options.afterJoin
     this.#ranges = evenRanges(ranges, PARTITION_KEY).map((range) => new FakeRange(range))
     // Present iff supported, as the contract says.
     if (waiting) this.waitForChanges = (request) => this.#wait(request)
@@ -239,6 +243,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     const isSame = held.every(({ lsn: at }) => at === first.lsn)
     if (!isSame || first.lsn < owner.firstOwnLsn) return undefined
     const horizon = lsn(Math.max(...held.map((one) => one.horizon ?? 0)))
+    await this.#afterJoin?.()
     return this.#position(range, { at: first.lsn, horizon, mode })
   }
 

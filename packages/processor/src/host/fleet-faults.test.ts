@@ -97,6 +97,7 @@ function newRun(seed: number, { makeStore, ranges }: SimulationOptions): Run {
       abortGraceMs: 500,
       startTimeoutMs: 20_000,
     },
+    afterJoin: () => fleet.clock.sleep(random.below(100), never),
     behaviour: async ({ signal }) => {
       const dice = random.below(100)
       if (dice < 5) throw new Error('observer failed')

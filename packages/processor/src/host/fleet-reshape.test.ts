@@ -258,6 +258,31 @@ describe('merges', () => {
     expect(one.duplicates().size).toBe(0)
   })
 
+  test.each(['a batch that was processed', 'a batch that is in flight'])(
+    'nothing is joined over %s while the feed was asked',
+    async (what) => {
+      let answers = 0
+      const one = newFleet({
+        ranges: 2,
+        behaviour: () => (what.endsWith('processed') ? undefined : one.clock.sleep(50, never)),
+        afterJoin: async () => {
+          answers += 1
+          if (answers > 2) return
+          write(one)
+          await one.clock.sleep(30, never)
+        },
+      })
+      const a = await one.start('a')
+      await one.until(() => one.isBalanced())
+      one.feed.merge(firstRange(one))
+      await one.until(() => answers === 2, 400_000)
+      await one.advance(100)
+      expect(one.eventsOf(a, 'leasesJoined')).toEqual([])
+      await one.until(() => one.matchesRanges() && one.isDrained(), 400_000)
+      expect(one.duplicates().size).toBe(0)
+    },
+  )
+
   test('neighbours that were not merged are left alone, and the feed is asked ever more rarely', async () => {
     const one = newFleet({ ranges: 8 })
     const a = await one.start('a')

@@ -673,7 +673,9 @@ describe('replacement', () => {
     driver.tell({ kind: 'hint', hint: 'plan', jitter: 0 })
     driver.read([...IDS, ...CHILDREN].map((id) => lease(id, { owner, epoch: 7 })))
     expect(driver.pending('acquire')).toMatchObject({ request: { leaseIds: CHILDREN } })
+    driver.tell({ kind: 'hint', hint: 'plan', jitter: 0 })
     driver.answer({ op: 'replace', reply: children(9) })
+    driver.read(IDS.map((id) => lease(id, { owner, epoch: 7 })))
     const late = ['-40', ...CHILDREN].map((id) => {
       return { leaseId: id, epoch: 8, lease: lease(id, { owner, epoch: 8 }) }
     })

@@ -180,7 +180,7 @@ export class LeaseTable {
     readCallId: number,
   ): void {
     for (const { held, sinceCallId, state } of this.#records.values()) {
-      if (sinceCallId >= readCallId || state === 'releasing' || state === 'replacing') continue
+      if (sinceCallId >= readCallId || state === 'releasing') continue
       const stored = owned.get(held.leaseId)
       if (stored?.mine !== true || stored.epoch !== held.epoch) this.lose(held.leaseId, 'takenOver')
     }

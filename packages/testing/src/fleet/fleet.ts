@@ -73,6 +73,7 @@ export interface FleetOptions {
   behaviour?: Behaviour | undefined
   resynchronize?: ResyncBehaviour | undefined
   beforeRead?: (() => Promise<void> | void) | undefined
+  afterJoin?: (() => Promise<void> | void) | undefined
 }
 
 export interface FleetHost {
@@ -137,8 +138,8 @@ export class Fleet {
       options.feedOptions?.startFromBeginning === true &&
       options.feedOptions.startTime === undefined
     this.behaviour = options.behaviour ?? (() => {})
-    const { ranges = 8, waiting, childrenCarryParentChanges, beforeRead } = options
-    const feedOptions = { ranges, waiting, childrenCarryParentChanges, beforeRead }
+    const { ranges = 8, waiting, childrenCarryParentChanges, beforeRead, afterJoin } = options
+    const feedOptions = { ranges, waiting, childrenCarryParentChanges, beforeRead, afterJoin }
     this.feed = new FakeFeed({ clock: this.clock, ...feedOptions })
     this.leases = options.leases?.(this.clock) ?? new MemoryLeaseStore({ clock: this.clock })
   }
