@@ -1,6 +1,6 @@
 import { InvalidOptionError, type Clock, type Random } from '@tidemark/contracts'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
-import { Store, type StorageEngine } from '@tidemark/store'
+import { Store, type MaintenanceMode, type StorageEngine } from '@tidemark/store'
 
 /** A store in a folder of this machine. */
 export interface FolderStoreOptions {
@@ -13,6 +13,11 @@ export interface FolderStoreOptions {
   readonly durability?: 'sync' | 'relaxed' | undefined
   /** Largest document in bytes. @default 2 MiB (as in Cosmos DB) */
   readonly maxDocumentBytes?: number | undefined
+  /**
+   * Sweep, purge and other background work; of several processes one at a time does it. `manual`: only
+   * `store.runMaintenance()` does it. @default in the background
+   */
+  readonly maintenance?: MaintenanceMode | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined
   /** @default the machine's */
@@ -23,6 +28,12 @@ export interface FolderStoreOptions {
 export interface EngineStoreOptions {
   readonly engine: StorageEngine
   readonly maxDocumentBytes?: number | undefined
+  /** As of `FolderStoreOptions`. */
+  readonly maintenance?: MaintenanceMode | undefined
+  /** Paces maintenance; what expires when is the engine's clock. @default the machine's */
+  readonly clock?: Clock | undefined
+  /** @default the machine's */
+  readonly random?: Random | undefined
 }
 
 /**
@@ -37,13 +48,14 @@ export async function openStore(
 ): Promise<Store> {
   const options = typeof where === 'string' ? { folder: where } : where
   if ('engine' in options) return Store.open(options)
-  const { maxDocumentBytes, folder, ...engineOptions } = options
+  const { folder, maxDocumentBytes, maintenance, ...engineOptions } = options
   if (typeof folder !== 'string' || folder === '') {
     throw new InvalidOptionError('openStore needs the path of a folder, or { engine }')
   }
   const engine = await openSqliteEngine({ folder, ...engineOptions })
   try {
-    return await Store.open({ engine, maxDocumentBytes })
+    const { clock, random } = options
+    return await Store.open({ engine, maxDocumentBytes, maintenance, clock, random })
   } catch (error) {
     await engine.close()
     throw error

@@ -330,7 +330,7 @@ describe('archiveExpired', () => {
     const controller = new AbortController()
     const made = await started(new ListSink(), { signal: controller.signal })
     controller.abort()
-    await inTime(made.stop())
+    await inTime(made.finished)
     await expect(made.caughtUp()).rejects.toMatchObject({ code: 'ERR_HOST_STOPPED' })
   })
 

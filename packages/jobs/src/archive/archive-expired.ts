@@ -119,13 +119,9 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
   }
 
   async stop(): Promise<void> {
-    try {
-      await this.#life.stop()
-      this.#finished.resolve()
-    } catch (error) {
-      this.#finished.reject(error)
-      throw error
-    }
+    await this.#life.stop()
+    // It may never have been started.
+    this.#finished.resolve()
   }
 
   async retire(): Promise<void> {
@@ -171,15 +167,17 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
       () => new ArchiveObserver({ rid, description }, sink, (event) => this.#emit(event)),
     )
     const opened = await leases.openGroup(group)
-    return {
-      leases: opened,
-      async close() {
-        try {
-          await host.unregisterObservers()
-        } finally {
-          await opened.close()
-        }
-      },
+    return { leases: opened, close: () => this.#close(host, opened) }
+  }
+
+  async #close(host: ChangeFeedProcessorHost<T>, leases: LeaseGroup): Promise<void> {
+    try {
+      await host.unregisterObservers()
+      await leases.close()
+      this.#finished.resolve()
+    } catch (error) {
+      this.#finished.reject(error)
+      throw error
     }
   }
 

@@ -99,10 +99,19 @@ describe('tidemark', () => {
     const { code, output, errors } = await tidemark(['--help'])
     expect(code).toBe(0)
     expect(errors).toBe('')
-    for (const word of ['migrate', 'leases', 'tail', 'import', 'Exit codes']) {
+    for (const word of [
+      'migrate',
+      'leases',
+      'tail',
+      'import',
+      'ttl',
+      'archive',
+      'ranges',
+      'Exit codes',
+    ]) {
       expect(output).toContain(word)
     }
-    for (const command of [['migrate'], ['leases', 'ls'], ['tail'], ['import']]) {
+    for (const command of [['migrate'], ['leases', 'ls'], ['tail'], ['import'], ['archive']]) {
       const help = await tidemark([...command, '--help'])
       expect(help.code).toBe(0)
       expect(help.output).toContain('Examples:')
@@ -115,6 +124,8 @@ describe('tidemark', () => {
       ['migrate', '--store', store, '--source', 'orders', '--target', 'shop/x'],
       ['tail', 'shop/orders', '--store', store, '--from', 'yesterday-ish'],
       ['leases', 'ls'],
+      ['tail', 'shop/orders', '--store', store, '--mode', 'deletes'],
+      ['migrate', '--store', store, '--source', 'a/b', '--target', 'a/c', '--expiry', 'no'],
       ['migrate', '--store', store, '--source', 'a/b', '--target', 'a/c', '--verify'],
       ['import', 'x', '--store', store, '--collection', 'a/b', '--create', '--upsert'],
       ['nonsense'],

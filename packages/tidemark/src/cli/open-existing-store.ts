@@ -1,11 +1,18 @@
 import { readdir } from 'node:fs/promises'
 import { errorCode } from '@tidemark/contracts'
-import type { Store } from '@tidemark/store'
+import type { MaintenanceMode, Store } from '@tidemark/store'
 import { openStore } from '../open-store.ts'
 import { InputError } from './input-error.ts'
 
-/** Opens the store in a folder, and does not make one of a name that was mistyped. Rejects with ERR_INPUT then. */
-export async function openExistingStore(folder: string): Promise<Store> {
+/**
+ * Opens the store in a folder, and does not make one of a name that was mistyped. Rejects with ERR_INPUT then.
+ *
+ * @param maintenance `manual` for commands that only look, or are over at once
+ */
+export async function openExistingStore(
+  folder: string,
+  { maintenance }: { readonly maintenance?: MaintenanceMode } = {},
+): Promise<Store> {
   let entries: readonly string[]
   try {
     entries = await readdir(folder)
@@ -15,5 +22,5 @@ export async function openExistingStore(folder: string): Promise<Store> {
   }
   if (entries.length === 0)
     throw new InputError(`--store ${folder}: the folder is empty, not a store`)
-  return openStore(folder)
+  return openStore({ folder, maintenance })
 }

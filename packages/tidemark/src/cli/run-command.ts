@@ -1,8 +1,11 @@
 import { Command, CommanderError } from 'commander'
+import { archiveCommand } from './commands/archive-command.ts'
 import { importCommand } from './commands/import-command.ts'
 import { leasesCommand } from './commands/leases-command.ts'
 import { migrateCommand } from './commands/migrate-command.ts'
+import { rangesCommand } from './commands/ranges-command.ts'
 import { tailCommand } from './commands/tail-command.ts'
+import { ttlCommand } from './commands/ttl-command.ts'
 import type { CommandContext } from './command-context.ts'
 import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-codes.ts'
 import type { Finish } from './finish.ts'
@@ -33,7 +36,8 @@ function buildProgram(context: CommandContext, finish: Finish): Command {
   const program = new Command('tidemark')
     .description(
       'Work on a Tidemark store from the shell: fill collections, follow their changes, copy them\n' +
-        'into others while writes go on. A store is a folder; several processes may use it at once.',
+        'into others while writes go on, archive what expires. A store is a folder; several processes\n' +
+        'may use it at once.',
     )
     .version(packageVersion())
   const commands = [
@@ -41,6 +45,9 @@ function buildProgram(context: CommandContext, finish: Finish): Command {
     leasesCommand(context),
     tailCommand(context, finish),
     importCommand(context, finish),
+    ttlCommand(context),
+    archiveCommand(context, finish),
+    rangesCommand(context),
   ]
   for (const command of commands) program.addCommand(command)
   program.addHelpText('after', EXIT_CODE_HELP)

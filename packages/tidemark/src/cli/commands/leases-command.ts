@@ -61,7 +61,9 @@ interface LeaseLine {
 
 async function listLeases(options: ListOptions, context: CommandContext): Promise<void> {
   await using store =
-    options.store === undefined ? undefined : await openExistingStore(options.store)
+    options.store === undefined
+      ? undefined
+      : await openExistingStore(options.store, { maintenance: 'manual' })
   const collections = store === undefined ? new Map() : await collectionsByRid(store)
   const lines: LeaseLine[] = []
   for (const location of await leaseLocations(options, store)) {

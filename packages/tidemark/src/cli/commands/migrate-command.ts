@@ -1,9 +1,10 @@
 import { hostname } from 'node:os'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import type { DocumentBody } from '@tidemark/contracts'
 import {
   migrateCollection,
   verifyMigration,
+  type ExpiryOption,
   type MapDocument,
   type MigrationTarget,
 } from '@tidemark/jobs'
@@ -32,6 +33,7 @@ interface MigrateOptions {
   readonly targetStore?: string
   readonly targetPartitionKey?: readonly string[]
   readonly targetPartitionCount?: number
+  readonly expiry: ExpiryOption
   readonly map?: string
   readonly leases?: string
   readonly job?: string
@@ -73,6 +75,14 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
       partitionKeyPaths,
     )
     .option('--target-partition-count <n>', 'pkranges of a target that is created', wholeNumber(1))
+    .addOption(
+      new Option(
+        '--expiry <what>',
+        'carry: copies expire with their documents; ignore: they do not',
+      )
+        .choices(['carry', 'ignore'])
+        .default('carry'),
+    )
     .option(
       '--map <module>',
       'module that exports mapDocument (default: documents stay as they are)',
@@ -117,6 +127,7 @@ async function migrate(options: MigrateOptions, context: CommandContext): Promis
     target,
     leases: leases.store,
     mapDocument,
+    expiry: options.expiry,
     onEvent: (event) => reporter.tell(event),
     onProgress: (progress) => reporter.progress(progress),
     signal,
@@ -133,7 +144,8 @@ async function migrate(options: MigrateOptions, context: CommandContext): Promis
     const { target: copied } = migration
     // Nothing is to change while both sides are read; other workers have nothing left to do.
     await migration.stop()
-    return await verify({ source, target: copied, mapDocument, signal }, reporter)
+    const { expiry } = options
+    return await verify({ source, target: copied, mapDocument, expiry, signal }, reporter)
   } catch (error) {
     if (interruption.exitCode === undefined) throw error
     return interruption.exitCode
@@ -144,17 +156,19 @@ interface Verified {
   readonly source: Collection
   readonly target: Collection
   readonly mapDocument: MapDocument<DocumentBody, DocumentBody>
+  readonly expiry: ExpiryOption
   readonly signal: AbortSignal
 }
 
 async function verify(
-  { source, target, mapDocument, signal }: Verified,
+  { source, target, mapDocument, expiry, signal }: Verified,
   reporter: MigrationReporter,
 ): Promise<ExitCode> {
   const report = await verifyMigration({
     source,
     target,
     mapDocument,
+    expiry,
     onProgress: (progress) => reporter.verifying(progress),
     signal,
   })

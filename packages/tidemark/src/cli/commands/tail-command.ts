@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Change, Continuation } from '@tidemark/contracts'
+import type { Change, Continuation, FeedMode } from '@tidemark/contracts'
 import type { ChangesStart } from '@tidemark/store'
 import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -16,10 +16,13 @@ interface TailOptions {
   readonly follow: boolean
   readonly maxItemCount?: number
   readonly documents?: boolean
+  readonly mode: FeedMode
 }
 
 const HELP = `
-Each line is one change: {"kind","id","partitionKey","lsn","document"}. When it ends, by
+Each line is one change: {"kind","id","partitionKey","lsn","document"}. Documents that expired
+come with the kind "pendingDelete" and their "lastVersion". With --mode all-versions each line
+is one create, replace or delete, of a collection that keeps the log of them. When it ends, by
 SIGINT or because it caught up with --no-follow, the continuation is the last line of the
 error output; give it to --from to go on right there.
 
@@ -41,6 +44,14 @@ export function tailCommand(context: CommandContext, finish: Finish): Command {
         .argParser(startPosition),
     )
     .option('--no-follow', 'end when caught up instead of waiting')
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'latest-version, or all-versions: also versions in between, and deletes',
+      )
+        .default('latestVersion', 'latest-version')
+        .argParser(feedMode),
+    )
     .option('--documents', 'print only the documents themselves')
     .option('--max-item-count <n>', 'changes read at a time', wholeNumber(1))
     .addHelpText('after', HELP)
@@ -63,6 +74,7 @@ async function tail(
       from: options.from,
       follow: options.follow,
       maxItemCount: options.maxItemCount,
+      mode: options.mode,
       signal: interruption.signal,
     })
     for await (const page of pages) {
@@ -90,6 +102,13 @@ function documentOf(change: Change): unknown {
     case 'version':
       return change.current ?? change.previous
   }
+}
+
+/** Parses what `--mode` takes. */
+function feedMode(text: string): FeedMode {
+  if (text === 'latest-version') return 'latestVersion'
+  if (text === 'all-versions') return 'allVersions'
+  throw new InvalidArgumentError('It must be latest-version or all-versions.')
 }
 
 /** Parses what `--from` takes. */

@@ -1,0 +1,178 @@
+import { hostname } from 'node:os'
+import { Command } from 'commander'
+import {
+  archiveExpired,
+  archiveGroup,
+  jsonLinesSink,
+  type ArchiveEvent,
+  type ArchiveProgress,
+} from '@tidemark/jobs'
+import type { Store } from '@tidemark/store'
+import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
+import type { CommandContext } from '../command-context.ts'
+import { existingCollection } from '../existing-collection.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import type { Finish } from '../finish.ts'
+import { Interruption } from '../interruption.ts'
+import { openLeases } from '../lease-location.ts'
+import { openExistingStore } from '../open-existing-store.ts'
+import { writeJsonLine } from '../output/json-lines.ts'
+import { ProgressLine, grouped } from '../output/progress-line.ts'
+import { errorLine } from '../output/report-error.ts'
+
+interface ArchiveOptions {
+  readonly store: string
+  readonly folder?: string
+  readonly group?: string
+  readonly leases?: string
+  readonly hostName: string
+  readonly maxFileMib?: number
+  readonly once?: boolean
+  readonly retire?: boolean
+  readonly json?: boolean
+}
+
+const HELP = `
+From its first start on nothing of the collection is purged that is not in the folder, also while
+no archive runs; that ends with --retire. Run it in several processes to share the work; kill any
+of them at any time: at worst some documents are in the folder twice, under one key.
+
+Each line is {"collectionRid","id","partitionKey","lsn","reason","expiredAt","document"}. Lines of
+one collectionRid, partitionKey, id and lsn are the same; the program's readJsonLines reads each once.
+
+Examples:
+  tidemark archive shop/sessions --store ./data --folder ./archive
+  tidemark archive shop/sessions --store ./data --folder ./archive --once
+  tidemark archive shop/sessions --store ./data --retire`
+
+/** `tidemark archive`: expired documents into JSON Lines files, before they are purged. */
+export function archiveCommand(context: CommandContext, finish: Finish): Command {
+  return new Command('archive')
+    .summary('write expired documents to files before they are purged')
+    .description('Writes the documents of a collection that expire to JSON Lines files.')
+    .argument('<collection>', 'database/collection', collectionName)
+    .requiredOption('--store <folder>', 'folder of the store')
+    .option('--folder <folder>', 'where the files go; made if it is missing')
+    .option('--group <name>', 'processor group (default: archive-<database>.<collection>)')
+    .option(
+      '--leases <where>',
+      "redis://host:port, or database/collection (default: leases in the collection's database)",
+    )
+    .option('--host-name <name>', 'name of this worker', `${hostname()}-${process.pid}`)
+    .option('--max-file-mib <n>', 'a file beyond this is followed by a new one', wholeNumber(1))
+    .option('--once', 'sweep, archive what has expired by now, and end')
+    .option('--retire', 'no longer archive: purges wait for the group no more')
+    .option('--json', 'tell events as JSON lines on the standard output')
+    .addHelpText('after', HELP)
+    .action(async (name: CollectionName, options: ArchiveOptions, command: Command) => {
+      if (options.retire === true && options.once === true) {
+        command.error('error: --retire does not go with --once\n')
+      }
+      if ((options.folder === undefined) !== (options.retire === true)) {
+        command.error('error: give either --folder or --retire\n')
+      }
+      finish(await runArchive(name, options, context))
+    })
+}
+
+async function runArchive(
+  name: CollectionName,
+  options: ArchiveOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  using interruption = new Interruption()
+  await using store = await openExistingStore(options.store)
+  if (options.folder === undefined) return await retire(name, store, { options, context })
+  const source = await existingCollection(store, name)
+  const location = options.leases ?? `${name.database}/leases`
+  await using leases = await openLeases(location, { store, missing: 'create' })
+  await using reporter = new ArchiveReporter(context, options.json === true ? 'json' : 'text')
+  const { signal } = interruption
+  const bytes = options.maxFileMib === undefined ? undefined : options.maxFileMib * 1024 * 1024
+  await using archive = archiveExpired({
+    source,
+    sink: jsonLinesSink({ folder: options.folder, maxFileBytes: bytes }),
+    leases: leases.store,
+    group: options.group,
+    hostName: options.hostName,
+    onEvent: (event) => reporter.tell(event),
+    signal,
+  })
+  try {
+    await archive.start()
+    if (options.once === true) {
+      await store.runMaintenance()
+      await archive.caughtUp({ signal })
+      reporter.caughtUp(await archive.progress({ signal }))
+      return EXIT.ok
+    }
+    await archive.finished
+    return interruption.exitCode ?? EXIT.ok
+  } catch (error) {
+    if (interruption.exitCode === undefined) throw error
+    return interruption.exitCode
+  }
+}
+
+async function retire(
+  name: CollectionName,
+  store: Store,
+  { options, context }: { options: ArchiveOptions; context: CommandContext },
+): Promise<ExitCode> {
+  const source = await existingCollection(store, name)
+  const group = options.group ?? archiveGroup({ databaseId: name.database, id: name.collection })
+  await source.removeWaitingGroup(group)
+  if (options.json === true) await writeJsonLine(context.output, { event: 'retired', group })
+  else context.errors.write(`purges no longer wait for ${group}\n`)
+  return EXIT.ok
+}
+
+/** Tells an archive: to people on the error output, or to programs, one JSON line an event. */
+class ArchiveReporter implements AsyncDisposable {
+  readonly #context: CommandContext
+  readonly #form: 'text' | 'json'
+  readonly #line: ProgressLine
+  #written: Promise<unknown> = Promise.resolve()
+  #archived = 0
+
+  constructor(context: CommandContext, form: 'text' | 'json') {
+    this.#context = context
+    this.#form = form
+    this.#line = new ProgressLine(context)
+  }
+
+  tell(event: ArchiveEvent): void {
+    const { kind, ...rest } = event
+    if (event.kind === 'archived') this.#archived += event.documents
+    if (this.#form === 'json') this.#write({ event: kind, ...rest })
+    else if (event.kind === 'registered') this.#line.say(`purges wait for ${event.group}`)
+    else if (event.kind === 'archived') this.#line.draw(`${grouped(this.#archived)} archived`)
+    else if (event.kind === 'failure') {
+      this.#line.say(`${errorLine(event.error)} (${event.what}; it is tried again)`)
+    } else if (event.kind === 'missed') {
+      const { leaseId, lsn, horizon } = event
+      this.#line.say(
+        `range ${leaseId}: what expired between LSN ${lsn} and ${horizon} was purged unarchived`,
+      )
+    }
+  }
+
+  caughtUp(progress: ArchiveProgress): void {
+    const { archived, pendingDeletes } = progress
+    if (this.#form === 'json') this.#write({ event: 'caughtUp', ...progress })
+    else {
+      this.#line.say(
+        `${grouped(archived)} documents archived, ${grouped(pendingDeletes)} wait to be purged`,
+      )
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#line[Symbol.dispose]()
+    await this.#written
+  }
+
+  #write(event: object): void {
+    this.#written = this.#written.then(() => writeJsonLine(this.#context.output, event))
+  }
+}

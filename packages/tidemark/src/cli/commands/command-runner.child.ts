@@ -1,0 +1,31 @@
+import { PassThrough, Readable } from 'node:stream'
+import { runCommand } from '../run-command.ts'
+
+/** How a command ended, and what it said. For tests; commands that are killed run as processes instead. */
+export interface EndedCommand {
+  readonly code: number
+  readonly output: string
+  readonly errors: string
+}
+
+/** Runs a command in this process. */
+export async function tidemark(...args: readonly string[]): Promise<EndedCommand> {
+  const texts = { output: '', errors: '' }
+  const output = new PassThrough()
+  const errors = new PassThrough()
+  output.on('data', (piece) => {
+    texts.output += String(piece)
+  })
+  errors.on('data', (piece) => {
+    texts.errors += String(piece)
+  })
+  const input = Readable.from([])
+  const code = await runCommand(args, { input, output, errors, interactive: false })
+  return { code, ...texts }
+}
+
+/** The values of JSON lines. */
+export function jsonLines(text: string): readonly Record<string, unknown>[] {
+  const lines = text.split('\n').filter((line) => line !== '')
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+}

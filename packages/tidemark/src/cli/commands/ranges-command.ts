@@ -1,0 +1,173 @@
+import { Command } from 'commander'
+import { feedRangeId, type FeedRange, type PartitionKeyRange } from '@tidemark/contracts'
+import type { Collection } from '@tidemark/store'
+import { collectionName, type CollectionName } from '../arguments/parse-arguments.ts'
+import type { CommandContext } from '../command-context.ts'
+import { existingCollection } from '../existing-collection.ts'
+import { openExistingStore } from '../open-existing-store.ts'
+import { writeJsonLine, writeText } from '../output/json-lines.ts'
+import { textTable } from '../output/text-table.ts'
+
+interface RangeOptions {
+  readonly store: string
+  readonly json?: boolean
+}
+
+interface SplitOptions extends RangeOptions {
+  readonly at?: string
+}
+
+const LIST_HELP = `
+Columns: the pkrange's id; its lowest key and the one after its highest; the ranges that it was
+split or merged from; its live documents and their bytes; the LSN of its newest commit.
+
+Examples:
+  tidemark ranges ls shop/orders --store ./data
+  tidemark ranges ls shop/orders --store ./data --json | jq 'select(.bytes > 1e9).id'`
+
+const SPLIT_HELP = `
+Writes, reads and processors go on meanwhile, and no document moves. The new ranges are printed.
+
+Examples:
+  tidemark ranges split shop/orders 0 --store ./data
+  tidemark ranges split shop/orders 0 --at 1FFFFFFFFFFFFFFF --store ./data`
+
+const MERGE_HELP = `
+The two must be neighbours. Readers that began before keep their own positions. The new range is
+printed.
+
+Examples:
+  tidemark ranges merge shop/orders 1 2 --store ./data`
+
+/** `tidemark ranges`: how a collection is divided. */
+export function rangesCommand(context: CommandContext): Command {
+  return new Command('ranges')
+    .summary('list, split and merge the pkranges of a collection')
+    .description('Looks at how a collection is divided into pkranges, and changes it.')
+    .addCommand(listCommand(context))
+    .addCommand(splitCommand(context))
+    .addCommand(mergeCommand(context))
+}
+
+function listCommand(context: CommandContext): Command {
+  return new Command('ls')
+    .summary('list the pkranges with their sizes')
+    .description('Lists the pkranges of a collection, in the order of their keys.')
+    .argument('<collection>', 'database/collection', collectionName)
+    .requiredOption('--store <folder>', 'folder of the store')
+    .option('--json', 'one JSON line a range')
+    .addHelpText('after', LIST_HELP)
+    .action(async (name: CollectionName, options: RangeOptions) => {
+      await withCollection(name, options, async (collection) => {
+        await writeRanges(context, options, await presentRanges(collection))
+      })
+    })
+}
+
+function splitCommand(context: CommandContext): Command {
+  return new Command('split')
+    .summary('put two pkranges in the place of one')
+    .description('Splits a pkrange in the middle of its documents, or at a given key.')
+    .argument('<collection>', 'database/collection', collectionName)
+    .argument('<range>', 'id of the pkrange, as `ranges ls` has it')
+    .requiredOption('--store <folder>', 'folder of the store')
+    .option('--at <epk>', 'effective partition key at which the second range begins')
+    .option('--json', 'one JSON line a range')
+    .addHelpText('after', SPLIT_HELP)
+    .action(async (name: CollectionName, range: string, options: SplitOptions) => {
+      await withCollection(name, options, async (collection) => {
+        const children = await collection.split(range, { at: options.at?.toUpperCase() })
+        await writeRanges(context, options, await described(collection, children))
+      })
+    })
+}
+
+function mergeCommand(context: CommandContext): Command {
+  return new Command('merge')
+    .summary('put one pkrange in the place of two')
+    .description('Merges two neighbouring pkranges.')
+    .argument('<collection>', 'database/collection', collectionName)
+    .argument('<range>', 'id of a pkrange')
+    .argument('<neighbour>', 'id of the one before or after it')
+    .requiredOption('--store <folder>', 'folder of the store')
+    .option('--json', 'one JSON line a range')
+    .addHelpText('after', MERGE_HELP)
+    .action(
+      async (name: CollectionName, range: string, neighbour: string, options: RangeOptions) => {
+        await withCollection(name, options, async (collection) => {
+          const merged = await collection.merge(range, neighbour)
+          await writeRanges(context, options, await described(collection, [merged]))
+        })
+      },
+    )
+}
+
+async function withCollection(
+  name: CollectionName,
+  { store: folder }: RangeOptions,
+  act: (collection: Collection) => Promise<void>,
+): Promise<void> {
+  await using store = await openExistingStore(folder, { maintenance: 'manual' })
+  await act(await existingCollection(store, name))
+}
+
+/** One range as it is printed. */
+interface RangeLine extends FeedRange {
+  readonly id: string
+  readonly parents: readonly string[]
+  readonly documents: number
+  readonly bytes: number
+  readonly newestLsn: number
+}
+
+async function presentRanges(collection: Collection): Promise<readonly RangeLine[]> {
+  const lines: RangeLine[] = []
+  let continuation: string | undefined
+  do {
+    const page = await collection.readPartitionKeyRanges({ continuation })
+    lines.push(...(await described(collection, page.ranges)))
+    continuation = page.continuation
+  } while (continuation !== undefined)
+  return lines
+}
+
+async function described(
+  collection: Collection,
+  ranges: readonly PartitionKeyRange[],
+): Promise<readonly RangeLine[]> {
+  const { engine, record } = await collection.open()
+  return Promise.all(
+    ranges.map(async (range) => {
+      const { id, minInclusive, maxExclusive, parents } = range
+      const { documents, bytes } = await engine.measureRange(record, Number(id))
+      const { lsn } = await collection.resolveStart({ range, start: { kind: 'now' } })
+      return { id, minInclusive, maxExclusive, parents, documents, bytes, newestLsn: lsn }
+    }),
+  )
+}
+
+const KEY_WIDTH = 16
+
+async function writeRanges(
+  { output }: CommandContext,
+  { json }: RangeOptions,
+  lines: readonly RangeLine[],
+): Promise<void> {
+  if (json === true) {
+    for (const line of lines) {
+      await writeJsonLine(output, { ...line, range: feedRangeId(line) })
+    }
+    return
+  }
+  const headings = ['ID', 'FROM', 'TO', 'PARENTS', 'DOCUMENTS', 'BYTES', 'NEWEST LSN']
+  const rows = lines.map((line) => [
+    Number(line.id),
+    line.minInclusive.slice(0, KEY_WIDTH) || '0',
+    line.maxExclusive.slice(0, KEY_WIDTH),
+    line.parents.join(',') || '-',
+    line.documents,
+    line.bytes,
+    line.newestLsn,
+  ])
+  await writeText(output, textTable(headings, rows))
+}
