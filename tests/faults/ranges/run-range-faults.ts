@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rangeContains, type LeaseGroupSnapshot } from '@tidemark/contracts'
+import { FaultProcess } from '../fault-process.ts'
 import type { HistoryEntry } from '../history.ts'
 import {
   neverDone,
@@ -11,7 +12,6 @@ import {
   staleOverRanges,
   takeovers,
 } from './check-range-history.ts'
-import { FaultProcess } from './fault-process.ts'
 import { GROUP, openKeyedStore, type KeyedStore } from './keyed-store.ts'
 import { KeyedWriter } from './keyed-writer.ts'
 import type { RangeHostTask, RangeProcessTask } from './range-tasks.ts'
@@ -165,14 +165,17 @@ class RangeStage {
 
   async #startHost(hostName: string): Promise<void> {
     const task = { ...this.#shared, hostName, historyFile: this.#historyFile(hostName) }
-    const host = await FaultProcess.start<RangeHostTask>('range-host.child.ts', task)
+    const host = await FaultProcess.start<RangeHostTask>('ranges/range-host.child.ts', task)
     this.#hosts.set(hostName, host)
     this.#processes.push(host)
   }
 
   async #startChanger(): Promise<void> {
     const task = { ...this.#shared, historyFile: this.#historyFile('changer') }
-    const changer = await FaultProcess.start<RangeProcessTask>('range-changer.child.ts', task)
+    const changer = await FaultProcess.start<RangeProcessTask>(
+      'ranges/range-changer.child.ts',
+      task,
+    )
     this.#changers.push(changer)
     this.#processes.push(changer)
   }

@@ -1,22 +1,34 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { readHistory, type HistoryEntry } from '../history.ts'
-import { until } from '../until.ts'
-import type { RangeProcessTask } from './range-tasks.ts'
+import { readHistory, type HistoryEntry } from './history.ts'
+import { until } from './until.ts'
+
+/** What every program is started with. */
+export interface FaultProcessTask {
+  /** Its own, appended to. It notes the event `started` there when it has. */
+  readonly historyFile: string
+}
+
+export type FaultProgram =
+  | 'ranges/range-host.child.ts'
+  | 'ranges/range-changer.child.ts'
+  | 'expiry/poller.child.ts'
+  | 'expiry/sweeper.child.ts'
+  | 'expiry/catch-up.child.ts'
 
 /** One process that is going to be killed, and its history. */
-export class FaultProcess<Task extends RangeProcessTask> {
+export class FaultProcess<Task extends FaultProcessTask> {
   readonly #child: ChildProcess
   readonly #historyFile: string
   #errors = ''
 
-  private constructor(program: 'range-host.child.ts' | 'range-changer.child.ts', task: Task) {
+  private constructor(program: FaultProgram, task: Task) {
     const path = fileURLToPath(new URL(program, import.meta.url))
     this.#historyFile = task.historyFile
     this.#child = spawn(
       process.execPath,
-      ['--conditions=@tidemark/source', path, JSON.stringify(task)],
+      ['--conditions=@tidemark/source', '--expose-gc', path, JSON.stringify(task)],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     )
     this.#child.stderr?.on('data', (text: Buffer) => {
@@ -25,13 +37,13 @@ export class FaultProcess<Task extends RangeProcessTask> {
   }
 
   /** Resolves when it says that it has started. */
-  static async start<Task extends RangeProcessTask>(
-    program: 'range-host.child.ts' | 'range-changer.child.ts',
+  static async start<Task extends FaultProcessTask>(
+    program: FaultProgram,
     task: Task,
   ): Promise<FaultProcess<Task>> {
     const started = new FaultProcess(program, task)
     await until(
-      () => started.events('started') > 0 || started.#ended,
+      () => started.events('started') > 0 || started.hasEnded,
       // Hosts that wait for leases of a killed one start late.
       { what: `${program} started`, timeoutMs: 30_000 },
     )
@@ -49,7 +61,7 @@ export class FaultProcess<Task extends RangeProcessTask> {
   }
 
   assertAlive(): void {
-    if (this.#ended) throw new Error(`a process ended by itself: ${this.#errors}`)
+    if (this.hasEnded) throw new Error(`a process ended by itself: ${this.#errors}`)
   }
 
   /** Kills it in the middle of what it does; rejects if it had ended by itself. */
@@ -58,15 +70,28 @@ export class FaultProcess<Task extends RangeProcessTask> {
     await this.end()
   }
 
+  /** SIGTERM; resolves when it has ended by itself, without an error. */
+  async terminate(): Promise<void> {
+    this.assertAlive()
+    this.#child.kill('SIGTERM')
+    await this.finished()
+  }
+
+  /** Resolves when it has ended by itself, without an error. */
+  async finished(): Promise<void> {
+    if (!this.hasEnded) await once(this.#child, 'exit')
+    if (this.#child.exitCode !== 0) throw new Error(`a process failed: ${this.#errors}`)
+  }
+
   /** For cleaning up. */
   async end(): Promise<void> {
-    if (this.#ended) return
+    if (this.hasEnded) return
     const exited = once(this.#child, 'exit')
     this.#child.kill('SIGKILL')
     await exited
   }
 
-  get #ended(): boolean {
+  get hasEnded(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 }

@@ -1,0 +1,50 @@
+import { join } from 'node:path'
+import { systemClock, type Clock } from '@tidemark/contracts'
+import { openSqliteEngine } from '@tidemark/engine-sqlite'
+import { Store, type Collection, type MaintenanceMode } from '@tidemark/store'
+
+export interface ExpiringDocument {
+  readonly id: string
+  readonly key: string
+  readonly ttl?: number
+}
+
+export interface ExpiringStore extends AsyncDisposable {
+  readonly store: Store
+  readonly documents: Collection<ExpiringDocument>
+}
+
+export interface ExpiringStoreOptions {
+  readonly folder: string
+  /** How far the process's wall clock is from the machine's. */
+  readonly clockOffsetMs: number
+  readonly maintenance: MaintenanceMode
+}
+
+/** Opens or makes a collection in which documents expire by their own `ttl`. */
+export async function openExpiringStore({
+  folder,
+  clockOffsetMs,
+  maintenance,
+}: ExpiringStoreOptions): Promise<ExpiringStore> {
+  const clock = shiftedClock(clockOffsetMs)
+  const engine = await openSqliteEngine({ folder: join(folder, 'store'), clock })
+  const store = await Store.open({ engine, maintenance, clock })
+  const database = await store.createDatabaseIfNotExists('expiry')
+  const documents = await database.createCollectionIfNotExists<ExpiringDocument>({
+    id: 'documents',
+    partitionKey: '/key',
+    partitionCount: 4,
+    defaultTtl: -1,
+  })
+  return { store, documents, [Symbol.asyncDispose]: () => store.close() }
+}
+
+/** A machine's clock that is wrong. */
+function shiftedClock(offsetMs: number): Clock {
+  return {
+    wallMs: () => systemClock.wallMs() + offsetMs,
+    monotonicMs: () => systemClock.monotonicMs(),
+    sleep: (delayMs, signal, options) => systemClock.sleep(delayMs, signal, options),
+  }
+}
