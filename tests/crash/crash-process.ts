@@ -40,7 +40,8 @@ export class CrashProcess<Message extends { readonly kind: string }> {
   }
 
   tell(text: string): void {
-    this.#child.send(text)
+    // One that has ended is found by whoever waits for its answer.
+    this.#child.send(text, () => {})
   }
 
   get ended(): boolean {

@@ -1,3 +1,4 @@
+import { effectivePartitionKey, partitionKeyDefinition } from '@tidemark/contracts'
 import { generator } from '../lane.ts'
 
 export type PlannedOperation =
@@ -77,4 +78,11 @@ export class FeatureLane {
 
 export function laneName(lane: number): string {
   return `lane-${lane}`
+}
+
+const PARTITION_KEY = partitionKeyDefinition('/lane')
+
+/** Where a lane's documents lie among the ranges. */
+export function epkOfLane(name: string): string {
+  return effectivePartitionKey([name], PARTITION_KEY)
 }

@@ -1,13 +1,8 @@
-import {
-  effectivePartitionKey,
-  partitionKeyDefinition,
-  rangeContainsEpk,
-} from '@tidemark/contracts'
-import type { Collection } from '@tidemark/store'
+import { singleEpkRange, type Collection } from '@tidemark/store'
+import { epkOfLane } from './feature-lane.ts'
 import { LOG_RETENTION_SECONDS, keyOf, type FeatureDocument } from './feature-store.ts'
 import { readFeed } from './read-feeds.ts'
 
-const PARTITION_KEY = partitionKeyDefinition('/lane')
 const MAX_ITEMS = 200
 
 interface LoggedEntry {
@@ -58,16 +53,29 @@ export class LogMemory {
       if (!this.#entries.has(name)) faults.push(`${name}: only a reader from the beginning got it`)
       names.add(name)
     }
+    const horizons = new Map<string, number>()
     for (const [name, { lane, lsn, crts }] of this.#entries) {
       if (names.has(name)) continue
-      const epk = effectivePartitionKey([lane], PARTITION_KEY)
-      const position = read.positions.find(({ range }) => rangeContainsEpk(range, epk))
-      if (lsn > (position?.horizon ?? 0)) {
-        faults.push(`${name} is not in the log, whose horizon is ${position?.horizon}`)
+      const horizon = horizons.get(lane) ?? (await logHorizon(documents, lane))
+      horizons.set(lane, horizon)
+      if (lsn > horizon) faults.push(`${name} is not in the log, whose horizon is ${horizon}`)
+      if (crts > nowMs - LOG_RETENTION_SECONDS * 1000) {
+        faults.push(`${name} was trimmed after ${nowMs - crts} ms, the horizon is ${horizon}`)
       }
-      if (crts > nowMs - LOG_RETENTION_SECONDS * 1000) faults.push(`${name} was trimmed too early`)
       this.#entries.delete(name)
       this.trimmed++
     }
   }
+}
+
+/** Up to which LSN the log of a lane's keys was trimmed. */
+async function logHorizon(documents: Collection<FeatureDocument>, lane: string): Promise<number> {
+  const { engine, record: collection } = await documents.open()
+  const { horizon } = await engine.resolveStart({
+    collection,
+    range: singleEpkRange(epkOfLane(lane)),
+    start: { kind: 'beginning' },
+    mode: 'allVersions',
+  })
+  return horizon
 }

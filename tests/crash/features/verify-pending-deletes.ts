@@ -1,16 +1,10 @@
-import {
-  effectivePartitionKey,
-  partitionKeyDefinition,
-  rangeContainsEpk,
-  rangesOverlap,
-} from '@tidemark/contracts'
+import { rangeContainsEpk, rangesOverlap } from '@tidemark/contracts'
 import type { Collection } from '@tidemark/store'
+import { epkOfLane } from './feature-lane.ts'
 import { RETENTION_SECONDS, WAITING_GROUP, keyOf, type FeatureDocument } from './feature-store.ts'
 import type { ArchivedPage } from './feature-tasks.ts'
-import { expiryName, type Expiry, type Ledger } from './ledger.ts'
+import { expiryName, type Ledger } from './ledger.ts'
 import { readFeed } from './read-feeds.ts'
-
-const PARTITION_KEY = partitionKeyDefinition('/lane')
 
 /** What was delivered to the waiting group, by expiry. */
 export type Archived = ReadonlyMap<string, number>
@@ -50,10 +44,11 @@ export async function verifyPendingDeletes(
     if (Math.floor(expiry.sweptMs / 1000) + RETENTION_SECONDS > Math.floor(nowMs / 1000)) {
       ledger.lost.push(`${name}: purged before its retention was over`)
     }
-    const horizon = horizons.find(({ range }) => rangeContainsEpk(range, epkOf(expiry)))
-    if ((horizon?.lsn ?? 0) < expiry.lsn) {
-      ledger.faults.push(`${name}: purged, and the horizon is ${horizon?.lsn}`)
-    }
+    const epk = epkOfLane(expiry.key.slice(0, expiry.key.indexOf('/')))
+    const isBelow = horizons.some(
+      ({ range, lsn }) => rangeContainsEpk(range, epk) && lsn >= expiry.lsn,
+    )
+    if (!isBelow) ledger.faults.push(`${name}: purged, and no horizon says so`)
   }
   for (const position of await documents.positions.read(WAITING_GROUP)) {
     for (const { range, lsn } of horizons) {
@@ -98,8 +93,4 @@ function verifyDelivery(
   } else if (expiredAt > expiry.sweptMs) {
     faults.push(`${name}: expired at ${expiredAt}, swept at ${expiry.sweptMs}`)
   }
-}
-
-function epkOf({ key }: Expiry): string {
-  return effectivePartitionKey([key.slice(0, key.indexOf('/'))], PARTITION_KEY)
 }
