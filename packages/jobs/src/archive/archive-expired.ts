@@ -60,6 +60,8 @@ export function archiveExpired<T extends DocumentBody>(options: ArchiveOptions<T
   return new ArchiveWorker(options, resolveArchiveOptions(options))
 }
 
+const READS = { pendingDeletes: true, mode: 'latestVersion' } as const
+
 interface Running extends RunningJob {
   readonly leases: LeaseGroup
 }
@@ -98,7 +100,7 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
     const { leases } = this.#life.running()
     const [expiry, lag] = await Promise.all([
       source.readExpiry({ signal, withinSeconds: [] }),
-      readLag(source, leases, { pendingDeletes: true, signal }),
+      readLag(source, { ...READS, leases }, signal),
     ])
     return {
       archived: this.#archived,
@@ -111,9 +113,8 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
 
   async caughtUp({ signal }: WaitOptions = {}): Promise<void> {
     const { leases } = this.#life.running()
-    await waitUntilReached(this.#options.source, leases, {
+    await waitUntilReached(this.#options.source, [{ ...READS, leases }], {
       clock: this.#resolved.clock,
-      pendingDeletes: true,
       signal: this.#life.untilEnded(signal),
     })
   }

@@ -1,4 +1,4 @@
-import type { DocumentBody, DocumentCollection, FeedRange, Stored } from '@tidemark/contracts'
+import type { DocumentBody, DocumentCollection, Stored } from '@tidemark/contracts'
 import { carryExpiry, storedExpiry } from './carry-expiry.ts'
 import { keyReader, keyText, partitionKeyValue, sameKey, type DocumentKey } from './document-key.ts'
 import type { MapDocument } from './map-document.ts'
@@ -11,6 +11,7 @@ import {
   type Succession,
   type Versioned,
 } from './planned-write.ts'
+import type { RangeOwner } from './range-owner.ts'
 import {
   rangeProgressKey,
   sourceEntryKey,
@@ -70,11 +71,11 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
   }
 
   /** The counters of a range, and the time of the target's store. */
-  async progress(range: FeedRange): Promise<{
+  async progress(owner: RangeOwner): Promise<{
     readonly progress: Versioned<RangeProgress> | undefined
     readonly timeMs: number
   }> {
-    const { id, partition } = rangeProgressKey(range)
+    const { id, partition } = rangeProgressKey(owner)
     const { document, serverTimeMs } = await this.#storage.progress.read(id, partition)
     return { progress: document && versioned(document), timeMs: serverTimeMs }
   }

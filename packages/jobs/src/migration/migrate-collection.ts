@@ -1,12 +1,14 @@
 import { HostStoppedError, type DocumentBody } from '@tidemark/contracts'
-import { ChangeFeedProcessorHost } from '@tidemark/processor'
+import { ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
 import { relayHostEvents } from '../workers/relay-host-events.ts'
 import type { WaitOptions } from '../workers/wait-options.ts'
 import type { MigrationEvent } from './migration-events.ts'
+import { openMigrationGroups } from './migration-groups.ts'
 import { MigrationObserver } from './migration-observer.ts'
 import {
+  deletesGroup,
   resolveMigrationOptions,
   type MigrationOptions,
   type ResolvedMigrationOptions,
@@ -15,6 +17,7 @@ import type { MigrationProgress } from './migration-progress.ts'
 import { MigrationWatch } from './migration-watch.ts'
 import { MigrationWriter } from './migration-writer.ts'
 import { openMigrationStorage } from './open-migration-storage.ts'
+import type { RangeOwner } from './range-owner.ts'
 
 /** One worker of a migration. */
 export interface Migration<T extends DocumentBody> extends AsyncDisposable {
@@ -103,52 +106,77 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
 
   async #open(): Promise<Running<S>> {
     const options = this.#options
-    const { name: group, maxItemCount } = this.#resolved
-    const storage = await openMigrationStorage(options, group)
+    const { source, leases, expiry = 'carry', deletes = 'ignore' } = options
+    const { name } = this.#resolved
+    const storage = await openMigrationStorage(options, name)
     this.#target = storage.target
-    const pendingDeletes = storage.carrier !== undefined
     const writer = new MigrationWriter(storage, options.mapDocument)
-    const host = new ChangeFeedProcessorHost<S>({
-      hostName: options.hostName,
-      group,
-      feed: options.source,
-      leases: options.leases,
-      feedOptions: {
-        startFromBeginning: true,
-        maxItemCount,
-        pendingDeletes,
-        // Pending deletes that were purged unseen are of copies that have expired by themselves.
-        onHorizonPassed: pendingDeletes ? 'resync' : undefined,
-      },
-      hostOptions: options.hostOptions,
-      clock: options.clock,
-      random: options.random,
-    })
-    relayHostEvents(host, (event) => this.#emit(event))
-    host.on('stopped', ({ error }) => this.#life.fail(error))
-    await host.registerObserverFactory(
-      () => new MigrationObserver(writer, (event) => this.#emit(event)),
-    )
-    const watch = new MigrationWatch<S>({
-      job: options.job,
-      source: options.source,
-      leases: await options.leases.openGroup(group),
-      progress: storage.progress,
-      clock: this.#resolved.clock,
-      pendingDeletes,
-    })
+    const hosts: ChangeFeedProcessorHost<S>[] = []
+    try {
+      // It begins before the first document is read: what is deleted from then on is in the log.
+      if (deletes === 'apply') hosts.push(await this.#startDeletes(writer))
+      hosts.push(await this.#startCopy(writer, storage.carrier !== undefined))
+    } catch (error) {
+      await stopAll(hosts)
+      throw error
+    }
+    const groups = await openMigrationGroups(leases, name, { source, expiry, deletes })
+    const { clock } = this.#resolved
+    const { progress } = storage
+    const watch = new MigrationWatch<S>({ job: options.job, source, groups, progress, clock })
     const reporting = this.#report(watch)
     return {
       watch,
       async close() {
         try {
-          await host.unregisterObservers()
+          await stopAll(hosts)
         } finally {
           await reporting
           await watch.close()
         }
       },
     }
+  }
+
+  #startCopy(
+    writer: MigrationWriter<S, T>,
+    pendingDeletes: boolean,
+  ): Promise<ChangeFeedProcessorHost<S>> {
+    return this.#startHost(writer, 'copy', {
+      startFromBeginning: true,
+      pendingDeletes,
+      // Pending deletes that were purged unseen are of copies that have expired by themselves.
+      onHorizonPassed: pendingDeletes ? 'resync' : undefined,
+    })
+  }
+
+  #startDeletes(writer: MigrationWriter<S, T>): Promise<ChangeFeedProcessorHost<S>> {
+    return this.#startHost(writer, 'deletes', { mode: 'allVersions' })
+  }
+
+  async #startHost(
+    writer: MigrationWriter<S, T>,
+    group: RangeOwner['group'],
+    feedOptions: FeedOptions,
+  ): Promise<ChangeFeedProcessorHost<S>> {
+    const { hostName, source, leases, hostOptions, clock, random } = this.#options
+    const { name, maxItemCount } = this.#resolved
+    const host = new ChangeFeedProcessorHost<S>({
+      hostName,
+      group: group === 'copy' ? name : deletesGroup(name),
+      feed: source,
+      leases,
+      feedOptions: { ...feedOptions, maxItemCount },
+      hostOptions,
+      clock,
+      random,
+    })
+    relayHostEvents(host, (event) => this.#emit(event))
+    host.on('stopped', ({ error }) => this.#life.fail(error))
+    await host.registerObserverFactory(
+      () => new MigrationObserver(writer, group, (event) => this.#emit(event)),
+    )
+    return host
   }
 
   /** Tells the progress at intervals until the worker ends. */
@@ -169,5 +197,16 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
 
   #emit(event: MigrationEvent): void {
     this.#options.onEvent?.(event)
+  }
+}
+
+/** Stops all of them, also when one fails to. */
+async function stopAll<S extends DocumentBody>(
+  hosts: readonly ChangeFeedProcessorHost<S>[],
+): Promise<void> {
+  const ended = await Promise.allSettled(hosts.map((host) => host.unregisterObservers()))
+  for (const end of ended) {
+    if (end.status === 'fulfilled') continue
+    throw end.reason instanceof Error ? end.reason : new Error(String(end.reason))
   }
 }

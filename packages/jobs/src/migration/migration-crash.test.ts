@@ -22,6 +22,7 @@ interface Item extends DocumentBody {
   readonly group: string
   readonly name: string
   readonly version: number
+  readonly ttl?: number
 }
 
 type Fate =
@@ -144,6 +145,8 @@ interface Scenario {
     readonly group: number
     readonly name: number
     readonly waitMs: number
+    /** Used where documents go; else all of them are put for ever. */
+    readonly act: 'put' | 'expire' | 'delete'
   }[]
   readonly drops: boolean
   readonly seed: number
@@ -162,6 +165,7 @@ const scenario = fc.record<Scenario>({
       group: fc.integer({ min: 0, max: 3 }),
       name: fc.integer({ min: 0, max: 6 }),
       waitMs: fc.constantFrom(0, 0, 0, 20, 500),
+      act: fc.constantFrom('put', 'put', 'put', 'expire', 'delete'),
     }),
     { minLength: 10, maxLength: 60 },
   ),
@@ -175,7 +179,7 @@ test('JB-1 workers killed or delayed at any two commits leave exactly the right 
   let fenced = 0
   await fc.assert(
     fc.asyncProperty(scenario, async (given) => {
-      const outcome = await run(given, { unique: true })
+      const outcome = await run(given, { unique: true, going: false })
       struck += outcome.struck
       takeovers += outcome.takeovers
       fenced += outcome.fenced
@@ -192,7 +196,7 @@ test('JB-1 workers killed or delayed at any two commits leave exactly the right 
 test('the same with target keys that several documents want: as many copies as keys, each of a document that wants it', async () => {
   await fc.assert(
     fc.asyncProperty(scenario, async (given) => {
-      const { report, waiting, wanted } = await run(given, { unique: false })
+      const { report, waiting, wanted } = await run(given, { unique: false, going: false })
       expect(report.missing.count).toBe(0)
       expect(report.extra.count).toBe(0)
       expect(report.targetDocuments).toBe(wanted.size)
@@ -204,24 +208,62 @@ test('the same with target keys that several documents want: as many copies as k
   )
 })
 
-async function run({ strikes, writes, drops, seed }: Scenario, { unique }: { unique: boolean }) {
+test('JB-2 the same with documents that expire and are deleted: both sides say the same, whoever has whose key', async () => {
+  let struck = 0
+  let expired = 0
+  let deleted = 0
+  await fc.assert(
+    fc.asyncProperty(scenario, async (given) => {
+      const outcome = await run(given, { unique: true, going: true })
+      expect(outcome.report).toMatchObject({ same: true })
+      struck += outcome.struck
+      expired += outcome.expired
+      deleted += outcome.deleted
+    }),
+    { numRuns: 60 },
+  )
+  await fc.assert(
+    fc.asyncProperty(scenario, async (given) => {
+      const { report, waiting, wanted } = await run(given, { unique: false, going: true })
+      expect(report.missing.count).toBe(0)
+      expect(report.extra.count).toBe(0)
+      expect(report.targetDocuments).toBe(wanted.size)
+      expect(waiting).toBe(report.expected - wanted.size)
+    }),
+    { numRuns: 60 },
+  )
+  expect(struck).toBeGreaterThan(30)
+  expect(expired).toBeGreaterThan(30)
+  expect(deleted).toBeGreaterThan(30)
+})
+
+async function run(
+  { strikes, writes, drops, seed }: Scenario,
+  { unique, going }: { unique: boolean; going: boolean },
+) {
   const clock = new SimulatedClock()
   const engine = new MemoryStorageEngine({ clock })
-  const writer = await Store.open({ engine })
+  const writer = await Store.open({ engine, maintenance: 'manual' })
   const leases = new MemoryLeaseStore({ clock })
   const source = await writer.database('db').createCollectionIfNotExists<Item>({
     id: 'source',
     partitionKey: '/group',
     partitionCount: 3,
+    defaultTtl: going ? -1 : null,
+    allVersions: going ? { retentionSeconds: 86_400 } : null,
   })
-  await writer.database('db').createCollection({ id: 'target', partitionKey: '/name' })
+  await writer.database('db').createCollection({
+    id: 'target',
+    partitionKey: '/name',
+    defaultTtl: going ? -1 : null,
+  })
   const mapDocument = (item: Item): Item | undefined => {
     if (drops && item.version % 7 === 3) return undefined
     return unique ? item : { ...item, id: item.name }
   }
   const events: MigrationEvent[] = []
   const start = async (worker: WorkerProcess): Promise<Migration<Item>> => {
-    const store = await Store.open({ engine: engineOf(engine, worker) })
+    const store = await Store.open({ engine: engineOf(engine, worker), maintenance: 'manual' })
     const database = store.database('db')
     const guardedLeases = new MemoryLeaseStore({ clock })
     guardedLeases.openGroup = async (group) => {
@@ -245,6 +287,7 @@ async function run({ strikes, writes, drops, seed }: Scenario, { unique }: { uni
       target: { database, id: 'target' },
       leases: guardedLeases,
       mapDocument,
+      deletes: going ? 'apply' : 'ignore',
       maxItemCount: 3,
       hostOptions: {
         leaseExpirationIntervalMs: EXPIRATION_MS,
@@ -265,14 +308,20 @@ async function run({ strikes, writes, drops, seed }: Scenario, { unique }: { uni
   const write = async (position: number): Promise<void> => {
     const next = writes[position]
     if (next === undefined) return
-    const { id, group, name } = next
+    const { id, group, name, act } = next
+    if (going && act === 'delete') {
+      await source.delete(`${id}`, `g${id % 4}`).catch(() => {})
+      return
+    }
     await source.upsert({
       // An id belongs to one partition key value, as in life.
       id: `${id}`,
       group: `g${id % 4}`,
       name: `n${name}`,
       version: position * 10 + group,
+      ...(going && act === 'expire' && { ttl: 1 + (position % 3) }),
     })
+    if (going && position % 5 === 0) await writer.runMaintenance()
     if (next.waitMs > 0) await clock.advance(next.waitMs)
   }
 
@@ -288,9 +337,11 @@ async function run({ strikes, writes, drops, seed }: Scenario, { unique }: { uni
   const rescuer = new WorkerProcess('rescuer', clock, { fate: undefined, commit: 0, seed })
   const rescue = await start(rescuer)
   migrations.push(rescue)
-  const progress = await inTime(clock, rescue.cutOver())
+  await inTime(clock, rescue.cutOver())
   // Whoever slept has come back by now, with what it still wanted to write.
   await clock.advance(3 * EXPIRATION_MS)
+  await writer.runMaintenance()
+  const progress = await inTime(clock, rescue.cutOver())
   const target = writer.database('db').collection<Item>('target')
   const report = await verifyMigration({ source, target, mapDocument })
   const { documents } = await source.readDocuments()
@@ -301,6 +352,8 @@ async function run({ strikes, writes, drops, seed }: Scenario, { unique }: { uni
     waiting: progress.waiting,
     wanted,
     takeovers: progress.takeovers,
+    expired: progress.expired,
+    deleted: progress.deleted,
     fenced: events.filter(({ kind }) => kind === 'fenced').length,
     struck: struckWorkers.filter((worker) => worker.struck).length,
   }

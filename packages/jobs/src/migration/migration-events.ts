@@ -13,6 +13,9 @@ export type MigrationEvent =
       readonly documents: number
       readonly updates: number
       readonly moves: number
+      /** Documents that are gone from the source, and their copies with them. */
+      readonly expired: number
+      readonly deleted: number
       /** Changes that had been applied before. */
       readonly replays: number
     } & RangeEventBase)

@@ -282,6 +282,79 @@ describe('target keys of copies that expire', () => {
   })
 })
 
+describe('deletes: "apply"', () => {
+  beforeEach(async () => {
+    source = await database.createCollectionIfNotExists<City>({
+      id: 'logged',
+      partitionKey: '/country',
+      partitionCount: 2,
+      defaultTtl: -1,
+      allVersions: { retentionSeconds: 3_600 },
+      pendingDeletes: { retentionSeconds: 60 },
+    })
+  })
+
+  test('JB-2 CF-11 what is deleted in the source is removed from the target, and only that', async () => {
+    for (let n = 0; n < 20; n += 1) await source.upsert(city(`${n}`, `N${n}`))
+    const { target, cutOver } = await startedCopy({ deletes: 'apply' })
+    await inTime(cutOver())
+    for (let n = 0; n < 10; n += 1) await source.delete(`${n}`, 'FR')
+    await source.upsert(city('3', 'N3'))
+    const progress = await inTime(cutOver())
+    expect(progress).toMatchObject({ lag: 0, remaining: 0 })
+    // Whether the one that came back was deleted in between depends on who was first.
+    expect(progress.documents - progress.deleted).toBe(11)
+    expect(await target.count()).toBe(11)
+    expect(await verified(target)).toMatchObject({ same: true, extra: { count: 0 } })
+  })
+
+  test('JB-2 a delete that is applied before the version it deletes leaves nothing behind', async () => {
+    await source.upsert(city('1', 'Paris'))
+    await source.upsert(city('2', 'Lyon'))
+    let held: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>()
+    const slow = async (one: City): Promise<City> => {
+      await held?.promise
+      return one
+    }
+    const { target, cutOver } = await startedCopy({ deletes: 'apply', mapDocument: slow })
+    // The page with Paris is in the copier's hand.
+    await clock.advance(1_000)
+    await source.delete('1', 'FR')
+    await clock.advance(1_000)
+    held.resolve()
+    held = undefined
+    await inTime(cutOver())
+    expect(await keys(target)).toEqual(['Lyon/2'])
+    await source.upsert(city('1', 'Paris'))
+    await inTime(cutOver())
+    expect(await keys(target)).toEqual(['Lyon/2', 'Paris/1'])
+  })
+
+  test('JB-2 a worker that comes later applies what was deleted while none ran', async () => {
+    for (let n = 0; n < 10; n += 1) await source.upsert(city(`${n}`, `N${n}`))
+    const first = await startedCopy({ deletes: 'apply' })
+    await inTime(first.cutOver())
+    await inTime(first.migration.stop())
+    await source.delete('1', 'FR')
+    const [range] = await source.readFeedRanges()
+    await source.split(range?.id ?? '', { at: '10' })
+    await source.delete('2', 'FR')
+    const second = await startedCopy({ deletes: 'apply', hostName: 'worker-2' })
+    await inTime(second.cutOver())
+    expect(await verified(second.target)).toMatchObject({ same: true, expected: 8 })
+  })
+
+  test('a source without a log of all versions: ERR_ALL_VERSIONS_OFF, and nothing is made', async () => {
+    source = await openSource({ defaultTtl: -1 })
+    await expect(started({ deletes: 'apply' })).rejects.toMatchObject({
+      code: 'ERR_ALL_VERSIONS_OFF',
+    })
+    running = []
+    const ids = (await database.listCollections()).map(({ id }) => id)
+    expect(ids.includes('byName')).toBe(false)
+  })
+})
+
 describe('targets and options', () => {
   test('a target that is created has TTL on iff the source has; what is given wins', async () => {
     const { target } = await startedCopy()

@@ -55,6 +55,12 @@ export interface MigrationOptions<S extends DocumentBody, T extends DocumentBody
   readonly mapDocument: MapDocument<S, T>
   /** @default 'carry' */
   readonly expiry?: ExpiryOption | undefined
+  /**
+   * `apply`: what is deleted in the source while the job exists is removed from the target too. The
+   * source must keep its log of all versions (ERR_ALL_VERSIONS_OFF), for longer than the job may be away.
+   * `ignore`: it stays, and verification lists it as extra. The same for all workers. @default 'ignore'
+   */
+  readonly deletes?: 'apply' | 'ignore' | undefined
   /** Changes read and applied at a time. @default 1_000 */
   readonly maxItemCount?: number | undefined
   readonly hostOptions?: HostOptions | undefined
@@ -99,10 +105,20 @@ export function resolveMigrationOptions<S extends DocumentBody, T extends Docume
       `expiry must be "carry" or "ignore", got ${JSON.stringify(options.expiry)}`,
     )
   }
+  if (options.deletes !== undefined && !['apply', 'ignore'].includes(options.deletes)) {
+    throw new InvalidOptionError(
+      `deletes must be "apply" or "ignore", got ${JSON.stringify(options.deletes)}`,
+    )
+  }
   if (!(progressIntervalMs > 0)) {
     throw new InvalidOptionError(`progressIntervalMs must be above 0, got ${progressIntervalMs}`)
   }
   return { clock, maxItemCount, progressIntervalMs, name }
+}
+
+/** Name of the lease group that reads the log of all versions. */
+export function deletesGroup(name: string): string {
+  return checkedGroupName(`${name}/deletes`)
 }
 
 /**

@@ -39,6 +39,8 @@ export interface ProgressReading {
   readonly job: string
   /** Undefined before the leases exist. */
   readonly lag: readonly RangeLag[] | undefined
+  /** Of the group that applies deletes, if there is one. */
+  readonly deletesLag: readonly RangeLag[] | undefined
   readonly progress: readonly RangeProgress[]
   readonly sourceDocuments: number
   readonly atMs: number
@@ -50,15 +52,19 @@ export function migrationProgress(
   earlier: { readonly applied: number; readonly atMs: number } | undefined,
 ): MigrationProgress {
   const counts = reading.progress.reduce<MigrationCounts>(addCounts, NO_COUNTS)
-  const lag = reading.lag?.reduce((sum, range) => sum + range.lag, 0) ?? 0
+  const lag = [...(reading.lag ?? []), ...(reading.deletesLag ?? [])].reduce(
+    (sum, range) => sum + range.lag,
+    0,
+  )
   const elapsedMs = earlier === undefined ? 0 : reading.atMs - earlier.atMs
-  const applied = counts.documents + counts.updates
+  const { documents, updates, expired, deleted } = counts
+  const applied = { all: documents + updates, present: documents - expired - deleted }
   const ratePerS =
-    earlier === undefined || elapsedMs <= 0 ? 0 : ((applied - earlier.applied) * 1000) / elapsedMs
+    earlier === undefined || elapsedMs <= 0
+      ? 0
+      : ((applied.all - earlier.applied) * 1000) / elapsedMs
   const caughtUp = reading.lag !== undefined && lag === 0
-  const remaining = caughtUp
-    ? 0
-    : Math.max(0, reading.sourceDocuments - (counts.documents - counts.expired))
+  const remaining = caughtUp ? 0 : Math.max(0, reading.sourceDocuments - applied.present)
   return {
     ...counts,
     job: reading.job,

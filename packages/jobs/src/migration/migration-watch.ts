@@ -1,12 +1,13 @@
-import type { Clock, DocumentBody, DocumentCollection, LeaseGroup } from '@tidemark/contracts'
+import type { Clock, DocumentBody, DocumentCollection } from '@tidemark/contracts'
 import type { Collection } from '@tidemark/store'
 import {
   readLag,
   waitForZeroLag,
   waitUntilReached,
-  type WaitForLagOptions,
+  type WatchedGroup,
 } from '../workers/range-lag.ts'
 import type { WaitOptions } from '../workers/wait-options.ts'
+import type { MigrationGroups } from './migration-groups.ts'
 import { migrationProgress, type MigrationProgress } from './migration-progress.ts'
 import { PROGRESS_PARTITION, type RangeProgress } from './state-documents.ts'
 
@@ -16,38 +17,36 @@ const RATE_WINDOW_MS = 3_000
 export class MigrationWatch<S extends DocumentBody> {
   readonly #job: string
   readonly #source: Collection<S>
-  readonly #leases: LeaseGroup
+  readonly #groups: MigrationGroups
   readonly #progress: DocumentCollection<RangeProgress>
   readonly #clock: Clock
-  readonly #pendingDeletes: boolean
   #readings: readonly { readonly applied: number; readonly atMs: number }[] = []
 
   constructor(watched: {
     readonly job: string
     readonly source: Collection<S>
-    readonly leases: LeaseGroup
+    readonly groups: MigrationGroups
     readonly progress: DocumentCollection<RangeProgress>
     readonly clock: Clock
-    /** Whether the job reads them. */
-    readonly pendingDeletes: boolean
   }) {
     this.#job = watched.job
     this.#source = watched.source
-    this.#leases = watched.leases
+    this.#groups = watched.groups
     this.#progress = watched.progress
     this.#clock = watched.clock
-    this.#pendingDeletes = watched.pendingDeletes
   }
 
   /** Where the whole job stands. The rate is that of the last few seconds, as far as there were calls. */
   async progress({ signal }: WaitOptions = {}): Promise<MigrationProgress> {
-    const [lag, sourceDocuments, { documents: progress }] = await Promise.all([
-      readLag(this.#source, this.#leases, { pendingDeletes: this.#pendingDeletes, signal }),
+    const { copy, deletes } = this.#groups
+    const [lag, deletesLag, sourceDocuments, { documents: progress }] = await Promise.all([
+      readLag(this.#source, copy, signal),
+      deletes && readLag(this.#source, deletes, signal),
       this.#source.count(),
       this.#progress.readPartition(PROGRESS_PARTITION, { signal }),
     ])
     const atMs = this.#clock.monotonicMs()
-    const reading = { job: this.#job, lag, progress, sourceDocuments, atMs }
+    const reading = { job: this.#job, lag, deletesLag, progress, sourceDocuments, atMs }
     this.#readings = this.#readings.filter((earlier) => atMs - earlier.atMs <= RATE_WINDOW_MS)
     const answer = migrationProgress(reading, this.#readings[0])
     this.#readings = [...this.#readings, { applied: answer.documents + answer.updates, atMs }]
@@ -56,7 +55,7 @@ export class MigrationWatch<S extends DocumentBody> {
 
   /** Resolves when everything that was committed to the source before the call is at the target. */
   async caughtUp({ signal = NEVER }: WaitOptions = {}): Promise<void> {
-    await waitUntilReached(this.#source, this.#leases, this.#waiting(signal))
+    await waitUntilReached(this.#source, this.#all(), { clock: this.#clock, signal })
   }
 
   /**
@@ -64,16 +63,17 @@ export class MigrationWatch<S extends DocumentBody> {
    * Stop the writers first: with them at rest, source and target say the same from then on.
    */
   async cutOver({ signal = NEVER }: WaitOptions = {}): Promise<MigrationProgress> {
-    await waitForZeroLag(this.#source, this.#leases, this.#waiting(signal))
+    await waitForZeroLag(this.#source, this.#all(), { clock: this.#clock, signal })
     return this.progress({ signal })
   }
 
   async close(): Promise<void> {
-    await this.#leases.close()
+    for (const { leases } of this.#all()) await leases.close()
   }
 
-  #waiting(signal: AbortSignal): WaitForLagOptions {
-    return { clock: this.#clock, pendingDeletes: this.#pendingDeletes, signal }
+  #all(): readonly WatchedGroup[] {
+    const { copy, deletes } = this.#groups
+    return deletes === undefined ? [copy] : [copy, deletes]
   }
 }
 

@@ -25,7 +25,7 @@ interface Item extends DocumentBody {
 let source: Collection<Item>
 let storage: OpenedStorage<Item, Item>
 const byName = (item: Item): Item => ({ ...item, id: item.name })
-const owner = { range: FULL_RANGE, epoch: 1, hostName: 'w' }
+const owner = { range: FULL_RANGE, epoch: 1, hostName: 'w', group: 'copy' } as const
 const [LOW, HIGH]: readonly FeedRange[] = [
   { minInclusive: '', maxExclusive: '20' },
   { minInclusive: '20', maxExclusive: 'FF' },

@@ -83,8 +83,8 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
   async stillCurrent(changes: readonly Change<S>[]): Promise<readonly Change<S>[]> {
     const current = await Promise.all(
       changes.map(async ({ kind, id, partitionKey, lsn }) => {
-        // It is the newest that is known of an expired one, and cannot be mended.
-        if (kind === 'pendingDelete') return true
+        // What is gone cannot be mended.
+        if (kind !== 'document') return true
         const { document } = await this.#storage.source.read(id, partitionKey)
         return document !== undefined && document._lsn === lsn
       }),
@@ -95,13 +95,19 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
   async #incoming(changes: readonly Change<S>[]): Promise<readonly IncomingDocument[]> {
     const incoming: IncomingDocument[] = []
     for (const change of changes) {
-      if (change.kind === 'version') continue
       const source = changeKey(change, this.#storage.source.partitionKeyPaths.length)
       const { lsn } = change
-      if (change.kind === 'pendingDelete') {
-        incoming.push({ source, lsn, mapped: undefined, gone: 'expired' })
-      } else {
-        incoming.push({ source, lsn, mapped: await this.#mapped(change) })
+      switch (change.kind) {
+        case 'document':
+          incoming.push({ source, lsn, mapped: await this.#mapped(change) })
+          break
+        case 'pendingDelete':
+          incoming.push({ source, lsn, mapped: undefined, gone: 'expired' })
+          break
+        case 'version':
+          // The rest of the log comes in the feed of documents; what expires, as pending deletes.
+          if (change.operationType !== 'delete' || change.timeToLiveExpired) break
+          incoming.push({ source, lsn, mapped: undefined, gone: 'deleted' })
       }
     }
     return incoming
@@ -125,11 +131,11 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
     signal: AbortSignal,
   ): Promise<AppliedPage & { readonly taken: number }> {
     const first = pending.slice(0, MAX_DOCUMENTS)
-    const rangeId = feedRangeId(owner.range)
+    const rangeId = `${owner.group} ${feedRangeId(owner.range)}`
     const efforts = EFFORTS[this.#expectations.get(rangeId) ?? 'new']
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted()
-      const { progress, timeMs } = await this.#facts.progress(owner.range)
+      const { progress, timeMs } = await this.#facts.progress(owner)
       const candidates = first.map((incoming) => withoutExpired(incoming, timeMs))
       const facts = await this.#facts.read(
         candidates,
@@ -208,14 +214,15 @@ function planChunk(candidates: readonly IncomingDocument[], facts: Facts): Chunk
 }
 
 function progressWrite(
-  { range, epoch, hostName }: RangeOwner,
+  owner: RangeOwner,
   { counts, lsn }: Chunk,
   present: Versioned<RangeProgress> | undefined,
 ): PlannedWrite {
+  const { range, epoch, hostName } = owner
   const before = present?.document
   const takeovers = before !== undefined && before.epoch !== epoch ? 1 : 0
   const document: RangeProgress = {
-    ...rangeProgressKey(range),
+    ...rangeProgressKey(owner),
     range,
     lsn: Math.max(lsn, before?.lsn ?? 0),
     epoch,
@@ -225,7 +232,7 @@ function progressWrite(
   return {
     to: 'state',
     operation: { kind: 'put', document },
-    key: stateKey(rangeProgressKey(range)),
+    key: stateKey(rangeProgressKey(owner)),
     condition: present === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn: present.lsn },
   }
 }

@@ -1,4 +1,4 @@
-import { errorCode, type DocumentBody } from '@tidemark/contracts'
+import { AllVersionsOffError, errorCode, type DocumentBody } from '@tidemark/contracts'
 import type { AtomicWrite, Collection, Database } from '@tidemark/store'
 import type { ExpiryCarrier } from './carry-expiry.ts'
 import { partitionKeyValue } from './document-key.ts'
@@ -23,10 +23,14 @@ export interface OpenedStorage<
 
 /** Finds source and target, and creates what is missing. Rejects with ERR_MIGRATION_TARGET when it cannot. */
 export async function openMigrationStorage<S extends DocumentBody, T extends DocumentBody>(
-  { job, source, target: wanted, expiry = 'carry' }: MigrationOptions<S, T>,
+  options: MigrationOptions<S, T>,
   stateId: string,
 ): Promise<OpenedStorage<S, T>> {
+  const { job, source, target: wanted, expiry = 'carry', deletes = 'ignore' } = options
   const { definition } = await source.readRecord()
+  if (deletes === 'apply' && definition.allVersions === null) {
+    throw new AllVersionsOffError(source.description)
+  }
   const sourceTtl = expiry === 'carry' ? definition.defaultTtl : null
   const { database } = wanted
   const target = await openTarget<T>(wanted, sourceTtl)
@@ -45,12 +49,16 @@ export async function openMigrationStorage<S extends DocumentBody, T extends Doc
     queues,
     progress,
     carrier,
-    async commit(writes, { range, epoch }, signal) {
+    async commit(writes, { range, epoch, group }, signal) {
+      const scope = group === 'copy' ? job : `${job}/${group}`
       const atomicWrites = writes.map((write): AtomicWrite => {
         return { collection: write.to === 'target' ? target : entries, operation: operation(write) }
       })
       try {
-        await database.commitAtomically(atomicWrites, { fence: { job, range, epoch }, signal })
+        await database.commitAtomically(atomicWrites, {
+          fence: { job: scope, range, epoch },
+          signal,
+        })
         return 'committed'
       } catch (error) {
         if (isRefusal(error)) return 'refused'

@@ -3,6 +3,7 @@ import { keyText, sameKey, type DocumentKey } from './document-key.ts'
 import { leaveTarget, stopWaiting, waitFor } from './plan-target-change.ts'
 import {
   entryRemoval,
+  entryTombstone,
   entryWrite,
   putCopy,
   type DocumentPlan,
@@ -26,6 +27,7 @@ export function planDocument(incoming: IncomingDocument, facts: Facts): Document
   if (entry !== undefined && entry.document.lsn >= incoming.lsn) return { kind: 'replay' }
   const standing = standingOf(incoming, entry, facts)
   if (incoming.gone !== undefined) return planRemoval(incoming, standing, facts)
+  const isFirst = entry === undefined || entry.document.deleted === true
   const { held, awaited, left } = standing
   const wanted = incoming.mapped
   const keeps = wanted !== undefined && held !== undefined && sameKey(wanted.key, held)
@@ -56,10 +58,10 @@ export function planDocument(incoming: IncomingDocument, facts: Facts): Document
     writes,
     counts: {
       ...NO_COUNTS,
-      documents: entry === undefined ? 1 : 0,
-      updates: entry === undefined ? 0 : 1,
+      documents: isFirst ? 1 : 0,
+      updates: isFirst ? 0 : 1,
       moves: held !== undefined && wanted !== undefined && !keeps ? 1 : 0,
-      dropped: wanted === undefined && (entry === undefined || standing.hadTarget) ? 1 : 0,
+      dropped: wanted === undefined && (isFirst || standing.hadTarget) ? 1 : 0,
       collisions: collides && !waitsOn ? 1 : 0,
       collisionsResolved: (awaited !== undefined && !waitsOn ? 1 : 0) + resolvedBySuccession,
     },
@@ -100,15 +102,20 @@ function standingOf(
   }
 }
 
-/** The source document has expired: its copy and all that is known of it go. */
+/**
+ * The source document is no more: its copy goes. What has expired is forgotten, for its pending delete
+ * comes in order with its versions; of what was deleted the LSN is kept, for its versions may be behind.
+ */
 function planRemoval(
-  { source }: IncomingDocument,
+  { source, lsn, gone }: IncomingDocument,
   { entry, left, awaited, holding }: Standing,
   facts: Facts,
 ): DocumentPlan {
+  const writes: PlannedWrite[] = []
+  if (gone === 'deleted') writes.push(entryTombstone({ source, lsn }, entry))
+  else if (entry !== undefined) writes.push(entryRemoval(source, entry))
   // It was never copied, or is forgotten already.
-  if (entry === undefined) return { kind: 'replay' }
-  const writes: PlannedWrite[] = [entryRemoval(source, entry)]
+  else return { kind: 'replay' }
   let resolved = 0
   if (awaited !== undefined) {
     writes.push(...stopWaiting(source, awaited, facts))
@@ -119,7 +126,13 @@ function planRemoval(
     writes.push(...leaving)
     if (succeeded) resolved += 1
   }
-  const counts = { ...NO_COUNTS, expired: 1, collisionsResolved: resolved }
+  const removed = entry === undefined || entry.document.deleted === true ? 0 : 1
+  const counts = {
+    ...NO_COUNTS,
+    expired: gone === 'expired' ? removed : 0,
+    deleted: gone === 'deleted' ? removed : 0,
+    collisionsResolved: resolved,
+  }
   return { kind: 'write', writes, counts, collision: undefined }
 }
 

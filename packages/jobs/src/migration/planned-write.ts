@@ -15,7 +15,7 @@ export interface IncomingDocument {
   /** Undefined = it has no copy. */
   readonly mapped: MappedDocument | undefined
   /** It is no more in the source: the copy goes, and nothing needs to be known of it any longer. */
-  readonly gone?: 'expired'
+  readonly gone?: 'expired' | 'deleted'
 }
 
 export interface MappedDocument {
@@ -114,6 +114,22 @@ export function entryWrite(
     key: stateKey({ partition, id }),
     condition: present === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn: present.lsn },
   }
+}
+
+/** Remembers that a source document was deleted, at this LSN. */
+export function entryTombstone(
+  { source, lsn }: { readonly source: DocumentKey; readonly lsn: number },
+  present: Versioned<SourceEntry> | undefined,
+): PlannedWrite {
+  const copy = { target: null, waiting: false, expires: false }
+  const write = entryWrite({ source, lsn }, copy, present)
+  const { operation } = write
+  if (operation.kind !== 'put') return write
+  const document: DocumentBody & { readonly deleted: true } = {
+    ...operation.document,
+    deleted: true,
+  }
+  return { ...write, operation: { kind: 'put', document } }
 }
 
 /** Forgets a source document. */

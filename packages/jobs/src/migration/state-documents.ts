@@ -1,6 +1,7 @@
 import type { DocumentBody, FeedRange } from '@tidemark/contracts'
 import { feedRangeId } from '@tidemark/contracts'
 import type { DocumentKey } from './document-key.ts'
+import type { RangeOwner } from './range-owner.ts'
 
 /*
  * What a migration remembers, in a collection of the target's database, so that it is written in the
@@ -21,6 +22,10 @@ export interface SourceEntry extends DocumentBody {
   readonly waiting: boolean
   /** The copy expires by itself, so that another document may have the target key since. */
   readonly expires?: true
+  /**
+   * It was deleted in the source: an older version that is still on its way must not bring it back.
+   */
+  readonly deleted?: true
 }
 
 /** Source documents that wait for a target key that another one has. One a key, while there are any. */
@@ -52,6 +57,8 @@ export interface MigrationCounts {
   readonly dropped: number
   /** Documents that had been applied and have expired in the source since. Their copies are gone. */
   readonly expired: number
+  /** Documents that had been applied and were deleted in the source since. Their copies are gone. */
+  readonly deleted: number
   /** Documents whose target key another document had when they came. */
   readonly collisions: number
   /** Of those, how many have got their key since, or no longer want it. */
@@ -66,6 +73,7 @@ export const NO_COUNTS: MigrationCounts = {
   moves: 0,
   dropped: 0,
   expired: 0,
+  deleted: 0,
   collisions: 0,
   collisionsResolved: 0,
   takeovers: 0,
@@ -77,8 +85,9 @@ export function addCounts(a: MigrationCounts, b: MigrationCounts): MigrationCoun
     updates: a.updates + b.updates,
     moves: a.moves + b.moves,
     dropped: a.dropped + b.dropped,
-    // Counters that an earlier version wrote lack it.
+    // Counters that an earlier version wrote lack these.
     expired: (a.expired ?? 0) + (b.expired ?? 0),
+    deleted: (a.deleted ?? 0) + (b.deleted ?? 0),
     collisions: a.collisions + b.collisions,
     collisionsResolved: a.collisionsResolved + b.collisionsResolved,
     takeovers: a.takeovers + b.takeovers,
@@ -97,6 +106,10 @@ export function waitersEntryKey(target: DocumentKey): { partition: string; id: s
   return { partition: `t${target.partitionKey}`, id: target.id }
 }
 
-export function rangeProgressKey(range: FeedRange): { partition: string; id: string } {
-  return { partition: PROGRESS_PARTITION, id: feedRangeId(range) }
+export function rangeProgressKey({ range, group }: Pick<RangeOwner, 'range' | 'group'>): {
+  partition: string
+  id: string
+} {
+  const id = feedRangeId(range)
+  return { partition: PROGRESS_PARTITION, id: group === 'copy' ? id : `${group}:${id}` }
 }

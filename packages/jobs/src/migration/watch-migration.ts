@@ -1,6 +1,7 @@
 import { systemClock, type Clock, type DocumentBody, type LeaseStore } from '@tidemark/contracts'
 import type { Collection, Database } from '@tidemark/store'
 import type { WaitOptions } from '../workers/wait-options.ts'
+import { openMigrationGroups } from './migration-groups.ts'
 import { migrationName, type ExpiryOption } from './migration-options.ts'
 import type { MigrationProgress } from './migration-progress.ts'
 import { MigrationWatch } from './migration-watch.ts'
@@ -15,6 +16,8 @@ export interface WatchMigrationOptions<S extends DocumentBody> {
   readonly leases: LeaseStore
   /** As the workers have it. @default 'carry' */
   readonly expiry?: ExpiryOption | undefined
+  /** As the workers have it. @default 'ignore' */
+  readonly deletes?: 'apply' | 'ignore' | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined
 }
@@ -36,17 +39,16 @@ export interface WatchedMigration extends AsyncDisposable {
 export async function watchMigration<S extends DocumentBody>(
   options: WatchMigrationOptions<S>,
 ): Promise<WatchedMigration> {
-  const { job, source, targetDatabase, leases, expiry = 'carry', clock = systemClock } = options
+  const { job, source, targetDatabase, leases, clock = systemClock } = options
+  const { expiry = 'carry', deletes = 'ignore' } = options
   const name = migrationName(job)
-  const { definition } = await source.readRecord()
   const progress = await openStateCollection<RangeProgress>(targetDatabase, name)
   const watch = new MigrationWatch({
     job,
     source,
-    leases: await leases.openGroup(name),
+    groups: await openMigrationGroups(leases, name, { source, expiry, deletes }),
     progress,
     clock,
-    pendingDeletes: expiry === 'carry' && definition.defaultTtl !== null,
   })
   return {
     progress: (wait) => watch.progress(wait),

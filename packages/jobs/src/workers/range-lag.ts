@@ -6,6 +6,7 @@ import {
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
+  type FeedMode,
   type FeedPosition,
   type FeedRange,
   type LeaseGroup,
@@ -27,11 +28,12 @@ export interface RangeLag {
   readonly lag: number
 }
 
-/** What a group reads of its feed, and until when it is asked. */
-export interface LagOptions {
-  /** Whether the group's hosts get pending deletes; else those keep nobody behind. */
+/** A group of leases, with what its hosts read of the feed. */
+export interface WatchedGroup {
+  readonly leases: LeaseGroup
+  /** Whether the hosts get pending deletes; else those keep nobody behind. */
   readonly pendingDeletes: boolean
-  readonly signal?: AbortSignal | undefined
+  readonly mode: FeedMode
 }
 
 /**
@@ -40,13 +42,13 @@ export interface LagOptions {
  */
 export async function readLag<S extends DocumentBody>(
   source: ChangeFeedSource<S>,
-  leases: LeaseGroup,
-  options: LagOptions,
+  group: WatchedGroup,
+  signal?: AbortSignal,
 ): Promise<readonly RangeLag[] | undefined> {
   return whileRangesChange(async () => {
-    const snapshot = await leases.read(options.signal)
+    const snapshot = await group.leases.read(signal)
     if (snapshot.leases.length === 0) return undefined
-    const present = await source.readFeedRanges({ signal: options.signal })
+    const present = await source.readFeedRanges({ signal })
     return Promise.all(
       snapshot.leases.map(async (lease): Promise<RangeLag> => {
         const { id, range, checkpoint, epoch } = lease
@@ -54,7 +56,7 @@ export async function readLag<S extends DocumentBody>(
         const parts = await Promise.all(
           present
             .flatMap((other) => intersection(other, range))
-            .map((part) => readPart(source, part, checkpoint, options)),
+            .map((part) => readPart(source, { ...group, range: part, from: checkpoint, signal })),
         )
         const newestLsn = Math.max(0, ...parts.map(({ newest }) => newest))
         return {
@@ -71,19 +73,20 @@ export async function readLag<S extends DocumentBody>(
   })
 }
 
+interface PartOfLease extends WatchedGroup {
+  readonly range: FeedRange
+  readonly from: FeedPosition
+  readonly signal: AbortSignal | undefined
+}
+
 /** One present range, or the part of it that a lease covers. */
 async function readPart<S extends DocumentBody>(
   source: ChangeFeedSource<S>,
-  range: FeedRange,
-  from: FeedPosition,
-  options: LagOptions,
+  part: PartOfLease,
 ): Promise<{ readonly newest: number; readonly behind: number }> {
-  const { lsn: newest } = await source.resolveStart({
-    range,
-    start: { kind: 'now' },
-    signal: options.signal,
-  })
-  const behind = newest > from.lsn && (await hasChanges(source, range, from, options))
+  const { range, from, mode, signal } = part
+  const { lsn: newest } = await source.resolveStart({ range, start: { kind: 'now' }, mode, signal })
+  const behind = newest > from.lsn && (await hasChanges(source, part))
   return { newest, behind: behind ? newest - from.lsn : 0 }
 }
 
@@ -99,14 +102,12 @@ function liveOwner(
 /** Deletes raise the LSN and are not in the feed: a checkpoint below the newest LSN may be caught up. */
 async function hasChanges<S extends DocumentBody>(
   source: ChangeFeedSource<S>,
-  range: FeedRange,
-  from: FeedPosition,
-  { pendingDeletes, signal }: LagOptions,
+  { range, from, pendingDeletes, mode, signal }: PartOfLease,
 ): Promise<boolean> {
   let { continuation }: { continuation: string } = from
   try {
     for (;;) {
-      const request = { range, continuation, maxItemCount: 1, pendingDeletes, signal }
+      const request = { range, continuation, maxItemCount: 1, pendingDeletes, mode, signal }
       const page = await source.readPage(request)
       if (page.changes.length > 0) return true
       if (page.caughtUp) return false
@@ -158,24 +159,26 @@ function intersection(a: FeedRange, b: FeedRange): readonly FeedRange[] {
 
 const POLL_MS = 50
 
-/** Resolves when the group has done everything that was committed to the source before the call. */
+/** Resolves when all groups have done everything that was committed to the source before the call. */
 export async function waitUntilReached<S extends DocumentBody>(
   source: ChangeFeedSource<S>,
-  leases: LeaseGroup,
-  { clock, pendingDeletes, signal }: WaitForLagOptions,
+  groups: readonly WatchedGroup[],
+  { clock, signal }: WaitForLagOptions,
 ): Promise<void> {
   const wanted = [...(await newestPositions(source, signal))].flatMap(([id, newest]) => {
     const range = parseFeedRangeId(id)
     return range === undefined ? [] : [{ range, newest }]
   })
-  for (;;) {
-    const lag = await readLag(source, leases, { pendingDeletes, signal })
+  const hasReached = async (group: WatchedGroup): Promise<boolean> => {
+    const lag = await readLag(source, group, signal)
     const reached = lag?.every((own) => {
       const goals = wanted.filter(({ range }) => rangesOverlap(range, own.range))
       return own.lag === 0 || goals.every(({ newest }) => own.checkpointLsn >= newest)
     })
-    if (reached === true) return
-    await clock.sleep(POLL_MS, signal)
+    return reached === true
+  }
+  for (const group of groups) {
+    while (!(await hasReached(group))) await clock.sleep(POLL_MS, signal)
   }
 }
 
@@ -184,24 +187,23 @@ const LAST_POLL_MS = 500
 
 export interface WaitForLagOptions {
   readonly clock: Clock
-  readonly pendingDeletes: boolean
   readonly signal: AbortSignal
 }
 
 /**
  * Resolves at an instant at which no range had anything to apply: between two equal readings of the
- * source's newest LSNs, every range was found caught up. While others keep writing fast, it may wait
+ * source's newest LSNs, every range of every group was found caught up. While others keep writing fast, it may wait
  * for long; stop them first.
  */
 export async function waitForZeroLag<S extends DocumentBody>(
   source: ChangeFeedSource<S>,
-  leases: LeaseGroup,
-  { clock, pendingDeletes, signal }: WaitForLagOptions,
+  groups: readonly WatchedGroup[],
+  { clock, signal }: WaitForLagOptions,
 ): Promise<ReadonlyMap<string, number>> {
   for (let delayMs = FIRST_POLL_MS; ; delayMs = Math.min(delayMs * 2, LAST_POLL_MS)) {
     const before = await newestPositions(source, signal)
-    const lag = await readLag(source, leases, { pendingDeletes, signal })
-    if (lag?.every(({ lag: behind }) => behind === 0) === true) {
+    const lags = await Promise.all(groups.map((group) => readLag(source, group, signal)))
+    if (lags.every((lag) => lag?.every(({ lag: behind }) => behind === 0) === true)) {
       const after = await newestPositions(source, signal)
       if (samePositions(before, after)) return after
     }

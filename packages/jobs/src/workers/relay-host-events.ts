@@ -42,6 +42,9 @@ export function relayHostEvents<S extends DocumentBody>(
   host.on('feedError', ({ error }) => {
     emit({ kind: 'failure', what: 'feed', error })
   })
+  host.on('horizonPassed', ({ error, action }) => {
+    if (action === 'halt') emit({ kind: 'failure', what: 'feed', error })
+  })
   host.on('leaseStoreUnavailable', ({ error }) => {
     emit({ kind: 'failure', what: 'leaseStore', error })
   })

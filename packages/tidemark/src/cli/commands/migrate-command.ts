@@ -34,6 +34,7 @@ interface MigrateOptions {
   readonly targetPartitionKey?: readonly string[]
   readonly targetPartitionCount?: number
   readonly expiry: ExpiryOption
+  readonly applyDeletes?: boolean
   readonly map?: string
   readonly leases?: string
   readonly job?: string
@@ -83,6 +84,7 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
         .choices(['carry', 'ignore'])
         .default('carry'),
     )
+    .option('--apply-deletes', 'remove what is deleted; the source must keep all versions')
     .option(
       '--map <module>',
       'module that exports mapDocument (default: documents stay as they are)',
@@ -128,6 +130,7 @@ async function migrate(options: MigrateOptions, context: CommandContext): Promis
     leases: leases.store,
     mapDocument,
     expiry: options.expiry,
+    deletes: options.applyDeletes === true ? 'apply' : 'ignore',
     onEvent: (event) => reporter.tell(event),
     onProgress: (progress) => reporter.progress(progress),
     signal,
