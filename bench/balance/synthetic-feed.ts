@@ -132,7 +132,7 @@ export class SyntheticFeed implements ChangeFeedSource<Tick> {
   }
 
   #position(range: FeedRange, at: number): FeedPosition {
-    const positions = [{ range, epoch: 0, lsn: lsn(at), horizon: at > 0 ? lsn(0) : undefined }]
+    const positions = [{ range, epoch: 0, lsn: lsn(at), purgeStamp: at > 0 ? 0 : undefined }]
     return {
       continuation: encodeContinuation({ collectionRid: RID, mode: 'latestVersion', positions }),
       lsn: lsn(at),

@@ -13,8 +13,8 @@ import { mergeBoth, splitOnly } from '../store/range-ids.ts'
 
 const PAGE = 1_000
 const WRITES_PER_SECOND = 1_000
-/** Writes go on for this long before and after a split. */
-const AROUND_MS = 500
+/** Writes go on for this long before and after a split; less in short runs. */
+const MAX_AROUND_MS = 500
 
 /**
  * A split of one range with very many documents: when both children serve, and what writers notice. After
@@ -42,19 +42,19 @@ export const split: Scenario = {
     const range = new SplitRange(orders, manyDocuments)
     await range.findMiddle()
     return {
-      async ours() {
+      async ours(seconds) {
         return {
           'split.serve': await range.measureSplit({}),
           'split.serve.at': await range.measureSplit({ at: range.middle }),
-          'split.write.p99': await range.measureWrites('split'),
+          'split.write.p99': await range.measureWrites('split', seconds),
         }
       },
-      async raw() {
+      async raw(seconds) {
         const ms = await range.measureServing()
         return {
           'split.serve': ms,
           'split.serve.at': ms,
-          'split.write.p99': await range.measureWrites('no split'),
+          'split.write.p99': await range.measureWrites('no split', seconds),
         } satisfies Figures
       },
       [Symbol.asyncDispose]: () => store.close(),
@@ -103,7 +103,8 @@ class SplitRange {
   }
 
   /** p99 of paced writes before, during and after. */
-  async measureWrites(meanwhile: 'split' | 'no split'): Promise<number> {
+  async measureWrites(meanwhile: 'split' | 'no split', seconds: number): Promise<number> {
+    const aroundMs = Math.min(MAX_AROUND_MS, seconds * 500)
     let endMs = Infinity
     const writing = latenciesOfPaced(
       {
@@ -112,9 +113,9 @@ class SplitRange {
       },
       { perSecond: WRITES_PER_SECOND, isOver: () => machineMs() > endMs },
     )
-    await sleep(AROUND_MS)
+    await sleep(aroundMs)
     if (meanwhile === 'split') await splitOnly(this.#orders)
-    endMs = machineMs() + AROUND_MS
+    endMs = machineMs() + aroundMs
     const { writes } = await writing
     if (meanwhile === 'split') await mergeBoth(this.#orders)
     return quantile(writes, 0.99)
