@@ -55,10 +55,12 @@ export {
   positionPart,
   withPosition,
   type PositionList,
+  type PositionPart,
 } from './engine/group-positions.ts'
 export {
   cutHorizons,
   horizonAt,
+  horizonsOf,
   raiseHorizon,
   type Horizon,
   type Horizons,

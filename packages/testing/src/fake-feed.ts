@@ -186,7 +186,8 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
         return this.#position(range, { at, horizon: undefined, mode })
       }
       case 'continuation': {
-        const { lsn: at, horizon } = this.#held(range, start.continuation, mode)
+        const { lsn: at, purgeStamp: stamp } = this.#held(range, start.continuation, mode)
+        const horizon = stamp === undefined ? undefined : lsn(stamp)
         return this.#position(range, { at, horizon, mode })
       }
     }
@@ -201,7 +202,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     const held = this.#held(range, request.continuation, mode)
     const horizon = this.#horizonOf(range)
     // A position that nothing was delivered from cannot have missed anything.
-    if (held.horizon !== undefined && held.horizon < horizon && held.lsn < horizon) {
+    if (held.purgeStamp !== undefined && held.purgeStamp < horizon && held.lsn < horizon) {
       throw new HorizonPassedError({ range, lsn: held.lsn, horizon })
     }
     const limit = (request.maxItemCount ?? -1) > 0 ? (request.maxItemCount ?? 100) : 100
@@ -242,7 +243,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     if (owner === undefined || first === undefined) return undefined
     const isSame = held.every(({ lsn: at }) => at === first.lsn)
     if (!isSame || first.lsn < owner.firstOwnLsn) return undefined
-    const horizon = lsn(Math.max(...held.map((one) => one.horizon ?? 0)))
+    const horizon = lsn(Math.max(...held.map((one) => one.purgeStamp ?? 0)))
     await this.#afterJoin?.()
     return this.#position(range, { at: first.lsn, horizon, mode })
   }
@@ -307,7 +308,9 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     const continuation: Continuation = encodeContinuation({
       collectionRid: this.identity,
       mode,
-      positions: [{ range: { minInclusive, maxExclusive }, epoch: 1, lsn: lsn(at), horizon }],
+      positions: [
+        { range: { minInclusive, maxExclusive }, epoch: 1, lsn: lsn(at), purgeStamp: horizon },
+      ],
     })
     return { continuation, lsn: lsn(at) }
   }

@@ -14,12 +14,12 @@ const token: ContinuationToken = {
   collectionRid: 'Sl8fALN4sw4=',
   mode: 'latestVersion',
   positions: [
-    { range: { minInclusive: '', maxExclusive: '20' }, epoch: 0, lsn: lsn(7), horizon: lsn(0) },
+    { range: { minInclusive: '', maxExclusive: '20' }, epoch: 0, lsn: lsn(7), purgeStamp: 0 },
     {
       range: { minInclusive: '20', maxExclusive: 'FF' },
       epoch: 3,
       lsn: lsn(0),
-      horizon: undefined,
+      purgeStamp: undefined,
     },
   ],
 }
@@ -47,7 +47,7 @@ describe('CF-8 a continuation', () => {
       range,
       epoch: fc.nat(),
       lsn: fc.maxSafeNat().map(lsn),
-      horizon: fc.option(fc.maxSafeNat().map(lsn), { nil: undefined }),
+      purgeStamp: fc.option(fc.maxSafeNat(), { nil: undefined }),
     })
     const tokens = fc.record({
       collectionRid: fc
@@ -106,7 +106,7 @@ describe('CF-8 a continuation', () => {
       range: child,
       epoch: 3,
       lsn: 0,
-      horizon: undefined,
+      purgeStamp: undefined,
     })
   })
 })

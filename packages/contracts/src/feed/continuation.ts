@@ -23,10 +23,11 @@ export interface RangePosition {
   /** Everything up to and including this LSN was delivered. */
   readonly lsn: Lsn
   /**
-   * The horizon of the range when the reader last read there: what was purged up to it is none of its
-   * business. Undefined while nothing was delivered yet, so that no horizon can have been missed.
+   * The newest purge of the feed that the reader knows of: what was purged by then is none of its business.
+   * A number that only rises, whatever ranges do. Undefined while nothing was delivered yet, so that no
+   * purge can have taken anything from this reader.
    */
-  readonly horizon: Lsn | undefined
+  readonly purgeStamp: number | undefined
 }
 
 /** What a continuation says. One position a feed range, in EPK order. */
@@ -38,15 +39,15 @@ export interface ContinuationToken {
 }
 
 /*
- * tm1;<rid>;<L|A>;<min>-<max>:<epoch>:<lsn>:<horizon or ->,...;<checksum>
+ * tm1;<rid>;<L|A>;<min>-<max>:<epoch>:<lsn>:<purge stamp or ->,...;<checksum>
  */
 const FORMAT = 'tm1'
 const MODES: Readonly<Record<FeedMode, string>> = { latestVersion: 'L', allVersions: 'A' }
 
 export function encodeContinuation(token: ContinuationToken): Continuation {
   const positions = token.positions.map(
-    ({ range, epoch, lsn: at, horizon }) =>
-      `${feedRangeId(range)}:${epoch}:${at}:${horizon ?? '-'}`,
+    ({ range, epoch, lsn: at, purgeStamp }) =>
+      `${feedRangeId(range)}:${epoch}:${at}:${purgeStamp ?? '-'}`,
   )
   const text = `${FORMAT};${token.collectionRid};${MODES[token.mode]};${positions.join(',')}`
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where a string becomes a Continuation
@@ -117,22 +118,22 @@ export function continuationPosition(text: string, expected: ExpectedContinuatio
 }
 
 function decodePosition(text: string, whole: string): RangePosition {
-  const [, rangeText = '', epoch, at, horizon] = /^([^:]*):(\d+):(\d+):(\d+|-)$/.exec(text) ?? []
+  const [, rangeText = '', epoch, at, stamp] = /^([^:]*):(\d+):(\d+):(\d+|-)$/.exec(text) ?? []
   const range = parseFeedRangeId(rangeText)
   const epochNumber = Number(epoch)
   const lsnNumber = Number(at)
   if (!range || !Number.isSafeInteger(epochNumber) || !Number.isSafeInteger(lsnNumber)) {
     throw malformed(whole, `its position ${JSON.stringify(text)} cannot be read`)
   }
-  const horizonNumber = horizon === '-' ? undefined : Number(horizon)
-  if (horizonNumber !== undefined && !Number.isSafeInteger(horizonNumber)) {
+  const purgeStamp = stamp === '-' ? undefined : Number(stamp)
+  if (purgeStamp !== undefined && !Number.isSafeInteger(purgeStamp)) {
     throw malformed(whole, `its position ${JSON.stringify(text)} cannot be read`)
   }
   return {
     range,
     epoch: epochNumber,
     lsn: lsn(lsnNumber),
-    horizon: horizonNumber === undefined ? undefined : lsn(horizonNumber),
+    purgeStamp,
   }
 }
 

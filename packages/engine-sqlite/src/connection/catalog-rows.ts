@@ -77,17 +77,18 @@ export function sharedSegments(ranges: readonly RangeRow[]): ReadonlySet<number>
 
 export function horizonsText(horizons: Horizons): string {
   return JSON.stringify(
-    horizons.map(({ range, lsn }) => [range.minInclusive, range.maxExclusive, lsn]),
+    horizons.map(({ range, lsn, stamp }) => [range.minInclusive, range.maxExclusive, lsn, stamp]),
   )
 }
 
 export function parseHorizons(text: string): Horizons {
   if (text === '[]') return []
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by horizonsText
-  const entries = JSON.parse(text) as [string, string, number][]
-  return entries.map(([minInclusive, maxExclusive, lsn]) => ({
+  const entries = JSON.parse(text) as [string, string, number, number][]
+  return entries.map(([minInclusive, maxExclusive, lsn, stamp]) => ({
     range: { minInclusive, maxExclusive },
     lsn,
+    stamp,
   }))
 }
 

@@ -24,3 +24,9 @@ export function raiseCatalogVersion(connection: Connection): void {
 export function storeClock(connection: Connection, clockMs: number): void {
   connection.run('UPDATE head SET clock = ?', clockMs)
 }
+
+/** Higher than that of every purge before, also of one that the machine forgot. */
+export function nextPurgeStamp(connection: Connection, timeMs: number): number {
+  const row = connection.get('UPDATE head SET purge = max(purge + 1, ?) RETURNING purge', timeMs)
+  return numberColumn(row ?? [], 0)
+}

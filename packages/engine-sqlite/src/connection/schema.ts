@@ -9,7 +9,7 @@ export const SEGMENT_SLOTS: number = 2 ** 32
  * segment's end; everything else says which rows belong to whom. See decisions 0003 and 0006.
  *
  * head       what every transaction looks at: version of the catalog, the store's clock (epoch ms), who
- *            maintains the file and until when.
+ *            maintains the file and until when; stamp of the newest purge.
  * collection definition, eras: JSON. reindex: null, or how far expiry was filed anew: JSON. logged: 1
  *            while there may be entries in `log`.
  * segment    a run of rows with keys in [min, max), LSNs in (base, lsn]. Not dense: slot = lsn - base,
@@ -25,7 +25,7 @@ export const DATABASE_SCHEMA: string = `
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE head(
   one INTEGER PRIMARY KEY CHECK (one = 1), catalog INT NOT NULL, clock INT NOT NULL,
-  holder TEXT NOT NULL, until INT NOT NULL);
+  holder TEXT NOT NULL, until INT NOT NULL, purge INT NOT NULL);
 CREATE TABLE collection(
   number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, rid TEXT NOT NULL, definition TEXT NOT NULL,
   eras TEXT NOT NULL, reindex TEXT, logged INT NOT NULL, etag TEXT NOT NULL, ts INT NOT NULL);
@@ -56,7 +56,7 @@ CREATE TABLE log(
   id TEXT NOT NULL, op INT NOT NULL, at INT NOT NULL, current TEXT, previous TEXT);
 INSERT INTO meta VALUES ('schema', ${SCHEMA_VERSION}), ('nextCollection', 1), ('nextSegment', 1),
   ('dropped', 0);
-INSERT INTO head VALUES (1, 1, 0, '', 0);
+INSERT INTO head VALUES (1, 1, 0, '', 0, 0);
 `
 
 /** The databases of a folder. `file` exists before its row does. */

@@ -1,6 +1,7 @@
 import { feedRangeId, type FeedRange } from '@tidemark/contracts'
 import { allArePast, positionPart, type PositionList } from '@tidemark/store'
-import { parseHorizons, type CollectionRow } from '../connection/catalog-rows.ts'
+import type { CollectionRow } from '../connection/catalog-rows.ts'
+import { parsePositions } from '../connection/position-list.ts'
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { SEGMENT_SLOTS } from '../connection/schema.ts'
@@ -92,7 +93,11 @@ export function purgePending(
     const segment = Math.floor(seq / SEGMENT_SLOTS)
     purged.set(`${segment} ${feedRangeId(keys)}`, { segment, keys, lsn })
   }
-  raiseHorizons(connection, collection, { column: 'horizon', purged: [...purged.values()] })
+  raiseHorizons(connection, collection, {
+    column: 'horizon',
+    purged: [...purged.values()],
+    timeMs,
+  })
   return { items: rows.length, more: resumeAt !== undefined, resumeAt }
 }
 
@@ -104,7 +109,7 @@ function groupPositions(
   collection: number,
 ): ReadonlyMap<string, PositionList> {
   const rows = connection.all('SELECT grp, list FROM position WHERE coll = ?', collection)
-  return new Map(rows.map((row) => [textColumn(row, 0), parseHorizons(textColumn(row, 1))]))
+  return new Map(rows.map((row) => [textColumn(row, 0), parsePositions(textColumn(row, 1))]))
 }
 
 function allHavePassed(

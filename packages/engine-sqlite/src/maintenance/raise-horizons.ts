@@ -3,6 +3,7 @@ import { commonKeys, raiseHorizon, type Horizons } from '@tidemark/store'
 import { horizonsText, parseHorizons, type CollectionRow } from '../connection/catalog-rows.ts'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
+import { nextPurgeStamp } from '../connection/head.ts'
 
 /** Rows of some keys that were removed from a segment, all of them up to one LSN. */
 export interface PurgedPart {
@@ -18,9 +19,16 @@ export function raiseHorizons(
   {
     column,
     purged,
-  }: { readonly column: 'horizon' | 'loghorizon'; readonly purged: readonly PurgedPart[] },
+    timeMs,
+  }: {
+    readonly column: 'horizon' | 'loghorizon'
+    readonly purged: readonly PurgedPart[]
+    /** The store's clock, epoch ms. */
+    readonly timeMs: number
+  },
 ): void {
   if (purged.length === 0) return
+  const stamp = nextPurgeStamp(connection, timeMs)
   for (const range of ranges) {
     let raised: Horizons | undefined
     for (const segment of range.segments) {
@@ -30,7 +38,7 @@ export function raiseHorizons(
           part.segment === segment.id ? keys && commonKeys(keys, part.keys) : undefined
         if (concerned === undefined) continue
         raised ??= readHorizons(connection, range.segment, column)
-        raised = raiseHorizon(raised, { range: concerned, lsn: part.lsn })
+        raised = raiseHorizon(raised, { range: concerned, lsn: part.lsn, stamp })
       }
     }
     if (raised === undefined) continue

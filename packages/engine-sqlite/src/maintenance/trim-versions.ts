@@ -32,7 +32,7 @@ export function trimVersions(context: PieceContext, collection: CollectionRow): 
     purged.push({ segment: segment.id, keys: FULL_RANGE, lsn: last.lsn })
     if (items >= limit - MIN_ITEMS / 2 || context.isOverdue()) break
   }
-  raiseHorizons(connection, collection, { column: 'loghorizon', purged })
+  raiseHorizons(connection, collection, { column: 'loghorizon', purged, timeMs })
   if (items === 0 && collection.record.definition.allVersions === null) {
     const { number } = collection.record
     connection.run('UPDATE collection SET logged = 0 WHERE number = ?', number)
@@ -54,7 +54,7 @@ export function oldestEntriesMs(
   { from, count }: { readonly from: number; readonly count: number },
 ): readonly number[] {
   const segments = segmentsOf(collection)
-  const first = from % segments.length
+  const first = segments.length <= count ? 0 : from % segments.length
   return segments.slice(first, first + count).flatMap(({ id }) => {
     const row = connection.get(OLDEST, id * SEGMENT_SLOTS, (id + 1) * SEGMENT_SLOTS, 1)
     return row === undefined ? [] : [numberColumn(row, 2)]

@@ -9,6 +9,7 @@ import {
 import {
   expiredSecond,
   horizonAt,
+  horizonsOf,
   rangeHolding,
   type CollectionRecord,
   type DocumentKey,
@@ -25,7 +26,6 @@ import {
   type StoredRow,
 } from '@tidemark/store'
 import {
-  parseHorizons,
   readCatalog,
   type CatalogRows,
   type CollectionRow,
@@ -34,6 +34,7 @@ import {
 import { numberColumn, textColumn } from '../connection/column.ts'
 import { Connection } from '../connection/connection.ts'
 import { readHead } from '../connection/head.ts'
+import { parsePositions } from '../connection/position-list.ts'
 import { liveRows, policyOf } from '../connection/live-rows.ts'
 import { withStoreErrors } from '../connection/sqlite-error.ts'
 import { countLive } from './count-live.ts'
@@ -156,14 +157,15 @@ export class DatabaseReader {
     return this.#inFeed({ collection, range: wanted }, (snapshot) => {
       const { range, head, connection } = snapshot
       if (mode === 'allVersions') assertKeepsVersions(snapshot.collection)
-      const horizons = mode === 'allVersions' ? head.logHorizons : head.horizons
+      const all = mode === 'allVersions' ? head.logHorizons : head.horizons
+      const horizons = horizonsOf(all, wanted)
       const rows =
         mode === 'allVersions'
           ? ({ table: 'log', column: 'at' } as const)
           : ({ table: 'doc', column: 'ts' } as const)
       const newestLsn = head.lsn
       const lsn = startLsn(connection, { range, wanted, start, newestLsn, rows })
-      return { lsn, epoch: head.epoch, horizon: horizonAt(horizons, wanted) }
+      return { lsn, epoch: head.epoch, horizon: horizonAt(horizons, wanted), horizons }
     })
   }
 
@@ -177,7 +179,7 @@ export class DatabaseReader {
     return this.#inCollection(collection, ({ record }) => {
       const sql = 'SELECT list FROM position WHERE coll = ? AND grp = ?'
       const row = this.#connection.get(sql, record.number, group)
-      const list = row === undefined ? [] : parseHorizons(textColumn(row, 0))
+      const list = row === undefined ? [] : parsePositions(textColumn(row, 0))
       return list.map(({ range, lsn }) => ({ group, range, lsn: checkedLsn(lsn) }))
     })
   }

@@ -1,6 +1,7 @@
 import { AllVersionsOffError } from '@tidemark/contracts'
 import {
   horizonAt,
+  horizonsOf,
   singleEpkRange,
   type EngineFeedPage,
   type EngineVersionPage,
@@ -33,8 +34,9 @@ export function readFeedPage(snapshot: FeedSnapshot, query: FeedPageQuery): Engi
     selection: feedSelection(snapshot, query),
     sizeOf: (row) => row[2].length,
   })
-  const horizon = horizonAt(head.horizons, query.range)
-  return { rows, lsn, epoch: head.epoch, caughtUp: lsn >= head.lsn, horizon }
+  const horizons = horizonsOf(head.horizons, query.range)
+  const horizon = horizonAt(horizons, query.range)
+  return { rows, lsn, epoch: head.epoch, caughtUp: lsn >= head.lsn, horizon, horizons }
 }
 
 /** Documents that are live now, and pending deletes. */
@@ -82,11 +84,12 @@ export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): E
     },
     sizeOf: (row) => (row[5]?.length ?? 0) + (row[6]?.length ?? 0),
   })
-  const horizon = horizonAt(head.logHorizons, query.range)
+  const horizons = horizonsOf(head.logHorizons, query.range)
+  const horizon = horizonAt(horizons, query.range)
   const caughtUp = lsn >= head.lsn
   // Entries of before the log was switched on again may still be there: parts of a history are none.
   const kept = horizon === 0 ? rows : rows.filter((row) => row[0] > horizonOfKey(head, row[7]))
-  return { rows: kept.map(versionRow), lsn, epoch: head.epoch, caughtUp, horizon }
+  return { rows: kept.map(versionRow), lsn, epoch: head.epoch, caughtUp, horizon, horizons }
 }
 
 /** @throws ERR_ALL_VERSIONS_OFF */

@@ -87,7 +87,7 @@ class PageBuilder<Row extends LsnRow> {
           ),
         ),
       )
-      // The page is full of characters already, and ends with a whole transaction.
+      // The page has enough already, and ends with a whole transaction.
       if (this.full) return
       if (filtered) this.#lsnsLeft -= Math.min(throughLsn, windowEnd) - position
       position = throughLsn
@@ -106,12 +106,11 @@ class PageBuilder<Row extends LsnRow> {
     return this.rows.length >= this.#query.maxItems || this.#chars >= this.#query.maxChars
   }
 
-  /** Takes rows until the page has its characters, and then those of the same transaction. */
+  /** Takes rows until the page has enough, and then those of the same transaction. */
   #take(rows: readonly Row[]): void {
-    const { maxChars } = this.#query
     const { sizeOf } = this.#source
     for (const row of rows) {
-      if (this.#chars >= maxChars && row[0] !== this.rows.at(-1)?.[0]) {
+      if (this.#limitReached() && row[0] !== this.rows.at(-1)?.[0]) {
         this.full = true
         return
       }

@@ -11,7 +11,7 @@ import {
 import { horizonsText, parseHorizons, type CollectionRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
-import { raiseCatalogVersion } from '../connection/head.ts'
+import { nextPurgeStamp, raiseCatalogVersion } from '../connection/head.ts'
 import { insertRange, insertSegment, takeNumber } from './range-writes.ts'
 
 /** Changes of collections, each inside the writer's transaction. All raise the catalog's version. */
@@ -83,7 +83,10 @@ export function changeCollection(
     record.number,
   )
   // What was written before is not in the log, nor what was while it was off.
-  if (beginsLog) for (const range of ranges) raiseLogHorizon(connection, range)
+  if (beginsLog) {
+    const stamp = nextPurgeStamp(connection, nowMs)
+    for (const range of ranges) raiseLogHorizon(connection, range, stamp)
+  }
   raiseCatalogVersion(connection)
   return record
 }
@@ -91,13 +94,14 @@ export function changeCollection(
 function raiseLogHorizon(
   connection: Connection,
   { minInclusive, maxExclusive, segment }: FeedRange & { readonly segment: number },
+  stamp: number,
 ): void {
   const row = connection.get('SELECT lsn, loghorizon FROM segment WHERE id = ?', segment) ?? []
   const range = { minInclusive, maxExclusive }
   const horizons = parseHorizons(textColumn(row, 1))
   connection.run(
     'UPDATE segment SET loghorizon = ? WHERE id = ?',
-    horizonsText(raiseHorizon(horizons, { range, lsn: numberColumn(row, 0) })),
+    horizonsText(raiseHorizon(horizons, { range, lsn: numberColumn(row, 0), stamp })),
     segment,
   )
 }

@@ -1,6 +1,6 @@
 import type { FeedRange } from '@tidemark/contracts'
 import { withPosition } from '@tidemark/store'
-import { horizonsText, parseHorizons } from '../connection/catalog-rows.ts'
+import { parsePositions, positionsText } from '../connection/position-list.ts'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 
@@ -17,8 +17,8 @@ export function storePositions(
   for (const { group, range, lsn } of positions) {
     const sql = 'SELECT list FROM position WHERE coll = ? AND grp = ?'
     const row = connection.get(sql, collection, group)
-    const before = row === undefined ? [] : parseHorizons(textColumn(row, 0))
-    const list = horizonsText(withPosition(before, { range, lsn }))
+    const before = row === undefined ? [] : parsePositions(textColumn(row, 0))
+    const list = positionsText(withPosition(before, { range, lsn }))
     connection.run('INSERT OR REPLACE INTO position VALUES (?, ?, ?)', collection, group, list)
   }
 }

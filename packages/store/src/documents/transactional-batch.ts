@@ -200,8 +200,12 @@ export class TransactionalBatch<T extends DocumentBody> {
 
   #invalidTtl({ operations, answers }: Plan, { operationIndex }: InvalidTtl): BatchFailedError {
     const operation = operations[operationIndex]
+    // A read of what the batch wrote has the same answer, and did not fail.
     const writer = answers.findLastIndex(
-      (answer) => answer.kind === 'written' && answer.encoded.id === operation?.id,
+      (answer, index) =>
+        answer.kind === 'written' &&
+        answer.encoded.id === operation?.id &&
+        this.#operations[index]?.kind !== 'read',
     )
     return new BatchFailedError(Math.max(0, writer), refusedTtl(operation))
   }

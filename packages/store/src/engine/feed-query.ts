@@ -1,5 +1,6 @@
 import type { FeedMode, FeedRange } from '@tidemark/contracts'
 import type { CollectionRecord } from './catalog.ts'
+import type { Horizons } from './horizons.ts'
 
 export type RowKind = 0 | 1
 /** Kinds of rows in the feed's table. */
@@ -36,6 +37,8 @@ export interface EngineFeedPage {
   readonly caughtUp: boolean
   /** Highest LSN up to which pending deletes of these keys were purged; 0 = none ever. */
   readonly horizon: number
+  /** The parts that it is the highest of. */
+  readonly horizons: Horizons
 }
 
 /** One entry of the log of all versions. */
@@ -61,6 +64,7 @@ export interface EngineVersionPage {
   readonly caughtUp: boolean
   /** Highest LSN up to which the log was trimmed, or was not kept yet. */
   readonly horizon: number
+  readonly horizons: Horizons
 }
 
 export type FeedStart =
@@ -81,4 +85,5 @@ export interface RangeCounter {
   readonly epoch: number
   /** Of the mode that was asked for; see `EngineFeedPage`, `EngineVersionPage`. */
   readonly horizon: number
+  readonly horizons: Horizons
 }

@@ -1,20 +1,25 @@
 import { FULL_RANGE, rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
-import { cutHorizons, raiseHorizon, type Horizons } from './horizons.ts'
 import { commonKeys } from './range-lookup.ts'
 
 /** How far one processor group has come, by parts of the keys; disjoint, in EPK order. */
-export type PositionList = Horizons
+export type PositionList = readonly PositionPart[]
+
+export interface PositionPart {
+  readonly range: FeedRange
+  readonly lsn: number
+}
 
 /** The list after a report. The last report counts, also a lower one: a group may have been set back. */
-export function withPosition(
-  positions: PositionList,
-  { range, lsn }: { readonly range: FeedRange; readonly lsn: number },
-): PositionList {
-  const below = { minInclusive: '', maxExclusive: range.minInclusive }
-  const above = { minInclusive: range.maxExclusive, maxExclusive: 'FF' }
-  return raiseHorizon([...cutHorizons(positions, below), ...cutHorizons(positions, above)], {
-    range,
-    lsn,
+export function withPosition(positions: PositionList, reported: PositionPart): PositionList {
+  const below = { minInclusive: '', maxExclusive: reported.range.minInclusive }
+  const above = { minInclusive: reported.range.maxExclusive, maxExclusive: 'FF' }
+  return [...partsIn(positions, below), reported, ...partsIn(positions, above)]
+}
+
+function partsIn(positions: PositionList, keys: FeedRange): PositionList {
+  return positions.flatMap(({ range, lsn }) => {
+    const part = commonKeys(range, keys)
+    return part === undefined ? [] : [{ range: part, lsn }]
   })
 }
 

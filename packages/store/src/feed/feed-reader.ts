@@ -23,7 +23,7 @@ import {
 import { ChangeDecoder } from './change-decoder.ts'
 import { MAX_PAGE_CHARS } from '../paging/item-count.ts'
 import { assertLogReaches } from './log-reach.ts'
-import { assertNothingMissed, positionAfter } from './reader-position.ts'
+import { assertNothingMissed, newestPurge, positionAfter } from './reader-position.ts'
 
 /** Changes after one position, and the position after them. */
 export interface ReadChanges<T extends DocumentBody> {
@@ -68,8 +68,9 @@ export class FeedReader<T extends DocumentBody> {
     const byTimeInLog = start.kind === 'time' && this.mode === 'allVersions'
     if (byTimeInLog) await assertLogReaches(this.open, { range, timeMs: start.timeMs, counter })
     // A reader that was promised everything after some moment can miss it; others have nothing to miss yet.
-    const horizon = start.kind === 'now' || byTimeInLog ? lsn(counter.horizon) : undefined
-    return { range, epoch: counter.epoch, lsn: lsn(counter.lsn), horizon }
+    const isPromised = start.kind === 'now' || byTimeInLog
+    const purgeStamp = isPromised ? newestPurge(counter.horizons) : undefined
+    return { range, epoch: counter.epoch, lsn: lsn(counter.lsn), purgeStamp }
   }
 
   /** @throws ERR_HORIZON_PASSED, ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF, ERR_INVALID_CONTINUATION */
@@ -79,11 +80,11 @@ export class FeedReader<T extends DocumentBody> {
   ): Promise<ReadChanges<T>> {
     if (this.mode === 'allVersions') {
       const page = await this.#versionPage(position, maxItems)
-      assertNothingMissed(position, page.horizon)
+      assertNothingMissed(position, page.horizons)
       return this.#read(position, page, this.#decoder.decodeVersions(page.rows))
     }
     const page = await this.#page(position, maxItems)
-    if (pendingDeletes) assertNothingMissed(position, page.horizon)
+    if (pendingDeletes) assertNothingMissed(position, page.horizons)
     return this.#read(position, page, this.#decoder.decode(page.rows, pendingDeletes))
   }
 

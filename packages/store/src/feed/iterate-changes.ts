@@ -42,7 +42,7 @@ export async function* iterateChanges<T extends DocumentBody>(
         continuation: cursors.continuation(),
         range: cursor.position.range,
         caughtUp: closed,
-        ...(resync && { resynchronized: resync }),
+        ...(resync && { resynchronized: resync.told }),
       }
     }
     // The last position is in hand also when the last read found nothing (CF-13).

@@ -2,13 +2,12 @@ import {
   InvalidOptionError,
   errorCode,
   feedRangeId,
-  lsn,
   type DocumentBody,
   type HeldPosition,
-  type Lsn,
   type RangePosition,
 } from '@tidemark/contracts'
 import type { FeedReader } from './feed-reader.ts'
+import { missedUpTo } from './reader-position.ts'
 
 /**
  * One position for neighbouring ranges which were merged; undefined when there is none yet. Below the
@@ -33,9 +32,13 @@ export async function joinPositions<T extends DocumentBody>(
   }
   const joined = joinedPosition(range, positions)
   if (joined === undefined) return undefined
-  const { engine, record } = reader.open
+  const { engine, record: collection } = reader.open
   try {
-    return joined.lsn >= (await engine.firstOwnLsn(record, range)) ? joined : undefined
+    if (joined.lsn < (await engine.firstOwnLsn(collection, range))) return undefined
+    // One part may know of a purge above the position that another does not know of: not yet, then.
+    const start = { kind: 'now' } as const
+    const { horizons } = await engine.resolveStart({ collection, range, start, mode: reader.mode })
+    return missedUpTo(joined, horizons) === undefined ? joined : undefined
   } catch (error) {
     // Not merged, or split again since.
     if (errorCode(error) === 'ERR_RANGE_GONE') return undefined
@@ -43,26 +46,19 @@ export async function joinPositions<T extends DocumentBody>(
   }
 }
 
+/** As watchful as the part that knows least. */
 function joinedPosition(
   range: RangePosition['range'],
   positions: readonly RangePosition[],
 ): RangePosition | undefined {
   const [first] = positions
   if (first === undefined) return undefined
-  const same = positions.every(({ lsn: at, epoch }) => at === first.lsn && epoch === first.epoch)
-  const horizon = joinedHorizon(first.lsn, positions)
-  return same && horizon !== 'differs' ? { ...first, range, horizon } : undefined
-}
-
-/**
- * The horizon that makes each part's reader as watchful as it was. At or below the position all are
- * alike; above it only equal ones are.
- */
-function joinedHorizon(at: Lsn, positions: readonly RangePosition[]): Lsn | undefined | 'differs' {
-  const known = positions.flatMap(({ horizon }) => (horizon === undefined ? [] : [horizon]))
-  if (known.length === 0) return undefined
-  const highest = lsn(Math.max(...known))
-  return highest <= at || known.every((horizon) => horizon === highest) ? highest : 'differs'
+  const same = positions.every(({ lsn, epoch }) => lsn === first.lsn && epoch === first.epoch)
+  const known = positions.flatMap(({ purgeStamp }) =>
+    purgeStamp === undefined ? [] : [purgeStamp],
+  )
+  const purgeStamp = known.length === 0 ? undefined : Math.min(...known)
+  return same ? { ...first, range, purgeStamp } : undefined
 }
 
 function assertNeighbours(held: readonly HeldPosition[]): void {

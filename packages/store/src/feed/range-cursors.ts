@@ -21,7 +21,13 @@ export interface RangeCursor {
   position: RangePosition
   caughtUp: boolean
   /** The range begins anew, and its next page has to say so. */
-  resync: Resynchronization | undefined
+  resync: CursorResync | undefined
+}
+
+interface CursorResync {
+  readonly told: Resynchronization
+  /** Where the reader stood: resumed from there before it was told, it will be told. */
+  readonly passedAt: RangePosition
 }
 
 /** Cuts or starts in a row that ranges which change meanwhile may spoil. */
@@ -65,7 +71,9 @@ export class RangeCursors<T extends DocumentBody> {
   }
 
   continuation(): Continuation {
-    return this.#reader.continuation(this.#cursors.map(({ position }) => position))
+    return this.#reader.continuation(
+      this.#cursors.map(({ position, resync }) => resync?.passedAt ?? position),
+    )
   }
 
   /** The next one in turn that may have more, so that no range starves; undefined if none has. */
@@ -114,12 +122,14 @@ export class RangeCursors<T extends DocumentBody> {
 
   /** Begins a range anew whose reader was passed by the horizon (TTL-15). */
   async resync(cursor: RangeCursor, { lsn: at, horizon }: HorizonPassedError): Promise<void> {
-    const { range } = cursor.position
+    const passedAt = cursor.position
+    const { range } = passedAt
     // Read first: what is there at this moment lies below, and is delivered by then.
     const newest = await this.#reader.start(range, { kind: 'now' })
     cursor.position = await this.#reader.start(range, { kind: 'beginning' })
     cursor.caughtUp = false
-    cursor.resync = { range, lsn: lsn(at), horizon: lsn(horizon), untilLsn: newest.lsn }
+    const told = { range, lsn: lsn(at), horizon: lsn(horizon), untilLsn: newest.lsn }
+    cursor.resync = { told, passedAt }
   }
 }
 
@@ -134,7 +144,10 @@ function cutCursor(
 ): readonly RangeCursor[] {
   return cut([position], present).map((part) => ({
     ...cursorAt(part),
-    resync: resync && { ...resync, range: part.range },
+    resync: resync && {
+      told: { ...resync.told, range: part.range },
+      passedAt: { ...resync.passedAt, range: part.range },
+    },
   }))
 }
 

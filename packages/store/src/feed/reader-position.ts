@@ -1,36 +1,53 @@
 import { HorizonPassedError, lsn, type FeedMode, type RangePosition } from '@tidemark/contracts'
+import type { Horizons } from '../engine/horizons.ts'
 
 /** What a page says of the range that it was read from. */
 interface PageEnd {
   readonly lsn: number
   readonly epoch: number
-  readonly horizon: number
+  readonly horizons: Horizons
   readonly rows: { readonly length: number }
 }
 
 /**
- * Refuses a reader for whom something was purged that it has not seen: above its position, and since it
- * last read there. One to whom nothing was delivered yet has missed nothing (TTL-15).
+ * The LSN up to which something was purged that a reader has not seen: above its position, and since it
+ * last read there. Undefined if there is none. One to whom nothing was delivered yet has missed nothing.
+ */
+export function missedUpTo(
+  { lsn: at, purgeStamp: known }: RangePosition,
+  horizons: Horizons,
+): number | undefined {
+  if (known === undefined) return undefined
+  const missed = horizons.filter((horizon) => horizon.stamp > known && horizon.lsn > at)
+  return missed.length === 0 ? undefined : Math.max(...missed.map((horizon) => horizon.lsn))
+}
+
+/**
+ * Refuses a reader for whom something was purged that it has not seen (TTL-15).
  *
  * @throws ERR_HORIZON_PASSED
  */
-export function assertNothingMissed(
-  { range, lsn: at, horizon: known }: RangePosition,
-  horizon: number,
-): void {
-  if (known === undefined || horizon <= at || horizon <= known) return
+export function assertNothingMissed(position: RangePosition, horizons: Horizons): void {
+  const horizon = missedUpTo(position, horizons)
+  if (horizon === undefined) return
+  const { range, lsn: at } = position
   throw new HorizonPassedError({ range, lsn: at, horizon })
+}
+
+/** The newest of some purges; 0 if there was none. */
+export function newestPurge(horizons: Horizons): number {
+  return horizons.reduce((newest, { stamp }) => Math.max(newest, stamp), 0)
 }
 
 /** Where a reader stands after a page. */
 export function positionAfter(
-  { range, horizon: known }: RangePosition,
+  { range, purgeStamp: known }: RangePosition,
   page: PageEnd,
   mode: FeedMode,
 ): RangePosition {
   // Of the log of all versions an empty page is an answer too: what comes after it must be delivered.
   // A latest-version reader that got no document has none that could vanish behind its back.
   const counts = known !== undefined || page.rows.length > 0 || mode === 'allVersions'
-  const horizon = counts ? lsn(page.horizon) : undefined
-  return { range, epoch: page.epoch, lsn: lsn(page.lsn), horizon }
+  const purgeStamp = counts ? Math.max(known ?? 0, newestPurge(page.horizons)) : undefined
+  return { range, epoch: page.epoch, lsn: lsn(page.lsn), purgeStamp }
 }

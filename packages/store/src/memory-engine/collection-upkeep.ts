@@ -61,13 +61,15 @@ export function purge(
   collection: MemoryCollection,
   { maxItems, nowMs }: UpkeepLimits,
 ): UpkeepResult {
+  const stamp = collection.nextPurgeStamp(nowMs)
   let items = 0
   for (const range of collection.ranges) {
     const { pending } = range
     let count = 0
     while (items + count < maxItems && mayPurge(collection, pending[count], nowMs)) count++
     for (const row of pending.slice(0, count)) {
-      range.raiseHorizon('latestVersion', { range: positionPartOf(collection, row), lsn: row.lsn })
+      const keys = positionPartOf(collection, row)
+      range.raiseHorizon('latestVersion', { range: keys, lsn: row.lsn, stamp })
     }
     range.removePending(count)
     items += count
@@ -88,6 +90,7 @@ export function trimVersions(
   collection: MemoryCollection,
   { maxItems, nowMs }: UpkeepLimits,
 ): UpkeepResult {
+  const stamp = collection.nextPurgeStamp(nowMs)
   let items = 0
   const mayGo = (version: MemoryVersion): boolean => keptUntilMs(collection, version) <= nowMs
   for (const range of collection.ranges) {
@@ -95,7 +98,7 @@ export function trimVersions(
     const removed = range.versions.removeOldest(maxItems - items, mayGo)
     const last = removed.at(-1)
     if (last === undefined) continue
-    range.raiseHorizon('allVersions', { range: FULL_RANGE, lsn: last.lsn })
+    range.raiseHorizon('allVersions', { range: FULL_RANGE, lsn: last.lsn, stamp })
     items += removed.length
   }
   const more = collection.ranges.some((range) => {

@@ -30,6 +30,7 @@ export class MemoryCollection {
   /** As they stand, expired ones included. */
   readonly documents: LiveDocuments = new LiveDocuments()
   readonly #positions = new Map<string, PositionList>()
+  #purgeStamp = 0
   #record: CollectionRecord
   #policy: TtlPolicy
   #ranges: readonly MemoryRange[]
@@ -67,9 +68,16 @@ export class MemoryCollection {
     const { defaultTtl, allVersions } = this.#record.definition
     if (defaultTtl !== before.defaultTtl) this.documents.refile(defaultTtl)
     if (allVersions !== null && before.allVersions === null) {
-      for (const range of this.#ranges) range.beginVersions()
+      const stamp = this.nextPurgeStamp(nowMs)
+      for (const range of this.#ranges) range.beginVersions(stamp)
     }
     return this.#record
+  }
+
+  /** Higher than that of every purge before. */
+  nextPurgeStamp(nowMs: number): number {
+    this.#purgeStamp = Math.max(this.#purgeStamp + 1, nowMs)
+    return this.#purgeStamp
   }
 
   /** All that had expired under past values of `defaultTtl` are pending deletes. */
@@ -143,8 +151,8 @@ export class MemoryCollection {
   resolveStart({ range: wanted, start, mode }: StartQuery): RangeCounter {
     if (mode === 'allVersions') this.#assertVersions()
     const range = this.rangeHolding(wanted)
-    const horizon = range.horizonOf(wanted, mode)
-    return { lsn: startLsn(range, { wanted, start, mode }), epoch: 0, horizon }
+    const lsn = startLsn(range, { wanted, start, mode })
+    return { lsn, epoch: 0, ...range.horizonsOf(wanted, mode) }
   }
 
   reportPositions(positions: readonly GroupPosition[]): void {

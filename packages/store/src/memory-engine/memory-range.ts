@@ -1,6 +1,12 @@
 import { FULL_RANGE, type FeedMode, type FeedRange } from '@tidemark/contracts'
 import type { RangeRecord } from '../engine/catalog.ts'
-import { horizonAt, raiseHorizon, type Horizon, type Horizons } from '../engine/horizons.ts'
+import {
+  horizonAt,
+  horizonsOf,
+  raiseHorizon,
+  type Horizon,
+  type Horizons,
+} from '../engine/horizons.ts'
 import { commonKeys } from '../engine/range-lookup.ts'
 import { CommitWaiters } from './commit-waiters.ts'
 import type { MemoryRow, MemoryVersion } from './memory-row.ts'
@@ -71,21 +77,26 @@ export class MemoryRange implements FeedRange {
     return this.#horizons[mode]
   }
 
-  horizonOf(range: FeedRange, mode: FeedMode): number {
-    return horizonAt(this.#horizons[mode], range)
+  /** What concerns a reader of `range`: the parts, and their highest. */
+  horizonsOf(
+    range: FeedRange,
+    mode: FeedMode,
+  ): { readonly horizon: number; readonly horizons: Horizons } {
+    const horizons = horizonsOf(this.#horizons[mode], range)
+    return { horizon: horizonAt(horizons, range), horizons }
   }
 
   /** Everything of these keys up to `lsn` may be gone from now on. */
-  raiseHorizon(mode: FeedMode, { range, lsn }: Horizon): void {
+  raiseHorizon(mode: FeedMode, { range, ...horizon }: Horizon): void {
     const keys = commonKeys(range, this)
     if (keys === undefined) return
-    this.#horizons[mode] = raiseHorizon(this.#horizons[mode], { range: keys, lsn })
+    this.#horizons[mode] = raiseHorizon(this.#horizons[mode], { range: keys, ...horizon })
   }
 
   /** The log of all versions begins here: there may be a gap after what an earlier one has left. */
-  beginVersions(): void {
+  beginVersions(stamp: number): void {
     this.versions.clear()
-    this.raiseHorizon('allVersions', { range: FULL_RANGE, lsn: this.lsn })
+    this.raiseHorizon('allVersions', { range: FULL_RANGE, lsn: this.lsn, stamp })
   }
 
   appendPending(row: MemoryRow): void {

@@ -1,3 +1,4 @@
+import type { Horizons } from '../engine/horizons.ts'
 import type { FeedMode, FeedRange } from '@tidemark/contracts'
 import {
   LIVE_ROW,
@@ -97,8 +98,9 @@ function pageOf<Item>(
   readonly epoch: number
   readonly caughtUp: boolean
   readonly horizon: number
+  readonly horizons: Horizons
 } {
   const lsn = page.lsn ?? range.lsn
-  const horizon = range.horizonOf(query.range, mode)
-  return { rows: page.items, lsn, epoch: 0, caughtUp: lsn === range.lsn, horizon }
+  const caughtUp = lsn === range.lsn
+  return { rows: page.items, lsn, epoch: 0, caughtUp, ...range.horizonsOf(query.range, mode) }
 }

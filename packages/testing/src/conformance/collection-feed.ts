@@ -149,7 +149,7 @@ export function collectionFeed(open: () => Promise<Store>): void {
       const ahead = encodeContinuation({
         collectionRid,
         mode: 'latestVersion',
-        positions: [{ range: FULL_RANGE, epoch: 0, lsn: lsn(2 ** 40), horizon: lsn(0) }],
+        positions: [{ range: FULL_RANGE, epoch: 0, lsn: lsn(2 ** 40), purgeStamp: 0 }],
       })
       expect(await rejection(collection.readPage({ range: FULL_RANGE, continuation: ahead }))).toBe(
         'ERR_INVALID_CONTINUATION',

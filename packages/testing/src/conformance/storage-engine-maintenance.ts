@@ -207,7 +207,13 @@ export function storageEngineMaintenance(
       const { lsn } = await fixture.start({ kind: 'now' })
       expect(await view()).toMatchObject({
         pendingDeletes: 0,
-        horizons: [{ range: { minInclusive: '', maxExclusive: 'FF' }, lsn }],
+        horizons: [
+          {
+            range: { minInclusive: '', maxExclusive: 'FF' },
+            lsn,
+            stamp: expect.any(Number) as number,
+          },
+        ],
       })
       await fixture.update({ defaultTtl: 1 })
       expect(await view()).toMatchObject({ isReindexing: true })

@@ -256,6 +256,7 @@ export function storageEngineVersions(
         epoch: (await fixture.page(0)).epoch,
         caughtUp: true,
         horizon: lsn,
+        horizons: [expect.objectContaining({ lsn })],
       })
       expect((await database.readMaintenance()).tasks).toEqual([])
     })
