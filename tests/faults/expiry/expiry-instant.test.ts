@@ -75,7 +75,9 @@ test('TTL-11 TTL-18 what the sweeper judged expired stays so in a process whose 
     expect(sweptMs, id).toBeGreaterThan(0)
     expect(late?.looks, id).toBeGreaterThan(0)
     expect(late?.firstGoneMs, id).toBeGreaterThan(0)
+    // One clock for the store: what was judged has moved it, in this process, too.
     expect(late?.lastSeenStoreMs, id).toBeLessThan(expiresMs)
+    expect(late?.firstGoneStoreMs, id).toBeGreaterThanOrEqual(expiresMs)
     // By its own clock it would have seen it for 5 s more.
     expect(late?.lastSeenMs, id).toBeLessThanOrEqual(sweptMs)
   }
