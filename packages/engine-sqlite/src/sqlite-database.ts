@@ -37,7 +37,7 @@ import type { WriterClient } from './platform/writer-client.ts'
 import { checkDatabase } from './reader/check-database.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
 import { findMiddle } from './reader/find-middle.ts'
-import { WALK_START, epkAfter, walkRange } from './reader/range-size.ts'
+import { WALK_START, countRange, epkAfter, walkRange, type RangeWalk } from './reader/range-size.ts'
 import { CommitWaits } from './wakeup/commit-waits.ts'
 import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-messages.ts'
 
@@ -152,7 +152,7 @@ export class SqliteDatabase implements DatabaseEngine {
   }
 
   async middleEpk(collection: CollectionRecord, range: number): Promise<string | undefined> {
-    const { documents } = await this.measureRange(collection, range)
+    const { documents } = await this.#walk(collection, range, countRange)
     return findMiddle(documents, (place) =>
       this.#read((reader) =>
         reader.inRange(collection, range, (connection, walked) =>
@@ -166,17 +166,8 @@ export class SqliteDatabase implements DatabaseEngine {
     collection: CollectionRecord,
     range: number,
   ): Promise<{ readonly documents: number; readonly bytes: number }> {
-    let walk = WALK_START
-    // A step takes a millisecond or two; between them the event loop has its turn.
-    while (!walk.isAtEnd) {
-      const before = walk
-      walk = await this.#read((reader) =>
-        reader.inRange(collection, range, (connection, walked) =>
-          walkRange(connection, walked, before),
-        ),
-      )
-    }
-    return { documents: walk.documents, bytes: walk.bytes }
+    const { documents, bytes } = await this.#walk(collection, range, walkRange)
+    return { documents, bytes }
   }
 
   async commit({ batches, fence }: CommitRequest): Promise<CommitOutcome> {
@@ -368,6 +359,22 @@ export class SqliteDatabase implements DatabaseEngine {
     if (touched.length === 0) return
     if (this.#waits.size > 0) for (const each of touched) this.#waits.committed(each)
     this.#onCommit()
+  }
+
+  async #walk(
+    collection: CollectionRecord,
+    range: number,
+    step: typeof walkRange,
+  ): Promise<RangeWalk> {
+    let walk = WALK_START
+    // A step takes a millisecond or two; between them the event loop has its turn.
+    while (!walk.isAtEnd) {
+      const before = walk
+      walk = await this.#read((reader) =>
+        reader.inRange(collection, range, (connection, walked) => step(connection, walked, before)),
+      )
+    }
+    return walk
   }
 
   /** Reads are done at once, on this thread; a caller that only reads still lets others have a turn. */

@@ -1,5 +1,5 @@
 import type { FeedRange } from '@tidemark/contracts'
-import { numberColumn, textColumn } from '../connection/column.ts'
+import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 
 /** Rows that one step looks at: between steps other readers have their turn. */
@@ -27,55 +27,94 @@ export interface WalkedRange {
  * One step of counting live documents and their bytes, a whole number of EPKs. Each step is a snapshot of
  * its own: of a range that is written to meanwhile the sum is an estimate.
  */
-export function walkRange(
+export function walkRange(connection: Connection, walked: WalkedRange, walk: RangeWalk): RangeWalk {
+  const step = stepOf(connection, walked, walk)
+  const row = connection.get(
+    `SELECT count(*), coalesce(sum(octet_length(body)), 0) FROM doc
+     WHERE ${step.where} AND ${walked.condition ?? 'TRUE'}`,
+    ...step.values,
+  )
+  return advanced(walk, step, row ?? [])
+}
+
+/**
+ * As `walkRange`, without the bytes: of a collection in which nothing expires the index alone answers, a
+ * fifth of the work.
+ */
+export function countRange(
   connection: Connection,
-  { number, range, condition, nowSecond }: WalkedRange,
+  walked: WalkedRange,
   walk: RangeWalk,
 ): RangeWalk {
-  const where = `coll = ?2 AND kind = 0 AND epk > ?3 AND epk >= ?4 AND epk < ?5`
-  const last = connection.get(
-    `SELECT epk FROM doc WHERE ${where} ORDER BY epk LIMIT 1 OFFSET ${ROWS_A_STEP}`,
+  const step = stepOf(connection, walked, walk)
+  const row = connection.get(
+    `SELECT count(*), 0 FROM doc WHERE ${step.where} AND ${walked.condition ?? 'TRUE'}`,
+    ...step.values,
+  )
+  return advanced(walk, step, row ?? [])
+}
+
+/** The EPK `skip` live documents after `after`, or of the first behind it when `skip` is 0. */
+export function epkAfter(
+  connection: Connection,
+  walked: WalkedRange,
+  { after, skip }: { readonly after: string; readonly skip: number },
+): string | undefined {
+  const { number, range, condition, nowSecond } = walked
+  const row = connection.get(
+    `SELECT epk FROM doc WHERE coll = ?2 AND kind = 0 AND ${lowerBound(after)} AND epk < ?4
+     AND ${condition ?? 'TRUE'} ORDER BY epk LIMIT 1 OFFSET ?5`,
     nowSecond,
     number,
-    walk.after,
-    range.minInclusive,
+    after === '' ? range.minInclusive : after,
+    range.maxExclusive,
+    skip,
+  )
+  return row && textColumn(row, 0)
+}
+
+interface WalkStep {
+  readonly where: string
+  readonly values: readonly [number, number, string, string]
+  /** The last EPK of the step; undefined at the end. */
+  readonly upTo: string | undefined
+}
+
+function stepOf(
+  connection: Connection,
+  { number, range, nowSecond }: WalkedRange,
+  { after }: RangeWalk,
+): WalkStep {
+  const from = after === '' ? range.minInclusive : after
+  const last = connection.get(
+    `SELECT epk FROM doc WHERE coll = ?1 AND kind = 0 AND ${lowerBound(after, '?2')} AND epk < ?3
+     ORDER BY epk LIMIT 1 OFFSET ${ROWS_A_STEP}`,
+    number,
+    from,
     range.maxExclusive,
   )
   const upTo = last === undefined ? undefined : textColumn(last, 0)
-  const row =
-    connection.get(
-      `SELECT count(*), coalesce(sum(octet_length(body)), 0) FROM doc
-       WHERE ${where} AND epk <= ?6 AND ${condition ?? 'TRUE'}`,
-      nowSecond,
-      number,
-      walk.after,
-      range.minInclusive,
-      range.maxExclusive,
-      upTo ?? 'FF',
-    ) ?? []
+  const upper = upTo === undefined ? 'epk < ?4' : 'epk <= ?4'
+  return {
+    where: `coll = ?2 AND kind = 0 AND ${lowerBound(after)} AND ${upper}`,
+    values: [nowSecond, number, from, upTo ?? range.maxExclusive],
+    upTo,
+  }
+}
+
+/**
+ * One bound, never two: of two SQLite seeks by either and looks at every row from the range's beginning,
+ * so that all steps together would cost the square of the range.
+ */
+function lowerBound(after: string, value = '?3'): string {
+  return after === '' ? `epk >= ${value}` : `epk > ${value}`
+}
+
+function advanced(walk: RangeWalk, { upTo }: WalkStep, row: Row): RangeWalk {
   return {
     after: upTo ?? walk.after,
     documents: walk.documents + numberColumn(row, 0),
     bytes: walk.bytes + numberColumn(row, 1),
     isAtEnd: upTo === undefined,
   }
-}
-
-/** The EPK `skip` live documents after `after`, or of the first behind it when `skip` is 0. */
-export function epkAfter(
-  connection: Connection,
-  { number, range, condition, nowSecond }: WalkedRange,
-  { after, skip }: { readonly after: string; readonly skip: number },
-): string | undefined {
-  const row = connection.get(
-    `SELECT epk FROM doc WHERE coll = ?2 AND kind = 0 AND epk > ?3 AND epk >= ?4 AND epk < ?5
-     AND ${condition ?? 'TRUE'} ORDER BY epk LIMIT 1 OFFSET ?6`,
-    nowSecond,
-    number,
-    after,
-    range.minInclusive,
-    range.maxExclusive,
-    skip,
-  )
-  return row && textColumn(row, 0)
 }
