@@ -36,8 +36,7 @@ import { PollTimer } from './platform/poll-timer.ts'
 import type { WriterClient } from './platform/writer-client.ts'
 import { checkDatabase } from './reader/check-database.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
-import { findMiddle } from './reader/find-middle.ts'
-import { WALK_START, countRange, epkAfter, walkRange, type RangeWalk } from './reader/range-size.ts'
+import { middleOfRange, sizeOfRange, type RangeSteps } from './reader/size-of-range.ts'
 import { CommitWaits } from './wakeup/commit-waits.ts'
 import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-messages.ts'
 
@@ -151,23 +150,15 @@ export class SqliteDatabase implements DatabaseEngine {
     return merged
   }
 
-  async middleEpk(collection: CollectionRecord, range: number): Promise<string | undefined> {
-    const { documents } = await this.#walk(collection, range, countRange)
-    return findMiddle(documents, (place) =>
-      this.#read((reader) =>
-        reader.inRange(collection, range, (connection, walked) =>
-          epkAfter(connection, walked, place),
-        ),
-      ),
-    )
+  middleEpk(collection: CollectionRecord, range: number): Promise<string | undefined> {
+    return middleOfRange(this.#inSteps(collection, range))
   }
 
-  async measureRange(
+  measureRange(
     collection: CollectionRecord,
     range: number,
   ): Promise<{ readonly documents: number; readonly bytes: number }> {
-    const { documents, bytes } = await this.#walk(collection, range, walkRange)
-    return { documents, bytes }
+    return sizeOfRange(this.#inSteps(collection, range))
   }
 
   async commit({ batches, fence }: CommitRequest): Promise<CommitOutcome> {
@@ -361,20 +352,9 @@ export class SqliteDatabase implements DatabaseEngine {
     this.#onCommit()
   }
 
-  async #walk(
-    collection: CollectionRecord,
-    range: number,
-    step: typeof walkRange,
-  ): Promise<RangeWalk> {
-    let walk = WALK_START
-    // A step takes a millisecond or two; between them the event loop has its turn.
-    while (!walk.isAtEnd) {
-      const before = walk
-      walk = await this.#read((reader) =>
-        reader.inRange(collection, range, (connection, walked) => step(connection, walked, before)),
-      )
-    }
-    return walk
+  /** Each step is a read of its own: between them the event loop has its turn. */
+  #inSteps(collection: CollectionRecord, range: number): RangeSteps {
+    return (step) => this.#read((reader) => reader.inRange(collection, range, step))
   }
 
   /** Reads are done at once, on this thread; a caller that only reads still lets others have a turn. */
