@@ -21,7 +21,7 @@ export interface ArchiveDocumentsOptions<T extends DocumentBody> {
   /** Chooses the documents; asked once for each, in key order. */
   readonly where: (document: Stored<T>) => boolean | Promise<boolean>
   /** Must have `verify`. */
-  readonly sink: Sink<T>
+  readonly sink: Sink<NoInfer<T>>
   /** Only this interval of keys, so that several processes can share the work. @default all */
   readonly range?: FeedRange | undefined
   /** Documents read at a time, and so the largest batch. @default 1_000 */

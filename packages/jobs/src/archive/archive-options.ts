@@ -16,7 +16,7 @@ import type { Sink } from './sink.ts'
 export interface ArchiveOptions<T extends DocumentBody> {
   /** The collection whose expired documents are archived. Its TTL should be on. */
   readonly source: Collection<T>
-  readonly sink: Sink<T>
+  readonly sink: Sink<NoInfer<T>>
   readonly leases: LeaseStore
   /**
    * Processor group: archives of one name share the work and go on where earlier ones stopped, and

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { Command } from 'commander'
+import { systemClock } from '@tidemark/contracts'
 import {
   archiveExpired,
   archiveGroup,
@@ -7,7 +8,7 @@ import {
   type ArchiveEvent,
   type ArchiveProgress,
 } from '@tidemark/jobs'
-import type { Store } from '@tidemark/store'
+import type { Collection, Store } from '@tidemark/store'
 import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { existingCollection } from '../existing-collection.ts'
@@ -101,7 +102,7 @@ async function runArchive(
   try {
     await archive.start()
     if (options.once === true) {
-      await store.runMaintenance()
+      await untilSwept(store, source, signal)
       await archive.caughtUp({ signal })
       reporter.caughtUp(await archive.progress({ signal }))
       return EXIT.ok
@@ -111,6 +112,21 @@ async function runArchive(
   } catch (error) {
     if (interruption.exitCode === undefined) throw error
     return interruption.exitCode
+  }
+}
+
+const SWEEP_POLL_MS = 200
+
+/**
+ * Sweeps what has expired by now, or waits until the process that has the right to do it has; one that
+ * was killed keeps that right for some seconds.
+ */
+async function untilSwept(store: Store, source: Collection, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const { heldElsewhere } = await store.runMaintenance()
+    if (!heldElsewhere.some(({ databaseId }) => databaseId === source.databaseId)) return
+    if ((await source.readExpiry({ withinSeconds: [] })).unswept === 0) return
+    await systemClock.sleep(SWEEP_POLL_MS, signal)
   }
 }
 
