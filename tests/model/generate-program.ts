@@ -70,7 +70,7 @@ export function generateProgram(random: SeededRandom, options: GeneratorOptions)
   })
   const total = kinds.reduce((sum, [, weight]) => sum + weight, 0)
   const steps: Step[] = []
-  const count = 6 + random.below(Math.max(1, maxSteps - 6))
+  const count = 8 + random.below(Math.max(1, maxSteps - 8))
   while (steps.length < count) {
     const made = pickWeighted(kinds, random.fraction() * total)(random)
     for (const each of [made].flat()) {

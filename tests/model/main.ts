@@ -17,7 +17,7 @@ model, and compares all that can be read after every step.
   --engine NAME    memory or sqlite               (default memory)
   --sequence N     only this one of the seed
   --program FILE   only this program, as a difference is printed
-  --steps N        of a sequence, at most         (default 30)
+  --steps N        of a sequence, about           (default 45; on SQLite 25)
   --without LIST   kinds of steps to leave out, with commas between
   --processes N    that share the work            (default: one a core)
 
@@ -30,7 +30,7 @@ const { values } = parseArgs({
     engine: { type: 'string', default: 'memory' },
     sequence: { type: 'string' },
     program: { type: 'string' },
-    steps: { type: 'string', default: '30' },
+    steps: { type: 'string' },
     without: { type: 'string', default: '' },
     processes: { type: 'string', default: String(availableParallelism()) },
     help: { type: 'boolean', default: false },
@@ -38,7 +38,8 @@ const { values } = parseArgs({
 })
 const { engine } = values
 const sequences = Number(values.sequences ?? (engine === 'sqlite' ? 500 : 10_000))
-const [seed, maxSteps, processes] = [values.seed, values.steps, values.processes].map(Number)
+const steps = values.steps ?? (engine === 'sqlite' ? '25' : '45')
+const [seed, maxSteps, processes] = [values.seed, steps, values.processes].map(Number)
 if (
   values.help ||
   !isEngine(engine) ||
