@@ -4,7 +4,6 @@ import type { Collection } from '@tidemark/store'
 import type { FeatureDocument } from './feature-store.ts'
 import type { Journal, JournalEntry } from './journal.ts'
 
-const MAX_PAUSE_MS = 15
 const MAX_RANGES = 9
 /** What another process that changes ranges leads to, and a range of one key. */
 const EXPECTED = ['ERR_RANGE_GONE', 'ERR_NOT_FOUND', 'ERR_INVALID_OPTION', 'ERR_RANGE_INDIVISIBLE']
@@ -12,10 +11,18 @@ const EXPECTED = ['ERR_RANGE_GONE', 'ERR_NOT_FOUND', 'ERR_INVALID_OPTION', 'ERR_
 /** Splits and merges pkranges without end. */
 export async function changeRanges(
   documents: Collection<FeatureDocument>,
-  { journal, chance }: { readonly journal: Journal<JournalEntry>; readonly chance: () => number },
+  {
+    journal,
+    chance,
+    maxPauseMs,
+  }: {
+    readonly journal: Journal<JournalEntry>
+    readonly chance: () => number
+    readonly maxPauseMs: number
+  },
 ): Promise<never> {
   for (;;) {
-    await sleep(chance() * MAX_PAUSE_MS)
+    await sleep(chance() * maxPauseMs)
     const ranges = await documents.readFeedRanges()
     const share = ranges.length / (MAX_RANGES + 1)
     const index = Math.floor(chance() * (ranges.length - 1))

@@ -9,6 +9,8 @@ export interface FeatureWriterTask {
   readonly journal: string
   /** Whether it changes the collection's `defaultTtl`, too: one process at most does. */
   readonly changesTtl: boolean
+  /** Between two splits or merges. */
+  readonly maxRangePauseMs: number
 }
 
 /** Writer to parent, once every lane has begun. */

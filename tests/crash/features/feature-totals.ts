@@ -6,6 +6,8 @@ export class FeatureTotals {
   ttlChanges = 0
   /** Kills in the middle of a split or merge. */
   rangesCutOff = 0
+  /** Rows that were folded between rounds. */
+  foldedAtRest = 0
   readonly #events = new Map<string, number>()
 
   add(journal: readonly JournalEntry[]): void {

@@ -13,8 +13,10 @@ import { readJournal, type JournalEntry } from './journal.ts'
 export const FEATURE_LANES = 48
 const MIN_WRITING_MS = 150
 const MAX_WRITING_MS = 900
-/** Folding comes last of the background work: some rounds leave time for it. */
+/** Folding comes last of the background work, and of ranges that stay: some rounds leave time for it. */
 const LONG_WRITING_MS = 3_000
+const RANGE_PAUSE_MS = 15
+const LONG_RANGE_PAUSE_MS = 600
 
 export interface FeatureRound {
   readonly folder: string
@@ -63,6 +65,7 @@ export async function runFeatureRound(task: FeatureRound): Promise<FeatureRoundF
       lanes: lanes.filter((lane) => lane % shares === share),
       journal,
       changesTtl: share === 0 && round % 3 !== 0,
+      maxRangePauseMs: isLong(round) ? LONG_RANGE_PAUSE_MS : RANGE_PAUSE_MS,
     }
     return new CrashProcess<FeatureWriterMessage>('features/writer.child.ts', writer)
   })

@@ -23,7 +23,7 @@ const lanes = task.lanes.map((lane) => new FeatureLane({ ...task, lane }))
 process.send?.({ kind: 'writing' } satisfies FeatureWriterMessage)
 await Promise.all([
   ...lanes.map((lane) => write(lane)),
-  changeRanges(documents, { journal, chance }),
+  changeRanges(documents, { journal, chance, maxPauseMs: task.maxRangePauseMs }),
   task.changesTtl ? changeTtl() : undefined,
 ])
 
