@@ -1,19 +1,25 @@
 import type { MaintenanceTask, MaintenanceView } from '@tidemark/store'
-import { sharedSegments, type CatalogRows, type CollectionRow } from '../connection/catalog-rows.ts'
+import {
+  sharedSegments,
+  type CatalogRows,
+  type CollectionRow,
+  type RangeRow,
+} from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
 import { readMaintenanceLease } from '../maintenance/maintenance-lease.ts'
 import { planFold } from '../maintenance/plan-fold.ts'
-import { findPurgeable } from '../maintenance/purge-pending.ts'
-import { oldestEntriesMs, versionsKeptFromMs } from '../maintenance/trim-versions.ts'
+import { oldestRow } from '../maintenance/oldest-rows.ts'
+import { hasPendingDeletes, pendingDeleteAging } from '../maintenance/purge-pending.ts'
+import { versionsKeptFromMs } from '../maintenance/trim-versions.ts'
 
 const FIRST_EXPIRY = `SELECT min(exp) FROM doc INDEXED BY expiry
   WHERE coll = ? AND kind = 0 AND exp > 0`
-/** Segments that one look goes over; the next look goes on behind them. */
-const SEGMENTS_A_LOOK = 500
+/** Ranges whose oldest rows one look looks at. */
+const RANGES_A_LOOK = 500
 
 /** What there is to do in a database, and when something more will be. */
 export class MaintenanceViews {
-  /** Where the next look at a collection's pending deletes begins, by collection. */
+  /** Index of the range with which the next look at pending deletes begins, by collection. */
   readonly #purgeFrom = new Map<number, number>()
   /** The same for the oldest entries of its log. */
   readonly #trimFrom = new Map<number, number>()
@@ -53,16 +59,19 @@ export class MaintenanceViews {
   }
 
   #purge(connection: Connection, collection: CollectionRow, nowMs: number): Found {
+    if (!hasPendingDeletes(connection, collection)) return {}
     const { record } = collection
-    const { rows, nextDueSecond, resumeAt } = findPurgeable(connection, collection, {
-      nowSecond: Math.floor(nowMs / 1000),
-      from: this.#purgeFrom.get(record.number) ?? 0,
-      maxItems: 1,
-      maxSegments: SEGMENTS_A_LOOK,
-    })
-    if (rows.length > 0) return { task: { kind: 'purge', collection: record } }
-    this.#purgeFrom.set(record.number, resumeAt ?? 0)
-    return { dueMs: nextDueSecond && nextDueSecond * 1000 }
+    const aging = pendingDeleteAging(connection, collection, Math.floor(nowMs / 1000))
+    const task: MaintenanceTask = { kind: 'purge', collection: record }
+    let dueSecond = Infinity
+    for (const range of someOf(collection, this.#purgeFrom)) {
+      const place = { kind: aging.kind, collection: record.number }
+      const row = oldestRow(connection, range, place)
+      if (row === undefined) continue
+      if (aging.mayGo(row)) return { task }
+      if (aging.isPassed(row)) dueSecond = Math.min(dueSecond, aging.retainedUntil(row))
+    }
+    return { dueMs: dueSecond === Infinity ? undefined : dueSecond * 1000 }
   }
 
   #trim(connection: Connection, collection: CollectionRow, nowMs: number): Found {
@@ -71,13 +80,28 @@ export class MaintenanceViews {
     const task: MaintenanceTask = { kind: 'trimVersions', collection: record }
     const { allVersions } = record.definition
     if (allVersions === null) return { task }
-    const from = this.#trimFrom.get(record.number) ?? 0
-    const oldest = oldestEntriesMs(connection, collection, { from, count: SEGMENTS_A_LOOK })
-    const first = oldest.reduce((low, ms) => Math.min(low, ms), Infinity)
-    if (first <= versionsKeptFromMs(collection, nowMs)) return { task }
-    this.#trimFrom.set(record.number, from + SEGMENTS_A_LOOK)
-    return { dueMs: first === Infinity ? undefined : first + allVersions.retentionSeconds * 1000 }
+    const keptFromMs = versionsKeptFromMs(collection, nowMs)
+    let oldestMs = Infinity
+    for (const range of someOf(collection, this.#trimFrom)) {
+      const row = oldestRow(connection, range, { kind: 'versions', collection: record.number })
+      if (row === undefined) continue
+      if (row.writtenAt <= keptFromMs) return { task }
+      oldestMs = Math.min(oldestMs, row.writtenAt)
+    }
+    const dueMs = oldestMs + allVersions.retentionSeconds * 1000
+    return { dueMs: oldestMs === Infinity ? undefined : dueMs }
   }
+}
+
+/** The ranges that this look goes over; the next look goes on behind them. */
+function someOf(
+  { record, ranges }: CollectionRow,
+  nextFrom: Map<number, number>,
+): readonly RangeRow[] {
+  const from = ranges.length <= RANGES_A_LOOK ? 0 : (nextFrom.get(record.number) ?? 0)
+  const next = from + RANGES_A_LOOK
+  nextFrom.set(record.number, next >= ranges.length ? 0 : next)
+  return ranges.slice(from, next)
 }
 
 const ORDER: readonly MaintenanceTask['kind'][] = [

@@ -31,8 +31,9 @@ const PIECE_MS = 4
 
 /** What background work remembers from one piece to the next; only to go on where it was. */
 export class MaintenanceMemory {
-  /** Row number, by collection. */
+  /** Index of a range, by collection. */
   readonly purgeFrom: Map<number, number> = new Map()
+  readonly trimFrom: Map<number, number> = new Map()
 }
 
 export interface CarryOutOptions {
@@ -267,7 +268,9 @@ function doPiece(
       return result
     }
     case 'trimVersions': {
-      const result = trimVersions(context, present)
+      const from = memory.trimFrom.get(work.collection) ?? 0
+      const { resumeAt, ...result } = trimVersions(context, present, from)
+      memory.trimFrom.set(work.collection, resumeAt ?? 0)
       state.reloadCatalog()
       return result
     }

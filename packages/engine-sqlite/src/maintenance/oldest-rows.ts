@@ -1,0 +1,97 @@
+import { rangeContainsEpk } from '@tidemark/contracts'
+import type { RangeRow } from '../connection/catalog-rows.ts'
+import { numberColumn, textColumn, type Row } from '../connection/column.ts'
+import type { Connection } from '../connection/connection.ts'
+import { SEGMENT_SLOTS } from '../connection/schema.ts'
+
+/** What is removed when its time is over: pending deletes, or entries of the log of all versions. */
+export type AgingRows = 'pendingDeletes' | 'versions'
+
+export interface AgingRow {
+  readonly seq: number
+  readonly lsn: number
+  /** When it was written: epoch seconds of a pending delete, epoch ms of an entry of the log. */
+  readonly writtenAt: number
+  readonly epk: string
+}
+
+const STATEMENTS: Readonly<Record<AgingRows, string>> = {
+  pendingDeletes: `SELECT seq, lsn, ts, epk FROM doc INDEXED BY pending
+    WHERE coll = ?1 AND kind = 1 AND seq >= ?2 AND seq < ?3 ORDER BY seq LIMIT ?4`,
+  versions: `SELECT seq, lsn, at, epk FROM log
+    WHERE ?1 = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq LIMIT ?4`,
+}
+
+/**
+ * The first rows of a range in LSN order, over all its segments: whole LSNs only, and none above the
+ * first that was not looked at. They are removed in this order, so that one LSN says what is gone; within
+ * one segment alone it would not, because after a merge rows of the other half may come in between.
+ *
+ * Rows of a segment's other ranges are looked at, too. If they are many, fewer or none are found here,
+ * until those are removed or the segment is folded.
+ */
+export function oldestRows(
+  connection: Connection,
+  range: RangeRow,
+  {
+    kind,
+    collection,
+    limit,
+  }: { readonly kind: AgingRows; readonly collection: number; readonly limit: number },
+): readonly AgingRow[] {
+  const found: AgingRow[] = []
+  let endLsn = Infinity
+  for (const { id } of range.segments) {
+    const rows = rowsOf(connection, id, { kind, collection, limit })
+    if (rows.length >= limit) endLsn = Math.min(endLsn, rows.at(-1)?.lsn ?? Infinity)
+    for (const row of rows) if (rangeContainsEpk(range, row.epk)) found.push(row)
+  }
+  return found.filter(({ lsn }) => lsn < endLsn).toSorted((a, b) => a.lsn - b.lsn)
+}
+
+/** The first row of a range, or of one that it shares a segment with: when there may be something to remove. */
+export function oldestRow(
+  connection: Connection,
+  range: RangeRow,
+  { kind, collection }: { readonly kind: AgingRows; readonly collection: number },
+): AgingRow | undefined {
+  let oldest: AgingRow | undefined
+  for (const { id } of range.segments) {
+    const [row] = rowsOf(connection, id, { kind, collection, limit: 1 })
+    if (row !== undefined && (oldest === undefined || row.lsn < oldest.lsn)) oldest = row
+  }
+  return oldest
+}
+
+/** The rows at the beginning that may go; an LSN goes as a whole or stays. */
+export function removableRows(
+  rows: readonly AgingRow[],
+  mayGo: (row: AgingRow) => boolean,
+): readonly AgingRow[] {
+  const stays = rows.find((row) => !mayGo(row))
+  return stays === undefined ? rows : rows.filter(({ lsn }) => lsn < stays.lsn)
+}
+
+function rowsOf(
+  connection: Connection,
+  segment: number,
+  {
+    kind,
+    collection,
+    limit,
+  }: { readonly kind: AgingRows; readonly collection: number; readonly limit: number },
+): readonly AgingRow[] {
+  const first = segment * SEGMENT_SLOTS
+  return connection
+    .all(STATEMENTS[kind], collection, first, first + SEGMENT_SLOTS, limit)
+    .map(agingRow)
+}
+
+function agingRow(row: Row): AgingRow {
+  return {
+    seq: numberColumn(row, 0),
+    lsn: numberColumn(row, 1),
+    writtenAt: numberColumn(row, 2),
+    epk: textColumn(row, 3),
+  }
+}

@@ -1,0 +1,94 @@
+import { feedRangeId, type FeedRange } from '@tidemark/contracts'
+import { commonKeys, raiseHorizon, type Horizon, type Horizons } from '@tidemark/store'
+import {
+  horizonsText,
+  parseHorizons,
+  type CollectionRow,
+  type RangeRow,
+} from '../connection/catalog-rows.ts'
+import { textColumn } from '../connection/column.ts'
+import type { Connection } from '../connection/connection.ts'
+import { nextPurgeStamp } from '../connection/head.ts'
+import { oldestRows, removableRows, type AgingRow, type AgingRows } from './oldest-rows.ts'
+import type { PieceContext, PieceResult } from './piece.ts'
+
+/** How rows of one kind age. */
+export interface Aging {
+  readonly kind: AgingRows
+  mayGo(row: AgingRow): boolean
+  /** Keys around one whose horizon rises with it; see `positionPart`. */
+  keysAround(epk: string): FeedRange
+}
+
+/** Where a piece that was cut short goes on: an index of the collection's ranges. */
+export interface RemovedPiece extends PieceResult {
+  readonly resumeAt: number | undefined
+}
+
+/** A transaction has at most a hundred rows or so, and is never removed in part. */
+const MIN_ROWS = 1000
+
+/** Removes rows whose time is over, range after range in LSN order, and raises the horizons. */
+export function removeAged(
+  context: PieceContext,
+  collection: CollectionRow,
+  { aging, from }: { readonly aging: Aging; readonly from: number },
+): RemovedPiece {
+  const limit = Math.max(MIN_ROWS, context.maxItems)
+  let items = 0
+  for (const [offset, range] of collection.ranges.slice(from).entries()) {
+    const rows = oldestRows(context.connection, range, {
+      kind: aging.kind,
+      collection: collection.record.number,
+      limit,
+    })
+    const removable = removableRows(rows, (row) => aging.mayGo(row))
+    const removed = firstWholeLsns(removable, context.maxItems - items)
+    removeRows(context, range, { removed, aging })
+    items += removed.length
+    if (items >= context.maxItems || context.isOverdue()) {
+      // The same range may have more.
+      const next = from + offset + (removed.length === 0 ? 1 : 0)
+      const isAtEnd = next >= collection.ranges.length
+      return { items, more: !isAtEnd, resumeAt: isAtEnd ? undefined : next }
+    }
+  }
+  return { items, more: false, resumeAt: undefined }
+}
+
+/** So many rows, and those that have the last one's LSN. */
+function firstWholeLsns(rows: readonly AgingRow[], count: number): readonly AgingRow[] {
+  const lastLsn = rows[count - 1]?.lsn ?? Infinity
+  return rows.filter(({ lsn }) => lsn <= lastLsn)
+}
+
+function removeRows(
+  { connection, timeMs }: PieceContext,
+  range: RangeRow,
+  { removed, aging }: { readonly removed: readonly AgingRow[]; readonly aging: Aging },
+): void {
+  if (removed.length === 0) return
+  const table = aging.kind === 'versions' ? 'log' : 'doc'
+  const column = aging.kind === 'versions' ? 'loghorizon' : 'horizon'
+  const stamp = nextPurgeStamp(connection, timeMs)
+  const raised = new Map<string, Horizon>()
+  for (const { seq, epk, lsn } of removed) {
+    connection.run(`DELETE FROM ${table} WHERE seq = ?`, seq)
+    const keys = commonKeys(aging.keysAround(epk), range)
+    // In LSN order: of the same keys the last one counts.
+    if (keys !== undefined) raised.set(feedRangeId(keys), { range: keys, lsn, stamp })
+  }
+  let horizons = readHorizons(connection, range.segment, column)
+  for (const horizon of raised.values()) horizons = raiseHorizon(horizons, horizon)
+  const text = horizonsText(horizons)
+  connection.run(`UPDATE segment SET ${column} = ? WHERE id = ?`, text, range.segment)
+}
+
+function readHorizons(
+  connection: Connection,
+  segment: number,
+  column: 'horizon' | 'loghorizon',
+): Horizons {
+  const row = connection.get(`SELECT ${column} FROM segment WHERE id = ?`, segment) ?? []
+  return parseHorizons(textColumn(row, 0))
+}
