@@ -11,7 +11,7 @@ for (const [name, options] of Object.entries({
 } satisfies Record<string, Partial<SqliteEngineOptions>>)) {
   storageEngineConformance({
     name,
-    modelRuns: 40,
+    modelRuns: 20,
     open: async ({ clock }) => {
       const folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
       const engines = new Set<Awaited<ReturnType<typeof openSqliteEngine>>>()
