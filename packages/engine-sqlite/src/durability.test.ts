@@ -133,6 +133,7 @@ test('a relaxed store that was closed is durable: no new epoch', async () => {
     lsn,
     epoch: 0,
     horizon: 0,
+    horizons: [],
   })
 })
 
