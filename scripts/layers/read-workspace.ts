@@ -45,7 +45,7 @@ export interface Workspace {
 
 const LOOSE_FOLDERS = ['tests', 'bench', 'scripts']
 const SKIPPED_FOLDERS = new Set(['node_modules', 'dist', '.cache'])
-const TEST_FILE = /\.(test|bench|child)\.ts$/
+const TEST_FILE = /\.(test|bench|child|fixture)\.ts$/
 
 export function readWorkspace(root: string): Workspace {
   const packages = subfolders(join(root, 'packages')).map((name) =>
