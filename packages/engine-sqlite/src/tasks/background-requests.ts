@@ -2,7 +2,9 @@ import type { WriterRequest } from '../writer/writer-messages.ts'
 
 /** A busy writer still does a piece of background work this often, so that nothing grows without end. */
 const BACKGROUND_PATIENCE_MS = 25
-/** Items of such a piece. */
+/** A writer that had requests this lately will have more before a large piece is done. */
+const BUSY_WINDOW_MS = 20
+/** Items of a piece of a busy writer: about a millisecond, so that requests hardly notice (TTL-5). */
 const BUSY_ITEMS = 50
 
 /** Requests that wait until no others do (TTL-5). */
@@ -10,6 +12,7 @@ export class BackgroundRequests {
   readonly #clock: { monotonicMs(): number }
   readonly #waiting: WriterRequest[] = []
   #lastMs = 0
+  #lastUrgentMs = -Infinity
 
   constructor(clock: { monotonicMs(): number }) {
     this.#clock = clock
@@ -22,23 +25,26 @@ export class BackgroundRequests {
   /** Keeps those that may wait; returns the others. */
   setAside(requests: readonly WriterRequest[]): readonly WriterRequest[] {
     const urgent = requests.filter(({ task }) => task.kind !== 'maintain')
+    if (urgent.length > 0) this.#lastUrgentMs = this.#clock.monotonicMs()
     if (urgent.length === requests.length) return requests
     this.#waiting.push(...requests.filter(({ task }) => task.kind === 'maintain'))
     return urgent
   }
 
+  /** The next piece; a small one while the writer is busy. */
   next(): WriterRequest | undefined {
-    this.#lastMs = this.#clock.monotonicMs()
-    return this.#waiting.shift()
-  }
-
-  /** A small piece, if none was done for a while. */
-  overdue(): WriterRequest | undefined {
-    if (this.isEmpty || this.#clock.monotonicMs() - this.#lastMs < BACKGROUND_PATIENCE_MS)
-      return undefined
-    const request = this.next()
+    const nowMs = this.#clock.monotonicMs()
+    this.#lastMs = nowMs
+    const request = this.#waiting.shift()
     if (request?.task.kind !== 'maintain') return request
+    if (nowMs - this.#lastUrgentMs > BUSY_WINDOW_MS) return request
     const maxItems = Math.min(request.task.maxItems, BUSY_ITEMS)
     return { ...request, task: { ...request.task, maxItems } }
+  }
+
+  /** The next piece, if none was done for a while. */
+  overdue(): WriterRequest | undefined {
+    const isDue = this.#clock.monotonicMs() - this.#lastMs >= BACKGROUND_PATIENCE_MS
+    return isDue ? this.next() : undefined
   }
 }
