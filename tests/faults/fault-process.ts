@@ -29,7 +29,7 @@ export class FaultProcess<Task extends FaultProcessTask> {
     this.#child = spawn(
       process.execPath,
       ['--conditions=@tidemark/source', '--expose-gc', path, JSON.stringify(task)],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
+      { stdio: ['pipe', 'ignore', 'pipe'] },
     )
     this.#child.stderr?.on('data', (text: Buffer) => {
       this.#errors += text.toString()

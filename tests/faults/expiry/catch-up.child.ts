@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HistoryWriter } from '../history.ts'
 import { openExpiringStore } from './expiring-store.ts'
 import type { CatchUpTask } from './expiry-tasks.ts'
+import { endWithParent } from '../end-with-parent.ts'
 
 /* Does all background work that is due, and notes how much memory that took. */
 
 const SAMPLE_MS = 100
-
+endWithParent()
 // The tests of this folder are the only callers.
 const task = JSON.parse(process.argv[2] ?? '') as CatchUpTask
 const history = new HistoryWriter(task.historyFile)

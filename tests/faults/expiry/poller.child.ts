@@ -1,6 +1,7 @@
 import { HistoryWriter, machineMs } from '../history.ts'
 import { openExpiringStore } from './expiring-store.ts'
 import { POLLED_KEY, type PollerTask, type Sighting } from './expiry-tasks.ts'
+import { endWithParent } from '../end-with-parent.ts'
 
 /* Looks at documents over and over, by id, by partition and in the feed, and notes when they were gone. */
 
@@ -12,7 +13,7 @@ const NEVER: Omit<Sighting, 'id'> = {
   firstGoneStoreMs: Number.MAX_SAFE_INTEGER,
   firstSweptMs: undefined,
 }
-
+endWithParent()
 // The tests of this folder are the only callers.
 const task = JSON.parse(process.argv[2] ?? '') as PollerTask
 const history = new HistoryWriter(task.historyFile)

@@ -2,6 +2,7 @@ import type { StoreEventName } from '@tidemark/store'
 import { HistoryWriter } from '../history.ts'
 import { openExpiringStore } from './expiring-store.ts'
 import type { SweeperTask } from './expiry-tasks.ts'
+import { endWithParent } from '../end-with-parent.ts'
 
 /* Has the store open and notes what it does in the background. SIGTERM ends it gracefully. */
 
@@ -12,7 +13,7 @@ const EVENTS: readonly StoreEventName[] = [
   'purged',
   'maintenanceFailed',
 ]
-
+endWithParent()
 // The tests of this folder are the only callers.
 const task = JSON.parse(process.argv[2] ?? '') as SweeperTask
 const history = new HistoryWriter(task.historyFile)

@@ -3,6 +3,7 @@ import { errorCode } from '@tidemark/contracts'
 import { HistoryWriter } from '../history.ts'
 import { openKeyedStore } from './keyed-store.ts'
 import type { RangeProcessTask } from './range-tasks.ts'
+import { endWithParent } from '../end-with-parent.ts'
 
 /* Splits and merges pkranges until it is killed; notes what it begins and what was done. */
 
@@ -10,7 +11,7 @@ const PAUSE_MS = 60
 const MAX_RANGES = 12
 /** A range of one key; and ranges that were changed by nobody else are never gone. */
 const EXPECTED = ['ERR_RANGE_INDIVISIBLE']
-
+endWithParent()
 // The stage of these tests is the only caller.
 const task = JSON.parse(process.argv[2] ?? '') as RangeProcessTask
 const history = new HistoryWriter(task.historyFile)

@@ -5,6 +5,7 @@ import { HistoryWriter } from '../history.ts'
 import { FAULT_TIMES } from '../host-process.ts'
 import { GROUP, openKeyedStore, type KeyedEvent } from './keyed-store.ts'
 import type { RangeHostTask } from './range-tasks.ts'
+import { endWithParent } from '../end-with-parent.ts'
 
 /* A worker that notes what it begins and what it has done, until it is killed. */
 
@@ -19,7 +20,7 @@ const EVENTS: readonly HostEventName[] = [
 ]
 /** Some batches take longer than others, so that kills and changes of ranges hit them. */
 const MAX_OBSERVER_MS = 12
-
+endWithParent()
 // The stage of these tests is the only caller.
 const task = JSON.parse(process.argv[2] ?? '') as RangeHostTask
 const history = new HistoryWriter(task.historyFile)

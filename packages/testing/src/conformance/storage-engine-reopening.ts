@@ -247,7 +247,9 @@ export function storageEngineReopening(
         other.merge('20'),
         ...keys.map((pk) => first.write(pk, `${pk}-3`)),
       ])
-      expect(await first.ranges()).toEqual([merged])
+      // Its segment may have run full meanwhile.
+      const { segment: _segment, ...range } = merged
+      expect(await first.ranges()).toEqual([expect.objectContaining(range)])
       expect(await first.feedIds()).toHaveLength(60)
       expect(await first.feedIds()).toEqual(await other.feedIds())
       await first.maintain('fold', 7)
