@@ -29,6 +29,8 @@ import { GatedClock, GatedFeed, GatedLeaseStore, ProcessGate } from './process-g
 /** One call of `processChanges`, from its begin. */
 export interface Delivery {
   readonly host: string
+  /** Of the fleet's hosts the one that made it: two processes may have one name. */
+  readonly member: FleetHost
   readonly leaseId: string
   readonly epoch: number
   readonly attempt: number
@@ -312,7 +314,8 @@ export class Fleet {
     })
   }
 
-  #observer({ name: host, gate }: FleetHost): IChangeFeedObserver<FakeDocument> {
+  #observer(member: FleetHost): IChangeFeedObserver<FakeDocument> {
+    const { name: host, gate } = member
     const note = (
       context: ObserverContext,
       call: ObserverCall['call'],
@@ -329,6 +332,7 @@ export class Fleet {
         const { leaseId, fence, attempt } = context
         const delivery: Delivery = {
           host,
+          member,
           leaseId,
           epoch: fence.epoch,
           attempt,
