@@ -111,7 +111,8 @@ export class WriterClient {
       case 'replies':
         unpackReplies(message.committed, (id, result) => this.#settle(id, result))
         for (const { id, result } of message.others) this.#settle(id, result)
-        if (this.#pending.size === 0) this.#worker.unref()
+        // While it is being closed, its end is waited for: the process must not end before.
+        if (this.#pending.size === 0 && this.#broken === undefined) this.#worker.unref()
     }
   }
 
