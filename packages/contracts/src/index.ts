@@ -101,6 +101,7 @@ export {
 } from './feed/continuation.ts'
 export {
   FULL_RANGE,
+  commonKeys,
   feedRangeId,
   parseFeedRangeId,
   rangeContains,

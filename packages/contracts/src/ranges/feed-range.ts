@@ -38,3 +38,10 @@ export function rangesOverlap(a: FeedRange, b: FeedRange): boolean {
 export function rangesEqual(a: FeedRange, b: FeedRange): boolean {
   return a.minInclusive === b.minInclusive && a.maxExclusive === b.maxExclusive
 }
+
+/** The keys that both ranges have; undefined when there are none. */
+export function commonKeys(a: FeedRange, b: FeedRange): FeedRange | undefined {
+  const minInclusive = a.minInclusive > b.minInclusive ? a.minInclusive : b.minInclusive
+  const maxExclusive = a.maxExclusive < b.maxExclusive ? a.maxExclusive : b.maxExclusive
+  return minInclusive < maxExclusive ? { minInclusive, maxExclusive } : undefined
+}

@@ -1,5 +1,5 @@
-import { feedRangeId, type FeedRange } from '@tidemark/contracts'
-import { commonKeys, raiseHorizon, type Horizon, type Horizons } from '@tidemark/store'
+import { commonKeys, feedRangeId, type FeedRange } from '@tidemark/contracts'
+import { raiseHorizon, type Horizon, type Horizons } from '@tidemark/store'
 import {
   horizonsText,
   parseHorizons,

@@ -1,4 +1,5 @@
 import {
+  commonKeys,
   errorCode,
   feedRangeId,
   parseFeedRangeId,
@@ -55,7 +56,7 @@ export async function readLag<S extends DocumentBody>(
         // A lease may still span what was split meanwhile; its position is valid in each part.
         const parts = await Promise.all(
           present
-            .flatMap((other) => intersection(other, range))
+            .flatMap((other) => commonKeys(other, range) ?? [])
             .map((part) => readPart(source, { ...group, range: part, from: checkpoint, signal })),
         )
         const newestLsn = Math.max(0, ...parts.map(({ newest }) => newest))
@@ -149,12 +150,6 @@ async function whileRangesChange<Value>(read: () => Promise<Value>): Promise<Val
       if (errorCode(error) !== 'ERR_RANGE_GONE' || reading >= MAX_READINGS) throw error
     }
   }
-}
-
-function intersection(a: FeedRange, b: FeedRange): readonly FeedRange[] {
-  const minInclusive = a.minInclusive > b.minInclusive ? a.minInclusive : b.minInclusive
-  const maxExclusive = a.maxExclusive < b.maxExclusive ? a.maxExclusive : b.maxExclusive
-  return minInclusive < maxExclusive ? [{ minInclusive, maxExclusive }] : []
 }
 
 const POLL_MS = 50

@@ -1,4 +1,4 @@
-import { feedRangeId, type FeedRange } from '@tidemark/contracts'
+import { commonKeys, feedRangeId, type FeedRange } from '@tidemark/contracts'
 
 /** More pieces than this in one step make the replacement of a lease large; each of them is cut again. */
 const MAX_PIECES = 32
@@ -16,7 +16,7 @@ export function cutBySuccessors(
   successors: readonly FeedRange[],
 ): readonly FeedRange[] | undefined {
   const parts = successors
-    .map((successor) => intersection(range, successor))
+    .map((successor) => commonKeys(range, successor))
     .filter((part) => part !== undefined)
     .sort((a, b) => (a.minInclusive < b.minInclusive ? -1 : 1))
   const distinct = [...new Map(parts.map((part) => [feedRangeId(part), part])).values()]
@@ -26,12 +26,6 @@ export function cutBySuccessors(
     covered = maxExclusive
   }
   return covered === range.maxExclusive ? atMost(MAX_PIECES, distinct) : undefined
-}
-
-function intersection(a: FeedRange, b: FeedRange): FeedRange | undefined {
-  const minInclusive = a.minInclusive > b.minInclusive ? a.minInclusive : b.minInclusive
-  const maxExclusive = a.maxExclusive < b.maxExclusive ? a.maxExclusive : b.maxExclusive
-  return minInclusive < maxExclusive ? { minInclusive, maxExclusive } : undefined
 }
 
 /** Neighbours put together until there are no more than `count`. */

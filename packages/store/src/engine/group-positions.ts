@@ -1,5 +1,4 @@
-import { FULL_RANGE, rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
-import { commonKeys } from './range-lookup.ts'
+import { FULL_RANGE, commonKeys, rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
 
 /** How far one processor group has come, by parts of the keys; disjoint, in EPK order. */
 export type PositionList = readonly PositionPart[]

@@ -1,5 +1,4 @@
-import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
-import { commonKeys } from './range-lookup.ts'
+import { commonKeys, rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
 
 /** Up to which LSN something was purged, for a part of the keys. */
 export interface Horizon {

@@ -38,13 +38,6 @@ export function rangeHolding<R extends FeedRange>(ranges: readonly R[], wanted: 
   throw new RangeGoneError(feedRangeId(wanted), successors)
 }
 
-/** The keys that both ranges have; undefined when there are none. */
-export function commonKeys(a: FeedRange, b: FeedRange): FeedRange | undefined {
-  const minInclusive = a.minInclusive > b.minInclusive ? a.minInclusive : b.minInclusive
-  const maxExclusive = a.maxExclusive < b.maxExclusive ? a.maxExclusive : b.maxExclusive
-  return minInclusive < maxExclusive ? { minInclusive, maxExclusive } : undefined
-}
-
 /** The smallest range that holds exactly one EPK. */
 export function singleEpkRange(epk: string): FeedRange {
   return { minInclusive: epk, maxExclusive: `${epk}00` }

@@ -1,6 +1,7 @@
 import {
   InvalidContinuationError,
   RangeGoneError,
+  commonKeys,
   decodeContinuation,
   feedRangeId,
   lsn,
@@ -163,7 +164,7 @@ async function startPositions<T extends DocumentBody>(
   }
   const positions: RangePosition[] = []
   for (const each of present) {
-    const part = intersection(each, range)
+    const part = commonKeys(each, range)
     if (part !== undefined) positions.push(await reader.start(part, start))
   }
   return positions
@@ -210,14 +211,8 @@ function cut(
 ): readonly RangePosition[] {
   return positions.flatMap((position) =>
     parts.flatMap((part) => {
-      const range = intersection(position.range, part)
+      const range = commonKeys(position.range, part)
       return range === undefined ? [] : [{ ...position, range }]
     }),
   )
-}
-
-function intersection(a: FeedRange, b: FeedRange): FeedRange | undefined {
-  const minInclusive = a.minInclusive > b.minInclusive ? a.minInclusive : b.minInclusive
-  const maxExclusive = a.maxExclusive < b.maxExclusive ? a.maxExclusive : b.maxExclusive
-  return minInclusive < maxExclusive ? { minInclusive, maxExclusive } : undefined
 }

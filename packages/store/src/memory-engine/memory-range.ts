@@ -1,4 +1,4 @@
-import { FULL_RANGE, type FeedMode, type FeedRange } from '@tidemark/contracts'
+import { FULL_RANGE, commonKeys, type FeedMode, type FeedRange } from '@tidemark/contracts'
 import type { RangeRecord } from '../engine/catalog.ts'
 import {
   horizonAt,
@@ -7,7 +7,6 @@ import {
   type Horizon,
   type Horizons,
 } from '../engine/horizons.ts'
-import { commonKeys } from '../engine/range-lookup.ts'
 import { CommitWaiters } from './commit-waiters.ts'
 import type { MemoryRow, MemoryVersion } from './memory-row.ts'
 import type { MemorySegment } from './memory-segment.ts'
