@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { access, chmod, constants, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { aptErrorLine } from './apt-error-line.ts'
+import { cacheFolderOf } from './cache-folder.ts'
 
 const run = promisify(execFile)
 
@@ -27,7 +28,7 @@ export async function ensureRedisServer(options: EnsureRedisServerOptions = {}):
     if (process.getuid?.() === 0) await installAsRoot(report)
     else await unpackWithoutRoot(cacheFolder, report)
   } catch (cause) {
-    throw new Error(`${NO_REDIS} Installing it failed: ${firstLine(cause)}`, { cause })
+    throw new Error(`${NO_REDIS} Installing it failed: ${aptErrorLine(cause)}`, { cause })
   }
   const installed = await findBinary(cacheFolder)
   if (installed === undefined) throw new Error(`${NO_REDIS} The installed package has none.`)
@@ -36,17 +37,6 @@ export async function ensureRedisServer(options: EnsureRedisServerOptions = {}):
 
 const NO_REDIS = 'No redis-server: set REDIS_SERVER_BIN to one, or put it on PATH.'
 const DEBIAN_PACKAGES = ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1']
-
-function cacheFolderOf({ cacheFolder }: EnsureRedisServerOptions): string {
-  return cacheFolder ?? join(workspaceRoot(), '.cache')
-}
-
-/** The root of this repository when run from its sources, else the working folder. */
-function workspaceRoot(): string {
-  const here = dirname(fileURLToPath(import.meta.url))
-  const marker = join('packages', 'testing', 'src', 'servers')
-  return here.endsWith(marker) ? here.slice(0, -marker.length - 1) : process.cwd()
-}
 
 async function findBinary(cacheFolder: string): Promise<string | undefined> {
   const named = process.env['REDIS_SERVER_BIN']
@@ -136,11 +126,4 @@ done
 export LD_LIBRARY_PATH
 exec "$root/bin/redis-server" "$@"
 `
-}
-
-function firstLine(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  // The first line of a failed command only repeats the command; apt's own reason starts with "E:".
-  const lines = message.split('\n').map((line) => line.trim())
-  return lines.find((line) => line.startsWith('E:')) ?? lines[0] ?? message
 }

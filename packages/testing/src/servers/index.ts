@@ -1,7 +1,16 @@
+export { ensurePostgresServer, type EnsurePostgresServerOptions } from './ensure-postgres-server.ts'
 export { ensureRedisServer, type EnsureRedisServerOptions } from './ensure-redis-server.ts'
 export { freePort } from './free-port.ts'
 export { KillAtExit } from './kill-at-exit.ts'
+export {
+  PostgresServer,
+  startPostgresReplica,
+  startPostgresServer,
+  type PostgresServerOptions,
+  type PostgresStopMode,
+} from './postgres-server.ts'
 export { RedisClusterServers, startRedisCluster } from './redis-cluster.ts'
 export { RedisServer, startRedisServer, type RedisServerOptions } from './redis-server.ts'
 export { SentinelSet, startSentinelSet } from './sentinel-set.ts'
+export { sharedPostgres, type SharedPostgres } from './shared-postgres.ts'
 export { startTcpProxy, TcpProxy, type ProxyDirection } from './tcp-proxy.ts'
