@@ -5,16 +5,21 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ensureRedisServer } from '@tidemark/testing/servers'
+import {
+  ensurePostgresServer,
+  ensureRedisServer,
+  startPostgresServer,
+} from '@tidemark/testing/servers'
 import { summarize, type TestReport } from './test-summary.ts'
 
 // `npm test`: sees to the servers that tests need, runs vitest with the arguments it is given, and ends with one
 // line, `N passed, N failed`.
 
+const SHARED_POSTGRES = 'TIDEMARK_TEST_POSTGRES_URL'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'tidemark-test-'))
 try {
-  await provideServers()
+  await using _servers = await provideServers()
   // A folder of its own, so that no report of an earlier run can be taken for this one's.
   const reportFile = join(folder, 'report.json')
   const exitCode = await runVitest(reportFile, process.argv.slice(2))
@@ -33,10 +38,30 @@ try {
 }
 
 /** Tests with real servers are never skipped silently: without a server there is no run. */
-async function provideServers(): Promise<void> {
-  const path = await ensureRedisServer({ onProgress: console.log })
-  process.env['REDIS_SERVER_BIN'] = path
-  console.log(`redis: ${path}`)
+async function provideServers(): Promise<AsyncDisposable> {
+  const redis = await ensureRedisServer({ onProgress: console.log })
+  process.env['REDIS_SERVER_BIN'] = redis
+  console.log(`redis: ${redis}`)
+  const postgres = await ensurePostgresServer({ onProgress: console.log })
+  process.env['POSTGRES_BIN'] = postgres
+  console.log(`postgres: ${postgres}`)
+  return provideSharedPostgres()
+}
+
+/**
+ * One PostgreSQL for all test files that only need a database, so that not each makes a server. One that is named
+ * from outside is used as it is; tests of faults start their own in either case.
+ */
+async function provideSharedPostgres(): Promise<AsyncDisposable> {
+  const given = process.env[SHARED_POSTGRES]
+  if (given !== undefined && given !== '') {
+    // Without the user and the password.
+    console.log(`postgres for shared databases: ${new URL(given).host}, from ${SHARED_POSTGRES}`)
+    return new AsyncDisposableStack()
+  }
+  const server = await startPostgresServer()
+  process.env[SHARED_POSTGRES] = server.url()
+  return server
 }
 
 async function runVitest(reportFile: string, args: readonly string[]): Promise<number> {
@@ -47,11 +72,12 @@ async function runVitest(reportFile: string, args: readonly string[]): Promise<n
     stdio: 'inherit',
   })
   const stop = (): void => void child.kill('SIGTERM')
-  process.once('SIGTERM', stop)
+  // Also by Ctrl-C the run is ended by its tests, so that the shared server is stopped and its files removed.
+  process.on('SIGTERM', stop).on('SIGINT', stop)
   try {
     const [code] = (await once(child, 'exit')) as [code: number | null]
     return code ?? 1
   } finally {
-    process.off('SIGTERM', stop)
+    process.off('SIGTERM', stop).off('SIGINT', stop)
   }
 }

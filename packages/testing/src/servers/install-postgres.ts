@@ -61,7 +61,7 @@ export async function unpackPostgresWithoutRoot(
   }
 }
 
-/** Scripts and data for clusters that Debian runs, and LLVM (100 MB, only for queries compiled to machine code). */
+/** Scripts and data for clusters that Debian runs, and LLVM (130 MB, only for queries compiled to machine code). */
 const NOT_NEEDED =
   /^(postgresql|postgresql-common|postgresql-client-common|ssl-cert|openssl|ucf|debconf|locales|libc-l10n|libllvm\d+|libz3-.*|perl|perl-.*|lib.*-perl|netbase|adduser|lsb-base|sensible-utils|readline-common)$/
 
@@ -92,7 +92,9 @@ async function writeWrappers(target: string): Promise<void> {
   const major = (await readdir(versions)).map(Number).toSorted((a, b) => b - a)[0]
   const programs = join(versions, String(major), 'bin')
   // Without LLVM the library that would load it must not be found either: PostgreSQL then does without.
-  await rm(join(versions, String(major), 'lib', 'llvmjit.so'), { force: true })
+  const libraries = join(versions, String(major), 'lib')
+  await rm(join(libraries, 'llvmjit.so'), { force: true })
+  await rm(join(libraries, 'bitcode'), { recursive: true, force: true })
   await mkdir(join(target, 'bin'))
   for (const program of await readdir(programs)) {
     const wrapper = join(target, 'bin', program)

@@ -162,7 +162,10 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Resolves when this replica shows everything that `primary` had committed when this was called. */
   async caughtUpWith(primary: PostgresServer): Promise<void> {
-    const [row] = await primary.query('SELECT pg_current_wal_insert_lsn()::text AS lsn')
+    // A mark of our own after the commits: the position of an idle log may be one that no replica ever reports.
+    const [row] = await primary.query(
+      "SELECT pg_logical_emit_message(true, 'tidemark', '')::text AS lsn",
+    )
     const limit = Date.now() + REPLAY_LIMIT_MS
     while (Date.now() < limit) {
       const [answer] = await this.query('SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS done', {
@@ -244,6 +247,8 @@ const SETTINGS = {
   listen_addresses: '127.0.0.1',
   max_connections: '200',
   synchronous_commit: 'on',
+  // How long a replica waits before it tries its primary again; PostgreSQL's 5 s would be most of a test.
+  wal_retrieve_retry_interval: '100ms',
 }
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off' }
 

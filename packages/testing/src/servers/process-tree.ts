@@ -17,7 +17,7 @@ interface ProcessRow {
  * Resolves with the ids of the children.
  */
 export async function stopProcessTree(pid: number): Promise<number[]> {
-  process.kill(pid, 'SIGSTOP')
+  signalIfAlive(pid, 'SIGSTOP')
   for (;;) {
     const rows = await listProcesses()
     const root = rows.find((row) => row.pid === pid)
@@ -40,14 +40,16 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Resolves when none of the processes runs any more; one that nobody collects counts as gone. */
+/** Which of the processes still run; one that ended and that nobody collects does not. */
+export async function aliveProcesses(pids: readonly number[]): Promise<number[]> {
+  const rows = await listProcesses()
+  const alive = rows.filter(({ pid, state }) => pids.includes(pid) && !state.startsWith('Z'))
+  return alive.map(({ pid }) => pid)
+}
+
+/** Resolves when none of the processes runs any more. */
 export async function processesGone(pids: readonly number[]): Promise<void> {
-  for (;;) {
-    const rows = await listProcesses()
-    const alive = rows.some(({ pid, state }) => pids.includes(pid) && !state.startsWith('Z'))
-    if (!alive) return
-    await sleep(5)
-  }
+  while ((await aliveProcesses(pids)).length > 0) await sleep(5)
 }
 
 function listProcesses(): Promise<ProcessRow[]> {

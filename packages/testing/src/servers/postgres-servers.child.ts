@@ -1,0 +1,12 @@
+import { startPostgresServer } from './postgres-server.ts'
+
+// Starts one server that runs and one that is paused, tells their processes and folders, and exits without stopping them.
+
+const running = await startPostgresServer()
+const paused = await startPostgresServer()
+const read = 'SELECT pid FROM pg_stat_activity'
+const rows = [...(await running.query(read)), ...(await paused.query(read))]
+await paused.pause()
+const pids = [running.pid, paused.pid, ...rows.map(({ pid }) => Number(pid))]
+const folders = [running.folder, paused.folder]
+process.stdout.write(JSON.stringify({ pids, folders }), () => process.exit(0))
