@@ -72,7 +72,7 @@ export type {
   MaintenanceTask,
   MaintenanceView,
 } from './engine/maintenance.ts'
-export { rangeHolding, rangeOfEpk, singleEpkRange } from './engine/range-lookup.ts'
+export { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './engine/range-lookup.ts'
 export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './engine/resource-ids.ts'
 export type { DatabaseEngine, EngineSupport, StorageEngine } from './engine/storage-engine.ts'
 export { documentEtag, etagLsn, stampBody, ttlUntil } from './engine/stored-body.ts'

@@ -38,6 +38,22 @@ export function rangeHolding<R extends FeedRange>(ranges: readonly R[], wanted: 
   throw new RangeGoneError(feedRangeId(wanted), successors)
 }
 
+/**
+ * The present range of a number.
+ *
+ * @throws ERR_RANGE_GONE naming the ranges that came of it, when it was split or merged away
+ */
+export function rangeNumbered<
+  R extends FeedRange & { readonly number: number; readonly parents: readonly number[] },
+>(ranges: readonly R[], number: number): R {
+  const found = ranges.find((range) => range.number === number)
+  if (found !== undefined) return found
+  const successors = ranges
+    .filter(({ parents }) => parents.includes(number))
+    .map(({ minInclusive, maxExclusive }) => ({ minInclusive, maxExclusive }))
+  throw new RangeGoneError(String(number), successors)
+}
+
 /** The smallest range that holds exactly one EPK. */
 export function singleEpkRange(epk: string): FeedRange {
   return { minInclusive: epk, maxExclusive: `${epk}00` }

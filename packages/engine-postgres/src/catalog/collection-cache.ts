@@ -1,0 +1,102 @@
+import { ResourceNotFoundError, rangeContains, type FeedRange } from '@tidemark/contracts'
+import { rangeHolding, type CollectionRecord } from '@tidemark/store'
+import type { Connections } from '../connection/connections.ts'
+import type { Sql } from '../connection/sql.ts'
+import type { Statements } from '../connection/statements.ts'
+import {
+  READ_COLLECTION,
+  collectionRow,
+  type CollectionRow,
+  type RangeRow,
+} from './collection-row.ts'
+
+/**
+ * What this process knows of collections: their ranges and segments. It may be out of date at any moment;
+ * whoever uses it compares the version in the same snapshot as what is read.
+ */
+export class CollectionCache {
+  readonly #connections: Connections
+  readonly #statements: Statements
+  readonly #rows = new Map<number, CollectionRow>()
+  /** Of those that wait for the same read. */
+  readonly #reading = new Map<number, Promise<CollectionRow>>()
+
+  constructor(connections: Connections, statements: Statements) {
+    this.#connections = connections
+    this.#statements = statements
+  }
+
+  /** As last read. Rejects with ERR_NOT_FOUND when the collection is gone. */
+  async get(record: CollectionRecord): Promise<CollectionRow> {
+    return this.#rows.get(record.number) ?? this.refresh(record)
+  }
+
+  /** The version in hand; undefined when there is none. */
+  known(number: number): CollectionRow | undefined {
+    return this.#rows.get(number)
+  }
+
+  /** Reads it again. Rejects with ERR_NOT_FOUND. */
+  async refresh(record: CollectionRecord): Promise<CollectionRow> {
+    const under = this.#reading.get(record.number)
+    if (under !== undefined) return under
+    const reading = this.#read(record).finally(() => this.#reading.delete(record.number))
+    this.#reading.set(record.number, reading)
+    return reading
+  }
+
+  /**
+   * Runs `act` with the pkrange that holds `wanted`, as far as this process knows. `act` answers undefined
+   * when its own snapshot has another version: then the collection is read again, and so until both agree.
+   * Rejects with ERR_NOT_FOUND, and with ERR_RANGE_GONE when a collection just read has no such range.
+   */
+  async inRange<Result>(
+    record: CollectionRecord,
+    wanted: FeedRange,
+    act: (known: KnownRange) => Promise<Result | undefined>,
+  ): Promise<Result> {
+    let collection = this.#rows.get(record.number)
+    let isFresh = collection === undefined
+    collection ??= await this.refresh(record)
+    for (;;) {
+      const range = isFresh
+        ? rangeHolding(collection.ranges, wanted)
+        : collection.ranges.find((each) => rangeContains(each, wanted))
+      const result = range && (await act({ range, collection, isFresh }))
+      if (result !== undefined) return result
+      collection = await this.refresh(record)
+      isFresh = true
+    }
+  }
+
+  /** Reads it within a transaction; what is kept is not touched. Rejects with ERR_NOT_FOUND. */
+  async readIn(sql: Sql, record: CollectionRecord): Promise<CollectionRow> {
+    const [row] = await sql.rows(this.#statements.of(READ_ONE), [record.number])
+    if (row === undefined) throw new ResourceNotFoundError('collection', record.id)
+    return collectionRow(row)
+  }
+
+  forget(number: number): void {
+    this.#rows.delete(number)
+  }
+
+  async #read(record: CollectionRecord): Promise<CollectionRow> {
+    const [row] = await this.#connections.read(this.#statements.of(READ_ONE), [record.number])
+    if (row === undefined) {
+      this.#rows.delete(record.number)
+      throw new ResourceNotFoundError('collection', record.id)
+    }
+    const collection = collectionRow(row)
+    this.#rows.set(record.number, collection)
+    return collection
+  }
+}
+
+/** A pkrange and its collection as this process knows them; `isFresh`: read for this very call. */
+export interface KnownRange {
+  readonly range: RangeRow
+  readonly collection: CollectionRow
+  readonly isFresh: boolean
+}
+
+const READ_ONE = `${READ_COLLECTION} WHERE c.number = $1`

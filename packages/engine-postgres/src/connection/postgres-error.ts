@@ -1,0 +1,158 @@
+import {
+  CodedError,
+  InvalidDocumentError,
+  StoreDamagedError,
+  StoreUnavailableError,
+} from '@tidemark/contracts'
+
+/**
+ * The SQLSTATE that the server answered with (postgresql.org/docs/current/errcodes-appendix.html), also of an
+ * error that was made into a coded one; undefined when it was not the server that spoke.
+ */
+export function sqlState(error: unknown): string | undefined {
+  const { code, severity } = rootOf(error)
+  // A server's answer has a severity; the codes of Node's errors may have five letters too (EPIPE).
+  return code !== undefined && severity !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/** Serialisation failure or deadlock: nothing happened, and the same again may go through. */
+export function isRetryable(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01'
+}
+
+/** The connection ended or never came to be: nothing can be said about what ran on it. */
+export function isConnectionLost(error: unknown): boolean {
+  if (rootOf(error) instanceof CodedError) return false
+  const state = sqlState(error)
+  if (state === undefined) return true
+  return state.startsWith('08') || state === '57P02' || state === '57P03'
+}
+
+/**
+ * The server said that it did nothing, and may do it when asked again on another connection: it is being shut down,
+ * has become a standby, has no connection free, or forgot a prepared statement.
+ */
+export function isTemporary(error: unknown): boolean {
+  const state = sqlState(error)
+  return state !== undefined && (TEMPORARY.has(state) || isStalePlan(error))
+}
+
+/** What a connection does not recover from: it must be ended, not used again. */
+export function breaksConnection(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state === undefined) return true
+  const { severity } = rootOf(error)
+  return severity !== 'ERROR' || state === '25006' || isStalePlan(error)
+}
+
+/** Prepared statements of this connection are not what they were: a pooler gave us another session. */
+export function isLostStatement(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '26000' || state === '42P05'
+}
+
+/** The server answered that a table has changed since the statement was prepared. */
+function isStalePlan(error: unknown): boolean {
+  return sqlState(error) === '0A000' && rootOf(error).routine === 'RevalidateCachedQuery'
+}
+
+/** 55P03 lock not available, 57P01 shut down, 57P05 idle too long, 25P03 idle in a transaction too long. */
+const TEMPORARY = new Set(['25006', '26000', '42P05', '53300', '55P03', '57P01', '57P05', '25P03'])
+
+/** A connection that failed this way will fail the same way again: told at once. */
+export function isLastingRefusal(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state === undefined) return rootOf(error) instanceof CodedError
+  return !(state.startsWith('08') || state.startsWith('53') || state.startsWith('57P'))
+}
+
+/** What callers see of a failure of `pg`. Coded errors are returned as they are. */
+export function storeError(error: unknown): CodedError {
+  if (error instanceof CodedError) return error
+  const reason = reasonOf(error)
+  const options = { cause: error }
+  const state = sqlState(error)
+  if (state === undefined) {
+    return new StoreUnavailableError(`PostgreSQL cannot be reached: ${reason}${adviceForNode(error)}`, options)
+  }
+  const said = `PostgreSQL answered ${state}: ${reason}`
+  if (DAMAGED.has(state) || state.startsWith('XX')) {
+    return new StoreDamagedError(`${said}. The store's tables are not as they should be.`, options)
+  }
+  if (state === '22021' || state === '22P05') return new InvalidDocumentError(said, options)
+  const advice = ADVICE[state] ?? ADVICE[state.slice(0, 2)]
+  return new StoreUnavailableError(advice === undefined ? said : `${said}. ${advice}`, options)
+}
+
+/** For a connection that was lost while a commit was on its way. */
+export function unknownOutcome(error: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `the connection to PostgreSQL was lost while it committed (${reasonOf(error)}): ` +
+      'the outcome is unknown, the write may or may not have happened',
+    { cause: error },
+  )
+}
+
+/** Lost schema, table, column, function or type; a wrong type. */
+const DAMAGED = new Set(['3F000', '42P01', '42703', '42883', '42704', '42804'])
+
+/** By SQLSTATE or its class. */
+const ADVICE: Readonly<Record<string, string>> = {
+  '08': 'The connection was refused or lost: check that the URL leads to a PostgreSQL and that it runs.',
+  '28': 'Check the user and the password in the URL, and pg_hba.conf on the server.',
+  '53': 'The server lacks a resource: look into its log.',
+  '25006': 'It takes no writes: it is a standby, or set to read-only. Let the URL lead to the primary.',
+  '3D000': 'Create the database first, or correct its name in the URL.',
+  '42501': "Grant the store's user the privileges that the README lists.",
+  '53100': 'Make room on the disk of the server.',
+  '53200': 'The server is out of memory.',
+  '53300': 'Raise max_connections on the server, lower maxConnections here, or use a pooler.',
+  '57014': 'It ran longer than the statement timeout, or somebody cancelled it.',
+  '57P01': 'The server is being shut down, or somebody ended the connection.',
+  '57P03': 'The server is starting up or shutting down.',
+  '58': "The server's disk or system failed: look into its log.",
+}
+
+function adviceForNode(error: unknown): string {
+  switch (rootOf(error).code) {
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return '. Check the name of the host in the URL.'
+    case 'ECONNREFUSED':
+      return '. Check that the server runs, and host and port in the URL.'
+    case 'ENOENT':
+      return '. There is no such socket: check the folder in the URL.'
+    default:
+      return ''
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.message !== '') return error.message
+  // Node joins the failures of a host with several addresses in an error that has no message of its own.
+  const [first] = error instanceof AggregateError ? error.errors : []
+  return first instanceof Error ? first.message : error.name
+}
+
+interface Root {
+  readonly code?: string | undefined
+  readonly severity?: string | undefined
+  readonly routine?: string | undefined
+}
+
+/** The error of `pg` below the coded ones. */
+function rootOf(error: unknown): Root {
+  let root = error
+  while (root instanceof CodedError && root.cause instanceof Error) root = root.cause
+  if (!(root instanceof Error)) return {}
+  // Read as optional texts, which `text` then makes sure of.
+  const { code, severity, routine } = root as { code?: unknown; severity?: unknown; routine?: unknown }
+  if (root instanceof CodedError) return root
+  return { code: text(code), severity: text(severity), routine: text(routine) }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,55 @@
+/**
+ * What the engine needs of a `pg` pool (8.16 or later). Structural types: any copy of `pg` fits, and so does a
+ * pool of another library that answers alike.
+ */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>
+  end(): Promise<void>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
+  readonly options?: PostgresPoolOptions | undefined
+}
+
+export interface PostgresPoolOptions {
+  /** How many connections the pool makes at most. */
+  readonly max?: number | undefined
+  /** A pool that asks for PostgreSQL's binary format cannot be used. */
+  readonly binary?: boolean | undefined
+}
+
+/** One connection, taken from a pool. */
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<PostgresAnswer | PostgresAnswer[]>
+  /** With an error or true the connection is ended instead of kept. */
+  release(error?: Error | boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
+  /** With `secretKey` what a request to cancel has to name. Without them a statement is cancelled by ending its connection. */
+  readonly processID?: number | null | undefined
+  readonly secretKey?: number | null | undefined
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly ssl?: unknown
+}
+
+export interface PostgresQuery {
+  text: string
+  /** Sent as a prepared statement of this name. */
+  name?: string
+  values?: PostgresValue[]
+  rowMode: 'array'
+  types: PostgresTypes
+}
+
+export type PostgresValue = string | number | boolean | null | Buffer
+
+export interface PostgresTypes {
+  /** For every type and format. Declared by `pg` with overloads that no other function can have. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- pg's own declaration returns any
+  getTypeParser: any
+}
+
+export interface PostgresAnswer {
+  readonly command: string
+  readonly rows: (string | null)[][]
+}

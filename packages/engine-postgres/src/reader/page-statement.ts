@@ -1,0 +1,81 @@
+import { rangeContains, rangesOverlap } from '@tidemark/contracts'
+import type { FeedPageQuery } from '@tidemark/store'
+import type { RangeRow, SegmentRow } from '../catalog/collection-row.ts'
+import type { SqlValue } from '../connection/sql.ts'
+import { storeTime } from './read-context.ts'
+
+/** LSNs that a page looks at when it leaves rows out: most of them may be others'. */
+const MAX_FILTERED_LSNS = 50_000
+
+/** What a page is read from. */
+export interface PageRows {
+  readonly table: 'doc' | 'log'
+  /** Column of the segment with the horizons of these rows. */
+  readonly horizon: 'horizon' | 'log_horizon'
+  /** After the LSN. `d` is the row, `h` the head with now_ms, default_ttl and eras. */
+  readonly columns: readonly string[]
+  /** Bytes of a row's texts. */
+  readonly size: string
+  /** Only these rows; undefined = all. */
+  readonly condition: string | undefined
+}
+
+export interface PageStatement {
+  readonly template: string
+  readonly values: readonly SqlValue[]
+  /** Everything up to here is looked at, if the page is not cut by its limits; undefined = all there is. */
+  readonly untilLsn: number | undefined
+}
+
+/**
+ * One page of a pkrange in one statement, and so in one snapshot: first a row with the range's newest LSN and,
+ * as JSON, [version, epoch, store time, horizons], then rows of all its segments in LSN order. The page ends
+ * with the LSN that reaches either limit, whole (CF-7).
+ */
+export function pageStatement(
+  { collection, range: wanted, afterLsn, maxItems, maxChars }: FeedPageQuery,
+  { range, rows, atLeastMs }: { range: RangeRow; rows: PageRows; atLeastMs: number },
+): PageStatement {
+  const segments = range.segments.filter(
+    (segment) =>
+      rangesOverlap(segment, wanted) && (segment.state === 'open' || segment.lsn > afterLsn),
+  )
+  const values: SqlValue[] = [collection.number, atLeastMs, range.segment, afterLsn]
+  const parameter = (value: SqlValue): string => `$${values.push(value)}`
+  const isFiltered =
+    rows.condition !== undefined || segments.some((each) => !rangeContains(wanted, each))
+  const untilLsn = isFiltered ? windowEnd(segments, afterLsn) : undefined
+  const limits = ['d.lsn > $4']
+  if (untilLsn !== undefined) limits.push(`d.lsn <= ${parameter(untilLsn)}`)
+  if (rows.condition !== undefined) limits.push(rows.condition)
+  const columns = rows.columns.map((column, index) => `${column} AS c${index}`).join(', ')
+  const within = [parameter(wanted.minInclusive), parameter(wanted.maxExclusive)] as const
+  const parts = segments.map((segment) => {
+    const keys = rangeContains(wanted, segment)
+      ? ''
+      : ` AND d.epk >= ${within[0]} AND d.epk < ${within[1]}`
+    return `SELECT d.lsn, d.ord, ${columns}, ${rows.size} AS size FROM h, :schema.${rows.table} d
+      WHERE d.segment = ${parameter(segment.id)} AND ${limits.join(' AND ')}${keys}`
+  })
+  const names = rows.columns.map((_, index) => `c${index}`).join(', ')
+  const nulls = rows.columns.map(() => 'NULL').join(', ')
+  const template = `WITH h AS MATERIALIZED (
+  SELECT s.lsn, json_build_array(c.version, s.epoch, ${storeTime(2)}, s.${rows.horizon})::text AS head,
+    ${storeTime(2)} AS now_ms, c.default_ttl, c.eras
+  FROM :schema.collection c JOIN :schema.database b ON b.number = c.db
+  JOIN :schema.segment s ON s.id = $3 AND s.state = 'open' WHERE c.number = $1)
+SELECT lsn, head, ${nulls} FROM h
+UNION ALL
+SELECT lsn, NULL, ${names} FROM (
+  SELECT lsn, ord, ${names}, sum(size) OVER (ORDER BY lsn) - sum(size) OVER (PARTITION BY lsn) AS before
+  FROM (${parts.join('\n    UNION ALL ')}
+    ORDER BY lsn FETCH FIRST ${parameter(maxItems)} ROWS WITH TIES) r) counted
+WHERE before < ${parameter(maxChars)}`
+  return { template, values, untilLsn }
+}
+
+/** So far that a page does not look at more LSNs in which there can be rows than it may. */
+function windowEnd(segments: readonly SegmentRow[], afterLsn: number): number {
+  const firstLsn = Math.min(...segments.map(({ base }) => Math.max(base, afterLsn)))
+  return firstLsn + MAX_FILTERED_LSNS
+}

@@ -1,0 +1,61 @@
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import type { ScanPage, ScanQuery } from '@tidemark/store'
+import { numberColumn, textColumn } from '../connection/columns.ts'
+import type { SqlValue } from '../connection/sql.ts'
+import { COLLECTION_HEAD, IS_LIVE, type ReadContext } from './read-context.ts'
+
+/** Live documents in (EPK, partition key text, id) order, in one snapshot. */
+export async function scanDocuments(
+  { connections, statements, clock }: ReadContext,
+  query: ScanQuery,
+): Promise<ScanPage> {
+  const { template, values } = scanStatement(query, clock.atLeastMs())
+  const rows = await connections.read(statements.of(template), values)
+  const [first] = rows
+  if (first === undefined) throw new ResourceNotFoundError('collection', query.collection.id)
+  clock.heard(numberColumn(first, 0))
+  // A collection without a document answers one row without one.
+  const found = first[1] === null ? [] : rows
+  const taken = found.slice(0, query.maxItems)
+  const last = taken.at(-1)
+  const hasMore = last !== undefined && last[5] === 'f'
+  return {
+    bodies: taken.map((row) => textColumn(row, 4)),
+    next: hasMore
+      ? { epk: textColumn(last, 1), partitionKey: textColumn(last, 2), id: textColumn(last, 3) }
+      : undefined,
+  }
+}
+
+/*
+ * The innermost query reads one document more than is wanted, to know whether any follow. Of these the page
+ * has those before which less than its characters were counted, so that a page of large documents is not
+ * sent for nothing; the last row says whether it was ended by that.
+ */
+function scanStatement(
+  { collection, range, partitionKey, after, maxItems, maxChars }: ScanQuery,
+  atLeastMs: number,
+): { readonly template: string; readonly values: readonly SqlValue[] } {
+  const values: SqlValue[] = [collection.number, atLeastMs]
+  const parameter = (value: SqlValue): string => `$${values.push(value)}`
+  const conditions = ['d.coll = $1', 'd.kind = 0', IS_LIVE]
+  if (after === undefined) conditions.push(`d.epk >= ${parameter(range.minInclusive)}`)
+  else {
+    const key = [after.epk, after.partitionKey, after.id].map(parameter)
+    conditions.push(`(d.epk, d.pk, d.id) > (${key.join(', ')})`)
+  }
+  conditions.push(`d.epk < ${parameter(range.maxExclusive)}`)
+  if (partitionKey !== undefined) conditions.push(`d.pk = ${parameter(partitionKey)}`)
+  const limit = parameter(maxItems + 1)
+  const chars = parameter(maxChars)
+  const template = `WITH h AS MATERIALIZED (${COLLECTION_HEAD})
+SELECT h.now_ms, r.epk, r.pk, r.id, r.body, r.is_last FROM h LEFT JOIN (
+  SELECT epk, pk, id, body, is_last FROM (
+    SELECT d.epk, d.pk, d.id, d.body,
+      lead(d.id) OVER (ORDER BY d.epk, d.pk, d.id) IS NULL AS is_last,
+      sum(octet_length(d.body)) OVER (ORDER BY d.epk, d.pk, d.id) - octet_length(d.body) AS before
+    FROM (SELECT d.epk, d.pk, d.id, d.body FROM h, :schema.doc d WHERE ${conditions.join(' AND ')}
+      ORDER BY d.epk, d.pk, d.id LIMIT ${limit}) d) counted
+  WHERE before < ${chars}) r ON true ORDER BY r.epk, r.pk, r.id`
+  return { template, values }
+}
