@@ -5,9 +5,9 @@ import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { DeathWatch } from './death-watch.ts'
 import { ensurePostgresServer } from './ensure-postgres-server.ts'
 import { freePort } from './free-port.ts'
-import { KillAtExit } from './kill-at-exit.ts'
 import { makeDataFolder, makeServerFolder, runAs } from './postgres-data-folder.ts'
 import { createDatabaseAt, queryAt } from './postgres-query.ts'
 import { processesGone, signalIfAlive, stopProcessTree } from './process-tree.ts'
@@ -37,8 +37,6 @@ export interface PostgresServerOptions {
   readonly folder?: string | undefined
   /** @default one that is free */
   readonly port?: number | undefined
-  /** Shares one exit listener among several servers. @default one of its own */
-  readonly killAtExit?: KillAtExit | undefined
 }
 
 interface Place {
@@ -48,12 +46,16 @@ interface Place {
   /** Whose folder it is decides who removes it. */
   readonly ownsFolder: boolean
   readonly settings: Readonly<Record<string, string>>
-  readonly killAtExit: KillAtExit
+}
+
+interface ServerProcess {
+  readonly child: ChildProcess
+  readonly deathWatch: DeathWatch
 }
 
 /**
  * A PostgreSQL of its own on a loopback port; superuser `postgres` without password. It is killed when this process
- * exits. As root its processes run as `nobody`.
+ * ends, in whatever way. As root its processes run as `nobody`.
  */
 export class PostgresServer implements AsyncDisposable {
   readonly host = '127.0.0.1'
@@ -61,28 +63,26 @@ export class PostgresServer implements AsyncDisposable {
   /** Holds `data`, the log `server.log`, and the unix socket. */
   readonly folder: string
   readonly #place: Place
-  #child: ChildProcess
-  /** Children that are stopped, to be ended with this process: they do not notice that their parent is gone. */
+  #process: ServerProcess
+  /** Children that are stopped. */
   #paused: readonly number[] = []
-  readonly #killPaused = (): void => {
-    for (const pid of this.#paused) signalIfAlive(pid, 'SIGKILL')
-  }
 
   /** Use `startPostgresServer`. */
-  constructor(place: Place, child: ChildProcess) {
+  constructor(place: Place, started: ServerProcess) {
     this.port = place.port
     this.folder = place.folder
     this.#place = place
-    this.#child = child
+    this.#process = started
   }
 
   get running(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null
+    const { child } = this.#process
+    return child.exitCode === null && child.signalCode === null
   }
 
   /** Of the parent of all its processes. */
   get pid(): number | undefined {
-    return this.#child.pid
+    return this.#process.child.pid
   }
 
   /** @default the database `postgres` */
@@ -107,8 +107,8 @@ export class PostgresServer implements AsyncDisposable {
   async stop(mode: PostgresStopMode = 'fast'): Promise<void> {
     if (!this.running) return
     this.resume()
-    const gone = once(this.#child, 'exit').then(() => true)
-    this.#child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    const gone = once(this.#process.child, 'exit').then(() => true)
+    this.#process.child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
     if (await Promise.race([gone, sleep(STOP_LIMIT_MS, false, { ref: false })])) return
     await this.kill()
     throw new Error(`postgres did not stop (${mode}) within ${STOP_LIMIT_MS} ms and was killed`)
@@ -118,10 +118,10 @@ export class PostgresServer implements AsyncDisposable {
   async kill(): Promise<void> {
     const { pid } = this
     if (!this.running || pid === undefined) return
-    const gone = once(this.#child, 'exit')
+    const gone = once(this.#process.child, 'exit')
     // Stopped first, so that there is a moment at which all its children are known.
     const children = await stopProcessTree(pid)
-    this.#child.kill('SIGKILL')
+    this.#process.child.kill('SIGKILL')
     for (const child of children) signalIfAlive(child, 'SIGKILL')
     await gone
     this.#setPaused([])
@@ -137,7 +137,7 @@ export class PostgresServer implements AsyncDisposable {
   /** Starts a stopped or killed server again. Resolves when it answers. */
   async start(): Promise<void> {
     if (this.running) return
-    this.#child = await spawnServer(this.#place)
+    this.#process = await spawnServer(this.#place)
     if (!(await this.#answers())) throw await this.#notStarted()
   }
 
@@ -151,7 +151,7 @@ export class PostgresServer implements AsyncDisposable {
   resume(): void {
     for (const pid of this.#paused) signalIfAlive(pid, 'SIGCONT')
     this.#setPaused([])
-    this.#child.kill('SIGCONT')
+    this.#process.child.kill('SIGCONT')
   }
 
   /** Makes a replica a primary. Resolves when it takes writes. */
@@ -202,9 +202,10 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   #setPaused(pids: readonly number[]): void {
-    if (this.#paused.length === 0 && pids.length > 0) process.on('exit', this.#killPaused)
-    if (pids.length === 0) process.off('exit', this.#killPaused)
     this.#paused = pids
+    // Children end when they see that their parent has; stopped ones do not see it.
+    const { pid } = this
+    if (pid !== undefined && this.running) this.#process.deathWatch.watch([pid, ...pids])
   }
 
   /** Starts a server; tries again on another port when someone was faster on the first. */
@@ -213,7 +214,7 @@ export class PostgresServer implements AsyncDisposable {
     fill: (programs: string, data: string) => Promise<void>,
   ): Promise<PostgresServer> {
     const programs = await ensurePostgresServer()
-    const { killAtExit = new KillAtExit(), durable, settings = {} } = options
+    const { durable, settings = {} } = options
     const folder = options.folder ?? (await makeServerFolder())
     const ownsFolder = options.folder === undefined
     try {
@@ -228,7 +229,6 @@ export class PostgresServer implements AsyncDisposable {
           port,
           folder,
           ownsFolder,
-          killAtExit,
           settings: { ...SETTINGS, ...(durable ? {} : NOT_DURABLE), ...settings },
         }
         const server = new PostgresServer(place, await spawnServer(place))
@@ -279,13 +279,7 @@ function logOf(folder: string): string {
   return join(folder, 'server.log')
 }
 
-async function spawnServer({
-  programs,
-  port,
-  folder,
-  settings,
-  killAtExit,
-}: Place): Promise<ChildProcess> {
+async function spawnServer({ programs, port, folder, settings }: Place): Promise<ServerProcess> {
   const own = { ...settings, unix_socket_directories: folder }
   const flags = Object.entries(own).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const log = await open(logOf(folder), 'a')
@@ -296,9 +290,11 @@ async function spawnServer({
       ['-D', join(folder, 'data'), '-p', String(port), ...flags],
       { cwd: folder, stdio: ['ignore', log.fd, log.fd], ...runAs() },
     )
-    killAtExit.add(child)
+    const deathWatch = new DeathWatch()
+    if (child.pid !== undefined) deathWatch.watch([child.pid])
+    child.once('exit', () => deathWatch.end())
     await once(child, 'spawn')
-    return child
+    return { child, deathWatch }
   } finally {
     await log.close()
   }

@@ -1,6 +1,6 @@
 import { startPostgresServer } from './postgres-server.ts'
 
-// Starts one server that runs and one that is paused, tells their processes and folders, and exits without stopping them.
+// Starts one server that runs and one that is paused, tells their processes and folders, and is killed: no exit listener runs.
 
 const running = await startPostgresServer()
 const paused = await startPostgresServer()
@@ -9,4 +9,4 @@ const rows = [...(await running.query(read)), ...(await paused.query(read))]
 await paused.pause()
 const pids = [running.pid, paused.pid, ...rows.map(({ pid }) => Number(pid))]
 const folders = [running.folder, paused.folder]
-process.stdout.write(JSON.stringify({ pids, folders }), () => process.exit(0))
+process.stdout.write(JSON.stringify({ pids, folders }), () => process.kill(process.pid, 'SIGKILL'))

@@ -188,9 +188,11 @@ test('without a named server the shared one is started here and ends with it', a
   await ended
 })
 
-test('servers end with the process that started them, paused ones too', async () => {
+test('servers end with the process that started them, paused ones too, even when it is killed', async () => {
   const child = fileURLToPath(new URL('postgres-servers.child.ts', import.meta.url))
-  const { stdout } = await run(process.execPath, [...process.execArgv, child])
+  const { stdout } = await run(process.execPath, [...process.execArgv, child]).catch(
+    (killed: { signal: string; stdout: string }) => killed,
+  )
   const { pids, folders } = JSON.parse(stdout) as { pids: number[]; folders: string[] }
   expect(pids.length).toBeGreaterThan(2)
   await expect.poll(() => aliveProcesses(pids)).toEqual([])
