@@ -7,28 +7,29 @@ import {
   type FeedRange,
   type GroupPosition,
 } from '@tidemark/contracts'
-import type {
-  CollectionDefinition,
-  CollectionRecord,
-  CommitOutcome,
-  CommitRequest,
-  DatabaseEngine,
-  DatabaseRecord,
-  DefinitionChanges,
-  DocumentKey,
-  EngineFeedPage,
-  EngineVersionPage,
-  ExpiryView,
-  FeedPageQuery,
-  MaintenanceOutcome,
-  MaintenanceTask,
-  MaintenanceView,
-  RangeCounter,
-  RangeRecord,
-  ScanPage,
-  ScanQuery,
-  StartQuery,
-  StoredRow,
+import {
+  CommitWaits,
+  type CollectionDefinition,
+  type CollectionRecord,
+  type CommitOutcome,
+  type CommitRequest,
+  type DatabaseEngine,
+  type DatabaseRecord,
+  type DefinitionChanges,
+  type DocumentKey,
+  type EngineFeedPage,
+  type EngineVersionPage,
+  type ExpiryView,
+  type FeedPageQuery,
+  type MaintenanceOutcome,
+  type MaintenanceTask,
+  type MaintenanceView,
+  type RangeCounter,
+  type RangeRecord,
+  type ScanPage,
+  type ScanQuery,
+  type StartQuery,
+  type StoredRow,
 } from '@tidemark/store'
 import { refuse } from './refuse.ts'
 import { LoopTurns } from './platform/loop-turns.ts'
@@ -37,7 +38,6 @@ import type { WriterClient } from './platform/writer-client.ts'
 import { checkDatabase } from './reader/check-database.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
 import { middleOfRange, sizeOfRange, type RangeSteps } from './reader/size-of-range.ts'
-import { CommitWaits } from './wakeup/commit-waits.ts'
 import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-messages.ts'
 
 /** Fallback behind the doorbell; what wake-ups rest on. Costs a microsecond each. */
@@ -307,7 +307,8 @@ export class SqliteDatabase implements DatabaseEngine {
       const version = this.#reader.dataVersion()
       if (version === this.#dataVersion) return
       this.#dataVersion = version
-      this.#waits.recheck((places) => this.#reader.newestLsns(places))
+      const places = this.#waits.places()
+      this.#waits.tell(places, this.#reader.newestLsns(places))
     } catch (error) {
       this.#waits.failAll(error)
     }

@@ -24,6 +24,12 @@ export type {
   StoredRow,
 } from './engine/document-query.ts'
 export {
+  CommitWaits,
+  type CommitWait,
+  type PlaceCounter,
+  type WaitPlace,
+} from './engine/commit-waits.ts'
+export {
   assertIndexed,
   changedRecord,
   type DefinitionChanges,

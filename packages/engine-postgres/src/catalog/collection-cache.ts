@@ -27,7 +27,7 @@ export class CollectionCache {
   }
 
   /** As last read. Rejects with ERR_NOT_FOUND when the collection is gone. */
-  async get(record: CollectionRecord): Promise<CollectionRow> {
+  async get(record: CollectionName): Promise<CollectionRow> {
     return this.#rows.get(record.number) ?? this.refresh(record)
   }
 
@@ -37,7 +37,7 @@ export class CollectionCache {
   }
 
   /** Reads it again. Rejects with ERR_NOT_FOUND. */
-  async refresh(record: CollectionRecord): Promise<CollectionRow> {
+  async refresh(record: CollectionName): Promise<CollectionRow> {
     const under = this.#reading.get(record.number)
     if (under !== undefined) return under
     const reading = this.#read(record).finally(() => this.#reading.delete(record.number))
@@ -51,7 +51,7 @@ export class CollectionCache {
    * Rejects with ERR_NOT_FOUND, and with ERR_RANGE_GONE when a collection just read has no such range.
    */
   async inRange<Result>(
-    record: CollectionRecord,
+    record: CollectionName,
     wanted: FeedRange,
     act: (known: KnownRange) => Promise<Result | undefined>,
   ): Promise<Result> {
@@ -70,7 +70,7 @@ export class CollectionCache {
   }
 
   /** Reads it within a transaction; what is kept is not touched. Rejects with ERR_NOT_FOUND. */
-  async readIn(sql: Sql, record: CollectionRecord): Promise<CollectionRow> {
+  async readIn(sql: Sql, record: CollectionName): Promise<CollectionRow> {
     const [row] = await sql.rows(this.#statements.of(READ_ONE), [record.number])
     if (row === undefined) throw new ResourceNotFoundError('collection', record.id)
     return collectionRow(row)
@@ -80,7 +80,7 @@ export class CollectionCache {
     this.#rows.delete(number)
   }
 
-  async #read(record: CollectionRecord): Promise<CollectionRow> {
+  async #read(record: CollectionName): Promise<CollectionRow> {
     const [row] = await this.#connections.read(this.#statements.of(READ_ONE), [record.number])
     if (row === undefined) {
       this.#rows.delete(record.number)
@@ -91,6 +91,9 @@ export class CollectionCache {
     return collection
   }
 }
+
+/** What a collection is found by. */
+export type CollectionName = Pick<CollectionRecord, 'number' | 'id'>
 
 /** A pkrange and its collection as this process knows them; `isFresh`: read for this very call. */
 export interface KnownRange {

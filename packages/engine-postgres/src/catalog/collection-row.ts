@@ -96,7 +96,8 @@ export function collectionRow(row: SqlRow): CollectionRow {
   }
 }
 
-function collectionRecord(row: SqlRow): CollectionRecord {
+/** Of a row that begins with a record, as those of READ_COLLECTION do. */
+export function collectionRecord(row: SqlRow): CollectionRecord {
   return {
     number: numberColumn(row, 0),
     id: textColumn(row, 1),

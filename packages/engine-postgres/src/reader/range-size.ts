@@ -85,5 +85,8 @@ async function ask(
 ): Promise<readonly SqlRow[]> {
   const { minInclusive, maxExclusive } = range
   const values = [record.number, clock.atLeastMs(), minInclusive, maxExclusive]
-  return connections.read(statements.of(template), value === undefined ? values : [...values, value])
+  return connections.read(
+    statements.of(template),
+    value === undefined ? values : [...values, value],
+  )
 }

@@ -18,6 +18,7 @@ import {
   type ExpiryView,
   type FeedPageQuery,
   type MaintenanceView,
+  type PlaceCounter,
   type RangeCounter,
   type RangeRecord,
   type ScanPage,
@@ -48,7 +49,6 @@ import {
 } from './feed-reader.ts'
 import { MaintenanceViews } from './maintenance-view.ts'
 import { readRangeHead } from './range-head.ts'
-import type { PlaceCounter } from '../wakeup/commit-waits.ts'
 import type { WalkedRange } from './range-size.ts'
 import { startLsn } from './start-lsn.ts'
 

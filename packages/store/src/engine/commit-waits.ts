@@ -4,7 +4,7 @@ import {
   StoreUnavailableError,
   type FeedRange,
 } from '@tidemark/contracts'
-import type { CollectionRecord } from '@tidemark/store'
+import type { CollectionRecord } from './catalog.ts'
 
 export interface CommitWait {
   readonly afterLsn: number
@@ -89,22 +89,26 @@ export class CommitWaits {
     }
   }
 
+  /** Where somebody waits now. */
+  places(): readonly WaitPlace[] {
+    return [...this.#places.values()].map(({ place }) => place)
+  }
+
   /**
-   * Asks again for every place, all at once: what another process committed is not told in detail.
-   * Readers of a pkrange that was split or merged are woken: their next read says what is the case.
+   * Tells those who wait at `places` where each stands now, in the same order: what another process
+   * committed is not told in detail. Readers of a pkrange that was split or merged are woken: their next
+   * read says what is the case.
    */
-  recheck(
-    newestLsns: (places: readonly WaitPlace[]) => readonly (PlaceCounter | CodedError)[],
-  ): void {
-    const places = [...this.#places.values()]
-    const answers = newestLsns(places.map(({ place }) => place))
-    for (const [index, { place, waits }] of places.entries()) {
-      const answer = answers[index]
+  tell(places: readonly WaitPlace[], answers: readonly (PlaceCounter | CodedError)[]): void {
+    const answerOf = new Map(places.map((place, index) => [place, answers[index]]))
+    for (const { place, waits } of this.#places.values()) {
+      const answer = answerOf.get(place)
+      if (answer === undefined) continue
       for (const wait of waits) {
         if (answer instanceof RangeGoneError) wait.wake()
         else if (answer instanceof CodedError) wait.fail(answer)
         // In another pkrange since then: the next commit would not be told to this place.
-        else if (answer?.rangeNumber !== place.rangeNumber) wait.wake()
+        else if (answer.rangeNumber !== place.rangeNumber) wait.wake()
         else if (answer.lsn > wait.afterLsn) wait.wake()
       }
     }

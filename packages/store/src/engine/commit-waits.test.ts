@@ -1,7 +1,12 @@
-import { RangeGoneError, ResourceNotFoundError, type FeedRange } from '@tidemark/contracts'
-import type { CollectionRecord } from '@tidemark/store'
+import {
+  RangeGoneError,
+  ResourceNotFoundError,
+  type CodedError,
+  type FeedRange,
+} from '@tidemark/contracts'
+import type { CollectionRecord } from './catalog.ts'
 import { expect, test } from 'vitest'
-import { CommitWaits, type WaitPlace } from './commit-waits.ts'
+import { CommitWaits, type PlaceCounter, type WaitPlace } from './commit-waits.ts'
 
 const LOW: FeedRange = { minInclusive: '', maxExclusive: '80' }
 const HIGH: FeedRange = { minInclusive: '80', maxExclusive: 'FF' }
@@ -10,6 +15,14 @@ function place(number: number, rangeNumber: number, range: FeedRange): WaitPlace
   // Only the number and the id are looked at.
   const collection = { number, id: `c${number}` } as CollectionRecord
   return { collection, range, rangeNumber }
+}
+
+function recheck(
+  waits: CommitWaits,
+  answer: (places: readonly WaitPlace[]) => readonly (PlaceCounter | CodedError)[],
+): void {
+  const places = waits.places()
+  waits.tell(places, answer(places))
 }
 
 class Waiter {
@@ -49,7 +62,7 @@ test('thousands of waits in one place are one look-up', () => {
   )
   expect(waits.size).toBe(3000)
   let asked = 0
-  waits.recheck((places) => {
+  recheck(waits, (places) => {
     asked += places.length
     return places.map(({ rangeNumber }) => ({ lsn: 1, rangeNumber }))
   })
@@ -58,7 +71,7 @@ test('thousands of waits in one place are one look-up', () => {
   for (const end of ends) end()
   for (const end of ends) end()
   expect(waits.size).toBe(0)
-  waits.recheck((places) => {
+  recheck(waits, (places) => {
     expect(places).toEqual([])
     return []
   })
@@ -69,7 +82,7 @@ test('a place that is gone is told to its readers, and the others are still look
   const waits = new CommitWaits()
   waits.add(place(1, 0, LOW), new Waiter(log, 'gone', 0))
   waits.add(place(2, 0, LOW), new Waiter(log, 'there', 0))
-  waits.recheck(([first]) => [
+  recheck(waits, ([first]) => [
     new ResourceNotFoundError('collection', first?.collection.id ?? ''),
     { lsn: 7, rangeNumber: 0 },
   ])
@@ -80,8 +93,8 @@ test('ST-9 a place whose pkrange is another one now is woken: no commit would be
   const log: string[] = []
   const waits = new CommitWaits()
   waits.add(place(1, 0, LOW), new Waiter(log, 'split', 5))
-  waits.recheck(() => [{ lsn: 5, rangeNumber: 3 }])
-  waits.recheck(() => [new RangeGoneError('0-80', [])])
+  recheck(waits, () => [{ lsn: 5, rangeNumber: 3 }])
+  recheck(waits, () => [new RangeGoneError('0-80', [])])
   expect(log).toEqual(['split', 'split'])
 })
 

@@ -1,0 +1,11 @@
+export { openPostgresEngine } from './postgres-engine.ts'
+export type { PostgresEngineOptions } from './options.ts'
+export type {
+  PostgresAnswer,
+  PostgresClient,
+  PostgresPool,
+  PostgresPoolOptions,
+  PostgresQuery,
+  PostgresTypes,
+  PostgresValue,
+} from './connection/postgres-pool.ts'

@@ -1,0 +1,176 @@
+import { ResourceNotFoundError, StoreClosedError, type Clock } from '@tidemark/contracts'
+import type { DatabaseRecord, EngineSupport, StorageEngine } from '@tidemark/store'
+import { CollectionCache } from './catalog/collection-cache.ts'
+import { Connections } from './connection/connections.ts'
+import { Statements } from './connection/statements.ts'
+import { POSTGRES } from './dialect/dialect.ts'
+import { resolveOptions, type PostgresEngineOptions, type ResolvedOptions } from './options.ts'
+import { PostgresDatabase } from './postgres-database.ts'
+import { findDatabase, listDatabases } from './reader/read-catalog.ts'
+import type { ReadContext } from './reader/read-context.ts'
+import { openSchema } from './schema/open-schema.ts'
+import { StoreClock } from './store-clock.ts'
+import { Doorbell } from './wakeup/doorbell.ts'
+import { Ringer } from './wakeup/ringer.ts'
+import { ClockKeeper } from './writer/clock-keeper.ts'
+import { insertDatabase, removeDatabase } from './writer/database-writes.ts'
+
+/** How often readers that wait look at the server while nothing can ring: the listening connection is down. */
+const QUIET_POLL_MS = 20
+
+/**
+ * Opens the store in a schema of a PostgreSQL database, or makes one there. Any number of processes on any
+ * number of machines may open the same schema at once (ST-10).
+ *
+ * Rejects with ERR_STORE_UNAVAILABLE (wrong address, database or password, no privilege), ERR_STORE_FORMAT
+ * (newer, or not made yet with `schemaManagement: 'none'`), ERR_STORE_IN_USE (a schema of that name that is no
+ * store), ERR_STORE_DAMAGED, ERR_SERVER_UNSUPPORTED, ERR_INVALID_OPTION.
+ */
+export async function openPostgresEngine(options: PostgresEngineOptions): Promise<StorageEngine> {
+  const resolved = resolveOptions(options)
+  const { schema, storeTime, clock, random } = resolved
+  const statements = new Statements(schema, {
+    dialect: POSTGRES,
+    clock: storeTime === 'process' ? 'own' : 'server',
+  })
+  const connections = new Connections({ ...resolved.connections, clock, random })
+  try {
+    const management = resolved.schemaManagement
+    const { storeId } = await openSchema({ connections, statements, management, random })
+    const engine = new PostgresEngine(resolved, { connections, statements, storeId })
+    await engine.start()
+    return engine
+  } catch (error) {
+    await connections.close()
+    throw error
+  }
+}
+
+interface EngineParts {
+  readonly connections: Connections
+  readonly statements: Statements
+  readonly storeId: string
+}
+
+/** The tables of one schema. Made by `openPostgresEngine`. */
+class PostgresEngine implements StorageEngine {
+  readonly description: string
+  readonly storeId: string
+  readonly supports: EngineSupport = { processes: 'many', durable: true }
+  readonly #options: ResolvedOptions
+  readonly #context: ReadContext
+  readonly #clock: Clock
+  readonly #doorbell: Doorbell
+  readonly #ringer: Ringer
+  readonly #keeper: ClockKeeper
+  readonly #databases = new Map<string, PostgresDatabase>()
+  readonly #numbers = new Map<string, number>()
+  #closing: Promise<void> | undefined
+
+  constructor(options: ResolvedOptions, { connections, statements, storeId }: EngineParts) {
+    const { clock, random, storeTime } = options
+    this.description = options.description
+    this.storeId = storeId
+    this.#options = options
+    this.#clock = clock
+    const store = new StoreClock(clock, storeTime === 'process' ? 'own' : 'server')
+    const collections = new CollectionCache(connections, statements)
+    this.#context = { connections, statements, collections, clock: store }
+    const channel = `tidemark_${storeId}`
+    const listener = options.connections
+    this.#ringer = new Ringer({ connections, channel, clock })
+    this.#keeper = new ClockKeeper(this.#context)
+    this.#doorbell = new Doorbell({
+      ...listener,
+      channel,
+      clock,
+      random,
+      onRing: () => this.#recheckWaits(),
+      onConnected: () => this.#recheckWaits(),
+    })
+  }
+
+  /** Begins to hear other processes' commits. */
+  async start(): Promise<void> {
+    await this.#doorbell.start()
+  }
+
+  async listDatabases(): Promise<readonly DatabaseRecord[]> {
+    return (await listDatabases(this.#open())).map(({ record }) => record)
+  }
+
+  async createDatabase(id: string): Promise<DatabaseRecord> {
+    const context = this.#open()
+    const ts = Math.floor(context.clock.nowMs() / 1000)
+    return (await insertDatabase(context, { id, storeId: this.storeId, ts })).record
+  }
+
+  async deleteDatabase(id: string): Promise<void> {
+    await removeDatabase(this.#open(), id)
+    await this.#forget(id)
+    this.#ringer.ring([])
+  }
+
+  async openDatabase(id: string): Promise<PostgresDatabase> {
+    const context = this.#open()
+    const row = await findDatabase(context, id)
+    const known = this.#databases.get(id)
+    if (row === undefined) {
+      // Another process may have deleted it.
+      await this.#forget(id)
+      throw new ResourceNotFoundError('database', id)
+    }
+    if (known !== undefined) {
+      if (this.#numbers.get(id) === row.number) return known
+      // Deleted and made anew.
+      await this.#forget(id)
+    }
+    this.#open()
+    const { maxPendingCommits, maxGroupOperations, segmentSlots, pollIntervalMs } = this.#options
+    const database = new PostgresDatabase(row, {
+      context,
+      clock: this.#clock,
+      maxPendingCommits,
+      maxGroupOperations,
+      segmentSlots,
+      pollIntervalMs: () => (this.#doorbell.isConnected ? pollIntervalMs : QUIET_POLL_MS),
+      onCommit: (timeMs) => {
+        this.#ringer.ring([])
+        if (timeMs !== undefined) this.#keeper.keep(row.number, timeMs)
+      },
+    })
+    this.#databases.set(id, database)
+    this.#numbers.set(id, row.number)
+    return database
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    for (const database of this.#databases.values()) await database.end()
+    this.#databases.clear()
+    await this.#doorbell.stop()
+    await this.#ringer.stop()
+    await this.#keeper.stop()
+    await this.#context.connections.close()
+  }
+
+  async #forget(id: string): Promise<void> {
+    const database = this.#databases.get(id)
+    this.#databases.delete(id)
+    this.#numbers.delete(id)
+    await database?.end(new ResourceNotFoundError('database', id))
+  }
+
+  #recheckWaits(): void {
+    for (const database of this.#databases.values()) database.recheckWaits()
+  }
+
+  #open(): ReadContext {
+    if (this.#closing !== undefined) throw new StoreClosedError('the store was closed')
+    return this.#context
+  }
+}

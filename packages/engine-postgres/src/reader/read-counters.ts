@@ -1,0 +1,57 @@
+import { CodedError, type FeedRange } from '@tidemark/contracts'
+import type { CollectionRecord, PlaceCounter, WaitPlace } from '@tidemark/store'
+import { numberColumn } from '../connection/columns.ts'
+import type { ReadContext } from './read-context.ts'
+
+const COUNTER = `SELECT s.lsn, c.version FROM :schema.collection c
+JOIN :schema.segment s ON s.id = $2 AND s.state = 'open' WHERE c.number = $1`
+const COUNTERS = `SELECT id, lsn FROM :schema.segment
+WHERE id = ANY($1::integer[]) AND state = 'open'`
+
+/** The newest LSN of the pkrange that holds a range, and which one that is. */
+export async function readCounter(
+  { connections, statements, collections }: ReadContext,
+  record: CollectionRecord,
+  wanted: FeedRange,
+): Promise<PlaceCounter> {
+  return collections.inRange(record, wanted, async ({ range, collection }) => {
+    const values = [record.number, range.segment]
+    const [row] = await connections.read(statements.of(COUNTER), values, { from: 'replica' })
+    if (row === undefined || numberColumn(row, 1) !== collection.version) return undefined
+    return { lsn: numberColumn(row, 0), rangeNumber: range.number }
+  })
+}
+
+/**
+ * The same for many places at once; for one that is gone, the error that says so. Places whose segment is as
+ * before cost one statement together.
+ */
+export async function readCounters(
+  context: ReadContext,
+  places: readonly WaitPlace[],
+): Promise<readonly (PlaceCounter | CodedError)[]> {
+  const { connections, statements, collections } = context
+  const segments = places.map(({ collection, rangeNumber }) => {
+    const range = collections
+      .known(collection.number)
+      ?.ranges.find(({ number }) => number === rangeNumber)
+    return range?.segment
+  })
+  const asked = [...new Set(segments.filter((id) => id !== undefined))]
+  const values = [`{${asked.join(',')}}`]
+  const rows = await connections.read(statements.of(COUNTERS), values, { from: 'replica' })
+  const lsns = new Map(rows.map((row) => [numberColumn(row, 0), numberColumn(row, 1)]))
+  return Promise.all(
+    places.map(async ({ collection, range, rangeNumber }, index) => {
+      const lsn = lsns.get(segments[index] ?? -1)
+      if (lsn !== undefined) return { lsn, rangeNumber }
+      try {
+        return await readCounter(context, collection, range)
+      } catch (error) {
+        // The server cannot be asked: the next round does it.
+        if (!(error instanceof CodedError) || error.retryable) throw error
+        return error
+      }
+    }),
+  )
+}

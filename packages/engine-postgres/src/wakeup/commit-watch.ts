@@ -1,0 +1,134 @@
+import type { Clock, FeedRange } from '@tidemark/contracts'
+import { CommitWaits, type CollectionRecord } from '@tidemark/store'
+import { readCounter, readCounters } from '../reader/read-counters.ts'
+import type { ReadContext } from '../reader/read-context.ts'
+import type { TouchedRange } from './touched-range.ts'
+
+export interface CommitWatchOptions {
+  readonly context: ReadContext
+  readonly clock: Clock
+  /** How long until a look at the server, while nothing rings. */
+  readonly pollIntervalMs: () => number
+}
+
+/**
+ * Readers of one database that have caught up and wait for a commit: of this process, which are told at once;
+ * of others, after which the doorbell rings; and whatever both missed, found by a poll.
+ */
+export class CommitWatch {
+  readonly #options: CommitWatchOptions
+  readonly #waits = new CommitWaits()
+  #polling: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined
+  #checking: Promise<void> | undefined
+  #checkAgain = false
+
+  constructor(options: CommitWatchOptions) {
+    this.#options = options
+  }
+
+  /** See `DatabaseEngine.waitForCommit`. */
+  async wait({
+    collection,
+    range,
+    afterLsn,
+    timeoutMs,
+    signal,
+  }: {
+    readonly collection: CollectionRecord
+    readonly range: FeedRange
+    readonly afterLsn: number
+    readonly timeoutMs: number
+    readonly signal: AbortSignal
+  }): Promise<boolean> {
+    signal.throwIfAborted()
+    const { context, clock } = this.#options
+    const { lsn, rangeNumber } = await readCounter(context, collection, range)
+    signal.throwIfAborted()
+    if (lsn > afterLsn) return true
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+    const abort = (): void => reject(signal.reason)
+    const stopTimer = new AbortController()
+    const endWait = this.#waits.add(
+      { collection, range, rangeNumber },
+      { afterLsn, wake: () => resolve(true), fail: reject },
+    )
+    signal.addEventListener('abort', abort, { once: true })
+    const timer = clock.sleep(timeoutMs, stopTimer.signal).then(
+      () => resolve(false),
+      () => undefined,
+    )
+    this.#startPolling()
+    // A commit may have come between the look and the wait.
+    this.recheck()
+    try {
+      return await promise
+    } finally {
+      endWait()
+      signal.removeEventListener('abort', abort)
+      stopTimer.abort()
+      await timer
+      if (this.#waits.size === 0) this.#polling?.stop.abort()
+    }
+  }
+
+  /** Wakes those whom a commit of this process concerns. */
+  committed(touched: readonly TouchedRange[]): void {
+    if (this.#waits.size === 0) return
+    for (const each of touched) this.#waits.committed(each)
+  }
+
+  /** Asks the server where everybody's range stands; what comes during a look is one more look. */
+  recheck(): void {
+    if (this.#waits.size === 0) return
+    if (this.#checking === undefined) {
+      this.#checking = this.#check().finally(() => {
+        this.#checking = undefined
+      })
+    } else this.#checkAgain = true
+  }
+
+  /** Ends all waits with `error`. Resolves when nothing runs any more. */
+  async end(error: Error): Promise<void> {
+    this.#waits.failAll(error)
+    this.#polling?.stop.abort()
+    await this.#polling?.ended
+    await this.#checking
+  }
+
+  async #check(): Promise<void> {
+    do {
+      this.#checkAgain = false
+      const places = this.#waits.places()
+      try {
+        this.#waits.tell(places, await readCounters(this.#options.context, places))
+      } catch {
+        // The server cannot be asked now: those who wait go on waiting, the poll asks again.
+        return
+      }
+    } while (this.#checkAgain && this.#waits.size > 0)
+  }
+
+  #startPolling(): void {
+    if (this.#polling !== undefined) return
+    const stop = new AbortController()
+    const ended = this.#poll(stop.signal).finally(() => {
+      this.#polling = undefined
+      // Somebody came while it was being stopped.
+      if (this.#waits.size > 0) this.#startPolling()
+    })
+    this.#polling = { stop, ended }
+  }
+
+  /** Until nobody waits, or it is stopped. Never rejects. */
+  async #poll(signal: AbortSignal): Promise<void> {
+    const { clock, pollIntervalMs } = this.#options
+    while (this.#waits.size > 0) {
+      try {
+        await clock.sleep(pollIntervalMs(), signal, { purpose: 'background' })
+      } catch {
+        return
+      }
+      this.recheck()
+    }
+  }
+}

@@ -1,0 +1,6 @@
+/** A pkrange that a commit moved on. */
+export interface TouchedRange {
+  readonly collection: number
+  readonly range: number
+  readonly lsn: number
+}

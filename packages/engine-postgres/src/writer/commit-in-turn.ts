@@ -1,0 +1,65 @@
+import type { CommitOutcome, CommittedBatch } from '@tidemark/store'
+import type { ReadContext } from '../reader/read-context.ts'
+import {
+  COMMIT,
+  groupOutcomes,
+  groupValues,
+  type GroupOutcome,
+  type PlacedCommit,
+} from './group-statement.ts'
+import type { TouchedRange } from '../wakeup/touched-range.ts'
+
+// All at once and in the order of ids, as every commit does.
+const LOCK =
+  'SELECT id FROM :schema.segment WHERE id = ANY($1::integer[]) ORDER BY id FOR NO KEY UPDATE'
+
+/**
+ * A commit whose batches name one document more than once: batch by batch in one transaction, so that each
+ * sees what those before it did. Undefined: a segment is closed, and nothing was done.
+ */
+export async function commitInTurn(
+  { connections, statements, clock }: ReadContext,
+  {
+    commit: { request, places },
+    database,
+  }: { readonly commit: PlacedCommit; readonly database: number },
+): Promise<GroupOutcome | undefined> {
+  let ended: CommitOutcome | 'moved' | undefined
+  const segments = `{${places.map(({ segment }) => segment).join(',')}}`
+  const store = { database, atLeastMs: clock.atLeastMs(), isOwnClock: clock.isOwn }
+  try {
+    return await connections.transaction(async (sql) => {
+      ended = undefined
+      const batches: CommittedBatch[] = []
+      const touched: TouchedRange[] = []
+      let timeMs = 0
+      await sql.rows(statements.of(LOCK), [segments])
+      for (const [batchIndex, batch] of request.batches.entries()) {
+        const place = places[batchIndex]
+        const single: PlacedCommit = {
+          request: { batches: [batch], fence: request.fence },
+          places: place === undefined ? [] : [place],
+        }
+        const [row = []] = await sql.rows(statements.of(COMMIT), groupValues([single], store))
+        const result = groupOutcomes(row, [single])?.[0]
+        if (result?.outcome.kind !== 'committed') {
+          ended = result === undefined ? 'moved' : ofBatch(result.outcome, batchIndex)
+          // Takes back what the batches before it wrote.
+          throw new Error('a batch was refused')
+        }
+        batches.push(...result.outcome.batches)
+        touched.push(...result.touched)
+        timeMs = result.outcome.timeMs
+      }
+      return { outcome: { kind: 'committed', timeMs, batches }, touched }
+    })
+  } catch (error) {
+    if (ended === 'moved') return undefined
+    if (ended !== undefined) return { outcome: ended, touched: [] }
+    throw error
+  }
+}
+
+function ofBatch(outcome: CommitOutcome, batchIndex: number): CommitOutcome {
+  return 'batchIndex' in outcome ? { ...outcome, batchIndex } : outcome
+}
