@@ -3,17 +3,19 @@ import { cpus, release } from 'node:os'
 import { parseArgs } from 'node:util'
 import { reachesGoal, reportTable } from './measuring/report-table.ts'
 import { runScenario, type MeasuredResult, type Result } from './measuring/run-scenario.ts'
-import { ScenarioSkipped } from './measuring/scenario.ts'
+import { ScenarioSkipped, type Scenario } from './measuring/scenario.ts'
+import { POSTGRES_SCENARIOS } from './postgres/scenarios.ts'
 import { SCENARIOS } from './scenarios/all-scenarios.ts'
 
 const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [--documents N] [--many N]
-                          [--only NAME] [--list]
+                          [--engine NAME] [--only NAME] [--list]
 
   --json FILE     writes the results as one JSON array
   --seconds N     length of one measurement of one side   (default 3)
   --runs N        measurements of each side, in turns     (default 3)
   --documents N   documents loaded for reading scenarios  (default 10,000 x seconds squared, at most 100,000)
   --many N        documents of scenarios about very many  (default documents squared / 10,000, at most a million)
+  --engine NAME   sqlite, or postgres for the scenarios on PostgreSQL, which start servers (default sqlite)
   --only NAME     only scenarios or figures whose name contains NAME
   --list          prints the names and ends`
 
@@ -21,7 +23,13 @@ const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [-
 const MIN_DOCUMENTS = 10_000
 const MAX_MANY = 1_000_000
 
+const SCENARIOS_OF: Readonly<Record<string, readonly Scenario[]>> = {
+  sqlite: SCENARIOS,
+  postgres: POSTGRES_SCENARIOS,
+}
+
 interface BenchOptions {
+  readonly scenarios: readonly Scenario[]
   readonly json: string | undefined
   readonly seconds: number
   readonly runs: number
@@ -39,16 +47,24 @@ function readOptions(): BenchOptions {
       runs: { type: 'string', default: '3' },
       documents: { type: 'string' },
       many: { type: 'string' },
+      engine: { type: 'string', default: 'sqlite' },
       only: { type: 'string', default: '' },
       list: { type: 'boolean', default: false },
     },
   })
+  const scenarios = SCENARIOS_OF[values.engine]
+  if (scenarios === undefined) {
+    throw new Error(
+      `--engine must be one of ${Object.keys(SCENARIOS_OF).join(', ')}, got ${values.engine}`,
+    )
+  }
   const seconds = positive('--seconds', values.seconds)
   const documents =
     values.documents === undefined
       ? Math.min(100_000, Math.round(MIN_DOCUMENTS * Math.max(seconds ** 2, 1)))
       : positive('--documents', values.documents)
   return {
+    scenarios,
     json: values.json,
     seconds,
     runs: positive('--runs', values.runs),
@@ -70,7 +86,7 @@ function positive(option: string, text: string): number {
 
 async function main(): Promise<void> {
   const options = readOptions()
-  const chosen = SCENARIOS.filter(
+  const chosen = options.scenarios.filter(
     ({ name, measures }) =>
       name.includes(options.only) ||
       measures.some((measure) => measure.name.includes(options.only)),

@@ -5,7 +5,7 @@ import { BenchObserver, benchHost, startWorking } from '../store/drain.ts'
 import { openBenchStore } from '../store/open-bench-store.ts'
 
 export type FollowRequest =
-  | { readonly kind: 'start'; readonly folder: string; readonly group: string }
+  | { readonly kind: 'start'; readonly place: string; readonly group: string }
   | { readonly kind: 'stop'; readonly expected: number }
 
 export interface FollowReply {
@@ -19,8 +19,8 @@ interface Following {
   stop(): Promise<void>
 }
 
-async function follow(folder: string, group: string): Promise<Following> {
-  const store = await openBenchStore(folder)
+async function follow(place: string, group: string): Promise<Following> {
+  const store = await openBenchStore(place)
   const host = benchHost(store, { group, fromBeginning: false })
   const arrivals = new Map<number, number>()
   await startWorking(
@@ -44,7 +44,7 @@ async function follow(folder: string, group: string): Promise<Following> {
 let following: Following | undefined
 serveParent(async (request: FollowRequest): Promise<FollowReply> => {
   if (request.kind === 'start') {
-    following = await follow(request.folder, request.group)
+    following = await follow(request.place, request.group)
     return { arrivals: new Map() }
   }
   if (following === undefined) throw new Error('nothing was started')

@@ -39,7 +39,7 @@ export const latencyOtherProcess: Scenario = {
     let groups = 0
     return {
       async ours(seconds) {
-        await follower.call({ kind: 'start', folder, group: `latency-${++groups}` })
+        await follower.call({ kind: 'start', place: folder, group: `latency-${++groups}` })
         const times = await writePaced(
           async (revision) => {
             await store.orders.upsert(orderDocument(revision % LATENCY_KEYS, revision))

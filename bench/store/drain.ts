@@ -1,5 +1,11 @@
-import type { Change, IChangeFeedObserver, ObserverContext } from '@tidemark/contracts'
+import type {
+  Change,
+  ChangeFeedSource,
+  IChangeFeedObserver,
+  ObserverContext,
+} from '@tidemark/contracts'
 import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor'
+import type { Collection } from '@tidemark/store'
 import type { OrderDocument } from '../data/order-document.ts'
 import { machineMs } from '../measuring/stopwatch.ts'
 import { PARTITION_COUNT, type BenchStore } from './open-bench-store.ts'
@@ -26,7 +32,10 @@ export class BenchObserver implements IChangeFeedObserver<OrderDocument> {
 
 /** A host over the store's orders, with leases and checkpoints in the same store. */
 export function benchHost(
-  { orders, leases }: BenchStore,
+  {
+    orders,
+    leases,
+  }: { readonly orders: ChangeFeedSource<OrderDocument>; readonly leases: Collection },
   { group, fromBeginning }: { readonly group: string; readonly fromBeginning: boolean },
 ): ChangeFeedProcessorHost<OrderDocument> {
   return new ChangeFeedProcessorHost<OrderDocument>({

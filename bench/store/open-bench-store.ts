@@ -6,6 +6,7 @@ import {
   type Collection,
   type CollectionOptions,
   type MaintenanceMode,
+  type StorageEngine,
 } from '@tidemark/store'
 import type { OrderDocument } from '../data/order-document.ts'
 
@@ -20,9 +21,12 @@ export interface BenchStore extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Opens the store in `folder`, beside what the limits keep there, and makes what is missing. Any number of processes may open one. */
-export async function openBenchStore(folder: string): Promise<BenchStore> {
-  const store = await openStoreIn(folder)
+/**
+ * Opens the store in a folder, beside what the limits keep there, or in the PostgreSQL database of a URL, and makes
+ * what is missing. Any number of processes may open one.
+ */
+export async function openBenchStore(place: string): Promise<BenchStore> {
+  const store = await openStoreIn(place)
   const orders = await ordersIn(store, { id: 'orders' })
   const leases = await store.database(DATABASE).createCollectionIfNotExists({
     id: 'leases',
@@ -40,11 +44,20 @@ export interface OpenStoreOptions {
 
 /** The store itself, for scenarios with collections of their own. */
 export async function openStoreIn(
-  folder: string,
+  place: string,
   { maintenance, clock }: OpenStoreOptions = {},
 ): Promise<Store> {
-  const engine = await openSqliteEngine({ folder: join(folder, 'store'), clock })
+  const engine = await openEngine(place, clock)
   return Store.open({ engine, maintenance })
+}
+
+async function openEngine(place: string, clock: Clock | undefined): Promise<StorageEngine> {
+  if (!place.startsWith('postgres:')) {
+    return openSqliteEngine({ folder: join(place, 'store'), clock })
+  }
+  // Loaded when needed: the memory of a worker process on SQLite is a figure, without a driver for PostgreSQL in it.
+  const { openPostgresEngine } = await import('@tidemark/engine-postgres')
+  return openPostgresEngine({ url: place, clock })
 }
 
 /** A collection of orders, made unless it is there; with the prototype's number of ranges unless given. */

@@ -1,0 +1,62 @@
+import { Client } from 'pg'
+import { PrototypeData } from '../../raw/prototype-data.ts'
+import { textArray } from '../raw/text-array.ts'
+
+const LOAD_CHUNK = 10_000
+/** Rows of a transaction that fills the outbox, as our store's side is loaded. */
+const TRANSACTION_ROWS = 100
+
+/** The table in which a service leaves what others are to be told, in the transaction of its own change. */
+export class Outbox implements AsyncDisposable {
+  readonly #client: Client
+
+  private constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** Makes it empty, beside the documents 0 to `count` that are to go through it. */
+  static async create(url: string, count: number): Promise<Outbox> {
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    await client.query(`
+      CREATE TABLE source(n integer PRIMARY KEY, body text NOT NULL);
+      CREATE TABLE outbox(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL);
+      CREATE PUBLICATION outbox_inserts FOR TABLE outbox WITH (publish = 'insert');`)
+    const data = new PrototypeData()
+    for (let from = 0; from < count; from += LOAD_CHUNK) {
+      const length = Math.min(LOAD_CHUNK, count - from)
+      const bodies = Array.from({ length }, (_, index) => data.write(from + index, 0).body)
+      await client.query(
+        `INSERT INTO source SELECT $1::int + n - 1, body FROM unnest($2::text[]) WITH ORDINALITY AS o(body, n)`,
+        [from, textArray(bodies)],
+      )
+    }
+    return new Outbox(client)
+  }
+
+  /** Puts all documents in, in transactions of 100; with `slot` they are kept for who reads that slot too. */
+  async fill(slot?: string): Promise<void> {
+    await this.#client.query('TRUNCATE outbox')
+    if (slot !== undefined) {
+      await this.#client.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [slot])
+    }
+    await this.#client.query(`DO $$
+      DECLARE v_count integer := (SELECT count(*) FROM source);
+      BEGIN
+        FOR v_from IN 0..v_count - 1 BY ${TRANSACTION_ROWS} LOOP
+          INSERT INTO outbox(body)
+            SELECT body FROM source WHERE n >= v_from AND n < v_from + ${TRANSACTION_ROWS} ORDER BY n;
+          COMMIT;
+        END LOOP;
+      END $$`)
+    await this.#client.query('VACUUM ANALYZE outbox')
+  }
+
+  async dropSlot(slot: string): Promise<void> {
+    await this.#client.query('SELECT pg_drop_replication_slot($1)', [slot])
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.end()
+  }
+}
