@@ -2,7 +2,7 @@
  * The tables of one store, in a schema of their own. The feed is the table `doc` itself, read in the order
  * of its primary key; everything else says which rows belong to whom. See decision 0008.
  *
- * store        one row: version of these tables, identity of the store.
+ * store        one row: version of these tables, identity of the store, mark of the functions.
  * database     clock: highest store time that was given out, epoch ms, kept up to a second. holder, until:
  *              who maintains it, and until when at least. purge: stamp of the newest purge.
  * collection   definition, eras, reindex: JSON. version rises with each change of the row, of its ranges or
@@ -22,7 +22,7 @@
 export const TABLES: string = `
 CREATE TABLE :schema.store(
   one boolean PRIMARY KEY CHECK (one), version integer NOT NULL, store_id text NOT NULL,
-  created bigint NOT NULL);
+  functions text NOT NULL, created bigint NOT NULL);
 CREATE SEQUENCE :schema.database_number AS integer;
 CREATE SEQUENCE :schema.collection_number AS integer;
 CREATE SEQUENCE :schema.segment_number AS integer;

@@ -1,0 +1,105 @@
+import { booleanColumn, numberColumn, textColumn } from '../connection/columns.ts'
+import type { Sql, SqlRow, SqlValue, Statement } from '../connection/sql.ts'
+import type { Statements } from '../connection/statements.ts'
+
+/** What is needed of connections to look after a schema. */
+export interface SchemaConnections {
+  read(statement: Statement, values?: readonly SqlValue[]): Promise<readonly SqlRow[]>
+  transaction<Result>(act: (sql: SchemaSql) => Promise<Result>): Promise<Result>
+}
+
+export interface SchemaSql extends Sql {
+  /** One or several statements without values. */
+  script(text: string): Promise<void>
+}
+
+/** A schema as it was found, and the server that it is on. */
+export interface SchemaState {
+  readonly server: {
+    /** As `server_version_num`: 150004 is 15.4. */
+    readonly version: number
+    readonly product: string
+    readonly encoding: string
+    readonly isStandby: boolean
+  }
+  readonly exists: boolean
+  /** `table doc`, `index doc_key`, `sequence database_number`, `function commit_group`, `view …`. */
+  readonly objects: ReadonlySet<string>
+  /** Of the table `store`, if it is one of ours; undefined without a row. */
+  readonly store: StoreRow | undefined
+  /** Whether there is a table `store` with our columns. */
+  readonly hasStoreTable: boolean
+}
+
+export interface StoreRow {
+  readonly version: number
+  readonly storeId: string
+  /** See `functionsMark`. */
+  readonly functions: string
+}
+
+/** Looks at the catalog, which every role may read, then at the table `store`, where there is one. */
+export async function inspectSchema(
+  connections: Pick<SchemaConnections, 'read'>,
+  statements: Statements,
+): Promise<SchemaState> {
+  const [row = []] = await connections.read(statements.of(INSPECT), [statements.schema])
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by INSPECT
+  const objects = new Set(JSON.parse(textColumn(row, 5)) as string[])
+  const hasStoreTable = booleanColumn(row, 6)
+  return {
+    server: {
+      version: numberColumn(row, 0),
+      product: textColumn(row, 1),
+      encoding: textColumn(row, 2),
+      isStandby: booleanColumn(row, 3),
+    },
+    exists: booleanColumn(row, 4),
+    objects,
+    store: hasStoreTable ? await readStoreRow(connections, statements) : undefined,
+    hasStoreTable,
+  }
+}
+
+async function readStoreRow(
+  connections: Pick<SchemaConnections, 'read'>,
+  statements: Statements,
+): Promise<StoreRow | undefined> {
+  const [row] = await connections.read(statements.of(READ_STORE))
+  return row === undefined ? undefined : storeRow(row)
+}
+
+/** Of `SELECT version, store_id, functions`. */
+export function storeRow(row: SqlRow): StoreRow {
+  return {
+    version: numberColumn(row, 0),
+    storeId: textColumn(row, 1),
+    functions: textColumn(row, 2),
+  }
+}
+
+const READ_STORE = 'SELECT version, store_id, functions FROM :schema.store'
+
+/** What an extension has put into the schema is not counted: it may live in `public` beside a store. */
+const INSPECT = `
+SELECT current_setting('server_version_num'), version(), current_setting('server_encoding'),
+  pg_is_in_recovery(),
+  EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1),
+  (SELECT coalesce(json_agg(o.name), '[]') FROM (
+    SELECT CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' WHEN 'i' THEN 'index'
+        WHEN 'S' THEN 'sequence' ELSE 'view' END || ' ' || c.relname AS name
+      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'i', 'S', 'v', 'm', 'f')
+        AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
+          WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+    UNION
+    SELECT 'function ' || p.proname
+      FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+      WHERE n.nspname = $1
+        AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
+          WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')) o),
+  (SELECT count(*) = 4 FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1 AND c.relname = 'store' AND c.relkind = 'r' AND NOT a.attisdropped
+      AND a.attname IN ('one', 'version', 'store_id', 'functions'))`

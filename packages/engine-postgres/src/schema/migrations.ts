@@ -1,0 +1,31 @@
+import { COMMIT_GROUP, STAMPED_BODY } from './commit-group.ts'
+import { EXPIRE_ROWS } from './expire-rows.ts'
+import { EXPIRED_SECOND } from './expired-second.ts'
+import { FENCES } from './fences.ts'
+import { FILE_EXPIRY } from './file-expiry.ts'
+import { FOLD_SEGMENTS } from './fold-segments.ts'
+import { TAKE_MAINTENANCE } from './maintenance-lease.ts'
+import { REMOVE_DROPPED } from './remove-dropped.ts'
+import type { SchemaProgram } from './schema-program.ts'
+import { SWEEP_EXPIRED } from './sweep-expired.ts'
+import { TABLES } from './tables.ts'
+
+/**
+ * The schema of this program. To change tables after a release, append a step; to change functions, append a
+ * step too, so that a program of before knows that they are not its own. Nothing here was released yet.
+ */
+export const STORE_SCHEMA: SchemaProgram = {
+  steps: [{ title: 'documents, their order, ranges, fences and positions', ddl: TABLES }],
+  functions: [
+    EXPIRED_SECOND,
+    STAMPED_BODY,
+    FENCES,
+    COMMIT_GROUP,
+    TAKE_MAINTENANCE,
+    EXPIRE_ROWS,
+    SWEEP_EXPIRED,
+    FILE_EXPIRY,
+    FOLD_SEGMENTS,
+    REMOVE_DROPPED,
+  ],
+}
