@@ -1,0 +1,124 @@
+import { rangeContainsEpk } from '@tidemark/contracts'
+import type { RangeRow } from '../catalog/collection-row.ts'
+import { numberColumn, textColumn } from '../connection/columns.ts'
+import type { Sql, SqlRow } from '../connection/sql.ts'
+import type { Statements } from '../connection/statements.ts'
+
+/** What is removed when its time is over: pending deletes, or entries of the log of all versions. */
+export type AgingKind = 'pendingDeletes' | 'versions'
+
+/** What says when a row may go. */
+export interface AgingTimes {
+  readonly lsn: number
+  /** When it was written: epoch seconds of a pending delete, epoch ms of an entry of the log. */
+  readonly writtenAt: number
+  readonly epk: string
+}
+
+export interface AgingRow extends AgingTimes {
+  readonly segment: number
+  readonly ord: number
+}
+
+/** Rows of a segment among which the first of a range's own is looked for: others share the segment. */
+const LOOKED_AT = 100
+
+/**
+ * Rows `d` of kind `m.segment`, oldest first. Of pending deletes two columns are compared at once because only
+ * the index of pending deletes begins with these: by the primary key all documents would be walked through.
+ */
+const ROWS_OF_SEGMENT: Readonly<Record<AgingKind, string>> = {
+  pendingDeletes: `SELECT d.segment, d.lsn, d.ord, d.ts AS at, d.epk FROM :schema.doc d
+  WHERE d.kind = 1 AND (d.coll, d.segment) >= (m.coll, m.segment) AND (d.coll, d.segment) <= (m.coll, m.segment)
+  ORDER BY d.coll, d.segment, d.lsn, d.ord`,
+  versions: `SELECT d.segment, d.lsn, d.ord, d.at, d.epk FROM :schema.log d
+  WHERE d.segment = m.segment ORDER BY d.segment, d.lsn, d.ord`,
+}
+
+/**
+ * The oldest row of each range that has any, of collections that a condition on `m.coll` names: columns coll,
+ * pkrange, lsn, at, epk. One row a range, whatever number of rows there are.
+ */
+export function oldestRowsStatement(kind: AgingKind, collections: string): string {
+  return `SELECT DISTINCT ON (m.coll, m.pkrange) m.coll, m.pkrange, f.lsn, f.at, f.epk
+FROM :schema.pkrange_segment m JOIN :schema.pkrange r ON r.coll = m.coll AND r.number = m.pkrange
+CROSS JOIN LATERAL (
+  SELECT d.lsn, d.at, d.epk FROM (${ROWS_OF_SEGMENT[kind]} LIMIT ${LOOKED_AT}) d
+  WHERE d.epk >= r.min AND d.epk < r.max LIMIT 1) f
+WHERE ${collections} ORDER BY m.coll, m.pkrange, f.lsn`
+}
+
+const OLDEST_OF_RANGES: Readonly<Record<AgingKind, string>> = {
+  pendingDeletes: oldestRowsStatement('pendingDeletes', 'm.coll = $1'),
+  versions: oldestRowsStatement('versions', 'm.coll = $1'),
+}
+
+/** The oldest row of each range of a collection, by the range's number. */
+export async function oldestOfRanges(
+  { sql, statements }: { readonly sql: Sql; readonly statements: Statements },
+  { kind, collection }: { readonly kind: AgingKind; readonly collection: number },
+): Promise<ReadonlyMap<number, AgingTimes>> {
+  const rows = await sql.rows(statements.of(OLDEST_OF_RANGES[kind]), [collection])
+  return new Map(rows.map((row) => [numberColumn(row, 1), agingTimes(row, 2)]))
+}
+
+const OLDEST_OF_RANGE: Readonly<Record<AgingKind, string>> = {
+  pendingDeletes: oldestOfRange('pendingDeletes'),
+  versions: oldestOfRange('versions'),
+}
+
+function oldestOfRange(kind: AgingKind): string {
+  return `SELECT f.lsn, f.at, f.epk, f.segment, f.ord FROM :schema.pkrange_segment m
+CROSS JOIN LATERAL (${ROWS_OF_SEGMENT[kind]} LIMIT $3) f
+WHERE m.coll = $1 AND m.pkrange = $2 ORDER BY f.lsn, f.segment, f.ord`
+}
+
+/**
+ * The first rows of a range in LSN order, over all its segments: whole LSNs only, and none above the first
+ * that was not looked at. They are removed in this order, so that one LSN says what is gone; within one segment
+ * alone it would not, because after a merge rows of the other half may come in between.
+ *
+ * Rows of a segment's other ranges are looked at, too. If they are many, fewer or none are found here, until
+ * those are removed or the segment is folded.
+ */
+export async function oldestRows(
+  { sql, statements }: { readonly sql: Sql; readonly statements: Statements },
+  range: RangeRow,
+  {
+    kind,
+    collection,
+    limit,
+  }: { readonly kind: AgingKind; readonly collection: number; readonly limit: number },
+): Promise<readonly AgingRow[]> {
+  const values = [collection, range.number, limit]
+  const rows = (await sql.rows(statements.of(OLDEST_OF_RANGE[kind]), values)).map(agingRow)
+  const seen = new Map<number, { rows: number; lastLsn: number }>()
+  for (const { segment, lsn } of rows) {
+    seen.set(segment, { rows: (seen.get(segment)?.rows ?? 0) + 1, lastLsn: lsn })
+  }
+  const cutShort = [...seen.values()].filter((each) => each.rows >= limit)
+  const endLsn = Math.min(...cutShort.map(({ lastLsn }) => lastLsn))
+  return rows.filter(({ lsn, epk }) => lsn < endLsn && rangeContainsEpk(range, epk))
+}
+
+/** The rows at the beginning that may go; an LSN goes as a whole or stays. */
+export function removableRows(
+  rows: readonly AgingRow[],
+  mayGo: (row: AgingTimes) => boolean,
+): readonly AgingRow[] {
+  const stays = rows.find((row) => !mayGo(row))
+  return stays === undefined ? rows : rows.filter(({ lsn }) => lsn < stays.lsn)
+}
+
+/** Of the columns lsn, at, epk, which begin at `first`. */
+export function agingTimes(row: SqlRow, first: number): AgingTimes {
+  return {
+    lsn: numberColumn(row, first),
+    writtenAt: numberColumn(row, first + 1),
+    epk: textColumn(row, first + 2),
+  }
+}
+
+function agingRow(row: SqlRow): AgingRow {
+  return { ...agingTimes(row, 0), segment: numberColumn(row, 3), ord: numberColumn(row, 4) }
+}

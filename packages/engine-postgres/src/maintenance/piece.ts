@@ -1,0 +1,66 @@
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import type { MaintenanceOutcome } from '@tidemark/store'
+import { booleanColumn, numberColumn, numberList, textColumn } from '../connection/columns.ts'
+import type { SqlRow } from '../connection/sql.ts'
+import type { ReadContext } from '../reader/read-context.ts'
+import type { TouchedRange } from '../wakeup/touched-range.ts'
+
+/** Who asks for a piece of background work, where, and of what size. */
+export interface PieceRequest {
+  /** Number of the database. */
+  readonly database: number
+  readonly holder: string
+  readonly leaseMs: number
+  readonly maxItems: number
+}
+
+export interface PieceOutcome {
+  readonly outcome: MaintenanceOutcome
+  /** How far pkranges have come: whoever waits for them can go on. */
+  readonly touched: readonly TouchedRange[]
+}
+
+export interface DonePiece {
+  readonly items: number
+  /** True when another piece would find more at once. */
+  readonly more: boolean
+}
+
+export const NOTHING_TO_DO: DonePiece = { items: 0, more: false }
+
+/** The store time of a piece, or who else has the right to do it. */
+export type MaintenanceTurn =
+  { readonly timeMs: number } | { readonly held: Extract<MaintenanceOutcome, { kind: 'held' }> }
+
+/** Of a row that begins with `other, until_ms, time_ms`; see `TAKE_MAINTENANCE`. */
+export function maintenanceTurn(
+  row: SqlRow,
+  { clock }: Pick<ReadContext, 'clock'>,
+  database: number,
+): MaintenanceTurn {
+  // A database that is gone has no time.
+  if (row[2] === null) throw new ResourceNotFoundError('database', `number ${database}`)
+  const timeMs = numberColumn(row, 2)
+  clock.heard(timeMs)
+  if (row[0] === null) return { timeMs }
+  return { held: { kind: 'held', holder: textColumn(row, 0), untilMs: numberColumn(row, 1) } }
+}
+
+/** Of a row that goes on with `items, more` and, if rows were given new LSNs, `ranges, lsns`. */
+export function pieceOutcome(
+  row: SqlRow,
+  { turn, collection }: { readonly turn: MaintenanceTurn; readonly collection: number },
+): PieceOutcome {
+  if ('held' in turn) return { outcome: turn.held, touched: [] }
+  const outcome = {
+    kind: 'done',
+    items: numberColumn(row, 3),
+    more: booleanColumn(row, 4),
+  } as const
+  const ranges = numberList(row[5] ?? '{}')
+  const lsns = numberList(row[6] ?? '{}')
+  const touched = ranges.map((range, index) => {
+    return { collection, range: range ?? -1, lsn: lsns[index] ?? 0 }
+  })
+  return { outcome, touched }
+}

@@ -1,0 +1,17 @@
+import { booleanColumn } from '../connection/columns.ts'
+import type { ReadContext } from '../reader/read-context.ts'
+
+const REMOVE = 'SELECT :schema.remove_dropped($1)'
+
+/**
+ * Deletes at most about `maxRows` rows of documents that no range has any more: those of deleted collections,
+ * and segments that were folded. Resolves false when nothing is left to do, except what others are doing.
+ * Any number of processes may do so at once.
+ */
+export async function removeDropped(
+  { connections, statements }: Pick<ReadContext, 'connections' | 'statements'>,
+  maxRows: number,
+): Promise<boolean> {
+  const [row = []] = await connections.write(statements.of(REMOVE), [maxRows])
+  return booleanColumn(row, 0)
+}

@@ -1,0 +1,31 @@
+import { numberColumn, textColumn } from '../connection/columns.ts'
+import type { DatabaseRow } from '../catalog/database-row.ts'
+import { COLLECTION_CHECKS } from './collection-checks.ts'
+import type { ReadContext } from './read-context.ts'
+
+const COLLECTIONS = 'SELECT number, id FROM :schema.collection WHERE db = $1 ORDER BY number'
+/** Sentences that one check of one collection comes to at most. */
+const MAX_PROBLEMS = 20
+
+/**
+ * Contradictions between documents, indexes, ranges and counters, as sentences. Reads everything, in one
+ * snapshot, collection by collection.
+ */
+export async function checkDatabase(
+  { connections, statements }: ReadContext,
+  { number: database }: DatabaseRow,
+): Promise<readonly string[]> {
+  return connections.snapshot(async (sql) => {
+    const problems: string[] = []
+    for (const collection of await sql.rows(statements.of(COLLECTIONS), [database])) {
+      const number = numberColumn(collection, 0)
+      for (const check of COLLECTION_CHECKS) {
+        const found = await sql.rows(statements.of(`${check} LIMIT ${MAX_PROBLEMS}`), [number])
+        for (const row of found) {
+          problems.push(`collection ${textColumn(collection, 1)}: ${textColumn(row, 0)}`)
+        }
+      }
+    }
+    return problems
+  })
+}

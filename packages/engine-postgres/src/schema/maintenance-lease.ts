@@ -1,0 +1,27 @@
+/**
+ * Takes or renews the right to maintain a database, and moves its clock on. `p_now`: store time as far as the
+ * caller knows it, epoch ms. Locks the database's row until the transaction ends, before anything else: pieces of
+ * background work of one database never overlap.
+ *
+ * `other`: who has the right, until `until_ms`; then nothing was done. `time_ms` is null when there is no such
+ * database.
+ */
+export const TAKE_MAINTENANCE: string = `
+CREATE FUNCTION :schema.take_maintenance(
+  p_db integer, p_holder text, p_lease_ms bigint, p_now bigint,
+  OUT other text, OUT until_ms bigint, OUT time_ms bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_holder text;
+BEGIN
+  SELECT d.holder, d.until, greatest(d.clock, p_now) INTO v_holder, until_ms, time_ms
+    FROM :schema.database d WHERE d.number = p_db FOR NO KEY UPDATE;
+  IF v_holder <> '' AND v_holder <> p_holder AND until_ms > time_ms THEN
+    other := v_holder;
+    RETURN;
+  END IF;
+  UPDATE :schema.database d SET holder = p_holder, until = time_ms + p_lease_ms, clock = time_ms
+    WHERE d.number = p_db;
+END
+$$;
+`
