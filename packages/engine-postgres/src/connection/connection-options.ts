@@ -91,7 +91,9 @@ function oneOf(
   }
   if (url !== undefined) checkUrl(url)
   if (pool?.options?.binary === true) {
-    throw new InvalidOptionError('a pool with the option binary cannot be used: columns are read as text')
+    throw new InvalidOptionError(
+      'a pool with the option binary cannot be used: columns are read as text',
+    )
   }
   return url ?? pool
 }

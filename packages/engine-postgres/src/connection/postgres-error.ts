@@ -12,7 +12,9 @@ import {
 export function sqlState(error: unknown): string | undefined {
   const { code, severity } = rootOf(error)
   // A server's answer has a severity; the codes of Node's errors may have five letters too (EPIPE).
-  return code !== undefined && severity !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+  return code !== undefined && severity !== undefined && /^[0-9A-Z]{5}$/.test(code)
+    ? code
+    : undefined
 }
 
 /** Serialisation failure or deadlock: nothing happened, and the same again may go through. */
@@ -67,6 +69,36 @@ export function isLastingRefusal(error: unknown): boolean {
   return !(state.startsWith('08') || state.startsWith('53') || state.startsWith('57P'))
 }
 
+/**
+ * Whether a statement that commits may have committed although it failed this way. An ERROR says no, except
+ * CockroachDB's 40003. A FATAL says no only when it is the server itself that was about to run the statement; a
+ * pooler in between says FATAL too when it lost the server, whenever that was.
+ */
+export function leavesOutcomeOpen(failure: unknown): boolean {
+  const state = sqlState(failure)
+  const { severity, routine } = rootOf(failure)
+  if (state === undefined) return true
+  if (severity === 'ERROR') return state === '40003'
+  return !(SAID_BY_SERVER.has(state) && routine === 'ProcessInterrupts')
+}
+
+const SAID_BY_SERVER = new Set(['57P01', '57P05', '25P03'])
+
+/** `conflict`: lost against others. `outage`: may go through when the server is back. `lasting`: the same again. */
+export type FailureKind = 'conflict' | 'outage' | 'lasting'
+
+/** What to do about the first failure on a connection; undefined when nothing failed there. */
+export function failureKind(
+  failure: unknown,
+  { takesWrites }: { takesWrites: boolean },
+): FailureKind {
+  if (failure === undefined) return 'lasting'
+  if (isRetryable(failure)) return 'conflict'
+  // A server that never took a write from us is no primary that failed over, but the wrong server.
+  if (sqlState(failure) === '25006') return takesWrites ? 'outage' : 'lasting'
+  return isTemporary(failure) || isConnectionLost(failure) ? 'outage' : 'lasting'
+}
+
 /** What callers see of a failure of `pg`. Coded errors are returned as they are. */
 export function storeError(error: unknown): CodedError {
   if (error instanceof CodedError) return error
@@ -74,7 +106,10 @@ export function storeError(error: unknown): CodedError {
   const options = { cause: error }
   const state = sqlState(error)
   if (state === undefined) {
-    return new StoreUnavailableError(`PostgreSQL cannot be reached: ${reason}${adviceForNode(error)}`, options)
+    return new StoreUnavailableError(
+      `PostgreSQL cannot be reached: ${reason}${adviceForNode(error)}`,
+      options,
+    )
   }
   const said = `PostgreSQL answered ${state}: ${reason}`
   if (DAMAGED.has(state) || state.startsWith('XX')) {
@@ -102,7 +137,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   '08': 'The connection was refused or lost: check that the URL leads to a PostgreSQL and that it runs.',
   '28': 'Check the user and the password in the URL, and pg_hba.conf on the server.',
   '53': 'The server lacks a resource: look into its log.',
-  '25006': 'It takes no writes: it is a standby, or set to read-only. Let the URL lead to the primary.',
+  '25006':
+    'It takes no writes: it is a standby, or set to read-only. Let the URL lead to the primary.',
   '3D000': 'Create the database first, or correct its name in the URL.',
   '42501': "Grant the store's user the privileges that the README lists.",
   '53100': 'Make room on the disk of the server.',
@@ -132,10 +168,11 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.message !== '') return error.message
   // Node joins the failures of a host with several addresses in an error that has no message of its own.
-  const [first] = error instanceof AggregateError ? error.errors : []
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined
   return first instanceof Error ? first.message : error.name
 }
 
+/** A coded error at the bottom was not made from one of `pg`. */
 interface Root {
   readonly code?: string | undefined
   readonly severity?: string | undefined
@@ -146,11 +183,13 @@ interface Root {
 function rootOf(error: unknown): Root {
   let root = error
   while (root instanceof CodedError && root.cause instanceof Error) root = root.cause
-  if (!(root instanceof Error)) return {}
-  // Read as optional texts, which `text` then makes sure of.
-  const { code, severity, routine } = root as { code?: unknown; severity?: unknown; routine?: unknown }
   if (root instanceof CodedError) return root
-  return { code: text(code), severity: text(severity), routine: text(routine) }
+  if (!(root instanceof Error)) return {}
+  return {
+    code: 'code' in root ? text(root.code) : undefined,
+    severity: 'severity' in root ? text(root.severity) : undefined,
+    routine: 'routine' in root ? text(root.routine) : undefined,
+  }
 }
 
 function text(value: unknown): string | undefined {

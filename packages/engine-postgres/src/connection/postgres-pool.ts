@@ -8,6 +8,8 @@ export interface PostgresPool {
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
   readonly options?: PostgresPoolOptions | undefined
+  /** True from the call of `end` on. */
+  readonly ending?: boolean | undefined
 }
 
 export interface PostgresPoolOptions {
@@ -23,6 +25,8 @@ export interface PostgresClient {
   /** With an error or true the connection is ended instead of kept. */
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (message: PostgresNotification) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
   /** With `secretKey` what a request to cancel has to name. Without them a statement is cancelled by ending its connection. */
   readonly processID?: number | null | undefined
@@ -52,4 +56,18 @@ export interface PostgresTypes {
 export interface PostgresAnswer {
   readonly command: string
   readonly rows: (string | null)[][]
+}
+
+/** A connection that hears notifications. */
+export interface ListeningClient {
+  query(query: PostgresQuery): Promise<PostgresAnswer | PostgresAnswer[]>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (message: PostgresNotification) => void): unknown
+  readonly processID?: number | null | undefined
+}
+
+export interface PostgresNotification {
+  readonly channel: string
+  readonly payload?: string | undefined
 }

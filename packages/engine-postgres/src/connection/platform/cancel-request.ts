@@ -20,7 +20,8 @@ export async function requestCancel(
   try {
     socket.setTimeout(timeoutMs, () => socket.destroy(new Error('timeout')))
     await once(socket, 'connect')
-    const channel = ssl === undefined || ssl === false ? socket : await secured(socket, { host, ssl })
+    const channel =
+      ssl === undefined || ssl === false ? socket : await secured(socket, { host, ssl })
     const ended = once(channel, 'close')
     const request = Buffer.alloc(16)
     request.writeInt32BE(16, 0)

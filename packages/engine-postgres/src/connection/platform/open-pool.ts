@@ -7,8 +7,7 @@ export interface OpenPoolOptions {
   readonly applicationName: string
   /** Sent when a connection starts; undefined for a pooler, which refuses them. */
   readonly settings?:
-    | { readonly statementTimeoutMs: number; readonly idleInTransactionTimeoutMs: number }
-    | undefined
+    { readonly statementTimeoutMs: number; readonly idleInTransactionTimeoutMs: number } | undefined
 }
 
 /** A `pg` Pool. What the URL says of the same settings wins. */

@@ -1,0 +1,231 @@
+import { StoreClosedError, type Clock, type Random } from '@tidemark/contracts'
+import { backoffMs } from './backoff.ts'
+import type { Deadlines } from './deadlines.ts'
+import type { PoolSource } from './pool-source.ts'
+import { isLastingRefusal, sqlState, storeError } from './postgres-error.ts'
+import type { PostgresClient } from './postgres-pool.ts'
+import { Session, type SessionOptions } from './session.ts'
+
+export interface GateOptions {
+  readonly outageTimeoutMs: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly deadlines: Deadlines
+  sessionOptions(): SessionOptions
+}
+
+export interface TakeOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Monotonic time after which an outage is not waited for. @default `outageTimeoutMs` from now */
+  readonly giveUpAtMs?: number | undefined
+}
+
+interface Waiter {
+  readonly signal: AbortSignal | undefined
+  readonly sinceMs: number
+  readonly giveUpAtMs: number | undefined
+  resolve(session: Session): void
+  reject(error: unknown): void
+  /** Ends the watch over how long it waits for a server that is down. */
+  disarm: () => void
+}
+
+/** A server that is starting, or has no room at the moment. */
+const STARTING = new Set(['57P03', '53300'])
+
+/**
+ * Hands out the connections of one server: never more at once than the pool may have, in the order in which they
+ * were asked for. While the server is down one attempt at a time is made for all who wait, and each waits at most
+ * `outageTimeoutMs`; waiting for others to give a connection back has no limit.
+ *
+ * Before the first connection there is no outage: a server that cannot be reached is told at once.
+ */
+export class ConnectionGate {
+  readonly #source: PoolSource
+  readonly #options: GateOptions
+  readonly #waiters: Waiter[] = []
+  readonly #closing = new AbortController()
+  #held = 0
+  #reached = false
+  /** Since when and why the server does not answer. */
+  #down: { readonly sinceMs: number; error: unknown } | undefined
+  #recovery: Promise<void> | undefined
+  #idle: PromiseWithResolvers<void> | undefined
+
+  constructor(source: PoolSource, options: GateOptions) {
+    this.#source = source
+    this.#options = options
+  }
+
+  /** Rejects with a coded error, or with the signal's reason. */
+  take({ signal, giveUpAtMs }: TakeOptions = {}): Promise<Session> {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted()
+      const waiter: Waiter = {
+        signal,
+        sinceMs: this.#options.clock.monotonicMs(),
+        giveUpAtMs,
+        resolve: (session) => {
+          signal?.removeEventListener('abort', abort)
+          waiter.disarm()
+          resolve(session)
+        },
+        reject: (error) => {
+          signal?.removeEventListener('abort', abort)
+          waiter.disarm()
+          reject(error)
+        },
+        disarm: () => {},
+      }
+      const abort = (): void => {
+        const index = this.#waiters.indexOf(waiter)
+        if (index >= 0) this.#waiters.splice(index, 1)
+        waiter.reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      this.#waiters.push(waiter)
+      if (this.#down !== undefined) this.#wait(waiter)
+      this.#handOut()
+    })
+  }
+
+  /** Gives back what `take` resolved with. Returns at once; the connection is free when nothing runs on it. */
+  give(session: Session, options?: { end?: boolean }): void {
+    void session.release(options).then((healthy) => {
+      this.#held--
+      // Its server answered, so those who wait need not be told of an outage.
+      if (healthy) this.#up()
+      this.#handOut()
+    })
+  }
+
+  /** From now on an outage is not waited for. */
+  shut(): void {
+    this.#closing.abort()
+    if (this.#down !== undefined) this.#rejectAll(closed())
+  }
+
+  /** Ends an own pool when everything was given back. */
+  async end(): Promise<void> {
+    this.shut()
+    await this.#recovery
+    if (this.#held > 0) {
+      this.#idle = Promise.withResolvers()
+      await this.#idle.promise
+    }
+    await this.#source.end()
+  }
+
+  #handOut(): void {
+    while (this.#down === undefined && this.#held < this.#source.limit) {
+      const waiter = this.#waiters.shift()
+      if (waiter === undefined) break
+      this.#held++
+      void this.#connectFor(waiter)
+    }
+    if (this.#down !== undefined && this.#waiters.length > 0) this.#recovery ??= this.#recover()
+    if (this.#held === 0) this.#idle?.resolve()
+  }
+
+  /** Never rejects. */
+  async #connectFor(waiter: Waiter): Promise<void> {
+    try {
+      this.#connected(await this.#source.connect(), waiter)
+    } catch (error) {
+      this.#held--
+      if (waiter.signal?.aborted === true) {
+        // It has been rejected already.
+      } else if (this.#waitsFor(error)) {
+        this.#waiters.unshift(waiter)
+        this.#goDown(error)
+      } else {
+        waiter.reject(storeError(error))
+      }
+      this.#handOut()
+    }
+  }
+
+  #connected(client: PostgresClient, waiter: Waiter | undefined): void {
+    this.#reached = true
+    const session = new Session(client, this.#options.sessionOptions())
+    if (waiter === undefined || waiter.signal?.aborted === true) this.give(session)
+    else waiter.resolve(session)
+  }
+
+  #waitsFor(error: unknown): boolean {
+    if (this.#closing.signal.aborted) return false
+    if (!this.#reached) return STARTING.has(sqlState(error) ?? '')
+    return !isLastingRefusal(error)
+  }
+
+  #goDown(error: unknown): void {
+    if (this.#down !== undefined) {
+      this.#down.error = error
+      return
+    }
+    this.#down = { sinceMs: this.#options.clock.monotonicMs(), error }
+    // A copy: one that has waited long enough is taken out.
+    for (const waiter of this.#waiters.slice()) this.#wait(waiter)
+  }
+
+  #up(): void {
+    if (this.#down === undefined) return
+    this.#down = undefined
+    for (const waiter of this.#waiters) waiter.disarm()
+  }
+
+  /** Waits for the server, but not for ever. */
+  #wait(waiter: Waiter): void {
+    const { clock, outageTimeoutMs, deadlines } = this.#options
+    const sinceMs = Math.max(waiter.sinceMs, this.#down?.sinceMs ?? 0)
+    const giveUpAtMs = waiter.giveUpAtMs ?? sinceMs + outageTimeoutMs
+    const giveUp = (): void => {
+      const index = this.#waiters.indexOf(waiter)
+      if (index < 0) return
+      this.#waiters.splice(index, 1)
+      waiter.reject(storeError(this.#down?.error))
+    }
+    const leftMs = giveUpAtMs - clock.monotonicMs()
+    waiter.disarm()
+    if (leftMs <= 0) giveUp()
+    else waiter.disarm = deadlines.add(leftMs, giveUp)
+  }
+
+  #rejectAll(error: unknown): void {
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(error)
+  }
+
+  /** Tries to connect until the server is back or nobody waits any more. */
+  async #recover(): Promise<void> {
+    const { clock, random } = this.#options
+    for (let attempt = 1; this.#down !== undefined && this.#waiters.length > 0; attempt++) {
+      try {
+        await clock.sleep(backoffMs(attempt, random), this.#closing.signal)
+      } catch {
+        break
+      }
+      // Those who hold the connections find out themselves.
+      if (this.#held >= this.#source.limit || this.#down === undefined) continue
+      this.#held++
+      try {
+        const client = await this.#source.connect()
+        this.#up()
+        this.#connected(client, this.#waiters.shift())
+      } catch (error) {
+        this.#held--
+        if (this.#waitsFor(error)) {
+          if (this.#down !== undefined) this.#down.error = error
+        } else {
+          this.#up()
+          this.#rejectAll(storeError(error))
+        }
+      }
+    }
+    this.#recovery = undefined
+    this.#handOut()
+  }
+}
+
+function closed(): StoreClosedError {
+  return new StoreClosedError('the store was closed')
+}

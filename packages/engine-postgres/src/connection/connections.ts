@@ -1,0 +1,387 @@
+import { StoreClosedError, UnsupportedServerError } from '@tidemark/contracts'
+import { backoffMs } from './backoff.ts'
+import { ConnectionGate } from './connection-gate.ts'
+import {
+  resolveConnectionOptions,
+  type ConnectionOptions,
+  type ResolvedConnectionOptions,
+} from './connection-options.ts'
+import { numberColumn } from './columns.ts'
+import { Deadlines } from './deadlines.ts'
+import { PoolSource } from './pool-source.ts'
+import {
+  failureKind,
+  isConnectionLost,
+  isLostStatement,
+  leavesOutcomeOpen,
+  sqlState,
+  unknownOutcome,
+} from './postgres-error.ts'
+import type { PostgresPool } from './postgres-pool.ts'
+import type { Session } from './session.ts'
+import type { SqlRow, SqlValue, Statement } from './sql.ts'
+import { TransactionSql } from './transaction-sql.ts'
+
+export interface ReadOptions {
+  /** Cancels the statement on the server; the call rejects with its reason. */
+  readonly signal?: AbortSignal | undefined
+  /** `replica`: on a replica if there is one and it answers, else on the primary. @default 'primary' */
+  readonly from?: 'primary' | 'replica' | undefined
+}
+
+export interface ServerInfo {
+  /** As in `server_version_num`: 150004 is 15.4. */
+  readonly version: number
+}
+
+/** How often a transaction is run again that loses against others. */
+const CONFLICT_LIMIT = 12
+/** For how long a replica that failed is not asked. */
+const REPLICA_REST_MS = 1_000
+/** Attempts of one call are at most about 0.15 s apart. */
+const LONGEST_STEP = 4
+/** By how much the server's own limit for statements comes before ours. */
+const SERVER_FIRST_MS = 1_000
+const VERSION: Statement = {
+  name: 'tidemark_version',
+  text: `SELECT current_setting('server_version_num')`,
+}
+
+/**
+ * The connections of one process to one database: bounded in number, made again after they were lost, the same with
+ * a pool of the caller and behind a pooler. All failures are coded errors; see `storeError`.
+ *
+ * A call that waits for a free connection waits as long as it takes; do not call from inside `transaction` or
+ * `snapshot`, for whose end it might wait.
+ */
+export class Connections implements AsyncDisposable {
+  readonly #options: ResolvedConnectionOptions
+  readonly #deadlines: Deadlines
+  readonly #primary: Place
+  readonly #replica: Place | undefined
+  #replicaRestsUntilMs = 0
+  readonly #never = new AbortController().signal
+  #prepared: boolean
+  /** A server that has taken writes and then refuses them is failing over; one that never took any is the wrong one. */
+  #wrote = false
+  #calls = 0
+  #closed: Promise<void> | undefined
+  #lastCall: PromiseWithResolvers<void> | undefined
+
+  /** Connects to nothing yet. Throws `InvalidOptionError`. */
+  constructor(options: ConnectionOptions) {
+    const resolved = resolveConnectionOptions(options)
+    this.#options = resolved
+    this.#prepared = resolved.preparedStatements
+    this.#deadlines = new Deadlines(resolved.clock)
+    this.#primary = this.#place(resolved.primary, resolved.outageTimeoutMs)
+    // The primary answers in the stead of a replica that does not, so nobody has to wait for it.
+    if (resolved.replica !== undefined) this.#replica = this.#place(resolved.replica, 0)
+  }
+
+  /**
+   * Looks whether the servers can be used. Rejects at once with ERR_STORE_UNAVAILABLE when the primary cannot be
+   * reached or refuses us, also when the replica refuses us; with ERR_SERVER_UNSUPPORTED when one is older than
+   * `oldestVersion`.
+   */
+  open({ oldestVersion = 150_000 }: { oldestVersion?: number } = {}): Promise<ServerInfo> {
+    return this.#call(async () => {
+      const version = await this.#version(this.#primary, oldestVersion)
+      if (this.#replica !== undefined) {
+        await this.#version(this.#replica, oldestVersion).catch((error: unknown) => {
+          // It may be down for now; but a wrong password stays wrong.
+          if (!isConnectionLost(error)) throw error
+        })
+      }
+      return { version }
+    })
+  }
+
+  /** One reading statement. Sent again when the connection was lost meanwhile. */
+  read(
+    statement: Statement,
+    values: readonly SqlValue[] = [],
+    { signal, from }: ReadOptions = {},
+  ): Promise<readonly SqlRow[]> {
+    return this.#reading({ signal, from }, async (session) => ({
+      result: await session.rows(statement, values, { prepared: this.#prepared, signal }),
+    }))
+  }
+
+  /**
+   * One statement that writes, in a transaction of its own. Sent again only when it is certain that it did nothing:
+   * lost against others, or refused by a server that goes down. Rejects with ERR_STORE_UNAVAILABLE and a message
+   * which says that the outcome is unknown when the connection was lost meanwhile.
+   */
+  write(statement: Statement, values: readonly SqlValue[] = []): Promise<readonly SqlRow[]> {
+    // Without a statement_timeout of the connection's own a transaction has to set it.
+    if (!this.#primary.source.keepsSettings) {
+      return this.transaction((sql) => sql.rows(statement, values))
+    }
+    return this.#writing((session) =>
+      committing(session, () =>
+        session.rows(statement, values, { prepared: this.#prepared, cancels: false }),
+      ),
+    )
+  }
+
+  /**
+   * A READ COMMITTED transaction. `act` is run again as a whole after a deadlock or a serialisation failure, and after
+   * a loss of the connection before COMMIT was sent; so it should do nothing but ask `sql`. Rolled back when `act`
+   * rejects, with the same error. A connection lost during COMMIT: as with `write`.
+   */
+  transaction<Result>(act: (sql: TransactionSql) => Promise<Result>): Promise<Result> {
+    return this.#writing(async (session, place) => {
+      const result = await this.#within(session, { mode: 'READ COMMITTED', place, act })
+      return committing(session, async () => {
+        await session.commit()
+        return result
+      })
+    })
+  }
+
+  /** A REPEATABLE READ READ ONLY transaction: all statements see the same. Run again as a whole like a read. */
+  snapshot<Result>(
+    act: (sql: TransactionSql) => Promise<Result>,
+    { signal, from }: ReadOptions = {},
+  ): Promise<Result> {
+    return this.#reading({ signal, from }, async (session, place) => {
+      const mode = 'REPEATABLE READ READ ONLY'
+      const result = await this.#within(session, { mode, place, act, signal })
+      await session.commit()
+      return { result }
+    })
+  }
+
+  /** Statements without values, all or none of them. */
+  script(text: string): Promise<void> {
+    return this.transaction((sql) => sql.script(text))
+  }
+
+  /**
+   * Resolves when what runs has ended and, if they were made here, the connections are closed. Later calls reject
+   * with ERR_STORE_CLOSED; so do those that wait for a server which is down.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #close(): Promise<void> {
+    this.#primary.gate.shut()
+    this.#replica?.gate.shut()
+    if (this.#calls > 0) {
+      this.#lastCall = Promise.withResolvers()
+      await this.#lastCall.promise
+    }
+    await Promise.all([this.#primary.gate.end(), this.#replica?.gate.end()])
+    await this.#deadlines.stop()
+  }
+
+  /** Counts what runs. Everything that callers see goes through here. */
+  async #call<Result>(act: () => Promise<Result>): Promise<Result> {
+    if (this.#closed !== undefined) throw new StoreClosedError('the store was closed')
+    this.#calls++
+    try {
+      return await act()
+    } finally {
+      this.#calls--
+      if (this.#calls === 0) this.#lastCall?.resolve()
+    }
+  }
+
+  #reading<Result>({ signal, from }: ReadOptions, attempt: Attempt<Result>): Promise<Result> {
+    return this.#call(async () => {
+      if (from === 'replica' && this.#replica !== undefined) {
+        const answer = await this.#onReplica(this.#replica, { signal, attempt })
+        if (answer !== undefined) return answer.result
+      }
+      return this.#untilDone(attempt, { signal, writes: false })
+    })
+  }
+
+  #writing<Result>(attempt: Attempt<Result>): Promise<Result> {
+    return this.#call(async () => {
+      const result = await this.#untilDone(attempt, { writes: true })
+      this.#wrote = true
+      return result
+    })
+  }
+
+  /** Undefined when the primary has to answer. */
+  async #onReplica<Result>(
+    place: Place,
+    { signal, attempt }: { signal: AbortSignal | undefined; attempt: Attempt<Result> },
+  ): Promise<{ readonly result: Result } | undefined> {
+    const { clock } = this.#options
+    const { gate } = place
+    if (clock.monotonicMs() < this.#replicaRestsUntilMs) return undefined
+    let session: Session | undefined
+    try {
+      session = await gate.take({ signal })
+      const outcome = await attempt(session, place)
+      if ('result' in outcome) return outcome
+    } catch (error) {
+      signal?.throwIfAborted()
+      const failure = session === undefined ? error : session.failure
+      // `act` itself failed, or the statement takes too long: so it would on the primary.
+      if (failure === undefined || sqlState(failure) === '57014') throw error
+      this.#noteLostStatements(failure)
+      if (session === undefined || isConnectionLost(failure)) {
+        this.#replicaRestsUntilMs = clock.monotonicMs() + REPLICA_REST_MS
+      }
+    } finally {
+      if (session !== undefined) gate.give(session)
+    }
+    return undefined
+  }
+
+  /** Repeats `attempt` on the primary until it succeeds, or fails in a way that would be the same again. */
+  async #untilDone<Result>(
+    attempt: Attempt<Result>,
+    { signal, writes }: { signal?: AbortSignal | undefined; writes: boolean },
+  ): Promise<Result> {
+    const { clock, random, outageTimeoutMs } = this.#options
+    const { gate } = this.#primary
+    let giveUpAtMs: number | undefined
+    for (let count = 1; ; count++) {
+      const session = await gate.take({ signal, giveUpAtMs })
+      let outcome: Outcome<Result>
+      try {
+        outcome = await attempt(session, this.#primary)
+      } catch (error) {
+        signal?.throwIfAborted()
+        const kind = failureKind(session.failure, { takesWrites: !writes || this.#wrote })
+        if (kind === 'lasting' || (kind === 'conflict' && count >= CONFLICT_LIMIT)) throw error
+        const nowMs = clock.monotonicMs()
+        if (kind === 'outage') giveUpAtMs ??= nowMs + outageTimeoutMs
+        if (giveUpAtMs !== undefined && nowMs >= giveUpAtMs) throw error
+        this.#noteLostStatements(session.failure)
+        outcome = { again: true }
+      } finally {
+        gate.give(session)
+      }
+      if ('result' in outcome) return outcome.result
+      if ('unknown' in outcome) throw outcome.unknown
+      // The gate waits longer by itself while the server is down.
+      const delayMs = backoffMs(Math.min(count, LONGEST_STEP), random)
+      await clock.sleep(delayMs, signal ?? this.#never)
+    }
+  }
+
+  /** Runs `act` in a transaction that is still open when this resolves, and rolled back when it rejects. */
+  async #within<Result>(
+    session: Session,
+    { mode, place, act, signal }: Within<Result>,
+  ): Promise<Result> {
+    const prepared = (): boolean => this.#prepared
+    await session.begin(this.#begin(mode, place))
+    const sql = new TransactionSql(session, { prepared, signal })
+    try {
+      return await act(sql)
+    } catch (error) {
+      // After an abort the connection is put in order behind the caller's back.
+      if (signal?.aborted !== true) await session.rollback()
+      throw error
+    } finally {
+      sql.end()
+    }
+  }
+
+  #begin(mode: string, { source }: Place): string {
+    const begin = `BEGIN ISOLATION LEVEL ${mode}`
+    if (source.keepsSettings) return begin
+    const { statementTimeoutMs, idleInTransactionTimeoutMs, applicationName } = this.#options
+    return [
+      begin,
+      `SET LOCAL statement_timeout = ${statementTimeoutMs}`,
+      `SET LOCAL idle_in_transaction_session_timeout = ${idleInTransactionTimeoutMs}`,
+      `SET LOCAL application_name = '${applicationName.replaceAll("'", "''")}'`,
+    ].join('; ')
+  }
+
+  #noteLostStatements(failure: unknown): void {
+    if (isLostStatement(failure)) this.#prepared = false
+  }
+
+  async #version({ gate }: Place, oldestVersion: number): Promise<number> {
+    const session = await gate.take()
+    try {
+      const [row = []] = await session.rows(VERSION, [], { prepared: false })
+      const version = numberColumn(row, 0)
+      if (version >= oldestVersion) return version
+      throw new UnsupportedServerError(
+        `PostgreSQL ${versionText(oldestVersion)} or later is needed, the server is ${versionText(version)}`,
+      )
+    } finally {
+      gate.give(session)
+    }
+  }
+
+  #place(from: string | PostgresPool, outageTimeoutMs: number): Place {
+    const { clock, random, statementTimeoutMs, connectTimeoutMs, ...rest } = this.#options
+    const { maxConnections, applicationName, idleInTransactionTimeoutMs } = rest
+    const settings = { statementTimeoutMs, idleInTransactionTimeoutMs }
+    const source = new PoolSource(from, {
+      maxConnections,
+      connectTimeoutMs,
+      applicationName,
+      settings,
+    })
+    const deadlines = this.#deadlines
+    const gate = new ConnectionGate(source, {
+      clock,
+      random,
+      outageTimeoutMs,
+      deadlines,
+      sessionOptions: () => ({
+        deadlines,
+        // The server ends it first if it can, so that this is for a server that does not answer.
+        statementLimitMs: statementTimeoutMs + (source.keepsSettings ? SERVER_FIRST_MS : 0),
+        cancelLimitMs: connectTimeoutMs,
+      }),
+    })
+    return { source, gate }
+  }
+}
+
+interface Place {
+  readonly source: PoolSource
+  readonly gate: ConnectionGate
+}
+
+interface Within<Result> {
+  readonly mode: string
+  readonly place: Place
+  readonly act: (sql: TransactionSql) => Promise<Result>
+  readonly signal?: AbortSignal | undefined
+}
+
+/** `unknown`: nobody can say whether it happened, so it is not tried again. */
+type Outcome<Result> =
+  { readonly result: Result } | { readonly unknown: Error } | { readonly again: true }
+
+/** Rejects with a coded error, or with what the caller's code threw. */
+type Attempt<Result> = (session: Session, place: Place) => Promise<Outcome<Result>>
+
+/** Runs what commits. */
+async function committing<Result>(
+  session: Session,
+  act: () => Promise<Result>,
+): Promise<Outcome<Result>> {
+  try {
+    return { result: await act() }
+  } catch (error) {
+    if (session.sent && leavesOutcomeOpen(session.failure))
+      return { unknown: unknownOutcome(error) }
+    throw error
+  }
+}
+
+function versionText(version: number): string {
+  return `${Math.floor(version / 10_000)}.${version % 10_000}`
+}

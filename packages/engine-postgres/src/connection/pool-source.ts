@@ -1,0 +1,70 @@
+import { StoreClosedError } from '@tidemark/contracts'
+import { openPool, type OpenPoolOptions } from './platform/open-pool.ts'
+import { sqlState } from './postgres-error.ts'
+import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
+
+export type PoolSettings = Required<OpenPoolOptions>
+
+/** What a pooler answers to settings that it does not know when a connection starts. */
+const PROTOCOL_VIOLATION = '08P01'
+
+/**
+ * The pool of one server: passed in by the caller, or made here from a URL. A pool made here sends its timeouts
+ * when a connection starts; a pooler refuses that, and is asked again without them.
+ */
+export class PoolSource {
+  readonly #url: string | undefined
+  readonly #settings: PoolSettings
+  #pool: PostgresPool
+  #keepsSettings: boolean
+  // The pool has ended the connection already; whoever uses it next makes another.
+  readonly #onError = (): void => {}
+
+  constructor(from: string | PostgresPool, settings: PoolSettings) {
+    this.#settings = settings
+    this.#url = typeof from === 'string' ? from : undefined
+    this.#keepsSettings = typeof from === 'string'
+    this.#pool = typeof from === 'string' ? openPool(from, settings) : from
+    this.#pool.on('error', this.#onError)
+  }
+
+  /** True when the server keeps the timeouts for each connection; false when each transaction has to set them. */
+  get keepsSettings(): boolean {
+    return this.#keepsSettings
+  }
+
+  /** How many connections there may be. */
+  get limit(): number {
+    const { maxConnections } = this.#settings
+    const max = this.#pool.options?.max
+    if (this.#url !== undefined || max === undefined) return maxConnections
+    // One connection of a passed-in pool listens; waiting for it would look like a server that is down.
+    return Math.min(maxConnections, Math.max(1, max - 1))
+  }
+
+  async connect(): Promise<PostgresClient> {
+    const pool = this.#pool
+    if (this.#url === undefined && pool.ending === true) {
+      throw new StoreClosedError('the pool that was passed in was ended')
+    }
+    try {
+      return await pool.connect()
+    } catch (error) {
+      if (this.#url === undefined || sqlState(error) !== PROTOCOL_VIOLATION) throw error
+      if (pool === this.#pool) {
+        if (!this.#keepsSettings) throw error
+        this.#keepsSettings = false
+        this.#pool = openPool(this.#url, { ...this.#settings, settings: undefined })
+        this.#pool.on('error', this.#onError)
+        await pool.end()
+      }
+      return this.connect()
+    }
+  }
+
+  /** Ends a pool that was made here. */
+  async end(): Promise<void> {
+    if (this.#url !== undefined) await this.#pool.end()
+    this.#pool.removeListener('error', this.#onError)
+  }
+}

@@ -1,0 +1,206 @@
+import { requestCancel } from './platform/cancel-request.ts'
+import { StoreUnavailableError } from '@tidemark/contracts'
+import { breaksConnection, storeError } from './postgres-error.ts'
+import type { Deadlines } from './deadlines.ts'
+import type { PostgresAnswer, PostgresClient, PostgresQuery } from './postgres-pool.ts'
+import type { SqlRow, SqlValue, Statement } from './sql.ts'
+
+/** Whatever the pool has registered for types, a column arrives as the text that the server sent. */
+const AS_TEXT = {
+  getTypeParser:
+    () =>
+    (text: string): string =>
+      text,
+}
+
+export interface SessionOptions {
+  readonly deadlines: Deadlines
+  /** How long a statement may run here, the server's own limit included. */
+  readonly statementLimitMs: number
+  /** How long the server has to answer a request to cancel. */
+  readonly cancelLimitMs: number
+}
+
+/**
+ * One connection while it is taken from its pool. Rejects with coded errors (`storeError`), except that an abort
+ * rejects with the signal's reason; the error of `pg` itself is in `failure`.
+ */
+export class Session {
+  readonly #client: PostgresClient
+  readonly #options: SessionOptions
+  readonly #onError: (error: Error) => void
+  #failure: unknown
+  #broken: Error | undefined
+  /** Settles when nothing is under way on the connection any more. */
+  #quiet: Promise<void> | undefined
+  #cancelling: Promise<void> | undefined
+  #released = false
+  #inTransaction = false
+  #sent = false
+
+  constructor(client: PostgresClient, options: SessionOptions) {
+    this.#client = client
+    this.#options = options
+    // The server's last words, or those of the socket. Without a listener they would end the process.
+    this.#onError = (error) => (this.#broken ??= error)
+    client.on('error', this.#onError)
+  }
+
+  /** What the first statement that failed here failed with. */
+  get failure(): unknown {
+    return this.#failure ?? this.#broken
+  }
+
+  /** True when the server may have got a statement. */
+  get sent(): boolean {
+    return this.#sent
+  }
+
+  async rows(
+    statement: Statement,
+    values: readonly SqlValue[],
+    { prepared, ...options }: RunOptions & { readonly prepared: boolean },
+  ): Promise<readonly SqlRow[]> {
+    const query: PostgresQuery = {
+      text: statement.text,
+      values: values.map(parameter),
+      rowMode: 'array',
+      types: AS_TEXT,
+    }
+    if (prepared) query.name = statement.name
+    const answer = await this.#run(query, options)
+    return one(answer).rows
+  }
+
+  /** One or several statements without values by the simple protocol. Resolves with the last one's command. */
+  async command(text: string, options: RunOptions = {}): Promise<string> {
+    const answer = await this.#run({ text, rowMode: 'array', types: AS_TEXT }, options)
+    return one(answer).command
+  }
+
+  async begin(text: string): Promise<void> {
+    this.#inTransaction = true
+    await this.command(text)
+  }
+
+  /** Rejects also when the server rolled back because a statement had failed before. */
+  async commit(): Promise<void> {
+    const command = await this.command('COMMIT', { cancels: false })
+    this.#inTransaction = false
+    if (command === 'COMMIT') return
+    if (this.#failure !== undefined) throw storeError(this.#failure)
+    throw new StoreUnavailableError(`PostgreSQL answered COMMIT by ${command}: nothing was written`)
+  }
+
+  /** Never rejects: a connection on which it fails is ended, which rolls back too. */
+  async rollback(): Promise<void> {
+    if (!this.#inTransaction || this.#broken !== undefined) return
+    this.#inTransaction = false
+    await this.command('ROLLBACK').catch((error: unknown) => {
+      this.#broken ??= asError(error)
+    })
+  }
+
+  /**
+   * Gives the connection back, or ends it when it cannot be used again. Never rejects. Resolves with true when it
+   * was in order.
+   */
+  async release({ end = false }: { end?: boolean } = {}): Promise<boolean> {
+    await this.#quiet
+    await this.rollback()
+    this.#release(this.#broken ?? end)
+    return this.#broken === undefined
+  }
+
+  #release(how: Error | boolean): void {
+    if (this.#released) return
+    this.#released = true
+    // The pool listens from here on; an ended connection may still say something.
+    this.#client.release(how)
+    if (how === false) this.#client.removeListener('error', this.#onError)
+  }
+
+  async #run(query: PostgresQuery, { cancels, signal }: RunOptions): Promise<Answers> {
+    signal?.throwIfAborted()
+    // A request to cancel that is still on its way would hit the next statement.
+    if (this.#cancelling !== undefined) await this.#cancelling
+    if (this.#broken !== undefined) throw storeError(this.#broken)
+    this.#sent = true
+    const running = this.#client.query(query)
+    const settled = running.then(
+      () => {},
+      (error: unknown) => this.#failed(error),
+    )
+    this.#quiet = settled
+    const cancel = (): void => {
+      this.#cancelling ??= this.#cancel(settled, { asks: cancels !== false })
+      this.#quiet = this.#cancelling
+    }
+    const removeDeadline = this.#options.deadlines.add(this.#options.statementLimitMs, cancel)
+    void settled.then(removeDeadline)
+    if (signal === undefined) return running.catch(rethrown)
+    const aborted = Promise.withResolvers<never>()
+    const abort = (): void => {
+      cancel()
+      aborted.reject(signal.reason)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      return await Promise.race([running.catch(rethrown), aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  /** Resolves when the statement has ended, at the latest by the end of its connection. */
+  async #cancel(settled: Promise<void>, { asks }: { asks: boolean }): Promise<void> {
+    const timeoutMs = this.#options.cancelLimitMs
+    // Asking for the end of a commit would turn its wait for standbys into a success that they do not know of.
+    if (asks && (await requestCancel(this.#client, { timeoutMs }))) {
+      const over = Promise.withResolvers<boolean>()
+      const remove = this.#options.deadlines.add(timeoutMs, () => over.resolve(false))
+      const ended = await Promise.race([settled.then(() => true), over.promise])
+      remove()
+      if (ended) {
+        this.#cancelling = undefined
+        return
+      }
+    }
+    this.#broken ??= new Error('the statement ran too long and did not let itself be cancelled')
+    // Ends the socket, and so what runs on it.
+    this.#release(this.#broken)
+    await settled
+  }
+
+  #failed(error: unknown): void {
+    this.#failure ??= error
+    if (!breaksConnection(error)) return
+    this.#broken ??= asError(error)
+  }
+}
+
+interface RunOptions {
+  readonly signal?: AbortSignal | undefined
+  /** False for what must not be cancelled on the server. @default true */
+  readonly cancels?: boolean | undefined
+}
+
+type Answers = PostgresAnswer | PostgresAnswer[]
+
+function one(answer: Answers): PostgresAnswer {
+  if (!Array.isArray(answer)) return answer
+  return answer.at(-1) ?? { command: '', rows: [] }
+}
+
+function parameter(value: SqlValue): string | number | boolean | null | Buffer {
+  if (!(value instanceof Uint8Array) || Buffer.isBuffer(value)) return value
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+}
+
+function rethrown(error: unknown): never {
+  throw storeError(error)
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}

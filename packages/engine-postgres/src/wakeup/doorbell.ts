@@ -1,0 +1,175 @@
+import type { Clock, Random } from '@tidemark/contracts'
+import { backoffMs } from '../connection/backoff.ts'
+import { sqlState } from '../connection/postgres-error.ts'
+import type { PostgresNotification, PostgresPool } from '../connection/postgres-pool.ts'
+import { quoteIdentifier } from '../connection/statements.ts'
+import { Listener } from './listener.ts'
+import { parseRing } from './ring-payload.ts'
+
+export interface DoorbellOptions {
+  /** Where to listen. @default `listenUrl`, else `url`, else a connection of `pool` for good if it has more than one */
+  readonly url?: string | undefined
+  /** Past a pooler, which does not deliver notifications. */
+  readonly listenUrl?: string | undefined
+  readonly pool?: PostgresPool | undefined
+  readonly channel: string
+  /** The `origin` of this process's own ringer, whose rings are passed over. @default hears its own too */
+  readonly origin?: string | undefined
+  readonly connectTimeoutMs?: number | undefined
+  readonly applicationName?: string | undefined
+  readonly clock: Clock
+  readonly random: Random
+  /** Somebody committed to these segments; none: to any. */
+  readonly onRing: (segments: readonly number[]) => void
+  /** It hears again. What was rung before is lost, so everybody looks. */
+  readonly onConnected: () => void
+}
+
+const CONNECT_TIMEOUT_MS = 5_000
+/** How often it is tested whether the connection is still one: a cut without a word shows in nothing else. */
+const TEST_INTERVAL_MS = 15_000
+/** Until the next attempt at a server which cannot do it. */
+const REFUSED_MS = 30_000
+
+/**
+ * Hears the rings of other processes by one LISTEN connection, made again for ever. It only saves time: rings are
+ * lost while it is not connected, and it never connects through a pooler in transaction mode (which is noticed) or to a
+ * server without notifications, so readers have to look by themselves as well.
+ */
+export class Doorbell {
+  readonly #options: DoorbellOptions
+  readonly #stop = new AbortController()
+  #connected = false
+  #run: Promise<void> | undefined
+  #echo: { readonly token: string; resolve(): void } | undefined
+  #firstAttempt: Promise<void> | undefined
+
+  constructor(options: DoorbellOptions) {
+    this.#options = options
+  }
+
+  /** Whether rings are heard at present. */
+  get isConnected(): boolean {
+    return this.#connected
+  }
+
+  /** Resolves after the first attempt to connect, whatever came of it. */
+  async start(): Promise<void> {
+    if (this.#run === undefined) {
+      const first = Promise.withResolvers<void>()
+      this.#firstAttempt = first.promise
+      this.#run = this.#listen(() => first.resolve())
+    }
+    await this.#firstAttempt
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#run
+  }
+
+  async #listen(onAttempt: () => void): Promise<void> {
+    const { clock, random, applicationName = 'tidemark' } = this.#options
+    const { connectTimeoutMs = CONNECT_TIMEOUT_MS } = this.#options
+    const from = placeOf(this.#options)
+    for (let attempt = 1; from !== undefined && !this.#stop.signal.aborted; attempt++) {
+      let refused = false
+      const listener = new Listener({ from, connectTimeoutMs, applicationName }, (message) =>
+        this.#heard(message),
+      )
+      try {
+        await this.#connect(listener)
+        attempt = 0
+        onAttempt()
+        await this.#stay(listener)
+      } catch (error) {
+        refused = isRefusal(error)
+      }
+      this.#connected = false
+      await listener.end()
+      onAttempt()
+      const delayMs = refused ? REFUSED_MS : backoffMs(Math.max(1, attempt), random)
+      await clock.sleep(delayMs, this.#stop.signal, BACKGROUND).catch(() => {})
+    }
+    onAttempt()
+  }
+
+  async #connect(listener: Listener): Promise<void> {
+    const { channel, onConnected } = this.#options
+    await this.#inTime(listener, listener.connect())
+    // A pooler gives out numbers of its own, because its clients have no sessions of their own.
+    const pid = await this.#inTime(listener, listener.query('SELECT pg_backend_pid()'))
+    if (Number(pid) !== listener.processId) throw new NoNotificationsError()
+    await this.#inTime(listener, listener.query(`LISTEN ${quoteIdentifier(channel)}`))
+    await this.#test(listener)
+    this.#connected = true
+    onConnected()
+  }
+
+  /** Until the connection is lost or this is stopped. Always rejects. */
+  async #stay(listener: Listener): Promise<never> {
+    for (;;) {
+      await this.#within(TEST_INTERVAL_MS, listener.lost).catch((error: unknown) => {
+        if (!(error instanceof TimeIsUpError)) throw error
+      })
+      await this.#test(listener)
+    }
+  }
+
+  /** Rings itself: some servers take LISTEN and do nothing, and a dead connection stays silent. */
+  async #test(listener: Listener): Promise<void> {
+    const { channel, random } = this.#options
+    const token = `${TEST_MARK}${random.hex(8)}`
+    const echo = Promise.withResolvers<void>()
+    this.#echo = { token, resolve: echo.resolve }
+    const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('${channel.replaceAll("'", "''")}', '${token}')`
+    await this.#inTime(listener, Promise.all([listener.query(notify), echo.promise]))
+  }
+
+  #heard({ channel, payload = '' }: PostgresNotification): void {
+    if (channel !== this.#options.channel) return
+    if (payload === this.#echo?.token) this.#echo.resolve()
+    if (payload.startsWith(TEST_MARK) || !this.#connected) return
+    const { origin, segments } = parseRing(payload)
+    if (origin === '' || origin !== this.#options.origin) this.#options.onRing(segments)
+  }
+
+  #inTime<Result>(listener: Listener, promise: Promise<Result>): Promise<Result> {
+    const { connectTimeoutMs = CONNECT_TIMEOUT_MS } = this.#options
+    return this.#within(connectTimeoutMs, Promise.race([promise, listener.lost]))
+  }
+
+  /** Rejects with `TimeIsUpError` after `delayMs`, and when this is stopped. */
+  async #within<Result>(delayMs: number, promise: Promise<Result>): Promise<Result> {
+    const done = new AbortController()
+    const signal = AbortSignal.any([done.signal, this.#stop.signal])
+    const timer = this.#options.clock.sleep(delayMs, signal, BACKGROUND).then(() => {
+      throw new TimeIsUpError()
+    })
+    try {
+      return await Promise.race([promise, timer])
+    } finally {
+      done.abort()
+      await timer.catch(() => {})
+    }
+  }
+}
+
+const BACKGROUND = { purpose: 'background' } as const
+/** First character of what a doorbell tells itself. */
+const TEST_MARK = '?'
+
+class TimeIsUpError extends Error {}
+class NoNotificationsError extends Error {}
+
+/** What will be the same again for long: a pooler, a server without LISTEN, no right to connect. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof NoNotificationsError) return true
+  const state = sqlState(error)
+  return state !== undefined && /^(0A|28|42|3D)/.test(state)
+}
+
+/** A pool with one connection cannot give it away. */
+function placeOf({ listenUrl, url, pool }: DoorbellOptions): string | PostgresPool | undefined {
+  return listenUrl ?? url ?? (pool?.options?.max === 1 ? undefined : pool)
+}

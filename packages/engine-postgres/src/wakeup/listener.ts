@@ -1,0 +1,78 @@
+import { openListener } from '../connection/platform/open-listener.ts'
+import type {
+  ListeningClient,
+  PostgresNotification,
+  PostgresPool,
+} from '../connection/postgres-pool.ts'
+
+export interface ListenerPlace {
+  /** A URL, or a pool which gives one connection away for good. */
+  readonly from: string | PostgresPool
+  readonly connectTimeoutMs: number
+  readonly applicationName: string
+}
+
+/** One connection that hears notifications, from its making to its end. */
+export class Listener {
+  readonly #place: ListenerPlace
+  readonly #onNotification: (message: PostgresNotification) => void
+  readonly #lost = Promise.withResolvers<never>()
+  #client: ListeningClient | undefined
+  #end: (() => Promise<void>) | undefined
+
+  constructor(place: ListenerPlace, onNotification: (message: PostgresNotification) => void) {
+    this.#place = place
+    this.#onNotification = onNotification
+    // Whoever waits hears of it; nobody has to.
+    this.#lost.promise.catch(() => {})
+  }
+
+  /** Rejects when the connection is gone. */
+  get lost(): Promise<never> {
+    return this.#lost.promise
+  }
+
+  /** The session's number as it was told when the connection was made. */
+  get processId(): number | null | undefined {
+    return this.#client?.processID
+  }
+
+  async connect(): Promise<void> {
+    const { from } = this.#place
+    if (typeof from === 'string') {
+      const client = openListener(from, this.#place)
+      this.#end = () => client.end()
+      this.#hear(client)
+      await client.connect()
+    } else {
+      const client = await from.connect()
+      // Ended, not given back: it listens.
+      this.#end = () => Promise.resolve(client.release(true))
+      this.#hear(client)
+    }
+  }
+
+  /** Resolves with the first column of the first row. */
+  async query(text: string): Promise<string | null | undefined> {
+    const types = {
+      getTypeParser:
+        () =>
+        (value: string): string =>
+          value,
+    }
+    const answer = await this.#client?.query({ text, rowMode: 'array', types })
+    return Array.isArray(answer) ? undefined : answer?.rows[0]?.[0]
+  }
+
+  /** Never rejects. */
+  async end(): Promise<void> {
+    await this.#end?.().catch(() => {})
+  }
+
+  #hear(client: ListeningClient): void {
+    this.#client = client
+    client.on('error', (error) => this.#lost.reject(error))
+    client.on('end', () => this.#lost.reject(new Error('the listening connection ended')))
+    client.on('notification', this.#onNotification)
+  }
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '@tidemark/contracts'
+import type { Connections } from '../connection/connections.ts'
+import type { Statement } from '../connection/sql.ts'
+import { ringPayload } from './ring-payload.ts'
+
+export interface RingerOptions {
+  readonly connections: Pick<Connections, 'read'>
+  readonly channel: string
+  /** Names this process, without a colon: its own doorbell is silent about it. @default none */
+  readonly origin?: string | undefined
+  readonly clock: Clock
+}
+
+/** Settled figure: a notification takes a lock that all databases of the server share. */
+const PAUSE_MS = 2
+/** Which segments were touched matters to others only while they are few. */
+const MOST_SEGMENTS = 1_000
+
+/**
+ * A statement of its own, after the commits that it tells of: inside of them it would hold the server's lock
+ * for notifications during the wait for the disk. It needs no such wait itself, because it says nothing that is
+ * not durable already.
+ */
+const NOTIFY: Statement = {
+  name: 'tidemark_notify',
+  text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
+}
+
+/**
+ * Tells other processes of commits, at most once every 2 ms; what is committed meanwhile is told together. A ring
+ * that cannot be sent is lost: readers look by themselves now and then.
+ */
+export class Ringer {
+  readonly #options: RingerOptions
+  readonly #stop = new AbortController()
+  #segments = new Set<number>()
+  #everything = false
+  #ringing: Promise<void> | undefined
+
+  constructor(options: RingerOptions) {
+    this.#options = options
+  }
+
+  /** Never fails. No segments: anything may have changed. */
+  ring(segments: readonly number[]): void {
+    if (this.#stop.signal.aborted) return
+    for (const segment of segments) this.#segments.add(segment)
+    if (segments.length === 0 || this.#segments.size > MOST_SEGMENTS) this.#everything = true
+    this.#ringing ??= this.#run()
+  }
+
+  /** Resolves when what was rung has been sent or given up. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#ringing
+  }
+
+  async #run(): Promise<void> {
+    const { connections, channel, origin = '', clock } = this.#options
+    while (this.#everything || this.#segments.size > 0) {
+      const nextMs = clock.monotonicMs() + PAUSE_MS
+      const payload = ringPayload({ origin, segments: this.#everything ? [] : [...this.#segments] })
+      this.#everything = false
+      this.#segments = new Set()
+      try {
+        await connections.read(NOTIFY, [channel, payload])
+        const leftMs = nextMs - clock.monotonicMs()
+        if (leftMs > 0) await clock.sleep(leftMs, this.#stop.signal)
+      } catch {
+        // The server is away, and whoever listens has lost it too; or this was stopped.
+      }
+    }
+    this.#ringing = undefined
+  }
+}
