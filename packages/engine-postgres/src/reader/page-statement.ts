@@ -1,4 +1,4 @@
-import { rangeContains, rangesOverlap } from '@tidemark/contracts'
+import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
 import type { FeedPageQuery } from '@tidemark/store'
 import type { RangeRow, SegmentRow } from '../catalog/collection-row.ts'
 import type { SqlValue } from '../connection/sql.ts'
@@ -49,15 +49,17 @@ export function pageStatement(
   if (untilLsn !== undefined) limits.push(`d.lsn <= ${parameter(untilLsn)}`)
   if (rows.condition !== undefined) limits.push(rows.condition)
   const columns = rows.columns.map((column, index) => `${column} AS c${index}`).join(', ')
-  const within = [parameter(wanted.minInclusive), parameter(wanted.maxExclusive)] as const
-  const parts = segments.map((segment) => {
-    const keys = rangeContains(wanted, segment)
-      ? ''
-      : ` AND d.epk >= ${within[0]} AND d.epk < ${within[1]}`
-    return `SELECT d.lsn, d.ord, ${columns}, ${rows.size} AS size FROM h, :schema.${rows.table} d
+  let within: string | undefined
+  const parts = segments.map((segment, part) => {
+    const isInside = rangeContains(wanted, segment)
+    if (!isInside) within ??= keysWithin(wanted, parameter)
+    const keys = isInside ? '' : ` AND ${within}`
+    return `SELECT d.lsn, ${part} AS part, d.ord, ${columns}, ${rows.size} AS size FROM h, :schema.${rows.table} d
       WHERE d.segment = ${parameter(segment.id)} AND ${limits.join(' AND ')}${keys}`
   })
   const names = rows.columns.map((_, index) => `c${index}`).join(', ')
+  // Of two halves that were merged LSNs may be the same: then the order is that of the segments.
+  const order = segments.length === 1 ? '' : ' ORDER BY lsn, part, ord'
   const nulls = rows.columns.map(() => 'NULL').join(', ')
   const template = `WITH h AS MATERIALIZED (
   SELECT s.lsn, json_build_array(c.version, s.epoch, ${storeTime(2)}, s.${rows.horizon})::text AS head,
@@ -66,11 +68,11 @@ export function pageStatement(
   JOIN :schema.segment s ON s.id = $3 AND s.state = 'open' WHERE c.number = $1)
 SELECT lsn, head, ${nulls} FROM h
 UNION ALL
-SELECT lsn, NULL, ${names} FROM (
-  SELECT lsn, ord, ${names}, sum(size) OVER (ORDER BY lsn) - sum(size) OVER (PARTITION BY lsn) AS before
+(SELECT lsn, NULL, ${names} FROM (
+  SELECT lsn, part, ord, ${names}, sum(size) OVER (ORDER BY lsn) - sum(size) OVER (PARTITION BY lsn) AS before
   FROM (${parts.join('\n    UNION ALL ')}
     ORDER BY lsn FETCH FIRST ${parameter(maxItems)} ROWS WITH TIES) r) counted
-WHERE before < ${parameter(maxChars)}`
+WHERE before < ${parameter(maxChars)}${order})`
   return { template, values, untilLsn }
 }
 
@@ -78,4 +80,11 @@ WHERE before < ${parameter(maxChars)}`
 function windowEnd(segments: readonly SegmentRow[], afterLsn: number): number {
   const firstLsn = Math.min(...segments.map(({ base }) => Math.max(base, afterLsn)))
   return firstLsn + MAX_FILTERED_LSNS
+}
+
+function keysWithin(
+  { minInclusive, maxExclusive }: FeedRange,
+  parameter: (value: SqlValue) => string,
+): string {
+  return `d.epk >= ${parameter(minInclusive)} AND d.epk < ${parameter(maxExclusive)}`
 }

@@ -28,6 +28,6 @@ export const IS_LIVE = `(CASE WHEN h.exact THEN d.exp = 0 OR d.exp * 1000 > h.no
   ELSE :schema.expired_second(d.ts, d.ttl, h.default_ttl, h.eras, h.now_ms) = 0 END)`
 
 /** The one row `h` of such a statement: of collection $1, with the store time of parameter $2. */
-export const COLLECTION_HEAD = `
+export const COLLECTION_HEAD: string = `
 SELECT ${storeTime(2)} AS now_ms, c.reindex IS NULL AS exact, c.default_ttl, c.eras, c.version
 FROM :schema.collection c JOIN :schema.database b ON b.number = c.db WHERE c.number = $1`

@@ -21,6 +21,7 @@ export class CommitWatch {
   #polling: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined
   #checking: Promise<void> | undefined
   #checkAgain = false
+  #ended: Error | undefined
 
   constructor(options: CommitWatchOptions) {
     this.#options = options
@@ -44,6 +45,7 @@ export class CommitWatch {
     const { context, clock } = this.#options
     const { lsn, rangeNumber } = await readCounter(context, collection, range)
     signal.throwIfAborted()
+    if (this.#ended !== undefined) throw this.#ended
     if (lsn > afterLsn) return true
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
     const abort = (): void => reject(signal.reason)
@@ -89,6 +91,7 @@ export class CommitWatch {
 
   /** Ends all waits with `error`. Resolves when nothing runs any more. */
   async end(error: Error): Promise<void> {
+    this.#ended = error
     this.#waits.failAll(error)
     this.#polling?.stop.abort()
     await this.#polling?.ended
@@ -114,7 +117,7 @@ export class CommitWatch {
     const ended = this.#poll(stop.signal).finally(() => {
       this.#polling = undefined
       // Somebody came while it was being stopped.
-      if (this.#waits.size > 0) this.#startPolling()
+      if (this.#waits.size > 0 && this.#ended === undefined) this.#startPolling()
     })
     this.#polling = { stop, ended }
   }
