@@ -1,8 +1,9 @@
-import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 
 export interface Acknowledgement {
   readonly lane: number
   readonly index: number
+  /** 0 = not known: a delete that was found to have happened. */
   readonly lsn: number
 }
 
@@ -34,4 +35,9 @@ export function readAcknowledgements(file: string): readonly Acknowledgement[] {
     const [lane = -1, index = -1, lsn = -1] = line.split(' ').map(Number)
     return { lane, index, lsn }
   })
+}
+
+/** Bytes of a log so far. */
+export function logSize(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -2,20 +2,15 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** Programs of the crash runs. */
-export type CrashChild =
-  'writer.child.ts' | 'follower.child.ts' | 'features/writer.child.ts' | 'features/archive.child.ts'
-
-/** A child of the crash run, with the messages it sends. */
+/** A program in a process of its own that may be killed, with the messages it sends. */
 export class CrashProcess<Message extends { readonly kind: string }> {
   readonly #child: ChildProcess
   readonly #exited: Promise<unknown>
   readonly #messages: Message[] = []
   #errors = ''
 
-  constructor(file: CrashChild, task: object) {
-    const path = fileURLToPath(new URL(file, import.meta.url))
-    this.#child = fork(path, [JSON.stringify(task)], {
+  constructor(program: URL, task: object) {
+    this.#child = fork(fileURLToPath(program), [JSON.stringify(task)], {
       execArgv: ['--conditions=@tidemark/source'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
@@ -48,9 +43,14 @@ export class CrashProcess<Message extends { readonly kind: string }> {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
+  /** Throws what it said when it has ended. */
+  assertAlive(): void {
+    if (this.ended) throw new Error(`the child ended by itself: ${this.#errors}`)
+  }
+
   /** Kills it in the middle of what it does; rejects if it had ended by itself. */
   async kill(): Promise<void> {
-    if (this.ended) throw new Error(`the child ended before it was killed: ${this.#errors}`)
+    this.assertAlive()
     this.#child.kill('SIGKILL')
     await this.#exited
     if (this.#child.signalCode !== 'SIGKILL') {

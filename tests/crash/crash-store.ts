@@ -1,6 +1,6 @@
 import type { Stored } from '@tidemark/contracts'
-import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import { Store, type Collection } from '@tidemark/store'
+import { openEngineAt, type StorePlace } from './store-place.ts'
 
 export interface CrashDocument {
   readonly id: string
@@ -15,21 +15,13 @@ export interface CrashStore extends AsyncDisposable {
   readonly documents: Collection<CrashDocument>
 }
 
-export interface CrashStoreOptions {
-  readonly folder: string
-  readonly durability: 'sync' | 'relaxed'
-}
-
 /** Few, so that every one of them is sealed and followed by another several times in a run. */
 const SEGMENT_SLOTS = 5_000
 const PARTITIONS = 6
 
 /** Opens or makes the store of a crash run. */
-export async function openCrashStore({
-  folder,
-  durability,
-}: CrashStoreOptions): Promise<CrashStore> {
-  const engine = await openSqliteEngine({ folder, durability, segmentSlots: SEGMENT_SLOTS })
+export async function openCrashStore(place: StorePlace): Promise<CrashStore> {
+  const engine = await openEngineAt(place, { segmentSlots: SEGMENT_SLOTS })
   const store = await Store.open({ engine })
   const database = await store.createDatabaseIfNotExists('crash')
   const documents = await database.createCollectionIfNotExists<CrashDocument>({

@@ -15,7 +15,7 @@ const faults: string[] = []
 let changes = 0
 let continuation: string | undefined
 
-await using opened = await openCrashStore({ ...task, durability: 'sync' })
+await using opened = await openCrashStore(task.place)
 const { documents } = opened
 process.send?.({ kind: 'following' } satisfies FollowerMessage)
 try {

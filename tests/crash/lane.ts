@@ -68,6 +68,10 @@ export class Lane {
   }
 }
 
+export function sameState(left: LaneState, right: LaneState): boolean {
+  return left.size === right.size && [...left].every(([id, version]) => right.get(id) === version)
+}
+
 export function partitionKeyOfLane(lane: number): string {
   return `lane-${lane}`
 }

@@ -2,18 +2,23 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { FolderScene, type CrashScene } from './crash-scene.ts'
 import { runFeatures } from './features/run-features.ts'
+import { PostgresScene } from './postgres/postgres-scene.ts'
 import { runPlain } from './run-plain.ts'
 
-const USAGE = `usage: npm run crash -- [--rounds N] [--features all] [--seed N] [--folder PATH]
+const USAGE = `usage: npm run crash -- [--rounds N] [--engine NAME] [--features all] [--seed N] [--folder PATH]
 
-Kills writing processes with SIGKILL over and over and looks for what they had acknowledged.
+Kills writing processes with SIGKILL over and over and looks for what they had acknowledged. On PostgreSQL, a
+durable server of its own, rounds end in turn by their death alone, after ended connections, after an immediate
+restart of the server, and after SIGKILL of the server.
 
   --rounds N      how many kills           (default 50)
+  --engine NAME   sqlite or postgres       (default sqlite)
   --features all  with time to live, pending deletes, the log of all versions, splits, merges and
                   background maintenance   (default: plain writes)
   --seed N        of what is written       (default: random, printed)
-  --folder PATH   made anew, left behind   (default: a temporary one, removed)
+  --folder PATH   made anew, left behind   (default: a temporary one, removed); of a server only the logs
 
 Exit code 1 if anything was lost or does not agree, or if something to be shown never happened.`
 
@@ -21,6 +26,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '50' },
     features: { type: 'string' },
+    engine: { type: 'string', default: 'sqlite' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
     folder: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -32,6 +38,7 @@ const isUsable =
   Number.isInteger(rounds) &&
   rounds >= 1 &&
   Number.isInteger(seed) &&
+  (values.engine === 'sqlite' || values.engine === 'postgres') &&
   (values.features === undefined || values.features === 'all')
 if (values.help || !isUsable) {
   console.error(USAGE)
@@ -39,10 +46,11 @@ if (values.help || !isUsable) {
 }
 
 const folder = values.folder ?? (await mkdtemp(join(tmpdir(), 'tidemark-crash-')))
-const run = { folder, seed, rounds, report: console.log }
 try {
-  if (values.features === 'all') await crashFeatures()
-  else await crashPlain()
+  if (values.engine === 'postgres') {
+    await using scene = await PostgresScene.start()
+    await crash(scene)
+  } else await crash(new FolderScene(folder))
 } catch (error) {
   console.error(error)
   process.exitCode = 1
@@ -50,13 +58,19 @@ try {
   if (values.folder === undefined) await rm(folder, { recursive: true, force: true })
 }
 
-async function crashPlain(): Promise<void> {
+async function crash(scene: CrashScene): Promise<void> {
+  const run = { folder, seed, rounds, report: console.log, scene }
+  if (values.features === 'all') await crashFeatures(run)
+  else await crashPlain(run)
+}
+
+async function crashPlain(run: Parameters<typeof runPlain>[0]): Promise<void> {
   const { lost, indexFaults, summary } = await runPlain(run)
   if (lost > 0 || indexFaults > 0) process.exitCode = 1
   console.log(summary)
 }
 
-async function crashFeatures(): Promise<void> {
+async function crashFeatures(run: Parameters<typeof runFeatures>[0]): Promise<void> {
   const { lost, faults, missing, summary } = await runFeatures(run)
   if (lost > 0 || faults > 0 || missing.length > 0) process.exitCode = 1
   for (const what of missing) console.error(`nothing was shown: 0 ${what}`)

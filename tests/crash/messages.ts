@@ -1,8 +1,9 @@
+import type { StorePlace } from './store-place.ts'
+
 /** What the children of a crash run are started with and tell. */
 
 export interface WriterTask {
-  readonly folder: string
-  readonly durability: 'sync' | 'relaxed'
+  readonly place: StorePlace
   readonly seed: number
   readonly round: number
   readonly lanes: readonly number[]
@@ -14,7 +15,7 @@ export interface WriterTask {
 export type WriterMessage = { readonly kind: 'writing' }
 
 export interface FollowerTask {
-  readonly folder: string
+  readonly place: StorePlace
 }
 
 export type FollowerMessage =

@@ -1,3 +1,4 @@
+import { FolderScene, type CrashScene } from './crash-scene.ts'
 import type { LaneState } from './lane.ts'
 import { LANES, runRound } from './run-round.ts'
 
@@ -14,11 +15,14 @@ export async function runPlain({
   seed,
   rounds,
   report,
+  scene = new FolderScene(folder),
 }: {
   readonly folder: string
   readonly seed: number
   readonly rounds: number
   readonly report: (line: string) => void
+  /** @default a store in the folder */
+  readonly scene?: CrashScene | undefined
 }): Promise<PlainRunResult> {
   let acknowledged = 0
   let lost = 0
@@ -27,7 +31,7 @@ export async function runPlain({
   let states: readonly LaneState[] = Array.from({ length: LANES }, () => new Map<string, string>())
   report(`seed ${seed}, ${LANES} concurrent writers`)
   for (let round = 0; round < rounds; round++) {
-    const result = await runRound({ folder, seed, round }, states)
+    const result = await runRound({ folder, seed, round, scene }, states)
     states = result.states
     acknowledged += result.acknowledged
     lost += result.lost.length
@@ -42,6 +46,11 @@ export async function runPlain({
   report(
     `on their way when killed: ${inDoubt.applied} done but not acknowledged, ${inDoubt.notApplied} not done`,
   )
+  const totals = scene.totals(rounds)
+  for (const [what, count] of totals) {
+    if (count === 0) throw new Error(`nothing was shown: 0 ${what}`)
+  }
+  if (totals.length > 0) report(totals.map(([what, count]) => `${count} ${what}`).join(', '))
   const summary = `${rounds} rounds, ${acknowledged} acknowledged writes, ${lost} lost, ${indexFaults} index faults`
   return { lost, indexFaults, summary }
 }

@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readAcknowledgements, type Acknowledgement } from './acknowledgements.ts'
+import { logSize, readAcknowledgements, type Acknowledgement } from './acknowledgements.ts'
 import { CrashProcess } from './crash-process.ts'
+import type { CrashScene, Writing } from './crash-scene.ts'
 import { openCrashStore } from './crash-store.ts'
 import { generator, type LaneState } from './lane.ts'
 import type { FollowerMessage, FollowerTask, WriterMessage, WriterTask } from './messages.ts'
+import { safely } from './store-place.ts'
 import { verifyRound, type RoundVerdict } from './verify-round.ts'
 
 export const LANES = 64
@@ -18,33 +20,39 @@ export interface RoundResult extends RoundVerdict {
   readonly description: string
 }
 
-/** Writes, kills, reopens, compares. Every second round a reader in another process follows. */
+/** Writes, disturbs, kills, reopens, compares. In some rounds a reader in another process follows. */
 export async function runRound(
   {
     folder,
     seed,
     round,
-  }: { readonly folder: string; readonly seed: number; readonly round: number },
+    scene,
+  }: {
+    /** For logs. */
+    readonly folder: string
+    readonly seed: number
+    readonly round: number
+    readonly scene: CrashScene
+  },
   before: readonly LaneState[],
 ): Promise<RoundResult> {
   const chance = generator(seed * 7_919 + round)
-  const followed = round % 2 === 1
-  const durability = round % 5 === 3 ? 'relaxed' : 'sync'
-  const shares = round % 4 === 2 ? 2 : 1
+  const { place, shares, followed, description: how } = scene.plan(round)
   const log = (share: number): string => join(folder, `acknowledged-${round}-${share}.log`)
-  const storeFolder = join(folder, 'store')
   const writers = Array.from({ length: shares }, (_, share) => {
     const lanes = Array.from({ length: LANES }, (_lane, lane) => lane).filter(
       (lane) => lane % shares === share,
     )
-    const task = { folder: storeFolder, durability, seed, round, lanes, log: log(share) } as const
-    return new CrashProcess<WriterMessage>('writer.child.ts', task satisfies WriterTask)
+    return startWriter({ place, seed, round, lanes, log: log(share) })
   })
-  const follower = followed
-    ? new CrashProcess<FollowerMessage>('follower.child.ts', {
-        folder: storeFolder,
-      } satisfies FollowerTask)
-    : undefined
+  const follower = followed ? startFollower({ place: safely(place) }) : undefined
+  const writing: Writing = {
+    chance,
+    progress: () => writers.map((_, share) => logSize(log(share))),
+    assertAlive: () => {
+      for (const child of [...writers, follower]) child?.assertAlive()
+    },
+  }
   try {
     await Promise.all([
       ...writers.map((writer) => writer.receive('writing')),
@@ -52,6 +60,7 @@ export async function runRound(
     ])
     await Promise.all(writers.map((_, share) => firstAcknowledgement(log(share))))
     await sleep(MIN_WRITING_MS + chance() * (MAX_WRITING_MS - MIN_WRITING_MS))
+    await scene.disturb(round, writing)
     const [first, survivor] = writers
     await first?.kill()
     if (survivor !== undefined) {
@@ -69,16 +78,25 @@ export async function runRound(
     const report = await follower?.receive('followed')
     await follower?.finished()
     assertRoundIsOne(round, acknowledged.length, report)
-    await using reopened = await openCrashStore({ folder: storeFolder, durability: 'sync' })
+    await scene.settle()
+    await using reopened = await openCrashStore(safely(place))
     const facts = { seed, round, before, acknowledged, followed: report }
     const verdict = await verifyRound(reopened, facts)
     const description =
-      `${durability}, ${shares === 1 ? 'one writer' : 'two writers'}` +
+      `${how}, ${shares === 1 ? 'one writer' : 'two writers'}` +
       (report === undefined ? '' : `, followed (${report.changes} changes)`)
     return { ...verdict, acknowledged: acknowledged.length, description }
   } finally {
     for (const child of [...writers, follower]) child?.end()
   }
+}
+
+function startWriter(task: WriterTask): CrashProcess<WriterMessage> {
+  return new CrashProcess(new URL('writer.child.ts', import.meta.url), task)
+}
+
+function startFollower(task: FollowerTask): CrashProcess<FollowerMessage> {
+  return new CrashProcess(new URL('follower.child.ts', import.meta.url), task)
 }
 
 /** On a busy machine the first write may take longer than the whole time until the kill. */

@@ -1,6 +1,6 @@
 import type { Acknowledgement } from './acknowledgements.ts'
 import { keyOf, type CrashStore } from './crash-store.ts'
-import { Lane, partitionKeyOfLane, versionOf, type LaneState } from './lane.ts'
+import { Lane, partitionKeyOfLane, sameState, versionOf, type LaneState } from './lane.ts'
 import type { FollowerMessage } from './messages.ts'
 
 export interface RoundVerdict {
@@ -110,6 +110,7 @@ function checkLsns(lane: number, mine: readonly Acknowledgement[]): readonly str
   let last = 0
   for (const [position, { index, lsn }] of mine.entries()) {
     if (index !== position) faults.push(`lane ${lane}: acknowledgement ${position} is of ${index}`)
+    if (lsn === 0) continue
     if (lsn <= last) faults.push(`lane ${lane}: LSN ${lsn} was given out after ${last}`)
     last = lsn
   }
@@ -130,10 +131,6 @@ function checkFollower(
     }
   }
   return problems
-}
-
-function sameState(left: LaneState, right: LaneState): boolean {
-  return left.size === right.size && [...left].every(([id, version]) => right.get(id) === version)
 }
 
 function differences(lane: number, wanted: LaneState, found: LaneState): readonly string[] {

@@ -16,6 +16,8 @@ export type FaultProgram =
   | 'expiry/poller.child.ts'
   | 'expiry/sweeper.child.ts'
   | 'expiry/catch-up.child.ts'
+  | 'rivals/counter.child.ts'
+  | 'rivals/fenced-writer.child.ts'
 
 /** One process that is going to be killed, and its history. */
 export class FaultProcess<Task extends FaultProcessTask> {
@@ -62,6 +64,16 @@ export class FaultProcess<Task extends FaultProcessTask> {
 
   assertAlive(): void {
     if (this.hasEnded) throw new Error(`a process ended by itself: ${this.#errors}`)
+  }
+
+  /** Stops it in its tracks. */
+  pause(): void {
+    this.assertAlive()
+    this.#child.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT')
   }
 
   /** Kills it in the middle of what it does; rejects if it had ended by itself. */

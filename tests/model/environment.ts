@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, type Clock } from '@tidemark/contracts'
+import { openPostgresEngine } from '@tidemark/engine-postgres'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import {
   MemoryStorageEngine,
@@ -13,7 +15,18 @@ import {
 } from '@tidemark/store'
 import type { ProgramSettings } from './program.ts'
 
-export type EngineName = 'memory' | 'sqlite'
+export type EngineName = 'memory' | 'sqlite' | 'postgres'
+
+/** Which engine programs run on, and where it is. */
+export type ModelPlace =
+  | { readonly engine: 'memory' | 'sqlite' }
+  /** `url`: of a database in which each environment makes a schema of its own. */
+  | { readonly engine: 'postgres'; readonly url: string }
+
+/** Stores of one process are in memory; others are opened twice. */
+export function handlesOf(engine: EngineName): number {
+  return engine === 'memory' ? 1 : 2
+}
 
 export interface ModelDocument {
   readonly id: string
@@ -50,22 +63,23 @@ const REST_MS = 60_000
 
 /** Where programs run, one after the other: a store with one or two handles, and a collection a program. */
 export class Environment {
-  readonly engineName: EngineName
+  readonly #place: ModelPlace
   readonly #clock = new ProgramClock()
   #folder: string | undefined
+  readonly #schema = `model_${randomUUID().replaceAll('-', '')}`
   #stores: Store[] = []
   #highestMs = FIRST_MS
   #programs = 0
 
-  constructor(engineName: EngineName) {
-    this.engineName = engineName
+  constructor(place: ModelPlace) {
+    this.#place = place
   }
 
   /** Makes a collection for a program. */
   async begin(settings: ProgramSettings): Promise<Stage> {
     const second = Math.ceil(this.#highestMs / 1000) * 1000 + REST_MS
     this.stepTo(second + settings.startOffsetMs)
-    if (this.engineName === 'memory') await this.close()
+    if (this.#place.engine === 'memory') await this.close()
     await this.#openStores()
     const id = `c${++this.#programs}`
     const { defaultTtl, retentionSeconds, allVersions, partitionCount } = settings
@@ -99,7 +113,7 @@ export class Environment {
 
   /** Closes one handle and opens it anew; in memory there would be nothing left. */
   async reopen(via: number): Promise<void> {
-    if (this.engineName === 'memory') return
+    if (this.#place.engine === 'memory') return
     const index = via % this.#stores.length
     await this.store(index).close()
     this.#stores[index] = await this.#openStore()
@@ -114,10 +128,9 @@ export class Environment {
 
   async #openStores(): Promise<void> {
     if (this.#stores.length > 0) return
-    if (this.engineName === 'sqlite')
-      this.#folder = await mkdtemp(join(tmpdir(), 'tidemark-model-'))
-    const count = this.engineName === 'sqlite' ? 2 : 1
-    while (this.#stores.length < count) this.#stores.push(await this.#openStore())
+    const { engine } = this.#place
+    if (engine === 'sqlite') this.#folder = await mkdtemp(join(tmpdir(), 'tidemark-model-'))
+    while (this.#stores.length < handlesOf(engine)) this.#stores.push(await this.#openStore())
   }
 
   async #openStore(): Promise<Store> {
@@ -127,14 +140,19 @@ export class Environment {
 
   async #openEngine(): Promise<StorageEngine> {
     const clock = this.#clock
-    if (this.#folder === undefined) return new MemoryStorageEngine({ clock })
     // Few slots, so that ranges go on in new segments while a program runs.
-    return openSqliteEngine({
-      folder: this.#folder,
-      durability: 'relaxed',
-      segmentSlots: 12,
-      clock,
-    })
+    const segmentSlots = 12
+    if (this.#place.engine === 'postgres') {
+      return openPostgresEngine({
+        url: this.#place.url,
+        schema: this.#schema,
+        storeTime: 'process',
+        segmentSlots,
+        clock,
+      })
+    }
+    if (this.#folder === undefined) return new MemoryStorageEngine({ clock })
+    return openSqliteEngine({ folder: this.#folder, durability: 'relaxed', segmentSlots, clock })
   }
 }
 

@@ -1,23 +1,24 @@
 import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import type { EngineName } from './environment.ts'
+import { startPostgresServer } from '@tidemark/testing/servers'
+import type { EngineName, ModelPlace } from './environment.ts'
 import type { FoundDifference, RunAnswer, RunTask } from './messages.ts'
 import { parseProgram } from './program.ts'
 import { runInProcesses } from './run-in-processes.ts'
 import { SequenceRunner } from './run-sequences.ts'
 
-const USAGE = `usage: npm run model -- [--sequences N] [--seed N] [--engine memory|sqlite]
+const USAGE = `usage: npm run model -- [--sequences N] [--seed N] [--engine memory|sqlite|postgres]
 
 Runs random sequences of writes, clock steps, splits, merges and maintenance in a store and in a simple
 model, and compares all that can be read after every step.
 
-  --sequences N    how many                       (default 10000; on SQLite 500)
+  --sequences N    how many                       (default 10000; on SQLite 500, on PostgreSQL 300)
   --seed N         of what they are               (default: random, printed)
-  --engine NAME    memory or sqlite               (default memory)
+  --engine NAME    memory, sqlite or postgres     (default memory)
   --sequence N     only this one of the seed
   --program FILE   only this program, as a difference is printed
-  --steps N        of a sequence, about           (default 45; on SQLite 25)
+  --steps N        of a sequence, about           (default 45, else 25)
   --without LIST   kinds of steps to leave out, with commas between
   --processes N    that share the work            (default: one a core)
 
@@ -37,8 +38,9 @@ const { values } = parseArgs({
   },
 })
 const { engine } = values
-const sequences = Number(values.sequences ?? (engine === 'sqlite' ? 500 : 10_000))
-const steps = values.steps ?? (engine === 'sqlite' ? '25' : '45')
+const SEQUENCES: Readonly<Record<string, number>> = { memory: 10_000, sqlite: 500, postgres: 300 }
+const sequences = Number(values.sequences ?? SEQUENCES[engine])
+const steps = values.steps ?? (engine === 'memory' ? '45' : '25')
 const [seed, maxSteps, processes] = [values.seed, steps, values.processes].map(Number)
 if (
   values.help ||
@@ -53,16 +55,24 @@ if (
 }
 
 const without = values.without.split(',').filter((kind) => kind !== '')
-const task: RunTask = { engine, seed: seed ?? 0, maxSteps, without }
 const differences: FoundDifference[] = []
 let done = 0
 console.log(`seed ${seed}, engine ${engine}`)
-if (values.program !== undefined || values.sequence !== undefined) take(await runOne())
-else await runInProcesses(task, { sequences, processes, onAnswer: take })
+{
+  // What it keeps need not survive: nothing is killed here.
+  await using server = engine === 'postgres' ? await startPostgresServer() : undefined
+  await run(engine === 'postgres' ? { engine, url: server?.url() ?? '' } : { engine })
+}
 if (differences.length > 0) process.exitCode = 1
 console.log(`${done} sequences, ${differences.length} differences`)
 
-async function runOne(): Promise<RunAnswer> {
+async function run(place: ModelPlace): Promise<void> {
+  const task: RunTask = { place, seed: seed ?? 0, maxSteps: maxSteps ?? 0, without }
+  if (values.program !== undefined || values.sequence !== undefined) take(await runOne(task))
+  else await runInProcesses(task, { sequences, processes: processes ?? 1, onAnswer: take })
+}
+
+async function runOne(task: RunTask): Promise<RunAnswer> {
   const runner = new SequenceRunner(task)
   try {
     if (values.program !== undefined) {
@@ -93,7 +103,7 @@ function print({ sequence, message, program }: FoundDifference): void {
 }
 
 function isEngine(name: string): name is EngineName {
-  return name === 'memory' || name === 'sqlite'
+  return name === 'memory' || name === 'sqlite' || name === 'postgres'
 }
 
 function isCount(value: number | undefined): value is number {

@@ -1,8 +1,8 @@
-import type { EngineName } from './environment.ts'
+import type { ModelPlace } from './environment.ts'
 
 /** What a child of a model run is started with. */
 export interface RunTask {
-  readonly engine: EngineName
+  readonly place: ModelPlace
   readonly seed: number
   readonly maxSteps: number
   /** Kinds of steps that are left out. */

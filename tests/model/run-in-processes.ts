@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { RunAnswer, RunRequest, RunTask } from './messages.ts'
 
 /** Sequences that a child is given at once: few, so that all are busy to the end. */
-const CHUNK = { memory: 100, sqlite: 5 } as const
+const CHUNK = { memory: 100, sqlite: 5, postgres: 5 } as const
 
 /** Runs the sequences 0 to `sequences` in several processes, and hands on each answer as it comes. */
 export async function runInProcesses(
@@ -19,7 +19,7 @@ export async function runInProcesses(
     readonly onAnswer: (answer: RunAnswer) => void
   },
 ): Promise<void> {
-  const chunks = requestsFor(sequences, CHUNK[task.engine])
+  const chunks = requestsFor(sequences, CHUNK[task.place.engine])
   const count = Math.min(processes, chunks.length)
   await Promise.all(Array.from({ length: count }, () => runChild(task, chunks, onAnswer)))
 }

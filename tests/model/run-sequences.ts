@@ -1,4 +1,4 @@
-import { Environment } from './environment.ts'
+import { Environment, handlesOf } from './environment.ts'
 import { generateProgram } from './generate-program.ts'
 import type { FoundDifference, RunAnswer, RunRequest, RunTask } from './messages.ts'
 import { programText, type Program } from './program.ts'
@@ -17,7 +17,7 @@ export class SequenceRunner {
 
   constructor(task: RunTask) {
     this.#task = task
-    this.#environment = new Environment(task.engine)
+    this.#environment = new Environment(task.place)
   }
 
   async run({ from, until }: RunRequest): Promise<RunAnswer> {
@@ -42,9 +42,9 @@ export class SequenceRunner {
   }
 
   #program(sequence: number): Program {
-    const { seed, engine, maxSteps, without } = this.#task
+    const { seed, place, maxSteps, without } = this.#task
     const random = new SeededRandom(sequenceSeed(seed, sequence))
-    const handles = engine === 'sqlite' ? 2 : 1
+    const handles = handlesOf(place.engine)
     return generateProgram(random, { maxSteps, handles, without: new Set(without) })
   }
 

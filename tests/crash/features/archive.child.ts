@@ -1,9 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeContinuation } from '@tidemark/contracts'
-import { BUSY_MAINTENANCE, WAITING_GROUP, keyOf, openFeatureStore } from './feature-store.ts'
+import type { Collection } from '@tidemark/store'
+import { outageCodes } from '../store-place.ts'
+import {
+  BUSY_MAINTENANCE,
+  WAITING_GROUP,
+  keyOf,
+  openFeatureStore,
+  type FeatureDocument,
+} from './feature-store.ts'
 import type { ArchiveMessage, ArchivedPage, ArchiveTask } from './feature-tasks.ts'
 import { Journal, readJournal, type JournalEntry } from './journal.ts'
 import { noteEvents } from './note-events.ts'
+import { untilDone } from './until-done.ts'
 
 /*
  * The waiting group: follows the feed, notes each pending delete, then reports its position. A page and
@@ -20,14 +29,14 @@ process.once('message', () => stopping.abort())
 
 let continuation = readJournal<ArchivedPage>(task.journal).at(-1)?.continuation
 const journal = new Journal<ArchivedPage>(task.journal)
+const outages = outageCodes(task.place)
 {
   await using opened = await openFeatureStore({
-    ...task,
-    durability: 'sync',
+    place: task.place,
     maintenance: BUSY_MAINTENANCE,
   })
   const { store, documents } = opened
-  noteEvents(store, new Journal<JournalEntry>(task.events))
+  noteEvents(store, { journal: new Journal<JournalEntry>(task.events), outages })
   process.send?.({ kind: 'following' } satisfies ArchiveMessage)
   for (let isLast = false; !isLast;) {
     isLast = stopping.signal.aborted
@@ -41,11 +50,7 @@ const journal = new Journal<ArchivedPage>(task.journal)
         return [{ key: keyOf(lastVersion), lsn, version: lastVersion.version, expiredAt }]
       })
       journal.note({ pendingDeletes, continuation })
-      await documents.positions.report(
-        decodeContinuation(continuation).positions.map(({ range, lsn }) => {
-          return { group: WAITING_GROUP, range, lsn }
-        }),
-      )
+      await untilDone(outages, () => report(documents, page.continuation))
     }
     await sleep(PAUSE_MS)
   }
@@ -54,3 +59,10 @@ await new Promise((resolve) => {
   process.send?.({ kind: 'caughtUp' } satisfies ArchiveMessage, resolve)
 })
 process.disconnect()
+
+async function report(documents: Collection<FeatureDocument>, reached: string): Promise<void> {
+  const { positions } = decodeContinuation(reached)
+  await documents.positions.report(
+    positions.map(({ range, lsn }) => ({ group: WAITING_GROUP, range, lsn })),
+  )
+}

@@ -15,12 +15,16 @@ export async function changeRanges(
     journal,
     chance,
     maxPauseMs,
+    outages,
   }: {
     readonly journal: Journal<JournalEntry>
     readonly chance: () => number
     readonly maxPauseMs: number
+    /** Codes that say that the server went away meanwhile. */
+    readonly outages: readonly string[]
   },
 ): Promise<never> {
+  const expected = [...EXPECTED, ...outages]
   for (;;) {
     await sleep(chance() * maxPauseMs)
     const ranges = await documents.readFeedRanges()
@@ -32,7 +36,7 @@ export async function changeRanges(
       if (next === undefined || chance() > share) await documents.split(range?.id ?? '')
       else await documents.merge(range?.id ?? '', next.id ?? '')
     } catch (error) {
-      if (!EXPECTED.includes(errorCode(error) ?? '')) throw error
+      if (!expected.includes(errorCode(error) ?? '')) throw error
     }
     journal.note({ kind: 'rangesDone' })
   }

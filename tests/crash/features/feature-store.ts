@@ -1,5 +1,5 @@
-import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import { Store, type Collection, type MaintenanceMode } from '@tidemark/store'
+import { openEngineAt, type StorePlace } from '../store-place.ts'
 
 export interface FeatureDocument {
   readonly id: string
@@ -39,15 +39,13 @@ export const BUSY_MAINTENANCE: MaintenanceMode = {
 
 /** Opens or makes the store of a run with everything switched on. */
 export async function openFeatureStore({
-  folder,
-  durability,
+  place,
   maintenance,
 }: {
-  readonly folder: string
-  readonly durability: 'sync' | 'relaxed'
+  readonly place: StorePlace
   readonly maintenance: MaintenanceMode
 }): Promise<FeatureStore> {
-  const engine = await openSqliteEngine({ folder, durability, segmentSlots: SEGMENT_SLOTS })
+  const engine = await openEngineAt(place, { segmentSlots: SEGMENT_SLOTS })
   const store = await Store.open({ engine, maintenance })
   const database = await store.createDatabaseIfNotExists('crash')
   const documents = await database.createCollectionIfNotExists<FeatureDocument>({

@@ -1,8 +1,9 @@
+import type { StorePlace } from '../store-place.ts'
+
 /** What the children of a run with all features are started with and tell. */
 
 export interface FeatureWriterTask {
-  readonly folder: string
-  readonly durability: 'sync' | 'relaxed'
+  readonly place: StorePlace
   readonly seed: number
   readonly round: number
   readonly lanes: readonly number[]
@@ -17,7 +18,7 @@ export interface FeatureWriterTask {
 export type FeatureWriterMessage = { readonly kind: 'writing' }
 
 export interface ArchiveTask {
-  readonly folder: string
+  readonly place: StorePlace
   /** What it got, over all rounds. */
   readonly journal: string
   /** What it did in the background, in one round. */

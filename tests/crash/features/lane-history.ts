@@ -9,7 +9,7 @@ export interface LaneStep {
   readonly outcome:
     | { readonly kind: 'done'; readonly lsn: number; readonly timeMs: number }
     | { readonly kind: 'refused'; readonly atMs: number; readonly code: string }
-    /** On its way when the process was killed: there as a whole or not at all. */
+    /** On its way when the process was killed, or its server went away: there as a whole or not at all. */
     | { readonly kind: 'inDoubt' }
 }
 

@@ -47,7 +47,10 @@ export class Ledger {
   explain(log: readonly LogEntry[], histories: Iterable<readonly LaneStep[]>): void {
     this.#entries = byKey(log)
     for (const steps of histories) {
-      for (const step of steps) this.#explainStep(step)
+      const told = new Set(
+        steps.flatMap(({ outcome }) => (outcome.kind === 'done' ? [outcome.lsn] : [])),
+      )
+      for (const step of steps) this.#explainStep(step, told)
     }
     for (const [key, entries] of this.#entries) {
       for (const entry of entries) {
@@ -57,8 +60,9 @@ export class Ledger {
     }
   }
 
-  #explainStep({ lane, beganMs, operations, outcome }: LaneStep): void {
-    const there = outcome.kind === 'inDoubt' ? this.#isThere(lane, operations) : undefined
+  /** `told` are the LSNs that the step's lane was told of. */
+  #explainStep({ lane, beganMs, operations, outcome }: LaneStep, told: ReadonlySet<number>): void {
+    const there = outcome.kind === 'inDoubt' ? this.#isThere(lane, { operations, told }) : undefined
     if (outcome.kind === 'inDoubt') this.inDoubt[there === true ? 'applied' : 'notApplied'] += 1
     for (const operation of operations) {
       const key = keyOf({ lane, id: operation.id })
@@ -70,15 +74,24 @@ export class Ledger {
     }
   }
 
-  /** Whether what was on its way is in the log; half of a batch would be found missing by `#written`. */
-  #isThere(lane: string, operations: readonly PlannedOperation[]): boolean {
+  /**
+   * Whether what was on its way is in the log; half of a batch would be found missing by `#written`. A lane does one
+   * thing after the other, so that it is the next entry of its key, and none that was told of something else.
+   */
+  #isThere(
+    lane: string,
+    {
+      operations,
+      told,
+    }: { readonly operations: readonly PlannedOperation[]; readonly told: ReadonlySet<number> },
+  ): boolean {
     return operations.some((operation) => {
       const entries = this.#entries.get(keyOf({ lane, id: operation.id })) ?? []
-      return entries.some((entry) =>
-        operation.kind === 'delete'
-          ? entry.operationType === 'delete' && !entry.timeToLiveExpired
-          : entry.current?.version === operation.version,
-      )
+      const entry = entries.find(({ timeToLiveExpired }) => !timeToLiveExpired)
+      if (entry === undefined || told.has(entry.lsn)) return false
+      return operation.kind === 'delete'
+        ? entry.operationType === 'delete'
+        : entry.current?.version === operation.version
     })
   }
 

@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { logSize } from '../acknowledgements.ts'
 import { CrashProcess } from '../crash-process.ts'
+import type { CrashScene, Writing } from '../crash-scene.ts'
 import { generator } from '../lane.ts'
+import { safely, type StorePlace } from '../store-place.ts'
 import type {
   ArchiveMessage,
   ArchiveTask,
@@ -19,7 +22,9 @@ const RANGE_PAUSE_MS = 15
 const LONG_RANGE_PAUSE_MS = 600
 
 export interface FeatureRound {
+  /** For journals. */
   readonly folder: string
+  readonly scene: CrashScene
   readonly seed: number
   readonly round: number
 }
@@ -35,10 +40,6 @@ export function isLong(round: number): boolean {
   return round % 4 === 1
 }
 
-export function storeFolder(folder: string): string {
-  return join(folder, 'store')
-}
-
 export function archiveFile(folder: string): string {
   return join(folder, 'archive.jsonl')
 }
@@ -48,30 +49,34 @@ export function archiveFile(folder: string): string {
  * meanwhile, except in every fifth round; in every second one it is killed, too.
  */
 export async function runFeatureRound(task: FeatureRound): Promise<FeatureRoundFacts> {
-  const { folder, seed, round } = task
+  const { folder, seed, round, scene } = task
   const chance = generator(seed * 7_919 + round)
-  const durability = round % 5 === 3 ? 'relaxed' : 'sync'
-  const shares = round % 4 === 2 ? 2 : 1
+  const { place, shares, description: how } = scene.plan(round)
   const files = Array.from({ length: shares }, (_, share) =>
     join(folder, `journal-${round}-${share}.jsonl`),
   )
   const writers = files.map((journal, share) => {
     const lanes = Array.from({ length: FEATURE_LANES }, (_, lane) => lane)
-    const writer: FeatureWriterTask = {
-      folder: storeFolder(folder),
-      durability,
+    return startWriter({
+      place,
       seed,
       round,
       lanes: lanes.filter((lane) => lane % shares === share),
       journal,
       changesTtl: share === 0 && round % 3 !== 0,
       maxRangePauseMs: isLong(round) ? LONG_RANGE_PAUSE_MS : RANGE_PAUSE_MS,
-    }
-    return new CrashProcess<FeatureWriterMessage>('features/writer.child.ts', writer)
+    })
   })
   const events = join(folder, `events-${round}.jsonl`)
-  const archive = round % 5 === 4 ? undefined : startArchive(folder, events)
+  const archive = round % 5 === 4 ? undefined : startArchive(folder, { place, events })
   const archiveDies = round % 2 === 1
+  const writing: Writing = {
+    chance,
+    progress: () => files.map((file) => logSize(file)),
+    assertAlive: () => {
+      for (const child of [...writers, archive]) child?.assertAlive()
+    },
+  }
   try {
     await Promise.all([
       ...writers.map((writer) => writer.receive('writing')),
@@ -79,6 +84,7 @@ export async function runFeatureRound(task: FeatureRound): Promise<FeatureRoundF
     ])
     const maxMs = isLong(round) ? LONG_WRITING_MS : MAX_WRITING_MS
     await sleep(MIN_WRITING_MS + chance() * (maxMs - MIN_WRITING_MS))
+    await scene.disturb(round, writing)
     for (const writer of writers) {
       await writer.kill()
       if (shares > 1) await sleep(chance() * MIN_WRITING_MS)
@@ -90,17 +96,21 @@ export async function runFeatureRound(task: FeatureRound): Promise<FeatureRoundF
   }
   const journals = [...files, events].map((file) => readJournal<JournalEntry>(file))
   const follower = archive === undefined ? 'nobody follows' : archiveDies ? 'killed' : 'followed'
-  const description = `${durability}, ${shares} writing, ${follower}`
+  const description = `${how}, ${shares} writing, ${follower}`
   return { journals, description }
 }
 
+function startWriter(task: FeatureWriterTask): CrashProcess<FeatureWriterMessage> {
+  return new CrashProcess(new URL('writer.child.ts', import.meta.url), task)
+}
+
 /** `events` is where it notes what it did in the background. */
-export function startArchive(folder: string, events: string): CrashProcess<ArchiveMessage> {
-  return new CrashProcess<ArchiveMessage>('features/archive.child.ts', {
-    folder: storeFolder(folder),
-    journal: archiveFile(folder),
-    events,
-  } satisfies ArchiveTask)
+export function startArchive(
+  folder: string,
+  { place, events }: { readonly place: StorePlace; readonly events: string },
+): CrashProcess<ArchiveMessage> {
+  const task: ArchiveTask = { place: safely(place), journal: archiveFile(folder), events }
+  return new CrashProcess(new URL('archive.child.ts', import.meta.url), task)
 }
 
 /** Has it read to the end. */

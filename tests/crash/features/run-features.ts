@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FolderScene, type CrashScene } from '../crash-scene.ts'
+import { safely } from '../store-place.ts'
 import { MAINTENANCE_LEASE_MS, openFeatureStore, type FeatureStore } from './feature-store.ts'
 import type { ArchivedPage } from './feature-tasks.ts'
 import { FeatureTotals } from './feature-totals.ts'
@@ -12,7 +14,6 @@ import {
   isLong,
   runFeatureRound,
   startArchive,
-  storeFolder,
   type FeatureRoundFacts,
 } from './run-feature-round.ts'
 
@@ -37,11 +38,14 @@ export async function runFeatures({
   seed,
   rounds,
   report,
+  scene = new FolderScene(folder),
 }: {
   readonly folder: string
   readonly seed: number
   readonly rounds: number
   readonly report: (line: string) => void
+  /** @default a store in the folder */
+  readonly scene?: CrashScene | undefined
 }): Promise<FeatureRunResult> {
   const verifier = new FeatureVerifier()
   const totals = new FeatureTotals()
@@ -53,34 +57,43 @@ export async function runFeatures({
   }
   report(`seed ${seed}, ${FEATURE_LANES} concurrent writers, all features`)
   for (let round = 0; round < rounds; round++) {
-    const facts = await runFeatureRound({ folder, seed, round })
+    const facts = await runFeatureRound({ folder, seed, round, scene })
     const before = totals.acknowledged
     for (const journal of facts.journals) totals.add(journal)
-    take(await verifyRound(folder, { verifier, facts }))
+    take(await verifyRound(folder, { scene, verifier, facts }))
     if (isLong(round)) {
-      totals.foldedAtRest += await maintain(folder)
-      take(await verifyRound(folder, { verifier, facts: NOTHING }))
+      totals.foldedAtRest += await maintain(scene)
+      take(await verifyRound(folder, { scene, verifier, facts: NOTHING }))
     }
     report(`round ${round + 1}: ${totals.acknowledged - before} acknowledged, ${facts.description}`)
   }
-  await drain(folder)
-  take(await verifyRound(folder, { verifier, facts: NOTHING }))
+  await drain(folder, scene)
+  take(await verifyRound(folder, { scene, verifier, facts: NOTHING }))
   take({ lost: verifier.verifyDrained(), faults: [] })
-  return { ...verdict, ...outcome(rounds, { verifier, totals, verdict }) }
+  return { ...verdict, ...outcome(rounds, { scene, verifier, totals, verdict }) }
 }
 
 async function verifyRound(
   folder: string,
-  { verifier, facts }: { readonly verifier: FeatureVerifier; readonly facts: FeatureRoundFacts },
+  {
+    scene,
+    verifier,
+    facts,
+  }: {
+    readonly scene: CrashScene
+    readonly verifier: FeatureVerifier
+    readonly facts: FeatureRoundFacts
+  },
 ): Promise<FeatureVerdict> {
-  await using opened = await openQuietly(folder)
+  await scene.settle()
+  await using opened = await openQuietly(scene)
   const archive = readJournal<ArchivedPage>(archiveFile(folder))
   return await verifier.verify(opened, { journals: facts.journals, archive })
 }
 
 /** Does all background work that the killed processes left. Returns how many rows it folded. */
-async function maintain(folder: string): Promise<number> {
-  await using opened = await openQuietly(folder)
+async function maintain(scene: CrashScene): Promise<number> {
+  await using opened = await openQuietly(scene)
   await sleep(MAINTENANCE_LEASE_MS)
   const { folded, heldElsewhere } = await opened.store.runMaintenance()
   if (heldElsewhere.length > 0) throw new Error('the lease of a dead process does not end')
@@ -88,10 +101,11 @@ async function maintain(folder: string): Promise<number> {
 }
 
 /** Lets everything expire that will, sweeps it and has the waiting group read to the end. */
-async function drain(folder: string): Promise<void> {
+async function drain(folder: string, scene: CrashScene): Promise<void> {
   await sleep(MAX_LIFE_MS)
-  await maintain(folder)
-  const archive = startArchive(folder, join(folder, 'events-drain.jsonl'))
+  await maintain(scene)
+  const { place } = scene.plan(0)
+  const archive = startArchive(folder, { place, events: join(folder, 'events-drain.jsonl') })
   try {
     await archive.receive('following')
     await endArchive(archive)
@@ -101,21 +115,19 @@ async function drain(folder: string): Promise<void> {
 }
 
 /** Without background work: what the verifier looks at stands still, except for what expires. */
-function openQuietly(folder: string): Promise<FeatureStore> {
-  return openFeatureStore({
-    folder: storeFolder(folder),
-    durability: 'sync',
-    maintenance: 'manual',
-  })
+function openQuietly(scene: CrashScene): Promise<FeatureStore> {
+  return openFeatureStore({ place: safely(scene.plan(0).place), maintenance: 'manual' })
 }
 
 function outcome(
   rounds: number,
   {
+    scene,
     verifier,
     totals,
     verdict,
   }: {
+    readonly scene: CrashScene
     readonly verifier: FeatureVerifier
     readonly totals: FeatureTotals
     readonly verdict: { readonly lost: number; readonly faults: number }
@@ -133,12 +145,14 @@ function outcome(
     ['pending deletes delivered', delivered],
     ['purges', purged],
     ['rows folded', totals.of('folded') + totals.foldedAtRest],
+    ...scene.totals(rounds),
   ]
   // Not in every short run: it takes luck, or longer than the log's retention.
   const rare: typeof counts = [
     ['documents filed anew', totals.of('expiryReindexed')],
     ['splits and merges cut off', totals.rangesCutOff],
     ['log entries trimmed', verifier.trimmed],
+    ['writes without an answer', totals.of('noAnswer')],
   ]
   const missing = counts.filter(([, count]) => count === 0).map(([what]) => what)
   const lost = [

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode } from '@tidemark/contracts'
 import { generator } from '../lane.ts'
+import { outageCodes } from '../store-place.ts'
 import { changeRanges } from './change-ranges.ts'
 import { FeatureLane, type PlannedOperation } from './feature-lane.ts'
 import { BUSY_MAINTENANCE, openFeatureStore, type FeatureDocument } from './feature-store.ts'
 import type { FeatureWriterMessage, FeatureWriterTask } from './feature-tasks.ts'
 import { Journal, type JournalEntry } from './journal.ts'
 import { noteEvents } from './note-events.ts'
+import { untilDone } from './until-done.ts'
 
 /* Writes, splits, merges, changes the time to live and maintains the store until it is killed. */
 
@@ -16,14 +18,18 @@ const TTL_PAUSE_MS = 600
 // Only the crash command starts this file, with a task.
 const task = JSON.parse(process.argv[2] ?? '') as FeatureWriterTask
 const journal = new Journal<JournalEntry>(task.journal)
-const { store, documents } = await openFeatureStore({ ...task, maintenance: BUSY_MAINTENANCE })
-noteEvents(store, journal)
+const { store, documents } = await openFeatureStore({
+  place: task.place,
+  maintenance: BUSY_MAINTENANCE,
+})
+const outages = outageCodes(task.place)
+noteEvents(store, { journal, outages })
 const chance = generator(task.seed * 31 + task.round * 7 + (task.lanes[0] ?? 0))
 const lanes = task.lanes.map((lane) => new FeatureLane({ ...task, lane }))
 process.send?.({ kind: 'writing' } satisfies FeatureWriterMessage)
 await Promise.all([
   ...lanes.map((lane) => write(lane)),
-  changeRanges(documents, { journal, chance, maxPauseMs: task.maxRangePauseMs }),
+  changeRanges(documents, { journal, chance, maxPauseMs: task.maxRangePauseMs, outages }),
   task.changesTtl ? changeTtl() : undefined,
 ])
 
@@ -36,7 +42,9 @@ async function write(lane: FeatureLane): Promise<never> {
       journal.note({ kind: 'done', lane: lane.name, index, lsn, timeMs })
     } catch (error) {
       const code = errorCode(error) ?? String(error)
-      journal.note({ kind: 'refused', lane: lane.name, index, atMs: Date.now(), code })
+      // Without an answer in the journal: it may have happened, and the log of all versions says so.
+      if (outages.includes(code)) journal.note({ kind: 'event', name: 'noAnswer', items: 1 })
+      else journal.note({ kind: 'refused', lane: lane.name, index, atMs: Date.now(), code })
     }
   }
 }
@@ -76,7 +84,7 @@ async function changeTtl(): Promise<never> {
     await sleep(chance() * TTL_PAUSE_MS)
     const defaultTtl = DEFAULT_TTLS[Math.floor(chance() * DEFAULT_TTLS.length)] ?? null
     journal.note({ kind: 'ttlBegin', atMs: Date.now(), defaultTtl })
-    await documents.updateSettings({ defaultTtl })
+    await untilDone(outages, () => documents.updateSettings({ defaultTtl }))
     journal.note({ kind: 'ttlDone', atMs: Date.now() })
   }
 }

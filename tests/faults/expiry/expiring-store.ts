@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { systemClock, type Clock } from '@tidemark/contracts'
+import { openPostgresEngine } from '@tidemark/engine-postgres'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
-import { Store, type Collection, type MaintenanceMode } from '@tidemark/store'
+import { Store, type Collection, type MaintenanceMode, type StorageEngine } from '@tidemark/store'
 
 export interface ExpiringDocument {
   readonly id: string
@@ -16,6 +17,8 @@ export interface ExpiringStore extends AsyncDisposable {
 
 export interface ExpiringStoreOptions {
   readonly folder: string
+  /** Of a database that has the store, in place of the folder. */
+  readonly postgresUrl?: string | undefined
   /** How far the process's wall clock is from the machine's. */
   readonly clockOffsetMs: number
   readonly maintenance: MaintenanceMode
@@ -24,11 +27,15 @@ export interface ExpiringStoreOptions {
 /** Opens or makes a collection in which documents expire by their own `ttl`. */
 export async function openExpiringStore({
   folder,
+  postgresUrl,
   clockOffsetMs,
   maintenance,
 }: ExpiringStoreOptions): Promise<ExpiringStore> {
   const clock = shiftedClock(clockOffsetMs)
-  const engine = await openSqliteEngine({ folder: join(folder, 'store'), clock })
+  const engine: StorageEngine =
+    postgresUrl === undefined
+      ? await openSqliteEngine({ folder: join(folder, 'store'), clock })
+      : await openPostgresEngine({ url: postgresUrl, clock })
   const store = await Store.open({ engine, maintenance, clock })
   const database = await store.createDatabaseIfNotExists('expiry')
   const documents = await database.createCollectionIfNotExists<ExpiringDocument>({

@@ -8,23 +8,29 @@ import {
   type ExpiringStoreOptions,
 } from './expiring-store.ts'
 
-/** A folder, and the processes that use it at once. */
+/** A store, and the processes that use it at once. */
 export class ExpiryStage implements AsyncDisposable {
   readonly #folder: string
+  readonly #postgresUrl: string | undefined
   readonly #processes: FaultProcess<FaultProcessTask>[] = []
   #started = 0
 
-  private constructor(folder: string) {
+  private constructor(folder: string, postgresUrl: string | undefined) {
     this.#folder = folder
+    this.#postgresUrl = postgresUrl
   }
 
-  static async open(): Promise<ExpiryStage> {
-    return new ExpiryStage(await mkdtemp(join(tmpdir(), 'tidemark-expiry-')))
+  /** `postgresUrl`: of an empty database for the store. Without it, the store is in the folder. */
+  static async open({
+    postgresUrl,
+  }: { readonly postgresUrl?: string | undefined } = {}): Promise<ExpiryStage> {
+    return new ExpiryStage(await mkdtemp(join(tmpdir(), 'tidemark-expiry-')), postgresUrl)
   }
 
   /** The store in this process, which leaves background work to others. */
   openStore(clockOffsetMs = 0): Promise<ExpiringStore> {
-    return openExpiringStore({ folder: this.#folder, clockOffsetMs, maintenance: 'manual' })
+    const place = { folder: this.#folder, postgresUrl: this.#postgresUrl }
+    return openExpiringStore({ ...place, clockOffsetMs, maintenance: 'manual' })
   }
 
   async start(
@@ -34,6 +40,7 @@ export class ExpiryStage implements AsyncDisposable {
     const historyFile = join(this.#folder, `history-${this.#started++}.jsonl`)
     const task = {
       folder: this.#folder,
+      postgresUrl: this.#postgresUrl,
       clockOffsetMs: 0,
       maintenance: 'manual',
       ...options,

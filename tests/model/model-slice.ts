@@ -4,42 +4,38 @@ import { readFile, readdir } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import type { EngineName, ModelPlace } from './environment.ts'
 import { parseProgram } from './program.ts'
 import { SequenceRunner } from './run-sequences.ts'
 
-// CI's slice. The command in processes of its own: half the time of the same code inside the test runner.
-
-const MEMORY_SEQUENCES = 10_000
-const SQLITE_SEQUENCES = 500
 const SEED = 20_261_121
 /** The machine may be busy with other tests; a run of its own takes a minute at most. */
 const TIMEOUT_MS = 600_000
 
-test(
-  'ST-1 ST-5 ST-9 CF-2 CF-3 CF-7 CF-11 TTL-3 TTL-13 TTL-15 TTL-18 the memory engine does what the model says',
-  { timeout: TIMEOUT_MS },
-  async () => {
-    expect(await lastLine('memory', MEMORY_SEQUENCES)).toBe(
-      `${MEMORY_SEQUENCES} sequences, 0 differences`,
-    )
-  },
-)
+/** CI's slice of the model runs of one engine, as tests. Call it at the top level of a test file. */
+export function modelSlice({
+  engine,
+  sequences,
+  place,
+}: {
+  readonly engine: EngineName
+  readonly sequences: number
+  /** Where the programs of the folder `programs` run. */
+  readonly place: () => Promise<ModelPlace>
+}): void {
+  test(
+    `ST-1 ST-5 ST-9 CF-2 CF-3 CF-7 CF-11 TTL-3 TTL-13 TTL-15 TTL-18 the ${engine} engine does what the model says`,
+    { timeout: TIMEOUT_MS },
+    async () => {
+      expect(await lastLine(engine, sequences)).toBe(`${sequences} sequences, 0 differences`)
+    },
+  )
 
-test(
-  'ST-1 ST-5 ST-9 CF-2 CF-3 CF-7 CF-11 TTL-3 TTL-13 TTL-15 TTL-18 the SQLite engine does what the model says',
-  { timeout: TIMEOUT_MS },
-  async () => {
-    expect(await lastLine('sqlite', SQLITE_SEQUENCES)).toBe(
-      `${SQLITE_SEQUENCES} sequences, 0 differences`,
-    )
-  },
-)
-
-/** Found by seeds or by thought, and right since: each stays so, on both engines. */
-for (const engine of ['memory', 'sqlite'] as const) {
+  // Found by seeds or by thought, and right since: each stays so, on all engines.
   test(`ST-9 CF-7 TTL-9 TTL-15 programs that once differed do not on ${engine}`, async () => {
     const folder = new URL('programs/', import.meta.url)
-    const runner = new SequenceRunner({ engine, seed: 0, maxSteps: 0, without: [] })
+    const task = { place: await place(), seed: 0, maxSteps: 0, without: [] }
+    const runner = new SequenceRunner(task)
     try {
       for (const name of await readdir(folder)) {
         const program = parseProgram(await readFile(new URL(name, folder), 'utf8'))
@@ -52,10 +48,11 @@ for (const engine of ['memory', 'sqlite'] as const) {
 }
 
 /**
- * What `npm run model` ends with. One seed, so that a change is judged by itself; the command takes another one each
- * time, and a difference says how to repeat it.
+ * What `npm run model` ends with: in processes of its own, half the time of the same code inside the test runner. One
+ * seed, so that a change is judged by itself; the command takes another one each time, and a difference says how to
+ * repeat it.
  */
-async function lastLine(engine: 'memory' | 'sqlite', sequences: number): Promise<string> {
+async function lastLine(engine: EngineName, sequences: number): Promise<string> {
   const command = fileURLToPath(new URL('main.ts', import.meta.url))
   const args = ['--conditions=@tidemark/source', command, '--engine', engine]
   const count = ['--sequences', String(sequences), '--seed', String(SEED)]

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+// `npm run conformance -- --engine NAME`: what every engine must do, on one of them, and `N passed, N failed`.
+
+/** The suites of the engine contract and of collections, and CI's slice of the model test. */
+const SUITES: Readonly<Record<string, readonly string[]>> = {
+  memory: [
+    'packages/testing/src/conformance/storage-engine.memory.test.ts',
+    'packages/testing/src/conformance/collection.memory.test.ts',
+    'tests/model/model.memory.test.ts',
+  ],
+  sqlite: [
+    'packages/engine-sqlite/src/sqlite-engine.test.ts',
+    'packages/engine-sqlite/src/collection-on-sqlite.test.ts',
+    'tests/model/model.sqlite.test.ts',
+  ],
+  postgres: [
+    'packages/engine-postgres/src/postgres-engine.postgres.test.ts',
+    'packages/engine-postgres/src/collection-on-postgres.postgres.test.ts',
+    'tests/model/model.postgres.test.ts',
+  ],
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const { values } = parseArgs({ options: { engine: { type: 'string' } } })
+const suites = SUITES[values.engine ?? '']
+if (suites === undefined) {
+  console.error(`usage: npm run conformance -- --engine ${Object.keys(SUITES).join('|')}`)
+  process.exit(2)
+}
+// A file that is not there would be no failure to the test runner.
+const missing = suites.filter((file) => !existsSync(join(root, file)))
+if (missing.length > 0) {
+  for (const file of missing) console.error(`${file} does not exist`)
+  console.log(`0 passed, ${missing.length} failed`)
+  process.exit(1)
+}
+process.exitCode = await runTests(suites)
+
+async function runTests(files: readonly string[]): Promise<number> {
+  const script = join(root, 'scripts', 'test.ts')
+  const child = spawn(process.execPath, ['--conditions=@tidemark/source', script, ...files], {
+    stdio: 'inherit',
+  })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  return code ?? 1
+}

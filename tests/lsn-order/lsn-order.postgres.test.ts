@@ -1,0 +1,49 @@
+import { startPostgresServer } from '@tidemark/testing/servers'
+import { expect, test } from 'vitest'
+import { runOrder } from './run-order.ts'
+
+// A slice of what `npm run lsn-order` does. The seed of a failed run is in its output.
+
+const SEED = Math.floor(Math.random() * 1_000_000)
+
+test('CF-3 CF-7 ST-5 ST-6 ST-9 readers behind 16 writers on one range miss nothing and see nothing twice, also when connections are ended and the server is restarted', async () => {
+  await using server = await startPostgresServer({ durable: true })
+  console.log(`seed ${SEED}`)
+  const result = await runOrder({
+    server,
+    feed: 'tidemark',
+    phases: [
+      { kind: 'calm', seconds: 2 },
+      { kind: 'terminate', seconds: 4 },
+      { kind: 'restart', rounds: 3 },
+    ],
+    seed: SEED,
+    sizes: { writerProcesses: 4, lanesEach: 4, readers: 4 },
+    report: console.log,
+  })
+  console.log(result)
+  expect(result).toMatchObject({ lost: 0, unseen: 0, twice: 0, disordered: 0, checkFaults: 0 })
+  // The faults happened, and there was something for them to hit.
+  expect(result.restarts).toBe(3)
+  expect(result.terminated.writers).toBeGreaterThan(0)
+  expect(result.terminated.readers).toBeGreaterThan(0)
+  expect(result.splits).toBeGreaterThan(0)
+  expect(result.merges).toBeGreaterThan(0)
+  expect(result.reopened).toBeGreaterThan(0)
+  expect(result.acknowledged).toBeGreaterThan(500)
+}, 180_000)
+
+test('CF-3 the same readers lose rows of a table whose numbers come from a sequence: the test can fail', async () => {
+  await using server = await startPostgresServer()
+  const result = await runOrder({
+    server,
+    feed: 'sequence',
+    phases: [{ kind: 'calm', seconds: 2 }],
+    seed: SEED,
+    sizes: { writerProcesses: 2, lanesEach: 8, readers: 2 },
+    report: () => {},
+  })
+  console.log(`${result.unseen} of ${result.rows} rows never seen by one of two readers`)
+  expect(result.lost).toBe(0)
+  expect(result.unseen).toBeGreaterThan(0)
+}, 120_000)

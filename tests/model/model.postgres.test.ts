@@ -1,0 +1,15 @@
+import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
+import { afterAll, beforeAll } from 'vitest'
+import { modelSlice } from './model-slice.ts'
+
+let postgres: SharedPostgres | undefined
+beforeAll(async () => {
+  postgres = await sharedPostgres()
+})
+afterAll(() => postgres?.[Symbol.asyncDispose]())
+
+modelSlice({
+  engine: 'postgres',
+  sequences: 250,
+  place: async () => ({ engine: 'postgres', url: (await postgres?.createDatabase()) ?? '' }),
+})

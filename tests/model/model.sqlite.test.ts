@@ -1,0 +1,7 @@
+import { modelSlice } from './model-slice.ts'
+
+modelSlice({
+  engine: 'sqlite',
+  sequences: 500,
+  place: () => Promise.resolve({ engine: 'sqlite' }),
+})
