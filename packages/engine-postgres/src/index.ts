@@ -1,5 +1,12 @@
 export { openPostgresEngine } from './postgres-engine.ts'
 export type { PostgresEngineOptions } from './options.ts'
+export {
+  checkPostgresStore,
+  initPostgresStore,
+  migratePostgresStore,
+  type PostgresStoreLocation,
+  type PostgresStoreSchema,
+} from './manage-store.ts'
 export type {
   PostgresAnswer,
   PostgresClient,

@@ -82,11 +82,9 @@ export async function migrateSchema(
 }
 
 /** Changes nothing. Rejects as `judgeSchema` throws, with ERR_STORE_FORMAT when there is none, or not this program's. */
-export async function checkSchema(
-  options: SchemaOptions,
-): Promise<CheckedSchema & { readonly server: SchemaState['server'] }> {
-  const { state, verdict } = await look(options)
-  return { ...usable(verdict, options), server: state.server }
+export async function checkSchema(options: SchemaOptions): Promise<CheckedSchema> {
+  const { verdict } = await look(options)
+  return usable(verdict, options)
 }
 
 /** What the schema is to the program of `options`. */
