@@ -1,0 +1,21 @@
+import { Store } from '@tidemark/store'
+import { collectionConformance } from '@tidemark/testing/conformance'
+import { sharedPostgres } from '@tidemark/testing/servers'
+import { afterAll } from 'vitest'
+import { openPostgresEngine } from './postgres-engine.ts'
+
+const server = await sharedPostgres()
+const url = await server.createDatabase()
+let stores = 0
+afterAll(() => server[Symbol.asyncDispose]())
+
+collectionConformance({
+  name: 'postgres',
+  async open({ clock, maintenance }) {
+    // Tests of expiry step the clock.
+    const schema = `store_${++stores}`
+    const engine = await openPostgresEngine({ url, schema, clock, storeTime: 'process' })
+    const store = await Store.open({ engine, maintenance })
+    return { store, dispose: () => store.close() }
+  },
+})

@@ -1,0 +1,37 @@
+import { storageEngineConformance } from '@tidemark/testing/conformance'
+import { sharedPostgres } from '@tidemark/testing/servers'
+import { afterAll } from 'vitest'
+import { openPostgresEngine, type PostgresEngineOptions } from './index.ts'
+
+const server = await sharedPostgres()
+const url = await server.createDatabase()
+let schemas = 0
+afterAll(() => server[Symbol.asyncDispose]())
+
+for (const [name, options] of Object.entries({
+  postgres: {},
+  'postgres, segments of 5 slots': { segmentSlots: 5 },
+} satisfies Record<string, Partial<PostgresEngineOptions>>)) {
+  storageEngineConformance({
+    name,
+    modelRuns: 20,
+    open: async ({ clock }) => {
+      const schema = `store_${++schemas}`
+      const engines = new Set<Awaited<ReturnType<typeof openPostgresEngine>>>()
+      const open = async () => {
+        // Tests of expiry step the clock.
+        const engine = await openPostgresEngine({ url, schema, clock, storeTime: 'process', ...options })
+        engines.add(engine)
+        return engine
+      }
+      return {
+        engine: await open(),
+        reopen: open,
+        openSecond: open,
+        dispose: async () => {
+          for (const engine of engines) await engine.close()
+        },
+      }
+    },
+  })
+}
