@@ -78,6 +78,7 @@ export type {
   MaintenanceTask,
   MaintenanceView,
 } from './engine/maintenance.ts'
+export { planFold, type FoldPlan, type FoldableSegment } from './engine/plan-fold.ts'
 export { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './engine/range-lookup.ts'
 export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './engine/resource-ids.ts'
 export type { DatabaseEngine, EngineSupport, StorageEngine } from './engine/storage-engine.ts'

@@ -1,4 +1,5 @@
 import { errorCode } from '@tidemark/contracts'
+import { planFold } from '@tidemark/store'
 import { sharedSegments, type CollectionRow } from '../catalog/collection-row.ts'
 import type { CollectionName } from '../catalog/collection-cache.ts'
 import { booleanColumn } from '../connection/columns.ts'
@@ -6,7 +7,6 @@ import type { SqlRow } from '../connection/sql.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import { takeMaintenance } from './maintenance-lease.ts'
 import { maintenanceTurn, pieceOutcome, type PieceOutcome, type PieceRequest } from './piece.ts'
-import { planFold } from './plan-fold.ts'
 
 const FOLD = `SELECT other, until_ms, time_ms, items, more, NULL, NULL, changed
 FROM :schema.fold_segments($1, $2, $3, greatest($4::bigint, :now), $5, $6, $7, $8, $9, $10)`
@@ -60,7 +60,8 @@ function foldValues(
   number: number,
 ): FoldValues | undefined {
   const range = ranges.find((each) => each.number === number)
-  const plan = range && planFold(range, sharedSegments(ranges))
+  const shared = sharedSegments(ranges)
+  const plan = range && planFold(range.segments, { shared, isFolded: ({ folded }) => folded })
   if (plan === undefined) return undefined
   const sources = `{${plan.sources.map(({ id }) => id).join(',')}}`
   return [record.number, version, number, plan.target?.id ?? null, sources]

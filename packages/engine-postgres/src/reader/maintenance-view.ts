@@ -1,12 +1,16 @@
 import { ResourceNotFoundError, errorCode } from '@tidemark/contracts'
-import type { MaintenanceTask, MaintenanceView, PositionList } from '@tidemark/store'
+import {
+  planFold,
+  type MaintenanceTask,
+  type MaintenanceView,
+  type PositionList,
+} from '@tidemark/store'
 import type { CollectionName } from '../catalog/collection-cache.ts'
-import { sharedSegments, type CollectionRow } from '../catalog/collection-row.ts'
+import { sharedSegments, type CollectionRow, type SegmentRow } from '../catalog/collection-row.ts'
 import type { Sql } from '../connection/sql.ts'
 import { pendingDeleteAging, versionAging, type Aging } from '../maintenance/aging.ts'
 import type { AgingTimes } from '../maintenance/aging-rows.ts'
 import { readGroupPositions } from '../maintenance/group-positions.ts'
-import { planFold } from '../maintenance/plan-fold.ts'
 import { removeDropped } from '../maintenance/remove-dropped.ts'
 import { readDatabaseState, type CollectionState } from './database-state.ts'
 import type { ReadContext } from './read-context.ts'
@@ -117,8 +121,9 @@ function whenAged(
 function folds({ record, ranges }: CollectionRow): readonly MaintenanceTask[] {
   if (ranges.every(({ segments }) => segments.length === 1)) return []
   const shared = sharedSegments(ranges)
+  const options = { shared, isFolded: ({ folded }: SegmentRow) => folded }
   return ranges
-    .filter((range) => planFold(range, shared) !== undefined)
+    .filter(({ segments }) => planFold(segments, options) !== undefined)
     .map(({ number: range }) => ({ kind: 'fold', collection: record, range }))
 }
 

@@ -4,6 +4,8 @@
  * inherited into one of its own; `p_target` null = a new one. After the last the range lets go of the inherited
  * ones, and those that no range has any more are dropped.
  *
+ * `p_sources` are in the order in which the range has them.
+ *
  * Commits go on meanwhile and may be removing rows here. Rows that one has locked are never waited for, or it
  * could wait for another that was moved just before: the piece ends below them.
  *
@@ -95,10 +97,13 @@ function rowsToMove(table: Table): string {
       AND d.epk >= v_min AND d.epk < v_max`
 }
 
-/** After a merge rows of two segments may have one LSN: each has a place of its own within it. */
+/**
+ * After a merge rows of two segments may have one LSN: each has a place of its own within it, in the order in
+ * which pages have them, which is that of the sources.
+ */
 function move(table: Table, rows: string): string {
   return `UPDATE :schema.${table} d SET segment = v_target, ord = m.ord
     FROM (SELECT w.segment, w.lsn, w.ord AS from_ord,
-        row_number() OVER (PARTITION BY w.lsn ORDER BY w.segment, w.ord) AS ord FROM ${rows} w) m
+        row_number() OVER (PARTITION BY w.lsn ORDER BY array_position(p_sources, w.segment), w.ord) AS ord FROM ${rows} w) m
     WHERE d.segment = m.segment AND d.lsn = m.lsn AND d.ord = m.from_ord`
 }

@@ -1,4 +1,5 @@
 import type { FeedRange } from '@tidemark/contracts'
+import { planFold } from '@tidemark/store'
 import {
   sharedSegments,
   type CollectionRow,
@@ -12,7 +13,6 @@ import { SEGMENT_SLOTS } from '../connection/schema.ts'
 import { mergeRows, SegmentRows, type LsnRow } from '../segments/segment-rows.ts'
 import { stretches, type Stretch } from '../segments/stretches.ts'
 import { insertSegment } from '../writer/range-writes.ts'
-import { planFold } from './plan-fold.ts'
 import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './piece.ts'
 
 type PlacedRow = readonly [lsn: number, seq: number]
@@ -28,7 +28,8 @@ export function foldSegments(
   rangeNumber: number,
 ): PieceResult {
   const range = collection.ranges.find(({ number }) => number === rangeNumber)
-  const plan = range && planFold(range, sharedSegments(collection.ranges))
+  const shared = sharedSegments(collection.ranges)
+  const plan = range && planFold(range.segments, { shared, isFolded: ({ dense }) => dense })
   if (range === undefined || plan === undefined) return NOTHING_TO_DO
   const { sources } = plan
   const target = beginTarget(connection, collection, { range, ...plan })

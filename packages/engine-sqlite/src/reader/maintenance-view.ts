@@ -1,13 +1,13 @@
-import type { MaintenanceTask, MaintenanceView } from '@tidemark/store'
+import { planFold, type MaintenanceTask, type MaintenanceView } from '@tidemark/store'
 import {
   sharedSegments,
   type CatalogRows,
   type CollectionRow,
   type RangeRow,
+  type SegmentRow,
 } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
 import { readMaintenanceLease } from '../maintenance/maintenance-lease.ts'
-import { planFold } from '../maintenance/plan-fold.ts'
 import { oldestRow } from '../maintenance/oldest-rows.ts'
 import { hasPendingDeletes, pendingDeleteAging } from '../maintenance/purge-pending.ts'
 import { versionsKeptFromMs } from '../maintenance/trim-versions.ts'
@@ -121,7 +121,8 @@ interface Found {
 function folds(collection: CollectionRow): readonly MaintenanceTask[] {
   if (collection.ranges.every(({ segments }) => segments.length === 1)) return []
   const shared = sharedSegments(collection.ranges)
+  const options = { shared, isFolded: ({ dense }: SegmentRow) => dense }
   return collection.ranges
-    .filter((range) => planFold(range, shared) !== undefined)
+    .filter(({ segments }) => planFold(segments, options) !== undefined)
     .map(({ number: range }) => ({ kind: 'fold', collection: collection.record, range }))
 }

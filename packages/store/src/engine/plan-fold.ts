@@ -1,0 +1,63 @@
+/** What folding needs to know of a segment: a run of a range's rows with LSNs in (base, lsn]. */
+export interface FoldableSegment {
+  readonly id: number
+  readonly base: number
+  readonly lsn: number
+  readonly state: 'open' | 'sealed' | 'folding'
+}
+
+/** What a range's inherited rows are to be moved into. */
+export interface FoldPlan<Segment> {
+  /** Undefined: a new one. */
+  readonly target: Segment | undefined
+  readonly sources: readonly Segment[]
+}
+
+/** So many segments of its own one after the other cost a page next to nothing. */
+const MAX_SEALED_SEGMENTS = 8
+
+/**
+ * Whether a range's sealed segments are worth folding, and into which. They are when one is shared with
+ * another range, so that pages read rows in vain, when two overlap in LSNs, so that pages read them side
+ * by side, or when they are many. A folded segment below all others is gone on with.
+ */
+export function planFold<Segment extends FoldableSegment>(
+  segments: readonly Segment[],
+  {
+    shared,
+    isFolded,
+  }: {
+    /** Segments that more than one range has. */
+    readonly shared: ReadonlySet<number>
+    /** Whether a segment was filled by moving rows of others. */
+    readonly isFolded: (segment: Segment) => boolean
+  },
+): FoldPlan<Segment> | undefined {
+  const sealed = segments.filter(({ state }) => state !== 'open')
+  const own = sealed.filter((segment) => isFolded(segment) && !shared.has(segment.id))
+  const target = foldTarget(own, sealed)
+  const sources = sealed.filter((segment) => segment !== target)
+  if (sources.length === 0) return undefined
+  const isWorthIt =
+    target?.state === 'folding' ||
+    sources.some(({ id }) => shared.has(id)) ||
+    sources.length > MAX_SEALED_SEGMENTS ||
+    overlap(sealed)
+  return isWorthIt ? { target, sources } : undefined
+}
+
+function foldTarget<Segment extends FoldableSegment>(
+  folded: readonly Segment[],
+  sealed: readonly Segment[],
+): Segment | undefined {
+  const begun = folded.find(({ state }) => state === 'folding')
+  if (begun !== undefined) return begun
+  return folded.find((segment) =>
+    sealed.every((other) => other === segment || other.base >= segment.lsn),
+  )
+}
+
+function overlap(segments: readonly FoldableSegment[]): boolean {
+  const byBase = segments.toSorted((a, b) => a.base - b.base)
+  return byBase.some(({ lsn }, index) => (byBase[index + 1]?.base ?? Infinity) < lsn)
+}
