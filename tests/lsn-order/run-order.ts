@@ -122,7 +122,7 @@ async function performPhase(
       await sleep(phase.seconds * 1000)
       return
     case 'terminate': {
-      const signal = AbortSignal.timeout(phase.seconds * 1000)
+      const signal = AbortSignal.timeout(Math.round(phase.seconds * 1000))
       const database = databaseOf(url)
       const options = { database, everyMs: TERMINATE_EVERY_MS, chance, signal }
       faults.terminated(await terminateConnections(server, options))

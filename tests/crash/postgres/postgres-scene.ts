@@ -7,8 +7,8 @@ import { databaseOf, serverStart, terminateConnections } from './server-faults.t
 const ENDINGS = ['writers die', 'connections ended', 'immediate restart', 'server killed'] as const
 type Ending = (typeof ENDINGS)[number]
 
-const MIN_TERMINATING_MS = 200
-const MAX_TERMINATING_MS = 600
+const MIN_TERMINATING_MS = 400
+const MAX_TERMINATING_MS = 900
 const TERMINATE_EVERY_MS = 25
 /** How long everybody goes on after a fault. */
 const AFTERWARDS_MS = 60
@@ -108,7 +108,7 @@ export class PostgresScene implements CrashScene, AsyncDisposable {
       database: databaseOf(this.#url),
       everyMs: TERMINATE_EVERY_MS,
       chance,
-      signal: AbortSignal.timeout(forMs),
+      signal: AbortSignal.timeout(Math.round(forMs)),
     })
     for (const count of ended.values()) this.#terminated += count
     await untilAllGoOn(writing, before)

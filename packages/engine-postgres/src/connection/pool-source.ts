@@ -19,13 +19,22 @@ export class PoolSource {
   #keepsSettings: boolean
   // The pool has ended the connection already; whoever uses it next makes another.
   readonly #onError = (): void => {}
+  /** What connections failed with while nobody else listened. */
+  readonly #failures = new WeakMap<PostgresClient, Error>()
+  /**
+   * The pool stops listening as soon as a connection is made, and the next one listens when the promise has resolved:
+   * a server that ends it in the same breath would end this process.
+   */
+  readonly #onConnect = (client: PostgresClient): void => {
+    client.on('error', (error) => this.#failures.set(client, error))
+  }
 
   constructor(from: string | PostgresPool, settings: PoolSettings) {
     this.#settings = settings
     this.#url = typeof from === 'string' ? from : undefined
     this.#keepsSettings = typeof from === 'string'
     this.#pool = typeof from === 'string' ? openPool(from, settings) : from
-    this.#pool.on('error', this.#onError)
+    this.#listen(this.#pool)
   }
 
   /** True when the server keeps the timeouts for each connection; false when each transaction has to set them. */
@@ -48,14 +57,18 @@ export class PoolSource {
       throw new StoreClosedError('the pool that was passed in was ended')
     }
     try {
-      return await pool.connect()
+      const client = await pool.connect()
+      const failure = this.#failures.get(client)
+      if (failure === undefined) return client
+      client.release(failure)
+      throw failure
     } catch (error) {
       if (this.#url === undefined || sqlState(error) !== PROTOCOL_VIOLATION) throw error
       if (pool === this.#pool) {
         if (!this.#keepsSettings) throw error
         this.#keepsSettings = false
         this.#pool = openPool(this.#url, { ...this.#settings, settings: undefined })
-        this.#pool.on('error', this.#onError)
+        this.#listen(this.#pool)
         await pool.end()
       }
       return this.connect()
@@ -66,5 +79,11 @@ export class PoolSource {
   async end(): Promise<void> {
     if (this.#url !== undefined) await this.#pool.end()
     this.#pool.removeListener('error', this.#onError)
+    this.#pool.removeListener('connect', this.#onConnect)
+  }
+
+  #listen(pool: PostgresPool): void {
+    pool.on('error', this.#onError)
+    pool.on('connect', this.#onConnect)
   }
 }

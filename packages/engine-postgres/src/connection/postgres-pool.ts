@@ -6,7 +6,10 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>
   end(): Promise<void>
   on(event: 'error', listener: (error: Error) => void): unknown
+  /** Of each connection that it makes, before anybody gets it. */
+  on(event: 'connect', listener: (client: PostgresClient) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'connect', listener: (client: PostgresClient) => void): unknown
   readonly options?: PostgresPoolOptions | undefined
   /** True from the call of `end` on. */
   readonly ending?: boolean | undefined
