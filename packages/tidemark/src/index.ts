@@ -1,4 +1,10 @@
-export { openStore, type EngineStoreOptions, type FolderStoreOptions } from './open-store.ts'
+export {
+  openStore,
+  type EngineStoreOptions,
+  type FolderStoreOptions,
+  type PostgresStoreOptions,
+} from './open-store.ts'
+export { openPostgresEngine } from './platform/open-postgres-engine.ts'
 
 export {
   Collection,
@@ -43,6 +49,16 @@ export {
   type WriteFence,
 } from '@tidemark/store'
 export { openSqliteEngine, type SqliteEngineOptions } from '@tidemark/engine-sqlite'
+export type {
+  PostgresAnswer,
+  PostgresClient,
+  PostgresEngineOptions,
+  PostgresPool,
+  PostgresPoolOptions,
+  PostgresQuery,
+  PostgresTypes,
+  PostgresValue,
+} from '@tidemark/engine-postgres'
 
 export {
   ChangeFeedProcessorHost,

@@ -1,6 +1,9 @@
 import { InvalidOptionError, type Clock, type Random } from '@tidemark/contracts'
+import type { PostgresEngineOptions } from '@tidemark/engine-postgres'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import { Store, type MaintenanceMode, type StorageEngine } from '@tidemark/store'
+import { openPostgresEngine } from './platform/open-postgres-engine.ts'
+import { postgresLocation } from './postgres-location.ts'
 
 /** A store in a folder of this machine. */
 export interface FolderStoreOptions {
@@ -24,6 +27,17 @@ export interface FolderStoreOptions {
   readonly random?: Random | undefined
 }
 
+/**
+ * A store in a schema of a PostgreSQL database, for any number of machines. Exactly one of `url`, which may name
+ * the schema as `?schema=`, and `pool` is needed.
+ */
+export interface PostgresStoreOptions extends PostgresEngineOptions {
+  /** As of `FolderStoreOptions`. */
+  readonly maxDocumentBytes?: number | undefined
+  /** As of `FolderStoreOptions`. */
+  readonly maintenance?: MaintenanceMode | undefined
+}
+
 /** A store on an engine that the caller has opened; the store closes it. */
 export interface EngineStoreOptions {
   readonly engine: StorageEngine
@@ -37,27 +51,51 @@ export interface EngineStoreOptions {
 }
 
 /**
- * Opens a store: a folder, durable and without a server, or any engine. Acquire it with `await using`,
- * or call `close()`.
+ * Opens a store: a folder, durable and without a server; `postgres://user@host/database`, for several machines;
+ * or any engine. Acquire it with `await using`, or call `close()`.
  *
  * Rejects with ERR_INVALID_OPTION, ERR_STORE_IN_USE (not a store, or held by a program that does not
- * share), ERR_STORE_FORMAT (made by a newer version), ERR_STORE_DAMAGED or ERR_STORE_UNAVAILABLE.
+ * share), ERR_STORE_FORMAT (made by a newer version), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE or
+ * ERR_SERVER_UNSUPPORTED (PostgreSQL before 15, or a database that is not UTF-8).
  */
 export async function openStore(
-  where: string | FolderStoreOptions | EngineStoreOptions,
+  where: string | FolderStoreOptions | PostgresStoreOptions | EngineStoreOptions,
 ): Promise<Store> {
-  const options = typeof where === 'string' ? { folder: where } : where
+  const options = typeof where === 'string' ? named(where) : where
   if ('engine' in options) return Store.open(options)
-  const { folder, maxDocumentBytes, maintenance, ...engineOptions } = options
-  if (typeof folder !== 'string' || folder === '') {
-    throw new InvalidOptionError('openStore needs the path of a folder, or { engine }')
-  }
-  const engine = await openSqliteEngine({ folder, ...engineOptions })
+  const engine = await openEngine(options)
   try {
-    const { clock, random } = options
+    const { maxDocumentBytes, maintenance, clock, random } = options
     return await Store.open({ engine, maxDocumentBytes, maintenance, clock, random })
   } catch (error) {
     await engine.close()
     throw error
   }
+}
+
+function named(where: string): FolderStoreOptions | PostgresStoreOptions {
+  return postgresLocation(where) ?? { folder: where }
+}
+
+function openEngine(options: FolderStoreOptions | PostgresStoreOptions): Promise<StorageEngine> {
+  if (!('folder' in options)) return openPostgresStoreEngine(options)
+  const { folder, maxDocumentBytes: _, maintenance: __, ...engineOptions } = options
+  if (typeof folder !== 'string' || folder === '') {
+    throw new InvalidOptionError(
+      'openStore needs the path of a folder, a postgres:// URL, { url }, { pool } or { engine }',
+    )
+  }
+  return openSqliteEngine({ folder, ...engineOptions })
+}
+
+function openPostgresStoreEngine(options: PostgresStoreOptions): Promise<StorageEngine> {
+  const { maxDocumentBytes: _, maintenance: __, ...engineOptions } = options
+  if (options.url === undefined) return openPostgresEngine(engineOptions)
+  const { url, schema } = postgresLocation(options.url) ?? { url: options.url }
+  if (schema !== undefined && options.schema !== undefined && schema !== options.schema) {
+    throw new InvalidOptionError(
+      `the URL names the schema ${JSON.stringify(schema)}, the option schema ${JSON.stringify(options.schema)}`,
+    )
+  }
+  return openPostgresEngine({ ...engineOptions, url, schema: options.schema ?? schema })
 }

@@ -5,7 +5,7 @@ export const EXIT = {
   failure: 1,
   /** The arguments cannot be understood. Nothing was done. */
   usage: 2,
-  /** `--verify` found documents that are missing, different or extra. */
+  /** `--verify` found documents that are missing, different or extra; `--deep` found contradictions. */
   differences: 3,
   /** SIGINT, as shells have it. What was done is kept; the same command goes on from there. */
   interrupted: 130,
@@ -21,6 +21,6 @@ Exit codes:
   0    done
   1    failed; the error output says why, as "tidemark: ERR_CODE: message"
   2    wrong arguments; nothing was done
-  3    --verify found documents that are missing, different or extra
+  3    --verify found documents that are missing, different or extra; --deep found contradictions
   130  interrupted (SIGINT); run the same command again to go on
   143  terminated (SIGTERM); the same`

@@ -33,7 +33,7 @@ export async function openLeases(
     )
   }
   if (store === undefined) {
-    throw new InvalidOptionError(`--leases ${location} needs --store, the folder that it is in`)
+    throw new InvalidOptionError(`--leases ${location} needs --store, the store that it is in`)
   }
   const database = store.database(databaseId)
   const collection = database.collection(collectionId)

@@ -4,6 +4,7 @@ import { importCommand } from './commands/import-command.ts'
 import { leasesCommand } from './commands/leases-command.ts'
 import { migrateCommand } from './commands/migrate-command.ts'
 import { rangesCommand } from './commands/ranges-command.ts'
+import { storeCommand } from './commands/store-command.ts'
 import { tailCommand } from './commands/tail-command.ts'
 import { ttlCommand } from './commands/ttl-command.ts'
 import type { CommandContext } from './command-context.ts'
@@ -36,8 +37,8 @@ function buildProgram(context: CommandContext, finish: Finish): Command {
   const program = new Command('tidemark')
     .description(
       'Work on a Tidemark store from the shell: fill collections, follow their changes, copy them\n' +
-        'into others while writes go on, archive what expires. A store is a folder; several processes\n' +
-        'may use it at once.',
+        'into others while writes go on, archive what expires. A store is a folder, or\n' +
+        'postgres://user@host/database?schema=name; several processes may use it at once.',
     )
     .version(packageVersion())
   const commands = [
@@ -48,6 +49,7 @@ function buildProgram(context: CommandContext, finish: Finish): Command {
     ttlCommand(context),
     archiveCommand(context, finish),
     rangesCommand(context),
+    storeCommand(context, finish),
   ]
   for (const command of commands) program.addCommand(command)
   program.addHelpText('after', EXIT_CODE_HELP)

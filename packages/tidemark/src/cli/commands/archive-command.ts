@@ -52,7 +52,7 @@ export function archiveCommand(context: CommandContext, finish: Finish): Command
     .summary('write expired documents to files before they are purged')
     .description('Writes the documents of a collection that expire to JSON Lines files.')
     .argument('<collection>', 'database/collection', collectionName)
-    .requiredOption('--store <folder>', 'folder of the store')
+    .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .option('--folder <folder>', 'where the files go; made if it is missing')
     .option('--group <name>', 'processor group (default: archive-<database>.<collection>)')
     .option(

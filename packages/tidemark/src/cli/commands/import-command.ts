@@ -50,7 +50,7 @@ export function importCommand(context: CommandContext, finish: Finish): Command 
     .summary('import JSON Lines or a JSON array into a collection')
     .description('Imports documents from JSON Lines or one JSON array.')
     .argument('<file>', 'the file, or - for the standard input')
-    .requiredOption('--store <folder>', 'folder of the store; created if it is missing')
+    .requiredOption('--store <store>', 'folder or postgres:// URL; created if it is missing')
     .requiredOption('--collection <name>', 'database/collection', collectionName)
     .option(
       '--partition-key <paths>',

@@ -30,7 +30,7 @@ export function leasesCommand(context: CommandContext): Command {
   const list = new Command('ls')
     .summary('list groups, leases, owners and lag')
     .description('Lists the leases of processor groups: who owns which range, and how far it is.')
-    .option('--store <folder>', 'folder of the store; without it the lag is not known')
+    .option('--store <store>', 'folder or postgres:// URL; without it the lag is not known')
     .option(
       '--leases <where>',
       'redis://host:port, or database/collection (default: collections named "leases" of the store)',

@@ -66,10 +66,10 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
   return new Command('migrate')
     .summary('copy a collection into another one while writes go on')
     .description('Copies a collection into another one, under another partition key if wished.')
-    .requiredOption('--store <folder>', 'folder of the store')
+    .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .requiredOption('--source <name>', 'database/collection to copy', collectionName)
     .requiredOption('--target <name>', 'database/collection to copy into', collectionName)
-    .option('--target-store <folder>', 'folder of the target, if it is another store')
+    .option('--target-store <store>', 'folder or URL of the target, if it is another store')
     .option(
       '--target-partition-key <paths>',
       'creates the target if it is missing: /property, or up to three with commas',
@@ -181,7 +181,7 @@ async function verify(
 
 async function openTargetStore({ store, targetStore }: MigrateOptions): Promise<Store | undefined> {
   if (targetStore === undefined || targetStore === store) return undefined
-  return openStore({ folder: targetStore })
+  return openStore(targetStore)
 }
 
 function targetOf(

@@ -54,7 +54,7 @@ function listCommand(context: CommandContext): Command {
     .summary('list the pkranges with their sizes')
     .description('Lists the pkranges of a collection, in the order of their keys.')
     .argument('<collection>', 'database/collection', collectionName)
-    .requiredOption('--store <folder>', 'folder of the store')
+    .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .option('--json', 'one JSON line a range')
     .addHelpText('after', LIST_HELP)
     .action(async (name: CollectionName, options: RangeOptions) => {
@@ -70,7 +70,7 @@ function splitCommand(context: CommandContext): Command {
     .description('Splits a pkrange in the middle of its documents, or at a given key.')
     .argument('<collection>', 'database/collection', collectionName)
     .argument('<range>', 'id of the pkrange, as `ranges ls` has it')
-    .requiredOption('--store <folder>', 'folder of the store')
+    .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .option('--at <epk>', 'effective partition key at which the second range begins')
     .option('--json', 'one JSON line a range')
     .addHelpText('after', SPLIT_HELP)
@@ -89,7 +89,7 @@ function mergeCommand(context: CommandContext): Command {
     .argument('<collection>', 'database/collection', collectionName)
     .argument('<range>', 'id of a pkrange')
     .argument('<neighbour>', 'id of the one before or after it')
-    .requiredOption('--store <folder>', 'folder of the store')
+    .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .option('--json', 'one JSON line a range')
     .addHelpText('after', MERGE_HELP)
     .action(

@@ -37,7 +37,7 @@ export function tailCommand(context: CommandContext, finish: Finish): Command {
     .summary('print the changes of a collection as they come')
     .description('Prints the changes of a collection as JSON lines, and waits for more.')
     .argument('<collection>', 'database/collection', collectionName)
-    .requiredOption('--store <folder>', 'folder of the store')
+    .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .addOption(
       new Option('--from <position>', 'beginning, now, a time (ISO 8601) or a continuation')
         .default('now')

@@ -56,7 +56,7 @@ function showCommand(context: CommandContext): Command {
     .summary('what expires when (also without "show")')
     .description('Shows what expires when, and what has expired.')
     .argument('<collection>', 'database/collection', collectionName)
-    .requiredOption('--store <folder>', 'folder of the store')
+    .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .option('--json', 'as one JSON line')
     .addHelpText('after', SHOW_HELP)
     .action(async (name: CollectionName, options: TtlOptions) => {
@@ -74,7 +74,7 @@ function setCommand(context: CommandContext): Command {
     .description('Sets the default time to live of a collection.')
     .argument('<collection>', 'database/collection', collectionName)
     .argument('<ttl>', 'seconds, -1 or off', defaultTtl)
-    .requiredOption('--store <folder>', 'folder of the store')
+    .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .option('--json', 'tell the outcome as one JSON line')
     .addHelpText('after', SET_HELP)
     .action(async (name: CollectionName, ttl: number | null, options: TtlOptions) => {
@@ -91,7 +91,7 @@ function sweepCommand(context: CommandContext): Command {
   return new Command('sweep')
     .summary('do all background work that is due now')
     .description('Sweeps what has expired, purges, trims, folds: all background work due now.')
-    .requiredOption('--store <folder>', 'folder of the store')
+    .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .option('--json', 'tell the outcome as one JSON line')
     .addHelpText('after', SWEEP_HELP)
     .action(async (options: TtlOptions) => {

@@ -1,0 +1,196 @@
+import { Command, InvalidArgumentError } from 'commander'
+import type { PostgresStoreSchema } from '@tidemark/engine-postgres'
+import type { Store } from '@tidemark/store'
+import { postgresLocation } from '../../postgres-location.ts'
+import type { CommandContext } from '../command-context.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import type { Finish } from '../finish.ts'
+import { openExistingStore } from '../open-existing-store.ts'
+import { writeJsonLine, writeText } from '../output/json-lines.ts'
+
+interface SchemaOptions {
+  readonly schema?: string
+  readonly json?: boolean
+}
+interface InitOptions extends SchemaOptions {
+  readonly grantTo?: string
+}
+interface CheckOptions extends SchemaOptions {
+  readonly deep?: boolean
+}
+
+/** Adding a column may have to wait for, or go through, all documents. */
+const MIGRATION_LIMIT_MS = 24 * 3_600_000
+
+const PASSWORD_HELP = `
+The password may be left out of the URL: PGPASSWORD and ~/.pgpass are looked at. Instead of --schema
+the URL may end in ?schema=name, as it does with --store of the other commands.`
+
+const INIT_HELP = `
+A schema of its own is made in the database; one that exists must be empty. The role needs CREATE on
+the database for that, or to own an empty schema, and owns the tables afterwards. A store that is
+there already is left as it is. --grant-to lets another role use the store, but not change its
+tables: it is the one that programs should connect as.
+${PASSWORD_HELP}
+
+Examples:
+  tidemark store init postgres://owner@db.example.org/shop --grant-to worker
+  tidemark store init postgres://localhost/shop --schema tidemark_test`
+
+const MIGRATE_HELP = `
+All of it happens in one transaction, or nothing. End the programs of the version before first: they
+cannot go on afterwards.
+${PASSWORD_HELP}
+
+Examples:
+  tidemark store migrate postgres://owner@db.example.org/shop`
+
+const CHECK_HELP = `
+Looks whether this version can use the store and whether tables, indexes and functions are all there.
+--deep also reads all documents and looks for contradictions between them, their indexes, ranges and
+counters; they are listed, one a line, and the exit code is 3.
+${PASSWORD_HELP}
+
+Examples:
+  tidemark store check postgres://worker@db.example.org/shop
+  tidemark store check ./data --deep`
+
+/** `tidemark store`: makes, migrates and checks stores. */
+export function storeCommand(context: CommandContext, finish: Finish): Command {
+  return new Command('store')
+    .summary('make, migrate and check a store on PostgreSQL')
+    .description('Makes, migrates and checks a store on PostgreSQL.')
+    .addCommand(initCommand(context))
+    .addCommand(migrateCommand(context))
+    .addCommand(checkCommand(context, finish))
+}
+
+function initCommand(context: CommandContext): Command {
+  return new Command('init')
+    .summary('make a store, unless there is one')
+    .description('Makes a store, unless there is one.')
+    .argument('<url>', 'postgres://user@host/database', postgresUrl)
+    .option('--schema <name>', 'schema of the store (default: tidemark)')
+    .option('--grant-to <role>', 'role that may use the store from now on')
+    .option('--json', 'tell the outcome as one JSON line')
+    .addHelpText('after', INIT_HELP)
+    .action(async (url: string, { grantTo, ...options }: InitOptions) => {
+      const { initPostgresStore } = await import('@tidemark/engine-postgres')
+      const made = await initPostgresStore(location(url, options), { grantTo })
+      if (options.json === true) {
+        await writeJsonLine(context.output, { ...made, grantedTo: grantTo })
+        return
+      }
+      const verb = made.created ? 'made' : 'there is already'
+      await writeText(context.output, `${verb} ${storeText(made)}\n`)
+      if (grantTo !== undefined) await writeText(context.output, `role ${grantTo} may use it\n`)
+    })
+}
+
+function migrateCommand(context: CommandContext): Command {
+  return new Command('migrate')
+    .summary("bring a store to this version's tables and functions")
+    .description("Brings a store to this version's tables and functions.")
+    .argument('<url>', 'postgres://user@host/database', postgresUrl)
+    .option('--schema <name>', 'schema of the store (default: tidemark)')
+    .option('--json', 'tell the outcome as one JSON line')
+    .addHelpText('after', MIGRATE_HELP)
+    .action(async (url: string, options: SchemaOptions) => {
+      const { migratePostgresStore } = await import('@tidemark/engine-postgres')
+      const migrated = await migratePostgresStore({
+        ...location(url, options),
+        statementTimeoutMs: MIGRATION_LIMIT_MS,
+      })
+      if (options.json === true) await writeJsonLine(context.output, migrated)
+      else await writeText(context.output, `${migrationText(migrated)}\n`)
+    })
+}
+
+function checkCommand(context: CommandContext, finish: Finish): Command {
+  return new Command('check')
+    .summary('look whether a store is whole')
+    .description('Looks whether a store, also one in a folder, is whole.')
+    .argument('<store>', 'postgres://user@host/database or a folder')
+    .option('--schema <name>', 'schema of the store (default: tidemark)')
+    .option('--deep', 'read everything and look for contradictions')
+    .option('--json', 'tell the outcome as one JSON line')
+    .addHelpText('after', CHECK_HELP)
+    .action(async (where: string, options: CheckOptions) => {
+      finish(await check(where, options, context))
+    })
+}
+
+async function check(
+  where: string,
+  options: CheckOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const schema =
+    postgresLocation(where) === undefined ? undefined : await checkedSchema(where, options)
+  const problems = await contradictions(where, options)
+  if (options.json === true) {
+    await writeJsonLine(context.output, { ...schema, problems })
+  } else {
+    if (schema !== undefined) await writeText(context.output, `${storeText(schema)}\n`)
+    if (problems !== undefined) {
+      const none = problems.length === 0 ? ['no contradictions'] : problems
+      await writeText(context.output, none.map((line) => `${line}\n`).join(''))
+    }
+  }
+  return problems === undefined || problems.length === 0 ? EXIT.ok : EXIT.differences
+}
+
+async function checkedSchema(where: string, options: CheckOptions): Promise<PostgresStoreSchema> {
+  const { checkPostgresStore } = await import('@tidemark/engine-postgres')
+  return checkPostgresStore(location(where, options))
+}
+
+/** Undefined when they are not asked for; a folder is then only opened. */
+async function contradictions(
+  where: string,
+  options: CheckOptions,
+): Promise<readonly string[] | undefined> {
+  if (options.deep !== true && postgresLocation(where) !== undefined) return undefined
+  await using store = await openToCheck(where, options)
+  return options.deep === true ? await store.check() : undefined
+}
+
+function openToCheck(where: string, options: CheckOptions): Promise<Store> {
+  if (options.schema === undefined || postgresLocation(where) === undefined) {
+    return openExistingStore(where, { maintenance: 'manual' })
+  }
+  const url = new URL(where)
+  url.searchParams.set('schema', options.schema)
+  return openExistingStore(url.href, { maintenance: 'manual' })
+}
+
+/** What `--schema` says wins over the URL. */
+function location(
+  where: string,
+  options: SchemaOptions,
+): { readonly url: string; readonly schema: string | undefined } {
+  const { url, schema } = postgresLocation(where) ?? { url: where }
+  return { url, schema: options.schema ?? schema }
+}
+
+function storeText({ schema, version, storeId, serverVersion }: PostgresStoreSchema): string {
+  const server = `${Math.floor(serverVersion / 10_000)}.${serverVersion % 10_000}`
+  return `a store in schema ${schema}, version ${version}, id ${storeId}, on PostgreSQL ${server}`
+}
+
+function migrationText(
+  migrated: PostgresStoreSchema & { readonly from: number; readonly changed: boolean },
+): string {
+  const { from, version, schema, changed } = migrated
+  if (!changed) return `nothing to do: schema ${schema} has version ${version}`
+  if (from === version) return `put the functions of this build into schema ${schema}`
+  return `migrated schema ${schema} from version ${from} to ${version}`
+}
+
+/** Checks a URL for commander. */
+function postgresUrl(text: string): string {
+  if (/^postgres(?:ql)?:\/\//i.test(text)) return text
+  throw new InvalidArgumentError(
+    'It must look like postgres://user@host/database; a store in a folder is made when it is first used.',
+  )
+}

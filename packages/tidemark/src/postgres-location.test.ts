@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { postgresLocation } from './postgres-location.ts'
+
+test.each(['./data', 'data', '/var/lib/postgres', 'postgres', 'C:\\postgres', 'http://host/x'])(
+  '%s is not a URL of PostgreSQL',
+  (text) => {
+    expect(postgresLocation(text)).toBeUndefined()
+  },
+)
+
+test.each([
+  ['postgres://host/shop', 'postgres://host/shop', undefined],
+  ['postgresql://u:p%40ss@host:5433/shop?sslmode=require', undefined, undefined],
+  ['postgres://u:p%40ss@host/shop?schema=a%20b', 'postgres://u:p%40ss@host/shop', 'a b'],
+  ['postgres://host/shop?schema=x&sslmode=require', 'postgres://host/shop?sslmode=require', 'x'],
+  ['postgres:///shop?host=/run/postgresql', undefined, undefined],
+])('%s is one, and names its schema', (text, url, schema) => {
+  expect(postgresLocation(text)).toEqual({ url: url ?? text, schema })
+})
+
+test.each(['postgres:shop', 'postgres:/host/shop', 'postgres://user:secret@:::/x'])(
+  'a mistake in %s is told without the password',
+  (text) => {
+    const seen = expect.objectContaining({
+      code: 'ERR_INVALID_OPTION',
+      message: expect.not.stringContaining('secret') as string,
+    }) as Error
+    expect(() => postgresLocation(text)).toThrow(seen)
+  },
+)

@@ -1,0 +1,28 @@
+import { InvalidOptionError } from '@tidemark/contracts'
+
+/** A store on PostgreSQL as one text names it. */
+export interface PostgresLocation {
+  /** Without `schema`, which `pg` does not know. */
+  readonly url: string
+  /** Of `?schema=`; undefined: the engine's default. */
+  readonly schema: string | undefined
+}
+
+/**
+ * Takes `postgres://user@host/database?schema=name` apart; undefined when the text does not begin like that, and
+ * so is the path of a folder. Throws ERR_INVALID_OPTION, without the password, when it does and is no URL.
+ */
+export function postgresLocation(text: string): PostgresLocation | undefined {
+  if (!/^postgres(?:ql)?:/i.test(text)) return undefined
+  const url = URL.parse(text)
+  if (url === null || !/^postgres(?:ql)?:\/\//i.test(text)) {
+    throw new InvalidOptionError(
+      'a store on PostgreSQL must look like postgres://user:password@host:5432/database?schema=name, ' +
+        'with %-escapes for special characters in the password',
+    )
+  }
+  const schema = url.searchParams.get('schema') ?? undefined
+  if (schema === undefined) return { url: text, schema }
+  url.searchParams.delete('schema')
+  return { url: url.href, schema }
+}
