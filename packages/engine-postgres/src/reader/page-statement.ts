@@ -30,7 +30,8 @@ export interface PageStatement {
 /**
  * One page of a pkrange in one statement, and so in one snapshot: first a row with the range's newest LSN and,
  * as JSON, [version, epoch, store time, horizons], then rows of all its segments in LSN order. The page ends
- * with the LSN that reaches either limit, whole (CF-7).
+ * with the LSN that reaches either limit, whole (CF-7). Two halves that were merged may have the same LSN: then
+ * the segments' order decides.
  */
 export function pageStatement(
   { collection, range: wanted, afterLsn, maxItems, maxChars }: FeedPageQuery,
@@ -58,8 +59,6 @@ export function pageStatement(
       WHERE d.segment = ${parameter(segment.id)} AND ${limits.join(' AND ')}${keys}`
   })
   const names = rows.columns.map((_, index) => `c${index}`).join(', ')
-  // Of two halves that were merged LSNs may be the same: then the order is that of the segments.
-  const order = segments.length === 1 ? '' : ' ORDER BY lsn, part, ord'
   const nulls = rows.columns.map(() => 'NULL').join(', ')
   const template = `WITH h AS MATERIALIZED (
   SELECT s.lsn, json_build_array(c.version, s.epoch, ${storeTime(2)}, s.${rows.horizon})::text AS head,
@@ -72,7 +71,7 @@ UNION ALL
   SELECT lsn, part, ord, ${names}, sum(size) OVER (ORDER BY lsn) - sum(size) OVER (PARTITION BY lsn) AS before
   FROM (${parts.join('\n    UNION ALL ')}
     ORDER BY lsn FETCH FIRST ${parameter(maxItems)} ROWS WITH TIES) r) counted
-WHERE before < ${parameter(maxChars)}${order})`
+WHERE before < ${parameter(maxChars)} ORDER BY lsn, part, ord)`
   return { template, values, untilLsn }
 }
 

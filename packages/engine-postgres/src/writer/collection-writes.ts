@@ -30,6 +30,7 @@ const INSERT = `INSERT INTO :schema.collection(
 VALUES ($1, $2, $3, $4, $5, $6, $7, '[]', NULL, $8, $9, $10, 1)`
 const UPDATE = `UPDATE :schema.collection SET definition = $2, default_ttl = $3, log = $4, eras = $5,
   reindex = $6, logged = $7, etag = $8, ts = $9, version = version + 1 WHERE number = $1`
+const RAISE_CLOCK = 'UPDATE :schema.database SET clock = greatest(clock, $2) WHERE number = $1'
 const SET_LOG_HORIZON = 'UPDATE :schema.segment SET log_horizon = $2 WHERE id = $1'
 
 /** Creates a collection. Rejects with ERR_EXISTS, and with ERR_NOT_FOUND when the database is gone. */
@@ -122,6 +123,8 @@ export async function changeCollection(
       after.etag,
       after.ts,
     ])
+    // The end of an era must not be ahead of the store's clock, not even after that was set back.
+    await sql.rows(statements.of(RAISE_CLOCK), [database, atMs])
     // What was written before is not in the log, nor what was while it was off.
     if (beginsLog) {
       const stamp = await nextPurgeStamp({ sql, statements }, { database, timeMs: atMs })
