@@ -1,4 +1,4 @@
-import type { Clock, FeedRange } from '@tidemark/contracts'
+import { rangeContains, type Clock, type FeedRange } from '@tidemark/contracts'
 import { CommitWaits, type CollectionRecord } from '@tidemark/store'
 import { readCounter, readCounters } from '../reader/read-counters.ts'
 import type { ReadContext } from '../reader/read-context.ts'
@@ -20,7 +20,7 @@ export class CommitWatch {
   readonly #waits = new CommitWaits()
   #polling: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined
   #checking: Promise<void> | undefined
-  #checkAgain = false
+  #looksWanted = 0
   #ended: Error | undefined
 
   constructor(options: CommitWatchOptions) {
@@ -43,10 +43,15 @@ export class CommitWatch {
   }): Promise<boolean> {
     signal.throwIfAborted()
     const { context, clock } = this.#options
+    const knownNumber = context.collections
+      .known(collection.number)
+      ?.ranges.find((each) => rangeContains(each, range))?.number
     const { lsn, rangeNumber } = await readCounter(context, collection, range)
     signal.throwIfAborted()
     if (this.#ended !== undefined) throw this.#ended
     if (lsn > afterLsn) return true
+    // Split or merged since the caller read it: the next read says what is the case.
+    if (knownNumber !== undefined && knownNumber !== rangeNumber) return true
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
     const abort = (): void => reject(signal.reason)
     const stopTimer = new AbortController()
@@ -82,11 +87,8 @@ export class CommitWatch {
   /** Asks the server where everybody's range stands; what comes during a look is one more look. */
   recheck(): void {
     if (this.#waits.size === 0) return
-    if (this.#checking === undefined) {
-      this.#checking = this.#check().finally(() => {
-        this.#checking = undefined
-      })
-    } else this.#checkAgain = true
+    this.#looksWanted++
+    this.#checking ??= this.#check()
   }
 
   /** Ends all waits with `error`. Resolves when nothing runs any more. */
@@ -98,17 +100,20 @@ export class CommitWatch {
     await this.#checking
   }
 
+  /** Never rejects. */
   async #check(): Promise<void> {
-    do {
-      this.#checkAgain = false
+    let looks = -1
+    while (looks !== this.#looksWanted && this.#waits.size > 0) {
+      looks = this.#looksWanted
       const places = this.#waits.places()
       try {
         this.#waits.tell(places, await readCounters(this.#options.context, places))
       } catch {
         // The server cannot be asked now: those who wait go on waiting, the poll asks again.
-        return
       }
-    } while (this.#checkAgain && this.#waits.size > 0)
+    }
+    // In the same step as the last question, so that no wish for a look is lost.
+    this.#checking = undefined
   }
 
   #startPolling(): void {
