@@ -172,11 +172,14 @@ export class StoreUnderTest implements AsyncDisposable {
     return rows
   }
 
-  /** Deadlocks that the server has ended so far. */
-  async deadlocks(): Promise<number> {
-    // A connection tells its figures when it has been idle for a moment; a new snapshot of them is then read.
-    await this.query('SELECT pg_stat_clear_snapshot()')
-    return this.number('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
+  /** Resolves when a statement of an engine waits for a lock. */
+  async untilBlocked(): Promise<void> {
+    const blocked = `SELECT count(*) FROM pg_stat_activity
+      WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`
+    do {
+      // Within a transaction the server answers what it answered before.
+      await this.query('SELECT pg_stat_clear_snapshot()')
+    } while ((await this.number(blocked)) === 0)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
