@@ -7,6 +7,7 @@ import { POSTGRES } from './dialect/dialect.ts'
 import { resolveOptions, type PostgresEngineOptions, type ResolvedOptions } from './options.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 import { findDatabase, listDatabases } from './reader/read-catalog.ts'
+import { hearStoreTime } from './reader/hear-store-time.ts'
 import type { ReadContext } from './reader/read-context.ts'
 import { openSchema } from './schema/open-schema.ts'
 import { StoreClock } from './store-clock.ts'
@@ -90,8 +91,9 @@ class PostgresEngine implements StorageEngine {
     })
   }
 
-  /** Begins to hear other processes' commits. */
+  /** Learns the store's time, and begins to hear other processes' commits. */
   async start(): Promise<void> {
+    await hearStoreTime(this.#context)
     await this.#doorbell.start()
   }
 
