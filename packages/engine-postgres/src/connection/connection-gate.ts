@@ -12,6 +12,8 @@ export interface GateOptions {
   readonly random: Random
   readonly deadlines: Deadlines
   sessionOptions(): SessionOptions
+  /** How long the ends of all connections may take. */
+  readonly endLimitMs: number
 }
 
 export interface TakeOptions {
@@ -102,7 +104,9 @@ export class ConnectionGate {
   /** From now on an outage is not waited for. */
   shut(): void {
     this.#closing.abort()
-    if (this.#down !== undefined) this.#rejectAll(closed())
+    if (this.#down === undefined) return
+    this.#rejectAll(new StoreClosedError('the store was closed'))
+    this.#down = undefined
   }
 
   /** Ends an own pool when everything was given back. */
@@ -113,7 +117,11 @@ export class ConnectionGate {
       this.#idle = Promise.withResolvers()
       await this.#idle.promise
     }
-    await this.#source.end()
+    // A server that has vanished does not confirm the end of a connection.
+    const ended = new AbortController()
+    const limit = this.#options.clock.sleep(this.#options.endLimitMs, ended.signal).catch(() => {})
+    await Promise.race([this.#source.end(), limit])
+    ended.abort()
   }
 
   #handOut(): void {
@@ -123,7 +131,11 @@ export class ConnectionGate {
       this.#held++
       void this.#connectFor(waiter)
     }
-    if (this.#down !== undefined && this.#waiters.length > 0) this.#recovery ??= this.#recover()
+    if (this.#down !== undefined && this.#recovery === undefined) {
+      if (this.#waiters.length > 0) this.#recovery = this.#recover()
+      // Nobody looks any more, so the next one has to.
+      else this.#down = undefined
+    }
     if (this.#held === 0) this.#idle?.resolve()
   }
 
@@ -136,8 +148,9 @@ export class ConnectionGate {
       if (waiter.signal?.aborted === true) {
         // It has been rejected already.
       } else if (this.#waitsFor(error)) {
-        this.#waiters.unshift(waiter)
         this.#goDown(error)
+        this.#waiters.unshift(waiter)
+        this.#wait(waiter)
       } else {
         waiter.reject(storeError(error))
       }
@@ -224,8 +237,4 @@ export class ConnectionGate {
     this.#recovery = undefined
     this.#handOut()
   }
-}
-
-function closed(): StoreClosedError {
-  return new StoreClosedError('the store was closed')
 }

@@ -255,7 +255,7 @@ export class Connections implements AsyncDisposable {
         outcome = await attempt(session, this.#primary)
       } catch (error) {
         signal?.throwIfAborted()
-        const kind = failureKind(session.failure, { takesWrites: !writes || this.#wrote })
+        const kind = failureKind(session.failure, { takesWrites: writes && this.#wrote })
         if (kind === 'lasting' || (kind === 'conflict' && count >= CONFLICT_LIMIT)) throw error
         const nowMs = clock.monotonicMs()
         if (kind === 'outage') giveUpAtMs ??= nowMs + outageTimeoutMs
@@ -344,6 +344,7 @@ export class Connections implements AsyncDisposable {
         statementLimitMs: statementTimeoutMs + (source.keepsSettings ? SERVER_FIRST_MS : 0),
         cancelLimitMs: connectTimeoutMs,
       }),
+      endLimitMs: connectTimeoutMs,
     })
     return { source, gate }
   }
@@ -376,8 +377,7 @@ async function committing<Result>(
   try {
     return { result: await act() }
   } catch (error) {
-    if (session.sent && leavesOutcomeOpen(session.failure))
-      return { unknown: unknownOutcome(error) }
+    if (session.sent && leavesOutcomeOpen(error)) return { unknown: unknownOutcome(error) }
     throw error
   }
 }

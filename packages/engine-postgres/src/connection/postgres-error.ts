@@ -76,8 +76,11 @@ export function isLastingRefusal(error: unknown): boolean {
  */
 export function leavesOutcomeOpen(failure: unknown): boolean {
   const state = sqlState(failure)
-  const { severity, routine } = rootOf(failure)
-  if (state === undefined) return true
+  const { severity, routine, syscall } = rootOf(failure)
+  // Ours, and not made from an error of `pg`: the server has answered.
+  if (rootOf(failure) instanceof CodedError) return false
+  // A write that failed did not send its last bytes, and nothing commits without them.
+  if (state === undefined) return syscall !== 'write'
   if (severity === 'ERROR') return state === '40003'
   return !(SAID_BY_SERVER.has(state) && routine === 'ProcessInterrupts')
 }
@@ -177,6 +180,7 @@ interface Root {
   readonly code?: string | undefined
   readonly severity?: string | undefined
   readonly routine?: string | undefined
+  readonly syscall?: string | undefined
 }
 
 /** The error of `pg` below the coded ones. */
@@ -189,6 +193,7 @@ function rootOf(error: unknown): Root {
     code: 'code' in root ? text(root.code) : undefined,
     severity: 'severity' in root ? text(root.severity) : undefined,
     routine: 'routine' in root ? text(root.routine) : undefined,
+    syscall: 'syscall' in root ? text(root.syscall) : undefined,
   }
 }
 

@@ -1,17 +1,14 @@
-import { requestCancel } from './platform/cancel-request.ts'
 import { StoreUnavailableError } from '@tidemark/contracts'
-import { breaksConnection, storeError } from './postgres-error.ts'
 import type { Deadlines } from './deadlines.ts'
+import { requestCancel } from './platform/cancel-request.ts'
+import { breaksConnection, sqlState, storeError } from './postgres-error.ts'
 import type { PostgresAnswer, PostgresClient, PostgresQuery } from './postgres-pool.ts'
 import type { SqlRow, SqlValue, Statement } from './sql.ts'
 
 /** Whatever the pool has registered for types, a column arrives as the text that the server sent. */
-const AS_TEXT = {
-  getTypeParser:
-    () =>
-    (text: string): string =>
-      text,
-}
+const AS_TEXT = { getTypeParser: () => asItIs }
+
+const IN_FAILED_TRANSACTION = '25P02'
 
 export interface SessionOptions {
   readonly deadlines: Deadlines
@@ -23,7 +20,7 @@ export interface SessionOptions {
 
 /**
  * One connection while it is taken from its pool. Rejects with coded errors (`storeError`), except that an abort
- * rejects with the signal's reason; the error of `pg` itself is in `failure`.
+ * rejects with the signal's reason.
  */
 export class Session {
   readonly #client: PostgresClient
@@ -46,12 +43,12 @@ export class Session {
     client.on('error', this.#onError)
   }
 
-  /** What the first statement that failed here failed with. */
+  /** The error of `pg` that the last statement failed with, not counting those which PostgreSQL then refuses unseen. */
   get failure(): unknown {
     return this.#failure ?? this.#broken
   }
 
-  /** True when the server may have got a statement. */
+  /** True when the server may have got the last statement. */
   get sent(): boolean {
     return this.#sent
   }
@@ -124,8 +121,8 @@ export class Session {
     signal?.throwIfAborted()
     // A request to cancel that is still on its way would hit the next statement.
     if (this.#cancelling !== undefined) await this.#cancelling
+    this.#sent = this.#broken === undefined
     if (this.#broken !== undefined) throw storeError(this.#broken)
-    this.#sent = true
     const running = this.#client.query(query)
     const settled = running.then(
       () => {},
@@ -173,7 +170,7 @@ export class Session {
   }
 
   #failed(error: unknown): void {
-    this.#failure ??= error
+    if (sqlState(error) !== IN_FAILED_TRANSACTION) this.#failure = error
     if (!breaksConnection(error)) return
     this.#broken ??= asError(error)
   }
@@ -195,6 +192,10 @@ function one(answer: Answers): PostgresAnswer {
 function parameter(value: SqlValue): string | number | boolean | null | Buffer {
   if (!(value instanceof Uint8Array) || Buffer.isBuffer(value)) return value
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+}
+
+function asItIs(text: string): string {
+  return text
 }
 
 function rethrown(error: unknown): never {

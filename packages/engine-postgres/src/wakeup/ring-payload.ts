@@ -15,7 +15,7 @@ export function ringPayload({ origin, segments }: Ring): string {
 
 /** A payload of another version names everything. */
 export function parseRing(payload: string): Ring {
-  const [, origin = '', list = ''] = /^([^:]*):([\d,]*)$/.exec(payload) ?? []
+  const [, origin = '', list = ''] = /^([^:]*):(\d+(?:,\d+)*)?$/.exec(payload) ?? []
   const segments = list === '' ? [] : list.split(',').map(Number)
   return { origin, segments: segments.every(Number.isSafeInteger) ? segments : [] }
 }
