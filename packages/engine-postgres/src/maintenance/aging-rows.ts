@@ -23,16 +23,12 @@ export interface AgingRow extends AgingTimes {
 /** Rows of a segment among which the first of a range's own is looked for: others share the segment. */
 const LOOKED_AT = 100
 
-/**
- * Rows `d` of kind `m.segment`, oldest first. Of pending deletes two columns are compared at once because only
- * the index of pending deletes begins with these: by the primary key all documents would be walked through.
- */
+/** Of segment `m.segment` of collection `m.coll`, oldest first. */
 const ROWS_OF_SEGMENT: Readonly<Record<AgingKind, string>> = {
   pendingDeletes: `SELECT d.segment, d.lsn, d.ord, d.ts AS at, d.epk FROM :schema.doc d
-  WHERE d.kind = 1 AND (d.coll, d.segment) >= (m.coll, m.segment) AND (d.coll, d.segment) <= (m.coll, m.segment)
-  ORDER BY d.coll, d.segment, d.lsn, d.ord`,
+  WHERE d.kind = 1 AND d.coll = m.coll AND d.segment = m.segment ORDER BY d.lsn, d.ord`,
   versions: `SELECT d.segment, d.lsn, d.ord, d.at, d.epk FROM :schema.log d
-  WHERE d.segment = m.segment ORDER BY d.segment, d.lsn, d.ord`,
+  WHERE d.segment = m.segment ORDER BY d.lsn, d.ord`,
 }
 
 /**
