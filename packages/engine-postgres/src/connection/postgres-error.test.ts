@@ -79,6 +79,7 @@ test('conflicts are told from outages and from what stays the same', () => {
   const kind = (error: unknown): string => failureKind(error, { takesWrites: true })
   expect(kind(answered('40001'))).toBe('conflict')
   expect(kind(storeError(answered('40P01')))).toBe('conflict')
+  expect(kind(answered('26000'))).toBe('conflict')
   expect(kind(answered('57P01', { severity: 'FATAL' }))).toBe('outage')
   expect(kind(answered('25006'))).toBe('outage')
   expect(kind(new Error('Connection terminated unexpectedly'))).toBe('outage')

@@ -87,7 +87,7 @@ export function leavesOutcomeOpen(failure: unknown): boolean {
 
 const SAID_BY_SERVER = new Set(['57P01', '57P05', '25P03'])
 
-/** `conflict`: lost against others. `outage`: may go through when the server is back. `lasting`: the same again. */
+/** `conflict`: may go through at once, so it is repeated a few times. `outage`: may go through when the server is back. `lasting`: the same again. */
 export type FailureKind = 'conflict' | 'outage' | 'lasting'
 
 /** What to do about the first failure on a connection; undefined when nothing failed there. */
@@ -96,7 +96,7 @@ export function failureKind(
   { takesWrites }: { takesWrites: boolean },
 ): FailureKind {
   if (failure === undefined) return 'lasting'
-  if (isRetryable(failure)) return 'conflict'
+  if (isRetryable(failure) || isLostStatement(failure)) return 'conflict'
   // A server that never took a write from us is no primary that failed over, but the wrong server.
   if (sqlState(failure) === '25006') return takesWrites ? 'outage' : 'lasting'
   return isTemporary(failure) || isConnectionLost(failure) ? 'outage' : 'lasting'

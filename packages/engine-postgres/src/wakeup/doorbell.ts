@@ -86,7 +86,7 @@ export class Doorbell {
         refused = isRefusal(error)
       }
       this.#connected = false
-      await listener.end()
+      await this.#end(listener)
       onAttempt()
       const delayMs = refused ? REFUSED_MS : backoffMs(Math.max(1, attempt), random)
       await clock.sleep(delayMs, this.#stop.signal, BACKGROUND).catch(() => {})
@@ -116,13 +116,22 @@ export class Doorbell {
     }
   }
 
+  /** A server that has vanished does not confirm the end of a connection. */
+  async #end(listener: Listener): Promise<void> {
+    const { clock, connectTimeoutMs = CONNECT_TIMEOUT_MS } = this.#options
+    const ended = new AbortController()
+    const limit = clock.sleep(connectTimeoutMs, ended.signal).catch(() => {})
+    await Promise.race([listener.end(), limit])
+    ended.abort()
+  }
+
   /** Rings itself: some servers take LISTEN and do nothing, and a dead connection stays silent. */
   async #test(listener: Listener): Promise<void> {
     const { channel, random } = this.#options
     const token = `${TEST_MARK}${random.hex(8)}`
     const echo = Promise.withResolvers<void>()
     this.#echo = { token, resolve: echo.resolve }
-    const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('${channel.replaceAll("'", "''")}', '${token}')`
+    const notify = `SELECT pg_notify('${channel.replaceAll("'", "''")}', '${token}')`
     await this.#inTime(listener, Promise.all([listener.query(notify), echo.promise]))
   }
 

@@ -18,12 +18,11 @@ const MOST_SEGMENTS = 1_000
 
 /**
  * A statement of its own, after the commits that it tells of: inside of them it would hold the server's lock
- * for notifications during the wait for the disk. It needs no such wait itself, because it says nothing that is
- * not durable already.
+ * for notifications during the wait for the disk. A transaction that does nothing else does not wait for it.
  */
 const NOTIFY: Statement = {
   name: 'tidemark_notify',
-  text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
+  text: `SELECT pg_notify($1, $2)`,
 }
 
 /**
