@@ -7,6 +7,8 @@ export interface LedgerFindings {
   readonly different: number
 }
 
+const IN_FLIGHT = 32
+
 /** Whether the last acknowledged version of each city that the writer wrote is in the target. */
 export async function checkLedger(
   target: Collection<City>,
@@ -14,11 +16,15 @@ export async function checkLedger(
 ): Promise<LedgerFindings> {
   let missing = 0
   let different = 0
-  for (const city of ledger) {
-    const { document } = await target.read(city.id, city.name)
-    if (document === undefined) missing += 1
-    else if (!isDeepStrictEqual(withoutSystemProperties(document), { ...city })) different += 1
+  let next = 0
+  const check = async (): Promise<void> => {
+    for (let city = ledger[next++]; city !== undefined; city = ledger[next++]) {
+      const { document } = await target.read(city.id, city.name)
+      if (document === undefined) missing += 1
+      else if (!isDeepStrictEqual(withoutSystemProperties(document), { ...city })) different += 1
+    }
   }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, check))
   return { missing, different }
 }
 

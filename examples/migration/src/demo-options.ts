@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util'
 
 export interface DemoOptions {
+  readonly store: 'folder' | 'postgres'
+  readonly postgresUrl: string | undefined
   readonly folder: string | undefined
   readonly leases: 'documents' | 'redis'
   readonly redisUrl: string | undefined
@@ -14,6 +16,8 @@ export interface DemoOptions {
 
 export const USAGE = `usage: npm run demo -- [options]
 
+  --store folder|postgres    where the documents are (default: a folder)
+  --postgres-url URL         an existing PostgreSQL for --store postgres (default: one of the demo's own)
   --leases documents|redis   where the workers' leases are (default: documents, in the same store)
   --redis-url URL            an existing Redis for --leases redis (default: one of the demo's own)
   --folder PATH              where the store is kept (default: a temporary folder, removed at the end)
@@ -27,6 +31,8 @@ export function parseDemoOptions(args: readonly string[]): DemoOptions | undefin
   const { values } = parseArgs({
     args: [...args],
     options: {
+      store: { type: 'string', default: 'folder' },
+      'postgres-url': { type: 'string' },
       leases: { type: 'string', default: 'documents' },
       'redis-url': { type: 'string' },
       folder: { type: 'string' },
@@ -37,7 +43,14 @@ export function parseDemoOptions(args: readonly string[]): DemoOptions | undefin
     },
   })
   if (values.help) return undefined
-  const { leases, folder } = values
+  const { store, leases, folder } = values
+  if (store !== 'folder' && store !== 'postgres') {
+    throw new Error(`--store must be "folder" or "postgres", got ${JSON.stringify(store)}`)
+  }
+  if (values['postgres-url'] !== undefined && store !== 'postgres') {
+    throw new Error('--postgres-url needs --store postgres')
+  }
+  if (folder !== undefined && store !== 'folder') throw new Error('--folder needs --store folder')
   if (leases !== 'documents' && leases !== 'redis') {
     throw new Error(`--leases must be "documents" or "redis", got ${JSON.stringify(leases)}`)
   }
@@ -45,6 +58,8 @@ export function parseDemoOptions(args: readonly string[]): DemoOptions | undefin
     throw new Error('--redis-url needs --leases redis')
   }
   return {
+    store,
+    postgresUrl: values['postgres-url'],
     folder,
     leases,
     redisUrl: values['redis-url'],

@@ -1,6 +1,7 @@
 /** What all processes of the demo agree on; handed to them as one JSON argument. */
 export interface DemoPlan {
-  readonly folder: string
+  /** Of the store: a folder, or a URL of PostgreSQL. */
+  readonly where: string
   /** Only the first so many. Undefined = all. */
   readonly cities: number | undefined
   /** Undefined = leases are documents in the same store. */

@@ -38,3 +38,12 @@ test('arguments that the demo does not know are one line and a failure', async (
   expect(code).toBe(1)
   expect(errors).toBe('demo: --leases must be "documents" or "redis", got "nowhere"\n')
 })
+
+test.each([
+  [['--store', 'redis'], '--store must be "folder" or "postgres", got "redis"'],
+  [['--postgres-url', 'postgres://host/db'], '--postgres-url needs --store postgres'],
+  [['--store', 'postgres', '--folder', 'data'], '--folder needs --store folder'],
+])('%s is a mistake, and nothing is started', async (args, told) => {
+  const { code, errors, lines } = await demo(...args)
+  expect({ code, errors, lines }).toEqual({ code: 1, errors: `demo: ${told}\n`, lines: [''] })
+})

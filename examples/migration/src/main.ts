@@ -1,8 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { USAGE, parseDemoOptions, type DemoOptions } from './demo-options.ts'
 import { provideRedis } from './provide-redis.ts'
+import { provideStore } from './provide-store.ts'
 import { runDemo } from './run-demo.ts'
 import { Screen } from './screen.ts'
 
@@ -17,15 +15,12 @@ try {
 }
 
 async function demo(options: DemoOptions): Promise<number> {
-  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tidemark-demo-')))
-  await using redis = await provideRedis(options, (line) => screen.say(line))
-  try {
-    const { cities, pacePerSecond, writesPerSecond } = options
-    return await runDemo(
-      { folder, redisUrl: redis.url, cities, pacePerSecond, writesPerSecond },
-      screen,
-    )
-  } finally {
-    if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
-  }
+  const say = (line: string): void => screen.say(line)
+  await using store = await provideStore(options, say)
+  await using redis = await provideRedis(options, say)
+  const { cities, pacePerSecond, writesPerSecond } = options
+  return await runDemo(
+    { where: store.where, redisUrl: redis.url, cities, pacePerSecond, writesPerSecond },
+    screen,
+  )
 }

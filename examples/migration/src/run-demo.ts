@@ -31,9 +31,9 @@ const PLAIN_LINE_MS = 1_000
 /** The whole demo is to end within a minute. */
 const LIMIT_MS = 120_000
 
-/** Runs the demo in `plan.folder`. Returns the exit code: 0 only if nothing at all is wrong. */
+/** Runs the demo in `plan.where`. Returns the exit code: 0 only if nothing at all is wrong. */
 export async function runDemo(plan: DemoPlan, screen: Screen): Promise<number> {
-  await using store = await openStore(plan.folder)
+  await using store = await openStore(plan.where)
   const database = store.database(DATABASE)
   const { source, target } = await createCollections(database)
   await load(source, plan, screen)

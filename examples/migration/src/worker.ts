@@ -14,10 +14,10 @@ import { Pace } from './pace.ts'
 import { tellParent } from './messages.ts'
 
 const [, , hostName = 'worker', plan] = process.argv
-const { folder, redisUrl, pacePerSecond } = planFromArgument(plan)
+const { where, redisUrl, pacePerSecond } = planFromArgument(plan)
 const pace = new Pace(pacePerSecond)
 
-await using store = await openStore(folder)
+await using store = await openStore(where)
 const database = store.database(DATABASE)
 await using leases = openLeases(database, redisUrl)
 

@@ -8,10 +8,10 @@ import { tellParent } from './messages.ts'
 /* Keeps changing the source while it is migrated, and remembers exactly what was acknowledged. */
 
 const [, , , argument] = process.argv
-const { folder, writesPerSecond, cities } = planFromArgument(argument)
+const { where, writesPerSecond, cities } = planFromArgument(argument)
 
 const TICK_MS = 20
-await using store = await openStore(folder)
+await using store = await openStore(where)
 const source = store.database(DATABASE).collection<City>(SOURCE)
 const changes = new CityChanges(readCities().slice(0, cities))
 const ledger = new Map<string, City>()
