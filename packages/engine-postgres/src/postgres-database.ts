@@ -54,8 +54,11 @@ export interface PostgresDatabaseParts {
   readonly maxGroupOperations: number
   readonly segmentSlots: number
   readonly pollIntervalMs: () => number
-  /** Called after each commit of this process and each change of ranges. */
-  readonly onCommit: (timeMs: number | undefined) => void
+  /**
+   * Called after each commit of this process with the segments that it moved on, and after each change of
+   * ranges with none.
+   */
+  readonly onCommit: (segments: readonly number[], timeMs: number | undefined) => void
 }
 
 /** One database: rows with its number in the tables of a store. */
@@ -253,9 +256,9 @@ export class PostgresDatabase implements DatabaseEngine {
     return checkDatabase(this.#open(), this.#database)
   }
 
-  /** Another process may have committed. */
-  recheckWaits(): void {
-    if (this.#ended === undefined) this.#watch.recheck()
+  /** Another process may have committed to these segments; none: to any. */
+  recheckWaits(segments: readonly number[]): void {
+    if (this.#ended === undefined) this.#watch.recheck(segments)
   }
 
   /** Finishes what was accepted. All later calls fail with `error`. */
@@ -272,7 +275,8 @@ export class PostgresDatabase implements DatabaseEngine {
 
   #tell(touched: readonly TouchedRange[], timeMs: number | undefined): void {
     this.#watch.committed(touched)
-    this.#parts.onCommit(timeMs)
+    const segments = touched.map(({ segment }) => segment).filter((id) => id !== undefined)
+    this.#parts.onCommit(segments, timeMs)
   }
 
   /** What everything is done with, as long as the database is open. */

@@ -16,7 +16,7 @@ import { Ringer } from './wakeup/ringer.ts'
 import { ClockKeeper } from './writer/clock-keeper.ts'
 import { insertDatabase, removeDatabase } from './writer/database-writes.ts'
 
-/** How often readers that wait look at the server while nothing can ring: the listening connection is down. */
+/** How often readers that wait look at the server when nothing rings in time: see `#hearsAll`. */
 const QUIET_POLL_MS = 20
 
 /**
@@ -76,18 +76,21 @@ class PostgresEngine implements StorageEngine {
     this.#clock = clock
     const store = new StoreClock(clock, storeTime === 'process' ? 'own' : 'server')
     const collections = new CollectionCache(connections, statements)
-    this.#context = { connections, statements, collections, clock: store }
+    const { replicaUrl, replicaPool } = options.connections
+    const hasReplica = replicaUrl !== undefined || replicaPool !== undefined
+    this.#context = { connections, statements, collections, clock: store, hasReplica }
     const channel = `tidemark_${storeId}`
-    const listener = options.connections
-    this.#ringer = new Ringer({ connections, channel, clock })
+    const origin = random.hex(8)
+    this.#ringer = new Ringer({ connections, channel, origin, clock })
     this.#keeper = new ClockKeeper(this.#context)
     this.#doorbell = new Doorbell({
-      ...listener,
+      ...options.connections,
       channel,
+      origin,
       clock,
       random,
-      onRing: () => this.#recheckWaits(),
-      onConnected: () => this.#recheckWaits(),
+      onRing: (segments) => this.#recheckWaits(segments),
+      onConnected: () => this.#recheckWaits([]),
     })
   }
 
@@ -135,9 +138,9 @@ class PostgresEngine implements StorageEngine {
       maxPendingCommits,
       maxGroupOperations,
       segmentSlots,
-      pollIntervalMs: () => (this.#doorbell.isConnected ? pollIntervalMs : QUIET_POLL_MS),
-      onCommit: (timeMs) => {
-        this.#ringer.ring([])
+      pollIntervalMs: () => (this.#hearsAll() ? pollIntervalMs : QUIET_POLL_MS),
+      onCommit: (segments, timeMs) => {
+        this.#ringer.ring(segments)
         if (timeMs !== undefined) this.#keeper.keep(row.number, timeMs)
       },
     })
@@ -167,8 +170,13 @@ class PostgresEngine implements StorageEngine {
     await database?.end(new ResourceNotFoundError('database', id))
   }
 
-  #recheckWaits(): void {
-    for (const database of this.#databases.values()) database.recheckWaits()
+  #recheckWaits(segments: readonly number[]): void {
+    for (const database of this.#databases.values()) database.recheckWaits(segments)
+  }
+
+  /** Whether a ring comes when there is something to read; a follower may have it only later. */
+  #hearsAll(): boolean {
+    return this.#doorbell.isConnected && !this.#context.hasReplica
   }
 
   #open(): ReadContext {

@@ -5,8 +5,8 @@ import {
   numberColumn,
   textColumn,
 } from '../connection/columns.ts'
-import { agingTimes, oldestRowsStatement, type AgingTimes } from '../maintenance/aging-rows.ts'
-import { storeTime, type ReadContext } from './read-context.ts'
+import { agingTimes, type AgingTimes } from '../maintenance/aging-rows.ts'
+import type { ReadContext } from './read-context.ts'
 
 /** What says whether there is background work in a database, in one snapshot. */
 export interface DatabaseState {
@@ -31,24 +31,8 @@ export interface CollectionState extends CollectionName {
   readonly oldestVersions: readonly AgingTimes[]
 }
 
-// Collections without pending deletes, as most are, cost one look into an index.
-const WITH_PENDING = `m.coll IN (SELECT number FROM c WHERE EXISTS (
-  SELECT 1 FROM :schema.doc d WHERE d.coll = c.number AND d.kind = 1))`
-const WITH_LOG = 'm.coll IN (SELECT number FROM c WHERE log > 0)'
-
-/** One row of the database (kind 0), one a collection (1), one a range with pending deletes (2), or a log (3). */
-const STATE = `WITH c AS MATERIALIZED (
-  SELECT number, id, version, reindex IS NOT NULL AS is_reindexing, log FROM :schema.collection WHERE db = $1)
-SELECT 0 AS kind, ${storeTime(2)}, b.until, NULL::bigint, b.holder,
-  EXISTS (SELECT 1 FROM :schema.segment s WHERE s.state = 'dropped')
-FROM :schema.database b WHERE b.number = $1
-UNION ALL SELECT 1, c.number, c.version,
-  (SELECT d.exp FROM :schema.doc d WHERE d.coll = c.number AND d.kind = 0 AND d.exp > 0
-    ORDER BY d.exp LIMIT 1), c.id, c.is_reindexing FROM c
-UNION ALL SELECT 2, p.coll, p.lsn, p.at, p.epk, NULL
-FROM (${oldestRowsStatement('pendingDeletes', WITH_PENDING)}) p
-UNION ALL SELECT 3, v.coll, v.lsn, v.at, v.epk, NULL
-FROM (${oldestRowsStatement('versions', WITH_LOG)}) v`
+const STATE = `SELECT kind, a, b, c, name, flag
+FROM :schema.maintenance_state($1, greatest($2::bigint, :now))`
 
 /** Undefined when the database is gone. */
 export async function readDatabaseState(

@@ -20,6 +20,13 @@ export interface PageRows {
   readonly condition: string | undefined
 }
 
+/** By which clock a page judges about expiry: the server's, or only what it is given. */
+export interface PageTime {
+  /** Epoch ms. */
+  readonly atLeastMs: number
+  readonly clock: 'server' | 'given'
+}
+
 export interface PageStatement {
   readonly template: string
   readonly values: readonly SqlValue[]
@@ -35,13 +42,13 @@ export interface PageStatement {
  */
 export function pageStatement(
   { collection, range: wanted, afterLsn, maxItems, maxChars }: FeedPageQuery,
-  { range, rows, atLeastMs }: { range: RangeRow; rows: PageRows; atLeastMs: number },
+  { range, rows, time }: { range: RangeRow; rows: PageRows; time: PageTime },
 ): PageStatement {
   const segments = range.segments.filter(
     (segment) =>
       rangesOverlap(segment, wanted) && (segment.state === 'open' || segment.lsn > afterLsn),
   )
-  const values: SqlValue[] = [collection.number, atLeastMs, range.segment, afterLsn]
+  const values: SqlValue[] = [collection.number, time.atLeastMs, range.segment, afterLsn]
   const parameter = (value: SqlValue): string => `$${values.push(value)}`
   const isFiltered =
     rows.condition !== undefined || segments.some((each) => !rangeContains(wanted, each))
@@ -60,9 +67,10 @@ export function pageStatement(
   })
   const names = rows.columns.map((_, index) => `c${index}`).join(', ')
   const nulls = rows.columns.map(() => 'NULL').join(', ')
+  const now = time.clock === 'server' ? storeTime(2) : 'greatest(b.clock, $2::bigint)'
   const template = `WITH h AS MATERIALIZED (
-  SELECT s.lsn, json_build_array(c.version, s.epoch, ${storeTime(2)}, s.${rows.horizon})::text AS head,
-    ${storeTime(2)} AS now_ms, c.default_ttl, c.eras
+  SELECT s.lsn, json_build_array(c.version, s.epoch, ${now}, s.${rows.horizon})::text AS head,
+    ${now} AS now_ms, c.default_ttl, c.eras
   FROM :schema.collection c JOIN :schema.database b ON b.number = c.db
   JOIN :schema.segment s ON s.id = $3 AND s.state = 'open' WHERE c.number = $1)
 SELECT lsn, head, ${nulls} FROM h

@@ -9,6 +9,8 @@ export interface ReadContext {
   readonly statements: Statements
   readonly collections: CollectionCache
   readonly clock: StoreClock
+  /** Whether feeds are read from a server that follows the primary. */
+  readonly hasReplica: boolean
 }
 
 /**

@@ -21,20 +21,62 @@ export interface ReadPage {
  * snapshot says whether it is, and then there is no page yet.
  */
 export async function readPage(
-  { connections, statements, clock }: ReadContext,
+  context: ReadContext,
   query: FeedPageQuery,
-  { range, collection, rows: wanted }: KnownRange & { readonly rows: PageRows },
+  request: PageRequest,
 ): Promise<ReadPage | undefined> {
-  const atLeastMs = clock.atLeastMs()
-  const page = pageStatement(query, { range, rows: wanted, atLeastMs })
-  const rows = await connections.read(statements.of(page.template), page.values, {
-    from: 'replica',
-  })
+  const { collection, isFresh } = request
+  // A catalog that was just read says what a follower may not have yet.
+  if (context.hasReplica && !isFresh) {
+    const seen = await readFrom('replica', context, { query, request })
+    if (seen?.head.version !== collection.version) return undefined
+    if (seen.head.newestLsn >= query.afterLsn) return seen.page
+    // It has not come as far as the reader.
+  }
+  const seen = await readFrom('primary', context, { query, request })
+  if (seen?.head.version !== collection.version) return undefined
+  if (seen.head.newestLsn >= query.afterLsn) return seen.page
+  // What the reader saw may have been lost in a fail-over, before the first commit after it.
+  const isBegun = await beginEpoch(context, request.range.segment)
+  return isBegun ? undefined : seen.page
+}
+
+/** Which range is read, as far as this process knows, and what of it. */
+export interface PageRequest extends KnownRange {
+  readonly rows: PageRows
+}
+
+const BEGIN_EPOCH = 'SELECT :schema.begin_epoch(ARRAY[$1::integer])'
+
+async function beginEpoch(
+  { connections, statements }: ReadContext,
+  segment: number,
+): Promise<boolean> {
+  const [row = []] = await connections.write(statements.of(BEGIN_EPOCH), [segment])
+  return numberColumn(row, 0) > 0
+}
+
+async function readFrom(
+  from: 'primary' | 'replica',
+  { connections, statements, clock }: ReadContext,
+  { query, request }: { readonly query: FeedPageQuery; readonly request: PageRequest },
+): Promise<{ readonly head: PageHead; readonly page: ReadPage } | undefined> {
+  const { range, rows: wanted } = request
+  // A follower has a clock of its own, which does not count.
+  const time =
+    from === 'primary'
+      ? ({ atLeastMs: clock.atLeastMs(), clock: 'server' } as const)
+      : ({ atLeastMs: clock.nowMs(), clock: 'given' } as const)
+  const page = pageStatement(query, { range, rows: wanted, time })
+  const { signal } = query
+  const statement = statements.of(page.template)
+  const rows = await connections.read(statement, page.values, { from, signal })
   const [first] = rows
   const head = first && parseHead(first)
-  if (head?.version !== collection.version) return undefined
-  clock.heard(head.nowMs)
-  return pageOf(query, { head, rows: rows.slice(1), untilLsn: page.untilLsn })
+  if (head === undefined) return undefined
+  if (from === 'primary') clock.heard(head.nowMs)
+  const { untilLsn } = page
+  return { head, page: pageOf(query, { head, rows: rows.slice(1), untilLsn }) }
 }
 
 interface PageHead {

@@ -1,2 +1,23 @@
 /** How far LSNs jump after a fail-over: above everything that a lost moment can have given out. */
 export const EPOCH_JUMP: number = 2 ** 20
+
+/**
+ * Begins a new epoch in segments that were last written to before a fail-over, which may have taken back
+ * commits that readers saw: no LSN is given out twice. The segments are locked already, or are locked here in the
+ * order of their ids. Answers how many there were.
+ */
+export const BEGIN_EPOCH: string = `
+CREATE FUNCTION :schema.begin_epoch(p_segments integer[]) RETURNS bigint
+LANGUAGE plpgsql :planner AS $$
+DECLARE
+  v_timeline integer := :timeline;
+  v_count bigint;
+BEGIN
+  PERFORM 1 FROM :schema.segment WHERE id = ANY(p_segments) ORDER BY id FOR NO KEY UPDATE;
+  UPDATE :schema.segment SET lsn = lsn + ${EPOCH_JUMP}, epoch = epoch + 1, timeline = v_timeline
+    WHERE id = ANY(p_segments) AND state = 'open' AND timeline <> v_timeline;
+  GET DIAGNOSTICS v_count = ROW_COUNT;
+  RETURN v_count;
+END
+$$;
+`

@@ -1,5 +1,3 @@
-import { EPOCH_JUMP } from './epoch-jump.ts'
-
 /**
  * What background work does to live rows, as no commit may do at the same time.
  *
@@ -14,13 +12,11 @@ export const EXPIRE_ROWS: string = `
 CREATE FUNCTION :schema.lock_open_segments(p_segments integer[]) RETURNS bigint
 LANGUAGE plpgsql :planner AS $$
 DECLARE
-  v_timeline integer := :timeline;
   v_clock bigint;
 BEGIN
   SELECT coalesce(max(s.clock), 0) INTO v_clock
     FROM (SELECT clock FROM :schema.segment WHERE id = ANY(p_segments) ORDER BY id FOR NO KEY UPDATE) s;
-  UPDATE :schema.segment SET lsn = lsn + ${EPOCH_JUMP}, epoch = epoch + 1, timeline = v_timeline
-    WHERE id = ANY(p_segments) AND timeline <> v_timeline;
+  PERFORM :schema.begin_epoch(p_segments);
   RETURN v_clock;
 END
 $$;

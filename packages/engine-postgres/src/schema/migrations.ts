@@ -1,10 +1,12 @@
 import { COMMIT_GROUP, STAMPED_BODY } from './commit-group.ts'
+import { BEGIN_EPOCH } from './epoch-jump.ts'
 import { EXPIRE_ROWS } from './expire-rows.ts'
 import { EXPIRED_SECOND } from './expired-second.ts'
 import { FENCES } from './fences.ts'
 import { FILE_EXPIRY } from './file-expiry.ts'
 import { FOLD_SEGMENTS } from './fold-segments.ts'
 import { TAKE_MAINTENANCE } from './maintenance-lease.ts'
+import { MAINTENANCE_STATE } from './maintenance-state.ts'
 import { REMOVE_DROPPED } from './remove-dropped.ts'
 import type { SchemaProgram } from './schema-program.ts'
 import { SWEEP_EXPIRED } from './sweep-expired.ts'
@@ -19,9 +21,11 @@ export const STORE_SCHEMA: SchemaProgram = {
   functions: [
     EXPIRED_SECOND,
     STAMPED_BODY,
+    BEGIN_EPOCH,
     FENCES,
     COMMIT_GROUP,
     TAKE_MAINTENANCE,
+    MAINTENANCE_STATE,
     EXPIRE_ROWS,
     SWEEP_EXPIRED,
     FILE_EXPIRY,

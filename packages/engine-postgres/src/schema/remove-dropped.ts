@@ -4,7 +4,7 @@
  */
 export const REMOVE_DROPPED: string = `
 CREATE FUNCTION :schema.remove_dropped(p_max integer) RETURNS boolean
-LANGUAGE plpgsql :planner AS $$
+LANGUAGE plpgsql :planner SET jit = off AS $$
 DECLARE
   v_segment integer;
   v_left boolean;

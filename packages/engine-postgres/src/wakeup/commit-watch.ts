@@ -84,9 +84,12 @@ export class CommitWatch {
     for (const each of touched) this.#waits.committed(each)
   }
 
-  /** Asks the server where everybody's range stands; what comes during a look is one more look. */
-  recheck(): void {
-    if (this.#waits.size === 0) return
+  /**
+   * Asks the server where everybody's range stands, if somebody waits for one of these segments (none: for
+   * any). What comes during a look is one more look.
+   */
+  recheck(segments: readonly number[] = []): void {
+    if (this.#waits.size === 0 || !this.#concerns(segments)) return
     this.#looksWanted++
     this.#checking ??= this.#check()
   }
@@ -98,6 +101,17 @@ export class CommitWatch {
     this.#polling?.stop.abort()
     await this.#polling?.ended
     await this.#checking
+  }
+
+  #concerns(segments: readonly number[]): boolean {
+    if (segments.length === 0) return true
+    const { collections } = this.#options.context
+    return this.#waits.places().some(({ collection, rangeNumber }) => {
+      const ranges = collections.known(collection.number)?.ranges
+      const range = ranges?.find(({ number }) => number === rangeNumber)
+      // Split or merged meanwhile: then anything may concern it.
+      return range === undefined || segments.includes(range.segment)
+    })
   }
 
   /** Never rejects. */

@@ -3,4 +3,6 @@ export interface TouchedRange {
   readonly collection: number
   readonly range: number
   readonly lsn: number
+  /** The segment that it stands in, if known. */
+  readonly segment?: number | undefined
 }

@@ -57,9 +57,9 @@ export function groupOutcomes(
       const lsn = lsns[first] ?? 0
       batches.push({ lsn, existed: batch.operations.map((_, i) => existed[first + i] === true) })
       failure ??= failureOf({ faults, faultLsns, first, batchIndex, batch })
-      const range = commit.places[batchIndex]?.range
-      assert(range !== undefined, 'each batch has a place')
-      touched.push({ collection: batch.collection.number, range, lsn })
+      const place = commit.places[batchIndex]
+      assert(place !== undefined, 'each batch has a place')
+      touched.push({ collection: batch.collection.number, ...place, lsn })
     }
     return failure === undefined
       ? { outcome: { kind: 'committed', timeMs, batches }, touched }

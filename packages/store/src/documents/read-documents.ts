@@ -67,6 +67,7 @@ export async function readDocumentTexts(
     after: scanPosition(options.continuation, owner),
     maxItems: resolveItemCount(options.maxItemCount),
     maxChars: MAX_PAGE_CHARS,
+    signal: options.signal,
   })
   const { bodies, next } = page
   for (const body of bodies) turns.spend(body.length)

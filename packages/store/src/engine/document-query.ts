@@ -33,6 +33,8 @@ export interface ScanQuery {
   readonly maxItems: number
   /** A page ends after the row that reaches this many characters. */
   readonly maxChars: number
+  /** As of `FeedPageQuery`. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface ScanPage {

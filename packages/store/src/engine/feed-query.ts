@@ -15,6 +15,8 @@ export interface FeedPageQuery {
   readonly maxItems: number
   /** A page ends after the transaction that reaches this many characters of body text. */
   readonly maxChars: number
+  /** An engine that can stop a read half-way does, and rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /**

@@ -32,6 +32,12 @@ export interface ReadChanges<T extends DocumentBody> {
   readonly caughtUp: boolean
 }
 
+/** What a page is asked for. */
+export interface PageLimits {
+  readonly maxItems: number
+  readonly signal?: AbortSignal | undefined
+}
+
 /** Reads one collection's feed in one mode, range by range, by positions that need no parsing. */
 export class FeedReader<T extends DocumentBody> {
   readonly open: OpenCollection
@@ -76,14 +82,15 @@ export class FeedReader<T extends DocumentBody> {
   /** @throws ERR_HORIZON_PASSED, ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF, ERR_INVALID_CONTINUATION */
   async read(
     position: RangePosition,
-    { maxItems, pendingDeletes }: { readonly maxItems: number; readonly pendingDeletes: boolean },
+    request: PageLimits & { readonly pendingDeletes: boolean },
   ): Promise<ReadChanges<T>> {
     if (this.mode === 'allVersions') {
-      const page = await this.#versionPage(position, maxItems)
+      const page = await this.#versionPage(position, request)
       assertNothingMissed(position, page.horizons)
       return this.#read(position, page, this.#decoder.decodeVersions(page.rows))
     }
-    const page = await this.#page(position, maxItems)
+    const { pendingDeletes } = request
+    const page = await this.#page(position, request)
     if (pendingDeletes) assertNothingMissed(position, page.horizons)
     return this.#read(position, page, this.#decoder.decode(page.rows, pendingDeletes))
   }
@@ -91,9 +98,9 @@ export class FeedReader<T extends DocumentBody> {
   /** As `read`, with documents as JSON text and without pending deletes. Of the newest versions only. */
   async readText(
     position: RangePosition,
-    maxItems: number,
+    limits: PageLimits,
   ): Promise<{ bodies: readonly string[]; position: RangePosition; caughtUp: boolean }> {
-    const page = await this.#page(position, maxItems)
+    const page = await this.#page(position, limits)
     const bodies: string[] = []
     for (const row of page.rows) {
       if (row[1] === LIVE_ROW) bodies.push(row[2])
@@ -117,19 +124,19 @@ export class FeedReader<T extends DocumentBody> {
     return { changes, position: positionAfter(position, page, this.mode), caughtUp }
   }
 
-  async #page(position: RangePosition, maxItems: number): Promise<EngineFeedPage> {
+  async #page(position: RangePosition, limits: PageLimits): Promise<EngineFeedPage> {
     const { engine, turns } = this.open
     if (turns.due) await turns.take()
-    const page = await engine.readFeedPage(this.#query(position, maxItems))
+    const page = await engine.readFeedPage(this.#query(position, limits))
     assertNotBeyond(position, page)
     for (const row of page.rows) turns.spend(row[2].length)
     return page
   }
 
-  async #versionPage(position: RangePosition, maxItems: number): Promise<EngineVersionPage> {
+  async #versionPage(position: RangePosition, limits: PageLimits): Promise<EngineVersionPage> {
     const { engine, turns } = this.open
     if (turns.due) await turns.take()
-    const page = await engine.readVersionPage(this.#query(position, maxItems))
+    const page = await engine.readVersionPage(this.#query(position, limits))
     assertNotBeyond(position, page)
     for (const { current = '', previous = '' } of page.rows) {
       turns.spend(current.length + previous.length)
@@ -137,8 +144,9 @@ export class FeedReader<T extends DocumentBody> {
     return page
   }
 
-  #query({ range, lsn: afterLsn }: RangePosition, maxItems: number): FeedPageQuery {
-    return { collection: this.open.record, range, afterLsn, maxItems, maxChars: MAX_PAGE_CHARS }
+  #query({ range, lsn: afterLsn }: RangePosition, { maxItems, signal }: PageLimits): FeedPageQuery {
+    const collection = this.open.record
+    return { collection, range, afterLsn, maxItems, maxChars: MAX_PAGE_CHARS, signal }
   }
 }
 

@@ -21,10 +21,14 @@ export async function readPage<T extends DocumentBody>(
   reader: FeedReader<T>,
   request: FeedPageRequest,
 ): Promise<FeedPage<T>> {
-  const { pendingDeletes = true } = request
+  const { pendingDeletes = true, signal } = request
   const from = reader.position(request.continuation, request.range)
   const maxItems = resolveItemCount(request.maxItemCount)
-  const { changes, position, caughtUp } = await reader.read(from, { maxItems, pendingDeletes })
+  const { changes, position, caughtUp } = await reader.read(from, {
+    maxItems,
+    pendingDeletes,
+    signal,
+  })
   return { changes, ...feedPosition(reader, position), caughtUp }
 }
 
@@ -38,7 +42,10 @@ export async function readTextPage<T extends DocumentBody>(
   }
   const from = reader.position(request.continuation, request.range)
   const maxItems = resolveItemCount(request.maxItemCount)
-  const { bodies, position, caughtUp } = await reader.readText(from, maxItems)
+  const { bodies, position, caughtUp } = await reader.readText(from, {
+    maxItems,
+    signal: request.signal,
+  })
   return { bodies, ...feedPosition(reader, position), caughtUp }
 }
 
