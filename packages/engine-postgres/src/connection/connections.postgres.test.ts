@@ -241,7 +241,12 @@ test('an abort takes a call out of the queue', async () => {
 
 test('there are never more connections than allowed, and waiting for one has no limit', async () => {
   const applicationName = 'bounded'
-  await using connections = connect({ maxConnections: 3, outageTimeoutMs: 50, applicationName })
+  await using connections = connect({
+    maxConnections: 3,
+    outageTimeoutMs: 50,
+    connectTimeoutMs: 500,
+    applicationName,
+  })
   const count = statement(
     `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'bounded' AND pg_sleep(0.03) IS NOT NULL`,
   )
