@@ -20,9 +20,6 @@ export interface AgingRow extends AgingTimes {
   readonly ord: number
 }
 
-/** Rows of a segment among which the first of a range's own is looked for: others share the segment. */
-const LOOKED_AT = 100
-
 /** Of segment `m.segment` of collection `m.coll`, oldest first. */
 const ROWS_OF_SEGMENT: Readonly<Record<AgingKind, string>> = {
   pendingDeletes: `SELECT d.segment, d.lsn, d.ord, d.ts AS at, d.epk FROM :schema.doc d
@@ -31,31 +28,18 @@ const ROWS_OF_SEGMENT: Readonly<Record<AgingKind, string>> = {
   WHERE d.segment = m.segment ORDER BY d.lsn, d.ord`,
 }
 
-/**
- * The oldest row of each range that has any, of collections that a condition on `m.coll` names: columns coll,
- * pkrange, lsn, at, epk. One row a range, whatever number of rows there are.
- */
-export function oldestRowsStatement(kind: AgingKind, collections: string): string {
-  return `SELECT DISTINCT ON (m.coll, m.pkrange) m.coll, m.pkrange, f.lsn, f.at, f.epk
-FROM :schema.pkrange_segment m JOIN :schema.pkrange r ON r.coll = m.coll AND r.number = m.pkrange
-CROSS JOIN LATERAL (
-  SELECT d.lsn, d.at, d.epk FROM (${ROWS_OF_SEGMENT[kind]} LIMIT ${LOOKED_AT}) d
-  WHERE d.epk >= r.min AND d.epk < r.max LIMIT 1) f
-WHERE ${collections} ORDER BY m.coll, m.pkrange, f.lsn`
-}
-
 const OLDEST_OF_RANGES: Readonly<Record<AgingKind, string>> = {
-  pendingDeletes: oldestRowsStatement('pendingDeletes', 'm.coll = $1'),
-  versions: oldestRowsStatement('versions', 'm.coll = $1'),
+  pendingDeletes: 'SELECT pkrange, lsn, at, epk FROM :schema.oldest_pending($1)',
+  versions: 'SELECT pkrange, lsn, at, epk FROM :schema.oldest_versions($1)',
 }
 
-/** The oldest row of each range of a collection, by the range's number. */
+/** The oldest row of each range that has any, by the range's number. */
 export async function oldestOfRanges(
   { sql, statements }: { readonly sql: Sql; readonly statements: Statements },
   { kind, collection }: { readonly kind: AgingKind; readonly collection: number },
 ): Promise<ReadonlyMap<number, AgingTimes>> {
   const rows = await sql.rows(statements.of(OLDEST_OF_RANGES[kind]), [collection])
-  return new Map(rows.map((row) => [numberColumn(row, 1), agingTimes(row, 2)]))
+  return new Map(rows.map((row) => [numberColumn(row, 0), agingTimes(row, 1)]))
 }
 
 const OLDEST_OF_RANGE: Readonly<Record<AgingKind, string>> = {
