@@ -7,7 +7,6 @@ import { FILE_EXPIRY } from './file-expiry.ts'
 import { FOLD_SEGMENTS } from './fold-segments.ts'
 import { TAKE_MAINTENANCE } from './maintenance-lease.ts'
 import { MAINTENANCE_STATE } from './maintenance-state.ts'
-import { MAINTENANCE_STATE } from './maintenance-state.ts'
 import { REMOVE_DROPPED } from './remove-dropped.ts'
 import type { SchemaProgram } from './schema-program.ts'
 import { SWEEP_EXPIRED } from './sweep-expired.ts'
@@ -26,7 +25,6 @@ export const STORE_SCHEMA: SchemaProgram = {
     FENCES,
     COMMIT_GROUP,
     TAKE_MAINTENANCE,
-    MAINTENANCE_STATE,
     MAINTENANCE_STATE,
     EXPIRE_ROWS,
     SWEEP_EXPIRED,
