@@ -1,7 +1,7 @@
 import type { Random } from '@tidemark/contracts'
 import { Connections } from './connection/connections.ts'
 import { Statements } from './connection/statements.ts'
-import { POSTGRES } from './dialect/dialect.ts'
+import { detectDialect } from './dialect/detect-dialect.ts'
 import { resolveOptions, type PostgresEngineOptions } from './options.ts'
 import { grantSchema } from './schema/grant-schema.ts'
 import {
@@ -74,6 +74,7 @@ async function withSchema<Result extends CheckedSchema>(
   await using connections = new Connections({ ...settings, clock, random })
   // At once: an address that nobody answers at is a mistake here, not an outage to wait for.
   const { version: serverVersion } = await connections.open()
-  const statements = new Statements(schema, { dialect: POSTGRES, clock: 'server' })
+  const dialect = await detectDialect(connections)
+  const statements = new Statements(schema, { dialect, clock: 'server' })
   return { ...(await act({ connections, statements }, random)), schema, serverVersion }
 }

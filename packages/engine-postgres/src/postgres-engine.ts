@@ -3,7 +3,7 @@ import type { DatabaseRecord, EngineSupport, StorageEngine } from '@tidemark/sto
 import { CollectionCache } from './catalog/collection-cache.ts'
 import { Connections } from './connection/connections.ts'
 import { Statements } from './connection/statements.ts'
-import { POSTGRES } from './dialect/dialect.ts'
+import { detectDialect } from './dialect/detect-dialect.ts'
 import { resolveOptions, type PostgresEngineOptions, type ResolvedOptions } from './options.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 import { findDatabase, listDatabases } from './reader/read-catalog.ts'
@@ -30,12 +30,13 @@ const QUIET_POLL_MS = 20
 export async function openPostgresEngine(options: PostgresEngineOptions): Promise<StorageEngine> {
   const resolved = resolveOptions(options)
   const { schema, storeTime, clock, random } = resolved
-  const statements = new Statements(schema, {
-    dialect: POSTGRES,
-    clock: storeTime === 'process' ? 'own' : 'server',
-  })
   const connections = new Connections({ ...resolved.connections, clock, random })
   try {
+    await connections.open()
+    const statements = new Statements(schema, {
+      dialect: await detectDialect(connections),
+      clock: storeTime === 'process' ? 'own' : 'server',
+    })
     const management = resolved.schemaManagement
     const { storeId } = await openSchema({ connections, statements, management, random })
     const engine = new PostgresEngine(resolved, { connections, statements, storeId })

@@ -1,6 +1,9 @@
-/** The few things that engines which speak PostgreSQL's protocol do not agree on. See docs/engines.md. */
+/**
+ * The few things that servers which speak PostgreSQL's protocol do not agree on. What was run and what is only
+ * expected says docs/engines.md.
+ */
 export interface Dialect {
-  readonly name: 'postgres'
+  readonly name: 'postgres' | 'aurora' | 'yugabyte'
   /** The server's clock, epoch ms; goes on within a transaction. */
   readonly nowMs: string
   /**
@@ -16,9 +19,11 @@ export interface Dialect {
   readonly planner: string
 }
 
+/** Also Citus, whose workers and coordinator are PostgreSQL. */
 export const POSTGRES: Dialect = {
   name: 'postgres',
   nowMs: 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint',
+  // Right at once after a promotion, unlike the control file, which waits for a checkpoint.
   timeline: `('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer`,
   planner: [
     'SET plan_cache_mode = force_generic_plan',
@@ -29,3 +34,9 @@ export const POSTGRES: Dialect = {
     'SET enable_material = off',
   ].join(' '),
 }
+
+/** All its instances share one storage, which acknowledges a commit after it is on several machines. */
+export const AURORA: Dialect = { ...POSTGRES, name: 'aurora', timeline: '0' }
+
+/** A commit is a majority's; there is no log of one server that a timeline could be read from. */
+export const YUGABYTE: Dialect = { ...POSTGRES, name: 'yugabyte', timeline: '0' }
