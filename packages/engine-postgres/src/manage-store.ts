@@ -1,7 +1,7 @@
 import type { Random } from '@tidemark/contracts'
 import { Connections } from './connection/connections.ts'
 import { Statements } from './connection/statements.ts'
-import { detectDialect } from './dialect/detect-dialect.ts'
+import { detectDialect } from './connection/detect-dialect.ts'
 import { resolveOptions, type PostgresEngineOptions } from './options.ts'
 import { grantSchema } from './schema/grant-schema.ts'
 import {

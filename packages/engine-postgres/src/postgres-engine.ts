@@ -3,7 +3,7 @@ import type { DatabaseRecord, EngineSupport, StorageEngine } from '@tidemark/sto
 import { CollectionCache } from './catalog/collection-cache.ts'
 import { Connections } from './connection/connections.ts'
 import { Statements } from './connection/statements.ts'
-import { detectDialect } from './dialect/detect-dialect.ts'
+import { detectDialect } from './connection/detect-dialect.ts'
 import { resolveOptions, type PostgresEngineOptions, type ResolvedOptions } from './options.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 import { findDatabase, listDatabases } from './reader/read-catalog.ts'

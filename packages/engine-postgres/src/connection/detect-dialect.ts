@@ -1,8 +1,8 @@
 import { UnsupportedServerError } from '@tidemark/contracts'
-import { booleanColumn, textColumn } from '../connection/columns.ts'
-import type { Connections } from '../connection/connections.ts'
-import type { Statement } from '../connection/sql.ts'
-import { AURORA, POSTGRES, YUGABYTE, type Dialect } from './dialect.ts'
+import { booleanColumn, textColumn } from './columns.ts'
+import type { Connections } from './connections.ts'
+import type { Statement } from './sql.ts'
+import { AURORA, POSTGRES, YUGABYTE, type Dialect } from '../dialect/dialect.ts'
 
 const WHICH: Statement = {
   name: 'tidemark_dialect',
