@@ -39,6 +39,9 @@ export interface PageStatement {
  * as JSON, [version, epoch, store time, horizons], then rows of all its segments in LSN order. The page ends
  * with the LSN that reaches either limit, whole (CF-7). Two halves that were merged may have the same LSN: then
  * the segments' order decides.
+ *
+ * The sizes of the rows are added up first: counting along with the rows puts a copy of each aside, which cost
+ * a third of the server's time for a page, and is needed only for the rare page that would be too large.
  */
 export function pageStatement(
   { collection, range: wanted, afterLsn, maxItems, maxChars }: FeedPageQuery,
@@ -57,14 +60,26 @@ export function pageStatement(
   if (untilLsn !== undefined) limits.push(`d.lsn <= ${parameter(untilLsn)}`)
   if (rows.condition !== undefined) limits.push(rows.condition)
   const columns = rows.columns.map((column, index) => `${column} AS c${index}`).join(', ')
+  // Joined only where it is asked: it is a step for each row.
+  const needsHead = [...rows.columns, ...limits].some((sql) => sql.includes('h.'))
+  const table = `${needsHead ? 'h, ' : ''}:schema.${rows.table} d`
   let within: string | undefined
-  const parts = segments.map((segment, part) => {
+  const places = segments.map((segment) => {
     const isInside = rangeContains(wanted, segment)
     if (!isInside) within ??= keysWithin(wanted, parameter)
     const keys = isInside ? '' : ` AND ${within}`
-    return `SELECT d.lsn, ${part} AS part, d.ord, ${columns}, ${rows.size} AS size FROM h, :schema.${rows.table} d
-      WHERE d.segment = ${parameter(segment.id)} AND ${limits.join(' AND ')}${keys}`
+    return `FROM ${table} WHERE d.segment = ${parameter(segment.id)} AND ${limits.join(' AND ')}${keys}`
   })
+  const [items, chars] = [parameter(maxItems), parameter(maxChars)]
+  /** The page's rows if `condition` holds, else none without a look at the table. */
+  const firstRows = (selected: string, condition: string): string => {
+    const parts = places.map(
+      (place, part) =>
+        `SELECT d.lsn, ${part} AS part, d.ord, ${selected} ${place} AND ${condition}`,
+    )
+    return `(${parts.join('\n    UNION ALL ')}
+    ORDER BY lsn FETCH FIRST ${items} ROWS WITH TIES) r`
+  }
   const names = rows.columns.map((_, index) => `c${index}`).join(', ')
   const nulls = rows.columns.map(() => 'NULL').join(', ')
   const now = time.clock === 'server' ? storeTime(2) : 'greatest(b.clock, $2::bigint)'
@@ -72,14 +87,18 @@ export function pageStatement(
   SELECT s.lsn, json_build_array(c.version, s.epoch, ${now}, s.${rows.horizon})::text AS head,
     ${now} AS now_ms, c.default_ttl, c.eras
   FROM :schema.collection c JOIN :schema.database b ON b.number = c.db
-  JOIN :schema.segment s ON s.id = $3 AND s.state = 'open' WHERE c.number = $1)
+  JOIN :schema.segment s ON s.id = $3 AND s.state = 'open' WHERE c.number = $1),
+f AS MATERIALIZED (
+  SELECT (SELECT coalesce(sum(size), 0) FROM ${firstRows(`${rows.size} AS size`, 'true')}) <= ${chars} AS fits FROM h)
 SELECT lsn, head, ${nulls} FROM h
+UNION ALL
+(SELECT lsn, NULL, ${names} FROM ${firstRows(columns, '(SELECT fits FROM f)')}
+  ORDER BY lsn, part, ord)
 UNION ALL
 (SELECT lsn, NULL, ${names} FROM (
   SELECT lsn, part, ord, ${names}, sum(size) OVER (ORDER BY lsn) - sum(size) OVER (PARTITION BY lsn) AS before
-  FROM (${parts.join('\n    UNION ALL ')}
-    ORDER BY lsn FETCH FIRST ${parameter(maxItems)} ROWS WITH TIES) r) counted
-WHERE before < ${parameter(maxChars)} ORDER BY lsn, part, ord)`
+  FROM ${firstRows(`${columns}, ${rows.size} AS size`, 'NOT (SELECT fits FROM f)')}) counted
+WHERE before < ${chars} ORDER BY lsn, part, ord)`
   return { template, values, untilLsn }
 }
 
