@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { sharedPostgres } from '@tidemark/testing/servers'
 import { expect, test } from 'vitest'
 import { openStore } from 'tidemark'
+import type { City } from './city.ts'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 
@@ -23,7 +24,10 @@ test('JB-1 the demo on PostgreSQL, given one: nothing is missing or different, a
     // As an earlier run would have left it.
     await using store = await openStore(schema)
     const world = store.database('world')
-    const old = await world.createCollectionIfNotExists({ id: 'cities', partitionKey: '/country' })
+    const old = await world.createCollectionIfNotExists<Pick<City, 'id' | 'country'>>({
+      id: 'cities',
+      partitionKey: '/country',
+    })
     await old.upsert({ id: 'of an earlier run', country: 'XX' })
   }
   expect(await demo(...args)).toMatch(last)
