@@ -223,7 +223,7 @@ test('TTL-14 purging beside writes raises horizons and removes what is above no 
 
 test('rows of deleted collections go, in pieces, by whoever looks, and others stay', async () => {
   await using store = await StoreUnderTest.open(server)
-  await fill(store, 250)
+  await fill(store, 600)
   const definition = { ...store.collection.definition }
   const kept = await store.database.createCollection('kept', definition, [
     { minInclusive: '', maxExclusive: 'FF' },
@@ -232,7 +232,7 @@ test('rows of deleted collections go, in pieces, by whoever looks, and others st
   await store.database.commit({ batches: [{ ...key, operations: [put('a')] }] })
   await store.database.deleteCollection('coll')
   const rows = (): Promise<number> => store.number('SELECT count(*) FROM doc')
-  expect(await rows()).toBe(PK_COUNT * 250 + 1)
+  expect(await rows()).toBe(PK_COUNT * 600 + 1)
   let looks = 0
   for (
     ;

@@ -8,7 +8,7 @@ import type { ReadContext } from '../reader/read-context.ts'
 import { takeMaintenance } from './maintenance-lease.ts'
 import { maintenanceTurn, pieceOutcome, type PieceOutcome, type PieceRequest } from './piece.ts'
 
-const FOLD = `SELECT other, until_ms, time_ms, items, more, NULL, NULL, changed
+const FOLD = `SELECT other, until_ms, time_ms, items, more, NULL, NULL, NULL, changed
 FROM :schema.fold_segments($1, $2, $3, greatest($4::bigint, :now), $5, $6, $7, $8, $9, $10)`
 /** Times that a fold is planned anew because the collection has just changed. */
 const MAX_PLANS = 10
@@ -29,7 +29,7 @@ export async function foldSegments(
     if (values === undefined) break
     const row = await fold(context, request, values)
     const turn = maintenanceTurn(row, context, request.database)
-    if ('held' in turn || !booleanColumn(row, 7)) {
+    if ('held' in turn || !booleanColumn(row, 8)) {
       return pieceOutcome(row, { turn, collection: task.collection.number })
     }
   }

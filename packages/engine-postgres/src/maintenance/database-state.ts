@@ -5,8 +5,8 @@ import {
   numberColumn,
   textColumn,
 } from '../connection/columns.ts'
-import { agingTimes, type AgingTimes } from '../maintenance/aging-rows.ts'
-import type { ReadContext } from './read-context.ts'
+import { agingTimes, type AgingTimes } from './aging-rows.ts'
+import type { ReadContext } from '../reader/read-context.ts'
 
 /** What says whether there is background work in a database, in one snapshot. */
 export interface DatabaseState {

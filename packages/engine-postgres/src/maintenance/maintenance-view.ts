@@ -8,15 +8,15 @@ import {
 import type { CollectionName } from '../catalog/collection-cache.ts'
 import { sharedSegments, type CollectionRow, type SegmentRow } from '../catalog/collection-row.ts'
 import type { Sql } from '../connection/sql.ts'
-import { pendingDeleteAging, versionAging, type Aging } from '../maintenance/aging.ts'
-import type { AgingTimes } from '../maintenance/aging-rows.ts'
-import { readGroupPositions } from '../maintenance/group-positions.ts'
-import { removeDropped } from '../maintenance/remove-dropped.ts'
+import { pendingDeleteAging, versionAging, type Aging } from './aging.ts'
+import type { AgingTimes } from './aging-rows.ts'
+import { readGroupPositions } from './group-positions.ts'
+import { removeDropped } from './remove-dropped.ts'
 import { readDatabaseState, type CollectionState } from './database-state.ts'
-import type { ReadContext } from './read-context.ts'
+import type { ReadContext } from '../reader/read-context.ts'
 
-/** Rows of deleted collections that one look removes: a few milliseconds of work. */
-const REMOVED_ROWS = 2000
+/** Rows of deleted collections that one look removes: some milliseconds of work. */
+const REMOVED_ROWS = 5000
 
 /**
  * What there is to do in a database, and when something more will be. Also removes some rows that no range has
