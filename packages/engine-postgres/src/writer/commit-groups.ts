@@ -10,10 +10,11 @@ import {
   groupOutcomes,
   groupValues,
   type BatchPlace,
+  type GroupOutcome,
   type PlacedCommit,
 } from './group-statement.ts'
 import { rollSegment } from './range-writes.ts'
-import { WriteQueue, documentKeys, type WaitingCommit } from './write-queue.ts'
+import { WriteQueue, documentKeys, textChars, type WaitingCommit } from './write-queue.ts'
 
 export interface CommitGroupsOptions {
   readonly context: ReadContext
@@ -33,6 +34,8 @@ interface QueuedCommit extends WaitingCommit, PlacedCommit {
 
 /** Rounds in which a commit looks for its range anew: each follows a change of ranges. */
 const MAX_ROUNDS = 100
+/** Texts of one statement: beyond a gigabyte PostgreSQL refuses it, and long before nobody gains by waiting for it. */
+const MAX_GROUP_CHARS = 8 * 2 ** 20
 /** After these the others of a group would fare no better alone. */
 const FAILURES_OF_ALL: readonly string[] = [
   'ERR_STORE_UNAVAILABLE',
@@ -50,7 +53,7 @@ export class CommitGroups {
   /** By segment; 0: of commits that concern several. */
   readonly #queues = new Map<number, WriteQueue<QueuedCommit>>()
   readonly #running = new Set<Promise<void>>()
-  #pending = 0
+  readonly #pending = new Set<Promise<CommitOutcome>>()
 
   constructor(options: CommitGroupsOptions) {
     this.#options = options
@@ -59,20 +62,23 @@ export class CommitGroups {
   /** Resolves when the commit is durable and visible. */
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const { maxPendingCommits } = this.#options
-    if (this.#pending >= maxPendingCommits) {
+    if (this.#pending.size >= maxPendingCommits) {
       throw new StoreUnavailableError(`${maxPendingCommits} commits wait for the server already`)
     }
-    this.#pending++
+    const pending = this.#commit(request)
+    this.#pending.add(pending)
     try {
-      return await this.#commit(request)
+      return await pending
     } finally {
-      this.#pending--
+      this.#pending.delete(pending)
     }
   }
 
   /** Waits for everything that was accepted. */
   async drain(): Promise<void> {
-    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+    while (this.#pending.size + this.#running.size > 0) {
+      await Promise.allSettled([...this.#pending, ...this.#running])
+    }
   }
 
   async #commit(request: CommitRequest): Promise<CommitOutcome> {
@@ -132,7 +138,7 @@ export class CommitGroups {
     const queue = this.#queues.get(only)
     const { promise, resolve, reject } = Promise.withResolvers<CommitOutcome | undefined>()
     const operations = commit.request.batches.reduce((sum, each) => sum + each.operations.length, 0)
-    const queued = { ...commit, operations, resolve, reject }
+    const queued = { ...commit, operations, chars: textChars(commit.request), resolve, reject }
     if (queue !== undefined) {
       queue.push(queued)
       return promise
@@ -150,31 +156,46 @@ export class CommitGroups {
     while (queue.length > 0) {
       // Whoever was answered just now has his next commit ready after a turn.
       await nextTurn()
-      await this.#write(queue.take(this.#options.maxGroupOperations))
+      const touched = await this.#write(
+        queue.take({
+          maxOperations: this.#options.maxGroupOperations,
+          maxChars: MAX_GROUP_CHARS,
+        }),
+      )
+      await this.#makeRoom(touched)
     }
     this.#queues.delete(key)
   }
 
-  async #write(group: readonly QueuedCommit[]): Promise<void> {
+  /** Answers what was moved on. Never rejects. */
+  async #write(group: readonly QueuedCommit[]): Promise<readonly TouchedRange[]> {
+    let outcomes: readonly GroupOutcome[] | undefined
+    try {
+      outcomes = await this.#send(group)
+    } catch (error) {
+      const isOfAll = group.length === 1 || FAILURES_OF_ALL.includes(errorCode(error) ?? '')
+      if (isOfAll) for (const { reject } of group) reject(error)
+      if (isOfAll) return []
+      // One of them cannot be carried out; alone, each of the others can.
+      const touched: TouchedRange[] = []
+      for (const commit of group) touched.push(...(await this.#write([commit])))
+      return touched
+    }
+    // Nothing below may lead to a second attempt: these are durable.
+    for (const [index, { resolve }] of group.entries()) {
+      const result = outcomes?.[index]
+      if (result !== undefined) this.#committed(result.outcome, result.touched)
+      resolve(result?.outcome)
+    }
+    return outcomes?.flatMap(({ touched }) => touched) ?? []
+  }
+
+  async #send(group: readonly QueuedCommit[]): Promise<readonly GroupOutcome[] | undefined> {
     const { context, database } = this.#options
     const { connections, statements, clock } = context
-    try {
-      const store = { database, atLeastMs: clock.atLeastMs(), isOwnClock: clock.isOwn }
-      const values = groupValues(group, store)
-      const [row = []] = await connections.write(statements.of(COMMIT), values)
-      const outcomes = groupOutcomes(row, group)
-      for (const [index, { resolve }] of group.entries()) {
-        const result = outcomes?.[index]
-        if (result !== undefined) this.#committed(result.outcome, result.touched)
-        resolve(result?.outcome)
-      }
-      if (outcomes !== undefined) await this.#makeRoom(outcomes.flatMap((each) => each.touched))
-    } catch (error) {
-      if (group.length > 1 && !FAILURES_OF_ALL.includes(errorCode(error) ?? '')) {
-        // One of them cannot be carried out; alone, each of the others can.
-        for (const commit of group) await this.#write([commit])
-      } else for (const { reject } of group) reject(error)
-    }
+    const store = { database, atLeastMs: clock.atLeastMs(), isOwnClock: clock.isOwn }
+    const [row = []] = await connections.write(statements.of(COMMIT), groupValues(group, store))
+    return groupOutcomes(row, group)
   }
 
   #committed(outcome: CommitOutcome, touched: readonly TouchedRange[]): void {
@@ -183,7 +204,7 @@ export class CommitGroups {
     this.#options.onCommitted(touched, outcome.timeMs)
   }
 
-  /** Gives ranges whose segments have run full new ones. */
+  /** Gives ranges whose segments have run full new ones. Never rejects: the next group tries again. */
   async #makeRoom(touched: readonly TouchedRange[]): Promise<void> {
     const { context, segmentSlots } = this.#options
     const { collections } = context
@@ -194,8 +215,10 @@ export class CommitGroups {
       const range = row?.ranges.find((each) => each.number === number)
       if (row === undefined || range === undefined) continue
       if (lsn - baseOf(range) < segmentSlots) continue
-      await rollSegment(context, { collection: row.record, range: number, segmentSlots })
-      await collections.refresh(row.record)
+      // Its collection may have been deleted, or the server be away.
+      await rollSegment(context, { collection: row.record, range: number, segmentSlots }).catch(
+        () => {},
+      )
     }
   }
 }

@@ -4,8 +4,16 @@ import type { CommitRequest } from '@tidemark/store'
 export interface WaitingCommit {
   readonly request: CommitRequest
   readonly operations: number
+  /** Of the texts that it writes. */
+  readonly chars: number
   /** One for each document that it concerns. */
   readonly keys: readonly string[]
+}
+
+/** What a group has at most; a single commit may have more. */
+export interface GroupLimits {
+  readonly maxOperations: number
+  readonly maxChars: number
 }
 
 /** Commits that wait to be written together, in the order in which they came. */
@@ -24,29 +32,49 @@ export class WriteQueue<Commit extends WaitingCommit> {
    * The next group: of one document at most one commit, of one job one epoch. A commit that has to wait for
    * the group after holds back the later ones of its documents, so that each document's come in order.
    */
-  take(maxOperations: number): readonly Commit[] {
+  take({ maxOperations, maxChars }: GroupLimits): readonly Commit[] {
     const group: Commit[] = []
     const left: Commit[] = []
     const keys = new Set<string>()
     const epochs = new Map<string, number>()
     let operations = 0
-    for (const commit of this.#waiting) {
+    let chars = 0
+    for (const [index, commit] of this.#waiting.entries()) {
+      operations += commit.operations
+      chars += commit.chars
+      if (group.length > 0 && (operations > maxOperations || chars > maxChars)) {
+        // Nobody is looked at who cannot come along: a long queue would be walked through for each group.
+        this.#waiting = [...left, ...this.#waiting.slice(index)]
+        return group
+      }
       const { fence } = commit.request
-      const isFull = group.length > 0 && operations + commit.operations > maxOperations
       const otherEpoch =
         fence !== undefined && (epochs.get(fence.job) ?? fence.epoch) !== fence.epoch
-      const isHeldBack = isFull || otherEpoch || commit.keys.some((key) => keys.has(key))
+      const isHeldBack = otherEpoch || commit.keys.some((key) => keys.has(key))
       for (const key of commit.keys) keys.add(key)
-      if (isHeldBack) left.push(commit)
-      else {
+      if (isHeldBack) {
+        left.push(commit)
+        operations -= commit.operations
+        chars -= commit.chars
+      } else {
         group.push(commit)
-        operations += commit.operations
         if (fence !== undefined) epochs.set(fence.job, fence.epoch)
       }
     }
     this.#waiting = left
     return group
   }
+}
+
+/** Characters of the texts that a commit writes. */
+export function textChars({ batches }: CommitRequest): number {
+  let chars = 0
+  for (const { operations } of batches) {
+    for (const operation of operations) {
+      if (operation.kind === 'put') chars += operation.head.length + operation.tail.length
+    }
+  }
+  return chars
 }
 
 /** One text a document, for telling whether two commits concern the same. */

@@ -1,0 +1,173 @@
+import {
+  FULL_RANGE,
+  effectivePartitionKey,
+  partitionKeyDefinition,
+  partitionKeyText,
+} from '@tidemark/contracts'
+import type {
+  CollectionDefinition,
+  CollectionRecord,
+  CommitBatch,
+  CommitOperation,
+  DatabaseEngine,
+  StorageEngine,
+} from '@tidemark/store'
+import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { put } from '../maintenance/store-under-test.fixture.ts'
+import { openPostgresEngine } from '../postgres-engine.ts'
+
+let server: SharedPostgres
+
+beforeAll(async () => {
+  server = await sharedPostgres()
+})
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+const partitionKey = partitionKeyDefinition('/pk')
+const DEFINITION: CollectionDefinition = {
+  partitionKey,
+  defaultTtl: null,
+  indexingMode: 'consistent',
+  pendingDeletes: { retentionSeconds: 3600, waitFor: [] },
+  allVersions: null,
+  splitAboveBytes: null,
+}
+
+interface Opened extends AsyncDisposable {
+  readonly url: string
+  readonly engine: StorageEngine
+  readonly database: DatabaseEngine
+  create(id: string): Promise<CollectionRecord>
+}
+
+async function open(options: { readonly segmentSlots?: number } = {}): Promise<Opened> {
+  const url = await server.createDatabase()
+  const engine = await openPostgresEngine({ url, ...options })
+  await engine.createDatabase('db')
+  const database = await engine.openDatabase('db')
+  return {
+    url,
+    engine,
+    database,
+    create: (id) => database.createCollection(id, DEFINITION, [FULL_RANGE]),
+    [Symbol.asyncDispose]: () => engine.close(),
+  }
+}
+
+function batch(
+  collection: CollectionRecord,
+  pk: string,
+  ...operations: readonly CommitOperation[]
+): CommitBatch {
+  const epk = effectivePartitionKey([pk], partitionKey)
+  return { collection, epk, partitionKey: partitionKeyText([pk]), operations }
+}
+
+/** Resolves when a statement of an engine waits for a lock. */
+async function untilBlocked(url: string): Promise<void> {
+  const blocked = `SELECT count(*) AS n FROM pg_stat_activity
+    WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`
+  const client = new Client(url)
+  await client.connect()
+  while (Number((await client.query<{ n: string }>(blocked)).rows[0]?.n) === 0);
+  await client.end()
+}
+
+/** That PostgreSQL cannot make short. */
+function noise(length: number): string {
+  let text = ''
+  for (let state = 1; text.length < length;) {
+    state = (state * 48_271) % 2_147_483_647
+    text += String.fromCodePoint(0x4e00 + (state % 20_000))
+  }
+  return text
+}
+
+test('a key that no index of the server can hold fails its own commit, and is told as what it is', async () => {
+  await using store = await open()
+  const { database } = store
+  const collection = await store.create('coll')
+  const [one, long, two] = await Promise.allSettled([
+    database.commit({ batches: [batch(collection, 'a', put('one'))] }),
+    database.commit({ batches: [batch(collection, noise(1200), put('long'))] }),
+    database.commit({ batches: [batch(collection, 'a', put('two'))] }),
+  ])
+  expect(one).toMatchObject({ value: { kind: 'committed' } })
+  expect(two).toMatchObject({ value: { kind: 'committed' } })
+  expect(long).toMatchObject({ reason: { code: 'ERR_INVALID_DOCUMENT', retryable: false } })
+  expect(await database.countDocuments(collection)).toBe(2)
+})
+
+test('ST-5 what was acknowledged is not written again when the new segment after it cannot be made', async () => {
+  await using store = await open({ segmentSlots: 1 })
+  const { database } = store
+  const [a, b, c] = [await store.create('a'), await store.create('b'), await store.create('c')]
+  // Both commits go at once only if nothing has to be read first.
+  for (const each of [a, b, c]) await database.listRanges(each)
+  const client = new Client(store.url)
+  await client.connect()
+  try {
+    await client.query('BEGIN')
+    await client.query(`DELETE FROM tidemark.collection WHERE id = 'a'`)
+    // Both in one group; the range of `a` is the first that needs a new segment, and waits.
+    const [, kept] = await Promise.all([
+      database.commit({ batches: [batch(a, 'x', put('one')), batch(b, 'x', put('one'))] }),
+      database.commit({ batches: [batch(b, 'y', put('two')), batch(c, 'y', put('two'))] }),
+    ])
+    const acknowledged = kept.kind === 'committed' ? kept.batches.map(({ lsn }) => lsn) : []
+    expect(acknowledged).toHaveLength(2)
+    await untilBlocked(store.url)
+    await client.query('COMMIT')
+    // A commit of the same queue comes after everything that follows the group.
+    await database.commit({ batches: [batch(b, 'z', put('last')), batch(c, 'z', put('last'))] })
+    const key = {
+      epk: effectivePartitionKey(['y'], partitionKey),
+      partitionKey: '["y"]',
+      id: 'two',
+    }
+    const rows = [
+      await database.readDocument({ collection: b, ...key }),
+      await database.readDocument({ collection: c, ...key }),
+    ]
+    expect(rows.map((row) => row?.lsn)).toEqual(acknowledged)
+  } finally {
+    await client.end()
+  }
+})
+
+test('a commit that was accepted before the store was closed is finished, also the first of a process', async () => {
+  await using store = await open()
+  await store.create('coll')
+  const engine = await openPostgresEngine({ url: store.url })
+  const database = await engine.openDatabase('db')
+  const collection = await database.readCollection('coll')
+  if (collection === undefined) throw new Error('the collection is not there')
+  const client = new Client(store.url)
+  await client.connect()
+  try {
+    // Nothing is known of its ranges yet: they are read first, which this keeps from coming to an end.
+    await client.query('BEGIN; LOCK TABLE tidemark.pkrange IN ACCESS EXCLUSIVE MODE')
+    const committed = database.commit({ batches: [batch(collection, 'a', put('one'))] })
+    const [two, again] = [put('two'), put('two')]
+    const twice = database.commit({
+      batches: [batch(collection, 'b', two), batch(collection, 'b', again)],
+    })
+    await untilBlocked(store.url)
+    const closed = engine.close()
+    // Time for everything that does not wait for the commits.
+    for (let n = 0; n < 100; n++) await client.query('SELECT 1')
+    await client.query('COMMIT')
+    expect(await Promise.all([committed, twice])).toMatchObject([
+      { kind: 'committed' },
+      { kind: 'committed' },
+    ])
+    await closed
+  } finally {
+    await client.end()
+  }
+})

@@ -1,0 +1,96 @@
+import type { CollectionRecord, CommitRequest } from '@tidemark/store'
+import { expect, test } from 'vitest'
+import { WriteQueue, documentKeys, textChars, type WaitingCommit } from './write-queue.ts'
+
+const LIMITS = { maxOperations: 3, maxChars: 100 }
+const collection: CollectionRecord = {
+  id: 'coll',
+  number: 1,
+  rid: 'rid',
+  definition: {
+    partitionKey: { paths: ['/pk'], version: 2, kind: 'Hash' },
+    defaultTtl: null,
+    indexingMode: 'consistent',
+    pendingDeletes: { retentionSeconds: 1, waitFor: [] },
+    allVersions: null,
+    splitAboveBytes: null,
+  },
+  ttlEras: [],
+  etag: '',
+  ts: 0,
+}
+
+interface Named extends WaitingCommit {
+  readonly name: string
+}
+
+function commit(name: string, ids: readonly string[], { chars = 1, epoch = 0 } = {}): Named {
+  const request: CommitRequest = {
+    batches: [
+      {
+        collection,
+        epk: '00',
+        partitionKey: '["a"]',
+        operations: ids.map((id) => {
+          const condition = { kind: 'none' } as const
+          return { kind: 'put', id, condition, head: '', tail: 'x'.repeat(chars), ttl: 0 }
+        }),
+      },
+    ],
+    fence:
+      epoch === 0
+        ? undefined
+        : { job: 'job', epoch, range: { minInclusive: '', maxExclusive: 'FF' } },
+  }
+  return {
+    name,
+    request,
+    operations: ids.length,
+    chars: textChars(request),
+    keys: documentKeys(request),
+  }
+}
+
+function groupsOf(commits: readonly Named[], limits = LIMITS): readonly (readonly string[])[] {
+  const queue = new WriteQueue<Named>()
+  for (const each of commits) queue.push(each)
+  const groups: string[][] = []
+  while (queue.length > 0) groups.push(queue.take(limits).map(({ name }) => name))
+  return groups
+}
+
+test('a group has as many operations as it may, and nobody overtakes', () => {
+  const commits = [commit('a', ['1', '2']), commit('b', ['3', '4']), commit('c', ['5'])]
+  expect(groupsOf(commits)).toEqual([['a'], ['b', 'c']])
+})
+
+test('a group has as much text as it may; one commit that has more goes alone', () => {
+  const commits = [
+    commit('a', ['1'], { chars: 60 }),
+    commit('b', ['2'], { chars: 60 }),
+    commit('c', ['3'], { chars: 40 }),
+    commit('d', ['4'], { chars: 500 }),
+    commit('e', ['5']),
+  ]
+  expect(groupsOf(commits)).toEqual([['a'], ['b', 'c'], ['d'], ['e']])
+})
+
+test('commits of one document come in different groups, in their order', () => {
+  const commits = [
+    commit('a', ['1']),
+    commit('b', ['1', '2']),
+    commit('c', ['2']),
+    commit('d', ['3']),
+  ]
+  expect(groupsOf(commits)).toEqual([['a', 'd'], ['b'], ['c']])
+})
+
+test('JB-2 a group has one epoch of a job, and a commit that waits for it holds back its documents', () => {
+  const commits = [
+    commit('a', ['1'], { epoch: 1 }),
+    commit('b', ['2'], { epoch: 2 }),
+    commit('c', ['2']),
+    commit('d', ['3'], { epoch: 1 }),
+  ]
+  expect(groupsOf(commits)).toEqual([['a', 'd'], ['b'], ['c']])
+})
