@@ -56,7 +56,8 @@ async function lookWhetherDone(
   const { documents: found } = await documents.readPartition(partitionKey)
   const present = new Map(found.map(({ id, version }) => [id, version]))
   if (sameState(present, before)) return undefined
-  if (!sameState(present, after)) throw new Error(`${partitionKey}: half of an operation is there`)
+  if (!sameState(present, after))
+    throw new Error(`${partitionKey}: an acknowledged write is lost, or half of one is there`)
   const version = versionOf(task.round, operation.index)
   return found.find((document) => document.version === version)?._lsn ?? 0
 }
