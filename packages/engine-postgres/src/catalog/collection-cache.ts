@@ -15,13 +15,12 @@ import {
  * whoever uses it compares the version in the same snapshot as what is read.
  */
 export class CollectionCache {
-  readonly #connections: Connections
+  readonly #connections: Pick<Connections, 'read'>
   readonly #statements: Statements
   readonly #rows = new Map<number, CollectionRow>()
-  /** Of those that wait for the same read. */
-  readonly #reading = new Map<number, Promise<CollectionRow>>()
+  readonly #reading = new Map<number, Reading>()
 
-  constructor(connections: Connections, statements: Statements) {
+  constructor(connections: Pick<Connections, 'read'>, statements: Statements) {
     this.#connections = connections
     this.#statements = statements
   }
@@ -36,13 +35,15 @@ export class CollectionCache {
     return this.#rows.get(number)
   }
 
-  /** Reads it again. Rejects with ERR_NOT_FOUND. */
+  /** Reads it again, as it is now or later. Rejects with ERR_NOT_FOUND. */
   async refresh(record: CollectionName): Promise<CollectionRow> {
     const under = this.#reading.get(record.number)
-    if (under !== undefined) return under
-    const reading = this.#read(record).finally(() => this.#reading.delete(record.number))
-    this.#reading.set(record.number, reading)
-    return reading
+    if (under === undefined) return this.#begin(record)
+    // The one that has begun may miss what the caller knows of: a split of his own, for one.
+    const begin = (): Promise<CollectionRow> =>
+      this.#reading.get(record.number)?.row ?? this.#begin(record)
+    under.next ??= under.row.then(begin, begin)
+    return under.next
   }
 
   /**
@@ -80,6 +81,17 @@ export class CollectionCache {
     this.#rows.delete(number)
   }
 
+  #begin(record: CollectionName): Promise<CollectionRow> {
+    const reading: Reading = {
+      row: this.#read(record).finally(() => {
+        this.#reading.delete(record.number)
+      }),
+      next: undefined,
+    }
+    this.#reading.set(record.number, reading)
+    return reading.row
+  }
+
   async #read(record: CollectionName): Promise<CollectionRow> {
     const [row] = await this.#connections.read(this.#statements.of(READ_ONE), [record.number])
     if (row === undefined) {
@@ -90,6 +102,13 @@ export class CollectionCache {
     this.#rows.set(record.number, collection)
     return collection
   }
+}
+
+/** A read that is on its way. */
+interface Reading {
+  readonly row: Promise<CollectionRow>
+  /** The one after it, of all who asked while it was. */
+  next: Promise<CollectionRow> | undefined
 }
 
 /** What a collection is found by. */
