@@ -1,3 +1,5 @@
+import { WRITE_GUARDS } from './write-guards.ts'
+
 /**
  * The stored text of a document, as `stampBody` of the store's engine contract makes it. Numbers are cast: text || bigint
  * is STABLE, and a function that says it is IMMUTABLE is then called for each row in place of being a part of the
@@ -26,7 +28,7 @@ $$;
  * name. Every statement after the locks has a snapshot of its own (READ COMMITTED), which sees what the
  * holder before has committed.
  *
- * Returns one row. `moved`: a segment is not open any more, and nothing was done. Else for each operation its
+ * Returns one row. `moved`: a segment is not open any more, or not that of the key, and nothing was done. Else for each operation its
  * fault (0 none, 1 refused, 2 invalid ttl, 3 fenced) and the LSN of what is there, or the epoch in the way;
  * the LSN of its batch; whether a live document was there. A request with a fault was not carried out.
  */
@@ -54,12 +56,10 @@ DECLARE
   v_logs boolean;
   v_expires boolean;
   v_removes boolean;
+  v_astray boolean;
 BEGIN
   moved := false;
-  -- An acknowledged commit is durable, whatever the server's default.
-  IF current_setting('synchronous_commit') = 'off' THEN
-    PERFORM set_config('synchronous_commit', 'on', true);
-  END IF;
+  ${WRITE_GUARDS}
   IF p_own_clock THEN
     UPDATE :schema.database SET clock = p_at_least WHERE number = p_db AND clock < p_at_least;
   END IF;
@@ -120,12 +120,19 @@ BEGIN
     array_agg(fault),
     array_agg(CASE fault WHEN 3 THEN v_fenced_by[request] ELSE live END),
     coalesce(bool_or(log > 0 AND applies), false), coalesce(bool_or(expires AND applies), false),
-    coalesce(bool_or(live IS NOT NULL AND writes AND applies), false)
+    coalesce(bool_or(live IS NOT NULL AND writes AND applies), false), bool_or(is_astray)
     INTO lsns, v_ords, v_expiry_lsns, v_expired, v_apply, existed, faults, fault_lsns, v_logs, v_expires,
-      v_removes
+      v_removes, v_astray
     -- Sorted once for all lists: eight ORDER BY within them were eight sorts.
-    FROM (SELECT c.*, s.lsn AS base FROM counted c JOIN :schema.segment s ON s.id = c.segment ORDER BY n) c;
+    FROM (SELECT c.*, s.lsn AS base, s.coll <> c.coll OR c.epk < s.min OR c.epk >= s.max AS is_astray
+      FROM counted c JOIN :schema.segment s ON s.id = c.segment ORDER BY n) c;
 
+  -- A fail-over that loses a split may give the number of its segment to another: nothing is written where no
+  -- reader of its key looks.
+  IF v_astray THEN
+    moved := true;
+    RETURN;
+  END IF;
   IF v_fenced_by IS NOT NULL THEN
     PERFORM :schema.remember_fences(
       p_db, p_fence_job, p_fence_min, p_fence_max, p_fence_epoch,
@@ -155,7 +162,7 @@ BEGIN
       SELECT o.lsn, time_ms, o.segment, o.ord, o.coll,
         CASE WHEN o.kind = 1 THEN 2 WHEN o.existed THEN 1 ELSE 0 END, o.epk, o.pk, o.id,
         CASE o.kind WHEN 0 THEN :schema.stamped_body(o.head, o.tail, o.coll, o.lsn, v_second,
-          CASE WHEN o.until IS NOT NULL THEN greatest(1, o.until - v_second)::integer END) END,
+          CASE WHEN o.until IS NOT NULL THEN least(2147483647, greatest(1, o.until - v_second))::integer END) END,
         CASE c.log WHEN 2 THEN d.body END
       FROM unnest(lsns, v_ords, v_apply, existed, p_segment, p_coll, p_epk, p_pk, p_id, p_kind, p_until,
           p_head, p_tail)
@@ -182,7 +189,7 @@ BEGIN
         p_head, p_tail)
       AS o(lsn, ord, apply, segment, coll, epk, pk, id, kind, ttl, until, head, tail)
     CROSS JOIN LATERAL (SELECT CASE WHEN o.until IS NULL THEN coalesce(o.ttl, 0)
-      ELSE greatest(1, o.until - v_second)::integer END AS ttl) t
+      ELSE least(2147483647, greatest(1, o.until - v_second))::integer END AS ttl) t
     JOIN :schema.collection c ON c.number = o.coll
     WHERE o.apply AND o.kind = 0;
   UPDATE :schema.segment s SET lsn = m.lsn, clock = time_ms

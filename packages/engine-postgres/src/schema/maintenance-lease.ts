@@ -1,3 +1,5 @@
+import { WRITE_GUARDS } from './write-guards.ts'
+
 /**
  * Takes or renews the right to maintain a database, and moves its clock on. `p_now`: store time as far as the
  * caller knows it, epoch ms. Locks the database's row until the transaction ends, before anything else: pieces of
@@ -14,6 +16,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_holder text;
 BEGIN
+  ${WRITE_GUARDS}
   SELECT d.holder, d.until, greatest(d.clock, p_now) INTO v_holder, until_ms, time_ms
     FROM :schema.database d WHERE d.number = p_db FOR NO KEY UPDATE;
   IF v_holder <> '' AND v_holder <> p_holder AND until_ms > time_ms THEN

@@ -17,7 +17,7 @@ const LOOKED_AT = 100
 export const MAINTENANCE_STATE: string = `
 CREATE FUNCTION :schema.oldest_pending(p_coll integer)
 RETURNS TABLE(pkrange integer, lsn bigint, at bigint, epk text)
-LANGUAGE plpgsql STABLE :planner SET jit = off AS $$
+LANGUAGE plpgsql STABLE :planner AS $$
 BEGIN
   RETURN QUERY ${oldestRows(`SELECT d.lsn, d.ts AS at, d.epk FROM :schema.doc d
     WHERE d.kind = 1 AND d.coll = p_coll AND d.segment = m.segment ORDER BY d.lsn, d.ord`)};
@@ -25,7 +25,7 @@ END
 $$;
 CREATE FUNCTION :schema.oldest_versions(p_coll integer)
 RETURNS TABLE(pkrange integer, lsn bigint, at bigint, epk text)
-LANGUAGE plpgsql STABLE :planner SET jit = off AS $$
+LANGUAGE plpgsql STABLE :planner AS $$
 BEGIN
   RETURN QUERY ${oldestRows(`SELECT d.lsn, d.at, d.epk FROM :schema.log d
     WHERE d.segment = m.segment ORDER BY d.lsn, d.ord`)};
@@ -33,7 +33,7 @@ END
 $$;
 CREATE FUNCTION :schema.maintenance_state(p_db integer, p_now bigint)
 RETURNS TABLE(kind integer, a bigint, b bigint, c bigint, name text, flag boolean)
-LANGUAGE plpgsql STABLE :planner SET jit = off AS $$
+LANGUAGE plpgsql STABLE :planner AS $$
 DECLARE
   v_coll record;
 BEGIN

@@ -4,7 +4,7 @@
  */
 export const REMOVE_DROPPED: string = `
 CREATE FUNCTION :schema.remove_dropped(p_max integer) RETURNS boolean
-LANGUAGE plpgsql :planner SET jit = off AS $$
+LANGUAGE plpgsql :planner AS $$
 DECLARE
   v_segment integer;
   v_left boolean;
