@@ -1,10 +1,11 @@
 import { booleanColumn, numberColumn, textColumn } from '../connection/columns.ts'
-import type { Sql, SqlRow, SqlValue, Statement } from '../connection/sql.ts'
+import type { Sql, SqlRow } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'
 
 /** What is needed of connections to look after a schema. */
 export interface SchemaConnections {
-  read(statement: Statement, values?: readonly SqlValue[]): Promise<readonly SqlRow[]>
+  /** All its statements see the same. */
+  snapshot<Result>(act: (sql: Sql) => Promise<Result>): Promise<Result>
   transaction<Result>(act: (sql: SchemaSql) => Promise<Result>): Promise<Result>
 }
 
@@ -38,12 +39,19 @@ export interface StoreRow {
   readonly functions: string
 }
 
-/** Looks at the catalog, which every role may read, then at the table `store`, where there is one. */
+/**
+ * Looks at the catalog, which every role may read, and at the table `store`, where there is one; both as they
+ * were at one moment, because somebody may be migrating.
+ */
 export async function inspectSchema(
-  connections: Pick<SchemaConnections, 'read'>,
+  connections: Pick<SchemaConnections, 'snapshot'>,
   statements: Statements,
 ): Promise<SchemaState> {
-  const [row = []] = await connections.read(statements.of(INSPECT), [statements.schema])
+  return connections.snapshot((sql) => inspectWith(sql, statements))
+}
+
+async function inspectWith(sql: Sql, statements: Statements): Promise<SchemaState> {
+  const [row = []] = await sql.rows(statements.of(INSPECT), [statements.schema])
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by INSPECT
   const objects = new Set(JSON.parse(textColumn(row, 5)) as string[])
   const hasStoreTable = booleanColumn(row, 6)
@@ -56,16 +64,13 @@ export async function inspectSchema(
     },
     exists: booleanColumn(row, 4),
     objects,
-    store: hasStoreTable ? await readStoreRow(connections, statements) : undefined,
+    store: hasStoreTable ? await readStoreRow(sql, statements) : undefined,
     hasStoreTable,
   }
 }
 
-async function readStoreRow(
-  connections: Pick<SchemaConnections, 'read'>,
-  statements: Statements,
-): Promise<StoreRow | undefined> {
-  const [row] = await connections.read(statements.of(READ_STORE))
+async function readStoreRow(sql: Sql, statements: Statements): Promise<StoreRow | undefined> {
+  const [row] = await sql.rows(statements.of(READ_STORE))
   return row === undefined ? undefined : storeRow(row)
 }
 
