@@ -12,6 +12,7 @@ export class TcpProxy implements AsyncDisposable {
   readonly host = '127.0.0.1'
   readonly port: number
   readonly #server: Server
+  #target: { readonly host: string; readonly port: number }
   readonly #sockets = new Set<Socket>()
   readonly #blocked = new Set<ProxyDirection>()
   #refusing = false
@@ -22,7 +23,8 @@ export class TcpProxy implements AsyncDisposable {
     const address = server.address()
     this.port = typeof address === 'object' && address !== null ? address.port : 0
     this.#server = server
-    server.on('connection', (client) => this.#accept(client, target))
+    this.#target = target
+    server.on('connection', (client) => this.#accept(client))
   }
 
   /** Bytes that were swallowed: shows that a fault happened. */
@@ -60,6 +62,11 @@ export class TcpProxy implements AsyncDisposable {
     this.#refusing = false
   }
 
+  /** As an address that moves to another server: new connections go there. Present ones stay where they are. */
+  moveTo(target: { readonly host: string; readonly port: number }): void {
+    this.#target = target
+  }
+
   async stop(): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
@@ -71,12 +78,12 @@ export class TcpProxy implements AsyncDisposable {
     await this.stop()
   }
 
-  #accept(client: Socket, target: { host: string; port: number }): void {
+  #accept(client: Socket): void {
     if (this.#refusing) {
       client.resetAndDestroy()
       return
     }
-    const server = connect(target)
+    const server = connect({ host: this.#target.host, port: this.#target.port })
     this.#pipe(client, server, 'toServer')
     this.#pipe(server, client, 'toClient')
   }
