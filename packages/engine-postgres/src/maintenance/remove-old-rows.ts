@@ -1,6 +1,7 @@
 import { errorCode } from '@tidemark/contracts'
 import type { CollectionName } from '../catalog/collection-cache.ts'
 import type { ReadContext } from '../reader/read-context.ts'
+import { NEXT_VERSION } from '../schema/next-version.ts'
 import { lockCollection } from '../writer/lock-collection.ts'
 import { pendingDeleteAging, versionAging } from './aging.ts'
 import { readGroupPositions } from './group-positions.ts'
@@ -39,7 +40,7 @@ async function purgePending(piece: AgedPiece): Promise<DonePiece> {
 // After the commits that were under way when the log was switched off.
 const LOCK_OPEN = `SELECT 1 FROM :schema.segment WHERE coll = $1 AND state = 'open' ORDER BY id
 FOR NO KEY UPDATE`
-const END_LOG = `UPDATE :schema.collection SET logged = false, version = version + 1 WHERE number = $1
+const END_LOG = `UPDATE :schema.collection SET logged = false, version = ${NEXT_VERSION} WHERE number = $1
 AND NOT EXISTS (SELECT 1 FROM :schema.segment s WHERE s.coll = $1 AND s.state <> 'dropped'
   AND EXISTS (SELECT 1 FROM :schema.log l WHERE l.segment = s.id))`
 

@@ -1,3 +1,5 @@
+import { NEXT_VERSION } from './next-version.ts'
+
 /**
  * One piece of what follows a change of `defaultTtl`, in one statement as `SWEEP_EXPIRED`: goes through at most
  * `p_max` documents by key, turns those that have expired, also under past values, into pending deletes, and
@@ -89,7 +91,7 @@ BEGIN
     UPDATE :schema.collection c SET reindex = json_build_object('after', v_until)::text
       WHERE c.number = p_coll;
   ELSE
-    UPDATE :schema.collection c SET reindex = NULL, eras = '[]', version = version + 1
+    UPDATE :schema.collection c SET reindex = NULL, eras = '[]', version = ${NEXT_VERSION}
       WHERE c.number = p_coll;
   END IF;
 END

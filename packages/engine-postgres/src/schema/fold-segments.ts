@@ -1,3 +1,5 @@
+import { NEXT_VERSION } from './next-version.ts'
+
 /**
  * One piece of folding, in one statement: no commit waits for a row that a stalled process has begun to move.
  * Moves the next rows of a range, in LSN order and whole LSNs, at most about `p_max`, from the segments that it
@@ -71,7 +73,7 @@ ${pieceEnd('log')}
     UPDATE :schema.segment s SET state = 'dropped' WHERE s.id = ANY(p_sources)
       AND NOT EXISTS (SELECT 1 FROM :schema.pkrange_segment m WHERE m.segment = s.id);
   END IF;
-  UPDATE :schema.collection c SET version = version + 1 WHERE c.number = p_coll;
+  UPDATE :schema.collection c SET version = ${NEXT_VERSION} WHERE c.number = p_coll;
 END
 $$;
 `

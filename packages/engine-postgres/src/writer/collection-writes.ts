@@ -18,6 +18,7 @@ import { horizonsText, type RangeRow } from '../catalog/collection-row.ts'
 import { numberColumn } from '../connection/columns.ts'
 import type { Sql } from '../connection/sql.ts'
 import { storeTime, type ReadContext } from '../reader/read-context.ts'
+import { NEXT_VERSION } from '../schema/next-version.ts'
 import { lockCollection } from './lock-collection.ts'
 import { nextPurgeStamp } from './purge-stamp.ts'
 import { insertRange, lockSegments, newSegmentState } from './range-rows.ts'
@@ -27,9 +28,9 @@ const IS_TAKEN = 'SELECT 1 FROM :schema.collection WHERE db = $1 AND id = $2'
 const NEXT_NUMBER = `SELECT nextval(':schema.collection_number')`
 const INSERT = `INSERT INTO :schema.collection(
   number, db, id, rid, definition, default_ttl, log, eras, reindex, logged, etag, ts, version)
-VALUES ($1, $2, $3, $4, $5, $6, $7, '[]', NULL, $8, $9, $10, 1)`
+VALUES ($1, $2, $3, $4, $5, $6, $7, '[]', NULL, $8, $9, $10, :server_now * 1000)`
 const UPDATE = `UPDATE :schema.collection SET definition = $2, default_ttl = $3, log = $4, eras = $5,
-  reindex = $6, logged = $7, etag = $8, ts = $9, version = version + 1 WHERE number = $1`
+  reindex = $6, logged = $7, etag = $8, ts = $9, version = ${NEXT_VERSION} WHERE number = $1`
 const RAISE_CLOCK = 'UPDATE :schema.database SET clock = greatest(clock, $2) WHERE number = $1'
 const SET_LOG_HORIZON = 'UPDATE :schema.segment SET log_horizon = $2 WHERE id = $1'
 

@@ -4,10 +4,11 @@ import type { CollectionRow } from '../catalog/collection-row.ts'
 import { numberColumn } from '../connection/columns.ts'
 import type { Sql } from '../connection/sql.ts'
 import { storeTime, type ReadContext } from '../reader/read-context.ts'
+import { NEXT_VERSION } from '../schema/next-version.ts'
 
 const LOCK = `SELECT ${storeTime(2)} FROM :schema.collection c JOIN :schema.database b ON b.number = c.db
 WHERE c.number = $1 FOR NO KEY UPDATE OF c`
-const RAISE_VERSION = 'UPDATE :schema.collection SET version = version + 1 WHERE number = $1'
+const RAISE_VERSION = `UPDATE :schema.collection SET version = ${NEXT_VERSION} WHERE number = $1`
 
 /** A collection that nobody else changes until the transaction ends. Commits go on. */
 export interface LockedCollection {
