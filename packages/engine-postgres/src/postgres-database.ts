@@ -30,13 +30,13 @@ import type {
 } from '@tidemark/store'
 import type { DatabaseRow } from './catalog/database-row.ts'
 import { checkDatabase } from './reader/check-database.ts'
+import { DocumentReads } from './reader/document-reads.ts'
 import { readExpiry } from './reader/expiry-view.ts'
 import { readFeedPage, readVersionPage } from './reader/feed-pages.ts'
 import { maintain, releaseMaintenance } from './maintenance/maintain.ts'
 import { readMaintenance } from './maintenance/maintenance-view.ts'
 import { listCollections } from './reader/read-catalog.ts'
 import type { ReadContext } from './reader/read-context.ts'
-import { readDocument } from './reader/read-document.ts'
 import { countDocuments, measureRange, middleEpk } from './reader/range-size.ts'
 import { resolveStart } from './reader/resolve-start.ts'
 import { scanDocuments } from './reader/scan-documents.ts'
@@ -66,6 +66,7 @@ export class PostgresDatabase implements DatabaseEngine {
   readonly #database: DatabaseRow
   readonly #parts: PostgresDatabaseParts
   readonly #context: ReadContext
+  readonly #reads: DocumentReads
   readonly #groups: CommitGroups
   readonly #watch: CommitWatch
   #ended: Error | undefined
@@ -74,6 +75,7 @@ export class PostgresDatabase implements DatabaseEngine {
     this.#database = database
     this.#parts = parts
     this.#context = parts.context
+    this.#reads = new DocumentReads(parts.context)
     this.#watch = new CommitWatch(parts)
     this.#groups = new CommitGroups({
       ...parts,
@@ -165,7 +167,8 @@ export class PostgresDatabase implements DatabaseEngine {
   }
 
   async readDocument(key: DocumentKey): Promise<StoredRow | undefined> {
-    return readDocument(this.#open(), key)
+    this.#open()
+    return this.#reads.read(key)
   }
 
   async scan(query: ScanQuery): Promise<ScanPage> {
@@ -258,7 +261,7 @@ export class PostgresDatabase implements DatabaseEngine {
 
   /** Another process may have committed to these segments; none: to any. */
   recheckWaits(segments: readonly number[]): void {
-    if (this.#ended === undefined) this.#watch.recheck(segments)
+    if (this.#ended === undefined) this.#watch.rung(segments)
   }
 
   /** Finishes what was accepted. All later calls fail with `error`. */

@@ -14,9 +14,12 @@ export async function readCounter(
   record: CollectionRecord,
   wanted: FeedRange,
 ): Promise<PlaceCounter> {
-  return collections.inRange(record, wanted, async ({ range, collection }) => {
+  return collections.inRange(record, wanted, async ({ range, collection, isFresh }) => {
     const values = [record.number, range.segment]
-    const [row] = await connections.read(statements.of(COUNTER), values, { from: 'replica' })
+    // A catalog that was just read says what a follower may not have yet: asked again and again until it had, it
+    // would be asked without a pause.
+    const from = isFresh ? 'primary' : 'replica'
+    const [row] = await connections.read(statements.of(COUNTER), values, { from })
     if (row === undefined || numberColumn(row, 1) !== collection.version) return undefined
     return { lsn: numberColumn(row, 0), rangeNumber: range.number }
   })

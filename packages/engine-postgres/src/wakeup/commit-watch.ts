@@ -13,7 +13,9 @@ export interface CommitWatchOptions {
 
 /**
  * Readers of one database that have caught up and wait for a commit: of this process, which are told at once;
- * of others, after which the doorbell rings; and whatever both missed, found by a poll.
+ * of others, after which the doorbell rings; and whatever both missed, found by a poll. Where feeds are read from a
+ * follower, only the poll counts: it has a commit some time after it was told of, and looking for it at each commit
+ * would be looking without a pause while it lags.
  */
 export class CommitWatch {
   readonly #options: CommitWatchOptions
@@ -80,8 +82,13 @@ export class CommitWatch {
 
   /** Wakes those whom a commit of this process concerns. */
   committed(touched: readonly TouchedRange[]): void {
-    if (this.#waits.size === 0) return
+    if (this.#waits.size === 0 || this.#options.context.hasReplica) return
     for (const each of touched) this.#waits.committed(each)
+  }
+
+  /** Another process may have committed to these segments; none: to any. */
+  rung(segments: readonly number[]): void {
+    if (!this.#options.context.hasReplica) this.recheck(segments)
   }
 
   /**

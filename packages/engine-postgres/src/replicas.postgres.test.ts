@@ -1,0 +1,302 @@
+import { FULL_RANGE, systemClock } from '@tidemark/contracts'
+import { Store, type Collection } from '@tidemark/store'
+import {
+  startPostgresReplica,
+  startPostgresServer,
+  type PostgresServer,
+} from '@tidemark/testing/servers'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { CountingPool } from './counting-pool.fixture.ts'
+import type { PostgresEngineOptions } from './options.ts'
+import { openPostgresEngine } from './postgres-engine.ts'
+import { openAt, type Note } from './store-with-faults.fixture.ts'
+
+let primary: PostgresServer
+let replica: PostgresServer
+let url: string
+let replicaUrl: string
+/** Writes, and reads from the primary only. */
+let writer: Store
+let notes: Collection<Note>
+
+beforeAll(async () => {
+  primary = await startPostgresServer()
+  replica = await startPostgresReplica(primary)
+})
+afterAll(async () => {
+  await replica[Symbol.asyncDispose]()
+  await primary[Symbol.asyncDispose]()
+})
+beforeEach(async () => {
+  url = await primary.createDatabase()
+  replicaUrl = replica.url(new URL(url).pathname.slice(1))
+  writer = await openAt(url)
+  notes = await notesOf(writer)
+  await replica.caughtUpWith(primary)
+})
+afterEach(async () => {
+  await replica.start()
+  await pauseReplay(false)
+  await writer.close()
+})
+
+function notesOf(store: Store): Promise<Collection<Note>> {
+  return store
+    .database('db')
+    .createCollectionIfNotExists<Note>({ id: 'notes', partitionKey: '/key' })
+}
+
+async function pauseReplay(isPaused: boolean): Promise<void> {
+  await replica.query(`SELECT pg_wal_replay_${isPaused ? 'pause' : 'resume'}()`)
+  const state = 'SELECT pg_get_wal_replay_pause_state() AS state'
+  const wanted = isPaused ? 'paused' : 'not paused'
+  await expect.poll(() => replica.query(state)).toEqual([{ state: wanted }])
+}
+
+async function rangeIds(): Promise<string[]> {
+  return (await notes.readFeedRanges()).map(({ id }) => id ?? '')
+}
+
+const create = (id: string, key = 'a'): Promise<unknown> => notes.create({ id, key, text: '' })
+
+/** Ids of what comes after a position now, and the position after that. */
+async function readOn(
+  collection: Collection<Note>,
+  from: 'beginning' | { readonly continuation: string },
+): Promise<{ readonly ids: string[]; readonly continuation: string }> {
+  const ids: string[] = []
+  let continuation = ''
+  for await (const page of collection.changes({ from, follow: false })) {
+    ids.push(...page.changes.map(({ id }) => id))
+    continuation = page.continuation
+  }
+  return { ids, continuation }
+}
+
+/** A store that reads from the replica; its statements are counted. */
+async function openReader(options: PostgresEngineOptions = {}): Promise<
+  AsyncDisposable & {
+    readonly notes: Collection<Note>
+    readonly toPrimary: CountingPool
+    readonly toReplica: CountingPool
+  }
+> {
+  const toPrimary = new CountingPool(url)
+  const toReplica = new CountingPool(replicaUrl)
+  const engine = await openPostgresEngine({
+    pool: toPrimary.pool,
+    replicaPool: toReplica.pool,
+    ...options,
+  })
+  const store = await Store.open({ engine, maintenance: 'manual' })
+  return {
+    notes: await notesOf(store),
+    toPrimary,
+    toReplica,
+    [Symbol.asyncDispose]: async () => {
+      await store.close()
+      await toPrimary[Symbol.asyncDispose]()
+      await toReplica[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const pause = (delayMs: number): Promise<void> =>
+  systemClock.sleep(delayMs, new AbortController().signal)
+
+/** Follows the feed until `signal`; `seen` grows meanwhile. */
+async function follow(
+  collection: Collection<Note>,
+  {
+    seen,
+    signal,
+    from = 'beginning',
+  }: {
+    readonly seen: { id: string; lsn: number }[]
+    readonly signal: AbortSignal
+    readonly from?: 'beginning' | { readonly continuation: string }
+  },
+): Promise<void> {
+  try {
+    for await (const page of collection.changes({ from, signal, maxItemCount: 20 })) {
+      seen.push(...page.changes.map(({ id, lsn }) => ({ id, lsn })))
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+test('pages of a feed come from the replica, also while the primary stands still', async () => {
+  await using reader = await openReader()
+  await create('first')
+  await replica.caughtUpWith(primary)
+  const { continuation } = await readOn(reader.notes, 'beginning')
+  const page = (): Promise<unknown> =>
+    reader.notes.readPage({ range: FULL_RANGE, continuation, maxItemCount: 10 })
+  reader.toPrimary.take()
+  reader.toReplica.take()
+  for (let count = 0; count < 10; count++) await page()
+  expect(reader.toReplica.take()).toBe(10)
+  expect(reader.toPrimary.take()).toBe(0)
+  await primary.pause()
+  try {
+    await page()
+  } finally {
+    primary.resume()
+  }
+  await pauseReplay(true)
+  await create('second')
+  expect(await readOn(reader.notes, 'beginning')).toMatchObject({ ids: ['first'] })
+  expect(await readOn(notes, 'beginning')).toMatchObject({ ids: ['first', 'second'] })
+})
+
+test('CF-3 a reader of the replica misses nothing of 16 writers and sees LSNs ascend, while it lags now and then', async () => {
+  await using reader = await openReader()
+  const end = new AbortController()
+  const seen: { id: string; lsn: number }[] = []
+  const following = follow(reader.notes, { seen, signal: end.signal })
+  following.catch(() => {})
+  const written: string[] = []
+  let isOver = false
+  const lanes = Array.from({ length: 16 }, async (_, lane) => {
+    for (let turn = 0; !isOver; turn++) {
+      const id = `${lane}-${turn}`
+      await create(id, `key ${id}`)
+      written.push(id)
+    }
+  })
+  for (let round = 0; round < 4; round++) {
+    await pause(250)
+    await pauseReplay(true)
+    await pause(100)
+    await pauseReplay(false)
+  }
+  isOver = true
+  await Promise.all(lanes)
+  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(written.length)
+  end.abort()
+  await following
+  expect(written.length).toBeGreaterThan(200)
+  expect(new Set(seen.map(({ id }) => id))).toEqual(new Set(written))
+  const lsns = seen.map(({ lsn }) => lsn)
+  expect(lsns).toEqual(lsns.toSorted((a, b) => a - b))
+  expect(reader.toReplica.take()).toBeGreaterThan(20)
+})
+
+test('a reader that is ahead of the replica reads from the primary', async () => {
+  await using reader = await openReader()
+  await pauseReplay(true)
+  await create('first')
+  const { continuation } = await readOn(notes, 'beginning')
+  await create('second')
+  expect(await readOn(reader.notes, { continuation })).toMatchObject({ ids: ['second'] })
+  // Nor does it wait for the replica when it begins now.
+  const now = reader.notes.changes({ from: 'now', follow: false })
+  expect((await now.next()).value).toMatchObject({ changes: [], caughtUp: true })
+})
+
+test('ranges that the replica does not know yet are read from the primary, and waited for without haste', async () => {
+  await using reader = await openReader()
+  for (const key of ['a', 'b', 'c']) await create('before', key)
+  await replica.caughtUpWith(primary)
+  const seen: { id: string; lsn: number }[] = []
+  const end = new AbortController()
+  const following = follow(reader.notes, { seen, signal: end.signal })
+  following.catch(() => {})
+  await expect.poll(() => seen.length).toBe(3)
+  await pauseReplay(true)
+  await notes.split((await rangeIds())[0] ?? '')
+  // Until then the reader's process knows as little of it as the replica.
+  expect(await reader.notes.readFeedRanges()).toHaveLength(2)
+  await create('after', 'a')
+  await create('after', 'b')
+  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(5)
+  reader.toPrimary.take()
+  reader.toReplica.take()
+  await pause(1_000)
+  const [atPrimary, atReplica] = [reader.toPrimary.take(), reader.toReplica.take()]
+  expect(atPrimary).toBeLessThan(250)
+  expect(atReplica).toBeLessThan(250)
+  const [left = '', right = ''] = await rangeIds()
+  await notes.merge(left, right)
+  expect(await reader.notes.readFeedRanges()).toHaveLength(1)
+  await create('merged')
+  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(6)
+  await pauseReplay(false)
+  await create('at last')
+  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(7)
+  end.abort()
+  await following
+  expect(seen.map(({ id }) => id).slice(-2)).toEqual(['merged', 'at last'])
+})
+
+test('commits that the replica has not got do not make readers look in haste', async () => {
+  await using reader = await openReader()
+  const seen: { id: string; lsn: number }[] = []
+  const end = new AbortController()
+  const following = follow(reader.notes, { seen, signal: end.signal })
+  following.catch(() => {})
+  await create('first')
+  await expect.poll(() => seen.length).toBe(1)
+  await pauseReplay(true)
+  reader.toPrimary.take()
+  reader.toReplica.take()
+  const untilMs = performance.now() + 1_000
+  let commits = 0
+  // By the same process too, which hears of each of them.
+  for (; performance.now() < untilMs; commits++) {
+    await reader.notes.upsert({ id: 'first', key: 'a', text: String(commits) })
+  }
+  const statements = reader.toReplica.take()
+  expect(commits).toBeGreaterThan(100)
+  expect(statements).toBeLessThan(250)
+  expect(seen).toHaveLength(1)
+  await pauseReplay(false)
+  await expect.poll(() => seen.length).toBe(2)
+  end.abort()
+  await following
+})
+
+test('a replica that is down, from the start or later, is replaced by the primary', async () => {
+  await create('first')
+  await replica.kill()
+  await using reader = await openReader()
+  expect(await readOn(reader.notes, 'beginning')).toMatchObject({ ids: ['first'] })
+  const seen: { id: string; lsn: number }[] = []
+  const end = new AbortController()
+  const following = follow(reader.notes, { seen, signal: end.signal })
+  following.catch(() => {})
+  await create('while down')
+  await expect.poll(() => seen.length).toBe(2)
+  await replica.start()
+  await replica.caughtUpWith(primary)
+  reader.toReplica.take()
+  await expect.poll(() => reader.toReplica.take(), { timeout: 10_000 }).toBeGreaterThan(0)
+  await replica.kill()
+  await create('down again')
+  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(3)
+  end.abort()
+  await following
+})
+
+test('a reader that waits is woken when the replica has the commit', async () => {
+  await using reader = await openReader()
+  const { continuation: begin } = await readOn(reader.notes, 'beginning')
+  let continuation = begin
+  const latencies: number[] = []
+  for (let count = 0; count < 40; count++) {
+    const signal = AbortSignal.timeout(5_000)
+    const waiting = reader.notes
+      .waitForChanges({ range: FULL_RANGE, continuation, timeoutMs: 5_000, signal })
+      .then(() => performance.now())
+    await pause(20 + (count % 20))
+    await create(`${count}`)
+    const committedMs = performance.now()
+    latencies.push((await waiting) - committedMs)
+    const page = await reader.notes.readPage({ range: FULL_RANGE, continuation })
+    expect(page.changes.map(({ id }) => id)).toEqual([`${count}`])
+    ;({ continuation } = page)
+  }
+  latencies.sort((a, b) => a - b)
+  expect(latencies[20]).toBeLessThan(100)
+})
