@@ -1,6 +1,7 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
 import { expiredSecond, type DocumentKey, type StoredRow, type TtlEra } from '@tidemark/store'
 import { numberColumn, textColumn } from '../connection/columns.ts'
+import type { SqlRow } from '../connection/sql.ts'
 import { storeTime, type ReadContext } from './read-context.ts'
 
 // One statement, and so one snapshot: the document, and what says whether it lives.
@@ -19,9 +20,14 @@ export async function readDocument(
   const values = [collection.number, clock.atLeastMs(), epk, partitionKey, id]
   const [row] = await connections.read(statements.of(READ), values)
   if (row === undefined) throw new ResourceNotFoundError('collection', collection.id)
-  const nowMs = numberColumn(row, 0)
-  clock.heard(nowMs)
+  clock.heard(numberColumn(row, 0))
+  return liveRow(row)
+}
+
+/** Of columns as in `READ`: undefined when there is no document, or it has expired. */
+export function liveRow(row: SqlRow): StoredRow | undefined {
   if (row[3] === null) return undefined
+  const nowMs = numberColumn(row, 0)
   const times = { ts: numberColumn(row, 4), ttl: numberColumn(row, 5) }
   const policy = {
     defaultTtl: row[1] === null ? null : numberColumn(row, 1),

@@ -1,0 +1,99 @@
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import type { DocumentKey, StoredRow } from '@tidemark/store'
+import { integerArray, textArray } from '../connection/binary-array.ts'
+import { booleanColumn, numberColumn } from '../connection/columns.ts'
+import { storeTime, type ReadContext } from './read-context.ts'
+import { liveRow, readDocument } from './read-document.ts'
+
+/** Statements at once: enough for the server's cores, and connections are left for everything else. */
+const MOST_RUNNING = 4
+const MOST_KEYS = 250
+/** Bytes of texts after which a statement answers no more of them: documents may be large. */
+const MOST_BYTES = 4 * 1024 * 1024
+
+interface WaitingRead {
+  readonly key: DocumentKey
+  readonly resolve: (row: StoredRow | undefined) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Point reads of one process. One that finds the connections free goes at once; those that have to wait go
+ * together, in one statement: a thousand side by side take some ten round trips.
+ */
+export class DocumentReads {
+  readonly #context: ReadContext
+  readonly #waiting: WaitingRead[] = []
+  #running = 0
+
+  constructor(context: ReadContext) {
+    this.#context = context
+  }
+
+  /** The live document of a key. Rejects with ERR_NOT_FOUND when the collection is gone. */
+  read(key: DocumentKey): Promise<StoredRow | undefined> {
+    // It would fail the others of its statement.
+    if (`${key.partitionKey}${key.id}`.includes('\0')) return readDocument(this.#context, key)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ key, resolve, reject })
+      this.#next()
+    })
+  }
+
+  #next(): void {
+    while (this.#running < MOST_RUNNING && this.#waiting.length > 0) {
+      this.#running++
+      void this.#run(this.#waiting.splice(0, MOST_KEYS)).then(() => {
+        this.#running--
+        this.#next()
+      })
+    }
+  }
+
+  /** Never rejects. */
+  async #run(reads: readonly WaitingRead[]): Promise<void> {
+    try {
+      const [first] = reads
+      if (reads.length > 1) await this.#together(reads)
+      else if (first !== undefined) first.resolve(await readDocument(this.#context, first.key))
+    } catch (error) {
+      for (const { reject } of reads) reject(error)
+    }
+  }
+
+  async #together(reads: readonly WaitingRead[]): Promise<void> {
+    const { connections, statements, clock } = this.#context
+    const keys = reads.map(({ key }) => key)
+    const rows = await connections.read(statements.of(READ_ALL), [
+      integerArray(keys.map(({ collection }) => collection.number)),
+      clock.atLeastMs(),
+      textArray(keys.map(({ epk }) => epk)),
+      textArray(keys.map(({ partitionKey }) => partitionKey)),
+      textArray(keys.map(({ id }) => id)),
+    ])
+    const [first] = rows
+    if (first !== undefined) clock.heard(numberColumn(first, 0))
+    const byPlace = new Map(rows.map((row) => [numberColumn(row, 7), row]))
+    for (const [index, { key, resolve, reject }] of reads.entries()) {
+      const row = byPlace.get(index + 1)
+      if (row === undefined) reject(new ResourceNotFoundError('collection', key.collection.id))
+      else if (booleanColumn(row, 8)) this.#waiting.push({ key, resolve, reject })
+      else resolve(liveRow(row))
+    }
+  }
+}
+
+// One statement, and so one snapshot. What does not fit any more is left out, but the first one never.
+const READ_ALL = `
+SELECT now_ms, default_ttl, eras, lsn, ts, ttl, CASE WHEN before < ${MOST_BYTES} THEN body END, n,
+  before >= ${MOST_BYTES}
+FROM (
+  SELECT ${storeTime(2)} AS now_ms, c.default_ttl, c.eras, d.lsn, d.ts, d.ttl, d.body, o.n,
+    coalesce(sum(octet_length(d.body)) OVER (ORDER BY o.n) - octet_length(d.body), 0) AS before
+  FROM unnest($1::integer[], $3::text[], $4::text[], $5::text[])
+    WITH ORDINALITY AS o(coll, epk, pk, id, n)
+  JOIN :schema.collection c ON c.number = o.coll
+  JOIN :schema.database b ON b.number = c.db
+  LEFT JOIN LATERAL (SELECT lsn, ts, ttl, body FROM :schema.doc
+    WHERE coll = o.coll AND epk = o.epk AND pk = o.pk AND id = o.id AND kind = 0 LIMIT 1) d ON true
+) found`
