@@ -12,10 +12,12 @@ export async function grantSchema(
   { connections, statements }: SchemaOptions,
   { role }: { readonly role: string },
 ): Promise<void> {
-  const found = await connections.read(statements.of(FIND_ROLE), [role])
-  if (found.length === 0) throw new InvalidOptionError(`there is no role ${role} on the server`)
   const script = statements.fill(GRANTS).replaceAll('"role"', () => quoteIdentifier(role))
-  await connections.transaction((sql) => sql.script(script))
+  await connections.transaction(async (sql) => {
+    const found = await sql.rows(statements.of(FIND_ROLE), [role])
+    if (found.length === 0) throw new InvalidOptionError(`there is no role ${role} on the server`)
+    await sql.script(script)
+  })
 }
 
 const FIND_ROLE = 'SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = $1'
