@@ -17,8 +17,8 @@ import {
   sqlState,
   unknownOutcome,
 } from './postgres-error.ts'
-import type { PostgresPool } from './postgres-pool.ts'
-import type { Session } from './session.ts'
+import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
+import { durableCommits, type Session } from './session.ts'
 import type { SqlRow, SqlValue, Statement } from './sql.ts'
 import { TransactionSql } from './transaction-sql.ts'
 
@@ -64,6 +64,7 @@ export class Connections implements AsyncDisposable {
   #prepared: boolean
   /** A server that has taken writes and then refuses them is failing over; one that never took any is the wrong one. */
   #wrote = false
+  readonly #durable = new WeakSet<PostgresClient>()
   #calls = 0
   #closed: Promise<void> | undefined
   #lastCall: PromiseWithResolvers<void> | undefined
@@ -118,11 +119,12 @@ export class Connections implements AsyncDisposable {
     if (!this.#primary.source.keepsSettings) {
       return this.transaction((sql) => sql.rows(statement, values))
     }
-    return this.#writing((session) =>
-      committing(session, () =>
+    return this.#writing(async (session) => {
+      await session.commitDurably(this.#durable)
+      return committing(session, () =>
         session.rows(statement, values, { prepared: this.#prepared, cancels: false }),
-      ),
-    )
+      )
+    })
   }
 
   /**
@@ -132,6 +134,7 @@ export class Connections implements AsyncDisposable {
    */
   transaction<Result>(act: (sql: TransactionSql) => Promise<Result>): Promise<Result> {
     return this.#writing(async (session, place) => {
+      if (place.source.keepsSettings) await session.commitDurably(this.#durable)
       const result = await this.#within(session, { mode: 'READ COMMITTED', place, act })
       return committing(session, async () => {
         await session.commit()
@@ -301,6 +304,7 @@ export class Connections implements AsyncDisposable {
       `SET LOCAL statement_timeout = ${statementTimeoutMs}`,
       `SET LOCAL idle_in_transaction_session_timeout = ${idleInTransactionTimeoutMs}`,
       `SET LOCAL application_name = '${applicationName.replaceAll("'", "''")}'`,
+      durableCommits('transaction'),
     ].join('; ')
   }
 

@@ -75,6 +75,16 @@ export class Session {
     return one(answer).command
   }
 
+  /**
+   * From here on what the connection commits is durable, whatever the server's default. `known` are the connections
+   * of which that is so already: it is asked for once each.
+   */
+  async commitDurably(known: WeakSet<PostgresClient>): Promise<void> {
+    if (known.has(this.#client)) return
+    await this.command(durableCommits('session'))
+    known.add(this.#client)
+  }
+
   async begin(text: string): Promise<void> {
     this.#inTransaction = true
     await this.command(text)
@@ -174,6 +184,17 @@ export class Session {
     if (!breaksConnection(error)) return
     this.#broken ??= asError(error)
   }
+}
+
+/**
+ * Has commits wait for the disk where the server's default is not to. Else a crash would take back what was told, and
+ * LSNs with it that readers have seen; settings that wait for even more are left as they are.
+ */
+export function durableCommits(until: 'session' | 'transaction'): string {
+  return (
+    `SELECT set_config('synchronous_commit', 'on', ${until === 'transaction'}) ` +
+    `WHERE current_setting('synchronous_commit') = 'off'`
+  )
 }
 
 interface RunOptions {
