@@ -9,6 +9,7 @@ import {
 } from './group-statement.ts'
 import type { TouchedRange } from '../wakeup/touched-range.ts'
 
+const LOCK_CLOCK = 'SELECT 1 FROM :schema.database WHERE number = $1 FOR NO KEY UPDATE'
 // All at once and in the order of ids, as every commit does.
 const LOCK =
   'SELECT id FROM :schema.segment WHERE id = ANY($1::integer[]) ORDER BY id FOR NO KEY UPDATE'
@@ -33,6 +34,8 @@ export async function commitInTurn(
       const batches: CommittedBatch[] = []
       const touched: TouchedRange[] = []
       let timeMs = 0
+      // In the order of every commit: where it moves the clock itself, that comes before the segments.
+      if (clock.isOwn) await sql.rows(statements.of(LOCK_CLOCK), [database])
       await sql.rows(statements.of(LOCK), [segments])
       for (const [batchIndex, batch] of request.batches.entries()) {
         const place = places[batchIndex]
