@@ -1,7 +1,13 @@
+export {
+  ensurePgBouncer,
+  type EnsurePgBouncerOptions,
+  type PgBouncerProgram,
+} from './ensure-pgbouncer.ts'
 export { ensurePostgresServer, type EnsurePostgresServerOptions } from './ensure-postgres-server.ts'
 export { ensureRedisServer, type EnsureRedisServerOptions } from './ensure-redis-server.ts'
 export { freePort } from './free-port.ts'
 export { KillAtExit } from './kill-at-exit.ts'
+export { PgBouncer, startPgBouncer, type PgBouncerOptions } from './pgbouncer.ts'
 export {
   PostgresServer,
   startPostgresReplica,
