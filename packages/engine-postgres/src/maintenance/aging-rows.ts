@@ -23,9 +23,9 @@ export interface AgingRow extends AgingTimes {
 /** Of segment `m.segment` of collection `m.coll`, oldest first. */
 const ROWS_OF_SEGMENT: Readonly<Record<AgingKind, string>> = {
   pendingDeletes: `SELECT d.segment, d.lsn, d.ord, d.ts AS at, d.epk FROM :schema.doc d
-  WHERE d.kind = 1 AND d.coll = m.coll AND d.segment = m.segment ORDER BY d.lsn, d.ord`,
+  WHERE d.kind = 1 AND d.coll = m.coll AND d.segment = m.segment ORDER BY d.lsn`,
   versions: `SELECT d.segment, d.lsn, d.ord, d.at, d.epk FROM :schema.log d
-  WHERE d.segment = m.segment ORDER BY d.lsn, d.ord`,
+  WHERE d.segment = m.segment ORDER BY d.lsn`,
 }
 
 const OLDEST_OF_RANGES: Readonly<Record<AgingKind, string>> = {
@@ -49,7 +49,7 @@ const OLDEST_OF_RANGE: Readonly<Record<AgingKind, string>> = {
 
 function oldestOfRange(kind: AgingKind): string {
   return `SELECT f.lsn, f.at, f.epk, f.segment, f.ord FROM :schema.pkrange_segment m
-CROSS JOIN LATERAL (${ROWS_OF_SEGMENT[kind]} LIMIT $3) f
+CROSS JOIN LATERAL (${ROWS_OF_SEGMENT[kind]} FETCH FIRST $3 ROWS WITH TIES) f
 WHERE m.coll = $1 AND m.pkrange = $2 ORDER BY f.lsn, f.segment, f.ord`
 }
 
@@ -78,7 +78,7 @@ export async function oldestRows(
   }
   const cutShort = [...seen.values()].filter((each) => each.rows >= limit)
   const endLsn = Math.min(...cutShort.map(({ lastLsn }) => lastLsn))
-  return rows.filter(({ lsn, epk }) => lsn < endLsn && rangeContainsEpk(range, epk))
+  return rows.filter(({ lsn, epk }) => lsn <= endLsn && rangeContainsEpk(range, epk))
 }
 
 /** The rows at the beginning that may go; an LSN goes as a whole or stays. */
