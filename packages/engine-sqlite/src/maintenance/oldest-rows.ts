@@ -42,8 +42,8 @@ export function oldestRows(
   const found: AgingRow[] = []
   let endLsn = Infinity
   for (const { id } of range.segments) {
-    const rows = rowsOf(connection, id, { kind, collection, limit })
-    if (rows.length >= limit) endLsn = Math.min(endLsn, rows.at(-1)?.lsn ?? Infinity)
+    const { rows, isCut } = firstLsns(connection, id, { kind, collection, limit })
+    if (isCut) endLsn = Math.min(endLsn, rows.at(-1)?.lsn ?? Infinity)
     for (const row of rows) if (rangeContainsEpk(range, row.epk)) found.push(row)
   }
   return found.filter(({ lsn }) => lsn < endLsn).toSorted((a, b) => a.lsn - b.lsn)
@@ -70,6 +70,19 @@ export function removableRows(
 ): readonly AgingRow[] {
   const stays = rows.find((row) => !mayGo(row))
   return stays === undefined ? rows : rows.filter(({ lsn }) => lsn < stays.lsn)
+}
+
+/** At least one whole LSN, also one of a transaction that has more rows than were asked for. */
+function firstLsns(
+  connection: Connection,
+  segment: number,
+  wanted: { readonly kind: AgingRows; readonly collection: number; readonly limit: number },
+): { readonly rows: readonly AgingRow[]; readonly isCut: boolean } {
+  for (let { limit } = wanted; ; limit *= 4) {
+    const rows = rowsOf(connection, segment, { ...wanted, limit })
+    const isCut = rows.length >= limit
+    if (!isCut || rows[0]?.lsn !== rows.at(-1)?.lsn) return { rows, isCut }
+  }
 }
 
 function rowsOf(

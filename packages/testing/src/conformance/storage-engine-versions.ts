@@ -223,6 +223,18 @@ export function storageEngineVersions(
       expect(await fixture.log()).toEqual(['create b'])
     })
 
+    test('CF-11 a transaction that is larger than any piece of work goes, too, and as a whole', async () => {
+      const { fixture, clock } = await make(LOG)
+      const ids = Array.from({ length: 2100 }, (_, n) => `d${n}`)
+      await fixture.write('p', ...ids)
+      clock.step(30_000)
+      await fixture.write('p', 'later')
+      clock.step(30_000)
+      const task = { kind: 'trimVersions', collection: fixture.collection } as const
+      expect((await fixture.piece(task, 10)).items).toBe(ids.length)
+      expect(await fixture.log()).toEqual(['create later'])
+    })
+
     test('CF-11 entries go after their retention, whole transactions, and the horizon says up to where', async () => {
       const { fixture, clock } = await make(LOG)
       const { database } = fixture
