@@ -53,8 +53,9 @@ export function pageStatement(
   )
   const values: SqlValue[] = [collection.number, time.atLeastMs, range.segment, afterLsn]
   const parameter = (value: SqlValue): string => `$${values.push(value)}`
-  const isFiltered =
-    rows.condition !== undefined || segments.some((each) => !rangeContains(wanted, each))
+  // Of all parts or of none: else there would be a text, which each connection prepares, for each mixture.
+  const hasOthers = segments.some((each) => !rangeContains(wanted, each))
+  const isFiltered = rows.condition !== undefined || hasOthers
   const untilLsn = isFiltered ? windowEnd(segments, afterLsn) : undefined
   const limits = ['d.lsn > $4']
   if (untilLsn !== undefined) limits.push(`d.lsn <= ${parameter(untilLsn)}`)
@@ -63,13 +64,10 @@ export function pageStatement(
   // Joined only where it is asked: it is a step for each row.
   const needsHead = [...rows.columns, ...limits].some((sql) => sql.includes('h.'))
   const table = `${needsHead ? 'h, ' : ''}:schema.${rows.table} d`
-  let within: string | undefined
-  const places = segments.map((segment) => {
-    const isInside = rangeContains(wanted, segment)
-    if (!isInside) within ??= keysWithin(wanted, parameter)
-    const keys = isInside ? '' : ` AND ${within}`
-    return `FROM ${table} WHERE d.segment = ${parameter(segment.id)} AND ${limits.join(' AND ')}${keys}`
-  })
+  if (hasOthers) limits.push(keysWithin(wanted, parameter))
+  const places = segments.map(
+    ({ id }) => `FROM ${table} WHERE d.segment = ${parameter(id)} AND ${limits.join(' AND ')}`,
+  )
   const [items, chars] = [parameter(maxItems), parameter(maxChars)]
   /** The page's rows if `condition` holds, else none without a look at the table. */
   const firstRows = (selected: string, condition: string): string => {
