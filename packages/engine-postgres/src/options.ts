@@ -45,6 +45,11 @@ export interface PostgresEngineOptions {
   /** How often readers that wait look at the server although nothing rang. @default 1_000 */
   readonly pollIntervalMs?: number | undefined
   /**
+   * For how long a replica may lack what the primary has, where a reader waits: then the primary is read, until
+   * the replica has it. @default 10_000
+   */
+  readonly maxReplicaLagMs?: number | undefined
+  /**
    * Whose clock decides about expiry: the `server`'s, one for all machines; or each `process`' own, of which
    * the highest counts, for tests and simulations. @default 'server'
    */
@@ -77,6 +82,7 @@ export interface ResolvedOptions {
   readonly maxGroupOperations: number
   readonly segmentSlots: number
   readonly pollIntervalMs: number
+  readonly maxReplicaLagMs: number
   readonly storeTime: 'server' | 'process'
   readonly clock: Clock
   readonly random: Random
@@ -84,15 +90,17 @@ export interface ResolvedOptions {
 
 /** Slots of a segment at most; LSNs stay far below what a number can hold. */
 const MAX_SEGMENT_SLOTS = 2 ** 31
+/** What would end a text, or the body of a function, in which the name stands. */
+const UNFIT = /[\0:']|\$\$/
 /** PostgreSQL cuts longer names. */
 const MAX_NAME_BYTES = 63
 
 /** @throws ERR_INVALID_OPTION */
 export function resolveOptions(options: PostgresEngineOptions): ResolvedOptions {
   const schema = options.schema ?? 'tidemark'
-  if (schema === '' || Buffer.byteLength(schema) > MAX_NAME_BYTES || /[\0:]/.test(schema)) {
+  if (schema === '' || Buffer.byteLength(schema) > MAX_NAME_BYTES || UNFIT.test(schema)) {
     throw new InvalidOptionError(
-      `schema must be a name of at most ${MAX_NAME_BYTES} bytes without a colon, got ${JSON.stringify(schema)}`,
+      `schema must be a name of at most ${MAX_NAME_BYTES} bytes without colon, apostrophe or $$, got ${JSON.stringify(schema)}`,
     )
   }
   return {
@@ -115,6 +123,7 @@ export function resolveOptions(options: PostgresEngineOptions): ResolvedOptions 
     maxGroupOperations: positive('maxGroupOperations', options.maxGroupOperations ?? 1000),
     segmentSlots: atMost(positive('segmentSlots', options.segmentSlots ?? MAX_SEGMENT_SLOTS)),
     pollIntervalMs: positive('pollIntervalMs', options.pollIntervalMs ?? 1000),
+    maxReplicaLagMs: positive('maxReplicaLagMs', options.maxReplicaLagMs ?? 10_000),
     storeTime: oneOf('storeTime', options.storeTime ?? 'server', STORE_TIMES),
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,

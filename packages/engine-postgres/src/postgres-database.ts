@@ -54,6 +54,7 @@ export interface PostgresDatabaseParts {
   readonly maxGroupOperations: number
   readonly segmentSlots: number
   readonly pollIntervalMs: () => number
+  readonly maxReplicaLagMs: number
   /**
    * Called after each commit of this process with the segments that it moved on, and after each change of
    * ranges with none.

@@ -132,7 +132,8 @@ class PostgresEngine implements StorageEngine {
       await this.#forget(id)
     }
     this.#open()
-    const { maxPendingCommits, maxGroupOperations, segmentSlots, pollIntervalMs } = this.#options
+    const { maxPendingCommits, maxGroupOperations, segmentSlots, pollIntervalMs, maxReplicaLagMs } =
+      this.#options
     const database = new PostgresDatabase(row, {
       context,
       clock: this.#clock,
@@ -140,6 +141,7 @@ class PostgresEngine implements StorageEngine {
       maxGroupOperations,
       segmentSlots,
       pollIntervalMs: () => (this.#hearsAll() ? pollIntervalMs : QUIET_POLL_MS),
+      maxReplicaLagMs,
       onCommit: (segments, timeMs) => {
         this.#ringer.ring(segments)
         if (timeMs !== undefined) this.#keeper.keep(row.number, timeMs)

@@ -7,6 +7,7 @@ import {
 } from '@tidemark/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { CountingPool } from './counting-pool.fixture.ts'
+import { follow } from './feed-follower.fixture.ts'
 import type { PostgresEngineOptions } from './options.ts'
 import { openPostgresEngine } from './postgres-engine.ts'
 import { openAt, type Note } from './store-with-faults.fixture.ts'
@@ -104,28 +105,6 @@ async function openReader(options: PostgresEngineOptions = {}): Promise<
 const pause = (delayMs: number): Promise<void> =>
   systemClock.sleep(delayMs, new AbortController().signal)
 
-/** Follows the feed until `signal`; `seen` grows meanwhile. */
-async function follow(
-  collection: Collection<Note>,
-  {
-    seen,
-    signal,
-    from = 'beginning',
-  }: {
-    readonly seen: { id: string; lsn: number }[]
-    readonly signal: AbortSignal
-    readonly from?: 'beginning' | { readonly continuation: string }
-  },
-): Promise<void> {
-  try {
-    for await (const page of collection.changes({ from, signal, maxItemCount: 20 })) {
-      seen.push(...page.changes.map(({ id, lsn }) => ({ id, lsn })))
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error
-  }
-}
-
 test('pages of a feed come from the replica, also while the primary stands still', async () => {
   await using reader = await openReader()
   await create('first')
@@ -152,10 +131,7 @@ test('pages of a feed come from the replica, also while the primary stands still
 
 test('CF-3 a reader of the replica misses nothing of 16 writers and sees LSNs ascend, while it lags now and then', async () => {
   await using reader = await openReader()
-  const end = new AbortController()
-  const seen: { id: string; lsn: number }[] = []
-  const following = follow(reader.notes, { seen, signal: end.signal })
-  following.catch(() => {})
+  const follower = follow(reader.notes)
   const written: string[] = []
   let isOver = false
   const lanes = Array.from({ length: 16 }, async (_, lane) => {
@@ -173,12 +149,11 @@ test('CF-3 a reader of the replica misses nothing of 16 writers and sees LSNs as
   }
   isOver = true
   await Promise.all(lanes)
-  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(written.length)
-  end.abort()
-  await following
+  await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(written.length)
+  await follower.stop()
   expect(written.length).toBeGreaterThan(200)
-  expect(new Set(seen.map(({ id }) => id))).toEqual(new Set(written))
-  const lsns = seen.map(({ lsn }) => lsn)
+  expect(new Set(follower.seen.map(({ id }) => id))).toEqual(new Set(written))
+  const lsns = follower.seen.map(({ lsn }) => lsn)
   expect(lsns).toEqual(lsns.toSorted((a, b) => a - b))
   expect(reader.toReplica.take()).toBeGreaterThan(20)
 })
@@ -199,18 +174,15 @@ test('ranges that the replica does not know yet are read from the primary, and w
   await using reader = await openReader()
   for (const key of ['a', 'b', 'c']) await create('before', key)
   await replica.caughtUpWith(primary)
-  const seen: { id: string; lsn: number }[] = []
-  const end = new AbortController()
-  const following = follow(reader.notes, { seen, signal: end.signal })
-  following.catch(() => {})
-  await expect.poll(() => seen.length).toBe(3)
+  const follower = follow(reader.notes)
+  await expect.poll(() => follower.seen.length).toBe(3)
   await pauseReplay(true)
   await notes.split((await rangeIds())[0] ?? '')
   // Until then the reader's process knows as little of it as the replica.
   expect(await reader.notes.readFeedRanges()).toHaveLength(2)
   await create('after', 'a')
   await create('after', 'b')
-  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(5)
+  await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(5)
   reader.toPrimary.take()
   reader.toReplica.take()
   await pause(1_000)
@@ -221,23 +193,19 @@ test('ranges that the replica does not know yet are read from the primary, and w
   await notes.merge(left, right)
   expect(await reader.notes.readFeedRanges()).toHaveLength(1)
   await create('merged')
-  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(6)
+  await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(6)
   await pauseReplay(false)
   await create('at last')
-  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(7)
-  end.abort()
-  await following
-  expect(seen.map(({ id }) => id).slice(-2)).toEqual(['merged', 'at last'])
+  await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(7)
+  await follower.stop()
+  expect(follower.seen.map(({ id }) => id).slice(-2)).toEqual(['merged', 'at last'])
 })
 
 test('commits that the replica has not got do not make readers look in haste', async () => {
   await using reader = await openReader()
-  const seen: { id: string; lsn: number }[] = []
-  const end = new AbortController()
-  const following = follow(reader.notes, { seen, signal: end.signal })
-  following.catch(() => {})
+  const follower = follow(reader.notes)
   await create('first')
-  await expect.poll(() => seen.length).toBe(1)
+  await expect.poll(() => follower.seen.length).toBe(1)
   await pauseReplay(true)
   reader.toPrimary.take()
   reader.toReplica.take()
@@ -250,11 +218,10 @@ test('commits that the replica has not got do not make readers look in haste', a
   const statements = reader.toReplica.take()
   expect(commits).toBeGreaterThan(100)
   expect(statements).toBeLessThan(250)
-  expect(seen).toHaveLength(1)
+  expect(follower.seen).toHaveLength(1)
   await pauseReplay(false)
-  await expect.poll(() => seen.length).toBe(2)
-  end.abort()
-  await following
+  await expect.poll(() => follower.seen.length).toBe(2)
+  await follower.stop()
 })
 
 test('a replica that is down, from the start or later, is replaced by the primary', async () => {
@@ -262,21 +229,47 @@ test('a replica that is down, from the start or later, is replaced by the primar
   await replica.kill()
   await using reader = await openReader()
   expect(await readOn(reader.notes, 'beginning')).toMatchObject({ ids: ['first'] })
-  const seen: { id: string; lsn: number }[] = []
-  const end = new AbortController()
-  const following = follow(reader.notes, { seen, signal: end.signal })
-  following.catch(() => {})
+  const follower = follow(reader.notes)
   await create('while down')
-  await expect.poll(() => seen.length).toBe(2)
+  await expect.poll(() => follower.seen.length).toBe(2)
   await replica.start()
   await replica.caughtUpWith(primary)
   reader.toReplica.take()
   await expect.poll(() => reader.toReplica.take(), { timeout: 10_000 }).toBeGreaterThan(0)
   await replica.kill()
   await create('down again')
-  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(3)
-  end.abort()
-  await following
+  await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(3)
+  await follower.stop()
+})
+
+test('a replica that follows no more is not waited for longer than it may lag, and used again when it has caught up', async () => {
+  await using reader = await openReader({ maxReplicaLagMs: 400 })
+  const follower = follow(reader.notes)
+  await create('first')
+  await expect.poll(() => follower.seen.length).toBe(1)
+  await pauseReplay(true)
+  for (let count = 0; count < 3; count++) {
+    const startMs = performance.now()
+    await create(`missing ${count}`)
+    await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(2 + count)
+    expect(performance.now() - startMs).toBeGreaterThan(count === 0 ? 300 : 0)
+  }
+  await pauseReplay(false)
+  await replica.caughtUpWith(primary)
+  // Nothing is asked of it while it rests; then it is asked alone.
+  await expect
+    .poll(
+      async () => {
+        reader.toReplica.take()
+        await pause(100)
+        return reader.toReplica.take()
+      },
+      { timeout: 5_000 },
+    )
+    .toBeGreaterThan(0)
+  await create('last')
+  await expect.poll(() => follower.seen.length).toBe(5)
+  await follower.stop()
 })
 
 test('a reader that waits is woken when the replica has the commit', async () => {

@@ -98,6 +98,16 @@ export class Connections implements AsyncDisposable {
     })
   }
 
+  /** Whether the replica is left alone at the moment. */
+  get replicaRests(): boolean {
+    return this.#options.clock.monotonicMs() < this.#replicaRestsUntilMs
+  }
+
+  /** Leaves the replica alone for a second: the primary answers for it. */
+  restReplica(): void {
+    this.#replicaRestsUntilMs = this.#options.clock.monotonicMs() + REPLICA_REST_MS
+  }
+
   /** One reading statement. Sent again when the connection was lost meanwhile. */
   read(
     statement: Statement,
@@ -220,9 +230,8 @@ export class Connections implements AsyncDisposable {
     place: Place,
     { signal, attempt }: { signal: AbortSignal | undefined; attempt: Attempt<Result> },
   ): Promise<{ readonly result: Result } | undefined> {
-    const { clock } = this.#options
+    if (this.replicaRests) return undefined
     const { gate } = place
-    if (clock.monotonicMs() < this.#replicaRestsUntilMs) return undefined
     let session: Session | undefined
     try {
       session = await gate.take({ signal })
@@ -235,7 +244,7 @@ export class Connections implements AsyncDisposable {
       if (failure === undefined || sqlState(failure) === '57014') throw error
       this.#noteLostStatements(failure)
       if (session === undefined || isConnectionLost(failure)) {
-        this.#replicaRestsUntilMs = clock.monotonicMs() + REPLICA_REST_MS
+        this.restReplica()
       }
     } finally {
       if (session !== undefined) gate.give(session)

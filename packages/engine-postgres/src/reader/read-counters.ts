@@ -33,17 +33,9 @@ export async function readCounters(
   context: ReadContext,
   places: readonly WaitPlace[],
 ): Promise<readonly (PlaceCounter | CodedError)[]> {
-  const { connections, statements, collections } = context
-  const segments = places.map(({ collection, rangeNumber }) => {
-    const range = collections
-      .known(collection.number)
-      ?.ranges.find(({ number }) => number === rangeNumber)
-    return range?.segment
-  })
-  const asked = [...new Set(segments.filter((id) => id !== undefined))]
-  const values = [`{${asked.join(',')}}`]
-  const rows = await connections.read(statements.of(COUNTERS), values, { from: 'replica' })
-  const lsns = new Map(rows.map((row) => [numberColumn(row, 0), numberColumn(row, 1)]))
+  const segments = places.map((place) => openSegment(context, place))
+  const asked = new Set(segments.filter((id) => id !== undefined))
+  const lsns = await readNewestLsns(context, asked, { from: 'replica' })
   return Promise.all(
     places.map(async ({ collection, range, rangeNumber }, index) => {
       const lsn = lsns.get(segments[index] ?? -1)
@@ -57,4 +49,24 @@ export async function readCounters(
       }
     }),
   )
+}
+
+/** Where the range of a place is written to, as far as this process knows. */
+export function openSegment(
+  { collections }: ReadContext,
+  { collection, rangeNumber }: WaitPlace,
+): number | undefined {
+  const ranges = collections.known(collection.number)?.ranges
+  return ranges?.find(({ number }) => number === rangeNumber)?.segment
+}
+
+/** The newest LSN of each segment that is open. */
+export async function readNewestLsns(
+  { connections, statements }: ReadContext,
+  segments: ReadonlySet<number>,
+  { from }: { readonly from: 'primary' | 'replica' },
+): Promise<ReadonlyMap<number, number>> {
+  const values = [`{${[...segments].join(',')}}`]
+  const rows = await connections.read(statements.of(COUNTERS), values, { from })
+  return new Map(rows.map((row) => [numberColumn(row, 0), numberColumn(row, 1)]))
 }

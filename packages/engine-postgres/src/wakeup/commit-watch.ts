@@ -2,6 +2,7 @@ import { rangeContains, type Clock, type FeedRange } from '@tidemark/contracts'
 import { CommitWaits, type CollectionRecord } from '@tidemark/store'
 import { readCounter, readCounters } from '../reader/read-counters.ts'
 import type { ReadContext } from '../reader/read-context.ts'
+import { ReplicaLag } from './replica-lag.ts'
 import type { TouchedRange } from './touched-range.ts'
 
 export interface CommitWatchOptions {
@@ -9,6 +10,7 @@ export interface CommitWatchOptions {
   readonly clock: Clock
   /** How long until a look at the server, while nothing rings. */
   readonly pollIntervalMs: () => number
+  readonly maxReplicaLagMs: number
 }
 
 /**
@@ -20,6 +22,7 @@ export interface CommitWatchOptions {
 export class CommitWatch {
   readonly #options: CommitWatchOptions
   readonly #waits = new CommitWaits()
+  readonly #lag: ReplicaLag
   #polling: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined
   #checking: Promise<void> | undefined
   #looksWanted = 0
@@ -27,6 +30,7 @@ export class CommitWatch {
 
   constructor(options: CommitWatchOptions) {
     this.#options = options
+    this.#lag = new ReplicaLag(options)
   }
 
   /** See `DatabaseEngine.waitForCommit`. */
@@ -108,6 +112,7 @@ export class CommitWatch {
     this.#polling?.stop.abort()
     await this.#polling?.ended
     await this.#checking
+    await this.#lag.end()
   }
 
   #concerns(segments: readonly number[]): boolean {
@@ -158,6 +163,7 @@ export class CommitWatch {
         return
       }
       this.recheck()
+      this.#lag.look(this.#waits.places())
     }
   }
 }

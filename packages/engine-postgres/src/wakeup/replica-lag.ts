@@ -1,0 +1,79 @@
+import type { Clock } from '@tidemark/contracts'
+import type { WaitPlace } from '@tidemark/store'
+import { openSegment, readNewestLsns } from '../reader/read-counters.ts'
+import type { ReadContext } from '../reader/read-context.ts'
+
+export interface ReplicaLagOptions {
+  readonly context: ReadContext
+  readonly clock: Clock
+  readonly maxReplicaLagMs: number
+}
+
+/** How often the primary is asked at most. */
+const LOOK_INTERVAL_MS = 1_000
+
+/**
+ * Notices a follower that does not follow any more: cut off from its primary, or on a history that a fail-over
+ * ended. It answers as ever and has nothing new, so readers would wait for good. When it lacks for too long what
+ * the primary has where somebody waits, it is left alone for a while; what is asked then, the primary answers.
+ */
+export class ReplicaLag {
+  readonly #options: ReplicaLagOptions
+  /** By segment: what the follower has to come to, and since when it was known to have to. */
+  readonly #missing = new Map<number, { readonly lsn: number; readonly sinceMs: number }>()
+  #nextLookMs = 0
+  #looking: Promise<void> | undefined
+
+  constructor(options: ReplicaLagOptions) {
+    this.#options = options
+  }
+
+  /** Looks in the background, if it is time to. */
+  look(places: readonly WaitPlace[]): void {
+    const { context, clock, maxReplicaLagMs } = this.#options
+    const nowMs = clock.monotonicMs()
+    if (!context.hasReplica || this.#looking !== undefined || nowMs < this.#nextLookMs) return
+    // Then the primary answers in its stead, which says nothing about it.
+    if (context.connections.replicaRests) return
+    this.#nextLookMs = nowMs + Math.min(LOOK_INTERVAL_MS, maxReplicaLagMs / 4)
+    this.#looking = this.#look(places).finally(() => (this.#looking = undefined))
+  }
+
+  /** Resolves when nothing runs any more. */
+  async end(): Promise<void> {
+    await this.#looking
+  }
+
+  /** Never rejects. */
+  async #look(places: readonly WaitPlace[]): Promise<void> {
+    const { context, clock, maxReplicaLagMs } = this.#options
+    const segments = new Set(
+      places.map((place) => openSegment(context, place)).filter((id) => id !== undefined),
+    )
+    try {
+      const there = await readNewestLsns(context, segments, { from: 'replica' })
+      if (context.connections.replicaRests) return
+      const nowMs = clock.monotonicMs()
+      for (const [segment, { lsn }] of this.#missing) {
+        const isGone = !segments.has(segment)
+        if (isGone || (there.get(segment) ?? -1) >= lsn) this.#missing.delete(segment)
+      }
+      const isStale = [...this.#missing.values()].some(
+        ({ sinceMs }) => nowMs - sinceMs >= maxReplicaLagMs,
+      )
+      if (isStale) {
+        context.connections.restReplica()
+        this.#nextLookMs = 0
+        return
+      }
+      for (const [segment, lsn] of await readNewestLsns(context, segments, { from: 'primary' })) {
+        const isMissing = lsn > (there.get(segment) ?? -1)
+        if (isMissing && !this.#missing.has(segment)) {
+          this.#missing.set(segment, { lsn, sinceMs: nowMs })
+        }
+      }
+    } catch {
+      // The servers cannot be asked now.
+    }
+  }
+}
