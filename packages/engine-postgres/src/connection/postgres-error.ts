@@ -118,7 +118,7 @@ export function storeError(error: unknown): CodedError {
   if (DAMAGED.has(state) || state.startsWith('XX')) {
     return new StoreDamagedError(`${said}. The store's tables are not as they should be.`, options)
   }
-  if (UNSTORABLE.has(state)) return new InvalidDocumentError(`${said}${limitText(state)}`, options)
+  if (isUnstorable(state)) return new InvalidDocumentError(`${said}${limitText(state)}`, options)
   const advice = ADVICE[state] ?? ADVICE[state.slice(0, 2)]
   return new StoreUnavailableError(advice === undefined ? said : `${said}. ${advice}`, options)
 }
@@ -136,10 +136,13 @@ export function unknownOutcome(error: unknown): StoreUnavailableError {
 const DAMAGED = new Set(['3F000', '42P01', '42703', '42883', '42704', '42804'])
 
 /**
- * What is to be stored cannot be: a character that the database's encoding lacks, a number beyond its type, a key
- * beyond what an index takes. Only the commit that brought it is to fail, and not as if the server were away.
+ * What is to be stored cannot be: a character that the database's encoding lacks, a number that is none or beyond its
+ * type, a key beyond what an index takes. Only the commit that brought it is to fail, and not as if the server were
+ * away.
  */
-const UNSTORABLE = new Set(['22021', '22P05', '22003', '54000'])
+function isUnstorable(state: string): boolean {
+  return state.startsWith('22') || state === '54000'
+}
 
 function limitText(state: string): string {
   return state === '54000'

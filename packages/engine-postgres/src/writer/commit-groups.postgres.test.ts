@@ -88,15 +88,18 @@ function noise(length: number): string {
   return text
 }
 
-test('a key that no index of the server can hold fails its own commit, and is told as what it is', async () => {
+test('a key that no index of the server can hold, and a number that is no LSN, fail their own commits alone', async () => {
   await using store = await open()
   const { database } = store
   const collection = await store.create('coll')
-  const [one, long, two] = await Promise.allSettled([
+  const half = { ...put('half'), condition: { kind: 'lsn', lsn: 0.5 } } as const
+  const [one, long, no, two] = await Promise.allSettled([
     database.commit({ batches: [batch(collection, 'a', put('one'))] }),
     database.commit({ batches: [batch(collection, noise(1200), put('long'))] }),
+    database.commit({ batches: [batch(collection, 'a', half)] }),
     database.commit({ batches: [batch(collection, 'a', put('two'))] }),
   ])
+  expect(no).toMatchObject({ reason: { code: 'ERR_INVALID_DOCUMENT', retryable: false } })
   expect(one).toMatchObject({ value: { kind: 'committed' } })
   expect(two).toMatchObject({ value: { kind: 'committed' } })
   expect(long).toMatchObject({ reason: { code: 'ERR_INVALID_DOCUMENT', retryable: false } })
