@@ -92,8 +92,6 @@ export interface ResolvedOptions {
 const MAX_SEGMENT_SLOTS = 2 ** 31
 /** What would end a text, or the body of a function, in which the name stands. */
 const UNFIT = /[\0:']|\$\$/
-/** What would end a text, or the body of a function, in which the name stands. */
-const UNFIT = /[\0:']|\$\$/
 /** PostgreSQL cuts longer names. */
 const MAX_NAME_BYTES = 63
 
