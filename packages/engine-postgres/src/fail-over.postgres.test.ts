@@ -87,6 +87,17 @@ async function openNotes(
   return { notes, [Symbol.asyncDispose]: () => store.close() }
 }
 
+/** With a number that the sequence has kept nowhere but in the lost part of the log. Resolves with its `_rid`. */
+async function createLostCollection(primary: PostgresServer, store: Store): Promise<string> {
+  const keptAhead = 'SELECT log_cnt::integer AS count FROM tidemark.collection_number'
+  const [row] = await primary.query(keptAhead)
+  const use = `SELECT nextval('tidemark.collection_number') FROM generate_series(1, $1)`
+  await primary.query(use, { values: [row?.['count']] })
+  expect(await primary.query(keptAhead)).toEqual([{ count: 0 }])
+  const lost = await store.database('db').createCollection({ id: 'lost', partitionKey: '/key' })
+  return (await lost.readRecord()).rid
+}
+
 /** Of all documents in the feed. */
 async function idsOf(notes: Collection<Note>): Promise<string[]> {
   const ids: string[] = []
@@ -109,6 +120,8 @@ describe('when an asynchronous standby takes over that lacks the last commits', 
   let follower: FeedFollower
   let keptLsn: number
   let lostLsn: number
+  /** Of a collection that was lost. */
+  let lostRid: string
   /** Of a reader that saw what was lost. */
   let ahead: string
 
@@ -129,6 +142,7 @@ describe('when an asynchronous standby takes over that lacks the last commits', 
     await vi.waitFor(() => expect(reader.ids()).toHaveLength(11), WAIT)
     ahead = reader.continuation()
     await reader.stop()
+    lostRid = await createLostCollection(pair.primary, one.store)
     // Of this change only one program knows, and all that is left of it is what that program keeps.
     await one.changed.updateSettings({ pendingDeletes: { retentionSeconds: 1000 } })
     expect(await idsOf(one.changed)).toEqual(['a', 'b', 'c'])
@@ -173,6 +187,16 @@ describe('when an asynchronous standby takes over that lacks the last commits', 
     await systemClock.sleep(2_100, new AbortController().signal)
     // By the settings that there are now all have expired.
     expect(await idsOf(one.changed)).toEqual([])
+  })
+
+  test('what is made has no number that something lost had', async () => {
+    const made = await one.store
+      .database('db')
+      .createCollection({ id: 'made', partitionKey: '/key' })
+    expect((await made.readRecord()).rid).not.toBe(lostRid)
+    const numbers = 'SELECT min(id) AS segment FROM tidemark.segment WHERE coll > 16777216'
+    const [row] = await pair.standby.query(numbers)
+    expect(row?.['segment']).toBeGreaterThan(2 ** 24)
   })
 
   test('an old primary that comes back read-only takes no write, and programs go on when the address is right again', async () => {

@@ -1,3 +1,4 @@
+import { nextNumber } from './next-number.ts'
 import { NEXT_VERSION } from './next-version.ts'
 
 /**
@@ -46,7 +47,7 @@ BEGIN
   IF v_target IS NULL THEN
     INSERT INTO :schema.segment(
         id, coll, min, max, base, lsn, epoch, timeline, clock, state, folded, horizon, log_horizon)
-      VALUES (nextval(':schema.segment_number'), p_coll, v_min, v_max, v_after, v_after, 0, 0, 0, 'folding',
+      VALUES (${nextNumber('segment_number')}, p_coll, v_min, v_max, v_after, v_after, 0, 0, 0, 'folding',
         true, '[]', '[]')
       RETURNING id INTO v_target;
     INSERT INTO :schema.pkrange_segment(coll, pkrange, segment) VALUES (p_coll, p_range, v_target);

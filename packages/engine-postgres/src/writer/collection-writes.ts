@@ -7,6 +7,7 @@ import {
 import {
   changedRecord,
   collectionRid,
+  horizonsText,
   raiseHorizon,
   recordEtag,
   type CollectionDefinition,
@@ -14,10 +15,11 @@ import {
   type DatabaseRecord,
   type DefinitionChanges,
 } from '@tidemark/store'
-import { horizonsText, type RangeRow } from '../catalog/collection-row.ts'
+import type { RangeRow } from '../catalog/collection-row.ts'
 import { numberColumn } from '../connection/columns.ts'
 import type { Sql } from '../connection/sql.ts'
 import { storeTime, type ReadContext } from '../reader/read-context.ts'
+import { nextNumber } from '../schema/next-number.ts'
 import { NEXT_VERSION } from '../schema/next-version.ts'
 import { lockCollection } from './lock-collection.ts'
 import { nextPurgeStamp } from './purge-stamp.ts'
@@ -25,7 +27,7 @@ import { insertRange, lockSegments, newSegmentState } from './range-rows.ts'
 
 const LOCK_DATABASE = `SELECT ${storeTime(2)} FROM :schema.database b WHERE b.number = $1 FOR UPDATE`
 const IS_TAKEN = 'SELECT 1 FROM :schema.collection WHERE db = $1 AND id = $2'
-const NEXT_NUMBER = `SELECT nextval(':schema.collection_number')`
+const NEXT_NUMBER = `SELECT ${nextNumber('collection_number')}`
 const INSERT = `INSERT INTO :schema.collection(
   number, db, id, rid, definition, default_ttl, log, eras, reindex, logged, etag, ts, version)
 VALUES ($1, $2, $3, $4, $5, $6, $7, '[]', NULL, $8, $9, $10, :server_now * 1000)`

@@ -3,6 +3,7 @@ import { databaseRid, recordEtag } from '@tidemark/store'
 import type { DatabaseRow } from '../catalog/database-row.ts'
 import { numberColumn } from '../connection/columns.ts'
 import type { ReadContext } from '../reader/read-context.ts'
+import { nextNumber } from '../schema/next-number.ts'
 import { removeCollectionRows } from './collection-writes.ts'
 
 const INSERT = `INSERT INTO :schema.database(number, id, rid, etag, ts, clock, holder, until, purge)
@@ -13,7 +14,7 @@ export async function insertDatabase(
   { connections, statements }: ReadContext,
   { id, storeId, ts }: { readonly id: string; readonly storeId: string; readonly ts: number },
 ): Promise<DatabaseRow> {
-  const next = statements.of(`SELECT nextval(':schema.database_number')`)
+  const next = statements.of(`SELECT ${nextNumber('database_number')}`)
   const [numbered = []] = await connections.write(next)
   const number = numberColumn(numbered, 0)
   const rid = databaseRid(storeId, number)

@@ -1,9 +1,9 @@
 import type { FeedRange } from '@tidemark/contracts'
-import type { Horizons, RangeRecord } from '@tidemark/store'
-import { horizonsText, parseHorizons } from '../catalog/collection-row.ts'
+import { horizonsText, parseHorizons, type Horizons, type RangeRecord } from '@tidemark/store'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { Sql } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'
+import { nextNumber } from '../schema/next-number.ts'
 
 /** Where a segment stands, or begins: above everything that its range has so far. */
 export interface SegmentState {
@@ -20,7 +20,7 @@ const LOCK_SEGMENTS = `SELECT id, base, lsn, epoch, timeline, clock, horizon, lo
 FROM :schema.segment WHERE id = ANY($1::integer[]) ORDER BY id FOR UPDATE`
 const INSERT_SEGMENT = `INSERT INTO :schema.segment(
   id, coll, min, max, base, lsn, epoch, timeline, clock, state, folded, horizon, log_horizon)
-VALUES (nextval(':schema.segment_number'), $1, $2, $3, $4, $4, $5, $6, $7, 'open', false, $8, $9)
+VALUES (${nextNumber('segment_number')}, $1, $2, $3, $4, $4, $5, $6, $7, 'open', false, $8, $9)
 RETURNING id`
 const INSERT_RANGE =
   'INSERT INTO :schema.pkrange(coll, number, min, max, parents, segment, ts) VALUES ($1, $2, $3, $4, $5, $6, $7)'
