@@ -1,4 +1,4 @@
-import { FULL_RANGE, systemClock } from '@tidemark/contracts'
+import { FULL_RANGE, systemClock, systemRandom } from '@tidemark/contracts'
 import { Store, type Collection } from '@tidemark/store'
 import {
   startPostgresReplica,
@@ -6,6 +6,7 @@ import {
   type PostgresServer,
 } from '@tidemark/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { Connections } from './connection/connections.ts'
 import { CountingPool } from './counting-pool.fixture.ts'
 import { follow } from './feed-follower.fixture.ts'
 import type { PostgresEngineOptions } from './options.ts'
@@ -22,7 +23,9 @@ let notes: Collection<Note>
 
 beforeAll(async () => {
   primary = await startPostgresServer()
-  replica = await startPostgresReplica(primary)
+  // A page that stands in the way of replay is cancelled soon.
+  const settings = { max_standby_streaming_delay: '50ms' }
+  replica = await startPostgresReplica(primary, { settings })
 })
 afterAll(async () => {
   await replica[Symbol.asyncDispose]()
@@ -240,6 +243,28 @@ test('a replica that is down, from the start or later, is replaced by the primar
   await create('down again')
   await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(3)
   await follower.stop()
+})
+
+test('a page that the replica cancels because of replay is read from the primary', async () => {
+  const admin = primary.query.bind(primary)
+  await admin('CREATE TABLE t AS SELECT 1 AS n')
+  await replica.caughtUpWith(primary)
+  await using connections = new Connections({
+    url: primary.url(),
+    replicaUrl: replica.url(),
+    clock: systemClock,
+    random: systemRandom,
+  })
+  const slow =
+    'SELECT pg_is_in_recovery() FROM t, pg_sleep(CASE WHEN pg_is_in_recovery() THEN 5 END)'
+  const started = performance.now()
+  const reading = connections.read({ name: 'slow', text: slow }, [], { from: 'replica' })
+  const isRunning = `SELECT count(*)::integer AS n FROM pg_stat_activity WHERE query LIKE '%pg_sleep(CASE%'
+    AND state = 'active' AND pid <> pg_backend_pid()`
+  await expect.poll(() => replica.query(isRunning)).toEqual([{ n: 1 }])
+  await admin('LOCK TABLE t; DELETE FROM t; INSERT INTO t VALUES (2)')
+  expect(await reading).toEqual([['f']])
+  expect(performance.now() - started).toBeLessThan(4_000)
 })
 
 test('a replica that follows no more is not waited for longer than it may lag, and used again when it has caught up', async () => {
