@@ -56,10 +56,10 @@ export interface PostgresDatabaseParts {
   readonly pollIntervalMs: () => number
   readonly maxReplicaLagMs: number
   /**
-   * Called after each commit of this process with the segments that it moved on, and after each change of
+   * Called after each commit of this process with the ranges that it moved on, and after each change of
    * ranges with none.
    */
-  readonly onCommit: (segments: readonly number[], timeMs: number | undefined) => void
+  readonly onCommit: (touched: readonly TouchedRange[], timeMs: number | undefined) => void
 }
 
 /** One database: rows with its number in the tables of a store. */
@@ -260,9 +260,9 @@ export class PostgresDatabase implements DatabaseEngine {
     return checkDatabase(this.#open(), this.#database)
   }
 
-  /** Another process may have committed to these segments; none: to any. */
-  recheckWaits(segments: readonly number[]): void {
-    if (this.#ended === undefined) this.#watch.rung(segments)
+  /** Another process has committed to these ranges; none: anything may have changed. */
+  rung(touched: readonly TouchedRange[]): void {
+    if (this.#ended === undefined) this.#watch.rung(touched)
   }
 
   /** Finishes what was accepted. All later calls fail with `error`. */
@@ -279,8 +279,7 @@ export class PostgresDatabase implements DatabaseEngine {
 
   #tell(touched: readonly TouchedRange[], timeMs: number | undefined): void {
     this.#watch.committed(touched)
-    const segments = touched.map(({ segment }) => segment).filter((id) => id !== undefined)
-    this.#parts.onCommit(segments, timeMs)
+    this.#parts.onCommit(touched, timeMs)
   }
 
   /** What everything is done with, as long as the database is open. */

@@ -13,6 +13,7 @@ import { openSchema } from './schema/open-schema.ts'
 import { StoreClock } from './store-clock.ts'
 import { Doorbell } from './wakeup/doorbell.ts'
 import { Ringer } from './wakeup/ringer.ts'
+import type { TouchedRange } from './wakeup/touched-range.ts'
 import { ClockKeeper } from './writer/clock-keeper.ts'
 import { insertDatabase, removeDatabase } from './writer/database-writes.ts'
 
@@ -90,8 +91,8 @@ class PostgresEngine implements StorageEngine {
       origin,
       clock,
       random,
-      onRing: (segments) => this.#recheckWaits(segments),
-      onConnected: () => this.#recheckWaits([]),
+      onRing: (touched) => this.#rung(touched),
+      onConnected: () => this.#rung([]),
     })
   }
 
@@ -142,8 +143,8 @@ class PostgresEngine implements StorageEngine {
       segmentSlots,
       pollIntervalMs: () => (this.#hearsAll() ? pollIntervalMs : QUIET_POLL_MS),
       maxReplicaLagMs,
-      onCommit: (segments, timeMs) => {
-        this.#ringer.ring(segments)
+      onCommit: (touched, timeMs) => {
+        this.#ringer.ring(touched)
         if (timeMs !== undefined) this.#keeper.keep(row.number, timeMs)
       },
     })
@@ -173,8 +174,8 @@ class PostgresEngine implements StorageEngine {
     await database?.end(new ResourceNotFoundError('database', id))
   }
 
-  #recheckWaits(segments: readonly number[]): void {
-    for (const database of this.#databases.values()) database.recheckWaits(segments)
+  #rung(touched: readonly TouchedRange[]): void {
+    for (const database of this.#databases.values()) database.rung(touched)
   }
 
   /** Whether a ring comes when there is something to read; a follower may have it only later. */

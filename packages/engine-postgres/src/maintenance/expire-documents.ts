@@ -21,6 +21,6 @@ export async function expireDocuments(
 }
 
 function piece(name: string): string {
-  return `SELECT other, until_ms, time_ms, items, more, ranges, segments, lsns
+  return `SELECT other, until_ms, time_ms, items, more, ranges, lsns
 FROM :schema.${name}($1, $2, $3, greatest($4::bigint, :now), $5, $6)`
 }

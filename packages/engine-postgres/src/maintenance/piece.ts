@@ -46,7 +46,7 @@ export function maintenanceTurn(
   return { held: { kind: 'held', holder: textColumn(row, 0), untilMs: numberColumn(row, 1) } }
 }
 
-/** Of a row that goes on with `items, more` and, if rows were given new LSNs, `ranges, segments, lsns`. */
+/** Of a row that goes on with `items, more` and, if rows were given new LSNs, `ranges, lsns`. */
 export function pieceOutcome(
   row: SqlRow,
   { turn, collection }: { readonly turn: MaintenanceTurn; readonly collection: number },
@@ -58,11 +58,9 @@ export function pieceOutcome(
     more: booleanColumn(row, 4),
   } as const
   const ranges = numberList(row[5] ?? '{}')
-  const segments = numberList(row[6] ?? '{}')
-  const lsns = numberList(row[7] ?? '{}')
+  const lsns = numberList(row[6] ?? '{}')
   const touched = ranges.map((range, index) => {
-    const segment = segments[index] ?? undefined
-    return { collection, range: range ?? -1, segment, lsn: lsns[index] ?? 0 }
+    return { collection, range: range ?? -1, lsn: lsns[index] ?? 0 }
   })
   return { outcome, touched }
 }

@@ -12,9 +12,10 @@ export const FILE_EXPIRY: string = `
 CREATE FUNCTION :schema.file_expiry(
   p_db integer, p_holder text, p_lease_ms bigint, p_now bigint, p_coll integer, p_max integer,
   OUT other text, OUT until_ms bigint, OUT time_ms bigint,
-  OUT items integer, OUT more boolean, OUT ranges integer[], OUT segments integer[], OUT lsns bigint[])
+  OUT items integer, OUT more boolean, OUT ranges integer[], OUT lsns bigint[])
 LANGUAGE plpgsql :planner AS $$
 DECLARE
+  v_segments integer[];
   v_reindex text;
   v_default_ttl integer;
   v_eras text;
@@ -81,10 +82,10 @@ BEGIN
     FROM unnest(v_segment, v_lsn, v_ord, v_open, v_expired) AS o(segment, lsn, ord, open, expired)
     WHERE o.expired <> 0;
   IF v_lsn IS NOT NULL THEN
-    SELECT e.segments, e.lsns INTO segments, lsns
+    SELECT e.segments, e.lsns INTO v_segments, lsns
       FROM :schema.expire_rows(p_coll, time_ms, v_segment, v_lsn, v_ord, v_open, v_expired) e;
     ranges := ARRAY(SELECT v_numbers[array_position(v_opens, s.id)]
-      FROM unnest(segments) WITH ORDINALITY AS s(id, n) ORDER BY s.n);
+      FROM unnest(v_segments) WITH ORDINALITY AS s(id, n) ORDER BY s.n);
   END IF;
   IF more THEN
     -- No new version: nobody but the next piece looks at how far this has come.

@@ -6,15 +6,16 @@
  * Order of locks: the database's row, the collection's, open segments by id. What has expired is looked for once
  * to know the segments, and again when they are locked.
  *
- * `other`, `until_ms`, `time_ms`: see `TAKE_MAINTENANCE`. `ranges`, `segments`, `lsns`: how far pkranges have come.
+ * `other`, `until_ms`, `time_ms`: see `TAKE_MAINTENANCE`. `ranges`, `lsns`: how far pkranges have come.
  */
 export const SWEEP_EXPIRED: string = `
 CREATE FUNCTION :schema.sweep_expired(
   p_db integer, p_holder text, p_lease_ms bigint, p_now bigint, p_coll integer, p_max integer,
   OUT other text, OUT until_ms bigint, OUT time_ms bigint,
-  OUT items integer, OUT more boolean, OUT ranges integer[], OUT segments integer[], OUT lsns bigint[])
+  OUT items integer, OUT more boolean, OUT ranges integer[], OUT lsns bigint[])
 LANGUAGE plpgsql :planner AS $$
 DECLARE
+  v_segments integer[];
   v_mins text[];
   v_opens integer[];
   v_numbers integer[];
@@ -55,10 +56,10 @@ BEGIN
   IF v_lsn IS NULL THEN RETURN; END IF;
   items := cardinality(v_lsn);
   more := items >= p_max;
-  SELECT e.segments, e.lsns INTO segments, lsns
+  SELECT e.segments, e.lsns INTO v_segments, lsns
     FROM :schema.expire_rows(p_coll, time_ms, v_segment, v_lsn, v_ord, v_open, v_second) e;
   ranges := ARRAY(SELECT v_numbers[array_position(v_opens, s.id)]
-    FROM unnest(segments) WITH ORDINALITY AS s(id, n) ORDER BY s.n);
+    FROM unnest(v_segments) WITH ORDINALITY AS s(id, n) ORDER BY s.n);
 END
 $$;
 `

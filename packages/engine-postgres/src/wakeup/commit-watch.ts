@@ -1,6 +1,6 @@
-import { rangeContains, type Clock, type FeedRange } from '@tidemark/contracts'
+import type { Clock, FeedRange } from '@tidemark/contracts'
 import { CommitWaits, type CollectionRecord } from '@tidemark/store'
-import { readCounter, readCounters } from '../reader/read-counters.ts'
+import { readCounters } from '../reader/read-counters.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import { ReplicaLag } from './replica-lag.ts'
 import type { TouchedRange } from './touched-range.ts'
@@ -49,15 +49,13 @@ export class CommitWatch {
   }): Promise<boolean> {
     signal.throwIfAborted()
     const { context, clock } = this.#options
-    const knownNumber = context.collections
-      .known(collection.number)
-      ?.ranges.find((each) => rangeContains(each, range))?.number
-    const { lsn, rangeNumber } = await readCounter(context, collection, range)
+    const rangeNumber = await context.collections.inRange(
+      collection,
+      range,
+      async (known) => known.range.number,
+    )
     signal.throwIfAborted()
     if (this.#ended !== undefined) throw this.#ended
-    if (lsn > afterLsn) return true
-    // Split or merged since the caller read it: the next read says what is the case.
-    if (knownNumber !== undefined && knownNumber !== rangeNumber) return true
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
     const abort = (): void => reject(signal.reason)
     const stopTimer = new AbortController()
@@ -71,7 +69,7 @@ export class CommitWatch {
       () => undefined,
     )
     this.#startPolling()
-    // A commit may have come between the look and the wait.
+    // Whether there is something to read already: one look for all who begin to wait meanwhile.
     this.recheck()
     try {
       return await promise
@@ -90,17 +88,16 @@ export class CommitWatch {
     for (const each of touched) this.#waits.committed(each)
   }
 
-  /** Another process may have committed to these segments; none: to any. */
-  rung(segments: readonly number[]): void {
-    if (!this.#options.context.hasReplica) this.recheck(segments)
+  /** Another process has committed to these ranges; none: anything may have changed. */
+  rung(touched: readonly TouchedRange[]): void {
+    if (this.#options.context.hasReplica) return
+    if (touched.length === 0) this.recheck()
+    else for (const each of touched) this.#waits.committed(each)
   }
 
-  /**
-   * Asks the server where everybody's range stands, if somebody waits for one of these segments (none: for
-   * any). What comes during a look is one more look.
-   */
-  recheck(segments: readonly number[] = []): void {
-    if (this.#waits.size === 0 || !this.#concerns(segments)) return
+  /** Asks the server where everybody's range stands; what comes during a look is one more look. */
+  recheck(): void {
+    if (this.#waits.size === 0) return
     this.#looksWanted++
     this.#checking ??= this.#check()
   }
@@ -113,17 +110,6 @@ export class CommitWatch {
     await this.#polling?.ended
     await this.#checking
     await this.#lag.end()
-  }
-
-  #concerns(segments: readonly number[]): boolean {
-    if (segments.length === 0) return true
-    const { collections } = this.#options.context
-    return this.#waits.places().some(({ collection, rangeNumber }) => {
-      const ranges = collections.known(collection.number)?.ranges
-      const range = ranges?.find(({ number }) => number === rangeNumber)
-      // Split or merged meanwhile: then anything may concern it.
-      return range === undefined || segments.includes(range.segment)
-    })
   }
 
   /** Never rejects. */

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Connections } from '../connection/connections.ts'
 import { Doorbell, type DoorbellOptions } from './doorbell.ts'
 import { Ringer } from './ringer.ts'
+import type { TouchedRange } from './touched-range.ts'
 
 let server: PostgresServer
 let connections: Connections
@@ -19,7 +20,12 @@ afterAll(async () => {
 
 const channel = `tidemark_it's "here"`
 
+function touched(...ranges: readonly number[]): readonly TouchedRange[] {
+  return ranges.map((range) => ({ collection: 1, range, lsn: 5 }))
+}
+
 class Heard implements AsyncDisposable {
+  /** Numbers of the ranges that each ring named. */
   readonly rings: (readonly number[])[] = []
   connected = 0
   readonly doorbell: Doorbell
@@ -30,7 +36,7 @@ class Heard implements AsyncDisposable {
       channel,
       clock: systemClock,
       random: systemRandom,
-      onRing: (segments) => this.rings.push(segments),
+      onRing: (touched) => this.rings.push(touched.map(({ range }) => range)),
       onConnected: () => this.connected++,
       ...options,
     })
@@ -64,7 +70,7 @@ test('what one process rings, another hears; its own it does not', async () => {
     [true, 1],
   ])
   const ringer = makeRinger('me')
-  ringer.ring([7, 8])
+  ringer.ring(touched(7, 8))
   await expect.poll(() => other.rings).toEqual([[7, 8]])
   await makeRinger().stop()
   const strange = makeRinger()
@@ -86,7 +92,7 @@ test('it hears again after the server was restarted or ended its connection, and
   )
   await expect.poll(() => heard.connected).toBe(3)
   const ringer = makeRinger()
-  ringer.ring([1])
+  ringer.ring(touched(1))
   await expect.poll(() => heard.rings).toEqual([[1]])
   await ringer.stop()
 })
@@ -132,7 +138,7 @@ test('a passed-in pool gives one connection, and gets its place back', async () 
     expect(heard.doorbell.isConnected).toBe(true)
     expect(pool.totalCount).toBe(1)
     const ringer = makeRinger()
-    ringer.ring([3])
+    ringer.ring(touched(3))
     await expect.poll(() => heard.rings).toEqual([[3]])
     await ringer.stop()
   }
@@ -175,7 +181,7 @@ test('rings are few however many commits there are', async () => {
   const startMs = performance.now()
   let commits = 0
   while (performance.now() - startMs < 200) {
-    ringer.ring([commits++])
+    ringer.ring(touched(commits++))
     await systemClock.sleep(0, new AbortController().signal)
   }
   await ringer.stop()

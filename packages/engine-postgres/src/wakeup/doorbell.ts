@@ -5,6 +5,7 @@ import type { PostgresNotification, PostgresPool } from '../connection/postgres-
 import { quoteIdentifier } from '../connection/statements.ts'
 import { Listener } from './listener.ts'
 import { parseRing } from './ring-payload.ts'
+import type { TouchedRange } from './touched-range.ts'
 
 export interface DoorbellOptions {
   /** Where to listen. @default `listenUrl`, else `url`, else a connection of `pool` for good if it has more than one */
@@ -19,8 +20,8 @@ export interface DoorbellOptions {
   readonly applicationName?: string | undefined
   readonly clock: Clock
   readonly random: Random
-  /** Somebody committed to these segments; none: to any. */
-  readonly onRing: (segments: readonly number[]) => void
+  /** Somebody committed to these ranges; none: anything may have changed. */
+  readonly onRing: (touched: readonly TouchedRange[]) => void
   /** It hears again. What was rung before is lost, so everybody looks. */
   readonly onConnected: () => void
 }
@@ -139,8 +140,8 @@ export class Doorbell {
     if (channel !== this.#options.channel) return
     if (payload === this.#echo?.token) this.#echo.resolve()
     if (payload.startsWith(TEST_MARK) || !this.#connected) return
-    const { origin, segments } = parseRing(payload)
-    if (origin === '' || origin !== this.#options.origin) this.#options.onRing(segments)
+    const { origin, touched } = parseRing(payload)
+    if (origin === '' || origin !== this.#options.origin) this.#options.onRing(touched)
   }
 
   #inTime<Result>(listener: Listener, promise: Promise<Result>): Promise<Result> {

@@ -1,21 +1,35 @@
+import type { TouchedRange } from './touched-range.ts'
+
 /** PostgreSQL refuses a payload of 8,000 bytes. Ours is ASCII. */
 const LONGEST = 7_000
 
-/** What a notification says: who rings, and which segments were written to. No segments: it may be any. */
+/** What a notification says: who rings, and how far which pkranges have come. None: anything may have changed. */
 export interface Ring {
   readonly origin: string
-  readonly segments: readonly number[]
+  readonly touched: readonly TouchedRange[]
 }
 
-/** Leaves the segments out when they are too many to name. */
-export function ringPayload({ origin, segments }: Ring): string {
-  const payload = `${origin}:${segments.join(',')}`
+/** Leaves the ranges out when they are too many to name. */
+export function ringPayload({ origin, touched }: Ring): string {
+  const list = touched.map(({ collection, range, lsn }) => `${collection}/${range}/${lsn}`)
+  const payload = `${origin}:${list.join(',')}`
   return payload.length <= LONGEST ? payload : `${origin}:`
 }
 
 /** A payload of another version names everything. */
 export function parseRing(payload: string): Ring {
-  const [, origin = '', list = ''] = /^([^:]*):(\d+(?:,\d+)*)?$/.exec(payload) ?? []
-  const segments = list === '' ? [] : list.split(',').map(Number)
-  return { origin, segments: segments.every(Number.isSafeInteger) ? segments : [] }
+  const [, origin = '', list = ''] = /^([^:]*):([\d/,]*)$/.exec(payload) ?? []
+  const touched = list === '' ? [] : list.split(',').map(parseTouched)
+  return { origin, touched: touched.every(isWhole) ? touched : [] }
+}
+
+function parseTouched(text: string): TouchedRange {
+  const [collection = Number.NaN, range = Number.NaN, lsn = Number.NaN, ...rest] = text
+    .split('/')
+    .map((part) => (part === '' ? Number.NaN : Number(part)))
+  return { collection, range, lsn: rest.length === 0 ? lsn : Number.NaN }
+}
+
+function isWhole({ collection, range, lsn }: TouchedRange): boolean {
+  return [collection, range, lsn].every(Number.isSafeInteger)
 }

@@ -3,6 +3,12 @@ import { settle, SimulatedClock } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import type { Connections } from '../connection/connections.ts'
 import { Ringer } from './ringer.ts'
+import type { TouchedRange } from './touched-range.ts'
+
+/** Commits to these ranges of one collection. */
+function touched(...ranges: readonly number[]): readonly TouchedRange[] {
+  return ranges.map((range) => ({ collection: 1, range, lsn: 5 }))
+}
 
 /** Answers as told, and keeps what was sent and when. */
 class FakeServer {
@@ -27,33 +33,33 @@ function makeRinger(): { server: FakeServer; clock: SimulatedClock; ringer: Ring
 
 test('the first ring goes at once, those of the next 2 ms go together', async () => {
   const { server, clock, ringer } = makeRinger()
-  ringer.ring([1])
+  ringer.ring(touched(1))
   await settle()
-  expect(server.sent).toEqual(['me:1'])
-  ringer.ring([2])
-  ringer.ring([3, 2])
+  expect(server.sent).toEqual(['me:1/1/5'])
+  ringer.ring(touched(2))
+  ringer.ring(touched(3, 2))
   await clock.advance(1)
   expect(server.sent).toHaveLength(1)
   await clock.advance(1)
-  expect(server.sent).toEqual(['me:1', 'me:2,3'])
+  expect(server.sent).toEqual(['me:1/1/5', 'me:1/2/5,1/3/5'])
   await clock.advance(10)
   expect(server.sent).toHaveLength(2)
-  ringer.ring([4])
+  ringer.ring(touched(4))
   await settle()
   expect(server.sent).toHaveLength(3)
   await ringer.stop()
 })
 
-test('a ring for everything leaves the segments out', async () => {
+test('a ring for everything leaves the ranges out', async () => {
   const { server, clock, ringer } = makeRinger()
-  ringer.ring([1])
+  ringer.ring(touched(1))
   await settle()
-  ringer.ring([2])
+  ringer.ring(touched(2))
   ringer.ring([])
   await clock.advance(2)
-  ringer.ring(Array.from({ length: 1_001 }, (_, index) => index))
+  ringer.ring(touched(...Array.from({ length: 1_001 }, (_, index) => index)))
   await clock.advance(2)
-  expect(server.sent).toEqual(['me:1', 'me:', 'me:'])
+  expect(server.sent).toEqual(['me:1/1/5', 'me:', 'me:'])
   await ringer.stop()
 })
 
@@ -61,37 +67,47 @@ test('one ring at a time: a slow server gets what came meanwhile in one', async 
   const { server, clock, ringer } = makeRinger()
   const slow = Promise.withResolvers<void>()
   server.answer = () => slow.promise
-  ringer.ring([1])
+  ringer.ring(touched(1))
   await settle()
-  ringer.ring([2])
+  ringer.ring(touched(2))
   await clock.advance(1_000)
-  ringer.ring([3])
-  expect(server.sent).toEqual(['me:1'])
+  ringer.ring(touched(3))
+  expect(server.sent).toEqual(['me:1/1/5'])
   slow.resolve()
   await settle()
-  expect(server.sent).toEqual(['me:1', 'me:2,3'])
+  expect(server.sent).toEqual(['me:1/1/5', 'me:1/2/5,1/3/5'])
   await ringer.stop()
 })
 
 test('a ring that fails is lost, and the next is sent', async () => {
   const { server, clock, ringer } = makeRinger()
   server.answer = () => Promise.reject(new StoreUnavailableError('away'))
-  ringer.ring([1])
+  ringer.ring(touched(1))
   await settle()
   server.answer = () => Promise.resolve()
   await clock.advance(2)
-  ringer.ring([2])
+  ringer.ring(touched(2))
   await clock.advance(2)
-  expect(server.sent).toEqual(['me:1', 'me:2'])
+  expect(server.sent).toEqual(['me:1/1/5', 'me:1/2/5'])
   await ringer.stop()
 })
 
 test('stop sends what was rung and takes no more', async () => {
   const { server, ringer } = makeRinger()
-  ringer.ring([1])
-  ringer.ring([2])
+  ringer.ring(touched(1))
+  ringer.ring(touched(2))
   await ringer.stop()
-  ringer.ring([3])
+  ringer.ring(touched(3))
   await settle()
-  expect(server.sent).toEqual(['me:1', 'me:2'])
+  expect(server.sent).toEqual(['me:1/1/5', 'me:1/2/5'])
+})
+
+test('of several commits to one range the newest is told', async () => {
+  const { server, clock, ringer } = makeRinger()
+  ringer.ring([{ collection: 1, range: 0, lsn: 5 }])
+  await settle()
+  for (const lsn of [7, 9, 8]) ringer.ring([{ collection: 1, range: 0, lsn }])
+  await clock.advance(2)
+  expect(server.sent).toEqual(['me:1/0/5', 'me:1/0/9'])
+  await ringer.stop()
 })

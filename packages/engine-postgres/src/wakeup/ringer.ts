@@ -2,6 +2,7 @@ import type { Clock } from '@tidemark/contracts'
 import type { Connections } from '../connection/connections.ts'
 import type { Statement } from '../connection/sql.ts'
 import { ringPayload } from './ring-payload.ts'
+import type { TouchedRange } from './touched-range.ts'
 
 export interface RingerOptions {
   readonly connections: Pick<Connections, 'read'>
@@ -13,8 +14,8 @@ export interface RingerOptions {
 
 /** Settled figure: a notification takes a lock that all databases of the server share. */
 const PAUSE_MS = 2
-/** Which segments were touched matters to others only while they are few. */
-const MOST_SEGMENTS = 1_000
+/** Which ranges were touched matters to others only while they are few. */
+const MOST_RANGES = 1_000
 
 /**
  * A statement of its own, after the commits that it tells of: inside of them it would hold the server's lock
@@ -32,7 +33,7 @@ const NOTIFY: Statement = {
 export class Ringer {
   readonly #options: RingerOptions
   readonly #stop = new AbortController()
-  #segments = new Set<number>()
+  #touched = new Map<string, TouchedRange>()
   #everything = false
   #ringing: Promise<void> | undefined
 
@@ -40,11 +41,11 @@ export class Ringer {
     this.#options = options
   }
 
-  /** Never fails. No segments: anything may have changed. */
-  ring(segments: readonly number[]): void {
+  /** Never fails. Nothing touched: anything may have changed. */
+  ring(touched: readonly TouchedRange[]): void {
     if (this.#stop.signal.aborted) return
-    for (const segment of segments) this.#segments.add(segment)
-    if (segments.length === 0 || this.#segments.size > MOST_SEGMENTS) this.#everything = true
+    for (const each of touched) this.#add(each)
+    if (touched.length === 0 || this.#touched.size > MOST_RANGES) this.#everything = true
     this.#ringing ??= this.#run()
   }
 
@@ -56,11 +57,12 @@ export class Ringer {
 
   async #run(): Promise<void> {
     const { connections, channel, origin = '', clock } = this.#options
-    while (this.#everything || this.#segments.size > 0) {
+    while (this.#everything || this.#touched.size > 0) {
       const nextMs = clock.monotonicMs() + PAUSE_MS
-      const payload = ringPayload({ origin, segments: this.#everything ? [] : [...this.#segments] })
+      const touched = this.#everything ? [] : [...this.#touched.values()]
+      const payload = ringPayload({ origin, touched })
       this.#everything = false
-      this.#segments = new Set()
+      this.#touched = new Map()
       try {
         await connections.read(NOTIFY, [channel, payload])
         const leftMs = nextMs - clock.monotonicMs()
@@ -70,5 +72,11 @@ export class Ringer {
       }
     }
     this.#ringing = undefined
+  }
+
+  #add(touched: TouchedRange): void {
+    const key = `${touched.collection}/${touched.range}`
+    const before = this.#touched.get(key)
+    if (before === undefined || before.lsn < touched.lsn) this.#touched.set(key, touched)
   }
 }

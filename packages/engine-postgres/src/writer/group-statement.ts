@@ -59,7 +59,7 @@ export function groupOutcomes(
       failure ??= failureOf({ faults, faultLsns, first, batchIndex, batch })
       const place = commit.places[batchIndex]
       assert(place !== undefined, 'each batch has a place')
-      touched.push({ collection: batch.collection.number, ...place, lsn })
+      touched.push({ collection: batch.collection.number, range: place.range, lsn })
     }
     return failure === undefined
       ? { outcome: { kind: 'committed', timeMs, batches }, touched }
