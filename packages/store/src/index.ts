@@ -58,7 +58,9 @@ export { refusingEpoch, withFence, type FenceRecord } from './engine/fence-check
 export {
   allArePast,
   positionAt,
+  parsePositions,
   positionPart,
+  positionsText,
   withPosition,
   type PositionList,
   type PositionPart,
@@ -67,6 +69,8 @@ export {
   cutHorizons,
   horizonAt,
   horizonsOf,
+  horizonsText,
+  parseHorizons,
   raiseHorizon,
   type Horizon,
   type Horizons,
@@ -78,7 +82,12 @@ export type {
   MaintenanceTask,
   MaintenanceView,
 } from './engine/maintenance.ts'
-export { planFold, type FoldPlan, type FoldableSegment } from './engine/plan-fold.ts'
+export {
+  planFold,
+  sharedSegments,
+  type FoldPlan,
+  type FoldableSegment,
+} from './engine/plan-fold.ts'
 export { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './engine/range-lookup.ts'
 export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './engine/resource-ids.ts'
 export type { DatabaseEngine, EngineSupport, StorageEngine } from './engine/storage-engine.ts'

@@ -1,11 +1,5 @@
 import type { FeedRange } from '@tidemark/contracts'
-import type {
-  CollectionDefinition,
-  CollectionRecord,
-  Horizons,
-  RangeRecord,
-  TtlEra,
-} from '@tidemark/store'
+import type { CollectionDefinition, CollectionRecord, RangeRecord, TtlEra } from '@tidemark/store'
 import type { SqlRow } from '../connection/sql.ts'
 import { booleanColumn, numberColumn, textColumn } from '../connection/columns.ts'
 
@@ -121,35 +115,4 @@ function segmentRow([, id, base, lsn, state, folded, min, max]: SegmentEntry): S
     minInclusive: min,
     maxExclusive: max,
   }
-}
-
-/** Segments that more than one of the ranges have: those of an ancestor, not folded yet. */
-export function sharedSegments(ranges: readonly RangeRow[]): ReadonlySet<number> {
-  const seen = new Set<number>()
-  const shared = new Set<number>()
-  for (const { segments } of ranges) {
-    for (const { id } of segments) {
-      if (seen.has(id)) shared.add(id)
-      seen.add(id)
-    }
-  }
-  return shared
-}
-
-/** Text of the columns `horizon` and `log_horizon`. */
-export function horizonsText(horizons: Horizons): string {
-  return JSON.stringify(
-    horizons.map(({ range, lsn, stamp }) => [range.minInclusive, range.maxExclusive, lsn, stamp]),
-  )
-}
-
-export function parseHorizons(text: string): Horizons {
-  if (text === '[]') return []
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by horizonsText
-  const entries = JSON.parse(text) as [string, string, number, number][]
-  return entries.map(([minInclusive, maxExclusive, lsn, stamp]) => ({
-    range: { minInclusive, maxExclusive },
-    lsn,
-    stamp,
-  }))
 }

@@ -1,6 +1,6 @@
 import { errorCode } from '@tidemark/contracts'
-import { planFold } from '@tidemark/store'
-import { sharedSegments, type CollectionRow } from '../catalog/collection-row.ts'
+import { planFold, sharedSegments } from '@tidemark/store'
+import type { CollectionRow } from '../catalog/collection-row.ts'
 import type { CollectionName } from '../catalog/collection-cache.ts'
 import { booleanColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'

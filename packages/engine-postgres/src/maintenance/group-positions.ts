@@ -1,8 +1,7 @@
-import type { CollectionRecord, PositionList } from '@tidemark/store'
+import { parsePositions, type CollectionRecord, type PositionList } from '@tidemark/store'
 import { textColumn } from '../connection/columns.ts'
 import type { Sql } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'
-import { parsePositions } from '../writer/position-writes.ts'
 
 const READ = 'SELECT grp, list FROM :schema.position WHERE coll = $1'
 

@@ -1,12 +1,13 @@
 import { ResourceNotFoundError, errorCode } from '@tidemark/contracts'
 import {
   planFold,
+  sharedSegments,
   type MaintenanceTask,
   type MaintenanceView,
   type PositionList,
 } from '@tidemark/store'
 import type { CollectionName } from '../catalog/collection-cache.ts'
-import { sharedSegments, type CollectionRow, type SegmentRow } from '../catalog/collection-row.ts'
+import type { CollectionRow, SegmentRow } from '../catalog/collection-row.ts'
 import type { Sql } from '../connection/sql.ts'
 import { pendingDeleteAging, versionAging, type Aging } from './aging.ts'
 import type { AgingTimes } from './aging-rows.ts'

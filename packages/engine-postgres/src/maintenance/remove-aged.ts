@@ -1,11 +1,12 @@
 import { commonKeys, feedRangeId } from '@tidemark/contracts'
-import { raiseHorizon, type Horizon, type Horizons } from '@tidemark/store'
 import {
   horizonsText,
   parseHorizons,
-  type CollectionRow,
-  type RangeRow,
-} from '../catalog/collection-row.ts'
+  raiseHorizon,
+  type Horizon,
+  type Horizons,
+} from '@tidemark/store'
+import type { CollectionRow, RangeRow } from '../catalog/collection-row.ts'
 import { integerArray, textArray } from '../connection/binary-array.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import { nextPurgeStamp } from '../writer/purge-stamp.ts'

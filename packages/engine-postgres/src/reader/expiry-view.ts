@@ -1,6 +1,5 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
-import type { CollectionRecord, ExpiryView } from '@tidemark/store'
-import { parseHorizons } from '../catalog/collection-row.ts'
+import { parseHorizons, type CollectionRecord, type ExpiryView } from '@tidemark/store'
 import { integerArray } from '../connection/binary-array.ts'
 import {
   booleanColumn,

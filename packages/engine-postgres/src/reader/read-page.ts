@@ -1,6 +1,11 @@
-import { horizonAt, horizonsOf, type FeedPageQuery, type Horizons } from '@tidemark/store'
+import {
+  horizonAt,
+  horizonsOf,
+  parseHorizons,
+  type FeedPageQuery,
+  type Horizons,
+} from '@tidemark/store'
 import type { KnownRange } from '../catalog/collection-cache.ts'
-import { parseHorizons } from '../catalog/collection-row.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
 import { pageStatement, type PageRows } from './page-statement.ts'

@@ -2,12 +2,13 @@ import { AllVersionsOffError, rangesOverlap } from '@tidemark/contracts'
 import {
   horizonAt,
   horizonsOf,
+  parseHorizons,
   rangeHolding,
   type FeedStart,
   type RangeCounter,
   type StartQuery,
 } from '@tidemark/store'
-import { parseHorizons, type RangeRow, type SegmentRow } from '../catalog/collection-row.ts'
+import type { RangeRow, SegmentRow } from '../catalog/collection-row.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { Sql } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'

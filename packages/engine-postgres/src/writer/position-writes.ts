@@ -1,5 +1,5 @@
 import { ResourceNotFoundError, lsn as checkedLsn, type GroupPosition } from '@tidemark/contracts'
-import { withPosition, type CollectionRecord, type PositionList } from '@tidemark/store'
+import { parsePositions, positionsText, withPosition, type CollectionRecord } from '@tidemark/store'
 import { textColumn } from '../connection/columns.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 
@@ -45,21 +45,5 @@ export async function readPositions(
     group,
     range,
     lsn: checkedLsn(lsn),
-  }))
-}
-
-/** Text of the column `list`. */
-function positionsText(positions: PositionList): string {
-  return JSON.stringify(
-    positions.map(({ range, lsn }) => [range.minInclusive, range.maxExclusive, lsn]),
-  )
-}
-
-export function parsePositions(text: string): PositionList {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by positionsText
-  const entries = JSON.parse(text) as [string, string, number][]
-  return entries.map(([minInclusive, maxExclusive, lsn]) => ({
-    range: { minInclusive, maxExclusive },
-    lsn,
   }))
 }

@@ -1,10 +1,4 @@
-import type {
-  CollectionDefinition,
-  CollectionRecord,
-  Horizons,
-  RangeRecord,
-  TtlEra,
-} from '@tidemark/store'
+import type { CollectionDefinition, CollectionRecord, RangeRecord, TtlEra } from '@tidemark/store'
 import type { FeedRange } from '@tidemark/contracts'
 import { numberColumn, textColumn, type Row } from './column.ts'
 import type { Connection } from './connection.ts'
@@ -60,36 +54,6 @@ export function readCatalog(connection: Connection): CatalogRows {
     collections.set(record.number, { record, reindex, logged, ranges })
   }
   return { version, dropped, collections }
-}
-
-/** Segments that more than one of the ranges have: those of an ancestor, not folded yet. */
-export function sharedSegments(ranges: readonly RangeRow[]): ReadonlySet<number> {
-  const seen = new Set<number>()
-  const shared = new Set<number>()
-  for (const { segments } of ranges) {
-    for (const { id } of segments) {
-      if (seen.has(id)) shared.add(id)
-      seen.add(id)
-    }
-  }
-  return shared
-}
-
-export function horizonsText(horizons: Horizons): string {
-  return JSON.stringify(
-    horizons.map(({ range, lsn, stamp }) => [range.minInclusive, range.maxExclusive, lsn, stamp]),
-  )
-}
-
-export function parseHorizons(text: string): Horizons {
-  if (text === '[]') return []
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by horizonsText
-  const entries = JSON.parse(text) as [string, string, number, number][]
-  return entries.map(([minInclusive, maxExclusive, lsn, stamp]) => ({
-    range: { minInclusive, maxExclusive },
-    lsn,
-    stamp,
-  }))
 }
 
 function readRanges(connection: Connection, coll: number): readonly RangeRow[] {

@@ -1,11 +1,6 @@
 import type { FeedRange } from '@tidemark/contracts'
-import { planFold } from '@tidemark/store'
-import {
-  sharedSegments,
-  type CollectionRow,
-  type RangeRow,
-  type SegmentRow,
-} from '../connection/catalog-rows.ts'
+import { planFold, sharedSegments } from '@tidemark/store'
+import type { CollectionRow, RangeRow, SegmentRow } from '../connection/catalog-rows.ts'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'

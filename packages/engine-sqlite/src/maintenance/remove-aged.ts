@@ -1,11 +1,12 @@
 import { commonKeys, feedRangeId, type FeedRange } from '@tidemark/contracts'
-import { raiseHorizon, type Horizon, type Horizons } from '@tidemark/store'
 import {
   horizonsText,
   parseHorizons,
-  type CollectionRow,
-  type RangeRow,
-} from '../connection/catalog-rows.ts'
+  raiseHorizon,
+  type Horizon,
+  type Horizons,
+} from '@tidemark/store'
+import type { CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { nextPurgeStamp } from '../connection/head.ts'

@@ -10,6 +10,7 @@ import {
   expiredSecond,
   horizonAt,
   horizonsOf,
+  parsePositions,
   rangeHolding,
   type CollectionRecord,
   type DocumentKey,
@@ -35,7 +36,6 @@ import {
 import { numberColumn, textColumn } from '../connection/column.ts'
 import { Connection } from '../connection/connection.ts'
 import { readHead } from '../connection/head.ts'
-import { parsePositions } from '../connection/position-list.ts'
 import { liveRows, policyOf } from '../connection/live-rows.ts'
 import { withStoreErrors } from '../connection/sqlite-error.ts'
 import { countLive } from './count-live.ts'

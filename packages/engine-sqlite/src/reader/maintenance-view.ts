@@ -1,10 +1,14 @@
-import { planFold, type MaintenanceTask, type MaintenanceView } from '@tidemark/store'
 import {
+  planFold,
   sharedSegments,
-  type CatalogRows,
-  type CollectionRow,
-  type RangeRow,
-  type SegmentRow,
+  type MaintenanceTask,
+  type MaintenanceView,
+} from '@tidemark/store'
+import type {
+  CatalogRows,
+  CollectionRow,
+  RangeRow,
+  SegmentRow,
 } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
 import { readMaintenanceLease } from '../maintenance/maintenance-lease.ts'

@@ -1,5 +1,5 @@
-import type { Horizons } from '@tidemark/store'
-import { parseHorizons, type RangeRow } from '../connection/catalog-rows.ts'
+import { parseHorizons, type Horizons } from '@tidemark/store'
+import type { RangeRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 

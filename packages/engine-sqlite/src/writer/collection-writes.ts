@@ -2,13 +2,15 @@ import type { FeedRange } from '@tidemark/contracts'
 import {
   changedRecord,
   collectionRid,
+  horizonsText,
+  parseHorizons,
   raiseHorizon,
   recordEtag,
   type CollectionDefinition,
   type CollectionRecord,
   type DefinitionChanges,
 } from '@tidemark/store'
-import { horizonsText, parseHorizons, type CollectionRow } from '../connection/catalog-rows.ts'
+import type { CollectionRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { nextPurgeStamp, raiseCatalogVersion } from '../connection/head.ts'

@@ -1,6 +1,5 @@
 import type { FeedRange } from '@tidemark/contracts'
-import { withPosition } from '@tidemark/store'
-import { parsePositions, positionsText } from '../connection/position-list.ts'
+import { parsePositions, positionsText, withPosition } from '@tidemark/store'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 

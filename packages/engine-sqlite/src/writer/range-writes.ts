@@ -1,11 +1,12 @@
 import { rangeContainsEpk, rangesOverlap, type FeedRange } from '@tidemark/contracts'
-import { cutHorizons, type Horizons, type RangeRecord } from '@tidemark/store'
 import {
+  cutHorizons,
   horizonsText,
   parseHorizons,
-  type RangeRow,
-  type SegmentRow,
-} from '../connection/catalog-rows.ts'
+  type Horizons,
+  type RangeRecord,
+} from '@tidemark/store'
+import type { RangeRow, SegmentRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'

@@ -53,3 +53,20 @@ export function allArePast(
 ): boolean {
   return waitFor.every((group) => positionAt(positionsOf(group), epk) >= lsn)
 }
+
+/** As engines keep a group's in a column. */
+export function positionsText(positions: PositionList): string {
+  return JSON.stringify(
+    positions.map(({ range, lsn }) => [range.minInclusive, range.maxExclusive, lsn]),
+  )
+}
+
+/** Of a text that `positionsText` made. */
+export function parsePositions(text: string): PositionList {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by positionsText
+  const entries = JSON.parse(text) as [string, string, number][]
+  return entries.map(([minInclusive, maxExclusive, lsn]) => ({
+    range: { minInclusive, maxExclusive },
+    lsn,
+  }))
+}

@@ -47,6 +47,25 @@ export function cutHorizons(horizons: Horizons, range: FeedRange): Horizons {
   })
 }
 
+/** As engines keep them in a column. */
+export function horizonsText(horizons: Horizons): string {
+  return JSON.stringify(
+    horizons.map(({ range, lsn, stamp }) => [range.minInclusive, range.maxExclusive, lsn, stamp]),
+  )
+}
+
+/** Of a text that `horizonsText` made. */
+export function parseHorizons(text: string): Horizons {
+  if (text === '[]') return []
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by horizonsText
+  const entries = JSON.parse(text) as [string, string, number, number][]
+  return entries.map(([minInclusive, maxExclusive, lsn, stamp]) => ({
+    range: { minInclusive, maxExclusive },
+    lsn,
+    stamp,
+  }))
+}
+
 function byKey(a: Horizon, b: Horizon): number {
   if (a.range.minInclusive === b.range.minInclusive) return a.stamp - b.stamp
   return a.range.minInclusive < b.range.minInclusive ? -1 : 1

@@ -46,6 +46,21 @@ export function planFold<Segment extends FoldableSegment>(
   return isWorthIt ? { target, sources } : undefined
 }
 
+/** Segments that more than one of the ranges have: those of an ancestor, not folded yet. */
+export function sharedSegments(
+  ranges: readonly { readonly segments: readonly Pick<FoldableSegment, 'id'>[] }[],
+): ReadonlySet<number> {
+  const seen = new Set<number>()
+  const shared = new Set<number>()
+  for (const { segments } of ranges) {
+    for (const { id } of segments) {
+      if (seen.has(id)) shared.add(id)
+      seen.add(id)
+    }
+  }
+  return shared
+}
+
 function foldTarget<Segment extends FoldableSegment>(
   folded: readonly Segment[],
   sealed: readonly Segment[],
