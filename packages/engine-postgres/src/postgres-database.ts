@@ -54,6 +54,8 @@ export interface PostgresDatabaseParts {
   readonly maxGroupOperations: number
   readonly segmentSlots: number
   readonly pollIntervalMs: () => number
+  /** See `CommitWatchOptions`. */
+  readonly hearsAllSinceMs: () => number | undefined
   readonly maxReplicaLagMs: number
   /**
    * Called after each commit of this process with the ranges that it moved on, and after each change of

@@ -20,7 +20,13 @@ for (const [name, options] of Object.entries({
       const engines = new Set<Awaited<ReturnType<typeof openPostgresEngine>>>()
       const open = async () => {
         // Tests of expiry step the clock.
-        const engine = await openPostgresEngine({ url, schema, clock, storeTime: 'process', ...options })
+        const engine = await openPostgresEngine({
+          url,
+          schema,
+          clock,
+          storeTime: 'process',
+          ...options,
+        })
         engines.add(engine)
         return engine
       }

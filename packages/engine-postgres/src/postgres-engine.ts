@@ -68,6 +68,7 @@ class PostgresEngine implements StorageEngine {
   readonly #keeper: ClockKeeper
   readonly #databases = new Map<string, PostgresDatabase>()
   readonly #numbers = new Map<string, number>()
+  #hearsSinceMs: number | undefined
   #closing: Promise<void> | undefined
 
   constructor(options: ResolvedOptions, { connections, statements, storeId }: EngineParts) {
@@ -92,7 +93,10 @@ class PostgresEngine implements StorageEngine {
       clock,
       random,
       onRing: (touched) => this.#rung(touched),
-      onConnected: () => this.#rung([]),
+      onConnected: () => {
+        this.#hearsSinceMs = clock.monotonicMs()
+        this.#rung([])
+      },
     })
   }
 
@@ -143,6 +147,7 @@ class PostgresEngine implements StorageEngine {
       segmentSlots,
       pollIntervalMs: () => (this.#hearsAll() ? pollIntervalMs : QUIET_POLL_MS),
       maxReplicaLagMs,
+      hearsAllSinceMs: () => (this.#hearsAll() ? this.#hearsSinceMs : undefined),
       onCommit: (touched, timeMs) => {
         this.#ringer.ring(touched)
         if (timeMs !== undefined) this.#keeper.keep(row.number, timeMs)

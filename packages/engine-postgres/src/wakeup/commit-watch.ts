@@ -2,6 +2,7 @@ import type { Clock, FeedRange } from '@tidemark/contracts'
 import { CommitWaits, type CollectionRecord } from '@tidemark/store'
 import { readCounters } from '../reader/read-counters.ts'
 import type { ReadContext } from '../reader/read-context.ts'
+import { HeardCommits } from './heard-commits.ts'
 import { ReplicaLag } from './replica-lag.ts'
 import type { TouchedRange } from './touched-range.ts'
 
@@ -11,7 +12,12 @@ export interface CommitWatchOptions {
   /** How long until a look at the server, while nothing rings. */
   readonly pollIntervalMs: () => number
   readonly maxReplicaLagMs: number
+  /** Since when every commit is told of, on the monotonic clock; undefined while it is not. */
+  readonly hearsAllSinceMs: () => number | undefined
 }
+
+/** For so long after it began to listen a wait begins with a look. */
+const DEAF_MS = 5_000
 
 /**
  * Readers of one database that have caught up and wait for a commit: of this process, which are told at once;
@@ -22,6 +28,7 @@ export interface CommitWatchOptions {
 export class CommitWatch {
   readonly #options: CommitWatchOptions
   readonly #waits = new CommitWaits()
+  readonly #heard: HeardCommits
   readonly #lag: ReplicaLag
   #polling: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined
   #checking: Promise<void> | undefined
@@ -30,6 +37,8 @@ export class CommitWatch {
 
   constructor(options: CommitWatchOptions) {
     this.#options = options
+    const { collections } = options.context
+    this.#heard = new HeardCommits((number) => collections.known(number) !== undefined)
     this.#lag = new ReplicaLag(options)
   }
 
@@ -56,6 +65,7 @@ export class CommitWatch {
     )
     signal.throwIfAborted()
     if (this.#ended !== undefined) throw this.#ended
+    if (this.#heard.newestLsn(collection.number, rangeNumber) > afterLsn) return true
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
     const abort = (): void => reject(signal.reason)
     const stopTimer = new AbortController()
@@ -70,7 +80,7 @@ export class CommitWatch {
     )
     this.#startPolling()
     // Whether there is something to read already: one look for all who begin to wait meanwhile.
-    this.recheck()
+    if (!this.#hearsAll()) this.recheck()
     try {
       return await promise
     } finally {
@@ -84,15 +94,18 @@ export class CommitWatch {
 
   /** Wakes those whom a commit of this process concerns. */
   committed(touched: readonly TouchedRange[]): void {
-    if (this.#waits.size === 0 || this.#options.context.hasReplica) return
-    for (const each of touched) this.#waits.committed(each)
+    if (this.#options.context.hasReplica) return
+    for (const each of touched) {
+      this.#heard.heard(each)
+      this.#waits.committed(each)
+    }
   }
 
   /** Another process has committed to these ranges; none: anything may have changed. */
   rung(touched: readonly TouchedRange[]): void {
     if (this.#options.context.hasReplica) return
     if (touched.length === 0) this.recheck()
-    else for (const each of touched) this.#waits.committed(each)
+    else this.committed(touched)
   }
 
   /** Asks the server where everybody's range stands; what comes during a look is one more look. */
@@ -110,6 +123,15 @@ export class CommitWatch {
     await this.#polling?.ended
     await this.#checking
     await this.#lag.end()
+  }
+
+  /**
+   * Whether nothing can have been committed since the caller's last page without having been told. After a
+   * reconnect that page may be from before; a caller that took longer over it is found by the poll.
+   */
+  #hearsAll(): boolean {
+    const sinceMs = this.#options.hearsAllSinceMs()
+    return sinceMs !== undefined && this.#options.clock.monotonicMs() - sinceMs > DEAF_MS
   }
 
   /** Never rejects. */

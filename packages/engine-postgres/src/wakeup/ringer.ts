@@ -66,7 +66,8 @@ export class Ringer {
       try {
         await connections.read(NOTIFY, [channel, payload])
         const leftMs = nextMs - clock.monotonicMs()
-        if (leftMs > 0) await clock.sleep(leftMs, this.#stop.signal)
+        // A timer of a part of a millisecond ends early.
+        if (leftMs > 0) await clock.sleep(Math.ceil(leftMs), this.#stop.signal)
       } catch {
         // The server is away, and whoever listens has lost it too; or this was stopped.
       }
