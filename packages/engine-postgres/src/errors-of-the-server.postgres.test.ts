@@ -336,7 +336,8 @@ test.each([
   ['58030', 'ERR_STORE_UNAVAILABLE', 'doc'],
   ['XX001', 'ERR_STORE_DAMAGED', 'doc'],
   ['XX002', 'ERR_STORE_DAMAGED', 'log'],
-  ['22012', 'ERR_STORE_UNAVAILABLE', 'doc'],
+  ['2200F', 'ERR_INVALID_DOCUMENT', 'doc'],
+  ['P0001', 'ERR_STORE_UNAVAILABLE', 'doc'],
 ])('when PostgreSQL answers %s it is %s, and nothing is half done (in %s)', async (...fault) => {
   const [state, code, table] = fault
   await using under = await openStoreWithFaults(server, FAULT_TIMES)
