@@ -5,7 +5,7 @@ import { ExpiryStage } from './expiry-stage.ts'
 import { anotherSweepsOn, oneSweepsAtATime } from './one-sweeper.ts'
 
 /** Smaller than in a folder: what is shown does not depend on it. */
-const BACKLOG = 10_000
+const BACKLOG = 20_000
 
 let postgres: SharedPostgres | undefined
 beforeAll(async () => {

@@ -90,7 +90,9 @@ export async function anotherSweepsOn(stage: ExpiryStage, backlog: number): Prom
   const first = await stage.start('expiry/sweeper.child.ts', { maintenance: SWEEPING })
   const second = await stage.start('expiry/sweeper.child.ts', { maintenance: SWEEPING })
   await until(() => sweptBy(first, second) > 1_000, { what: 'a sweep', timeoutMs: 10_000 })
-  const [victim, heir] = holds(first) ? [first, second] : [second, first]
+  // By what it did: it may have begun before it was listened to.
+  const isFirst = sweptBy(first) > sweptBy(second)
+  const [victim, heir] = isFirst ? [first, second] : [second, first]
   await victim.kill()
   const killedMs = machineMs()
   const sweptBefore = sweptBy(victim)
