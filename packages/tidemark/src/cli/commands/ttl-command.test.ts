@@ -100,7 +100,7 @@ test('TTL-8 TTL-18 set changes the default at once: seconds, -1, off', async () 
   expect(shown).toMatchObject({ defaultTtl: null, withExpiry: 0, unswept: 0, pendingDeletes: 2 })
   expect((await ttl('set', 'shop/sessions', '3600', '--json')).output).toBe('{"defaultTtl":3600}\n')
   const on = await ttl('set', 'shop/sessions', '-1')
-  expect(on).toMatchObject({ code: 0, output: 'default ttl: -1\n' })
+  expect(on).toMatchObject({ code: 0, output: 'default ttl: -1\n', errors: '' })
 })
 
 test('TTL-9 values that are none, and missing arguments: exit code 2, nothing changes', async () => {
