@@ -16,7 +16,7 @@ export interface CommitWatchOptions {
   readonly hearsAllSinceMs: () => number | undefined
 }
 
-/** For so long after it began to listen a wait begins with a look. */
+/** For so long after it began to listen, or was told of it knows not what, a wait begins with a look. */
 const DEAF_MS = 5_000
 
 /**
@@ -33,6 +33,8 @@ export class CommitWatch {
   #polling: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined
   #checking: Promise<void> | undefined
   #looksWanted = 0
+  /** When something was told of that did not say which ranges, on the monotonic clock. */
+  #untoldMs = -Infinity
   #ended: Error | undefined
 
   constructor(options: CommitWatchOptions) {
@@ -58,6 +60,7 @@ export class CommitWatch {
   }): Promise<boolean> {
     signal.throwIfAborted()
     const { context, clock } = this.#options
+    const wasKnown = context.collections.known(collection.number) !== undefined
     const rangeNumber = await context.collections.inRange(
       collection,
       range,
@@ -80,7 +83,7 @@ export class CommitWatch {
     )
     this.#startPolling()
     // Whether there is something to read already: one look for all who begin to wait meanwhile.
-    if (!this.#hearsAll()) this.recheck()
+    if (!wasKnown || !this.#hearsAll()) this.recheck()
     try {
       return await promise
     } finally {
@@ -104,8 +107,11 @@ export class CommitWatch {
   /** Another process has committed to these ranges; none: anything may have changed. */
   rung(touched: readonly TouchedRange[]): void {
     if (this.#options.context.hasReplica) return
-    if (touched.length === 0) this.recheck()
-    else this.committed(touched)
+    if (touched.length > 0) this.committed(touched)
+    else {
+      this.#untoldMs = this.#options.clock.monotonicMs()
+      this.recheck()
+    }
   }
 
   /** Asks the server where everybody's range stands; what comes during a look is one more look. */
@@ -127,11 +133,12 @@ export class CommitWatch {
 
   /**
    * Whether nothing can have been committed since the caller's last page without having been told. After a
-   * reconnect that page may be from before; a caller that took longer over it is found by the poll.
+   * reconnect, or a ring that names no range, that page may be from before; a caller that took longer over it is found by the poll.
    */
   #hearsAll(): boolean {
     const sinceMs = this.#options.hearsAllSinceMs()
-    return sinceMs !== undefined && this.#options.clock.monotonicMs() - sinceMs > DEAF_MS
+    if (sinceMs === undefined) return false
+    return this.#options.clock.monotonicMs() - Math.max(sinceMs, this.#untoldMs) > DEAF_MS
   }
 
   /** Never rejects. */
