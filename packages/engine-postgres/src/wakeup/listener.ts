@@ -45,10 +45,10 @@ export class Listener {
       this.#hear(client)
       await client.connect()
     } else {
-      const client = await from.connect()
-      // Ended, not given back: it listens.
-      this.#end = () => Promise.resolve(client.release(true))
-      this.#hear(client)
+      const connected = from.connect()
+      // Ended, not given back: it listens. One that comes after the end is still ours to end.
+      this.#end = async () => (await connected).release(true)
+      this.#hear(await connected)
     }
   }
 
