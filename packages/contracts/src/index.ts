@@ -15,7 +15,10 @@ export { InvalidPatchError } from './errors/invalid-patch-error.ts'
 export { LeaseLostError } from './errors/lease-lost-error.ts'
 export { LeaseStorageError } from './errors/lease-storage-error.ts'
 export { LeaseStoreUnavailableError } from './errors/lease-store-unavailable-error.ts'
+export { LeaseStoreVolatileError } from './errors/lease-store-volatile-error.ts'
+export { LeasesChangedError } from './errors/leases-changed-error.ts'
 export { LeasesVanishedError } from './errors/leases-vanished-error.ts'
+export { ObserverStuckError } from './errors/observer-stuck-error.ts'
 export { PartitionKeyMismatchError } from './errors/partition-key-mismatch-error.ts'
 export { PreconditionFailedError } from './errors/precondition-failed-error.ts'
 export { RangeGoneError } from './errors/range-gone-error.ts'
@@ -79,6 +82,7 @@ export {
 export type { Change, DocumentChange, PendingDeleteChange, VersionChange } from './feed/change.ts'
 export type {
   ChangeFeedSource,
+  FeedLag,
   FeedPage,
   FeedPageRequest,
   FeedPosition,
@@ -90,6 +94,7 @@ export type {
   SourceRange,
   StartPosition,
 } from './feed/change-feed-source.ts'
+export type { DeadLetter, DeadLetterSink, RecordedError } from './feed/dead-letter.ts'
 export {
   continuationPosition,
   decodeContinuation,
@@ -132,8 +137,10 @@ export {
   type AcquiredLease,
   type CheckpointOutcome,
   type CheckpointRequest,
+  type DurabilityLevel,
   type HeldDigest,
   type HeldLease,
+  type LeaseDurability,
   type LeaseGroup,
   type LeaseHint,
   type LeaseStore,
@@ -143,6 +150,7 @@ export {
   type SyncRequest,
 } from './leases/lease-store.ts'
 export type {
+  BatchAttempts,
   Checkpoint,
   HostIdentity,
   HostProfile,

@@ -71,6 +71,17 @@ export interface GroupPositions {
   read(group: string): Promise<readonly GroupPosition[]>
 }
 
+/** What a reader has before it. See `ChangeFeedSource.measureLag`. */
+export interface FeedLag {
+  /** Of the newest commit in the range. */
+  readonly newestLsn: Lsn
+  /** Changes that are not read yet; at least this many if `isExact` is false. */
+  readonly remainingChanges: number
+  readonly isExact: boolean
+  /** Commit time of the first change that is not read yet, epoch ms; undefined when there is none. */
+  readonly oldestChangeMs: number | undefined
+}
+
 /** What differs between feeds, as data. */
 export interface FeedSupport {
   /** `waitForChanges` wakes on a commit; without it readers poll. */
@@ -110,6 +121,30 @@ export interface ChangeFeedSource<T extends DocumentBody = DocumentBody> {
     readonly mode?: FeedMode | undefined
     readonly signal?: AbortSignal | undefined
   }): Promise<FeedPosition>
+  /**
+   * The position right behind everything up to `lsn`: an LSN that was a position of this range, or of one
+   * that contained it, or the LSN of one of its changes. Present where positions can be made from LSNs alone.
+   */
+  positionAt?(request: {
+    readonly range: FeedRange
+    readonly lsn: Lsn
+    /** @default 'latestVersion' */
+    readonly mode?: FeedMode | undefined
+    readonly signal?: AbortSignal | undefined
+  }): Promise<FeedPosition>
+  /**
+   * How much a reader at `continuation` has before it, counted up to `limit` changes. Costs at most one page
+   * of so many changes. Absent where a feed can only be read.
+   */
+  measureLag?(request: {
+    readonly range: FeedRange
+    readonly continuation: string
+    /** @default 1_000 */
+    readonly limit?: number | undefined
+    readonly mode?: FeedMode | undefined
+    readonly pendingDeletes?: boolean | undefined
+    readonly signal?: AbortSignal | undefined
+  }): Promise<FeedLag>
   /**
    * One page. Rejects with ERR_RANGE_GONE after a split (its successors are named), and with
    * ERR_HORIZON_PASSED when something that this reader has not seen was purged: always in

@@ -6,6 +6,7 @@ import type { Lsn } from '../ranges/lsn.ts'
 /**
  * Why an observer's lease ended (PH-2). `rangeGone`: other leases came in its place, because of a split or
  * after a merge. `resynchronized`: the range begins anew, with a new observer, after `resynchronize`.
+ * `observerStuck`: a call did not return within `maxBatchMs`; it may still be running.
  */
 export type CloseReason =
   | 'shutdown'
@@ -14,6 +15,7 @@ export type CloseReason =
   | 'observerError'
   | 'rangeGone'
   | 'resynchronized'
+  | 'observerStuck'
   | 'unknown'
 
 /** What a sink may compare to refuse a stale owner (LE-11). */
@@ -34,8 +36,13 @@ export interface ObserverContext {
   readonly fence: Fence
   /** Aborted when the lease can no longer be relied on; stop acting on the outside then. */
   readonly signal: AbortSignal
-  /** 1 for the first try of this batch. */
+  /** 1 for the first try of this batch; tries that a process died in count too. */
   readonly attempt: number
+  /**
+   * True for a dead letter that an operator sent back: a change of long ago, alone in its batch. Newer
+   * versions of its document may have been processed meanwhile.
+   */
+  readonly redriven: boolean
   /**
    * Stores the end of the present batch as the position to resume from. For
    * `checkpointFrequency: 'manual'`; allowed with the others.

@@ -152,6 +152,26 @@ export interface LeaseGroup {
     },
     signal?: AbortSignal,
   ): Promise<readonly AcquiredLease[] | 'lost'>
+  /**
+   * An operator's word: puts `next` in the place of `old` in one step, whoever owns them, all or nothing.
+   * `next` covers the same keys as `old` and begins exactly where it says, also lower. Nobody owns the new
+   * leases, and no plan names them; their epochs are above all that the old ones had, so that whoever worked
+   * on them is refused from now on. The membership version rises, and with it a hint goes out.
+   *
+   * `changed` when one of `old` is not there at that epoch any more; nothing has changed then: read again.
+   *
+   * Rejects with ERR_INVALID_OPTION as `replace` does.
+   */
+  override(
+    request: { readonly old: readonly HeldLease[]; readonly next: readonly NewLease[] },
+    signal?: AbortSignal,
+  ): Promise<readonly Lease[] | 'changed'>
+  /**
+   * Pauses or resumes the group: while it is paused every plan is stored without targets, so that hosts
+   * drain, release and stay. The membership version rises, and with it a hint goes out. Returns false, and
+   * changes nothing, when it is so already.
+   */
+  setPaused(paused: boolean, signal?: AbortSignal): Promise<boolean>
   /** Compares in full what the host holds (with the last acknowledged LSN) with what the store says. */
   reconcile(
     request: HostIdentity & {
@@ -170,6 +190,22 @@ export interface LeaseGroup {
   close(): Promise<void>
 }
 
+/**
+ * How much of what it acknowledged a lease store keeps through a crash of its own:
+ *
+ * - `A`: everything: each write is on disk before it is acknowledged, and no replica that lags may take over.
+ * - `B`: everything, as long as a replica that is up to date takes over, bounded by a declared lag else.
+ * - `C`: all but about the last second.
+ * - `D`: nothing: it keeps its data in memory only.
+ */
+export type DurabilityLevel = 'A' | 'B' | 'C' | 'D'
+
+export interface LeaseDurability {
+  readonly level: DurabilityLevel
+  /** What it was judged by, for people: one finding a line. */
+  readonly findings: readonly string[]
+}
+
 /** Where leases are kept (LE-2). */
 export interface LeaseStore {
   /** For people and error messages. */
@@ -186,6 +222,12 @@ export interface LeaseStore {
    * with ERR_LEASE_STORE_UNAVAILABLE when it cannot be reached.
    */
   openGroup(group: string, signal?: AbortSignal): Promise<LeaseGroup>
+  /**
+   * Looks how durable the store is at present. Absent where there is nothing to tell.
+   *
+   * Rejects with ERR_LEASE_STORE_UNAVAILABLE when it cannot be reached.
+   */
+  readDurability?(signal?: AbortSignal): Promise<LeaseDurability>
   /** Names of the groups that have leases. */
   listGroups(signal?: AbortSignal): Promise<readonly string[]>
 }

@@ -1,8 +1,20 @@
 import type { FeedPosition } from '../feed/change-feed-source.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
 
-/** Where a group resumes; stores compare only `lsn`. */
-export type Checkpoint = FeedPosition
+/**
+ * Tries of what begins at a checkpoint that were begun and not finished: a process that died in the middle
+ * counts too. `size` changes were tried together; less than a batch when a failing one is being bisected.
+ */
+export interface BatchAttempts {
+  readonly count: number
+  readonly size: number
+}
+
+/** Where a group resumes; stores compare only `lsn`, and of equal ones keep the later. */
+export interface Checkpoint extends FeedPosition {
+  /** Absent = nothing is known to have failed here. */
+  readonly attempts?: BatchAttempts | undefined
+}
 
 /** A process that works on leases: its name, and which life of that name it is. */
 export interface HostIdentity {
@@ -19,6 +31,10 @@ export interface HostProfile {
   readonly maxLeases: number
   /** True while the host drains to leave: it keeps what it has not handed over yet, and gets nothing. */
   readonly leaving: boolean
+  /** True: gets leases only while every host that is not on standby is at its max, or gone. @default false */
+  readonly standby?: boolean | undefined
+  /** Leases that this host cannot work on at present: its observer hangs there. @default none */
+  readonly refuses?: readonly string[] | undefined
 }
 
 /** One group's record for one feed range (LE-1). */
@@ -60,6 +76,8 @@ export interface LeaseGroupSnapshot {
   readonly planVersion: number
   /** Identity of the store's data: changes when they were lost. */
   readonly generation: string
+  /** True: no host is to own a lease until the group is resumed. */
+  readonly paused: boolean
   readonly hosts: readonly HostSession[]
   /** By id. */
   readonly leases: readonly Lease[]

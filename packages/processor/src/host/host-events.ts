@@ -19,7 +19,9 @@ export interface HostEvents {
   joined: { readonly hostName: string; readonly incarnation: string }
   leaseAcquired: LeaseEventBase & { readonly lsn: Lsn }
   /** Handed over or given back, with its last position. */
-  leaseReleased: LeaseEventBase & { readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned' }
+  leaseReleased: LeaseEventBase & {
+    readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck'
+  }
   /** Another host may own it, or it was deleted. Its last batch may be processed again elsewhere. */
   leaseLost: LeaseEventBase & {
     readonly cause: 'fenced' | 'checkpointRefused' | 'takenOver' | 'stopped'

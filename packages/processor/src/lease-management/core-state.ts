@@ -28,6 +28,8 @@ export class CoreState {
   /** When to try again for leases that could not be had. */
   acquireDueMs: number = Infinity
   needsReconcile = false
+  /** Leases whose observer hangs here, and until when they are refused. */
+  readonly refused: Map<string, number> = new Map()
   storeAvailable = true
   /** Since when the group has had no leases at all. */
   vanishedSinceMs: number | undefined
@@ -50,6 +52,26 @@ export class CoreState {
       this.table.releasesDue().length === 0 &&
       this.table.replacementDue() === undefined
     )
+  }
+
+  /** Others are to have it, for a while: the observer hangs here, or did not get through in time. */
+  refuse(leaseId: string, nowMs: number): void {
+    this.refused.set(leaseId, nowMs + this.options.refusalMs)
+    this.session.hurry(nowMs)
+  }
+
+  /** Returns when the next refusal ends. */
+  endRefusals(nowMs: number): number {
+    let nextMs = Infinity
+    for (const [leaseId, untilMs] of this.refused) {
+      if (untilMs <= nowMs) {
+        this.refused.delete(leaseId)
+        this.session.hurry(nowMs)
+      } else {
+        nextMs = Math.min(nextMs, untilMs)
+      }
+    }
+    return nextMs
   }
 
   /** The session can not be relied on: others may own the leases by now (I6). */

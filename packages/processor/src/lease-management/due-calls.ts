@@ -95,7 +95,7 @@ function leaseCalls(core: CoreState, calls: DueCalls): void {
   const { identity } = session
   const outstanding = core.leaving
     ? []
-    : [...core.plan.mine].filter((leaseId) => !table.has(leaseId))
+    : [...core.plan.mine].filter((leaseId) => !table.has(leaseId) && !core.refused.has(leaseId))
   if (outstanding.length > 0) {
     calls.begin('acquire', core.acquireDueMs, () => {
       const isAll = outstanding.length <= MAX_ACQUIRE
@@ -129,6 +129,7 @@ function leaseCalls(core: CoreState, calls: DueCalls): void {
 
 function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave'): LeaseCall {
   const { session, table, leaving } = core
+  const refuses = [...core.refused.keys()].sort()
   const { profile, ttlMs, heartbeatMs } = core.options
   const withDigest = intent === 'beat' && session.digestIsDue && core.ownershipIsQuiet
   if (intent === 'beat') session.beatSent({ withDigest })
@@ -137,7 +138,7 @@ function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave'): LeaseCall
     request: {
       ...session.identity,
       intent,
-      profile: { ...profile, leaving },
+      profile: { ...profile, leaving, ...(refuses.length > 0 ? { refuses } : {}) },
       ttlMs,
       clockCapMs: heartbeatMs,
       ...(withDigest ? { held: table.digest() } : {}),

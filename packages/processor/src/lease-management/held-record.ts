@@ -20,7 +20,7 @@ import type { ReplaceCause } from './lease-protocol.ts'
 export type HeldState =
   'waiting' | 'running' | 'draining' | 'aborting' | 'releasing' | 'replacing' | 'rangeGone'
 
-export type ReleaseReason = 'leaseHandedOver' | 'shutdown' | 'unplanned'
+export type ReleaseReason = 'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck'
 
 /** Leases that are to be replaced by others in one step. */
 export interface Replacement {

@@ -71,7 +71,9 @@ export class LeaseCore {
       this.#core.stop(undefined)
     }
     table.abortOverdue(nowMs)
-    this.#wakeBy(Math.min(beginDueCalls(this.#core, nowMs), table.nextDrainDeadlineMs()))
+    const refusedUntilMs = this.#core.endRefusals(nowMs)
+    const dueMs = Math.min(beginDueCalls(this.#core, nowMs), table.nextDrainDeadlineMs())
+    this.#wakeBy(Math.min(dueMs, refusedUntilMs))
     this.#tellEnd()
     return effects.splice(0)
   }
@@ -114,6 +116,7 @@ export class LeaseCore {
         return
       case 'pumpClosed':
         table.pumpClosed(event.held, event, session.generation ?? '')
+        if (event.reason === 'observerStuck') this.#core.refuse(event.held.leaseId, nowMs)
         return
       case 'join':
         if (session.status === 'joined' && !this.#core.leaving) table.join(event.held, event.next)

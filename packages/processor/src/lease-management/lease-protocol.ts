@@ -28,7 +28,7 @@ export interface LeaseCoreOptions {
   readonly host: string
   /** Random, new with every start. Each re-join adds a number to it. */
   readonly incarnation: string
-  readonly profile: Omit<HostProfile, 'leaving'>
+  readonly profile: Omit<HostProfile, 'leaving' | 'refuses'>
   /** HB: interval of heartbeats. */
   readonly heartbeatMs: number
   /** TTL: session time to live. */
@@ -37,6 +37,8 @@ export interface LeaseCoreOptions {
   readonly acquireRetryMs: number
   readonly handoffTimeoutMs: number
   readonly shutdownTimeoutMs: number
+  /** For how long a lease is refused whose observer hangs here. */
+  readonly refusalMs: number
 }
 
 /** One operation on the lease group, with its arguments. */
@@ -174,7 +176,7 @@ export type LeaseNotice =
   | {
       readonly kind: 'released'
       readonly held: HeldLease
-      readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned'
+      readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck'
     }
   | { readonly kind: 'lost'; readonly held: HeldLease; readonly cause: LostCause }
   /** The position that the store has now, also if another one came meanwhile. */

@@ -222,6 +222,7 @@ export class LeaseTable {
       record.state = 'rangeGone'
       return
     }
+    if (reason === 'observerStuck') record.releaseReason = reason
     record.final = record.state === 'aborting' ? undefined : checkpoint
     record.state = 'releasing'
   }
@@ -295,7 +296,9 @@ export class LeaseTable {
       }
       if (outcomes[index] === 'stored') this.#stored(record, checkpoint)
       // `regress` of the owner: a call that timed out arrived after all, or an operator moved it on.
-      if (record.wanted.lsn <= checkpoint.lsn) record.dirty = false
+      // Of one LSN there may be several, which tell of ever more attempts.
+      const isNewest = record.wanted === checkpoint || record.wanted.lsn < checkpoint.lsn
+      if (isNewest) record.dirty = false
       if (checkpoint.lsn >= record.stored.lsn) record.stored = checkpoint
       this.#effects.push({ kind: 'checkpointed', held: record.held, checkpoint })
     }

@@ -33,7 +33,7 @@ export interface SeatLinks {
 }
 
 interface CheckpointWaiter {
-  readonly lsn: number
+  readonly checkpoint: Checkpoint
   readonly resolve: () => void
   readonly reject: (error: Error) => void
 }
@@ -44,6 +44,7 @@ export class PumpSeat {
   readonly lease: Lease
   readonly generation: string
   readonly #links: SeatLinks
+  /** In the order in which they asked. */
   readonly #waiters = new Set<CheckpointWaiter>()
   #isOver = false
 
@@ -74,7 +75,7 @@ export class PumpSeat {
         reject(new LeaseLostError(this.held.leaseId))
         return
       }
-      this.#waiters.add({ lsn: checkpoint.lsn, resolve, reject })
+      this.#waiters.add({ checkpoint, resolve, reject })
       this.#links.progress(this.held, checkpoint)
     })
   }
@@ -86,9 +87,13 @@ export class PumpSeat {
   }
 
   /** The store acknowledged a position. */
-  stored({ lsn }: Checkpoint): void {
+  stored(checkpoint: Checkpoint): void {
+    // Of several at one LSN the later ones are not stored yet; the earlier ones were overtaken.
+    let isLater = false
     for (const waiter of this.#waiters) {
-      if (waiter.lsn > lsn) continue
+      const { lsn } = waiter.checkpoint
+      if (lsn > checkpoint.lsn || (isLater && lsn === checkpoint.lsn)) continue
+      if (waiter.checkpoint === checkpoint) isLater = true
       this.#waiters.delete(waiter)
       waiter.resolve()
     }

@@ -73,7 +73,10 @@ export function takeAnswer(
 
 function adopt(core: CoreState, acquired: AcquiredLease, answerTo: number): void {
   core.table.add(acquired, {
-    keep: !core.leaving && core.plan.mine.has(acquired.leaseId),
+    keep:
+      !core.leaving &&
+      core.plan.mine.has(acquired.leaseId) &&
+      !core.refused.has(acquired.leaseId),
     generation: core.session.generation ?? '',
     sinceCallId: core.slots.lastCallId,
     answerTo,
@@ -204,7 +207,9 @@ function propose(core: CoreState, snapshot: LeaseGroupSnapshot): void {
     owner: owner?.host,
     target,
   }))
-  core.proposal = { plan: planLeases(snapshot.hosts, leases), snapshot }
+  // Of a paused group the store keeps an empty plan, whatever is proposed.
+  const plan = planLeases(snapshot.paused ? [] : snapshot.hosts, leases)
+  core.proposal = { plan: snapshot.paused ? { ...plan, unassigned: [] } : plan, snapshot }
 }
 
 function planned(core: CoreState, isFirst: boolean, nowMs: number): void {

@@ -42,6 +42,8 @@ export interface GroupHead {
   /** No epoch given from now on is this or lower: the highest one that a discarded lease had. */
   readonly epochFloor: number
   readonly discardToken: string | undefined
+  /** No plan names a host until the group is resumed. */
+  readonly paused: boolean
   readonly sessions: ReadonlyMap<string, SessionRecord>
 }
 
@@ -83,6 +85,7 @@ export function newGroupHead(generation: string): GroupHead {
     generation,
     epochFloor: 0,
     discardToken: undefined,
+    paused: false,
     sessions: new Map(),
   }
 }
@@ -150,7 +153,7 @@ export function leaseViews(state: LeaseGroupState): readonly Lease[] {
 
 /** What `LeaseGroup.read` answers. */
 export function readGroup(state: LeaseGroupState): LeaseGroupSnapshot {
-  const { clockMs, membershipVersion, planVersion, generation, sessions } = state.head
+  const { clockMs, membershipVersion, planVersion, generation, paused, sessions } = state.head
   const hosts = [...sessions.values()]
     .sort((a, b) => (a.host < b.host ? -1 : 1))
     .map(({ host, incarnation, profile, deadlineMs }) => ({
@@ -160,5 +163,5 @@ export function readGroup(state: LeaseGroupState): LeaseGroupSnapshot {
       deadlineMs,
     }))
   const leases = leaseViews(state)
-  return { clockMs, membershipVersion, planVersion, generation, hosts, leases }
+  return { clockMs, membershipVersion, planVersion, generation, paused, hosts, leases }
 }

@@ -66,11 +66,22 @@ export function planGroup(
   if (request.membershipVersion !== membershipVersion || planVersion >= membershipVersion) {
     return { changes: {}, reply: false }
   }
-  const targets = new Map([...request.targets].filter(([leaseId]) => leases.has(leaseId)))
+  const wanted = head.paused ? [] : [...request.targets]
+  const targets = new Map(wanted.filter(([leaseId]) => leases.has(leaseId)))
   return {
     changes: { head: { ...head, planVersion: membershipVersion }, targets, hints: ['plan'] },
     reply: true,
   }
+}
+
+/** `LeaseGroup.setPaused`. Everybody has to plan anew. */
+export function setGroupPaused(
+  { head }: Pick<LeaseGroupState, 'head'>,
+  paused: boolean,
+): LeaseGroupStep<boolean> {
+  if (head.paused === paused) return { changes: {}, reply: false }
+  const after = { ...head, paused, membershipVersion: head.membershipVersion + 1 }
+  return { changes: { head: after, hints: ['membership'] }, reply: true }
 }
 
 /** The sums over what the store attributes to a host, as its own digest has them. */
@@ -133,7 +144,9 @@ function profilesEqual(a: HostProfile, b: HostProfile): boolean {
     a.weight === b.weight &&
     a.minLeases === b.minLeases &&
     a.maxLeases === b.maxLeases &&
-    a.leaving === b.leaving
+    a.leaving === b.leaving &&
+    (a.standby ?? false) === (b.standby ?? false) &&
+    (a.refuses ?? []).join() === (b.refuses ?? []).join()
   )
 }
 

@@ -24,14 +24,14 @@ import {
   type LeaseGroupStep,
 } from './lease-group-state.ts'
 import { createLeases, discardLeases } from './lease-set-model.ts'
-import { planGroup, syncGroup } from './membership-model.ts'
+import { planGroup, setGroupPaused, syncGroup } from './membership-model.ts'
 import {
   acquireLeases,
   checkpointLeases,
   reconcileLeases,
   releaseLeases,
 } from './ownership-model.ts'
-import { replaceLeases } from './replace-model.ts'
+import { overrideLeases, replaceLeases } from './replace-model.ts'
 
 /** The operations of a lease group that a fault can hit. */
 export type LeaseOperation =
@@ -200,6 +200,19 @@ class MemoryLeaseGroup implements LeaseGroup {
     return this.#run('replace', request.host, signal, (state, nowUs) =>
       replaceLeases(state, request, nowUs),
     )
+  }
+
+  override(
+    request: Parameters<LeaseGroup['override']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly Lease[] | 'changed'> {
+    return this.#run('override', undefined, signal, (state, nowUs) =>
+      overrideLeases(state, request, nowUs),
+    )
+  }
+
+  setPaused(paused: boolean, signal?: AbortSignal): Promise<boolean> {
+    return this.#run('setPaused', undefined, signal, (state) => setGroupPaused(state, paused))
   }
 
   reconcile(

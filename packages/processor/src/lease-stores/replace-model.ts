@@ -7,6 +7,7 @@ import {
   type Checkpoint,
   type HeldLease,
   type HostIdentity,
+  type Lease,
   type NewLease,
 } from '@tidemark/contracts'
 import {
@@ -58,6 +59,38 @@ export function replaceLeases(
   return { changes, reply: written.map((record) => acquired(after, record)) }
 }
 
+/** `LeaseGroup.override`: the same, whoever owns the old leases; nobody owns the new ones. */
+export function overrideLeases(
+  state: LeaseGroupState,
+  { old, next }: Pick<ReplaceRequest, 'old' | 'next'>,
+  storeTimeUs: number,
+): LeaseGroupStep<readonly Lease[] | 'changed'> {
+  const oldIds = old.map(({ leaseId }) => leaseId)
+  const sorted = checkedReplacement(oldIds, next)
+  const present = old.flatMap(({ leaseId, epoch }) => {
+    const lease = state.leases.get(leaseId)
+    return lease?.epoch === epoch ? [lease] : []
+  })
+  if (present.length < old.length) return { changes: {}, reply: 'changed' }
+  const head = { ...state.head, membershipVersion: state.head.membershipVersion + 1 }
+  const written = sorted.map(({ range, checkpoint }) => ({
+    id: feedRangeId(range),
+    owner: undefined,
+    checkpoint,
+    changedMs: Math.floor(storeTimeUs / 1000),
+    ...nextNumbers(state.head, present, storeTimeUs),
+  }))
+  const changes = {
+    head,
+    hints: ['membership'] as const,
+    removeLeases: oldIds,
+    leases: new Map(written.map((record) => [record.id, record])),
+    targets: replacedTargets(state.targets, oldIds, []),
+  }
+  const after = applyChanges(state, changes)
+  return { changes, reply: written.map((record) => leaseView(after, record)) }
+}
+
 /** The new leases as they are, if this incarnation owns all of them since the old ones were replaced. */
 function doneBefore(
   state: LeaseGroupState,
@@ -89,18 +122,28 @@ function newRecords(
     readonly storeTimeUs: number
   },
 ): readonly LeaseRecord[] {
-  const lastEpoch = Math.max(head.epochFloor, ...owned.map(({ epoch }) => epoch))
-  const lastVersion = Math.max(...owned.map(({ version }) => version))
   const goesBack = owned.length === 1 && next.length === 1
   return next.map((lease) => ({
     id: feedRangeId(lease.range),
     owner,
-    epoch: Math.max(lastEpoch + 1, storeTimeUs),
     checkpoint: goesBack ? lease.checkpoint : startOf(lease, owned),
     changedMs: Math.floor(storeTimeUs / 1000),
-    // Above every version of an earlier lease of this id, so that no etag comes back.
-    version: Math.max(lastVersion + 1, storeTimeUs),
+    ...nextNumbers(head, owned, storeTimeUs),
   }))
+}
+
+/** Of leases that come in the place of others: above all epochs, and above every version, so that no etag comes back. */
+function nextNumbers(
+  { epochFloor }: LeaseGroupState['head'],
+  old: readonly LeaseRecord[],
+  storeTimeUs: number,
+): { readonly epoch: number; readonly version: number } {
+  const lastEpoch = Math.max(epochFloor, ...old.map(({ epoch }) => epoch))
+  const lastVersion = Math.max(...old.map(({ version }) => version))
+  return {
+    epoch: Math.max(lastEpoch + 1, storeTimeUs),
+    version: Math.max(lastVersion + 1, storeTimeUs),
+  }
 }
 
 /** Not below what is stored for the old lease that contains the new one. */

@@ -25,7 +25,8 @@ export interface LeasePlan {
 
 /**
  * Decides which host is to own which lease. Greedy and sticky: a host keeps what it has up to its
- * share, free leases fill the others, and as few as possible move. Leaving hosts get nothing.
+ * share, free leases fill the others, and as few as possible move. Leaving hosts get nothing, hosts on
+ * standby what the others may not take, and no host a lease that it refuses.
  *
  * Deterministic: whatever the order of the input, and whichever host computes it, the plan is the same.
  */
@@ -36,19 +37,10 @@ export function planLeases(
   const takers = hosts
     .filter(({ profile }) => !profile.leaving)
     .sort((a, b) => (a.host < b.host ? -1 : 1))
-  const names = new Set(takers.map(({ host }) => host))
+  const refusals = new Refusals(takers)
   const sorted = [...leases].sort((a, b) => (a.id < b.id ? -1 : 1))
-  const { held, free } = groupByHolder(sorted, names)
-  const shares = shareOut(
-    takers.map(({ host, profile }) => ({
-      weight: profile.weight,
-      min: profile.minLeases,
-      max: profile.maxLeases,
-      current: held.get(host)?.length ?? 0,
-    })),
-    leases.length,
-  )
-  const room = new Map(takers.map(({ host }, index) => [host, shares[index] ?? 0]))
+  const { held, free } = groupByHolder(sorted, refusals)
+  const room = sharesOf(takers, held, leases.length)
   const targets = new Map<string, string>()
   const moving: PlannedLease[] = []
   for (const { host } of takers) {
@@ -58,8 +50,47 @@ export function planLeases(
     room.set(host, (room.get(host) ?? 0) - kept)
     moving.push(...own.slice(kept))
   }
-  const unassigned = fill(free, moving, room, targets)
+  const unassigned = fill([...free, ...moving], { room, refusals, targets })
   return { targets, unassigned, moves: moving.length }
+}
+
+/** Which host works on which lease not at all. */
+class Refusals {
+  readonly #ofHost: ReadonlyMap<string, ReadonlySet<string>>
+
+  constructor(hosts: readonly PlannedHost[]) {
+    this.#ofHost = new Map(hosts.map(({ host, profile }) => [host, new Set(profile.refuses)]))
+  }
+
+  /** Whether the host is one of those that may get leases, and does not refuse this one. */
+  mayHave(host: string, leaseId: string): boolean {
+    return this.#ofHost.get(host)?.has(leaseId) === false
+  }
+}
+
+/** How many leases each host is to have: those on standby share what is left over by the others. */
+function sharesOf(
+  takers: readonly PlannedHost[],
+  held: ReadonlyMap<string, readonly PlannedLease[]>,
+  count: number,
+): Map<string, number> {
+  const room = new Map<string, number>()
+  let left = count
+  for (const standby of [false, true]) {
+    const group = takers.filter(({ profile }) => (profile.standby ?? false) === standby)
+    const bounds = group.map(({ host, profile }) => ({
+      weight: profile.weight,
+      min: profile.minLeases,
+      max: profile.maxLeases,
+      current: held.get(host)?.length ?? 0,
+    }))
+    const shares = shareOut(bounds, left)
+    for (const [index, { host }] of group.entries()) {
+      room.set(host, shares[index] ?? 0)
+      left -= shares[index] ?? 0
+    }
+  }
+  return room
 }
 
 /**
@@ -68,12 +99,14 @@ export function planLeases(
  */
 function groupByHolder(
   leases: readonly PlannedLease[],
-  names: ReadonlySet<string>,
+  refusals: Refusals,
 ): { held: Map<string, PlannedLease[]>; free: PlannedLease[] } {
   const held = new Map<string, PlannedLease[]>()
   const free: PlannedLease[] = []
   for (const lease of leases) {
-    const holder = [lease.target, lease.owner].find((name) => name !== undefined && names.has(name))
+    const holder = [lease.target, lease.owner].find(
+      (name) => name !== undefined && refusals.mayHave(name, lease.id),
+    )
     if (holder === undefined) {
       free.push(lease)
       continue
@@ -89,33 +122,52 @@ function groupByHolder(
   return { held, free }
 }
 
+interface Placing {
+  /** How many more leases each host gets. */
+  readonly room: Map<string, number>
+  readonly refusals: Refusals
+  readonly targets: Map<string, string>
+}
+
 /** Gives free leases, then moving ones, to the hosts with room; returns the ids that are left over. */
-function fill(
-  free: readonly PlannedLease[],
-  moving: readonly PlannedLease[],
-  room: Map<string, number>,
-  targets: Map<string, string>,
-): string[] {
+function fill(leases: readonly PlannedLease[], placing: Placing): string[] {
+  const { room, refusals, targets } = placing
   const rest: PlannedLease[] = []
   // A lease that is still in the hands of a host with room goes back to it: nothing moves.
-  for (const lease of [...free, ...moving]) {
-    const left = lease.owner === undefined ? 0 : (room.get(lease.owner) ?? 0)
-    if (lease.owner !== undefined && left > 0) {
-      targets.set(lease.id, lease.owner)
-      room.set(lease.owner, left - 1)
+  for (const lease of leases) {
+    const { id, owner } = lease
+    if (owner !== undefined && (room.get(owner) ?? 0) > 0 && refusals.mayHave(owner, id)) {
+      place(id, owner, placing)
     } else {
       rest.push(lease)
     }
   }
-  const places: string[] = []
-  for (const [host, count] of room) for (let n = 0; n < count; n += 1) places.push(host)
+  const unassigned: string[] = []
   // Running hosts' leases come last, so that what stays over is what nobody works on anyway.
-  for (const [index, lease] of rest.entries()) {
-    const host = places[index]
-    if (host !== undefined) targets.set(lease.id, host)
+  for (const { id } of rest) {
+    const withRoom = [...room].filter(([, count]) => count > 0).map(([host]) => host)
+    const host = withRoom.find((name) => refusals.mayHave(name, id))
+    if (host !== undefined) place(id, host, placing)
+    else if (!exchange(id, withRoom, placing)) unassigned.push(id)
   }
-  return rest
-    .slice(places.length)
-    .map(({ id }) => id)
-    .sort()
+  return unassigned.sort()
+}
+
+function place(leaseId: string, host: string, { room, targets }: Placing): void {
+  targets.set(leaseId, host)
+  room.set(host, (room.get(host) ?? 0) - 1)
+}
+
+/** All that have room refuse it: a host that has none takes it, and gives one of its own to them. */
+function exchange(leaseId: string, withRoom: readonly string[], placing: Placing): boolean {
+  const { refusals, targets } = placing
+  for (const [other, holder] of targets) {
+    if (!refusals.mayHave(holder, leaseId)) continue
+    const taker = withRoom.find((host) => refusals.mayHave(host, other))
+    if (taker === undefined) continue
+    place(other, taker, placing)
+    targets.set(leaseId, holder)
+    return true
+  }
+  return false
 }

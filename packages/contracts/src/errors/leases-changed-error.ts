@@ -1,0 +1,8 @@
+import { CodedError } from './coded-error.ts'
+
+/** The leases of the group changed while an operator was changing them, again and again. Nothing was changed. */
+export class LeasesChangedError extends CodedError {
+  override readonly name = 'LeasesChangedError'
+  readonly code = 'ERR_LEASES_CHANGED'
+  readonly retryable = true
+}
