@@ -28,6 +28,8 @@ export default defineConfig({
     execArgv: ['--conditions=@tidemark/source'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Real servers and processes on a busy machine; vitest's 1 s is what an idle one takes now and then.
+    expect: { poll: { timeout: 10_000 } },
     printConsoleTrace: false,
   },
 })

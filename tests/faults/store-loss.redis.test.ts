@@ -50,11 +50,11 @@ test('PH-10 a lease store that goes away and comes back: hosts stop by their dea
   const lostAt = machineMs()
   await until(() => hosts.every((host) => host.events('fenced').length > 0), {
     what: 'both fence themselves',
-    timeoutMs: TTL_MS + 3_000,
+    timeoutMs: TTL_MS + 10_000,
   })
   for (const host of hosts) {
     expect(host.events('leaseStoreUnavailable').length).toBeGreaterThan(0)
-    await until(() => openLeases(host).size === 0, { what: 'closed', timeoutMs: 2_000 })
+    await until(() => openLeases(host).size === 0, { what: 'closed', timeoutMs: 10_000 })
   }
   expect(stage.redis.running).toBe(false)
   await stage.redis.start()
@@ -73,22 +73,24 @@ test('PH-10 a lease store that goes away and comes back: hosts stop by their dea
 
 test('PH-10 a lease store that hangs for less than a session costs no lease', async () => {
   await using stage = await FaultStage.open({ ranges: RANGES })
-  const host = await stage.start('a')
+  // Long, so that a busy machine does not add to the pause what makes it longer than the session.
+  const host = await stage.start('a', { expirationMs: 8_000 })
   await untilShared([host], RANGES)
   const writer = new PacedWriter(stage.store, 300)
   const opens = host.entries('open').length
   const before = await commandsProcessed(stage)
 
   stage.redis.pause()
-  const pausedAt = machineMs()
-  await until(() => machineMs() > pausedAt + TTL_MS / 2, { what: 'the pause', timeoutMs: TTL_MS })
+  // The fault is felt: calls go without an answer.
+  await until(() => host.events('leaseStoreUnavailable').length > 0, {
+    what: 'a call that is not answered',
+    timeoutMs: 8_000,
+  })
   stage.redis.resume()
   const written = await writer.stop()
   await stage.untilDelivered(written)
 
   expect(await commandsProcessed(stage)).toBeGreaterThan(before)
-  // The fault was felt: calls went without an answer.
-  expect(host.events('leaseStoreUnavailable').length).toBeGreaterThan(0)
   expect(host.events('fenced')).toEqual([])
   expect(host.entries('open')).toHaveLength(opens)
 })

@@ -6,6 +6,9 @@ import { hostIdentity, leasePosition, ownedGroup, syncRequest } from '@tidemark/
 import { startRedisServer, startTcpProxy } from '@tidemark/testing/servers'
 import { RedisLeaseStore } from './redis-lease-store.ts'
 
+/** Of conditions: a busy machine takes longer than vitest's 1 s. */
+const WAIT = { timeout: 10_000 }
+
 const A = hostIdentity('a')
 const B = hostIdentity('b')
 const UNAVAILABLE = { code: 'ERR_LEASE_STORE_UNAVAILABLE', retryable: true }
@@ -70,7 +73,7 @@ test('a server that lost its data has a new generation, and the old host is fenc
   await server.kill()
   await server.start()
   const beat = syncRequest(A, 'beat')
-  const reply = await vi.waitFor(() => group.sync(beat), { timeout: 10_000 })
+  const reply = await vi.waitFor(() => group.sync(beat), WAIT)
   expect(reply.kind).toBe('fenced')
   expect(reply.generation).not.toBe(generation)
   expect(await checkpoint(group, held, 5)).toEqual(['lost', 'lost'])
@@ -104,7 +107,7 @@ test.each(['toServer', 'toClient'] as const)(
     expect(proxy.droppedBytes).toBeGreaterThan(0)
     proxy.unblock()
     // The first one may have been stored or not; repeating it is always right.
-    const stored = await vi.waitFor(() => checkpoint(group, held, 5), { timeout: 10_000 })
+    const stored = await vi.waitFor(() => checkpoint(group, held, 5), WAIT)
     expect(stored).toEqual(['stored'])
     redis.disconnect()
   },
@@ -117,11 +120,11 @@ test('while the connection is away calls are refused in bounded time and none is
   const group = await new RedisLeaseStore(redis, { commandTimeoutMs: 100 }).openGroup('away')
   const held = await ownedGroup(group, A, 1)
   proxy.refuse()
-  await vi.waitFor(() => expect(redis.status).not.toBe('ready'))
+  await vi.waitFor(() => expect(redis.status).not.toBe('ready'), WAIT)
   await expect(group.sync(syncRequest(B, 'join'))).rejects.toMatchObject(UNAVAILABLE)
   await expect(group.discard('late')).rejects.toMatchObject(UNAVAILABLE)
   proxy.accept()
-  const stored = await vi.waitFor(() => checkpoint(group, held, 6), { timeout: 10_000 })
+  const stored = await vi.waitFor(() => checkpoint(group, held, 6), WAIT)
   expect(stored).toEqual(['stored'])
   const { hosts, leases } = await group.read()
   expect(hosts).toMatchObject([A])
@@ -141,7 +144,7 @@ test('a paused server moves no lease: its clock does not run', async () => {
     await expect(group.read()).rejects.toMatchObject(UNAVAILABLE)
   }
   server.resume()
-  const reply = await vi.waitFor(() => group.sync(syncRequest(A, 'beat', short)))
+  const reply = await vi.waitFor(() => group.sync(syncRequest(A, 'beat', short)), WAIT)
   expect(reply.kind).toBe('ok')
   expect((await group.read()).hosts).toHaveLength(2)
   redis.disconnect()
@@ -160,7 +163,7 @@ test('an aborted call rejects with the reason, a closed client with the coded er
   await expect(group.read(abort.signal)).rejects.toBe(reason)
   server.resume()
   redis.disconnect()
-  await vi.waitFor(() => expect(redis.status).toBe('end'))
+  await vi.waitFor(() => expect(redis.status).toBe('end'), WAIT)
   await expect(group.read()).rejects.toMatchObject(UNAVAILABLE)
 })
 
@@ -215,7 +218,7 @@ test('a client’s own key prefix applies to keys and hints', async () => {
     await group.sync(syncRequest(A, 'join'))
     await group.sync(syncRequest(A, 'leave'))
     expect(hints).toContain('membership')
-  })
+  }, WAIT)
   const keys = await server.admin.keys('*')
   expect(keys.filter((key) => !key.startsWith('app:tidemark:leases:'))).toEqual([])
   await ownedGroup(group, A, 1)
@@ -254,9 +257,9 @@ test('hints come again after the connection was cut, and closing the group ends 
       .trim()
       .split('\n').length
   // The test's own, the server's admin connection, and the store's for hints.
-  await vi.waitFor(async () => expect(await clients()).toBe(4))
+  await vi.waitFor(async () => expect(await clients()).toBe(4), WAIT)
   await group.close()
-  await vi.waitFor(async () => expect(await clients()).toBe(3))
+  await vi.waitFor(async () => expect(await clients()).toBe(3), WAIT)
   redis.disconnect()
   direct.disconnect()
 })

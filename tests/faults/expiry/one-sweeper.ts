@@ -66,7 +66,7 @@ export async function oneSweepsAtATime(stage: ExpiryStage): Promise<void> {
     written += count
     await until(() => sweptBy(...sweepers) === written, {
       what: `${written} documents swept`,
-      timeoutMs: 10_000,
+      timeoutMs: 20_000,
     })
     const holder = sweepers.find((sweeper) => holds(sweeper))
     await holder?.terminate()
@@ -89,7 +89,7 @@ export async function anotherSweepsOn(stage: ExpiryStage, backlog: number): Prom
   await sleep(1_500)
   const first = await stage.start('expiry/sweeper.child.ts', { maintenance: SWEEPING })
   const second = await stage.start('expiry/sweeper.child.ts', { maintenance: SWEEPING })
-  await until(() => sweptBy(first, second) > 1_000, { what: 'a sweep', timeoutMs: 10_000 })
+  await until(() => sweptBy(first, second) > 1_000, { what: 'a sweep', timeoutMs: 20_000 })
   // By what it did: it may have begun before it was listened to.
   const isFirst = sweptBy(first) > sweptBy(second)
   const [victim, heir] = isFirst ? [first, second] : [second, first]
@@ -99,10 +99,11 @@ export async function anotherSweepsOn(stage: ExpiryStage, backlog: number): Prom
   // The fault hit the work: it had begun, and was not done.
   expect(sweptBefore).toBeGreaterThan(0)
   expect(sweptBefore).toBeLessThan(backlog)
-  await until(() => sweptBy(heir) > 0, { what: 'another sweeper', timeoutMs: LEASE_MS + 5_000 })
+  await until(() => sweptBy(heir) > 0, { what: 'another sweeper', timeoutMs: LEASE_MS + 10_000 })
   const takenMs = (eventsOf([heir], ['swept'])[0]?.atMs ?? Infinity) - killedMs
   console.log(`${sweptBefore} swept before the kill, others after ${Math.round(takenMs)} ms`)
-  expect(takenMs).toBeLessThan(LEASE_MS + 1_000)
+  // Generous: the machine may be busy.
+  expect(takenMs).toBeLessThan(LEASE_MS + 4_000)
 
   const pendingDeletes = await untilAllSwept(opened.documents, backlog)
   expect(new Set(pendingDeletes).size).toBe(backlog)

@@ -77,8 +77,8 @@ test('ST-1 ST-10 a process that is stopped in the middle of writing holds nobody
   const stops = [...Array.from({ length: 25 }, (_, turn) => 40 + turn * 3), 6_000]
   for (const stopMs of stops) {
     await until(() => rival.events('counted') > 0, { what: 'a rival', timeoutMs: 10_000 })
-    const before = rival.events('counted')
     rival.pause()
+    const before = rival.events('counted')
     const beside = await countFor(opened, stopMs)
     expect(await heldUp()).toBe(0)
     // The fault: it did nothing meanwhile, but perhaps for a note that was being written.
@@ -91,7 +91,8 @@ test('ST-1 ST-10 a process that is stopped in the middle of writing holds nobody
   await until(() => rival.events('refused') > 0, { what: 'a lost race', timeoutMs: 5_000 })
   await rival.terminate()
   console.log(`${counted} here, ${rival.events('counted')} by the rival, longest ${longestMs} ms`)
-  expect(longestMs).toBeLessThan(1_000)
+  // A transaction that the stopped process left open would hold it up for all of the last stop.
+  expect(longestMs).toBeLessThan(4_000)
   // Each acknowledged step is in the sum, so none was overwritten.
   let sum = 0
   for (const id of COUNTERS) sum += (await opened.documents.read(id, id)).document?.count ?? 0
