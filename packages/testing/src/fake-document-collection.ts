@@ -37,7 +37,12 @@ export interface FakeDocumentCollectionOptions {
   before?: ((method: string) => Promise<void> | void) | undefined
   /** Called after each request took effect; throwing loses the answer. @default nothing */
   after?: ((method: string) => Promise<void> | void) | undefined
+  /** Awaited by each request before it takes effect, so that those of several hosts mix. @default one turn of the event loop */
+  turn?: (() => Promise<void> | void) | undefined
 }
+
+/** All documents at one moment. */
+export type DocumentsSnapshot = ReadonlyMap<string, Stored<DocumentBody>>
 
 /**
  * A document collection in memory with nothing behind it: for tests that need faults which no real
@@ -62,6 +67,17 @@ export class FakeDocumentCollection implements DocumentCollection {
     this.#options = options
   }
 
+  /** What it holds at this moment, by partition key value and id. */
+  snapshot(): DocumentsSnapshot {
+    return this.#documents
+  }
+
+  /** Goes back to what it held, as after a fail-over to a replica that lagged. Etags do not come again. */
+  restore(snapshot: DocumentsSnapshot): void {
+    this.#documents = new Map(snapshot)
+    this.#lsn += 1
+  }
+
   read(
     id: string,
     partitionKey: PartitionKey,
@@ -71,7 +87,7 @@ export class FakeDocumentCollection implements DocumentCollection {
       const document = this.#documents.get(this.#key(partitionKey, id))
       const notModified = document !== undefined && document._etag === ifNoneMatch
       return {
-        document: notModified ? undefined : document && structuredClone(document),
+        document: notModified ? undefined : document,
         notModified,
         serverTimeMs: this.#options.clock.wallMs(),
       }
@@ -126,7 +142,7 @@ export class FakeDocumentCollection implements DocumentCollection {
       const documents = [...this.#documents]
         .filter(([key]) => key.startsWith(prefix))
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([, document]) => structuredClone(document))
+        .map(([, document]) => document)
       return { documents, serverTimeMs: this.#options.clock.wallMs() }
     })
   }
@@ -181,8 +197,7 @@ export class FakeDocumentCollection implements DocumentCollection {
     signal?.throwIfAborted()
     this.requests.set(method, (this.requests.get(method) ?? 0) + 1)
     await this.#options.before?.(method)
-    // One turn, so that requests of several hosts mix.
-    await new Promise((resolve) => setImmediate(resolve))
+    await (this.#options.turn ?? eventLoopTurn)()
     const answer = act()
     await this.#options.after?.(method)
     return answer
@@ -227,29 +242,40 @@ export class FakeDocumentCollection implements DocumentCollection {
       throw new PreconditionFailedError(id, `the etag is ${present?._etag}`)
     }
     if (!('document' in operation)) {
-      if (operation.kind === 'read') return structuredClone(present)
+      if (operation.kind === 'read') return present
       if (operation.kind === 'patch') throw new Error('FakeDocumentCollection has no patch')
       documents.delete(key)
       return undefined
     }
     // As a real store would: what JSON does not have is not there.
     const body = JSON.parse(JSON.stringify(operation.document)) as DocumentBody
-    const stored: Stored<DocumentBody> = {
+    const stored: Stored<DocumentBody> = deepFrozen({
       ...body,
       _rid: key,
       _self: key,
       _etag: `"${next}"`,
       _ts: Math.floor(this.#options.clock.wallMs() / 1000),
       _lsn: next,
-    }
+    })
     documents.set(key, stored)
-    return structuredClone(stored)
+    return stored
   }
 
   #key(partitionKey: PartitionKey, id: string): string {
     const components = partitionKeyComponents(partitionKey, this.partitionKeyPaths.length)
     return `${partitionKeyText(components)}/${id}`
   }
+}
+
+function eventLoopTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Readers share what is stored: whoever tries to change it is told. */
+function deepFrozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const part of Object.values(value)) deepFrozen(part)
+  return Object.freeze(value)
 }
 
 function conditions({ ifMatch, ifNoneMatch }: WriteOptions = {}): {

@@ -64,6 +64,9 @@ export interface MemoryLeaseStoreOptions {
   hooks?: LeaseCallHooks | undefined
 }
 
+/** All groups at one moment. */
+export type MemoryLeaseSnapshot = ReadonlyMap<string, LeaseGroupState>
+
 /**
  * Leases in this process, shared by the hosts that are given the same store. For tests, simulation
  * and single-process programs: everything is gone when the process ends.
@@ -115,6 +118,18 @@ export class MemoryLeaseStore implements LeaseStore {
   /** Forgets everything, as a server does that lost its data: generations change. For tests. */
   loseAllData(): void {
     for (const memory of this.#groups.values()) memory.state = newGroupState(this.#random.hex(8))
+  }
+
+  /** What it holds at this moment. For tests. */
+  snapshot(): MemoryLeaseSnapshot {
+    return new Map([...this.#groups].map(([group, { state }]) => [group, state]))
+  }
+
+  /** What it held then is what it holds now, as after a fail-over to a replica that lagged. For tests. */
+  restore(snapshot: MemoryLeaseSnapshot): void {
+    for (const [group, memory] of this.#groups) {
+      memory.state = snapshot.get(group) ?? newGroupState(this.#random.hex(8))
+    }
   }
 }
 
