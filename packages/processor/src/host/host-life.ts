@@ -1,0 +1,288 @@
+import type PQueue from 'p-queue'
+import type { DocumentBody, HeldLease, Lease, LeaseGroup } from '@tidemark/contracts'
+import type { PumpNotice, PumpOptions } from '../feed-processing/pump-options.ts'
+import { RangePump } from '../feed-processing/range-pump.ts'
+import type { CoreStatus } from '../lease-management/lease-core.ts'
+import { LeaseCoordinator } from '../lease-management/lease-coordinator.ts'
+import type { LeaseNotice } from '../lease-management/lease-protocol.ts'
+import type { LeasePump, PumpSeat } from '../lease-management/pump-seat.ts'
+import type { ObserverFactory } from '../observers/observer-factory.ts'
+import type { HostEventName, HostEvents, PlacedLease } from './host-events.ts'
+import type { LeaseHealth } from './host-health.ts'
+import { LeaseJoiner, type JoinableLease } from './lease-joiner.ts'
+import { PositionReporter } from './position-reporter.ts'
+import type { ResolvedHostOptions } from './resolve-host-options.ts'
+
+export interface HostLifeOptions<T extends DocumentBody> {
+  readonly options: ResolvedHostOptions<T>
+  /** Its leases exist. Closed at the end. */
+  readonly group: LeaseGroup
+  readonly createObserver: ObserverFactory<T>
+  /** Bounds the observer calls of the host, in all its lives. */
+  readonly queue: PQueue
+  /** Must not throw. */
+  readonly emit: <Name extends HostEventName>(name: Name, event: HostEvents[Name]) => void
+  /** Must not throw. */
+  readonly onJoined: () => void
+}
+
+export interface LifeEnd {
+  /** Why it ended by itself. */
+  readonly error: Error | undefined
+}
+
+/** One stay of a host in its group, from joining to leaving it: the coordinator and its pumps. */
+export class HostLife<T extends DocumentBody> {
+  readonly #parts: HostLifeOptions<T>
+  readonly #options: ResolvedHostOptions<T>
+  readonly #emit: HostLifeOptions<T>['emit']
+  readonly #pumps = new Map<string, { readonly held: HeldLease; readonly pump: RangePump<T> }>()
+  readonly #pumpRuns = new Set<Promise<void>>()
+  readonly #joiner: LeaseJoiner<T>
+  /** Undefined for feeds that keep no positions of groups. */
+  readonly #reporter: PositionReporter | undefined
+  readonly #coordinator: LeaseCoordinator
+  #lastError: unknown
+  #end: Promise<LifeEnd> | undefined
+
+  constructor(parts: HostLifeOptions<T>) {
+    const { options, emit, group } = parts
+    this.#parts = parts
+    this.#options = options
+    this.#emit = emit
+    const { feed, mode, clock } = options
+    this.#joiner = new LeaseJoiner({
+      feed,
+      mode,
+      clock,
+      running: () => this.#joinable(),
+      join: (held, next) => this.#coordinator.join(held, next),
+    })
+    const { positions } = feed
+    const onFailure = (failure: HostEvents['positionReportFailed']): void =>
+      this.#emit('positionReportFailed', failure)
+    this.#reporter =
+      positions && new PositionReporter({ positions, group: options.group, clock, onFailure })
+    this.#coordinator = this.#newCoordinator(group)
+  }
+
+  get status(): CoreStatus {
+    return this.#coordinator.status
+  }
+
+  get lastError(): unknown {
+    return this.#lastError
+  }
+
+  get storeAvailable(): boolean {
+    return this.#coordinator.storeAvailable
+  }
+
+  get unowned(): readonly string[] {
+    return this.#coordinator.unowned
+  }
+
+  get sessionValidForMs(): number | undefined {
+    const { deadlineMs } = this.#coordinator
+    if (deadlineMs === undefined) return undefined
+    return Math.max(0, deadlineMs - this.#options.clock.monotonicMs())
+  }
+
+  leases(): readonly LeaseHealth[] {
+    return this.#coordinator.held().map(({ held: lease, state, stored }) => {
+      const view = this.#pumps.get(pumpKey(lease))?.pump.view()
+      return {
+        ...lease,
+        state,
+        checkpointLsn: stored.lsn,
+        processedLsn: view?.processedLsn,
+        attempt: view?.attempt ?? 0,
+        inFlightMs: view?.inFlightMs,
+        lastError: view?.lastError,
+      }
+    })
+  }
+
+  start(): void {
+    this.#coordinator.start()
+    this.#joiner.start()
+  }
+
+  /** Drains, checkpoints, releases, leaves. `ended` tells when it is done. */
+  leave(): void {
+    this.#coordinator.leave()
+  }
+
+  /** Resolves when nothing is left running, with the reason if it ended by itself. */
+  ended(): Promise<LifeEnd> {
+    this.#end ??= this.#untilEnded()
+    return this.#end
+  }
+
+  async #untilEnded(): Promise<LifeEnd> {
+    const end = await this.#coordinator.stopped
+    await Promise.all(this.#pumpRuns)
+    await this.#joiner.stop()
+    await this.#reporter?.stop()
+    await this.#parts.group.close()
+    return end
+  }
+
+  #newCoordinator(group: LeaseGroup): LeaseCoordinator {
+    const { clock, random, hostName, ...options } = this.#options
+    return new LeaseCoordinator({
+      core: {
+        host: hostName,
+        incarnation: random.hex(8),
+        profile: {
+          weight: options.weight,
+          minLeases: options.minLeases,
+          maxLeases: options.maxLeases,
+          standby: options.standby,
+        },
+        heartbeatMs: options.renewIntervalMs,
+        ttlMs: options.expirationIntervalMs,
+        acquireRetryMs: options.acquireIntervalMs,
+        handoffTimeoutMs: options.handoffTimeoutMs,
+        shutdownTimeoutMs: options.shutdownTimeoutMs,
+        refusalMs: options.refusalMs,
+      },
+      group,
+      clock,
+      random,
+      callTimeoutMs: options.storeTimeoutMs,
+      startPump: (seat) => this.#startPump(seat),
+      onNotice: (notice) => this.#onLeaseNotice(notice),
+    })
+  }
+
+  #startPump(seat: PumpSeat): LeasePump {
+    const { held } = seat
+    const { feed, clock, random } = this.#options
+    const { createObserver, queue } = this.#parts
+    const parts = {
+      feed,
+      createObserver,
+      queue,
+      clock,
+      random,
+      options: pumpOptions(this.#options),
+      onNotice: (notice: PumpNotice) => this.#onPumpNotice(held, notice),
+    }
+    const pump = new RangePump(parts, seat)
+    const key = pumpKey(held)
+    this.#pumps.set(key, { held, pump })
+    const run = pump.run().finally(() => {
+      this.#pumps.delete(key)
+      this.#pumpRuns.delete(run)
+    })
+    this.#pumpRuns.add(run)
+    return pump
+  }
+
+  /** Leases that are worked on, as the joiner sees them. */
+  #joinable(): readonly JoinableLease[] {
+    return this.#coordinator.held().flatMap((lease) => {
+      const pump = this.#pumps.get(pumpKey(lease.held))?.pump
+      const isRunning = lease.state === 'running' && pump !== undefined
+      return isRunning ? [{ held: lease.held, range: lease.range, pump }] : []
+    })
+  }
+
+  #onReplaced({ cause, old, next }: Extract<LeaseNotice, { kind: 'replaced' }>): void {
+    for (const { leaseId } of old) this.#reporter?.forget(leaseId)
+    for (const { range, checkpoint } of next) this.#reporter?.stored(range, checkpoint.lsn)
+    const [only] = next
+    const [parent] = old
+    if (cause === 'join' && only !== undefined) {
+      this.#emit('leasesJoined', { ...placedLease(only), old })
+    }
+    if (cause === 'split' && parent !== undefined) {
+      this.#emit('rangeReplaced', { ...parent, next: next.map(placedLease) })
+    }
+  }
+
+  #onPumpNotice(held: HeldLease, { kind, ...notice }: PumpNotice): void {
+    // The notices are the events of the same names without the lease; the compiler cannot pair them.
+    this.#emit(kind, { ...held, ...notice } as HostEvents[typeof kind])
+  }
+
+  #onLeaseNotice(notice: LeaseNotice): void {
+    const { hostName } = this.#options
+    switch (notice.kind) {
+      case 'joined':
+        this.#parts.onJoined()
+        this.#emit('joined', { hostName, incarnation: notice.incarnation })
+        return
+      case 'acquired':
+        // Whoever had it may have died before it told where it stood.
+        this.#reporter?.stored(notice.range, notice.checkpoint.lsn)
+        this.#joiner.changed()
+        this.#emit('leaseAcquired', { ...notice.held, lsn: notice.checkpoint.lsn })
+        return
+      case 'stored':
+        this.#reporter?.stored(notice.range, notice.lsn)
+        return
+      case 'replaced':
+        this.#onReplaced(notice)
+        return
+      case 'released':
+        this.#reporter?.released(notice.held.leaseId)
+        this.#emit('leaseReleased', { ...notice.held, reason: notice.reason })
+        return
+      case 'lost':
+        this.#reporter?.forget(notice.held.leaseId)
+        this.#emit('leaseLost', { ...notice.held, cause: notice.cause })
+        return
+      case 'rebalanced': {
+        const { membershipVersion, hosts, leases, mine } = notice
+        this.#emit('rebalanced', { membershipVersion, hosts, leases, mine })
+        return
+      }
+      case 'unowned':
+        this.#emit('unownedRanges', { leaseIds: notice.leaseIds })
+        return
+      case 'fenced':
+        this.#emit('fenced', { cause: notice.cause })
+        return
+      case 'storeUnavailable':
+        this.#lastError = notice.error
+        this.#emit('leaseStoreUnavailable', { operation: notice.op, error: notice.error })
+        return
+      case 'storeRecovered':
+        this.#lastError = undefined
+        this.#emit('leaseStoreRecovered', { operation: notice.op })
+        return
+    }
+  }
+}
+
+function pumpKey({ leaseId, epoch }: HeldLease): string {
+  return `${leaseId}@${epoch}`
+}
+
+function placedLease({ id, epoch, range, checkpoint: { lsn } }: Lease): PlacedLease {
+  return { leaseId: id, epoch, range, lsn }
+}
+
+function pumpOptions<T extends DocumentBody>(options: ResolvedHostOptions<T>): PumpOptions {
+  return {
+    hostName: options.hostName,
+    group: options.group,
+    maxItemCount: options.maxItemCount,
+    pendingDeletes: options.pendingDeletes,
+    mode: options.mode,
+    onHorizonPassed: options.onHorizonPassed,
+    feedPollDelayMs: options.feedPollDelayMs,
+    readAheadPages: options.readAheadPages,
+    checkpointFrequency: options.checkpointFrequency,
+    retryDelayMs: options.retryDelayMs,
+    retryMaxDelayMs: options.retryMaxDelayMs,
+    abortGraceMs: options.abortGraceMs,
+    failurePolicy: options.failurePolicy,
+    maxBatchMs: options.maxBatchMs,
+    maxConcurrentKeys: options.maxConcurrentKeys,
+    laneWindowChanges: options.laneWindowChanges,
+    redrivePollMs: options.redrivePollMs,
+  }
+}
