@@ -1,4 +1,4 @@
--- plan: replaces all targets iff nobody planned for this membership yet.
+-- plan: replaces all targets iff nobody planned for this membership yet. Of a paused group no lease has a target then.
 --
 -- KEYS, ARGV[1..3]  see prelude.lua
 -- ARGV[4]           membership version that the plan is for
@@ -12,7 +12,7 @@ local known = {}
 for _, id in ipairs(redis.call('HKEYS', checkpoints)) do known[id] = true end
 local fields = {}
 for i = 5, #ARGV, 2 do
-  if known[ARGV[i]] then
+  if known[ARGV[i]] and not group.paused then
     fields[#fields + 1] = ARGV[i]
     fields[#fields + 1] = ARGV[i + 1]
   end

@@ -1,13 +1,15 @@
 -- Stands before every script of this folder; the store joins them. All scripts take the same keys, which
 -- share one {hash tag} and so live in one slot, and the same first arguments:
 --
--- KEYS[1] m   HASH  schema, gen, mv, av, l (lease clock, ms), n (store time of the last sync, ms), floor, token
+-- KEYS[1] m   HASH  schema, gen, mv, av, l (lease clock, ms), n (store time of the last sync, ms), floor, token,
+--                    paused (1 = yes; 0 or absent = no)
 -- KEYS[2] hd  ZSET  host -> deadline of its session, lease-clock ms
 -- KEYS[3] hi  HASH  host -> incarnation
 -- KEYS[4] hx  HASH  host -> profile (JSON)
 -- KEYS[5] hb  HASH  host -> store time of its last heartbeat, ms
 -- KEYS[6] o   HASH  lease -> epoch|incarnation|host; both empty = free; absent = never owned
--- KEYS[7] c   HASH  lease -> lsn|changed at ms|version|continuation; a lease exists iff it is here
+-- KEYS[7] c   HASH  lease -> lsn|changed at ms|version|continuation; a lease exists iff it is here. What stands for
+--                    the continuation is opaque to the scripts: the store puts the attempts of a batch into it
 -- KEYS[8] t   HASH  lease -> target host
 -- ARGV[1]     store time in us; '' = the server's own (tests set it)
 -- ARGV[2]     PUBLISH or SPUBLISH
@@ -42,10 +44,10 @@ end
 
 -- The group's own fields, made at first use. The second value is an error reply: the key holds something else.
 local function open_group()
-  local fields = redis.call('HMGET', meta, 'schema', 'gen', 'mv', 'av', 'l', 'n', 'floor', 'token')
+  local fields = redis.call('HMGET', meta, 'schema', 'gen', 'mv', 'av', 'l', 'n', 'floor', 'token', 'paused')
   if not fields[1] and redis.call('EXISTS', meta) == 0 then
     redis.call('HSET', meta, 'schema', SCHEMA, 'gen', ARGV[3], 'mv', '0', 'av', '0', 'l', '0', 'floor', '0')
-    fields = { SCHEMA, ARGV[3], '0', '0', '0', false, '0', false }
+    fields = { SCHEMA, ARGV[3], '0', '0', '0', false, '0', false, false }
   end
   if fields[1] ~= SCHEMA then
     return nil, redis.error_reply('TIDEMARKSCHEMA ' .. meta .. ' is not a lease group of this release')
@@ -58,6 +60,7 @@ local function open_group()
     seen = fields[6] and tonumber(fields[6]),
     floor = tonumber(fields[7]),
     token = fields[8],
+    paused = fields[9] == '1',
   }
 end
 
@@ -122,7 +125,7 @@ end
 -- Everything of the group at one instant, as `read` and `create` answer it.
 local function group_data(group)
   return {
-    group.gen, text(group.clock), text(group.mv), text(group.av),
+    group.gen, text(group.clock), text(group.mv), text(group.av), group.paused and '1' or '0',
     redis.call('ZRANGE', deadlines, 0, -1, 'WITHSCORES'),
     redis.call('HGETALL', incarnations),
     redis.call('HGETALL', profiles),

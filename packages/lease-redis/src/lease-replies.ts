@@ -3,13 +3,14 @@ import {
   lsn,
   parseFeedRangeId,
   type Checkpoint,
-  type Continuation,
   type HostIdentity,
   type HostProfile,
   type HostSession,
   type Lease,
   type LeaseGroupSnapshot,
 } from '@tidemark/contracts'
+import { parseProfile } from './host-profile-text.ts'
+import { parsePosition } from './stored-position.ts'
 
 /** A script's array reply as texts and nested arrays. */
 export type ReplyList = readonly unknown[]
@@ -34,7 +35,7 @@ export function replyNumber(reply: unknown): number {
 
 /** The snapshot of `group_data` in prelude.lua. */
 export function parseGroupData(reply: unknown): LeaseGroupSnapshot {
-  const [generation, clock, membershipVersion, planVersion, ...tables] = replyList(reply)
+  const [generation, clock, membershipVersion, planVersion, paused, ...tables] = replyList(reply)
   const [deadlines, incarnations, profiles, beats, owners, checkpoints, targets] =
     tables.map(textMap)
   const sessions: HostSession[] = []
@@ -42,7 +43,7 @@ export function parseGroupData(reply: unknown): LeaseGroupSnapshot {
     sessions.push({
       host,
       incarnation: decodeURIComponent(incarnation),
-      profile: parseProfile(profiles?.get(host)),
+      profile: storedProfile(profiles?.get(host)),
       deadlineMs: replyNumber(deadlines?.get(host)),
     })
   }
@@ -60,6 +61,7 @@ export function parseGroupData(reply: unknown): LeaseGroupSnapshot {
     membershipVersion: replyNumber(membershipVersion),
     planVersion: replyNumber(planVersion),
     generation: replyText(generation),
+    paused: replyNumber(paused) === 1,
     hosts: sessions,
     leases,
   }
@@ -70,7 +72,7 @@ export function leaseOf(fields: {
   readonly id: string
   readonly epoch: number
   readonly owner: HostIdentity | undefined
-  /** `lsn|changed at ms|version|continuation` */
+  /** `lsn|changed at ms|version|position`: see `positionText`. */
   readonly checkpoint: string
   readonly target: string | undefined
   /** Of the owner's last heartbeat; 0 if it has no session. */
@@ -81,44 +83,16 @@ export function leaseOf(fields: {
   const text = fields.checkpoint.slice(position.length + changedMs.length + version.length + 3)
   const range = parseFeedRangeId(id)
   if (range === undefined) throw unexpected(id)
-  const checkpoint: Checkpoint = {
-    // The text that a host gave as a continuation.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- branded by whoever made it
-    continuation: text as Continuation,
-    lsn: lsn(replyNumber(position)),
-  }
+  const checkpoint: Checkpoint = { ...parsePosition(text), lsn: lsn(replyNumber(position)) }
   const etag = target === undefined ? `"${version}"` : `"${version}-${encodeURIComponent(target)}"`
   const timestampMs = Math.max(replyNumber(changedMs), beatMs)
   return { id, range, owner, epoch, checkpoint, target, timestampMs, etag }
 }
 
-/** JSON has no infinity: null stands for "no highest number". */
-export function profileText({ weight, minLeases, maxLeases, leaving }: HostProfile): string {
-  const highest = Number.isFinite(maxLeases) ? maxLeases : null
-  return JSON.stringify({ weight, minLeases, maxLeases: highest, leaving })
-}
-
-function parseProfile(text: string | undefined): HostProfile {
-  const parsed: unknown = JSON.parse(text ?? 'null')
-  if (!isStoredProfile(parsed)) throw unexpected(text)
-  const { weight, minLeases, maxLeases, leaving } = parsed
-  return { weight, minLeases, maxLeases: maxLeases ?? Infinity, leaving }
-}
-
-function isStoredProfile(
-  value: unknown,
-): value is Omit<HostProfile, 'maxLeases'> & { readonly maxLeases: number | null } {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'weight' in value &&
-    typeof value.weight === 'number' &&
-    'minLeases' in value &&
-    typeof value.minLeases === 'number' &&
-    'maxLeases' in value &&
-    'leaving' in value &&
-    typeof value.leaving === 'boolean'
-  )
+function storedProfile(text: string | undefined): HostProfile {
+  const profile = text === undefined ? undefined : parseProfile(text)
+  if (profile === undefined) throw unexpected(text)
+  return profile
 }
 
 /** `epoch|incarnation|host` */

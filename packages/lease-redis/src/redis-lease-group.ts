@@ -7,8 +7,10 @@ import {
   parseFeedRangeId,
   rangeContains,
   type AcquiredLease,
+  type Checkpoint,
   type CheckpointOutcome,
   type FeedRange,
+  type HeldLease,
   type HostIdentity,
   type Lease,
   type LeaseGroup,
@@ -19,10 +21,10 @@ import {
   type SyncReply,
   type SyncRequest,
 } from '@tidemark/contracts'
+import { profileText } from './host-profile-text.ts'
 import {
   leaseOf,
   parseGroupData,
-  profileText,
   replyList,
   replyNumber,
   replyText,
@@ -31,6 +33,7 @@ import {
 import type { LeaseScriptName } from './platform/lease-scripts.ts'
 import type { RedisCalls } from './redis-calls.ts'
 import type { RedisHints } from './redis-hints.ts'
+import { positionText } from './stored-position.ts'
 
 /** Leases of one script call: a script keeps the server busy for less than 5 ms. */
 const CALL_LIMIT = 500
@@ -90,8 +93,7 @@ export class RedisLeaseGroup implements LeaseGroup {
   async create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]> {
     const args = checkedNewLeases(leases).flatMap(({ range, checkpoint }) => [
       feedRangeId(range),
-      String(checkpoint.lsn),
-      checkpoint.continuation,
+      ...checkpointArgs(checkpoint),
     ])
     return parseGroupData(await this.#run('create', args, signal)).leases
   }
@@ -130,8 +132,7 @@ export class RedisLeaseGroup implements LeaseGroup {
       const args = checkpoints.flatMap(({ leaseId, epoch, checkpoint }) => [
         leaseId,
         String(epoch),
-        String(checkpoint.lsn),
-        checkpoint.continuation,
+        ...checkpointArgs(checkpoint),
       ])
       const reply = await this.#run('checkpoint', [...identityArgs(request), ...args], signal)
       outcomes.push(...letters(reply, CHECKPOINT_LETTERS))
@@ -148,8 +149,7 @@ export class RedisLeaseGroup implements LeaseGroup {
       const args = releases.flatMap(({ leaseId, epoch, checkpoint }) => [
         leaseId,
         String(epoch),
-        checkpoint === undefined ? '' : String(checkpoint.lsn),
-        checkpoint?.continuation ?? '',
+        ...(checkpoint === undefined ? ['', ''] : checkpointArgs(checkpoint)),
       ])
       const reply = await this.#run('release', [...identityArgs(request), ...args], signal)
       outcomes.push(...letters(reply, RELEASE_LETTERS))
@@ -164,12 +164,10 @@ export class RedisLeaseGroup implements LeaseGroup {
     const { old, next } = request
     const oldIds = old.map(({ leaseId }) => leaseId)
     const args = [
-      String(old.length),
-      ...old.flatMap(({ leaseId, epoch }) => [leaseId, String(epoch)]),
+      ...heldArgs(old),
       ...checkedReplacement(oldIds, next).flatMap(({ range, checkpoint }) => [
         feedRangeId(range),
-        String(checkpoint.lsn),
-        checkpoint.continuation,
+        ...checkpointArgs(checkpoint),
         String(1 + oldIds.findIndex((id) => containsRange(id, range))),
       ]),
     ]
@@ -177,6 +175,26 @@ export class RedisLeaseGroup implements LeaseGroup {
     if (reply === 'lost') return reply
     const [beat, ...fields] = replyList(reply)
     return heldLeases(request, beat, fields)
+  }
+
+  async override(
+    { old, next }: Parameters<LeaseGroup['override']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly Lease[] | 'changed'> {
+    const oldIds = old.map(({ leaseId }) => leaseId)
+    const args = [
+      ...heldArgs(old),
+      ...checkedReplacement(oldIds, next).flatMap(({ range, checkpoint }) => [
+        feedRangeId(range),
+        ...checkpointArgs(checkpoint),
+      ]),
+    ]
+    const reply = await this.#run('override', args, signal)
+    return reply === 'changed' ? reply : freeLeases(replyList(reply))
+  }
+
+  async setPaused(paused: boolean, signal?: AbortSignal): Promise<boolean> {
+    return replyNumber(await this.#run('pause', [paused ? '1' : '0'], signal)) === 1
   }
 
   /** On a snapshot: it is rare, and only compares. */
@@ -244,6 +262,15 @@ function identityArgs({ host, incarnation }: HostIdentity): readonly string[] {
   return [host, encodeURIComponent(incarnation)]
 }
 
+/** How many there are, and each. */
+function heldArgs(held: readonly HeldLease[]): readonly string[] {
+  return [String(held.length), ...held.flatMap(({ leaseId, epoch }) => [leaseId, String(epoch)])]
+}
+
+function checkpointArgs(checkpoint: Checkpoint): readonly [string, string] {
+  return [String(checkpoint.lsn), positionText(checkpoint)]
+}
+
 function containsRange(leaseId: string, range: FeedRange): boolean {
   const outer = parseFeedRangeId(leaseId)
   return outer !== undefined && rangeContains(outer, range)
@@ -272,6 +299,17 @@ function heldLeases(
     held.push({ leaseId: lease.id, epoch, lease })
   }
   return held
+}
+
+/** Leases that nobody owns and no plan names, as `override` answers them: id, epoch, checkpoint for each. */
+function freeLeases(fields: ReplyList): readonly Lease[] {
+  const leases: Lease[] = []
+  for (let index = 0; index + 2 < fields.length; index += 3) {
+    const [id = '', epochText, checkpoint = ''] = fields.slice(index, index + 3).map(replyText)
+    const epoch = replyNumber(epochText)
+    leases.push(leaseOf({ id, epoch, owner: undefined, checkpoint, target: undefined, beatMs: 0 }))
+  }
+  return leases
 }
 
 function letters<Outcome>(

@@ -32,14 +32,14 @@ export {
   type LeaseRecord,
   type SessionRecord,
 } from './lease-stores/lease-group-state.ts'
-export { planGroup, syncGroup } from './lease-stores/membership-model.ts'
+export { planGroup, setGroupPaused, syncGroup } from './lease-stores/membership-model.ts'
 export {
   acquireLeases,
   checkpointLeases,
   reconcileLeases,
   releaseLeases,
 } from './lease-stores/ownership-model.ts'
-export { replaceLeases, type ReplaceRequest } from './lease-stores/replace-model.ts'
+export { overrideLeases, replaceLeases, type ReplaceRequest } from './lease-stores/replace-model.ts'
 export { createLeases, discardLeases } from './lease-stores/lease-set-model.ts'
 export {
   DocumentLeaseStore,

@@ -12,6 +12,8 @@ export const LEASE_SCRIPTS = [
   'checkpoint',
   'release',
   'replace',
+  'override',
+  'pause',
   'discard',
 ] as const
 

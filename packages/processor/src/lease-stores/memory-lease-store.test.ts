@@ -4,6 +4,7 @@ import { MemoryLeaseStore } from './memory-lease-store.ts'
 leaseStoreConformance({
   name: 'memory',
   modelRuns: 500,
+  timeGoesBack: true,
   async open() {
     const time = new StoreTime()
     const store = new MemoryLeaseStore({ clock: time })

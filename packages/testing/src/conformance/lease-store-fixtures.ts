@@ -2,13 +2,17 @@ import { expect } from 'vitest'
 import {
   evenRanges,
   feedRangeId,
+  FULL_RANGE,
   lsn,
+  parseFeedRangeId,
   partitionKeyDefinition,
   type AcquiredLease,
+  type BatchAttempts,
   type Checkpoint,
   type Clock,
   type Continuation,
   type FeedRange,
+  type HeldLease,
   type HostIdentity,
   type HostProfile,
   type LeaseGroup,
@@ -70,6 +74,8 @@ export interface LeaseStoreConformance {
   open(): Promise<LeaseStoreUnderTest>
   /** Random sequences that are compared with the model. @default 50 */
   readonly modelRuns?: number | undefined
+  /** Whether the store's time follows `time` when that goes back. @default false: it stands still then */
+  readonly timeGoesBack?: boolean | undefined
   /** Whether `subscribe` gives hints. @default true */
   readonly hints?: boolean | undefined
 }
@@ -114,9 +120,17 @@ export async function syncOk(
   return reply as SyncReply & { kind: 'ok' }
 }
 
-export function position(value: number): Checkpoint {
+export function position(value: number, attempts?: BatchAttempts): Checkpoint {
+  return {
+    continuation: continuationOf(`position/${value}|"ü" ${value}`),
+    lsn: lsn(value),
+    ...(attempts === undefined ? {} : { attempts }),
+  }
+}
+
+export function continuationOf(text: string): Continuation {
   // The stores treat a continuation as text; only the suite makes one up.
-  return { continuation: `position/${value}|"ü" ${value}` as Continuation, lsn: lsn(value) }
+  return text as Continuation
 }
 
 export function newLeases(count: number, start = 0): NewLease[] {
@@ -135,6 +149,25 @@ export function cutRange(range: FeedRange, count: number): FeedRange[] {
   const starts = [range.minInclusive, ...bounds]
   const ends = [...bounds, range.maxExclusive]
   return starts.map((minInclusive, index) => ({ minInclusive, maxExclusive: ends[index] ?? 'FF' }))
+}
+
+/** `count` leases in the place of one or several neighbours, all at one position. */
+export function piecesOf(
+  old: readonly { readonly leaseId: string }[],
+  count: number,
+  at: number,
+): NewLease[] {
+  const ranges = old.map(({ leaseId }) => parseFeedRangeId(leaseId) ?? FULL_RANGE)
+  const sorted = ranges.toSorted((a, b) => (a.minInclusive < b.minInclusive ? -1 : 1))
+  const whole: FeedRange = {
+    minInclusive: sorted[0]?.minInclusive ?? '',
+    maxExclusive: sorted.at(-1)?.maxExclusive ?? 'FF',
+  }
+  return cutRange(whole, count).map((range) => ({ range, checkpoint: position(at) }))
+}
+
+export function heldOf({ leaseId, epoch }: HeldLease): HeldLease {
+  return { leaseId, epoch }
 }
 
 function hexByte(value: number): string {

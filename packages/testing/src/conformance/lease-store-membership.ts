@@ -51,6 +51,32 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       expect((await two.read()).hosts.map(({ host }) => host)).toEqual(['b'])
     })
 
+    test('standby and refusals are part of the profile; left out and said to be the default are the same', async () => {
+      const { one, two } = await suite.group()
+      const joined = await syncOk(one, A, 'join')
+      const same = { ...PROFILE, standby: false, refuses: [] }
+      const beaten = await syncOk(one, A, 'beat', { profile: same })
+      expect(beaten.membershipVersion).toBe(joined.membershipVersion)
+      let { membershipVersion } = beaten
+      for (const profile of [
+        { ...PROFILE, standby: true },
+        { ...PROFILE, standby: true, refuses: ['-80'] },
+        { ...PROFILE, refuses: ['-80', '80-FF'] },
+        { ...PROFILE, refuses: ['80-FF'] },
+      ]) {
+        const changed = await syncOk(one, A, 'beat', { profile })
+        membershipVersion += 1
+        expect(changed.membershipVersion).toBe(membershipVersion)
+        const again = await syncOk(one, A, 'beat', { profile })
+        expect(again.membershipVersion).toBe(membershipVersion)
+        expect((await two.read()).hosts[0]?.profile).toMatchObject(profile)
+      }
+      await syncOk(one, A, 'beat', { profile: PROFILE })
+      const [host] = (await two.read()).hosts
+      expect(host?.profile.standby ?? false).toBe(false)
+      expect(host?.profile.refuses ?? []).toEqual([])
+    })
+
     test('leaving may be repeated, and a replaced process cannot end its successor’s session', async () => {
       const { one, two } = await suite.group()
       await syncOk(one, A, 'join')

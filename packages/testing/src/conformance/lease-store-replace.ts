@@ -1,19 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import type { AcquiredLease, LeaseHint } from '@tidemark/contracts'
 import {
-  FULL_RANGE,
-  parseFeedRangeId,
-  type AcquiredLease,
-  type FeedRange,
-  type HeldLease,
-  type LeaseHint,
-  type NewLease,
-} from '@tidemark/contracts'
-import {
-  cutRange,
+  heldOf,
   identity,
   joinAndPlan,
   ownedGroup,
   passTime,
+  piecesOf,
   position,
   syncOk,
   TTL_MS,
@@ -23,25 +16,6 @@ import type { LeaseStoreSuite } from './lease-store.ts'
 const A = identity('a')
 const A2 = identity('a', 'a-2')
 const B = identity('b')
-
-/** `count` leases in the place of one or several neighbours, all at one position. */
-function piecesOf(
-  old: readonly { readonly leaseId: string }[],
-  count: number,
-  at: number,
-): NewLease[] {
-  const ranges = old.map(({ leaseId }) => parseFeedRangeId(leaseId) ?? FULL_RANGE)
-  const sorted = ranges.toSorted((a, b) => (a.minInclusive < b.minInclusive ? -1 : 1))
-  const whole: FeedRange = {
-    minInclusive: sorted[0]?.minInclusive ?? '',
-    maxExclusive: sorted.at(-1)?.maxExclusive ?? 'FF',
-  }
-  return cutRange(whole, count).map((range) => ({ range, checkpoint: position(at) }))
-}
-
-function held({ leaseId, epoch }: HeldLease): HeldLease {
-  return { leaseId, epoch }
-}
 
 function leasesOf(reply: readonly AcquiredLease[] | 'lost'): readonly AcquiredLease[] {
   if (reply === 'lost') throw new Error('the leases were owned')
@@ -56,7 +30,7 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       if (parent === undefined || other === undefined) throw new Error('two leases were acquired')
       const before = await two.read()
       const next = piecesOf([parent], 2, 7)
-      const children = leasesOf(await one.replace({ ...A, old: [held(parent)], next }))
+      const children = leasesOf(await one.replace({ ...A, old: [heldOf(parent)], next }))
       expect(children.map(({ lease }) => lease.range)).toEqual(next.map(({ range }) => range))
       for (const { epoch, lease } of children) {
         expect(epoch).toBeGreaterThan(parent.epoch)
@@ -70,9 +44,9 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       expect(after.leases.find(({ id }) => id === other.leaseId)).toEqual(
         before.leases.find(({ id }) => id === other.leaseId),
       )
-      const checkpoints = children.map((child) => ({ ...held(child), checkpoint: position(8) }))
+      const checkpoints = children.map((child) => ({ ...heldOf(child), checkpoint: position(8) }))
       expect(await one.checkpoint({ ...A, checkpoints })).toEqual(['stored', 'stored'])
-      const stale = [{ ...held(parent), checkpoint: position(9) }]
+      const stale = [{ ...heldOf(parent), checkpoint: position(9) }]
       expect(await one.checkpoint({ ...A, checkpoints: stale })).toEqual(['lost'])
     })
 
@@ -80,13 +54,13 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       const { one, two } = await suite.group()
       const [parent] = await ownedGroup(one, A, 2)
       if (parent === undefined) throw new Error('leases were acquired')
-      const request = { ...A, old: [held(parent)], next: piecesOf([parent], 3, 4) }
+      const request = { ...A, old: [heldOf(parent)], next: piecesOf([parent], 3, 4) }
       const first = leasesOf(await one.replace(request))
-      const checkpoints = first.map((child) => ({ ...held(child), checkpoint: position(6) }))
+      const checkpoints = first.map((child) => ({ ...heldOf(child), checkpoint: position(6) }))
       await one.checkpoint({ ...A, checkpoints })
       const before = await two.read()
       const again = leasesOf(await two.replace(request))
-      expect(again.map(held)).toEqual(first.map(held))
+      expect(again.map(heldOf)).toEqual(first.map(heldOf))
       for (const { lease } of again) expect(lease.checkpoint).toEqual(position(6))
       expect(await two.read()).toEqual(before)
     })
@@ -98,16 +72,16 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       const next = piecesOf([first, second], 3, 9)
       const before = await one.read()
       for (const old of [
-        [held(first), { ...held(second), epoch: second.epoch + 1 }],
-        [{ ...held(first), epoch: first.epoch - 1 }, held(second)],
+        [heldOf(first), { ...heldOf(second), epoch: second.epoch + 1 }],
+        [{ ...heldOf(first), epoch: first.epoch - 1 }, heldOf(second)],
       ]) {
         expect(await one.replace({ ...A, old, next })).toBe('lost')
       }
-      const old = [held(first), held(second)]
+      const old = [heldOf(first), heldOf(second)]
       expect(await two.replace({ ...B, old, next })).toBe('lost')
       expect(await two.replace({ ...A2, old, next })).toBe('lost')
       expect(await two.read()).toEqual(before)
-      await one.release({ ...A, releases: [held(second)] })
+      await one.release({ ...A, releases: [heldOf(second)] })
       expect(await one.replace({ ...A, old, next })).toBe('lost')
       expect((await two.read()).leases).toHaveLength(2)
     })
@@ -116,7 +90,7 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       const { one, two } = await suite.group()
       const [parent] = await ownedGroup(one, A, 1)
       if (parent === undefined) throw new Error('a lease was acquired')
-      const request = { ...A, old: [held(parent)], next: piecesOf([parent], 2, 3) }
+      const request = { ...A, old: [heldOf(parent)], next: piecesOf([parent], 2, 3) }
       const children = leasesOf(await one.replace(request))
       await syncOk(two, B, 'join')
       await passTime(two, suite.time(), TTL_MS, [B])
@@ -137,7 +111,7 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       )
       const pair = sorted.slice(1, 3)
       const next = piecesOf(pair, 1, 5)
-      const [joined] = leasesOf(await one.replace({ ...A, old: pair.map(held), next }))
+      const [joined] = leasesOf(await one.replace({ ...A, old: pair.map(heldOf), next }))
       expect(joined?.lease).toMatchObject({ checkpoint: position(5), target: 'a', owner: A })
       const { leases } = await two.read()
       expect(leases).toHaveLength(3)
@@ -148,11 +122,11 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       const { one } = await suite.group()
       const [parent] = await ownedGroup(one, A, 1)
       if (parent === undefined) throw new Error('a lease was acquired')
-      await one.checkpoint({ ...A, checkpoints: [{ ...held(parent), checkpoint: position(12) }] })
+      await one.checkpoint({ ...A, checkpoints: [{ ...heldOf(parent), checkpoint: position(12) }] })
       const [low, high] = piecesOf([parent], 2, 11)
       if (low === undefined || high === undefined) throw new Error('two pieces')
       const next = [low, { ...high, checkpoint: position(13) }]
-      const children = leasesOf(await one.replace({ ...A, old: [held(parent)], next }))
+      const children = leasesOf(await one.replace({ ...A, old: [heldOf(parent)], next }))
       const byMin = children.toSorted((a, b) =>
         a.lease.range.minInclusive < b.lease.range.minInclusive ? -1 : 1,
       )
@@ -163,10 +137,10 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       const { one, two } = await suite.group()
       const [lease] = await ownedGroup(one, A, 2)
       if (lease === undefined) throw new Error('leases were acquired')
-      await one.checkpoint({ ...A, checkpoints: [{ ...held(lease), checkpoint: position(12) }] })
+      await one.checkpoint({ ...A, checkpoints: [{ ...heldOf(lease), checkpoint: position(12) }] })
       const request = {
         ...A,
-        old: [held(lease)],
+        old: [heldOf(lease)],
         next: [{ range: lease.lease.range, checkpoint: position(2) }],
       }
       const etag = (await two.read()).leases.find(({ id }) => id === lease.leaseId)?.etag
@@ -175,12 +149,12 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       expect(again?.epoch).toBeGreaterThan(lease.epoch)
       expect(again?.lease.checkpoint).toEqual(position(2))
       expect(again?.lease.etag).not.toBe(etag)
-      const late = [{ ...held(lease), checkpoint: position(13) }]
+      const late = [{ ...heldOf(lease), checkpoint: position(13) }]
       expect(await one.checkpoint({ ...A, checkpoints: late })).toEqual(['lost'])
-      const checkpoints = [{ ...held(again ?? lease), checkpoint: position(3) }]
+      const checkpoints = [{ ...heldOf(again ?? lease), checkpoint: position(3) }]
       expect(await one.checkpoint({ ...A, checkpoints })).toEqual(['stored'])
       const repeated = leasesOf(await one.replace(request))
-      expect(repeated.map(held)).toEqual([again].flatMap((one_) => (one_ ? [held(one_)] : [])))
+      expect(repeated.map(heldOf)).toEqual([again].flatMap((one_) => (one_ ? [heldOf(one_)] : [])))
       expect((await two.read()).leases).toHaveLength(2)
     })
 
@@ -194,7 +168,7 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       for (let round = 1; round <= 4; round += 1) {
         const next = piecesOf(present, round % 2 === 1 ? 2 : 1, round)
         const epoch = Math.max(...present.map((old) => old.epoch))
-        present = leasesOf(await one.replace({ ...A, old: present.map(held), next }))
+        present = leasesOf(await one.replace({ ...A, old: present.map(heldOf), next }))
         for (const child of present) expect(child.epoch).toBeGreaterThan(epoch)
         if (present.length > 1) continue
         const etag = present[0]?.lease.etag ?? ''
@@ -228,11 +202,11 @@ export function describeReplace(suite: LeaseStoreSuite): void {
         { old: [first], next: piecesOf([first], 64, 5) },
         { old: [{ leaseId: 'no range', epoch: 1 }], next: whole },
       ]) {
-        const replacing = one.replace({ ...A, old: old.map(held), next })
+        const replacing = one.replace({ ...A, old: old.map(heldOf), next })
         await expect(replacing).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
       }
       expect(await two.read()).toEqual(before)
-      const many = await one.replace({ ...A, old: [held(first)], next: piecesOf([first], 63, 5) })
+      const many = await one.replace({ ...A, old: [heldOf(first)], next: piecesOf([first], 63, 5) })
       expect(many).toHaveLength(63)
     })
 
@@ -242,7 +216,7 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       if (parent === undefined) throw new Error('a lease was acquired')
       const { membershipVersion } = await syncOk(two, B, 'join')
       // B has read the old set, and plans for it only now.
-      await one.replace({ ...A, old: [held(parent)], next: piecesOf([parent], 2, 1) })
+      await one.replace({ ...A, old: [heldOf(parent)], next: piecesOf([parent], 2, 1) })
       const targets = new Map([[parent.leaseId, 'b']])
       expect(await two.plan({ membershipVersion, targets })).toBe(false)
       const after = await two.read()
@@ -252,7 +226,7 @@ export function describeReplace(suite: LeaseStoreSuite): void {
     test('LE-10 of two that replace the same leases at once, each in its own way, one wins whole', async () => {
       const { one, two } = await suite.group()
       const acquired = await ownedGroup(one, A, 2)
-      const old = acquired.map(held)
+      const old = acquired.map(heldOf)
       const [left, right] = await Promise.all([
         one.replace({ ...A, old, next: piecesOf(old, 3, 1) }),
         two.replace({ ...A, old, next: piecesOf(old, 5, 2) }),
@@ -280,7 +254,7 @@ export function describeReplace(suite: LeaseStoreSuite): void {
         // A subscription takes a moment, and hints may be lost: the cause is repeated.
         for (let round = 0; round < 400 && !isWoken; round += 1) {
           const next = piecesOf(present, 1 + ((round + 1) % 2), round)
-          present = leasesOf(await one.replace({ ...A, old: present.map(held), next }))
+          present = leasesOf(await one.replace({ ...A, old: present.map(heldOf), next }))
           await new Promise((resolve) => setTimeout(resolve, 5))
         }
         expect(isWoken).toBe(true)

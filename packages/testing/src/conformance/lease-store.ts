@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { LeaseGroup, LeaseStore } from '@tidemark/contracts'
+import { describeAttempts } from './lease-store-attempts.ts'
 import { describeHints } from './lease-store-hints.ts'
 import type {
   LeaseStoreConformance,
@@ -9,7 +10,9 @@ import type {
 import { describeLeaseSet } from './lease-store-lease-set.ts'
 import { describeMembership } from './lease-store-membership.ts'
 import { describeModel } from './lease-store-model.ts'
+import { describeOverride } from './lease-store-override.ts'
 import { describeOwnership } from './lease-store-ownership.ts'
+import { describePause } from './lease-store-pause.ts'
 import { describeReplace } from './lease-store-replace.ts'
 
 /** What the cases of the suite use. */
@@ -60,6 +63,9 @@ export function leaseStoreConformance(options: LeaseStoreConformance): void {
     describeLeaseSet(suite)
     describeOwnership(suite)
     describeReplace(suite)
+    describeOverride(suite)
+    describeAttempts(suite)
+    describePause(suite)
     describeHints(suite)
     describeModel(suite)
   })

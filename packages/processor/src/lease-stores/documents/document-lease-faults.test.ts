@@ -255,6 +255,36 @@ test('an aborted call rejects with the reason', async () => {
   await expect(group.read(abort.signal)).rejects.toBe(reason)
 })
 
+test('what a host of an older release stored is read: no pause, no standby, no refusals, no attempts', async () => {
+  const { collection, open } = stage()
+  const group = await open()
+  const [lease] = await ownedGroup(group, A, 1)
+  if (lease === undefined) throw new Error('a lease was acquired')
+  const { document } = await collection.read('group', 'group')
+  if (document === undefined) throw new Error('the group has a document')
+  const older = Object.fromEntries(Object.entries(document).filter(([name]) => name !== 'paused'))
+  expect(Object.keys(older).length).toBe(Object.keys(document).length - 1)
+  await collection.upsert({ ...older, id: 'group' })
+  const before = await group.read()
+  expect(before.paused).toBe(false)
+  expect(before.hosts).toMatchObject([A])
+  expect(before.leases[0]?.checkpoint.attempts).toBeUndefined()
+  const beat = syncRequest(A, 'beat')
+  const request = { ...beat, profile: { ...beat.profile, standby: false, refuses: [] } }
+  expect(await group.sync(request)).toMatchObject({ membershipVersion: before.membershipVersion })
+})
+
+test('a position whose attempts nobody can read counts all the same', async () => {
+  const { open } = stage()
+  const group = await open()
+  const [lease] = await ownedGroup(group, A, 1)
+  if (lease === undefined) throw new Error('a lease was acquired')
+  const checkpoint = { ...leasePosition(7), attempts: { count: NaN, size: 1 } }
+  const checkpoints = [{ leaseId: lease.leaseId, epoch: lease.epoch, checkpoint }]
+  expect(await group.checkpoint({ ...A, checkpoints })).toEqual(['stored'])
+  expect((await group.read()).leases[0]?.checkpoint).toEqual(leasePosition(7))
+})
+
 test('closing ends the wait for hints', async () => {
   const { collection, open } = stage()
   const group = await open()

@@ -12,14 +12,14 @@ import type {
 } from '@tidemark/contracts'
 import { readGroup, type LeaseGroupStep, type LeaseRecord } from '../lease-group-state.ts'
 import { discardLeases } from '../lease-set-model.ts'
-import { planGroup, syncGroup } from '../membership-model.ts'
+import { planGroup, setGroupPaused, syncGroup } from '../membership-model.ts'
 import {
   acquireLeases,
   checkpointLeases,
   reconcileLeases,
   releaseLeases,
 } from '../ownership-model.ts'
-import { replaceLeases } from '../replace-model.ts'
+import { overrideLeases, replaceLeases } from '../replace-model.ts'
 import type { DocumentHints } from './document-hints.ts'
 import { planDocument, RELEASED_ID } from './lease-documents.ts'
 import { replaceLeaseDocuments } from './replace-lease-documents.ts'
@@ -169,12 +169,32 @@ export class DocumentLeaseGroup implements LeaseGroup {
     return partition.retryLostRaces(async () => {
       const view = await partition.readAll(signal)
       this.#remember(view)
-      const { changes, reply } = replaceLeases(view.state, request, view.storeTimeUs)
-      const { set } = view
-      if (changes.leases === undefined || set === undefined) return reply
-      const etags = await replaceLeaseDocuments(partition, { ...view, set }, changes, signal)
-      for (const leaseId of changes.removeLeases ?? []) this.#seen.delete(leaseId)
-      this.#rememberWritten(set, [...changes.leases.values()], etags)
+      const step = replaceLeases(view.state, request, view.storeTimeUs)
+      return this.#writeReplacement(view, step, signal)
+    }, signal)
+  }
+
+  override(
+    request: Parameters<LeaseGroup['override']>[0],
+    signal?: AbortSignal,
+  ): Promise<readonly Lease[] | 'changed'> {
+    const partition = this.#partition
+    return partition.retryLostRaces(async () => {
+      const view = await partition.readAll(signal)
+      this.#remember(view)
+      const step = overrideLeases(view.state, request, view.storeTimeUs)
+      return this.#writeReplacement(view, step, signal)
+    }, signal)
+  }
+
+  setPaused(paused: boolean, signal?: AbortSignal): Promise<boolean> {
+    const partition = this.#partition
+    return partition.retryLostRaces(async () => {
+      const view = await partition.readGroup(signal)
+      const { changes, reply } = setGroupPaused(view, paused)
+      if (changes.head !== undefined) {
+        await partition.commit([partition.replaceGroup(view, { head: changes.head })], signal)
+      }
       return reply
     }, signal)
   }
@@ -257,6 +277,20 @@ export class DocumentLeaseGroup implements LeaseGroup {
       this.#rememberWritten(seen[0]?.set ?? '', records, etags)
       return step.reply
     }, signal)
+  }
+
+  /** Writes what `replace` or `override` decided on the view, if anything. */
+  async #writeReplacement<Reply>(
+    view: PartitionView,
+    { changes, reply }: LeaseGroupStep<Reply>,
+    signal?: AbortSignal,
+  ): Promise<Reply> {
+    const { set } = view
+    if (changes.leases === undefined || set === undefined) return reply
+    const etags = await replaceLeaseDocuments(this.#partition, { ...view, set }, changes, signal)
+    for (const leaseId of changes.removeLeases ?? []) this.#seen.delete(leaseId)
+    this.#rememberWritten(set, [...changes.leases.values()], etags)
+    return reply
   }
 
   #decideOnSeen<Outcome>(

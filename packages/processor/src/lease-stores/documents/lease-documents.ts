@@ -1,6 +1,7 @@
 import {
   LeaseStorageError,
   lsn,
+  type BatchAttempts,
   type Checkpoint,
   type DocumentBody,
   type HostProfile,
@@ -22,11 +23,14 @@ export const RELEASED_ID = 'released'
 export const REGISTRY_PARTITION = '$groups'
 
 /** Heartbeats read and write it; it is small whatever the number of leases. */
-export interface GroupDocument extends DocumentBody, Omit<GroupHead, 'sessions' | 'seenMs'> {
+export interface GroupDocument
+  extends DocumentBody, Omit<GroupHead, 'sessions' | 'seenMs' | 'paused'> {
   readonly partitionKey: string
   readonly kind: 'group'
   readonly schema: number
   readonly seenMs?: number
+  /** Absent = false. */
+  readonly paused?: boolean
   readonly sessions: readonly StoredSession[]
   /** Names the set of leases that counts; absent when the group has none. */
   readonly set?: string
@@ -71,6 +75,8 @@ export interface LeaseDocument extends DocumentBody {
   readonly epoch: number
   readonly continuation: Checkpoint['continuation']
   readonly lsn: number
+  /** Absent = none. */
+  readonly attempts?: BatchAttempts
   readonly changedMs: number
   readonly version: number
 }
@@ -115,6 +121,7 @@ export function parseGroupDocument(document: DocumentBody): StoredGroup {
       generation: document.generation,
       epochFloor: document.epochFloor,
       discardToken: document.discardToken,
+      paused: document.paused ?? false,
       sessions: new Map(sessions.map((session) => [session.host, parseSession(session)])),
     },
     set,
@@ -166,19 +173,25 @@ export function leaseDocument(group: string, set: string, record: LeaseRecord): 
     epoch,
     continuation: checkpoint.continuation,
     lsn: checkpoint.lsn,
+    ...(checkpoint.attempts === undefined ? {} : { attempts: checkpoint.attempts }),
     changedMs,
     version,
   }
 }
 
 export function parseLeaseDocument(document: LeaseDocument): LeaseRecord {
-  const { owner, incarnation } = document
+  const { owner, incarnation, attempts } = document
   return {
     id: document.leaseId,
     owner:
       owner === undefined || incarnation === undefined ? undefined : { host: owner, incarnation },
     epoch: document.epoch,
-    checkpoint: { continuation: document.continuation, lsn: lsn(document.lsn) },
+    checkpoint: {
+      continuation: document.continuation,
+      lsn: lsn(document.lsn),
+      // Anything else tells nothing, and the lease counts all the same.
+      ...(isAttempts(attempts) ? { attempts } : {}),
+    },
     changedMs: document.changedMs,
     version: document.version,
   }
@@ -210,6 +223,7 @@ function isGroupDocument(document: DocumentBody): document is GroupDocument {
     hasNumbers(document, ['setVersion']) &&
     typeof property(document, 'generation') === 'string' &&
     typeof property(document, 'discarding') === 'boolean' &&
+    isOptionalBoolean(property(document, 'paused')) &&
     isClaim(property(document, 'creating')) &&
     Array.isArray(sessions) &&
     sessions.every(isSession)
@@ -244,8 +258,28 @@ function isSession(value: unknown): value is StoredSession {
   )
 }
 
+/** `standby` and `refuses` are absent in what an older release wrote. */
 function isProfile(value: unknown): value is StoredSession['profile'] {
-  return isObject(value) && hasNumbers(value, ['weight', 'minLeases'])
+  return (
+    isObject(value) &&
+    hasNumbers(value, ['weight', 'minLeases']) &&
+    isOptionalBoolean(property(value, 'standby')) &&
+    isOptionalTexts(property(value, 'refuses'))
+  )
+}
+
+function isAttempts(value: unknown): value is BatchAttempts {
+  return isObject(value) && hasNumbers(value, ['count', 'size'])
+}
+
+function isOptionalBoolean(value: unknown): boolean {
+  return value === undefined || typeof value === 'boolean'
+}
+
+function isOptionalTexts(value: unknown): boolean {
+  return (
+    value === undefined || (Array.isArray(value) && value.every((text) => typeof text === 'string'))
+  )
 }
 
 function isPlanDocument(document: DocumentBody): document is PlanDocument {

@@ -1,0 +1,61 @@
+import type { HostProfile } from '@tidemark/contracts'
+
+/**
+ * A profile as it is stored. What has its default is left out: the scripts compare texts, and a host of an
+ * older release, which knows no such field, has the same profile.
+ */
+export function profileText({
+  weight,
+  minLeases,
+  maxLeases,
+  leaving,
+  standby = false,
+  refuses = [],
+}: HostProfile): string {
+  return JSON.stringify({
+    weight,
+    minLeases,
+    // JSON has no infinity: null stands for "no highest number".
+    maxLeases: Number.isFinite(maxLeases) ? maxLeases : null,
+    leaving,
+    ...(standby ? { standby } : {}),
+    ...(refuses.length > 0 ? { refuses } : {}),
+  })
+}
+
+/** Undefined when it is no profile. */
+export function parseProfile(text: string): HostProfile | undefined {
+  const parsed: unknown = JSON.parse(text)
+  if (!isStoredProfile(parsed)) return undefined
+  const { weight, minLeases, maxLeases, leaving, standby, refuses } = parsed
+  return {
+    weight,
+    minLeases,
+    maxLeases: maxLeases ?? Infinity,
+    leaving,
+    ...(standby === undefined ? {} : { standby }),
+    ...(refuses === undefined ? {} : { refuses }),
+  }
+}
+
+function isStoredProfile(
+  value: unknown,
+): value is Omit<HostProfile, 'maxLeases'> & { readonly maxLeases: number | null } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'weight' in value &&
+    typeof value.weight === 'number' &&
+    'minLeases' in value &&
+    typeof value.minLeases === 'number' &&
+    'maxLeases' in value &&
+    'leaving' in value &&
+    typeof value.leaving === 'boolean' &&
+    (!('standby' in value) || typeof value.standby === 'boolean') &&
+    (!('refuses' in value) || isTexts(value.refuses))
+  )
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string')
+}

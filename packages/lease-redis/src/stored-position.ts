@@ -1,0 +1,26 @@
+import type { Checkpoint, Continuation } from '@tidemark/contracts'
+
+/** Not printable: what an older release stored, a continuation alone, does not begin with it. */
+const MARK = '\u0001'
+
+/**
+ * A checkpoint without its LSN as one text, which the scripts keep as it is: the continuation, and before it
+ * the attempts between two marks. A continuation that begins with the mark itself has two of them before it.
+ */
+export function positionText({ continuation, attempts }: Checkpoint): string {
+  if (attempts !== undefined) {
+    return `${MARK}${attempts.count},${attempts.size}${MARK}${continuation}`
+  }
+  return continuation.startsWith(MARK) ? `${MARK}${MARK}${continuation}` : continuation
+}
+
+/** What `positionText` was made of. */
+export function parsePosition(text: string): Omit<Checkpoint, 'lsn'> {
+  const end = text.startsWith(MARK) ? text.indexOf(MARK, 1) : -1
+  // The text that a host gave as a continuation.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- branded by whoever made it
+  const continuation = (end < 0 ? text : text.slice(end + 1)) as Continuation
+  const [, count, size] = /^(\d+),(\d+)$/.exec(end < 0 ? '' : text.slice(1, end)) ?? []
+  if (count === undefined || size === undefined) return { continuation }
+  return { continuation, attempts: { count: Number(count), size: Number(size) } }
+}

@@ -1,0 +1,233 @@
+import {
+  lsn,
+  type BatchAttempts,
+  type Checkpoint,
+  type HostIdentity,
+  type HostProfile,
+  type SyncRequest,
+} from '@tidemark/contracts'
+import fc from 'fast-check'
+import { CAP_MS, continuationOf, identity, PROFILE, TTL_MS } from './lease-store-fixtures.ts'
+
+/** Leases that a random sequence begins with. */
+export const STEP_LEASE_COUNT = 4
+
+/** One call of a random sequence, or time that passes. What depends on the state is settled when it runs. */
+export type LeaseStep =
+  | SyncStep
+  | {
+      readonly kind: 'create'
+      readonly count: number
+      readonly overlapping: boolean
+      readonly at: StepPosition
+    }
+  | { readonly kind: 'read' }
+  | {
+      readonly kind: 'plan'
+      /** How far the membership version is behind that of the group. */
+      readonly lag: number
+      /** Hosts by the leases' places; `''` = not named. */
+      readonly targets: readonly string[]
+    }
+  | { readonly kind: 'acquire'; readonly who: HostIdentity; readonly leases: readonly number[] }
+  | {
+      readonly kind: 'checkpoint' | 'release' | 'reconcile'
+      readonly who: HostIdentity
+      readonly writes: readonly StepWrite[]
+    }
+  | ReplacementStep
+  | { readonly kind: 'setPaused'; readonly paused: boolean }
+  | { readonly kind: 'discard'; readonly token: string }
+  | { readonly kind: 'pass'; readonly us: number }
+
+export interface SyncStep {
+  readonly kind: 'sync'
+  readonly who: HostIdentity
+  readonly intent: SyncRequest['intent']
+  readonly profile: HostProfile
+  readonly ttlMs: number
+  readonly clockCapMs: number
+  /** None: no digest is sent. Else added to the right sum of LSNs. */
+  readonly digestShift: number | undefined
+}
+
+/** `again`: the request of the last one of its kind once more, as after a lost answer. */
+export interface ReplacementStep {
+  readonly kind: 'replace' | 'override'
+  /** Of `replace`. */
+  readonly who: HostIdentity
+  readonly again: boolean
+  /** The first of `count` neighbours, by their places in the present set. */
+  readonly first: number
+  readonly count: number
+  readonly pieces: number
+  /** True: one piece is left out, so that the request is refused. */
+  readonly leaky: boolean
+  readonly at: readonly StepPosition[]
+  readonly epochShift: number
+}
+
+export interface StepWrite {
+  /** The lease's place in the present set. */
+  readonly lease: number
+  /** Added to the epoch that the lease has. */
+  readonly epochShift: number
+  /** None: a release without a checkpoint. */
+  readonly at: StepPosition | undefined
+}
+
+export interface StepPosition {
+  readonly lsn: number
+  readonly text: string
+  readonly attempts: BatchAttempts | undefined
+}
+
+export function checkpointOf({ lsn: value, text, attempts }: StepPosition): Checkpoint {
+  const position = { continuation: continuationOf(text), lsn: lsn(value) }
+  return attempts === undefined ? position : { ...position, attempts }
+}
+
+/** Names that look like parts of what a store may put together of them. */
+const who: fc.Arbitrary<HostIdentity> = fc.constantFrom(
+  identity('a'),
+  identity('a'),
+  identity('a', 'a|2'),
+  identity('b'),
+  identity('b'),
+  identity('a|2|b', 'b-1'),
+  identity('h|ö "x"', 'c-1'),
+)
+const HOSTS = ['a', 'b', 'h|ö "x"', 'a|2|b', '']
+
+const profile: fc.Arbitrary<HostProfile> = fc.constantFrom(
+  PROFILE,
+  PROFILE,
+  PROFILE,
+  // The same by other words.
+  { ...PROFILE, standby: false, refuses: [] },
+  { ...PROFILE, leaving: true, maxLeases: 3 },
+  { ...PROFILE, standby: true },
+  { ...PROFILE, refuses: ['-FF'] },
+  { ...PROFILE, weight: 0.5, refuses: ['-80', '80-FF'] },
+)
+
+const TEXTS = ['next', '', '1|2|3|x', '\u0001', '\u00011,2\u0001x', 'two\nlines', '"ü" \u{1f30a}']
+
+const at: fc.Arbitrary<StepPosition> = fc.record({
+  lsn: fc.oneof(
+    { weight: 12, arbitrary: fc.nat({ max: 6 }) },
+    { weight: 1, arbitrary: fc.constantFrom(2 ** 31, 2 ** 40 + 1, Number.MAX_SAFE_INTEGER) },
+  ),
+  text: fc.constantFrom(...TEXTS),
+  attempts: fc.option(
+    fc.record({ count: fc.constantFrom(1, 2, 17), size: fc.constantFrom(1, 100) }),
+    { nil: undefined },
+  ),
+})
+
+const lease = fc.nat({ max: STEP_LEASE_COUNT })
+const epochShift = fc.oneof(
+  { weight: 8, arbitrary: fc.constant(0) },
+  { weight: 1, arbitrary: fc.constantFrom(-1, 1) },
+)
+const writes: fc.Arbitrary<readonly StepWrite[]> = fc.array(
+  fc.record({ lease, epochShift, at: fc.option(at, { nil: undefined }) }),
+  { maxLength: 4 },
+)
+
+const sync: fc.Arbitrary<LeaseStep> = fc.record({
+  kind: fc.constant('sync'),
+  who,
+  intent: fc.constantFrom('join', 'beat', 'beat', 'leave'),
+  profile,
+  ttlMs: fc.constantFrom(TTL_MS, TTL_MS, TTL_MS, 300),
+  clockCapMs: fc.constantFrom(CAP_MS, CAP_MS, CAP_MS, 50),
+  digestShift: fc.constantFrom(undefined, 0, 0, 1),
+})
+
+const create: fc.Arbitrary<LeaseStep> = fc.record({
+  kind: fc.constant('create'),
+  count: fc.constantFrom(STEP_LEASE_COUNT, STEP_LEASE_COUNT, STEP_LEASE_COUNT, 2, 0),
+  overlapping: fc.constantFrom(false, false, false, false, false, false, false, true),
+  at,
+})
+
+const plan: fc.Arbitrary<LeaseStep> = fc.record({
+  kind: fc.constant('plan'),
+  lag: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, -1),
+  targets: fc.oneof(
+    fc.array(fc.constantFrom(...HOSTS), {
+      minLength: STEP_LEASE_COUNT + 1,
+      maxLength: STEP_LEASE_COUNT + 1,
+    }),
+    // Whole sets, so that what needs several leases of one owner happens often.
+    fc.constantFrom('a', 'b').map((host) => Array.from({ length: STEP_LEASE_COUNT }, () => host)),
+  ),
+})
+
+const acquire: fc.Arbitrary<LeaseStep> = fc.record({
+  kind: fc.constant('acquire'),
+  who,
+  leases: fc.oneof(
+    fc.array(lease, { maxLength: 5 }),
+    fc.constant(Array.from({ length: STEP_LEASE_COUNT + 1 }, (_, index) => index)),
+  ),
+})
+
+function replacement(kind: 'replace' | 'override'): fc.Arbitrary<LeaseStep> {
+  return fc.record({
+    kind: fc.constant(kind),
+    who,
+    again: fc.constantFrom(false, false, true),
+    first: fc.nat({ max: 5 }),
+    count: fc.constantFrom(1, 1, 2, 3),
+    pieces: fc.constantFrom(1, 2, 2, 3),
+    leaky: fc.constantFrom(false, false, false, false, false, false, false, true),
+    at: fc.array(at, { minLength: 3, maxLength: 3 }),
+    epochShift: fc.constantFrom(0, 0, 0, 0, 0, -1, 1),
+  })
+}
+
+const HOUR_US = 3_600_000_000
+
+/** Any call of a lease group, or time that passes, also backwards. */
+export const leaseStep: fc.Arbitrary<LeaseStep> = fc.oneof(
+  { weight: 8, arbitrary: sync },
+  { weight: 3, arbitrary: create },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('read') }) },
+  { weight: 6, arbitrary: plan },
+  { weight: 7, arbitrary: acquire },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('checkpoint'), who, writes }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('release'), who, writes }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('reconcile'), who, writes }) },
+  { weight: 4, arbitrary: replacement('replace') },
+  { weight: 2, arbitrary: replacement('override') },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('setPaused'),
+      paused: fc.constantFrom(false, false, true),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('discard'), token: fc.constantFrom('x', 'y') }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('pass'),
+      us: fc.constantFrom(
+        1,
+        999,
+        500_000,
+        CAP_MS * 1000,
+        CAP_MS * 1000,
+        TTL_MS * 1000,
+        HOUR_US,
+        -700_000,
+        -HOUR_US,
+      ),
+    }),
+  },
+)
