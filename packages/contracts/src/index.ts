@@ -68,6 +68,7 @@ export {
 export { murmur3x64, murmur3x86 } from './partition-key/murmur3.ts'
 export {
   extractPartitionKey,
+  keyComponents,
   parsePartitionKeyText,
   partitionKeyComponents,
   partitionKeyDefinition,
@@ -83,14 +84,18 @@ export type { Change, DocumentChange, PendingDeleteChange, VersionChange } from 
 export type {
   ChangeFeedSource,
   FeedLag,
+  FeedLagRequest,
   FeedPage,
   FeedPageRequest,
   FeedPosition,
+  FeedStartRequest,
   FeedSupport,
   FeedWaitRequest,
   GroupPosition,
   GroupPositions,
   HeldPosition,
+  JoinPositionsRequest,
+  PositionAtRequest,
   SourceRange,
   StartPosition,
 } from './feed/change-feed-source.ts'

@@ -10,22 +10,21 @@ import {
   type FeedPage,
   type FeedPageRequest,
   type FeedPosition,
-  type FeedMode,
-  type FeedRange,
+  type FeedStartRequest,
   type FeedSupport,
   type FeedWaitRequest,
   type GroupPositions,
-  type HeldPosition,
+  type JoinPositionsRequest,
   type Lsn,
   type PartitionKeyRange,
   type PartitionKey,
   type PatchOperation,
   type PatchOptions,
+  type PositionAtRequest,
   type ReadOptions,
   type ReadResult,
   type RequestOptions,
   type SourceRange,
-  type StartPosition,
   type Stored,
   type WriteOptions,
   type WriteResult,
@@ -63,17 +62,10 @@ import type { CollectionRecord, RangeRecord } from './engine/catalog.ts'
 import type { ExpiryView } from './engine/maintenance.ts'
 import { singleEpkRange } from './engine/range-lookup.ts'
 import { rangeSplitEvent, rangesMergedEvent } from './events/range-events.ts'
-import {
-  checkedFeedMode,
-  resolveChangesOptions,
-  type ChangesOptions,
-  type ChangesPage,
-} from './feed/changes-options.ts'
+import type { ChangesOptions, ChangesPage } from './feed/changes-options.ts'
+import { CollectionFeed } from './feed/collection-feed.ts'
 import { CollectionPositions } from './feed/collection-positions.ts'
-import { FeedReader } from './feed/feed-reader.ts'
-import { iterateChanges } from './feed/iterate-changes.ts'
-import { joinPositions } from './feed/join-positions.ts'
-import { feedPosition, readPage, readTextPage, type FeedTextPage } from './feed/read-page.ts'
+import type { FeedTextPage } from './feed/read-page.ts'
 
 /**
  * A handle on one collection: its documents and its change feed.
@@ -92,7 +84,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
   readonly positions: GroupPositions
   readonly #location: CollectionLocation
   readonly #finder: CollectionFinder
-  readonly #readers = new Map<FeedMode, FeedReader<T>>()
+  readonly #feed: CollectionFeed<T>
 
   constructor(location: CollectionLocation, found?: FoundCollection) {
     this.id = location.id
@@ -100,6 +92,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     this.#location = location
     this.#finder = new CollectionFinder(location, found)
     this.positions = new CollectionPositions(() => this.open())
+    this.#feed = new CollectionFeed(() => this.open())
   }
 
   /**
@@ -312,43 +305,33 @@ export class Collection<T extends DocumentBody = DocumentBody>
     })
   }
 
-  async resolveStart(request: {
-    readonly range: FeedRange
-    readonly start: StartPosition
-    readonly mode?: FeedMode | undefined
-    readonly signal?: AbortSignal | undefined
-  }): Promise<FeedPosition> {
-    request.signal?.throwIfAborted()
-    const reader = await this.#reader(request.mode)
-    return feedPosition(reader, await reader.start(request.range, request.start))
+  resolveStart(request: FeedStartRequest): Promise<FeedPosition> {
+    return this.#feed.resolveStart(request)
   }
 
-  async readPage(request: FeedPageRequest): Promise<FeedPage<T>> {
-    request.signal?.throwIfAborted()
-    return readPage(await this.#reader(request.mode), request)
+  /**
+   * A reader that goes on from here is told of every purge above the LSN, also of one that the reader that
+   * stood there knew of: it may have to resynchronise where that one had not.
+   */
+  positionAt(request: PositionAtRequest): Promise<FeedPosition> {
+    return this.#feed.positionAt(request)
+  }
+
+  readPage(request: FeedPageRequest): Promise<FeedPage<T>> {
+    return this.#feed.readPage(request)
   }
 
   /** As `readPage`, with documents as JSON text and without pending deletes; of latest-version mode only. */
-  async readPageText(request: FeedPageRequest): Promise<FeedTextPage> {
-    request.signal?.throwIfAborted()
-    return readTextPage(await this.#reader(request.mode), request)
+  readPageText(request: FeedPageRequest): Promise<FeedTextPage> {
+    return this.#feed.readPageText(request)
   }
 
-  async waitForChanges(request: FeedWaitRequest): Promise<boolean> {
-    const reader = await this.#reader(request.mode)
-    const position = reader.position(request.continuation, request.range)
-    return reader.wait(position, request.timeoutMs, request.signal)
+  waitForChanges(request: FeedWaitRequest): Promise<boolean> {
+    return this.#feed.waitForChanges(request)
   }
 
-  async joinPositions(request: {
-    readonly positions: readonly HeldPosition[]
-    readonly mode?: FeedMode | undefined
-    readonly signal?: AbortSignal | undefined
-  }): Promise<FeedPosition | undefined> {
-    request.signal?.throwIfAborted()
-    const reader = await this.#reader(request.mode)
-    const joined = await joinPositions(reader, request.positions)
-    return joined && feedPosition(reader, joined)
+  joinPositions(request: JoinPositionsRequest): Promise<FeedPosition | undefined> {
+    return this.#feed.joinPositions(request)
   }
 
   /**
@@ -361,8 +344,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
    * the first page; ERR_HORIZON_PASSED from any, unless `onHorizonPassed` is `resync`
    */
   changes(options: ChangesOptions<T> = {}): AsyncGenerator<ChangesPage<T>, void, undefined> {
-    const resolved = resolveChangesOptions(options)
-    return iterateChanges(() => this.#reader(resolved.mode), resolved)
+    return this.#feed.changes(options)
   }
 
   async #write(
@@ -375,15 +357,6 @@ export class Collection<T extends DocumentBody = DocumentBody>
     const expected = partitionKey === undefined ? undefined : open.encoder.encodeKey(partitionKey)
     const encoded = open.encoder.encode(document, expected)
     return writeDocument<T>(open, kind, { encoded, options })
-  }
-
-  async #reader(wanted: FeedMode | undefined): Promise<FeedReader<T>> {
-    const mode = checkedFeedMode(wanted)
-    const made = this.#readers.get(mode)
-    if (made !== undefined) return made
-    const reader = new FeedReader<T>(await this.open(), mode)
-    this.#readers.set(mode, reader)
-    return reader
   }
 }
 

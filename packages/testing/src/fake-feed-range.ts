@@ -1,4 +1,9 @@
-import type { Change, DocumentBody, FeedRange } from '@tidemark/contracts'
+import {
+  rangeContainsEpk,
+  type Change,
+  type DocumentBody,
+  type FeedRange,
+} from '@tidemark/contracts'
 
 /** What the fake feed carries: a key and a running number within it. */
 export interface FakeDocument extends DocumentBody {
@@ -41,9 +46,39 @@ export class FakeRange {
     this.firstOwnLsn = firstOwnLsn
   }
 
+  /** Changes of `range` above an LSN: whole transactions (CF-7), so many that `limit` is reached. */
+  after(
+    afterLsn: number,
+    { range, limit }: { readonly range: FeedRange; readonly limit: number },
+  ): { readonly changes: readonly Change<FakeDocument>[]; readonly isWhole: boolean } {
+    const changes: Change<FakeDocument>[] = []
+    for (let index = firstAfter(this.entries, afterLsn); ; index += 1) {
+      const entry = this.entries[index]
+      if (entry === undefined) return { changes, isWhole: true }
+      const { epk, change } = entry
+      if (!rangeContainsEpk(range, epk)) continue
+      if (changes.length >= limit && changes.at(-1)?.lsn !== change.lsn) {
+        return { changes, isWhole: false }
+      }
+      changes.push(change)
+    }
+  }
+
   wakeAll(): void {
     for (const waiter of this.waiters) waiter.wake(true)
   }
+}
+
+/** Index of the first entry above an LSN. */
+function firstAfter(entries: readonly FakeEntry[], after: number): number {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (entries[middle]!.change.lsn <= after) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** Digits of an EPK of one path, of which the two highest bits are never set. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import {
   HorizonPassedError,
+  InvalidContinuationError,
+  InvalidOptionError,
   RangeGoneError,
   continuationPosition,
   effectivePartitionKey,
@@ -17,17 +19,20 @@ import {
   type ChangeFeedSource,
   type Clock,
   type Continuation,
+  type FeedLag,
+  type FeedLagRequest,
   type FeedMode,
   type FeedPage,
   type FeedPageRequest,
   type FeedPosition,
   type FeedRange,
+  type FeedStartRequest,
   type FeedSupport,
   type FeedWaitRequest,
-  type HeldPosition,
+  type JoinPositionsRequest,
   type Lsn,
+  type PositionAtRequest,
   type RangePosition,
-  type StartPosition,
 } from '@tidemark/contracts'
 import { FakeGroupPositions } from './fake-group-positions.ts'
 import { FakeRange, middleOf, type FakeDocument, type FakeWaiter } from './fake-feed-range.ts'
@@ -40,6 +45,8 @@ export interface FakeFeedOptions {
   waiting?: boolean | undefined
   /** Whether a child's feed carries its parent's changes. @default true */
   childrenCarryParentChanges?: boolean | undefined
+  /** Whether positions can be made from LSNs, and lag can be measured; else it can only be read. @default true */
+  measuring?: boolean | undefined
   /** @default 'fake-feed' */
   identity?: string | undefined
   /** Called before each read of a page. May wait, and may throw: a fault. */
@@ -47,6 +54,8 @@ export interface FakeFeedOptions {
   /** Called after positions were joined, before the answer. May wait. */
   afterJoin?: (() => Promise<void> | void) | undefined
 }
+
+type HeldRequest = Pick<FeedPageRequest, 'range' | 'continuation' | 'mode'>
 
 const PARTITION_KEY = partitionKeyDefinition('/key')
 
@@ -60,6 +69,8 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   readonly description: string = 'fake feed'
   readonly supports: FeedSupport
   readonly waitForChanges?: (request: FeedWaitRequest) => Promise<boolean>
+  readonly positionAt?: (request: PositionAtRequest) => Promise<FeedPosition>
+  readonly measureLag?: (request: FeedLagRequest) => Promise<FeedLag>
   readonly positions: FakeGroupPositions = new FakeGroupPositions()
   readonly #clock: Clock
   readonly #beforeRead: ((range: FeedRange) => Promise<void> | void) | undefined
@@ -84,6 +95,10 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     this.#ranges = evenRanges(ranges, PARTITION_KEY).map((range) => new FakeRange(range))
     // Present iff supported, as the contract says.
     if (waiting) this.waitForChanges = (request) => this.#wait(request)
+    if (options.measuring ?? true) {
+      this.positionAt = async (request) => this.#positionAt(request)
+      this.measureLag = async (request) => this.#measureLag(request)
+    }
   }
 
   /** Every change so far, range after range. */
@@ -165,11 +180,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     return this.ranges
   }
 
-  async resolveStart(request: {
-    readonly range: FeedRange
-    readonly start: StartPosition
-    readonly mode?: FeedMode | undefined
-  }): Promise<FeedPosition> {
+  async resolveStart(request: FeedStartRequest): Promise<FeedPosition> {
     const { range, start, mode } = request
     const { lastLsn, entries } = this.#find(range)
     switch (start.kind) {
@@ -198,30 +209,15 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     this.reads += 1
     await this.#beforeRead?.(range)
     request.signal?.throwIfAborted()
-    const { entries, lastLsn } = this.#find(range)
-    const held = this.#held(range, request.continuation, mode)
-    const horizon = this.#horizonOf(range)
-    // A position that nothing was delivered from cannot have missed anything.
-    if (held.purgeStamp !== undefined && held.purgeStamp < horizon && held.lsn < horizon) {
-      throw new HorizonPassedError({ range, lsn: held.lsn, horizon })
-    }
+    const owner = this.#find(range)
+    const { lastLsn } = owner
+    const { held, horizon } = this.#heldInTime(request)
     const limit = (request.maxItemCount ?? -1) > 0 ? (request.maxItemCount ?? 100) : 100
-    const page: Change<FakeDocument>[] = []
-    let isWhole = true
-    for (let index = firstAfter(entries, held.lsn); index < entries.length; index += 1) {
-      const { epk, change } = entries[index]!
-      if (!rangeContainsEpk(range, epk)) continue
-      // One transaction stays on one page (CF-7).
-      if (page.length >= limit && page.at(-1)?.lsn !== change.lsn) {
-        isWhole = false
-        break
-      }
-      page.push(change)
-    }
-    const end = page.at(-1)?.lsn ?? Math.max(held.lsn, lastLsn)
+    const { changes, isWhole } = owner.after(held.lsn, { range, limit })
+    const end = changes.at(-1)?.lsn ?? Math.max(held.lsn, lastLsn)
     return {
       ...this.#position(range, { at: end, horizon, mode }),
-      changes: page,
+      changes,
       caughtUp: isWhole && end >= lastLsn,
     }
   }
@@ -229,10 +225,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   async joinPositions({
     positions,
     mode,
-  }: {
-    readonly positions: readonly HeldPosition[]
-    readonly mode?: FeedMode | undefined
-  }): Promise<FeedPosition | undefined> {
+  }: JoinPositionsRequest): Promise<FeedPosition | undefined> {
     this.joinRequests += 1
     const minInclusive = positions[0]?.range.minInclusive ?? ''
     const maxExclusive = positions.at(-1)?.range.maxExclusive ?? ''
@@ -248,12 +241,34 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     return this.#position(range, { at: first.lsn, horizon, mode })
   }
 
+  #positionAt({ range, lsn: at, mode }: PositionAtRequest): FeedPosition {
+    if (!Number.isSafeInteger(at) || at < 0) throw new InvalidOptionError(`no LSN: ${String(at)}`)
+    const { lastLsn } = this.#find(range)
+    if (at > lastLsn) {
+      throw new InvalidContinuationError(`LSN ${at} is above the newest, ${lastLsn}`)
+    }
+    // Told of every purge above it: which of them are known the number does not say.
+    return this.#position(range, { at, horizon: lsn(0), mode })
+  }
+
+  #measureLag({ limit = 1_000, ...request }: FeedLagRequest): FeedLag {
+    const { range } = request
+    const owner = this.#find(range)
+    const { held } = this.#heldInTime(request)
+    const { changes, isWhole } = owner.after(held.lsn, { range, limit })
+    const [oldest] = changes
+    return {
+      newestLsn: lsn(owner.lastLsn),
+      remainingChanges: changes.length,
+      isExact: isWhole,
+      oldestChangeMs: oldest?.kind === 'document' ? oldest.document._ts * 1_000 : undefined,
+    }
+  }
+
   async #wait({ range, continuation, mode, timeoutMs, signal }: FeedWaitRequest): Promise<boolean> {
     const owner = this.#find(range)
-    const after = this.#held(range, continuation, mode).lsn
-    const isNews = owner.entries
-      .slice(firstAfter(owner.entries, after))
-      .some(({ epk }) => rangeContainsEpk(range, epk))
+    const { lsn: afterLsn } = this.#held(range, continuation, mode)
+    const isNews = owner.after(afterLsn, { range, limit: 1 }).changes.length > 0
     if (isNews) return true
     const woken = new AbortController()
     let found = false
@@ -315,6 +330,17 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     return { continuation, lsn: lsn(at) }
   }
 
+  /** @throws ERR_HORIZON_PASSED when something was purged that the position has not seen */
+  #heldInTime({ range, continuation, mode }: HeldRequest): { held: RangePosition; horizon: Lsn } {
+    const held = this.#held(range, continuation, mode)
+    const horizon = this.#horizonOf(range)
+    // A position that nothing was delivered from cannot have missed anything.
+    if (held.purgeStamp !== undefined && held.purgeStamp < horizon && held.lsn < horizon) {
+      throw new HorizonPassedError({ range, lsn: held.lsn, horizon })
+    }
+    return { held, horizon }
+  }
+
   #held(range: FeedRange, continuation: string, mode: FeedMode = 'latestVersion'): RangePosition {
     return continuationPosition(continuation, { collectionRid: this.identity, mode, range })
   }
@@ -332,18 +358,4 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     }
     return { kind: 'document', id: document.id, partitionKey: key, lsn: lsn(at), document }
   }
-}
-
-function firstAfter(
-  entries: readonly { readonly change: Change<FakeDocument> }[],
-  after: number,
-): number {
-  let low = 0
-  let high = entries.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (entries[middle]!.change.lsn <= after) low = middle + 1
-    else high = middle
-  }
-  return low
 }

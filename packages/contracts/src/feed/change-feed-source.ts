@@ -48,10 +48,46 @@ export interface FeedWaitRequest {
   readonly signal: AbortSignal
 }
 
+export interface FeedStartRequest {
+  readonly range: FeedRange
+  readonly start: StartPosition
+  /** @default 'latestVersion' */
+  readonly mode?: FeedMode | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface PositionAtRequest {
+  readonly range: FeedRange
+  readonly lsn: Lsn
+  /** @default 'latestVersion' */
+  readonly mode?: FeedMode | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface FeedLagRequest {
+  readonly range: FeedRange
+  readonly continuation: string
+  /** Changes that are counted at most, exceeded only to keep one transaction whole. @default 1_000 */
+  readonly limit?: number | undefined
+  /** @default 'latestVersion' */
+  readonly mode?: FeedMode | undefined
+  /** As of the reader. @default true in process */
+  readonly pendingDeletes?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
 /** Where a reader stands in a feed range that need not be a whole pkrange. */
 export interface HeldPosition {
   readonly range: FeedRange
   readonly continuation: string
+}
+
+export interface JoinPositionsRequest {
+  /** Two or more, in EPK order, each beginning where the one before ends. */
+  readonly positions: readonly HeldPosition[]
+  /** @default 'latestVersion' */
+  readonly mode?: FeedMode | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 /** How far a processor group has come in one feed range. */
@@ -114,37 +150,25 @@ export interface ChangeFeedSource<T extends DocumentBody = DocumentBody> {
    *
    * Rejects with ERR_INVALID_CONTINUATION if a given continuation does not fit.
    */
-  resolveStart(request: {
-    readonly range: FeedRange
-    readonly start: StartPosition
-    /** @default 'latestVersion' */
-    readonly mode?: FeedMode | undefined
-    readonly signal?: AbortSignal | undefined
-  }): Promise<FeedPosition>
+  resolveStart(request: FeedStartRequest): Promise<FeedPosition>
   /**
    * The position right behind everything up to `lsn`: an LSN that was a position of this range, or of one
    * that contained it, or the LSN of one of its changes. Present where positions can be made from LSNs alone.
+   *
+   * Which purges a reader there knew of an LSN does not say, so that this one is told of all above it: an
+   * alarm too many is possible (`readPage`, ERR_HORIZON_PASSED), one too few is not.
+   *
+   * Rejects with ERR_INVALID_OPTION when it is no LSN, with ERR_INVALID_CONTINUATION when it is above the
+   * range's newest, with ERR_RANGE_GONE.
    */
-  positionAt?(request: {
-    readonly range: FeedRange
-    readonly lsn: Lsn
-    /** @default 'latestVersion' */
-    readonly mode?: FeedMode | undefined
-    readonly signal?: AbortSignal | undefined
-  }): Promise<FeedPosition>
+  positionAt?(request: PositionAtRequest): Promise<FeedPosition>
   /**
    * How much a reader at `continuation` has before it, counted up to `limit` changes. Costs at most one page
    * of so many changes. Absent where a feed can only be read.
+   *
+   * Rejects as `readPage`.
    */
-  measureLag?(request: {
-    readonly range: FeedRange
-    readonly continuation: string
-    /** @default 1_000 */
-    readonly limit?: number | undefined
-    readonly mode?: FeedMode | undefined
-    readonly pendingDeletes?: boolean | undefined
-    readonly signal?: AbortSignal | undefined
-  }): Promise<FeedLag>
+  measureLag?(request: FeedLagRequest): Promise<FeedLag>
   /**
    * One page. Rejects with ERR_RANGE_GONE after a split (its successors are named), and with
    * ERR_HORIZON_PASSED when something that this reader has not seen was purged: always in
@@ -161,11 +185,5 @@ export interface ChangeFeedSource<T extends DocumentBody = DocumentBody> {
    * stand at the same LSN and above everything that was written before the merge. Undefined when it is
    * not, or not yet.
    */
-  joinPositions?(request: {
-    /** Two or more, in EPK order, each beginning where the one before ends. */
-    readonly positions: readonly HeldPosition[]
-    /** @default 'latestVersion' */
-    readonly mode?: FeedMode | undefined
-    readonly signal?: AbortSignal | undefined
-  }): Promise<FeedPosition | undefined>
+  joinPositions?(request: JoinPositionsRequest): Promise<FeedPosition | undefined>
 }

@@ -13,6 +13,7 @@ import {
 } from './collection-fixtures.ts'
 import { collectionHorizons } from './collection-horizons.ts'
 import { collectionPendingDeletes } from './collection-pending-deletes.ts'
+import { collectionPositions } from './collection-positions.ts'
 import { collectionRanges } from './collection-ranges.ts'
 import { collectionSettings } from './collection-settings.ts'
 import { collectionVersions } from './collection-versions.ts'
@@ -52,6 +53,7 @@ export function collectionConformance(options: CollectionConformance): void {
     collectionHorizons(open)
     collectionVersions(open)
     collectionRanges(open)
+    collectionPositions(open)
   })
 }
 

@@ -2,18 +2,23 @@ import type {
   ChangeFeedSource,
   Clock,
   DocumentBody,
+  FeedLag,
+  FeedLagRequest,
   FeedPage,
   FeedPageRequest,
   FeedPosition,
+  FeedStartRequest,
   FeedSupport,
   FeedWaitRequest,
   GroupPosition,
   GroupPositions,
+  JoinPositionsRequest,
+  LeaseDurability,
   LeaseGroup,
   LeaseHint,
   LeaseStore,
+  PositionAtRequest,
   SourceRange,
-  StartPosition,
 } from '@tidemark/contracts'
 import { LeaseStoreUnavailableError } from '@tidemark/contracts'
 
@@ -85,6 +90,7 @@ export type LinkState = 'up' | 'down' | 'silent' | 'deaf'
 export class GatedLeaseStore implements LeaseStore {
   readonly description: string
   readonly collectionIdentity: string | undefined
+  readonly readDurability?: (signal?: AbortSignal) => Promise<LeaseDurability>
   readonly #inner: LeaseStore
   readonly #gate: ProcessGate
   link: LinkState = 'up'
@@ -98,6 +104,10 @@ export class GatedLeaseStore implements LeaseStore {
     this.collectionIdentity = inner.collectionIdentity
     this.#inner = inner
     this.#gate = gate
+    if (inner.readDurability !== undefined) {
+      this.readDurability = (signal) =>
+        this.#pass('readDurability', () => inner.readDurability!(signal))
+    }
   }
 
   async openGroup(name: string, signal?: AbortSignal): Promise<LeaseGroup> {
@@ -113,6 +123,8 @@ export class GatedLeaseStore implements LeaseStore {
       checkpoint: (request, s) => pass('checkpoint', () => group.checkpoint(request, s)),
       release: (request, s) => pass('release', () => group.release(request, s)),
       replace: (request, s) => pass('replace', () => group.replace(request, s)),
+      override: (request, s) => pass('override', () => group.override(request, s)),
+      setPaused: (paused, s) => pass('setPaused', () => group.setPaused(paused, s)),
       reconcile: (request, s) => pass('reconcile', () => group.reconcile(request, s)),
       discard: (token, s) => pass('discard', () => group.discard(token, s)),
       subscribe: (listener) => this.#subscribe(group, listener),
@@ -151,15 +163,15 @@ export class GatedLeaseStore implements LeaseStore {
   }
 }
 
-type JoinPositions = NonNullable<ChangeFeedSource['joinPositions']>
-
 /** A feed as a process reaches it. */
 export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
   readonly identity: string
   readonly description: string
   readonly supports: FeedSupport
   readonly waitForChanges?: (request: FeedWaitRequest) => Promise<boolean>
-  readonly joinPositions?: JoinPositions
+  readonly positionAt?: (request: PositionAtRequest) => Promise<FeedPosition>
+  readonly measureLag?: (request: FeedLagRequest) => Promise<FeedLag>
+  readonly joinPositions?: (request: JoinPositionsRequest) => Promise<FeedPosition | undefined>
   readonly positions: GroupPositions | undefined
   readonly #inner: ChangeFeedSource<T>
   readonly #gate: ProcessGate
@@ -172,6 +184,12 @@ export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
     this.#gate = gate
     if (inner.waitForChanges !== undefined) {
       this.waitForChanges = (request) => this.#pass(() => inner.waitForChanges!(request))
+    }
+    if (inner.positionAt !== undefined) {
+      this.positionAt = (request) => this.#pass(() => inner.positionAt!(request))
+    }
+    if (inner.measureLag !== undefined) {
+      this.measureLag = (request) => this.#pass(() => inner.measureLag!(request))
     }
     if (inner.joinPositions !== undefined) {
       this.joinPositions = (request) => this.#pass(() => inner.joinPositions!(request))
@@ -187,11 +205,7 @@ export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
     return this.#pass(() => this.#inner.readFeedRanges(options))
   }
 
-  resolveStart(request: {
-    readonly range: SourceRange
-    readonly start: StartPosition
-    readonly signal?: AbortSignal | undefined
-  }): Promise<FeedPosition> {
+  resolveStart(request: FeedStartRequest): Promise<FeedPosition> {
     return this.#pass(() => this.#inner.resolveStart(request))
   }
 

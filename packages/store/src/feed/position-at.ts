@@ -1,0 +1,43 @@
+import {
+  InvalidContinuationError,
+  InvalidOptionError,
+  feedRangeId,
+  lsn,
+  type DocumentBody,
+  type FeedRange,
+  type RangePosition,
+} from '@tidemark/contracts'
+import type { FeedReader } from './feed-reader.ts'
+
+/**
+ * Knows of no purge, so that none above the position is passed over in silence (TTL-15). An LSN does not say
+ * which ones a reader that stood there knew of: one that was on its way from the beginning, below what had been
+ * purged before it came, fails from here as if it were too late. There is no telling the two apart.
+ */
+const KNOWS_OF_NO_PURGE = 0
+
+/**
+ * The position right behind everything of `range` up to an LSN.
+ *
+ * @throws ERR_INVALID_OPTION when it is no LSN, ERR_INVALID_CONTINUATION when it is above the newest of the
+ * range, ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF
+ */
+export async function positionAt<T extends DocumentBody>(
+  reader: FeedReader<T>,
+  { range, lsn: at }: { readonly range: FeedRange; readonly lsn: number },
+): Promise<RangePosition> {
+  if (!Number.isSafeInteger(at) || at < 0) {
+    throw new InvalidOptionError(`lsn must be a whole number from 0 on, got ${String(at)}`)
+  }
+  const { engine, record: collection } = reader.open
+  const start = { kind: 'now' } as const
+  const newest = await engine.resolveStart({ collection, range, start, mode: reader.mode })
+  if (at > newest.lsn) {
+    // Going on from there would pass over whatever gets the LSNs in between.
+    throw new InvalidContinuationError(
+      `LSN ${at} is above the newest of range ${feedRangeId(range)}, ${newest.lsn}: ` +
+        'it is of another copy of the store, or the store was restored from an older one',
+    )
+  }
+  return { range, epoch: newest.epoch, lsn: lsn(at), purgeStamp: KNOWS_OF_NO_PURGE }
+}
