@@ -10,6 +10,7 @@ export {
   cosmosDefaults,
   type ChangeFeedProcessorHostOptions,
   type CheckpointFrequency,
+  type FailurePolicyOptions,
   type FeedOptions,
   type HostOptions,
 } from './host/host-options.ts'

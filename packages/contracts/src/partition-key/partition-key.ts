@@ -51,12 +51,17 @@ export function partitionKeyPathSegments(path: string): readonly string[] {
   return segments
 }
 
+/** One entry a path of a value that was checked before, as changes carry it. */
+export function keyComponents(value: PartitionKey): readonly PartitionKeyComponent[] {
+  return isComponentList(value) ? value : [value]
+}
+
 /** One entry a path, checked: the form that is hashed and stored. `-0` becomes `0`. */
 export function partitionKeyComponents(
   value: PartitionKey,
   pathCount: number,
 ): readonly PartitionKeyComponent[] {
-  const components: readonly PartitionKeyComponent[] = isComponentList(value) ? value : [value]
+  const components = keyComponents(value)
   if (components.length !== pathCount) {
     throw new InvalidPartitionKeyError(
       `a partition key value needs ${pathCount} components, got ${components.length}`,

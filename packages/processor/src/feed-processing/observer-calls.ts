@@ -8,6 +8,7 @@ import type {
 } from '@tidemark/contracts'
 import { backoffMs } from './backoff.ts'
 import type { Bell } from './bell.ts'
+import { CallWatchdog } from './call-watchdog.ts'
 import type { PumpEnding } from './pump-ending.ts'
 import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
 
@@ -23,36 +24,59 @@ export interface ObserverCallsParts {
   readonly mayDispatch: () => boolean
 }
 
-type Outcome =
-  | { readonly kind: 'done' }
+export type CallPhase = 'open' | 'processChanges' | 'resynchronize'
+
+export type CallOutcome =
+  | { readonly kind: 'done'; readonly durationMs: number }
   | { readonly kind: 'failed'; readonly error: unknown }
   /** The call was never made, or did not settle within its grace. */
   | { readonly kind: 'ended' }
 
-/** Calls one lease's observer: in the host's queue, only while the lease is good, again when it throws. */
+/** Somebody who makes calls one after the other: a pump, or one key's lane of it. */
+interface Caller {
+  attempt: number
+  lastError: unknown
+}
+
+/** Calls one lease's observer: in the host's queue, only while the lease is good, watched for how long it takes. */
 export class ObserverCalls {
   readonly #parts: ObserverCallsParts
-  #attempt = 0
-  #calledAtMs: number | undefined
-  #lastError: unknown
+  readonly #watchdog: CallWatchdog
+  /** Those whose last call failed, and has not succeeded since. */
+  readonly #troubled = new Map<object, Caller>()
+  #inFlight = 0
 
   constructor(parts: ObserverCallsParts) {
+    const { clock, options, ending, onNotice } = parts
     this.#parts = parts
+    this.#watchdog = new CallWatchdog({
+      clock,
+      maxBatchMs: options.maxBatchMs,
+      onStuck: (error, inFlightMs) => {
+        if (ending.ask('abort', 'observerStuck')) {
+          onNotice({ kind: 'observerStuck', inFlightMs, error })
+        }
+      },
+    })
   }
 
-  /** Of the call in flight or to be tried again; 0 when there is none. */
+  /** Of the call in flight or to be tried again, the highest of all callers; 0 when there is none. */
   get attempt(): number {
-    return this.#attempt
+    let highest = this.#inFlight > 0 ? 1 : 0
+    for (const { attempt } of this.#troubled.values()) highest = Math.max(highest, attempt)
+    return highest
   }
 
-  /** Since when the present call has been running. */
+  /** Since when the oldest call in flight has been running. */
   get calledAtMs(): number | undefined {
-    return this.#calledAtMs
+    return this.#watchdog.oldestMs
   }
 
-  /** Undefined after the next success. */
+  /** Of a caller that has not succeeded since. */
   get lastError(): unknown {
-    return this.#lastError
+    let last: unknown
+    for (const { lastError } of this.#troubled.values()) last = lastError
+    return last
   }
 
   /** Opens an observer; undefined if the end came first. A failed open is closed, and tried anew. */
@@ -69,40 +93,64 @@ export class ObserverCalls {
         const opening = (async () => {
           await created.open?.(contextOf(attempt))
         })()
-        await bell.untilSettled(opening, () => ending.graceIsOver)
-        this.#lastError = undefined
+        await this.#watched(opening, () => bell.untilSettled(opening, () => ending.graceIsOver))
+        this.succeeded(this)
         return created
       } catch (error) {
         if (observer !== undefined) await this.close(observer, contextOf(1), 'observerError')
-        await this.#failed('open', error, attempt)
+        await this.failed(this, { phase: 'open', error, attempt })
       }
     }
     return undefined
   }
 
-  /** Makes a call until the observer has accepted it; undefined if the end came first. */
+  /** Makes a call until the observer has accepted it; false if the end came first. */
   async untilAccepted(
-    phase: 'processChanges' | 'resynchronize',
+    phase: CallPhase,
     contextOf: (attempt: number) => ObserverContext,
     call: (context: ObserverContext) => Promise<void> | void,
-  ): Promise<{ readonly attempt: number; readonly durationMs: number } | undefined> {
-    const { clock, ending } = this.#parts
-    for (let attempt = 1; !ending.isAsked; attempt += 1) {
-      this.#attempt = attempt
-      const startedMs = clock.monotonicMs()
-      const context = contextOf(attempt)
-      const outcome = await this.#dispatch(async () => {
-        await call(context)
-      })
-      if (outcome.kind === 'ended') return undefined
+  ): Promise<boolean> {
+    for (let attempt = 1; ; attempt += 1) {
+      const outcome = await this.once(contextOf(attempt), call)
+      if (outcome.kind === 'ended') return false
       if (outcome.kind === 'done') {
-        this.#attempt = 0
-        this.#lastError = undefined
-        return { attempt, durationMs: clock.monotonicMs() - startedMs }
+        this.succeeded(this)
+        return true
       }
-      await this.#failed(phase, outcome.error, attempt)
+      await this.failed(this, { phase, error: outcome.error, attempt })
     }
-    return undefined
+  }
+
+  /** Makes one call, as soon as the lease is good and the host has room for it. */
+  async once(
+    context: ObserverContext,
+    call: (context: ObserverContext) => Promise<void> | void,
+  ): Promise<CallOutcome> {
+    const { bell, clock, ending, mayDispatch } = this.#parts
+    for (;;) {
+      while (!mayDispatch() && !ending.endsCalls) await bell.next
+      if (ending.endsCalls) return { kind: 'ended' }
+      let calledAtMs: number | undefined
+      try {
+        const settled = await this.#inQueue(
+          async () => {
+            // Asked again: the queue may have been long.
+            if (!mayDispatch()) return
+            calledAtMs = clock.monotonicMs()
+            await this.#watched(context, async () => {
+              await call(context)
+            })
+          },
+          () => calledAtMs !== undefined,
+        )
+        if (!settled) return { kind: 'ended' }
+        if (calledAtMs !== undefined) {
+          return { kind: 'done', durationMs: clock.monotonicMs() - calledAtMs }
+        }
+      } catch (error) {
+        return { kind: 'failed', error }
+      }
+    }
   }
 
   async close<T extends DocumentBody>(
@@ -127,63 +175,73 @@ export class ObserverCalls {
     }
   }
 
-  async #dispatch(call: () => Promise<void>): Promise<Outcome> {
-    const { bell, clock, ending, mayDispatch } = this.#parts
-    for (;;) {
-      while (!mayDispatch() && !ending.isAsked) await bell.next
-      if (ending.isAsked) return { kind: 'ended' }
-      let wasMade = false
-      try {
-        const settled = await this.#inQueue(
-          async () => {
-            // Asked again: the queue may have been long.
-            if (!mayDispatch()) return
-            wasMade = true
-            this.#calledAtMs = clock.monotonicMs()
-            try {
-              await call()
-            } finally {
-              this.#calledAtMs = undefined
-            }
-          },
-          () => wasMade,
-        )
-        if (!settled) return { kind: 'ended' }
-        if (wasMade) return { kind: 'done' }
-      } catch (error) {
-        return { kind: 'failed', error }
-      }
-    }
+  /** No call is made any more. */
+  finish(): void {
+    this.#watchdog.stop()
   }
 
-  /** Runs `call` in the host's queue. False when the end came before it began, or its grace is over. */
-  #inQueue(call: () => Promise<void>, hasBegun: () => boolean): Promise<boolean> {
-    const { bell, ending, queue } = this.#parts
-    const queued = queue.add(async () => {
-      if (!ending.isAsked) await call()
-    })
-    return bell.untilSettled(queued, () => ending.graceIsOver || (ending.isAsked && !hasBegun()))
+  succeeded(caller: object): void {
+    this.#troubled.delete(caller)
   }
 
-  async #failed(
-    phase: 'open' | 'processChanges' | 'resynchronize',
-    error: unknown,
-    attempt: number,
+  /** Tells of a failure, and waits until it is time to try again or the end comes. */
+  async failed(
+    caller: object,
+    { phase, error, attempt }: { phase: CallPhase; error: unknown; attempt: number },
   ): Promise<void> {
-    const { clock, random, options, onNotice, ending } = this.#parts
+    const { clock, random, options, ending } = this.#parts
     const delayMs = backoffMs(attempt, {
       baseMs: options.retryDelayMs,
       maxMs: options.retryMaxDelayMs,
       fraction: random.fraction(),
     })
-    this.#lastError = error
     const retryInMs = ending.isAsked ? undefined : delayMs
-    onNotice({ kind: 'observerError', phase, error, attempt, retryInMs })
+    this.failedNow(caller, { phase, error, attempt, retryInMs })
     if (retryInMs === undefined) return
     try {
       await clock.sleep(retryInMs, ending.endedSignal)
     } catch {
       // The end came meanwhile.
     }
+  }
+
+  /** Tells of a failure, and waits for nothing. */
+  failedNow(
+    caller: object,
+    failure: {
+      readonly phase: CallPhase
+      readonly error: unknown
+      readonly attempt: number
+      readonly retryInMs: number | undefined
+    },
+  ): void {
+    const { error, attempt } = failure
+    this.#troubled.delete(caller)
+    // What is to be tried again is the next attempt.
+    this.#troubled.set(caller, { attempt: attempt + 1, lastError: error })
+    this.#parts.onNotice({ kind: 'observerError', ...failure })
+  }
+
+  async #watched<Result>(call: object, act: () => Promise<Result>): Promise<Result> {
+    this.#inFlight += 1
+    this.#watchdog.began(call)
+    try {
+      return await act()
+    } finally {
+      this.#watchdog.ended(call)
+      this.#inFlight -= 1
+    }
+  }
+
+  /** Runs `call` in the host's queue. False when the end came before it began, or its grace is over. */
+  async #inQueue(call: () => Promise<void>, hasBegun: () => boolean): Promise<boolean> {
+    const { bell, ending, queue } = this.#parts
+    let isOver = false
+    const queued = queue.add(async () => {
+      // A call that ignores its abort gives its place in the queue to others.
+      if (!ending.endsCalls) isOver = !(await bell.untilSettled(call(), () => ending.graceIsOver))
+    })
+    const isGivenUp = (): boolean => ending.graceIsOver || (ending.endsCalls && !hasBegun())
+    return (await bell.untilSettled(queued, isGivenUp)) && !isOver
   }
 }

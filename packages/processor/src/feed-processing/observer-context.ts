@@ -1,15 +1,16 @@
 import {
-  lsn,
-  type Checkpoint,
+  lsn as checkedLsn,
   type HeldLease,
   type Lease,
+  type Lsn,
   type ObserverContext,
 } from '@tidemark/contracts'
 
 export interface ContextParts {
-  /** End of the batch; undefined where there is none. */
-  readonly at: Checkpoint | undefined
+  /** Of the last change of the batch; undefined where there is none. */
+  readonly lsn: Lsn | undefined
   readonly attempt: number
+  readonly redriven: boolean
   readonly signal: AbortSignal
   readonly checkpoint: () => Promise<void>
 }
@@ -18,16 +19,17 @@ export interface ContextParts {
 export function observerContext(
   { held, lease, generation }: { held: HeldLease; lease: Lease; generation: string },
   { hostName, group }: { hostName: string; group: string },
-  { at, attempt, signal, checkpoint }: ContextParts,
+  { lsn, attempt, redriven, signal, checkpoint }: ContextParts,
 ): ObserverContext {
   return {
     hostName,
     group,
     leaseId: held.leaseId,
     range: lease.range,
-    fence: { generation, epoch: held.epoch, lsn: at?.lsn ?? lsn(0) },
+    fence: { generation, epoch: held.epoch, lsn: lsn ?? checkedLsn(0) },
     signal,
     attempt,
+    redriven,
     checkpoint,
   }
 }

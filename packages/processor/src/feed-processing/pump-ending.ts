@@ -3,6 +3,8 @@ import type { Bell } from './bell.ts'
 
 /** When and how a pump is to end. The first abort is final; a drain may still become an abort. */
 export class PumpEnding {
+  /** True: a drain lets everything that was taken be done first. */
+  readonly #finishesWork: boolean
   readonly #clock: Clock
   readonly #graceMs: number
   readonly #bell: Bell
@@ -14,7 +16,18 @@ export class PumpEnding {
   #asked: { readonly how: 'drain' | 'abort'; readonly reason: CloseReason } | undefined
   #graceIsOver = false
 
-  constructor({ clock, graceMs, bell }: { clock: Clock; graceMs: number; bell: Bell }) {
+  constructor({
+    clock,
+    graceMs,
+    bell,
+    finishesWork,
+  }: {
+    clock: Clock
+    graceMs: number
+    bell: Bell
+    finishesWork: boolean
+  }) {
+    this.#finishesWork = finishesWork
     this.#clock = clock
     this.#graceMs = graceMs
     this.#bell = bell
@@ -26,6 +39,11 @@ export class PumpEnding {
 
   get isAbort(): boolean {
     return this.#asked?.how === 'abort'
+  }
+
+  /** Whether observers are called no more. */
+  get endsCalls(): boolean {
+    return this.isAbort || (this.isAsked && !this.#finishesWork)
   }
 
   get reason(): CloseReason | undefined {

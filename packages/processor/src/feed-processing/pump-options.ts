@@ -1,4 +1,5 @@
-import type { FeedMode, FeedRange, Lsn } from '@tidemark/contracts'
+import type { FeedMode, FeedRange, Lsn, PartitionKey } from '@tidemark/contracts'
+import type { FailurePolicy } from './bisection.ts'
 
 /** When the position of a range is stored, besides on close and hand-over. */
 export type CheckpointPolicy =
@@ -17,6 +18,12 @@ export interface PumpOptions {
   readonly retryDelayMs: number
   readonly retryMaxDelayMs: number
   readonly abortGraceMs: number
+  readonly failurePolicy: FailurePolicy
+  /** Infinity = no limit. */
+  readonly maxBatchMs: number
+  readonly maxConcurrentKeys: number
+  readonly laneWindowChanges: number
+  readonly redrivePollMs: number
 }
 
 /** Starts tasks in the order in which they come, so many at a time. */
@@ -65,3 +72,38 @@ export type PumpNotice =
       readonly horizon: Lsn
       readonly untilLsn: Lsn
     }
+  /** A part of a batch that failed is tried by itself from now on. */
+  | {
+      readonly kind: 'batchBisected'
+      /** Of the part that failed. */
+      readonly changes: number
+      readonly lsn: Lsn
+      readonly error: unknown
+    }
+  | {
+      readonly kind: 'deadLettered'
+      readonly letterId: string
+      readonly id: string
+      readonly partitionKey: PartitionKey
+      readonly lsn: Lsn
+      readonly attempts: number
+      readonly error: unknown
+    }
+  /** The sink did not take a letter. Tried again after `retryInMs`, for ever. */
+  | {
+      readonly kind: 'deadLetterFailed'
+      readonly error: unknown
+      readonly attempt: number
+      readonly retryInMs: number
+    }
+  /** So many letters without a success between them: the next change is tried for ever. */
+  | { readonly kind: 'deadLettersSuspended'; readonly consecutive: number; readonly lsn: Lsn }
+  | { readonly kind: 'redriven'; readonly letterId: string; readonly lsn: Lsn }
+  | {
+      readonly kind: 'rangeHalted'
+      readonly range: FeedRange
+      readonly lsn: Lsn
+      readonly attempts: number
+      readonly error: unknown
+    }
+  | { readonly kind: 'observerStuck'; readonly inFlightMs: number; readonly error: unknown }

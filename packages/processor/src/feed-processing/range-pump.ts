@@ -1,8 +1,12 @@
 import {
+  type BatchAttempts,
+  type Change,
   type ChangeFeedSource,
   type Checkpoint,
   type Clock,
   type CloseReason,
+  type DeadLetter,
+  type DeadLetterSink,
   type DocumentBody,
   type FeedPage,
   type FeedRange,
@@ -13,11 +17,14 @@ import {
   type ObserverContext,
   type Random,
 } from '@tidemark/contracts'
+import { BatchDelivery } from './batch-delivery.ts'
 import { Bell } from './bell.ts'
-import { CheckpointSchedule } from './checkpoint-schedule.ts'
+import { DeadLetterOffice } from './dead-letter-office.ts'
+import { Lanes } from './lanes.ts'
 import { ObserverCalls } from './observer-calls.ts'
 import { observerContext } from './observer-context.ts'
 import { PageReader, type HorizonPassed, type RangeGone } from './page-reader.ts'
+import { PositionKeeper } from './position-keeper.ts'
 import { PumpEnding } from './pump-ending.ts'
 import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
 import { Resynchronizer } from './resynchronizer.ts'
@@ -44,6 +51,7 @@ export interface PumpLink {
 export interface RangePumpParts<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
   readonly createObserver: () => IChangeFeedObserver<T>
+  readonly deadLetters: DeadLetterSink<T> | undefined
   /** Bounds the observer calls of the host that run at the same time. */
   readonly queue: ObserverQueue
   readonly clock: Clock
@@ -60,12 +68,12 @@ export interface PumpView {
   readonly lastError: unknown
 }
 
-/** The end of pages without changes is stored at most this often: other groups' purges wait for it. */
-const EMPTY_ADVANCE_MS = 5_000
+/** Changes of one key in one call, where the feed's own page size is not known. */
+const LANE_BATCH = 1_000
 
 /**
- * Works on one lease: opens an observer, hands it the range's batches one after the other, stores
- * positions, closes it. Whatever happens, each `open` gets exactly one `close`, and nothing after it.
+ * Works on one lease: opens an observer, hands it the range's changes, stores positions, closes it.
+ * Whatever happens, each `open` gets exactly one `close`, and nothing after it.
  *
  * Everything that it waits for rings one bell, and it looks again what is the case.
  */
@@ -74,43 +82,45 @@ export class RangePump<T extends DocumentBody> {
   readonly #link: PumpLink
   readonly #reader: PageReader<T>
   readonly #calls: ObserverCalls
-  readonly #schedule: CheckpointSchedule
+  readonly #keeper: PositionKeeper
+  readonly #office: DeadLetterOffice<T>
+  readonly #delivery: BatchDelivery<T>
   readonly #bell = new Bell()
   readonly #ending: PumpEnding
+  #lanes: Lanes<T> | undefined
   #isWorking = false
-  #processed: Checkpoint | undefined
-  /** Position that the observer asked for, in manual mode: the only one to be stored on close. */
-  #manual: Checkpoint | undefined
-  /** Calls of `context.checkpoint()` that have not settled. */
-  #askedStores = 0
-  /** Highest position that was asked to be stored, and that is. */
-  #askedLsn: number
-  #storedLsn: number
-  #emptyStoredMs: number
-  #hasUnprocessed = false
+  /** A batch is taken and not done. */
+  #isDelivering = false
+  /** Nothing was delivered yet: tries of those who had the lease before count. */
+  #isFirst = true
   #gone: RangeGone | undefined
   #restart: Checkpoint | undefined
 
   constructor(parts: RangePumpParts<T>, link: PumpLink) {
-    const { clock, options } = parts
+    const { clock, options, deadLetters: sink, onNotice } = parts
+    const { range, checkpoint: start } = link.lease
+    const bell = this.#bell
     this.#parts = parts
     this.#link = link
-    this.#askedLsn = link.lease.checkpoint.lsn
-    this.#storedLsn = link.lease.checkpoint.lsn
-    this.#emptyStoredMs = clock.monotonicMs()
-    this.#schedule = new CheckpointSchedule(options.checkpointFrequency, clock.monotonicMs())
-    const bell = this.#bell
-    this.#ending = new PumpEnding({ clock, graceMs: options.abortGraceMs, bell })
-    const { range, checkpoint: start } = link.lease
+    const finishesWork = options.maxConcurrentKeys > 1
+    this.#ending = new PumpEnding({ clock, graceMs: options.abortGraceMs, bell, finishesWork })
+    const ending = this.#ending
     this.#reader = new PageReader({ ...parts, range, start, onArrival: () => bell.ring() })
     const mayDispatch = (): boolean => link.mayDispatch()
-    this.#calls = new ObserverCalls({ ...parts, bell, ending: this.#ending, mayDispatch })
+    this.#calls = new ObserverCalls({ ...parts, bell, ending, mayDispatch })
+    const calls = this.#calls
+    this.#office = new DeadLetterOffice({ ...parts, sink, range, bell, ending })
+    const office = this.#office
+    this.#delivery = new BatchDelivery({ range, options, calls, office, bell, ending, onNotice })
+    const storeCheckpoint = (position: Checkpoint): Promise<void> => link.storeCheckpoint(position)
+    const policy = options.checkpointFrequency
+    this.#keeper = new PositionKeeper({ start, policy, clock, bell, onNotice, storeCheckpoint })
   }
 
   view(): PumpView {
     const { attempt, calledAtMs, lastError } = this.#calls
     return {
-      processedLsn: this.#processed?.lsn,
+      processedLsn: this.#keeper.processed?.lsn,
       attempt,
       inFlightMs:
         calledAtMs === undefined ? undefined : this.#parts.clock.monotonicMs() - calledAtMs,
@@ -125,8 +135,8 @@ export class RangePump<T extends DocumentBody> {
    */
   idlePosition(): Checkpoint | undefined {
     const isIdle =
-      this.#isWorking && !this.#ending.isAsked && !this.#hasUnprocessed && this.#askedStores === 0
-    return isIdle && this.#schedule.isAutomatic ? this.#reader.caughtUpAt : undefined
+      this.#isWorking && !this.#ending.isAsked && !this.#hasUnprocessed && !this.#keeper.isAsked
+    return isIdle && this.#keeper.isAutomatic ? this.#reader.caughtUpAt : undefined
   }
 
   /** Looks at once whether there is more, instead of when something wakes it. */
@@ -152,24 +162,32 @@ export class RangePump<T extends DocumentBody> {
    */
   async run(): Promise<void> {
     const reading = this.#reader.run().then(() => this.#bell.ring())
+    const redriving = this.#office.run()
     const observer = await this.#calls.open(this.#parts.createObserver, (attempt) =>
       this.#context({ at: undefined, attempt }),
     )
     if (observer !== undefined) {
       this.#isWorking = true
       await this.#work(observer)
+      await this.#lanes?.settled()
       this.#isWorking = false
     }
     const { reason, replacement } = this.#outcome()
     this.#reader.stop()
     if (observer !== undefined) {
-      await this.#calls.close(observer, this.#context({ at: this.#processed, attempt: 1 }), reason)
+      const context = this.#context({ at: this.#keeper.processed, attempt: 1 })
+      await this.#calls.close(observer, context, reason)
     }
     // What the observer asked to be stored is told to it, unless the lease is lost anyway.
-    while (this.#askedStores > 0 && !this.#ending.isAbort) await this.#bell.next
+    while (this.#keeper.isAsked && !this.#ending.isAbort) await this.#bell.next
     this.#ending.finish()
+    this.#calls.finish()
     this.#link.closed({ checkpoint: this.#lastPosition(), reason, replacement })
-    await reading
+    await Promise.all([reading, redriving])
+  }
+
+  get #hasUnprocessed(): boolean {
+    return this.#isDelivering || this.#lanes?.isEmpty === false || this.#office.hasRedriven
   }
 
   /** Why the work has ended, and what is to come in the place of the lease. */
@@ -194,26 +212,100 @@ export class RangePump<T extends DocumentBody> {
   }
 
   async #work(observer: IChangeFeedObserver<T>): Promise<void> {
+    if (this.#parts.options.maxConcurrentKeys > 1) this.#lanes = this.#openLanes(observer)
     while (!this.#ending.isAsked) {
+      const letter = this.#office.takeRedriven()
+      if (letter !== undefined) {
+        if (!(await this.#redeliver(observer, letter))) return
+        continue
+      }
+      if (this.#lanes?.hasRoom === false) {
+        await this.#bell.next
+        continue
+      }
       const page = this.#reader.take()
-      if (page === undefined) {
-        const { gone, passed } = this.#reader
-        this.#gone = gone
-        if (passed !== undefined) await this.#resynchronize(observer, passed)
-        if (gone !== undefined || passed !== undefined) return
+      if (page !== undefined) {
+        if (!(await this.#accept(observer, page))) return
+        continue
+      }
+      const { gone, passed } = this.#reader
+      // What is in the lanes comes before the end of the range.
+      if ((gone ?? passed) === undefined || this.#lanes?.isEmpty === false) {
         // Nothing may wait between the look and this: a ring would be missed.
         await this.#waitForPage()
         continue
       }
-      this.#hasUnprocessed = true
-      if (!(await this.#process(observer, page))) return
-      this.#hasUnprocessed = false
-      this.#processed = { continuation: page.continuation, lsn: page.lsn }
-      this.#schedule.processed(page.changes.length)
-      this.#storeIfDue()
-      if (!this.#schedule.waitsForStore) continue
-      while (this.#storedLsn < page.lsn && !this.#ending.isAsked) await this.#bell.next
+      this.#gone = gone
+      if (passed !== undefined) await this.#resynchronize(observer, passed)
+      return
     }
+  }
+
+  /** One page: done in order, or given to the lanes. False when the end came first. */
+  async #accept(observer: IChangeFeedObserver<T>, page: FeedPage<T>): Promise<boolean> {
+    const { attempts } = this.#link.lease.checkpoint
+    const isSerial = this.#lanes === undefined || (this.#isFirst && attempts !== undefined)
+    const isMarked = this.#isFirst && this.#parts.options.failurePolicy.mode !== 'retryForever'
+    this.#isDelivering = true
+    if (!isSerial) {
+      if (isMarked && !(await this.#markLanes(page))) return false
+      this.#isFirst = false
+      this.#lanes?.offer(page)
+      this.#isDelivering = false
+      return true
+    }
+    const isDone = await this.#delivery.deliver({
+      observer,
+      changes: page.changes,
+      contextOf: (changes, attempt) => this.#contextOf(changes, { attempt, page }),
+      resumed: this.#isFirst ? attempts : undefined,
+      marksFirst: isMarked,
+      mark: (from, next) => this.#mark(page, from, next),
+    })
+    if (!isDone) return false
+    this.#isFirst = false
+    this.#isDelivering = false
+    this.#keeper.done(page, page.changes.length)
+    while (this.#keeper.mustWait && !this.#ending.isAsked) await this.#bell.next
+    return true
+  }
+
+  #openLanes(observer: IChangeFeedObserver<T>): Lanes<T> {
+    const { maxConcurrentKeys, laneWindowChanges, maxItemCount } = this.#parts.options
+    return new Lanes<T>({
+      maxConcurrentKeys,
+      windowChanges: laneWindowChanges,
+      maxItemCount: maxItemCount ?? LANE_BATCH,
+      deliver: (changes, around) =>
+        this.#delivery.deliver({
+          observer,
+          changes,
+          around,
+          contextOf: (piece, attempt) => this.#contextOf(piece, { attempt }),
+        }),
+      onWatermark: (position, changes) => this.#keeper.done(position, changes),
+      onProgress: () => this.#bell.ring(),
+      isEnding: () => this.#ending.endsCalls,
+      ring: () => this.#bell.next,
+    })
+  }
+
+  /** A dead letter that was sent back, by itself: nothing else of the range is in flight. */
+  async #redeliver(observer: IChangeFeedObserver<T>, letter: DeadLetter<T>): Promise<boolean> {
+    while (this.#lanes?.isEmpty === false && !this.#ending.isAsked) await this.#bell.next
+    if (this.#ending.isAsked) return false
+    this.#isDelivering = true
+    const lettersBefore = this.#office.taken
+    const isDone = await this.#delivery.deliver({
+      observer,
+      changes: [letter.change],
+      contextOf: (changes, attempt) => this.#contextOf(changes, { attempt, redriven: true }),
+    })
+    if (!isDone) return false
+    // Taken out of the way once more: it is a dead letter again, under the same id.
+    if (this.#office.taken === lettersBefore && !(await this.#office.settle(letter))) return false
+    this.#isDelivering = false
+    return true
   }
 
   /** Tells the observer that it came too late; then the range begins anew, unless the end came first. */
@@ -229,93 +321,82 @@ export class RangePump<T extends DocumentBody> {
 
   /** Waits for a ring, or until it is time to store what was processed. */
   async #waitForPage(): Promise<void> {
-    const { clock } = this.#parts
-    const nowMs = clock.monotonicMs()
-    const dueInMs = Math.min(this.#schedule.dueInMs(nowMs), this.#emptyDueInMs(nowMs))
+    const dueInMs = this.#keeper.dueInMs(this.#emptyUpTo)
     if (dueInMs === Infinity) {
       await this.#bell.next
       return
     }
     const rung = new AbortController()
-    const timer = clock.sleep(dueInMs, rung.signal).catch(() => {})
+    const timer = this.#parts.clock.sleep(dueInMs, rung.signal).catch(() => {})
     await Promise.race([this.#bell.next, timer])
     rung.abort()
-    this.#storeIfDue()
-    this.#storeEmptyIfDue()
+    this.#keeper.storeIfDue()
+    if (!this.#ending.isAsked) this.#keeper.storeEmptyIfDue(this.#emptyUpTo)
   }
 
-  /** Hands over one batch until the observer has accepted it; false if the end came first. */
-  async #process(observer: IChangeFeedObserver<T>, page: FeedPage<T>): Promise<boolean> {
-    const accepted = await this.#calls.untilAccepted(
-      'processChanges',
-      (attempt) => this.#context({ at: page, attempt }),
-      (context) => observer.processChanges(context, page.changes),
-    )
-    if (accepted === undefined) return false
-    const changes = page.changes.length
-    this.#parts.onNotice({ kind: 'batchDone', changes, lsn: page.lsn, ...accepted })
-    return true
+  /** The end of empty pages behind everything that was done. */
+  get #emptyUpTo(): Checkpoint | undefined {
+    return this.#isDelivering || this.#lanes?.isEmpty === false ? undefined : this.#reader.emptyUpTo
   }
 
-  #storeIfDue(): void {
-    const nowMs = this.#parts.clock.monotonicMs()
-    if (this.#processed === undefined || this.#schedule.dueInMs(nowMs) > 0) return
-    this.#schedule.requested(nowMs)
-    // A rejection says that the lease is lost; then the end is coming anyway.
-    this.#store(this.#processed).catch(() => {})
+  /** Stores that `page` is being tried from the change `from` on; rejects when the lease is lost. */
+  async #mark(page: FeedPage<T>, from: number, attempts: BatchAttempts): Promise<void> {
+    const exact = from === 0 ? this.#keeper.front : await this.#positionBefore(page, from)
+    await this.#keeper.mark(exact, attempts)
   }
 
-  /** Time until the end of pages without changes is to be stored; Infinity when it is stored. */
-  #emptyDueInMs(nowMs: number): number {
-    const { emptyUpTo } = this.#reader
-    if (!this.#schedule.isAutomatic || emptyUpTo === undefined) return Infinity
-    if (emptyUpTo.lsn <= this.#askedLsn) return Infinity
-    return Math.max(0, this.#emptyStoredMs + EMPTY_ADVANCE_MS - nowMs)
+  /** So that who has the lease next knows of a process that died; false when the lease is lost. */
+  async #markLanes(page: FeedPage<T>): Promise<boolean> {
+    try {
+      await this.#mark(page, 0, { count: 1, size: 0 })
+      return true
+    } catch {
+      return false
+    }
   }
 
-  #storeEmptyIfDue(): void {
-    const nowMs = this.#parts.clock.monotonicMs()
-    const { emptyUpTo } = this.#reader
-    if (this.#ending.isAsked || emptyUpTo === undefined || this.#emptyDueInMs(nowMs) > 0) return
-    this.#emptyStoredMs = nowMs
-    this.#schedule.requested(nowMs)
-    this.#store(emptyUpTo).catch(() => {})
-  }
-
-  async #store(checkpoint: Checkpoint): Promise<void> {
-    this.#askedLsn = Math.max(this.#askedLsn, checkpoint.lsn)
-    await this.#link.storeCheckpoint(checkpoint)
-    this.#storedLsn = Math.max(this.#storedLsn, checkpoint.lsn)
-    this.#parts.onNotice({ kind: 'checkpointed', lsn: checkpoint.lsn })
-    this.#bell.ring()
+  /** Undefined in the middle of a transaction, and where the feed makes no positions of LSNs. */
+  async #positionBefore({ changes }: FeedPage<T>, index: number): Promise<Checkpoint | undefined> {
+    const { feed, options } = this.#parts
+    const done = changes[index - 1]?.lsn
+    if (done === undefined || done === changes[index]?.lsn) return undefined
+    try {
+      const { range } = this.#link.lease
+      const { mode } = options
+      return await feed.positionAt?.({ range, lsn: done, mode, signal: this.#ending.endedSignal })
+    } catch {
+      // Then the batch is tried from its beginning by whoever comes next.
+      return undefined
+    }
   }
 
   /** What is to be stored with the release. */
   #lastPosition(): Checkpoint | undefined {
-    if (!this.#schedule.isAutomatic) return this.#manual
-    if (!this.#hasUnprocessed && this.#reader.emptyUpTo !== undefined) {
-      return this.#reader.emptyUpTo
-    }
-    return this.#processed
+    return this.#keeper.last(this.#emptyUpTo)
   }
 
-  #context({ at, attempt }: { at: Checkpoint | undefined; attempt: number }): ObserverContext {
+  #contextOf(
+    changes: readonly Change<T>[],
+    { page, ...rest }: { attempt: number; page?: FeedPage<T>; redriven?: boolean },
+  ): ObserverContext {
+    const last = changes.at(-1)
+    const isEnd = page !== undefined && last === page.changes.at(-1)
+    return this.#context({ ...rest, at: isEnd ? page : undefined, lsn: last?.lsn })
+  }
+
+  #context(about: {
+    readonly at: Checkpoint | undefined
+    readonly attempt: number
+    readonly lsn?: Lsn | undefined
+    readonly redriven?: boolean
+  }): ObserverContext {
+    const { at, attempt, lsn = at?.lsn, redriven = false } = about
     return observerContext(this.#link, this.#parts.options, {
-      at,
+      lsn,
       attempt,
+      redriven,
       signal: this.#ending.abortedSignal,
-      checkpoint: async () => {
-        const position = at ?? this.#processed
-        if (position === undefined) return
-        this.#manual = { continuation: position.continuation, lsn: position.lsn }
-        this.#askedStores += 1
-        try {
-          await this.#store(this.#manual)
-        } finally {
-          this.#askedStores -= 1
-          this.#bell.ring()
-        }
-      },
+      checkpoint: () => this.#keeper.storeAsked(at),
     })
   }
 }

@@ -53,7 +53,7 @@ export class Resynchronizer<T extends DocumentBody> {
     const accepted = await calls.untilAccepted('resynchronize', contextOf, (context) =>
       observer.resynchronize?.(context, { range, lsn, horizon, untilLsn }),
     )
-    if (accepted === undefined) return { kind: 'ended' }
+    if (!accepted) return { kind: 'ended' }
     onNotice({ kind: 'resynchronized', range, lsn, horizon, untilLsn })
     return { kind: 'done', restart }
   }

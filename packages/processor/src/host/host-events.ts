@@ -1,4 +1,4 @@
-import type { FeedRange, Lsn } from '@tidemark/contracts'
+import type { FeedRange, Lsn, PartitionKey } from '@tidemark/contracts'
 
 interface LeaseEventBase {
   readonly leaseId: string
@@ -44,13 +44,47 @@ export interface HostEvents {
     readonly durationMs: number
   }
   checkpointed: LeaseEventBase & { readonly lsn: Lsn }
-  /** The observer threw. A batch is tried again after `retryInMs`, for ever. */
+  /** The observer threw. What failed is tried again after `retryInMs`; undefined = it is not. See `failurePolicy`. */
   observerError: LeaseEventBase & {
     readonly phase: 'open' | 'processChanges' | 'resynchronize' | 'close'
     readonly error: unknown
     readonly attempt: number
     readonly retryInMs: number | undefined
   }
+  /** A part of a batch that failed is tried by itself from now on. `changes` = how many the part had. */
+  batchBisected: LeaseEventBase & {
+    readonly changes: number
+    readonly lsn: Lsn
+    readonly error: unknown
+  }
+  /** A change that failed again and again was taken out of the way, and is kept as a dead letter. */
+  deadLettered: LeaseEventBase & {
+    readonly letterId: string
+    readonly id: string
+    readonly partitionKey: PartitionKey
+    readonly lsn: Lsn
+    readonly attempts: number
+    readonly error: unknown
+  }
+  /** A dead letter could not be kept, fetched or settled. Tried again after `retryInMs`, for ever. */
+  deadLetterFailed: LeaseEventBase & {
+    readonly error: unknown
+    readonly attempt: number
+    readonly retryInMs: number
+  }
+  /** `maxConsecutiveDeadLetters` without a success between them: the next change is tried for ever. */
+  deadLettersSuspended: LeaseEventBase & { readonly consecutive: number; readonly lsn: Lsn }
+  /** A dead letter that an operator sent back was accepted. */
+  redriven: LeaseEventBase & { readonly letterId: string; readonly lsn: Lsn }
+  /** With `haltRange`: nothing of this range is tried any more until its lease is released. */
+  rangeHalted: LeaseEventBase & {
+    readonly range: FeedRange
+    readonly lsn: Lsn
+    readonly attempts: number
+    readonly error: unknown
+  }
+  /** A call did not return within `maxBatchMs`. It was aborted, and its lease goes to another host. */
+  observerStuck: LeaseEventBase & { readonly inFlightMs: number; readonly error: unknown }
   /** The feed could not be read. Tried again after `retryInMs`, for ever. */
   feedError: LeaseEventBase & {
     readonly error: unknown

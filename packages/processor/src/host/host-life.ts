@@ -158,11 +158,12 @@ export class HostLife<T extends DocumentBody> {
 
   #startPump(seat: PumpSeat): LeasePump {
     const { held } = seat
-    const { feed, clock, random } = this.#options
+    const { feed, deadLetters, clock, random } = this.#options
     const { createObserver, queue } = this.#parts
     const parts = {
       feed,
       createObserver,
+      deadLetters,
       queue,
       clock,
       random,

@@ -1,6 +1,8 @@
 import type {
   ChangeFeedSource,
   Clock,
+  DeadLetter,
+  DeadLetterSink,
   DocumentBody,
   FeedMode,
   LeaseStore,
@@ -56,6 +58,28 @@ export interface FeedOptions {
   onHorizonPassed?: 'fail' | 'resync' | undefined
 }
 
+/**
+ * What becomes of changes that an observer does not accept (PH-7). Each failure is the event `observerError`; the
+ * pauses between tries grow from `retryDelayMs` to `retryMaxDelayMs`. Tries are kept with the lease, those too that
+ * a process died in.
+ *
+ * - `retryForever`: the batch is tried until it is accepted. Nothing behind it moves, and nothing is dropped.
+ * - `deadLetter`: after `maxAttempts` tries the batch is cut in halves until the failing change is found, which
+ *   is tried `maxAttempts` times by itself and then handed to `deadLetters`. The rest goes on in order.
+ * - `haltRange`: after `maxAttempts` tries the range stands still, with the event `rangeHalted`, until its lease is
+ *   released by an operator or taken by another host, where the batch gets one try.
+ */
+export interface FailurePolicyOptions {
+  mode: 'retryForever' | 'deadLetter' | 'haltRange'
+  /** @default 5 */
+  maxAttempts?: number | undefined
+  /**
+   * After so many dead letters of a range without a success between them it is not the changes' fault: the next
+   * one is tried for ever, until something is accepted (event `deadLettersSuspended`). @default 100
+   */
+  maxConsecutiveDeadLetters?: number | undefined
+}
+
 /** How a host keeps leases and works on them (PH-6). All intervals in ms. */
 export interface HostOptions {
   /**
@@ -83,6 +107,8 @@ export interface HostOptions {
   maxPartitionCount?: number | undefined
   /** Share of leases relative to other hosts. @default 1 */
   weight?: number | undefined
+  /** Gets leases only while every host that is not on standby is gone, or at its max. @default false */
+  standby?: boolean | undefined
   /**
    * Deletes the group's leases at start, once for each new token, so that everything begins anew
    * from the start position (LE-8). Hosts that start together pass the same token. @default nothing is deleted
@@ -90,7 +116,28 @@ export interface HostOptions {
   discardExistingLeases?: string | undefined
   /** The Cosmos name of `group`. @default 'default' */
   leasePrefix?: string | undefined
-  /** Observer calls of this host that run at the same time. @default 32 */
+  /** What becomes of changes that fail again and again: a mode, or all of it. @default 'retryForever' */
+  failurePolicy?: FailurePolicyOptions['mode'] | FailurePolicyOptions | undefined
+  /** How often letters that an operator sent back are looked for, for each lease. @default 10_000 */
+  redrivePollMs?: number | undefined
+  /**
+   * A call of an observer that takes longer is taken for one that never returns: it is aborted, and after
+   * `abortGraceMs` the lease goes to another host (event `observerStuck`). For as long again this host takes it
+   * only if nobody else does not. `Infinity` = never. @default 600_000
+   */
+  maxBatchMs?: number | undefined
+  /**
+   * Changes of so many partition key values of one range are processed at the same time, those of one value in
+   * order (PH-8). Batches then hold changes of one value. The position stored is that before which everything
+   * is done, so that a crash repeats up to `laneWindowChanges`. Not with manual checkpoints. @default 1
+   */
+  maxConcurrentKeys?: number | undefined
+  /** Changes of one range that are read and not all done before them, with lanes. @default 10_000 */
+  laneWindowChanges?: number | undefined
+  /**
+   * Observer calls of this host that run at the same time.
+   * @default 32, or four times `maxConcurrentKeys` if that is more
+   */
   maxConcurrentObservers?: number | undefined
   /** Pages read ahead of the observer, for each lease. @default 1 (a second page only kept more decoded documents alive: up to a fifth slower when it was measured) */
   readAheadPages?: number | undefined
@@ -121,6 +168,11 @@ export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = Documen
   feed: ChangeFeedSource<T>
   /** Not documents in the monitored collection itself (LE-2). */
   leases: LeaseStore
+  /** Where changes go that fail again and again, with `failurePolicy` `deadLetter`: a sink, or just a function. */
+  deadLetters?:
+    | DeadLetterSink<T>
+    | ((letter: DeadLetter<T>, signal: AbortSignal) => Promise<void> | void)
+    | undefined
   feedOptions?: FeedOptions | undefined
   hostOptions?: HostOptions | undefined
   /** @default the machine's */

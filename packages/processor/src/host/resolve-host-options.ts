@@ -6,15 +6,18 @@ import {
   systemRandom,
   type ChangeFeedSource,
   type Clock,
+  type DeadLetterSink,
   type DocumentBody,
   type FeedMode,
   type LeaseStore,
   type Random,
   type StartPosition,
 } from '@tidemark/contracts'
+import type { FailurePolicy } from '../feed-processing/bisection.ts'
 import type {
   ChangeFeedProcessorHostOptions,
   CheckpointFrequency,
+  FailurePolicyOptions,
   FeedOptions,
   HostOptions,
 } from './host-options.ts'
@@ -22,6 +25,7 @@ import type {
 /** Longest delay that the platform's timers keep. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1
 const MAX_COUNT = 2 ** 31 - 1
+const DEFAULT_REFUSAL_MS = 600_000
 
 /** All options with their defaults, checked together. */
 export interface ResolvedHostOptions<T extends DocumentBody> {
@@ -29,6 +33,7 @@ export interface ResolvedHostOptions<T extends DocumentBody> {
   readonly group: string
   readonly feed: ChangeFeedSource<T>
   readonly leases: LeaseStore
+  readonly deadLetters: DeadLetterSink<T> | undefined
   readonly clock: Clock
   readonly random: Random
   readonly start: StartPosition
@@ -45,8 +50,16 @@ export interface ResolvedHostOptions<T extends DocumentBody> {
   readonly minLeases: number
   readonly maxLeases: number
   readonly weight: number
+  readonly standby: boolean
+  /** For how long a lease is refused whose observer hangs here. */
+  readonly refusalMs: number
   readonly discardToken: string | undefined
   readonly maxConcurrentObservers: number
+  readonly failurePolicy: FailurePolicy
+  readonly redrivePollMs: number
+  readonly maxBatchMs: number
+  readonly maxConcurrentKeys: number
+  readonly laneWindowChanges: number
   readonly readAheadPages: number
   readonly retryDelayMs: number
   readonly retryMaxDelayMs: number
@@ -75,7 +88,9 @@ export function resolveHostOptions<T extends DocumentBody>(
       `leases must not be kept in the monitored collection itself (${feed.description}): each renewal would be a change of it`,
     )
   }
+  const pumpOptions = resolvePumpOptions(hostOptions)
   return {
+    deadLetters: resolveDeadLetters(options.deadLetters, pumpOptions.failurePolicy),
     hostName,
     group: resolveGroup(options.group, hostOptions.leasePrefix),
     feed,
@@ -84,7 +99,24 @@ export function resolveHostOptions<T extends DocumentBody>(
     random: options.random ?? systemRandom,
     ...resolveFeedOptions(feedOptions),
     ...resolveLeaseOptions(hostOptions),
-    ...resolvePumpOptions(hostOptions),
+    ...pumpOptions,
+  }
+}
+
+function resolveDeadLetters<T extends DocumentBody>(
+  given: ChangeFeedProcessorHostOptions<T>['deadLetters'],
+  { mode }: FailurePolicy,
+): DeadLetterSink<T> | undefined {
+  if (mode === 'deadLetter' && given === undefined) {
+    throw new InvalidOptionError(
+      "failurePolicy 'deadLetter' needs deadLetters: where they are kept",
+    )
+  }
+  if (typeof given !== 'function') return given
+  return {
+    put: async (letter, signal) => {
+      await given(letter, signal)
+    },
   }
 }
 
@@ -156,13 +188,14 @@ function resolveLeaseOptions(
   | 'minLeases'
   | 'maxLeases'
   | 'weight'
+  | 'standby'
   | 'discardToken'
   | 'startTimeoutMs'
   | 'storeTimeoutMs'
 > {
   const { leaseRenewIntervalMs = 2_000, leaseExpirationIntervalMs = 8_000 } = options
   const { leaseAcquireIntervalMs = 2_000, startTimeoutMs = 30_000 } = options
-  const { leaseStoreTimeoutMs = leaseRenewIntervalMs, weight = 1 } = options
+  const { leaseStoreTimeoutMs = leaseRenewIntervalMs, weight = 1, standby = false } = options
   const { minPartitionCount = 0, maxPartitionCount = MAX_COUNT, discardExistingLeases } = options
   interval({ leaseRenewIntervalMs })
   interval({ leaseExpirationIntervalMs })
@@ -200,6 +233,7 @@ function resolveLeaseOptions(
     minLeases: minPartitionCount,
     maxLeases: maxPartitionCount,
     weight,
+    standby,
     discardToken: discardExistingLeases,
     startTimeoutMs,
     storeTimeoutMs: leaseStoreTimeoutMs,
@@ -213,6 +247,12 @@ function resolvePumpOptions(
   | 'feedPollDelayMs'
   | 'checkpointFrequency'
   | 'maxConcurrentObservers'
+  | 'failurePolicy'
+  | 'redrivePollMs'
+  | 'maxBatchMs'
+  | 'refusalMs'
+  | 'maxConcurrentKeys'
+  | 'laneWindowChanges'
   | 'readAheadPages'
   | 'retryDelayMs'
   | 'retryMaxDelayMs'
@@ -221,7 +261,9 @@ function resolvePumpOptions(
   | 'abortGraceMs'
 > {
   const { feedPollDelayMs = 1_000, checkpointFrequency = 'everyBatch' } = options
-  const { maxConcurrentObservers = 32, readAheadPages = 1 } = options
+  const { maxConcurrentKeys = 1, laneWindowChanges = 10_000, maxBatchMs = 600_000 } = options
+  const { maxConcurrentObservers = Math.max(32, 4 * maxConcurrentKeys) } = options
+  const { redrivePollMs = 10_000, readAheadPages = 1 } = options
   const { retryDelayMs = 200, retryMaxDelayMs = 30_000 } = options
   const { handoffTimeoutMs = 30_000, shutdownTimeoutMs = 30_000, abortGraceMs = 5_000 } = options
   interval({ feedPollDelayMs })
@@ -236,11 +278,26 @@ function resolvePumpOptions(
   integer({ shutdownTimeoutMs }, 0, MAX_INTERVAL_MS)
   integer({ abortGraceMs }, 0, MAX_INTERVAL_MS)
   integer({ maxConcurrentObservers }, 1, MAX_COUNT)
+  integer({ maxConcurrentKeys }, 1, MAX_COUNT)
+  integer({ laneWindowChanges }, 1, MAX_COUNT)
+  interval({ redrivePollMs })
+  if (maxBatchMs !== Infinity) interval({ maxBatchMs })
+  if (maxConcurrentKeys > 1 && checkpointFrequency === 'manual') {
+    throw new InvalidOptionError(
+      "maxConcurrentKeys above 1 is not for checkpointFrequency 'manual': no batch is the end of what was done",
+    )
+  }
   integer({ readAheadPages }, 1, MAX_COUNT)
   return {
     feedPollDelayMs,
     checkpointFrequency: resolveCheckpointFrequency(checkpointFrequency),
     maxConcurrentObservers,
+    failurePolicy: resolveFailurePolicy(options.failurePolicy),
+    redrivePollMs,
+    maxBatchMs,
+    refusalMs: maxBatchMs === Infinity ? DEFAULT_REFUSAL_MS : maxBatchMs,
+    maxConcurrentKeys,
+    laneWindowChanges,
     readAheadPages,
     retryDelayMs,
     retryMaxDelayMs,
@@ -248,6 +305,15 @@ function resolvePumpOptions(
     shutdownTimeoutMs,
     abortGraceMs,
   }
+}
+
+function resolveFailurePolicy(given: HostOptions['failurePolicy'] = 'retryForever'): FailurePolicy {
+  const options: FailurePolicyOptions = typeof given === 'string' ? { mode: given } : given
+  const { mode, maxAttempts = 5, maxConsecutiveDeadLetters = 100 } = options
+  oneOf({ 'failurePolicy.mode': mode }, ['retryForever', 'deadLetter', 'haltRange'])
+  integer({ 'failurePolicy.maxAttempts': maxAttempts }, 1, MAX_COUNT)
+  integer({ 'failurePolicy.maxConsecutiveDeadLetters': maxConsecutiveDeadLetters }, 1, MAX_COUNT)
+  return { mode, maxAttempts, maxConsecutiveDeadLetters }
 }
 
 function resolveCheckpointFrequency(frequency: CheckpointFrequency): CheckpointFrequency {

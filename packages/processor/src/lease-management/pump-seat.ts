@@ -46,6 +46,7 @@ export class PumpSeat {
   readonly #links: SeatLinks
   /** In the order in which they asked. */
   readonly #waiters = new Set<CheckpointWaiter>()
+  #storedLsn: number
   #isOver = false
 
   constructor(
@@ -54,6 +55,7 @@ export class PumpSeat {
   ) {
     this.held = held
     this.lease = lease
+    this.#storedLsn = lease.checkpoint.lsn
     this.generation = generation
     this.#links = links
   }
@@ -75,6 +77,10 @@ export class PumpSeat {
         reject(new LeaseLostError(this.held.leaseId))
         return
       }
+      if (checkpoint.lsn < this.#storedLsn) {
+        resolve()
+        return
+      }
       this.#waiters.add({ checkpoint, resolve, reject })
       this.#links.progress(this.held, checkpoint)
     })
@@ -88,6 +94,7 @@ export class PumpSeat {
 
   /** The store acknowledged a position. */
   stored(checkpoint: Checkpoint): void {
+    this.#storedLsn = Math.max(this.#storedLsn, checkpoint.lsn)
     // Of several at one LSN the later ones are not stored yet; the earlier ones were overtaken.
     let isLater = false
     for (const waiter of this.#waiters) {

@@ -131,7 +131,7 @@ interface Placing {
 
 /** Gives free leases, then moving ones, to the hosts with room; returns the ids that are left over. */
 function fill(leases: readonly PlannedLease[], placing: Placing): string[] {
-  const { room, refusals, targets } = placing
+  const { room, refusals } = placing
   const rest: PlannedLease[] = []
   // A lease that is still in the hands of a host with room goes back to it: nothing moves.
   for (const lease of leases) {

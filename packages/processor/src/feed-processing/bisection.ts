@@ -1,0 +1,132 @@
+import type { BatchAttempts } from '@tidemark/contracts'
+
+/** What becomes of a batch that an observer does not accept (PH-7). */
+export interface FailurePolicy {
+  readonly mode: 'retryForever' | 'deadLetter' | 'haltRange'
+  /** Tries of a whole batch, and again of a change that was singled out. */
+  readonly maxAttempts: number
+  /** So many letters without a success between them: then it is not the changes' fault, and none goes away. */
+  readonly maxConsecutiveDeadLetters: number
+}
+
+/** Part of a batch to be handed to the observer. */
+export interface Piece {
+  readonly from: number
+  /** Exclusive. */
+  readonly to: number
+  /** 1 for the first try of it. */
+  readonly attempt: number
+}
+
+/**
+ * - `again`: the same piece, after a pause.
+ * - `smaller`: its first half, at once.
+ * - `isolated`: it is one change, and has had its tries.
+ * - `halt`: nothing more.
+ */
+export type Verdict = 'again' | 'smaller' | 'isolated' | 'halt'
+
+/**
+ * Decides which part of one batch is tried next, and when a change is given up: the whole batch
+ * `maxAttempts` times, then ever smaller parts of what failed once each, then a single change
+ * `maxAttempts` times. What comes after the failing change is tried as a whole again. In order, always.
+ *
+ * Knows the tries of those who died in the middle (`resumed`), so that a change which kills its process is
+ * found too.
+ */
+export class Bisection {
+  readonly #length: number
+  readonly #policy: FailurePolicy
+  #from = 0
+  /** Changes tried together. */
+  #size: number
+  #count = 0
+  /** Where the part ends that is known to hold a failing change. */
+  #suspectEnd = 0
+  #lastError: unknown
+
+  constructor(length: number, policy: FailurePolicy, resumed?: BatchAttempts) {
+    this.#length = length
+    this.#policy = policy
+    this.#size = length
+    if (resumed === undefined) return
+    this.#count = resumed.count
+    if (policy.mode === 'retryForever') return
+    if (policy.mode === 'haltRange') {
+      // Somebody opened it again: it gets one try.
+      this.#count = Math.min(resumed.count, policy.maxAttempts - 1)
+      return
+    }
+    if (resumed.size > 0 && resumed.size < length) {
+      this.#size = resumed.size
+      this.#suspectEnd = resumed.size
+    }
+    if (this.#count >= this.#limit && this.#size > 1) this.#halve()
+  }
+
+  /** Undefined when the whole batch is done. */
+  get piece(): Piece | undefined {
+    if (this.#from >= this.#length) return undefined
+    return { from: this.#from, to: this.#to, attempt: this.#count + 1 }
+  }
+
+  /** What is to be known of the next try before it is made. `size` 0 = of the whole batch. */
+  get nextAttempt(): BatchAttempts {
+    return { count: this.#count + 1, size: this.#isIsolating ? this.#to - this.#from : 0 }
+  }
+
+  /** Something failed, here or in a process that died. */
+  get isTroubled(): boolean {
+    return this.#count > 0 || this.#isIsolating
+  }
+
+  /** The next change has had its tries without anybody seeing how they ended: each took its process with it. */
+  get isSpent(): boolean {
+    const { mode, maxAttempts } = this.#policy
+    const isSingle = this.#isIsolating && this.#to - this.#from === 1
+    return mode === 'deadLetter' && isSingle && this.#count >= maxAttempts
+  }
+
+  /** Of the piece; undefined when nothing in this process failed with it. */
+  get lastError(): unknown {
+    return this.#lastError
+  }
+
+  /** The piece was accepted, or its only change was taken out of the way. */
+  passed(): void {
+    this.#from = this.#to
+    this.#count = 0
+    this.#lastError = undefined
+    const left = this.#suspectEnd - this.#from
+    this.#size = left > 0 ? Math.min(this.#size, left) : this.#length - this.#from
+  }
+
+  failed(error: unknown): Verdict {
+    this.#lastError = error
+    this.#count += 1
+    if (this.#policy.mode === 'retryForever' || this.#count < this.#limit) return 'again'
+    if (this.#policy.mode === 'haltRange') return 'halt'
+    if (this.#to - this.#from === 1) return 'isolated'
+    this.#halve()
+    return 'smaller'
+  }
+
+  get #to(): number {
+    return Math.min(this.#length, this.#from + this.#size)
+  }
+
+  get #isIsolating(): boolean {
+    return this.#suspectEnd > this.#from
+  }
+
+  get #limit(): number {
+    const isPart = this.#isIsolating && this.#to - this.#from > 1
+    return isPart ? 1 : this.#policy.maxAttempts
+  }
+
+  #halve(): void {
+    this.#suspectEnd = this.#to
+    this.#size = Math.ceil((this.#to - this.#from) / 2)
+    this.#count = 0
+  }
+}

@@ -1,0 +1,67 @@
+import { ObserverStuckError, type Clock } from '@tidemark/contracts'
+
+export interface CallWatchdogOptions {
+  readonly clock: Clock
+  /** Infinity = none. */
+  readonly maxBatchMs: number
+  readonly onStuck: (error: ObserverStuckError, inFlightMs: number) => void
+}
+
+/** Notices a call of an observer that does not return. One timer, whatever the number of calls. */
+export class CallWatchdog {
+  readonly #options: CallWatchdogOptions
+  /** When each call in flight began, the oldest first. */
+  readonly #calls = new Map<object, number>()
+  readonly #stop = new AbortController()
+  #isWatching = false
+
+  constructor(options: CallWatchdogOptions) {
+    this.#options = options
+  }
+
+  /** When the oldest call in flight began; undefined when there is none. */
+  get oldestMs(): number | undefined {
+    const [oldest] = this.#calls.values()
+    return oldest
+  }
+
+  began(call: object): void {
+    this.#calls.set(call, this.#options.clock.monotonicMs())
+    if (!this.#isWatching && this.#options.maxBatchMs !== Infinity) void this.#watch()
+  }
+
+  ended(call: object): void {
+    this.#calls.delete(call)
+  }
+
+  /** No call is made any more. */
+  stop(): void {
+    this.#stop.abort()
+  }
+
+  /** As long as there are calls. Never rejects. */
+  async #watch(): Promise<void> {
+    const { clock, maxBatchMs, onStuck } = this.#options
+    this.#isWatching = true
+    try {
+      for (let oldest = this.oldestMs; oldest !== undefined; oldest = this.oldestMs) {
+        const leftMs = oldest + maxBatchMs - clock.monotonicMs()
+        if (leftMs <= 0) {
+          const inFlightMs = clock.monotonicMs() - oldest
+          onStuck(
+            new ObserverStuckError(
+              `a call of the observer has been running for ${Math.round(inFlightMs)} ms; maxBatchMs is ${maxBatchMs}`,
+            ),
+            inFlightMs,
+          )
+          return
+        }
+        await clock.sleep(leftMs, this.#stop.signal, { purpose: 'background' })
+      }
+    } catch {
+      // Stopped.
+    } finally {
+      this.#isWatching = false
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import {
+  type ChangeFeedSource,
+  type Change,
+  type Clock,
+  type DeadLetter,
+  type DeadLetterSink,
+  type DocumentBody,
+  type FeedRange,
+  type Random,
+} from '@tidemark/contracts'
+import { deadLetterOf } from '../dead-letters/dead-letter-of.ts'
+import { backoffMs } from './backoff.ts'
+import type { Bell } from './bell.ts'
+import type { PumpEnding } from './pump-ending.ts'
+import type { PumpNotice, PumpOptions } from './pump-options.ts'
+
+export interface DeadLetterOfficeParts<T extends DocumentBody> {
+  readonly sink: DeadLetterSink<T> | undefined
+  readonly feed: ChangeFeedSource<T>
+  readonly range: FeedRange
+  readonly clock: Clock
+  readonly random: Random
+  readonly options: PumpOptions
+  readonly bell: Bell
+  readonly ending: PumpEnding
+  readonly onNotice: (notice: PumpNotice) => void
+}
+
+/** One range's dead letters: sends them off, and fetches those that an operator sent back. */
+export class DeadLetterOffice<T extends DocumentBody> {
+  readonly #parts: DeadLetterOfficeParts<T>
+  readonly #redriven: DeadLetter<T>[] = []
+  /** Letters sent since the last success. */
+  #consecutive = 0
+  #isSuspended = false
+  #taken = 0
+
+  constructor(parts: DeadLetterOfficeParts<T>) {
+    this.#parts = parts
+  }
+
+  /** How many changes were taken out of the way so far. */
+  get taken(): number {
+    return this.#taken
+  }
+
+  /** The observer accepted something: it is not broken altogether. */
+  accepted(): void {
+    this.#consecutive = 0
+    this.#isSuspended = false
+  }
+
+  /** Whether one more change may be taken out of the way. */
+  mayTake(change: Change<T>): boolean {
+    const { options, onNotice } = this.#parts
+    const consecutive = this.#consecutive
+    if (consecutive < options.failurePolicy.maxConsecutiveDeadLetters) return true
+    if (!this.#isSuspended) {
+      this.#isSuspended = true
+      onNotice({ kind: 'deadLettersSuspended', consecutive, lsn: change.lsn })
+    }
+    return false
+  }
+
+  /** Keeps a change that could not be processed; false when the end came first. */
+  async take(
+    change: Change<T>,
+    { error, attempts }: { error: unknown; attempts: number },
+  ): Promise<boolean> {
+    const { sink, feed, range, options, clock, ending, onNotice } = this.#parts
+    const { group, hostName } = options
+    const failedAtMs = clock.wallMs()
+    const about = { group, feed: feed.identity, range, hostName, failedAtMs }
+    const letter = deadLetterOf({ ...about, change, error, attempts })
+    const isKept = await this.#untilDone(async () => sink?.put(letter, ending.endedSignal))
+    if (!isKept) return false
+    this.#consecutive += 1
+    this.#taken += 1
+    const { id, partitionKey, lsn } = change
+    const what = { letterId: letter.id, id, partitionKey, lsn, attempts, error }
+    onNotice({ kind: 'deadLettered', ...what })
+    return true
+  }
+
+  /** The next letter that is to be processed after all. */
+  takeRedriven(): DeadLetter<T> | undefined {
+    return this.#redriven.shift()
+  }
+
+  get hasRedriven(): boolean {
+    return this.#redriven.length > 0
+  }
+
+  /** A letter that was sent back was accepted; false when the end came before that was noted. */
+  async settle(letter: DeadLetter<T>): Promise<boolean> {
+    const { sink, ending, onNotice } = this.#parts
+    if (!(await this.#untilDone(async () => sink?.settle?.(letter, ending.endedSignal)))) {
+      return false
+    }
+    onNotice({ kind: 'redriven', letterId: letter.id, lsn: letter.change.lsn })
+    return true
+  }
+
+  /** Looks for letters sent back, now and then, until the end. Never rejects. */
+  async run(): Promise<void> {
+    const { sink, range, options, clock, bell, ending, onNotice } = this.#parts
+    if (sink?.takeRedriven === undefined) return
+    const signal = ending.endedSignal
+    const { group, redrivePollMs } = options
+    for (let failures = 0; !ending.isAsked;) {
+      try {
+        if (this.#redriven.length === 0) {
+          this.#redriven.push(...(await sink.takeRedriven({ group, range }, signal)))
+          if (this.#redriven.length > 0) bell.ring()
+        }
+        failures = 0
+      } catch (error) {
+        if (ending.isAsked) return
+        failures += 1
+        onNotice({
+          kind: 'deadLetterFailed',
+          error,
+          attempt: failures,
+          retryInMs: redrivePollMs,
+        })
+      }
+      try {
+        await clock.sleep(redrivePollMs, signal, { purpose: 'background' })
+      } catch {
+        return
+      }
+    }
+  }
+
+  async #untilDone(act: () => Promise<void>): Promise<boolean> {
+    const { clock, random, options, ending, onNotice } = this.#parts
+    for (let attempt = 1; !ending.isAsked; attempt += 1) {
+      try {
+        await act()
+        return true
+      } catch (error) {
+        if (ending.isAsked) break
+        const retryInMs = backoffMs(attempt, {
+          baseMs: options.retryDelayMs,
+          maxMs: options.retryMaxDelayMs,
+          fraction: random.fraction(),
+        })
+        onNotice({ kind: 'deadLetterFailed', error, attempt, retryInMs })
+        await clock.sleep(retryInMs, ending.endedSignal).catch(() => {})
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,148 @@
+import type { BatchAttempts, Checkpoint, Clock } from '@tidemark/contracts'
+import type { Bell } from './bell.ts'
+import { CheckpointSchedule } from './checkpoint-schedule.ts'
+import type { CheckpointPolicy, PumpNotice } from './pump-options.ts'
+
+export interface PositionKeeperParts {
+  /** Where the lease stands. */
+  readonly start: Checkpoint
+  readonly policy: CheckpointPolicy
+  readonly clock: Clock
+  readonly bell: Bell
+  readonly onNotice: (notice: PumpNotice) => void
+  /** Resolves when it, or a later one, is stored; rejects with ERR_LEASE_LOST. */
+  readonly storeCheckpoint: (checkpoint: Checkpoint) => Promise<void>
+}
+
+/** The end of pages without changes is stored at most this often: other groups' purges wait for it. */
+const EMPTY_ADVANCE_MS = 5_000
+
+/** Where one pump stands, and what of it is stored. */
+export class PositionKeeper {
+  readonly #parts: PositionKeeperParts
+  readonly #schedule: CheckpointSchedule
+  #processed: Checkpoint | undefined
+  /** Position that the observer asked for, in manual mode: the only one to be stored on close. */
+  #manual: Checkpoint | undefined
+  /** Calls of `context.checkpoint()` that have not settled. */
+  #askedStores = 0
+  /** Highest position that was asked to be stored, and that is. */
+  #asked: Checkpoint
+  #storedLsn: number
+  #emptyStoredMs: number
+
+  constructor(parts: PositionKeeperParts) {
+    this.#parts = parts
+    this.#asked = parts.start
+    this.#storedLsn = parts.start.lsn
+    this.#emptyStoredMs = parts.clock.monotonicMs()
+    this.#schedule = new CheckpointSchedule(parts.policy, parts.clock.monotonicMs())
+  }
+
+  /** Everything up to here is done; undefined before the first batch. */
+  get processed(): Checkpoint | undefined {
+    return this.#processed
+  }
+
+  /** Whether the host stores positions of its own accord. */
+  get isAutomatic(): boolean {
+    return this.#schedule.isAutomatic
+  }
+
+  /** Calls of observers that wait for a store. */
+  get isAsked(): boolean {
+    return this.#askedStores > 0
+  }
+
+  /** Whether the next batch has to wait until the one before is stored. */
+  get mustWait(): boolean {
+    const { lsn } = this.#processed ?? this.#parts.start
+    return this.#schedule.waitsForStore && this.#storedLsn < lsn
+  }
+
+  /** Before everything that is not done: the end of what was, and of empty pages behind it. */
+  get front(): Checkpoint {
+    const processed = this.#processed
+    return processed !== undefined && processed.lsn > this.#asked.lsn ? processed : this.#asked
+  }
+
+  /** `changes` more are done, up to here. */
+  done(position: Checkpoint, changes: number): void {
+    this.#processed = { continuation: position.continuation, lsn: position.lsn }
+    this.#schedule.processed(changes)
+    this.storeIfDue()
+  }
+
+  /** Time until something has to be stored; Infinity = not by time. `emptyUpTo` = end of empty pages. */
+  dueInMs(emptyUpTo: Checkpoint | undefined): number {
+    const nowMs = this.#parts.clock.monotonicMs()
+    return Math.min(this.#schedule.dueInMs(nowMs), this.#emptyDueInMs(emptyUpTo, nowMs))
+  }
+
+  storeIfDue(): void {
+    const nowMs = this.#parts.clock.monotonicMs()
+    if (this.#processed === undefined || this.#schedule.dueInMs(nowMs) > 0) return
+    this.#schedule.requested(nowMs)
+    // A rejection says that the lease is lost; then the end is coming anyway.
+    this.#store(this.#processed).catch(() => {})
+  }
+
+  storeEmptyIfDue(emptyUpTo: Checkpoint | undefined): void {
+    const nowMs = this.#parts.clock.monotonicMs()
+    if (emptyUpTo === undefined || this.#emptyDueInMs(emptyUpTo, nowMs) > 0) return
+    this.#emptyStoredMs = nowMs
+    this.#schedule.requested(nowMs)
+    this.#store(emptyUpTo).catch(() => {})
+  }
+
+  /** Stores what the observer asks for; rejects with ERR_LEASE_LOST. */
+  async storeAsked(at: Checkpoint | undefined): Promise<void> {
+    const position = at ?? this.#processed
+    if (position === undefined) return
+    this.#manual = { continuation: position.continuation, lsn: position.lsn }
+    this.#askedStores += 1
+    try {
+      await this.#store(this.#manual)
+    } finally {
+      this.#askedStores -= 1
+      this.#parts.bell.ring()
+    }
+  }
+
+  /**
+   * Stores that what comes after `exact` is being tried. Where the position is not the host's to move, or
+   * none can be told, the tries count for the batch as a whole.
+   */
+  mark(exact: Checkpoint | undefined, attempts: BatchAttempts): Promise<void> {
+    const own = this.isAutomatic ? exact : undefined
+    const { continuation, lsn } = own ?? this.#asked
+    const known = own === undefined ? { ...attempts, size: 0 } : attempts
+    this.#isAsking({ continuation, lsn })
+    return this.#parts.storeCheckpoint({ continuation, lsn, attempts: known })
+  }
+
+  /** What is to be stored with the release, if everything was done up to `emptyUpTo`. */
+  last(emptyUpTo: Checkpoint | undefined): Checkpoint | undefined {
+    if (!this.isAutomatic) return this.#manual
+    return emptyUpTo ?? this.#processed
+  }
+
+  #emptyDueInMs(emptyUpTo: Checkpoint | undefined, nowMs: number): number {
+    if (!this.isAutomatic || emptyUpTo === undefined) return Infinity
+    if (emptyUpTo.lsn <= this.#asked.lsn) return Infinity
+    return Math.max(0, this.#emptyStoredMs + EMPTY_ADVANCE_MS - nowMs)
+  }
+
+  #isAsking(checkpoint: Checkpoint): void {
+    if (checkpoint.lsn > this.#asked.lsn) this.#asked = checkpoint
+  }
+
+  async #store(checkpoint: Checkpoint): Promise<void> {
+    const { storeCheckpoint, onNotice, bell } = this.#parts
+    this.#isAsking(checkpoint)
+    await storeCheckpoint(checkpoint)
+    this.#storedLsn = Math.max(this.#storedLsn, checkpoint.lsn)
+    onNotice({ kind: 'checkpointed', lsn: checkpoint.lsn })
+    bell.ring()
+  }
+}
