@@ -17,6 +17,8 @@ import type {
   EngineFeedPage,
   EngineVersionPage,
   ExpiryView,
+  FeedCount,
+  FeedCountQuery,
   FeedPageQuery,
   MaintenanceOutcome,
   MaintenanceTask,
@@ -32,6 +34,7 @@ import type { DatabaseRow } from './catalog/database-row.ts'
 import { checkDatabase } from './reader/check-database.ts'
 import { DocumentReads } from './reader/document-reads.ts'
 import { readExpiry } from './reader/expiry-view.ts'
+import { countFeed } from './reader/count-feed.ts'
 import { readFeedPage, readVersionPage } from './reader/feed-pages.ts'
 import { maintain, releaseMaintenance } from './maintenance/maintain.ts'
 import { readMaintenance } from './maintenance/maintenance-view.ts'
@@ -188,6 +191,10 @@ export class PostgresDatabase implements DatabaseEngine {
 
   async readVersionPage(query: FeedPageQuery): Promise<EngineVersionPage> {
     return readVersionPage(this.#open(), query)
+  }
+
+  async countFeed(query: FeedCountQuery): Promise<FeedCount> {
+    return countFeed(this.#open(), query)
   }
 
   async resolveStart(query: StartQuery): Promise<RangeCounter> {

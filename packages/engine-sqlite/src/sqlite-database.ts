@@ -20,6 +20,8 @@ import {
   type EngineFeedPage,
   type EngineVersionPage,
   type ExpiryView,
+  type FeedCount,
+  type FeedCountQuery,
   type FeedPageQuery,
   type MaintenanceOutcome,
   type MaintenanceTask,
@@ -198,6 +200,10 @@ export class SqliteDatabase implements DatabaseEngine {
 
   readVersionPage(query: FeedPageQuery): Promise<EngineVersionPage> {
     return this.#read((reader) => reader.versionPage(query))
+  }
+
+  countFeed(query: FeedCountQuery): Promise<FeedCount> {
+    return this.#read((reader) => reader.countFeed(query))
   }
 
   resolveStart(query: StartQuery): Promise<RangeCounter> {

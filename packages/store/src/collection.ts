@@ -7,6 +7,8 @@ import {
   type DeleteResult,
   type DocumentBody,
   type DocumentCollection,
+  type FeedLag,
+  type FeedLagRequest,
   type FeedPage,
   type FeedPageRequest,
   type FeedPosition,
@@ -315,6 +317,14 @@ export class Collection<T extends DocumentBody = DocumentBody>
    */
   positionAt(request: PositionAtRequest): Promise<FeedPosition> {
     return this.#feed.positionAt(request)
+  }
+
+  /**
+   * One read, of so many rows as it counts and of no document's text. `limit` is at most 100,000; what has
+   * expired counts once its pending delete is written.
+   */
+  measureLag(request: FeedLagRequest): Promise<FeedLag> {
+    return this.#feed.measureLag(request)
   }
 
   readPage(request: FeedPageRequest): Promise<FeedPage<T>> {

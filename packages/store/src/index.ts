@@ -46,6 +46,8 @@ export {
   PENDING_DELETE_ROW,
   type EngineFeedPage,
   type EngineVersionPage,
+  type FeedCount,
+  type FeedCountQuery,
   type FeedPageQuery,
   type FeedRow,
   type FeedStart,

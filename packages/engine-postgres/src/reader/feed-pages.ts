@@ -14,7 +14,7 @@ import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
 import type { PageRows } from './page-statement.ts'
 import type { ReadContext } from './read-context.ts'
-import { readPage } from './read-page.ts'
+import { readPage, type PageEnd } from './read-page.ts'
 
 /** See `DatabaseEngine.readFeedPage`. */
 export async function readFeedPage(
@@ -23,12 +23,12 @@ export async function readFeedPage(
 ): Promise<EngineFeedPage> {
   return context.collections.inRange(query.collection, query.range, async (known) => {
     const page = await readPage(context, query, { ...known, rows: feedRows(known.collection) })
-    return page && { ...page, rows: page.rows.map(feedRow) }
+    return page && { ...page.end, rows: page.rows.map(feedRow) }
   })
 }
 
 /** Documents that are live now, and pending deletes. */
-function feedRows({ record, reindex }: CollectionRow): PageRows {
+export function feedRows({ record, reindex }: CollectionRow): PageRows {
   const policy = { defaultTtl: record.definition.defaultTtl, eras: record.ttlEras }
   const isExact = reindex === undefined
   const live = isExact
@@ -74,13 +74,15 @@ export async function readVersionPage(
     const page = await readPage(context, query, { ...known, rows: LOG_ROWS })
     if (page === undefined) return undefined
     // Entries of before the log was switched on again may still be there: parts of a history are none.
-    const kept = page.rows.filter((row) => Number(row[0]) > horizonOfKey(page, textColumn(row, 8)))
-    return { ...page, rows: kept.map(versionRow) }
+    const kept = page.rows.filter((row) => isKept(page.end, row, 8))
+    return { ...page.end, rows: kept.map(versionRow) }
   })
 }
 
-function horizonOfKey({ horizons }: Pick<EngineVersionPage, 'horizons'>, epk: string): number {
-  return horizons.length === 0 ? 0 : horizonAt(horizons, singleEpkRange(epk))
+/** Whether an entry of the log is above the horizon of its key, which column `epkColumn` has. */
+export function isKept({ horizons }: PageEnd, row: SqlRow, epkColumn: number): boolean {
+  if (horizons.length === 0) return true
+  return Number(row[0]) > horizonAt(horizons, singleEpkRange(textColumn(row, epkColumn)))
 }
 
 const OPERATIONS = ['create', 'replace', 'delete', 'expire'] as const

@@ -11,9 +11,19 @@ import type { SqlRow } from '../connection/sql.ts'
 import { pageStatement, type PageRows } from './page-statement.ts'
 import type { ReadContext } from './read-context.ts'
 
-/** A page as read: rows with the LSN first, then null, then the columns that were asked for. */
+/** A page as read. */
 export interface ReadPage {
+  /** With the LSN first, then null, then the columns that were asked for. */
   readonly rows: readonly SqlRow[]
+  readonly end: PageEnd
+  /** The range's newest. */
+  readonly newestLsn: number
+  /** Everything up to here was looked at, unless a limit of the query cut the page. */
+  readonly examinedLsn: number
+}
+
+/** What a page says of its range besides rows. */
+export interface PageEnd {
   readonly lsn: number
   readonly epoch: number
   readonly caughtUp: boolean
@@ -121,12 +131,7 @@ function pageOf(
   // Also when the query began above it: the caller then sees that its position is not of this feed.
   const lsn = last === undefined ? examined : numberColumn(last, 0)
   const horizons = horizonsOf(all, query.range)
-  return {
-    rows,
-    lsn,
-    epoch,
-    caughtUp: lsn >= newestLsn,
-    horizon: horizonAt(horizons, query.range),
-    horizons,
-  }
+  const caughtUp = lsn >= newestLsn
+  const end = { lsn, epoch, caughtUp, horizon: horizonAt(horizons, query.range), horizons }
+  return { rows, end, newestLsn, examinedLsn: examined }
 }

@@ -17,6 +17,8 @@ import {
   type EngineFeedPage,
   type EngineVersionPage,
   type ExpiryView,
+  type FeedCount,
+  type FeedCountQuery,
   type FeedPageQuery,
   type MaintenanceView,
   type PlaceCounter,
@@ -38,6 +40,7 @@ import { Connection } from '../connection/connection.ts'
 import { readHead } from '../connection/head.ts'
 import { liveRows, policyOf } from '../connection/live-rows.ts'
 import { withStoreErrors } from '../connection/sqlite-error.ts'
+import { countFeed } from './count-feed.ts'
 import { countLive } from './count-live.ts'
 import { scanDocuments } from './document-scan.ts'
 import { readExpiryView } from './expiry-view.ts'
@@ -151,6 +154,10 @@ export class DatabaseReader {
 
   versionPage(query: FeedPageQuery): EngineVersionPage {
     return this.#inFeed(query, (snapshot) => readVersionPage(snapshot, query))
+  }
+
+  countFeed(query: FeedCountQuery): FeedCount {
+    return this.#inFeed(query, (snapshot) => countFeed(snapshot, query))
   }
 
   start({ collection, range: wanted, start, mode }: StartQuery): RangeCounter {

@@ -97,7 +97,8 @@ export function assertKeepsVersions({ record }: CollectionRow): void {
   if (record.definition.allVersions === null) throw new AllVersionsOffError(record.id)
 }
 
-function horizonOfKey({ logHorizons }: RangeHead, epk: string): number {
+/** Up to where the log of one key's changes is trimmed. */
+export function horizonOfKey({ logHorizons }: RangeHead, epk: string): number {
   return horizonAt(logHorizons, singleEpkRange(epk))
 }
 

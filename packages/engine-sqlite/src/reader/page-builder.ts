@@ -23,6 +23,8 @@ export interface BuiltPage<Row extends LsnRow> {
   readonly rows: readonly Row[]
   /** The last row's, or what was looked at in vain. */
   readonly lsn: number
+  /** Everything was looked at: the limits cut nothing off. */
+  readonly isWhole: boolean
 }
 
 /**
@@ -41,7 +43,7 @@ export function buildPage<Row extends LsnRow>(
   }
   // Also when the query began above it: the caller then sees that its position is not of this feed.
   const lsn = page.rows.at(-1)?.[0] ?? (page.full ? page.examinedLsn : source.newestLsn)
-  return { rows: page.rows, lsn }
+  return { rows: page.rows, lsn, isWhole: !page.full || lsn >= source.newestLsn }
 }
 
 /** The segments that may have rows for a reader of `wanted`, the open one with its present counter. */

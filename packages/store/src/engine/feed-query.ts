@@ -69,6 +69,32 @@ export interface EngineVersionPage {
   readonly horizons: Horizons
 }
 
+/** How much a reader has before it: what its pages would have, without their texts. */
+export interface FeedCountQuery {
+  readonly collection: CollectionRecord
+  readonly range: FeedRange
+  readonly afterLsn: number
+  readonly mode: FeedMode
+  /** Of latest-version mode: whether pending deletes count. */
+  readonly pendingDeletes: boolean
+  /** At most so many rows are counted, exceeded only to keep one transaction whole. */
+  readonly maxItems: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface FeedCount {
+  /** Rows that were found, and looked at one by one. */
+  readonly rows: number
+  /** False when there may be more: the limit was reached, or the engine's own of what it looks at. */
+  readonly isExact: boolean
+  /** The range's newest, also when `afterLsn` is above it. */
+  readonly newestLsn: number
+  /** When the first of the rows was written, epoch ms; exact to the second in latest-version mode. */
+  readonly oldestMs: number | undefined
+  /** Of the mode; see `EngineFeedPage`. */
+  readonly horizons: Horizons
+}
+
 export type FeedStart =
   | { readonly kind: 'beginning' }
   | { readonly kind: 'now' }

@@ -9,6 +9,8 @@ import type { DefinitionChanges } from './definition-changes.ts'
 import type {
   EngineFeedPage,
   EngineVersionPage,
+  FeedCount,
+  FeedCountQuery,
   FeedPageQuery,
   RangeCounter,
   StartQuery,
@@ -128,6 +130,11 @@ export interface DatabaseEngine extends MaintenanceEngine {
    * ERR_ALL_VERSIONS_OFF too.
    */
   readVersionPage(query: FeedPageQuery): Promise<EngineVersionPage>
+  /**
+   * Counts what a reader has before it, as far as one page would look. Of a primary, also where pages come from
+   * a replica. Rejects as `readFeedPage`, `readVersionPage`.
+   */
+  countFeed(query: FeedCountQuery): Promise<FeedCount>
   /** The LSN after which a reader begins. Rejects as `readFeedPage`, `readVersionPage`. */
   resolveStart(query: StartQuery): Promise<RangeCounter>
   /**

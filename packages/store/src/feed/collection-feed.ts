@@ -1,5 +1,7 @@
 import type {
   DocumentBody,
+  FeedLag,
+  FeedLagRequest,
   FeedMode,
   FeedPage,
   FeedPageRequest,
@@ -19,6 +21,7 @@ import {
 import { FeedReader } from './feed-reader.ts'
 import { iterateChanges } from './iterate-changes.ts'
 import { joinPositions } from './join-positions.ts'
+import { measureLag } from './measure-lag.ts'
 import { positionAt } from './position-at.ts'
 import { feedPosition, readPage, readTextPage, type FeedTextPage } from './read-page.ts'
 
@@ -39,6 +42,10 @@ export class CollectionFeed<T extends DocumentBody> {
   async positionAt(request: PositionAtRequest): Promise<FeedPosition> {
     const reader = await this.#reader(request.mode, request.signal)
     return feedPosition(reader, await positionAt(reader, request))
+  }
+
+  async measureLag(request: FeedLagRequest): Promise<FeedLag> {
+    return measureLag(await this.#reader(request.mode, request.signal), request)
   }
 
   async readPage(request: FeedPageRequest): Promise<FeedPage<T>> {

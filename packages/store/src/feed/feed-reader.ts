@@ -1,5 +1,4 @@
 import {
-  InvalidContinuationError,
   assertNever,
   continuationPosition,
   encodeContinuation,
@@ -23,7 +22,12 @@ import {
 import { ChangeDecoder } from './change-decoder.ts'
 import { MAX_PAGE_CHARS } from '../paging/item-count.ts'
 import { assertLogReaches } from './log-reach.ts'
-import { assertNothingMissed, newestPurge, positionAfter } from './reader-position.ts'
+import {
+  assertNotBeyond,
+  assertNothingMissed,
+  newestPurge,
+  positionAfter,
+} from './reader-position.ts'
 
 /** Changes after one position, and the position after them. */
 export interface ReadChanges<T extends DocumentBody> {
@@ -128,7 +132,7 @@ export class FeedReader<T extends DocumentBody> {
     const { engine, turns } = this.open
     if (turns.due) await turns.take()
     const page = await engine.readFeedPage(this.#query(position, limits))
-    assertNotBeyond(position, page)
+    assertNotBeyond(position, page.lsn)
     for (const row of page.rows) turns.spend(row[2].length)
     return page
   }
@@ -137,7 +141,7 @@ export class FeedReader<T extends DocumentBody> {
     const { engine, turns } = this.open
     if (turns.due) await turns.take()
     const page = await engine.readVersionPage(this.#query(position, limits))
-    assertNotBeyond(position, page)
+    assertNotBeyond(position, page.lsn)
     for (const { current = '', previous = '' } of page.rows) {
       turns.spend(current.length + previous.length)
     }
@@ -148,15 +152,6 @@ export class FeedReader<T extends DocumentBody> {
     const collection = this.open.record
     return { collection, range, afterLsn, maxItems, maxChars: MAX_PAGE_CHARS, signal }
   }
-}
-
-function assertNotBeyond(position: RangePosition, page: { readonly lsn: number }): void {
-  if (page.lsn >= position.lsn) return
-  // Going on from here would pass over whatever gets the LSNs in between.
-  throw new InvalidContinuationError(
-    `continuation is at LSN ${position.lsn}, but the newest of its range is ${page.lsn}: ` +
-      'it is of another copy of the store, or the store was restored from an older one',
-  )
 }
 
 function engineStart(start: Exclude<StartPosition, { kind: 'continuation' }>): FeedStart {

@@ -1,13 +1,12 @@
 import {
-  InvalidContinuationError,
   InvalidOptionError,
-  feedRangeId,
   lsn,
   type DocumentBody,
   type FeedRange,
   type RangePosition,
 } from '@tidemark/contracts'
 import type { FeedReader } from './feed-reader.ts'
+import { assertNotBeyond } from './reader-position.ts'
 
 /**
  * Knows of no purge, so that none above the position is passed over in silence (TTL-15). An LSN does not say
@@ -32,12 +31,7 @@ export async function positionAt<T extends DocumentBody>(
   const { engine, record: collection } = reader.open
   const start = { kind: 'now' } as const
   const newest = await engine.resolveStart({ collection, range, start, mode: reader.mode })
-  if (at > newest.lsn) {
-    // Going on from there would pass over whatever gets the LSNs in between.
-    throw new InvalidContinuationError(
-      `LSN ${at} is above the newest of range ${feedRangeId(range)}, ${newest.lsn}: ` +
-        'it is of another copy of the store, or the store was restored from an older one',
-    )
-  }
-  return { range, epoch: newest.epoch, lsn: lsn(at), purgeStamp: KNOWS_OF_NO_PURGE }
+  const position = { range, epoch: newest.epoch, lsn: lsn(at), purgeStamp: KNOWS_OF_NO_PURGE }
+  assertNotBeyond(position, newest.lsn)
+  return position
 }

@@ -1,4 +1,10 @@
-import { HorizonPassedError, lsn, type FeedMode, type RangePosition } from '@tidemark/contracts'
+import {
+  HorizonPassedError,
+  InvalidContinuationError,
+  lsn,
+  type FeedMode,
+  type RangePosition,
+} from '@tidemark/contracts'
 import type { Horizons } from '../engine/horizons.ts'
 
 /** What a page says of the range that it was read from. */
@@ -32,6 +38,20 @@ export function assertNothingMissed(position: RangePosition, horizons: Horizons)
   if (horizon === undefined) return
   const { range, lsn: at } = position
   throw new HorizonPassedError({ range, lsn: at, horizon })
+}
+
+/**
+ * Refuses a position above everything that its range has: going on from there would pass over whatever
+ * gets the LSNs in between.
+ *
+ * @throws ERR_INVALID_CONTINUATION
+ */
+export function assertNotBeyond({ lsn: at }: Pick<RangePosition, 'lsn'>, newestLsn: number): void {
+  if (newestLsn >= at) return
+  throw new InvalidContinuationError(
+    `the position is at LSN ${at}, but the newest of its range is ${newestLsn}: ` +
+      'it is of another copy of the store, or the store was restored from an older one',
+  )
 }
 
 /** The newest of some purges; 0 if there was none. */

@@ -7,6 +7,8 @@ export interface CollectedPage<Item> {
   readonly items: readonly Item[]
   /** Where the page ends: LSN of the last item, or what was looked at in vain; undefined = at the newest. */
   readonly lsn: number | undefined
+  /** All rows were looked at: the limits cut nothing off. */
+  readonly isWhole: boolean
 }
 
 /**
@@ -33,7 +35,9 @@ export function collectPage<Row extends SegmentRow, Item>(
     // Only between transactions may a page end.
     if (row.lsn !== examinedLsn && examinedLsn !== undefined) {
       const full = items.length >= page.maxItems || chars >= page.maxChars
-      if (full || examined >= MAX_EXAMINED_ROWS) return { items, lsn: lastItemLsn ?? examinedLsn }
+      if (full || examined >= MAX_EXAMINED_ROWS) {
+        return { items, lsn: lastItemLsn ?? examinedLsn, isWhole: false }
+      }
     }
     examined++
     examinedLsn = row.lsn
@@ -43,5 +47,5 @@ export function collectPage<Row extends SegmentRow, Item>(
     chars += page.chars(item)
     lastItemLsn = row.lsn
   }
-  return { items, lsn: lastItemLsn }
+  return { items, lsn: lastItemLsn, isWhole: true }
 }

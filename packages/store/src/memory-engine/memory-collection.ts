@@ -13,6 +13,8 @@ import { expiredSecond, neverExpires, type TtlPolicy } from '../engine/expiry.ts
 import type {
   EngineFeedPage,
   EngineVersionPage,
+  FeedCount,
+  FeedCountQuery,
   FeedPageQuery,
   RangeCounter,
   StartQuery,
@@ -23,6 +25,7 @@ import { LiveDocuments } from './live-documents.ts'
 import { MemoryRange } from './memory-range.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { mergeTwo, splitInTwo, type NewRangeNumbers } from './range-changes.ts'
+import { countFeed } from './count-feed.ts'
 import { readFeedPage, readVersionPage, startLsn } from './read-pages.ts'
 
 /** Documents with their order by key and by expiry, and the ranges with their feeds. */
@@ -145,6 +148,13 @@ export class MemoryCollection {
   readVersionPage(query: FeedPageQuery): EngineVersionPage {
     this.#assertVersions()
     return readVersionPage(this.rangeHolding(query.range), query)
+  }
+
+  /** @throws ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF */
+  countFeed(query: FeedCountQuery, nowMs: number): FeedCount {
+    if (query.mode === 'allVersions') this.#assertVersions()
+    const isExpired = (row: MemoryRow): boolean => this.expiredSecond(row, nowMs) !== 0
+    return countFeed(this.rangeHolding(query.range), query, isExpired)
   }
 
   /** @throws ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF */

@@ -19,6 +19,8 @@ import { refusingEpoch, withFence, type FenceRecord } from '../engine/fence-chec
 import type {
   EngineFeedPage,
   EngineVersionPage,
+  FeedCount,
+  FeedCountQuery,
   FeedPageQuery,
   RangeCounter,
   StartQuery,
@@ -169,6 +171,10 @@ export class MemoryDatabase implements DatabaseEngine {
 
   async readVersionPage(query: FeedPageQuery): Promise<EngineVersionPage> {
     return this.#collection(query.collection).readVersionPage(query)
+  }
+
+  async countFeed(query: FeedCountQuery): Promise<FeedCount> {
+    return this.#collection(query.collection).countFeed(query, this.nowMs())
   }
 
   async resolveStart(query: StartQuery): Promise<RangeCounter> {

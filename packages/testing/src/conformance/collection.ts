@@ -12,6 +12,7 @@ import {
   type StoreUnderTest,
 } from './collection-fixtures.ts'
 import { collectionHorizons } from './collection-horizons.ts'
+import { collectionLag } from './collection-lag.ts'
 import { collectionPendingDeletes } from './collection-pending-deletes.ts'
 import { collectionPositions } from './collection-positions.ts'
 import { collectionRanges } from './collection-ranges.ts'
@@ -54,6 +55,7 @@ export function collectionConformance(options: CollectionConformance): void {
     collectionVersions(open)
     collectionRanges(open)
     collectionPositions(open)
+    collectionLag(open)
   })
 }
 

@@ -1,5 +1,10 @@
 import { errorCode, type FeedRange } from '@tidemark/contracts'
-import { LIVE_ROW, type EngineFeedPage, type EngineVersionPage } from '@tidemark/store'
+import {
+  LIVE_ROW,
+  type EngineFeedPage,
+  type EngineVersionPage,
+  type FeedCount,
+} from '@tidemark/store'
 import { expect } from 'vitest'
 import { keyText, versionText } from './engine-model.ts'
 import { parsed, type EngineFixture } from './storage-engine-fixtures.ts'
@@ -70,7 +75,10 @@ export class FeedFollower {
 
   constructor(fixture: EngineFixture, range: FeedRange) {
     this.positions = new Positions(range, async (position, maxItems) => {
-      const page = await fixture.page(position.lsn, { range: position.range, maxItems })
+      const { range, lsn } = position
+      const count = await fixture.counted(lsn, { range, maxItems })
+      const page = await fixture.page(lsn, { range, maxItems })
+      expectSame(count, page)
       this.#take(page)
       return page
     })
@@ -102,7 +110,10 @@ export class LogFollower {
 
   constructor(fixture: EngineFixture, range: FeedRange) {
     this.positions = new Positions(range, async (position, maxItems) => {
-      const page = await fixture.versions(position.lsn, { range: position.range, maxItems })
+      const { range, lsn } = position
+      const count = await fixture.counted(lsn, { range, maxItems, mode: 'allVersions' })
+      const page = await fixture.versions(lsn, { range, maxItems })
+      expectSame(count, page)
       this.#take(page)
       return page
     })
@@ -116,6 +127,19 @@ export class LogFollower {
       this.seen.set(key, [...(this.seen.get(key) ?? []), versionText(row)])
     }
   }
+}
+
+/** A count is of what the page has that the same reader would get. */
+function expectSame(
+  count: FeedCount,
+  page: PageEnd & Pick<EngineFeedPage, 'horizons'> & { readonly rows: { readonly length: number } },
+): void {
+  expect(count.rows).toBe(page.rows.length)
+  expect(count.newestLsn).toBeGreaterThanOrEqual(page.lsn)
+  expect(count.newestLsn === page.lsn).toBe(page.caughtUp)
+  if (page.caughtUp) expect(count.isExact).toBe(true)
+  if (count.isExact && count.rows === 0) expect(page.caughtUp).toBe(true)
+  expect(count.horizons).toEqual(page.horizons)
 }
 
 /** LSNs of each key rise, however its range was cut meanwhile (CF-3). */

@@ -20,6 +20,8 @@ import {
   type DefinitionChanges,
   type EngineFeedPage,
   type EngineVersionPage,
+  type FeedCount,
+  type FeedCountQuery,
   type FeedRow,
   type FeedStart,
   type MaintenanceOutcome,
@@ -205,6 +207,18 @@ export class EngineFixture {
       expect(page.lsn).toBeGreaterThan(position)
       position = page.lsn
     }
+  }
+
+  counted(afterLsn: number, options: Partial<FeedCountQuery> = {}): Promise<FeedCount> {
+    const defaults = { mode: 'latestVersion', pendingDeletes: true, maxItems: MANY_ITEMS } as const
+    const { collection } = this
+    return this.database.countFeed({
+      ...defaults,
+      collection,
+      range: FULL_RANGE,
+      afterLsn,
+      ...options,
+    })
   }
 
   start(

@@ -3,6 +3,7 @@ import { afterEach, describe, expect } from 'vitest'
 import { storageEngineCatalog } from './storage-engine-catalog.ts'
 import { storageEngineCommit } from './storage-engine-commit.ts'
 import { storageEngineConcurrency } from './storage-engine-concurrency.ts'
+import { storageEngineCounts } from './storage-engine-counts.ts'
 import { storageEngineExpiry } from './storage-engine-expiry.ts'
 import { storageEngineFeed } from './storage-engine-feed.ts'
 import type { StorageEngineConformance, StorageEngineUnderTest } from './storage-engine-fixtures.ts'
@@ -50,6 +51,7 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
     storageEngineMaintenance(open)
     storageEnginePendingDeletes(open)
     storageEngineVersions(open)
+    storageEngineCounts(open)
     storageEngineRanges(open)
     storageEngineInheritance(open)
     storageEngineReopening(openUnderTest)
