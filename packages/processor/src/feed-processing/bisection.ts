@@ -57,9 +57,9 @@ export class Bisection {
       this.#count = Math.min(resumed.count, policy.maxAttempts - 1)
       return
     }
-    if (resumed.size > 0 && resumed.size < length) {
-      this.#size = resumed.size
-      this.#suspectEnd = resumed.size
+    if (resumed.size > 0) {
+      this.#size = Math.min(resumed.size, length)
+      this.#suspectEnd = this.#size
     }
     if (this.#count >= this.#limit && this.#size > 1) this.#halve()
   }

@@ -5,6 +5,7 @@ import {
   systemRandom,
   type Change,
   type CloseReason,
+  type DeadLetterSink,
   type FeedRange,
   type IChangeFeedObserver,
   type LeaseStore,
@@ -72,6 +73,7 @@ export interface FleetOptions {
   random?: Random | undefined
   hostOptions?: HostOptions | undefined
   feedOptions?: FeedOptions | undefined
+  deadLetters?: DeadLetterSink<FakeDocument> | undefined
   behaviour?: Behaviour | undefined
   resynchronize?: ResyncBehaviour | undefined
   beforeRead?: (() => Promise<void> | void) | undefined
@@ -104,6 +106,13 @@ const EVENTS: readonly HostEventName[] = [
   'rebalanced',
   'unownedRanges',
   'observerError',
+  'observerStuck',
+  'batchBisected',
+  'deadLettered',
+  'deadLetterFailed',
+  'deadLettersSuspended',
+  'redriven',
+  'rangeHalted',
   'feedError',
   'rangeGone',
   'rangeReplaced',
@@ -161,6 +170,7 @@ export class Fleet {
       group: 'group',
       feed: new GatedFeed(this.feed, gate),
       leases: store,
+      deadLetters: this.#options.deadLetters,
       clock,
       random: this.#options.random ?? systemRandom,
       feedOptions: { ...this.#options.feedOptions, ...options.feedOptions },
