@@ -1,5 +1,4 @@
 import {
-  type BatchAttempts,
   type Change,
   type ChangeFeedSource,
   type Checkpoint,
@@ -18,6 +17,7 @@ import {
   type Random,
 } from '@tidemark/contracts'
 import { BatchDelivery } from './batch-delivery.ts'
+import { BatchMarks } from './batch-marks.ts'
 import { Bell } from './bell.ts'
 import { DeadLetterOffice } from './dead-letter-office.ts'
 import { Lanes } from './lanes.ts'
@@ -85,6 +85,7 @@ export class RangePump<T extends DocumentBody> {
   readonly #keeper: PositionKeeper
   readonly #office: DeadLetterOffice<T>
   readonly #delivery: BatchDelivery<T>
+  readonly #marks: BatchMarks<T>
   readonly #bell = new Bell()
   readonly #ending: PumpEnding
   #lanes: Lanes<T> | undefined
@@ -115,6 +116,8 @@ export class RangePump<T extends DocumentBody> {
     const storeCheckpoint = (position: Checkpoint): Promise<void> => link.storeCheckpoint(position)
     const policy = options.checkpointFrequency
     this.#keeper = new PositionKeeper({ start, policy, clock, bell, onNotice, storeCheckpoint })
+    const { keeper, signal } = { keeper: this.#keeper, signal: ending.endedSignal }
+    this.#marks = new BatchMarks({ feed: parts.feed, range, mode: options.mode, keeper, signal })
   }
 
   view(): PumpView {
@@ -248,7 +251,7 @@ export class RangePump<T extends DocumentBody> {
     const isMarked = this.#isFirst && this.#parts.options.failurePolicy.mode !== 'retryForever'
     this.#isDelivering = true
     if (!isSerial) {
-      if (isMarked && !(await this.#markLanes(page))) return false
+      if (isMarked && !(await this.#marks.storeFirst(page))) return false
       this.#isFirst = false
       this.#lanes?.offer(page)
       this.#isDelivering = false
@@ -260,7 +263,7 @@ export class RangePump<T extends DocumentBody> {
       contextOf: (changes, attempt) => this.#contextOf(changes, { attempt, page }),
       resumed: this.#isFirst ? attempts : undefined,
       marksFirst: isMarked,
-      mark: (from, next) => this.#mark(page, from, next),
+      mark: (from, next) => this.#marks.store(page, from, next),
     })
     if (!isDone) return false
     this.#isFirst = false
@@ -337,37 +340,6 @@ export class RangePump<T extends DocumentBody> {
   /** The end of empty pages behind everything that was done. */
   get #emptyUpTo(): Checkpoint | undefined {
     return this.#isDelivering || this.#lanes?.isEmpty === false ? undefined : this.#reader.emptyUpTo
-  }
-
-  /** Stores that `page` is being tried from the change `from` on; rejects when the lease is lost. */
-  async #mark(page: FeedPage<T>, from: number, attempts: BatchAttempts): Promise<void> {
-    const exact = from === 0 ? this.#keeper.front : await this.#positionBefore(page, from)
-    await this.#keeper.mark(exact, attempts)
-  }
-
-  /** So that who has the lease next knows of a process that died; false when the lease is lost. */
-  async #markLanes(page: FeedPage<T>): Promise<boolean> {
-    try {
-      await this.#mark(page, 0, { count: 1, size: 0 })
-      return true
-    } catch {
-      return false
-    }
-  }
-
-  /** Undefined in the middle of a transaction, and where the feed makes no positions of LSNs. */
-  async #positionBefore({ changes }: FeedPage<T>, index: number): Promise<Checkpoint | undefined> {
-    const { feed, options } = this.#parts
-    const done = changes[index - 1]?.lsn
-    if (done === undefined || done === changes[index]?.lsn) return undefined
-    try {
-      const { range } = this.#link.lease
-      const { mode } = options
-      return await feed.positionAt?.({ range, lsn: done, mode, signal: this.#ending.endedSignal })
-    } catch {
-      // Then the batch is tried from its beginning by whoever comes next.
-      return undefined
-    }
   }
 
   /** What is to be stored with the release. */
