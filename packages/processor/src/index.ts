@@ -46,3 +46,13 @@ export {
   DocumentLeaseStore,
   type DocumentLeaseStoreOptions,
 } from './lease-stores/documents/document-lease-store.ts'
+export {
+  DocumentDeadLetters,
+  type ChosenDeadLetters,
+  type DeadLetterChoice,
+  type DeadLettersOutcome,
+  type DeadLettersPage,
+  type DocumentDeadLettersOptions,
+  type ListDeadLettersOptions,
+} from './dead-letters/document-dead-letters.ts'
+export type { DeadLetterEntry, DeadLetterState } from './dead-letters/dead-letter-documents.ts'

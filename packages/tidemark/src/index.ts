@@ -4,6 +4,7 @@ export {
   type FolderStoreOptions,
   type PostgresStoreOptions,
 } from './open-store.ts'
+export { deadLettersId, openDeadLetters, type OpenDeadLettersOptions } from './open-dead-letters.ts'
 export { openPostgresEngine } from './platform/open-postgres-engine.ts'
 
 export {
@@ -62,11 +63,19 @@ export type {
 
 export {
   ChangeFeedProcessorHost,
+  DocumentDeadLetters,
   DocumentLeaseStore,
   MemoryLeaseStore,
   cosmosDefaults,
   type ChangeFeedProcessorHostOptions,
   type CheckpointFrequency,
+  type ChosenDeadLetters,
+  type DeadLetterChoice,
+  type DeadLetterEntry,
+  type DeadLetterState,
+  type DeadLettersOutcome,
+  type DeadLettersPage,
+  type DocumentDeadLettersOptions,
   type DocumentLeaseStoreOptions,
   type FeedOptions,
   type HostEventListener,
@@ -76,6 +85,7 @@ export {
   type HostOptions,
   type HostStatus,
   type LeaseHealth,
+  type ListDeadLettersOptions,
   type ObserverClassOrInstance,
   type ObserverFactory,
 } from '@tidemark/processor'
@@ -136,6 +146,8 @@ export {
   type Clock,
   type CloseReason,
   type Continuation,
+  type DeadLetter,
+  type DeadLetterSink,
   type DeleteResult,
   type DocumentBody,
   type DocumentChange,
@@ -162,6 +174,7 @@ export {
   type Random,
   type ReadOptions,
   type ReadResult,
+  type RecordedError,
   type RequestOptions,
   type Resynchronization,
   type StartPosition,

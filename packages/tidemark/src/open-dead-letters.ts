@@ -1,0 +1,40 @@
+import type { DocumentBody } from '@tidemark/contracts'
+import { DocumentDeadLetters, type DocumentDeadLettersOptions } from '@tidemark/processor'
+import type { Database } from '@tidemark/store'
+
+export interface OpenDeadLettersOptions extends Omit<
+  DocumentDeadLettersOptions,
+  'partitionKeyVersion'
+> {
+  /** Name of the collection that holds the letters. @default `<monitored collection>-deadletters` */
+  readonly id?: string | undefined
+}
+
+/** Name of the collection that holds the dead letters of a collection, unless another one is given. */
+export function deadLettersId(collectionId: string): string {
+  return `${collectionId}-deadletters`
+}
+
+/**
+ * The dead letters of a collection's groups, in a collection beside it, which is made if it is missing (by many at
+ * once, too). Nothing in it expires.
+ *
+ * Rejects with ERR_NOT_FOUND when the monitored collection is missing, with ERR_COLLECTION_MISMATCH when the other
+ * one is there with another partition key.
+ */
+export async function openDeadLetters<T extends DocumentBody = DocumentBody>(
+  database: Database,
+  collectionId: string,
+  options: OpenDeadLettersOptions = {},
+): Promise<DocumentDeadLetters<T>> {
+  const { id = deadLettersId(collectionId), ...rest } = options
+  const { definition } = await database.collection(collectionId).readRecord()
+  const collection = await database.createCollectionIfNotExists({
+    id,
+    partitionKey: '/partitionKey',
+  })
+  const { version } = definition.partitionKey
+  const letters = new DocumentDeadLetters<T>(collection, { ...rest, partitionKeyVersion: version })
+  await letters.listGroups()
+  return letters
+}
