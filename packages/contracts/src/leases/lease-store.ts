@@ -196,7 +196,7 @@ export interface LeaseGroup {
  * - `A`: everything: each write is on disk before it is acknowledged, and no replica that lags may take over.
  * - `B`: everything, as long as a replica that is up to date takes over, bounded by a declared lag else.
  * - `C`: all but about the last second.
- * - `D`: nothing: it keeps its data in memory only.
+ * - `D`: less: it keeps its data in memory only, saves them only now and then, or may delete leases when it is full.
  */
 export type DurabilityLevel = 'A' | 'B' | 'C' | 'D'
 
@@ -215,6 +215,11 @@ export interface LeaseStore {
    * that is the monitored collection itself.
    */
   readonly collectionIdentity?: string | undefined
+  /**
+   * True: leases are kept in this process on purpose, and gone with it. A group without leases is a new one
+   * then, whatever its feed remembers of an earlier process. @default false
+   */
+  readonly endsWithProcess?: boolean | undefined
   /**
    * Creates what storage is missing, idempotently by many hosts (LE-14).
    *

@@ -1,6 +1,6 @@
 import {
+  FULL_RANGE,
   InvalidOptionError,
-  errorCode,
   feedRangeId,
   type ChangeFeedSource,
   type DocumentBody,
@@ -11,63 +11,83 @@ import {
   type SourceRange,
   type StartPosition,
 } from '@tidemark/contracts'
+import type { LeaseMirror } from './lease-mirror.ts'
+import type { PreparedLeases } from './prepared-leases.ts'
+import { recoverLeases } from './recover-leases.ts'
+import { whileRangesChange } from './while-ranges-change.ts'
 
 export interface PrepareLeasesOptions<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
   readonly group: LeaseGroup
+  /** Undefined where nothing is known of a group but its leases. */
+  readonly mirror: LeaseMirror | undefined
   readonly start: StartPosition
   readonly mode: FeedMode
   /** Only this range. */
   readonly partitionKeyRangeId: string | undefined
   readonly discardToken: string | undefined
+  /** See `recoverLeases`. */
+  readonly mayCreateIn: string | undefined
 }
-
-/** Ranges that split or merge while their start positions are asked for are asked for anew. */
-const MAX_ATTEMPTS = 10
 
 /**
  * Sees to it that the group has leases: those that it has, else one for each range, with its start
  * position resolved now and stored with it. So whatever is written after this is not missed, by
- * whichever host, whatever crashes before the first checkpoint. May be repeated.
+ * whichever host, whatever crashes before the first checkpoint. The mirror has a position for each key
+ * of them then. May be repeated.
  *
- * Rejects with ERR_INVALID_CONTINUATION when a given start continuation does not fit, and with
- * ERR_INVALID_OPTION when `partitionKeyRangeId` is unknown or the group works on other ranges.
+ * A group without leases of which the mirror has positions is no new one: it has lost them, and never
+ * begins anew; see `recoverLeases`. Except when leases are discarded with a token that is new.
+ *
+ * Rejects with ERR_INVALID_CONTINUATION when a given start continuation does not fit, with
+ * ERR_INVALID_OPTION when `partitionKeyRangeId` is unknown or the group works on other ranges, and
+ * with ERR_LEASES_VANISHED when lost leases cannot be made anew.
  */
-export async function prepareLeases<T extends DocumentBody>(
+export function prepareLeases<T extends DocumentBody>(
   options: PrepareLeasesOptions<T>,
   signal: AbortSignal,
-): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await prepareOnce(options, signal)
-      return
-    } catch (error) {
-      if (errorCode(error) !== 'ERR_RANGE_GONE' || attempt >= MAX_ATTEMPTS) throw error
-    }
-  }
+): Promise<PreparedLeases> {
+  return whileRangesChange(() => prepareOnce(options, signal))
 }
 
 async function prepareOnce<T extends DocumentBody>(
-  { feed, group, start, mode, partitionKeyRangeId, discardToken }: PrepareLeasesOptions<T>,
+  options: PrepareLeasesOptions<T>,
   signal: AbortSignal,
-): Promise<void> {
-  if (discardToken !== undefined) await group.discard(discardToken, signal)
-  const { leases } = await group.read(signal)
+): Promise<PreparedLeases> {
+  const { feed, group, mirror, start, mode, partitionKeyRangeId, discardToken } = options
+  // Before the leases: what is told is stored by then.
+  const told = (await mirror?.read()) ?? []
+  const isDiscarded = discardToken !== undefined && (await mirror?.knowsDiscard(discardToken))
+  const newToken = isDiscarded === true ? undefined : discardToken
+  if (newToken !== undefined) await group.discard(newToken, signal)
+  const { leases, generation } = await group.read(signal)
+  const isLost = leases.length === 0 && told.length > 0 && newToken === undefined
   // Checked even where stored leases win: a wrong continuation is a mistake either way.
   const isNeeded = leases.length === 0 || start.kind === 'continuation'
-  if (!isNeeded && partitionKeyRangeId === undefined) return
-  const ranges = selectRanges(await feed.readFeedRanges({ signal }), partitionKeyRangeId, feed)
-  if (partitionKeyRangeId !== undefined) refuseOthers(leases, ranges, partitionKeyRangeId)
-  if (!isNeeded) return
-  const resolved = await Promise.all(
-    ranges.map(async (range): Promise<NewLease> => {
-      const checkpoint = await feed.resolveStart({ range, start, mode, signal })
-      return { range: plainRange(range), checkpoint }
-    }),
-  )
-  if (leases.length > 0) return
-  const created = await group.create(resolved, signal)
-  if (partitionKeyRangeId !== undefined) refuseOthers(created, ranges, partitionKeyRangeId)
+  const present =
+    isNeeded || partitionKeyRangeId !== undefined
+      ? selectRanges(await feed.readFeedRanges({ signal }), partitionKeyRangeId, feed)
+      : []
+  if (partitionKeyRangeId !== undefined) refuseOthers(leases, present, partitionKeyRangeId)
+  if (isLost && mirror !== undefined) {
+    const stood = told.map(({ range }) => ({ id: feedRangeId(range) }))
+    if (partitionKeyRangeId !== undefined) refuseOthers(stood, present, partitionKeyRangeId)
+    const keys = partitionKeyRangeId === undefined ? [FULL_RANGE] : present
+    return recoverLeases({ ...options, mirror, keys, unreported: [] }, signal)
+  }
+  const next = isNeeded
+    ? await Promise.all(
+        present.map(async (range): Promise<NewLease> => {
+          const checkpoint = await feed.resolveStart({ range, start, mode, signal })
+          return { range: plainRange(range), checkpoint }
+        }),
+      )
+    : []
+  const areNew = leases.length === 0
+  const prepared = areNew ? await group.create(next, signal) : leases
+  if (partitionKeyRangeId !== undefined) refuseOthers(prepared, present, partitionKeyRangeId)
+  await mirror?.cover(prepared, { told, areNew, discardToken: newToken })
+  return { kind: 'ready', generation, leases: prepared, origin: areNew ? 'started' : 'found' }
 }
 
 /** @throws ERR_INVALID_OPTION when the feed has no such range */

@@ -8,10 +8,12 @@ import {
 export interface StartRetryOptions {
   readonly clock: Clock
   readonly random: Random
-  /** Clock time at which to give up. */
-  readonly deadlineMs: number
-  /** For the error message. */
+  /** Clock time at which to give up; undefined = never. */
+  readonly deadlineMs: number | undefined
+  /** For the error message, and for how long one attempt may take: a third of it. */
   readonly timeoutMs: number
+  /** Told of each failed attempt that is followed by another one. Must not throw. */
+  readonly onFailure?: ((error: unknown) => void) | undefined
 }
 
 /** So many attempts at least, also if each of them hangs: one lost answer must not cost the start. */
@@ -27,21 +29,20 @@ const MAX_RETRY_MS = 2_000
  */
 export async function retryUntil<Result>(
   attempt: (signal: AbortSignal) => Promise<Result>,
-  { clock, random, deadlineMs, timeoutMs }: StartRetryOptions,
+  { clock, random, deadlineMs, timeoutMs, onFailure }: StartRetryOptions,
   signal: AbortSignal,
 ): Promise<Result> {
   const over = new AbortController()
   const anySignal = AbortSignal.any([signal, over.signal])
   let lastError: unknown
-  const timedOut = clock
-    .sleep(Math.max(0, deadlineMs - clock.monotonicMs()), anySignal)
-    .then(() => {
-      throw lastError instanceof CodedError
-        ? lastError
-        : new LeaseStoreUnavailableError(`the host could not start within ${timeoutMs} ms`, {
-            cause: lastError,
-          })
-    })
+  const timeOut = async (atMs: number): Promise<never> => {
+    await clock.sleep(Math.max(0, atMs - clock.monotonicMs()), anySignal)
+    throw lastError instanceof CodedError
+      ? lastError
+      : new LeaseStoreUnavailableError(`the host could not start within ${timeoutMs} ms`, {
+          cause: lastError,
+        })
+  }
   const trying = async (): Promise<Result> => {
     for (let failures = 0; ; failures += 1) {
       try {
@@ -50,13 +51,15 @@ export async function retryUntil<Result>(
         anySignal.throwIfAborted()
         if (isFinal(error)) throw error
         lastError = error
+        onFailure?.(error)
       }
       const delayMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10))
       await clock.sleep(delayMs * (0.5 + random.fraction() / 2), anySignal)
     }
   }
   try {
-    return await Promise.race([trying(), timedOut])
+    const work = trying()
+    return await (deadlineMs === undefined ? work : Promise.race([work, timeOut(deadlineMs)]))
   } finally {
     over.abort()
   }

@@ -77,10 +77,10 @@ test('TTL-14 what a host that stops has stored last is reported before it has st
 test('TTL-14 PH-10 a report that fails is an event and comes again; work goes on meanwhile', async () => {
   const one = newFleet()
   let isDown = true
+  const a = await one.start('a')
   one.feed.positions.beforeReport = () => {
     if (isDown) throw new Error('positions down')
   }
-  const a = await one.start('a')
   write(one)
   await one.until(() => one.isDrained(), 200)
   await one.advance(10_000)
@@ -97,8 +97,8 @@ test('TTL-14 PH-10 a report that fails is an event and comes again; work goes on
 
 test('TTL-14 a feed that never answers a report does not keep a host from stopping', async () => {
   const one = newFleet()
-  one.feed.positions.beforeReport = () => new Promise(() => {})
   const a = await one.start('a')
+  one.feed.positions.beforeReport = () => new Promise(() => {})
   write(one)
   await one.until(() => one.isDrained())
   const startedMs = one.clock.monotonicMs()
@@ -108,10 +108,10 @@ test('TTL-14 a feed that never answers a report does not keep a host from stoppi
 
 test('TTL-14 the next owner reports where it begins, if the last one died before it could', async () => {
   const one = newFleet({ ranges: 1 })
+  const a = await one.start('a')
   one.feed.positions.beforeReport = () => {
     throw new Error('positions down')
   }
-  const a = await one.start('a')
   write(one)
   await one.until(() => one.isDrained())
   await one.until(() => a.host.health().leases[0]?.checkpointLsn === 32)

@@ -359,8 +359,8 @@ describe('faults', () => {
     expect(two.calls.map(({ call }) => call)).toEqual(['open', 'process', 'close'])
   })
 
-  test('leases that vanish stop the host rather than let it start from now', async () => {
-    const one = newFleet()
+  test("onLeaseStoreLoss 'stop': leases that vanish stop the host rather than let it start from now", async () => {
+    const one = newFleet({ hostOptions: { onLeaseStoreLoss: 'stop' } })
     const a = await one.start('a')
     await balanced(one)
     ;(one.leases as MemoryLeaseStore).loseAllData()

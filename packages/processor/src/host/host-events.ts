@@ -1,4 +1,4 @@
-import type { FeedRange, Lsn, PartitionKey } from '@tidemark/contracts'
+import type { FeedRange, LeaseDurability, Lsn, PartitionKey } from '@tidemark/contracts'
 
 interface LeaseEventBase {
   readonly leaseId: string
@@ -15,6 +15,8 @@ export interface PlacedLease extends LeaseEventBase {
 
 /** What a host tells about itself (PH-10): one entry an event, with what its listeners get. */
 export interface HostEvents {
+  /** Once, at the start: what the lease store keeps through a crash. Not of a store that has nothing to tell. */
+  leaseStoreDurability: LeaseDurability
   /** The session in the group began, or began anew after it had been fenced. */
   joined: { readonly hostName: string; readonly incarnation: string }
   leaseAcquired: LeaseEventBase & { readonly lsn: Lsn }
@@ -85,6 +87,11 @@ export interface HostEvents {
   }
   /** A call did not return within `maxBatchMs`. It was aborted, and its lease goes to another host. */
   observerStuck: LeaseEventBase & { readonly inFlightMs: number; readonly error: unknown }
+  /**
+   * A worker thread of an `observerModule` ended by itself. Calls in flight fail (`observerError`); the observers of
+   * these leases are opened anew in another thread when their next batch comes.
+   */
+  observerThreadEnded: { readonly error: unknown; readonly leaseIds: readonly string[] }
   /** The feed could not be read. Tried again after `retryInMs`, for ever. */
   feedError: LeaseEventBase & {
     readonly error: unknown
@@ -128,6 +135,30 @@ export interface HostEvents {
   leaseStoreRecovered: { readonly operation: string }
   /** The session can no longer be relied on: all observers are being closed. The host re-joins. */
   fenced: { readonly cause: 'deadlinePassed' | 'sessionGone' }
+  /**
+   * The lease store has lost its data: it has others than before, or none of a group whose positions the feed
+   * has (then there is no `previousGeneration`). `recover`: observers are being closed; `recovered` or
+   * `stopped` follows, after the time of a session at the earliest. `stop`: `stopped` follows.
+   */
+  leaseStoreLost: {
+    readonly previousGeneration: string | undefined
+    readonly generation: string
+    readonly action: 'recover' | 'stop'
+  }
+  /** The group has leases again, at the positions that the feed had. The host joins anew. */
+  recovered: {
+    readonly generation: string
+    /** False: another host made them. */
+    readonly byThisHost: boolean
+    readonly leases: readonly {
+      readonly leaseId: string
+      readonly range: FeedRange
+      /** Where it goes on. */
+      readonly lsn: Lsn
+    }[]
+    /** Since the loss was noticed. */
+    readonly tookMs: number
+  }
   /** Nothing is left running. `error` = the host stopped by itself. */
   stopped: { readonly error: unknown }
 }

@@ -8,6 +8,8 @@ export type HostStatus =
   | 'running'
   /** The lease store does not answer, or an observer or the feed keeps failing. */
   | 'degraded'
+  /** The lease store lost its data; nothing is dispatched until there are leases again. */
+  | 'recovering'
   /** The session can not be relied on; nothing is dispatched until the host has re-joined. */
   | 'fenced'
   | 'stopping'

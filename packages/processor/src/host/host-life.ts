@@ -1,5 +1,5 @@
 import type PQueue from 'p-queue'
-import type { DocumentBody, HeldLease, Lease, LeaseGroup } from '@tidemark/contracts'
+import type { DocumentBody, GroupPosition, HeldLease, Lease, LeaseGroup } from '@tidemark/contracts'
 import type { PumpNotice, PumpOptions } from '../feed-processing/pump-options.ts'
 import { RangePump } from '../feed-processing/range-pump.ts'
 import type { CoreStatus } from '../lease-management/lease-core.ts'
@@ -7,6 +7,7 @@ import { LeaseCoordinator } from '../lease-management/lease-coordinator.ts'
 import type { LeaseNotice } from '../lease-management/lease-protocol.ts'
 import type { LeasePump, PumpSeat } from '../lease-management/pump-seat.ts'
 import type { ObserverFactory } from '../observers/observer-factory.ts'
+import type { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import type { HostEventName, HostEvents, PlacedLease } from './host-events.ts'
 import type { LeaseHealth } from './host-health.ts'
 import { LeaseJoiner, type JoinableLease } from './lease-joiner.ts'
@@ -17,7 +18,11 @@ export interface HostLifeOptions<T extends DocumentBody> {
   readonly options: ResolvedHostOptions<T>
   /** Its leases exist. Closed at the end. */
   readonly group: LeaseGroup
+  /** Of the store's data that its leases are in. */
+  readonly generation: string
   readonly createObserver: ObserverFactory<T>
+  /** Where observers run, in the place of those of `createObserver` and `queue`. */
+  readonly threads: ObserverThreads | undefined
   /** Bounds the observer calls of the host, in all its lives. */
   readonly queue: PQueue
   /** Must not throw. */
@@ -29,6 +34,17 @@ export interface HostLifeOptions<T extends DocumentBody> {
 export interface LifeEnd {
   /** Why it ended by itself. */
   readonly error: Error | undefined
+  /** The lease store has other data than before. */
+  readonly loss: StoreLoss | undefined
+}
+
+/** The lease store was found with other data than before, or with no leases of a group that had some. */
+export interface StoreLoss {
+  readonly generation: string
+  /** Clock time at which this host came to know of it. */
+  readonly atMs: number
+  /** Stored positions that the feed was not told. */
+  readonly unreported: readonly GroupPosition[]
 }
 
 /** One stay of a host in its group, from joining to leaving it: the coordinator and its pumps. */
@@ -44,6 +60,7 @@ export class HostLife<T extends DocumentBody> {
   readonly #coordinator: LeaseCoordinator
   #lastError: unknown
   #end: Promise<LifeEnd> | undefined
+  #loss: Omit<StoreLoss, 'unreported'> | undefined
 
   constructor(parts: HostLifeOptions<T>) {
     const { options, emit, group } = parts
@@ -72,6 +89,11 @@ export class HostLife<T extends DocumentBody> {
 
   get lastError(): unknown {
     return this.#lastError
+  }
+
+  /** Whether the lease store has other data than before: this life is ending. */
+  get isLost(): boolean {
+    return this.#loss !== undefined
   }
 
   get storeAvailable(): boolean {
@@ -120,12 +142,13 @@ export class HostLife<T extends DocumentBody> {
   }
 
   async #untilEnded(): Promise<LifeEnd> {
-    const end = await this.#coordinator.stopped
+    const { error } = await this.#coordinator.stopped
     await Promise.all(this.#pumpRuns)
     await this.#joiner.stop()
     await this.#reporter?.stop()
     await this.#parts.group.close()
-    return end
+    const unreported = this.#reporter?.unreported ?? []
+    return { error, loss: this.#loss && { ...this.#loss, unreported } }
   }
 
   #newCoordinator(group: LeaseGroup): LeaseCoordinator {
@@ -146,6 +169,7 @@ export class HostLife<T extends DocumentBody> {
         handoffTimeoutMs: options.handoffTimeoutMs,
         shutdownTimeoutMs: options.shutdownTimeoutMs,
         refusalMs: options.refusalMs,
+        generation: this.#parts.generation,
       },
       group,
       clock,
@@ -159,7 +183,7 @@ export class HostLife<T extends DocumentBody> {
   #startPump(seat: PumpSeat): LeasePump {
     const { held } = seat
     const { feed, deadLetters, clock, random } = this.#options
-    const { createObserver, queue } = this.#parts
+    const { createObserver, queue } = this.#parts.threads?.forLease<T>() ?? this.#parts
     const parts = {
       feed,
       createObserver,
@@ -201,6 +225,13 @@ export class HostLife<T extends DocumentBody> {
     if (cause === 'split' && parent !== undefined) {
       this.#emit('rangeReplaced', { ...parent, next: next.map(placedLease) })
     }
+  }
+
+  #onStoreLost({ known, generation, wasOwner }: Extract<LeaseNotice, { kind: 'storeLost' }>): void {
+    this.#loss = { generation, atMs: this.#options.clock.monotonicMs() }
+    if (wasOwner) this.#reporter?.keep()
+    const action = this.#options.onLeaseStoreLoss
+    this.#emit('leaseStoreLost', { generation, previousGeneration: known, action })
   }
 
   #onPumpNotice(held: HeldLease, { kind, ...notice }: PumpNotice): void {
@@ -245,6 +276,9 @@ export class HostLife<T extends DocumentBody> {
         return
       case 'fenced':
         this.#emit('fenced', { cause: notice.cause })
+        return
+      case 'storeLost':
+        this.#onStoreLost(notice)
         return
       case 'storeUnavailable':
         this.#lastError = notice.error

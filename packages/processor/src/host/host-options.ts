@@ -158,6 +158,19 @@ export interface HostOptions {
   startTimeoutMs?: number | undefined
   /** A call to the lease store without answer counts as failed. @default `leaseRenewIntervalMs` */
   leaseStoreTimeoutMs?: number | undefined
+  /**
+   * What happens when the lease store has lost its data, or has no leases of a group whose positions the
+   * feed still has. Never a start from "now".
+   *
+   * - `recover`: observers are closed, every host tells the feed what it knows to be stored, waits for
+   *   `leaseExpirationIntervalMs`, and goes on with leases made from the feed's positions. What had not been
+   *   told comes again.
+   * - `stop`: the host stops, and hosts do not start, with ERR_LEASES_VANISHED.
+   *
+   * @default 'recover' with feeds that keep positions of groups and can make continuations of them (a
+   * Tidemark collection), else 'stop'
+   */
+  onLeaseStoreLoss?: 'recover' | 'stop' | undefined
 }
 
 export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = DocumentBody> {

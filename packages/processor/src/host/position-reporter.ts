@@ -38,11 +38,14 @@ export class PositionReporter {
   /** Of the leases that are held, as last stored. */
   readonly #known = new Map<string, GroupPosition>()
   readonly #pending = new Map<string, GroupPosition>()
+  /** A report of them is under way. */
+  #taken: readonly (readonly [string, GroupPosition])[] = []
   readonly #bell = new Bell()
   readonly #stop = new AbortController()
   #hurry = new AbortController()
   #nextMs = -Infinity
   #failures = 0
+  #isKeeping = false
   #running: Promise<void> | undefined
 
   constructor(options: PositionReporterOptions) {
@@ -62,8 +65,25 @@ export class PositionReporter {
     this.#running ??= this.#run()
   }
 
+  /**
+   * The lease store lost its data: from now on nobody knows better where the leases stand that are held. All
+   * of it is told at once, and nothing is forgotten.
+   */
+  keep(): void {
+    this.#isKeeping = true
+    for (const [id, position] of this.#known) this.#pending.set(id, position)
+    this.#hurry.abort()
+    this.#bell.ring()
+  }
+
+  /** What the feed has not confirmed. */
+  get unreported(): readonly GroupPosition[] {
+    return [...new Map([...this.#taken, ...this.#pending]).values()]
+  }
+
   /** The lease is not this host's any more: its owner tells where it stands. */
   forget(leaseId: string): void {
+    if (this.#isKeeping) return
     this.#known.delete(leaseId)
     this.#pending.delete(leaseId)
   }
@@ -128,11 +148,14 @@ export class PositionReporter {
     const { positions, onFailure } = this.#options
     const taken = [...this.#pending]
     this.#pending.clear()
+    this.#taken = taken
     try {
       await positions.report(taken.map(([, position]) => position))
       this.#failures = 0
+      this.#taken = []
     } catch (error) {
       this.#failures += 1
+      this.#taken = []
       // What came meanwhile is newer.
       for (const [id, position] of taken) {
         if (!this.#pending.has(id)) this.#pending.set(id, position)

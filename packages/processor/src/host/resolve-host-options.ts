@@ -13,6 +13,7 @@ import {
   type Random,
   type StartPosition,
 } from '@tidemark/contracts'
+import { canRecover } from '../bootstrapping/recover-leases.ts'
 import type { FailurePolicy } from '../feed-processing/bisection.ts'
 import type {
   ChangeFeedProcessorHostOptions,
@@ -68,6 +69,7 @@ export interface ResolvedHostOptions<T extends DocumentBody> {
   readonly abortGraceMs: number
   readonly startTimeoutMs: number
   readonly storeTimeoutMs: number
+  readonly onLeaseStoreLoss: 'recover' | 'stop'
 }
 
 /**
@@ -100,7 +102,22 @@ export function resolveHostOptions<T extends DocumentBody>(
     ...resolveFeedOptions(feedOptions),
     ...resolveLeaseOptions(hostOptions),
     ...pumpOptions,
+    onLeaseStoreLoss: resolveLossPolicy(hostOptions.onLeaseStoreLoss, feed),
   }
+}
+
+function resolveLossPolicy<T extends DocumentBody>(
+  wanted: HostOptions['onLeaseStoreLoss'],
+  feed: ChangeFeedSource<T>,
+): 'recover' | 'stop' {
+  if (wanted === undefined) return canRecover(feed) ? 'recover' : 'stop'
+  oneOf({ onLeaseStoreLoss: wanted }, ['recover', 'stop'])
+  if (wanted === 'recover' && !canRecover(feed)) {
+    throw new InvalidOptionError(
+      `onLeaseStoreLoss 'recover' needs a feed that keeps positions of groups and makes continuations of them; ${feed.description} does not`,
+    )
+  }
+  return wanted
 }
 
 function resolveDeadLetters<T extends DocumentBody>(

@@ -3,11 +3,11 @@ import {
   HostStoppedError,
   LeaseStoreUnavailableError,
   type DocumentBody,
-  type LeaseGroup,
+  type FeedRange,
 } from '@tidemark/contracts'
-import { prepareLeases } from '../bootstrapping/prepare-leases.ts'
-import { retryUntil } from '../bootstrapping/start-retry.ts'
 import type { ObserverFactory } from '../observers/observer-factory.ts'
+import type { ObserverThreads } from '../observers/threads/observer-threads.ts'
+import { GroupEntrance, type EnteredGroup } from './group-entrance.ts'
 import type { HostEventName, HostEvents } from './host-events.ts'
 import type { HostStatus, LeaseHealth } from './host-health.ts'
 import { HostLife } from './host-life.ts'
@@ -16,26 +16,37 @@ import type { ResolvedHostOptions } from './resolve-host-options.ts'
 export interface RunningHostOptions<T extends DocumentBody> {
   readonly options: ResolvedHostOptions<T>
   readonly createObserver: ObserverFactory<T>
+  /** Where observers run, in the place of those of `createObserver`. */
+  readonly threads?: ObserverThreads | undefined
   /** Must not throw. */
   readonly emit: <Name extends HostEventName>(name: Name, event: HostEvents[Name]) => void
 }
 
-/** What runs between `registerObserver` and the end. */
+export interface HostEnd {
+  /** Why it ended by itself. */
+  readonly error: unknown
+}
+
+/** What runs between `registerObserver` and the end: one life in the group after the other. */
 export class RunningHost<T extends DocumentBody> {
   readonly #options: ResolvedHostOptions<T>
   readonly #parts: RunningHostOptions<T>
   readonly #queue: PQueue
-  readonly #starting = new AbortController()
+  readonly #stopping = new AbortController()
   readonly #joined = Promise.withResolvers<void>()
+  readonly #entrance: GroupEntrance<T>
   #life: HostLife<T> | undefined
+  #lives: Promise<HostEnd> | undefined
 
   constructor(parts: RunningHostOptions<T>) {
     this.#parts = parts
     this.#options = parts.options
     this.#queue = new PQueue({ concurrency: parts.options.maxConcurrentObservers })
+    this.#entrance = new GroupEntrance(parts)
   }
 
   get status(): HostStatus {
+    if (this.#isRecovering) return 'recovering'
     const status = this.#life?.status
     switch (status) {
       case undefined:
@@ -58,7 +69,7 @@ export class RunningHost<T extends DocumentBody> {
   }
 
   get lastError(): unknown {
-    return this.#life?.lastError
+    return this.#entrance.lastError ?? this.#life?.lastError
   }
 
   get storeAvailable(): boolean {
@@ -79,20 +90,10 @@ export class RunningHost<T extends DocumentBody> {
 
   /** Resolves when this host has joined and the leases exist. When it rejects, nothing is left running. */
   async start(): Promise<void> {
-    const { clock, random, startTimeoutMs: timeoutMs } = this.#options
-    const deadlineMs = clock.monotonicMs() + timeoutMs
-    const { signal } = this.#starting
     try {
-      const group = await retryUntil(
-        (attemptSignal) => this.#prepare(attemptSignal),
-        { clock, random, deadlineMs, timeoutMs },
-        signal,
-      )
-      const life = this.#newLife(group)
-      this.#life = life
-      signal.throwIfAborted()
-      life.start()
-      await this.#untilJoined(life, deadlineMs)
+      const entered = await this.#entrance.enter(this.#stopping.signal)
+      this.#lives = this.#live(this.#begin(entered), entered.keys)
+      await this.#untilJoined(this.#lives)
     } catch (error) {
       await this.stop()
       throw error
@@ -101,56 +102,66 @@ export class RunningHost<T extends DocumentBody> {
 
   /** Drains, checkpoints, releases, leaves; resolves when nothing is left running. May be repeated. */
   async stop(): Promise<void> {
-    this.#starting.abort(new HostStoppedError(`host ${this.#options.hostName} was stopped`))
+    this.#stopping.abort(new HostStoppedError(`host ${this.#options.hostName} was stopped`))
     this.#life?.leave()
     await this.ended()
   }
 
   /** Resolves with the reason when the host has ended, by itself or by `stop`. */
-  async ended(): Promise<{ readonly error: Error | undefined }> {
-    return (await this.#life?.ended()) ?? { error: undefined }
+  async ended(): Promise<HostEnd> {
+    return (await this.#lives) ?? { error: undefined }
   }
 
-  /** Opens the group and makes its leases. Each attempt has a group of its own, and closes it if it fails. */
-  async #prepare(signal: AbortSignal): Promise<LeaseGroup> {
-    const { leases, group: name, feed, start, mode, ...options } = this.#options
-    const { partitionKeyRangeId, discardToken } = options
-    const group = await leases.openGroup(name, signal)
-    try {
-      signal.throwIfAborted()
-      await prepareLeases({ feed, group, start, mode, partitionKeyRangeId, discardToken }, signal)
-      signal.throwIfAborted()
-      return group
-    } catch (error) {
-      await group.close()
-      throw error
+  /** The store's data were lost, and this host has not begun anew yet. */
+  get #isRecovering(): boolean {
+    const isEnding = this.#life?.isLost === true && this.#options.onLeaseStoreLoss === 'recover'
+    return this.#entrance.isRecovering || (isEnding && !this.#stopping.signal.aborted)
+  }
+
+  async #live(first: HostLife<T>, keys: readonly FeedRange[]): Promise<HostEnd> {
+    const { signal } = this.#stopping
+    for (let life = first; ;) {
+      const { error, loss } = await life.ended()
+      if (loss === undefined || this.#options.onLeaseStoreLoss === 'stop') return { error }
+      try {
+        life = this.#begin(await this.#entrance.reenter(loss, keys, signal))
+      } catch (failure) {
+        return { error: signal.aborted ? undefined : failure }
+      }
     }
   }
 
-  #newLife(group: LeaseGroup): HostLife<T> {
-    const { createObserver, emit } = this.#parts
-    return new HostLife({
+  #begin({ group, generation }: EnteredGroup): HostLife<T> {
+    const { createObserver, threads, emit } = this.#parts
+    const life = new HostLife({
       options: this.#options,
       group,
+      generation,
       createObserver,
+      threads,
       queue: this.#queue,
       emit,
       onJoined: () => this.#joined.resolve(),
     })
+    this.#life = life
+    if (this.#stopping.signal.aborted) life.leave()
+    else life.start()
+    return life
   }
 
-  async #untilJoined(life: HostLife<T>, deadlineMs: number): Promise<void> {
-    const { clock, startTimeoutMs } = this.#options
+  async #untilJoined(lives: Promise<HostEnd>): Promise<void> {
+    const { clock, startTimeoutMs, hostName } = this.#options
     const over = new AbortController()
-    const signal = AbortSignal.any([this.#starting.signal, over.signal])
-    const timedOut = clock.sleep(Math.max(0, deadlineMs - clock.monotonicMs()), signal).then(() => {
+    const signal = AbortSignal.any([this.#stopping.signal, over.signal])
+    const restMs = Math.max(0, this.#entrance.deadlineMs - clock.monotonicMs())
+    const timedOut = clock.sleep(restMs, signal).then(() => {
       throw new LeaseStoreUnavailableError(
         `the host could not join its group within ${startTimeoutMs} ms`,
-        { cause: life.lastError },
+        { cause: this.lastError },
       )
     })
-    const stopped = life.ended().then(({ error }) => {
-      throw error ?? new HostStoppedError(`host ${this.#options.hostName} was stopped`)
+    const stopped = lives.then(({ error }) => {
+      throw error ?? new HostStoppedError(`host ${hostName} was stopped`)
     })
     // The race may be over before.
     stopped.catch(() => {})

@@ -33,6 +33,7 @@ export class HostSessionState {
 
   constructor(options: LeaseCoreOptions) {
     this.#options = options
+    this.generation = options.generation
     this.marginMs = Math.max(options.ttlMs * 0.1, Math.min(200, options.ttlMs / 4))
   }
 

@@ -39,6 +39,8 @@ export interface LeaseCoreOptions {
   readonly shutdownTimeoutMs: number
   /** For how long a lease is refused whose observer hangs here. */
   readonly refusalMs: number
+  /** Of the store's data that the group was found in: an answer out of other data means that it is lost. */
+  readonly generation?: string | undefined
 }
 
 /** One operation on the lease group, with its arguments. */
@@ -201,6 +203,16 @@ export type LeaseNotice =
     }
   | { readonly kind: 'unowned'; readonly leaseIds: readonly string[] }
   | { readonly kind: 'fenced'; readonly cause: 'deadlinePassed' | 'sessionGone' }
+  /**
+   * The store has other data than before; the host ends. `wasOwner`: until now nobody else can have owned
+   * the leases that it held.
+   */
+  | {
+      readonly kind: 'storeLost'
+      readonly known: string
+      readonly generation: string
+      readonly wasOwner: boolean
+    }
   | { readonly kind: 'storeUnavailable'; readonly op: LeaseOp; readonly error: unknown }
   | { readonly kind: 'storeRecovered'; readonly op: LeaseOp }
 

@@ -74,9 +74,7 @@ export function takeAnswer(
 function adopt(core: CoreState, acquired: AcquiredLease, answerTo: number): void {
   core.table.add(acquired, {
     keep:
-      !core.leaving &&
-      core.plan.mine.has(acquired.leaseId) &&
-      !core.refused.has(acquired.leaseId),
+      !core.leaving && core.plan.mine.has(acquired.leaseId) && !core.refused.has(acquired.leaseId),
     generation: core.session.generation ?? '',
     sinceCallId: core.slots.lastCallId,
     answerTo,
@@ -130,7 +128,7 @@ function synced(
     core.stop(undefined)
     return
   }
-  if (generationChanged(core, reply.generation)) return
+  if (generationChanged(core, reply.generation, nowMs)) return
   if (reply.kind === 'fenced') {
     core.fence('sessionGone')
     return
@@ -157,7 +155,7 @@ function readDone(
   snapshot: LeaseGroupSnapshot,
   { nowMs, jitter }: AnswerTime,
 ): void {
-  if (generationChanged(core, snapshot.generation)) return
+  if (generationChanged(core, snapshot.generation, nowMs)) return
   if (core.session.status === 'fenced') {
     rejoinOrYield(core, snapshot)
     return
@@ -242,9 +240,12 @@ function followPlan(
 }
 
 /** A store with other data knows nothing of our positions: starting from "now" would skip changes. */
-function generationChanged(core: CoreState, generation: string): boolean {
+function generationChanged(core: CoreState, generation: string, nowMs: number): boolean {
   const known = core.session.generation
   if (known === undefined || known === generation) return false
+  // Before the leases are lost: whoever owned one to the last knows best where it stood.
+  const wasOwner = core.session.isValid(nowMs)
+  core.effects.push({ kind: 'emit', notice: { kind: 'storeLost', known, generation, wasOwner } })
   core.stop(
     new LeasesVanishedError(
       `the lease store lost its data (generation ${known} became ${generation}); refusing to start from "now"`,

@@ -76,6 +76,7 @@ export type MemoryLeaseSnapshot = ReadonlyMap<string, LeaseGroupState>
  */
 export class MemoryLeaseStore implements LeaseStore {
   readonly description: string = 'leases in memory'
+  readonly endsWithProcess: boolean = true
   readonly #clock: Clock
   readonly #random: Random
   readonly #hooks: LeaseCallHooks

@@ -1,0 +1,17 @@
+import type { Lease } from '@tidemark/contracts'
+
+/** How a group was found, or left. */
+export type PreparedLeases =
+  | {
+      readonly kind: 'ready'
+      /** Of the store's data in which the leases are. */
+      readonly generation: string
+      readonly leases: readonly Lease[]
+      /** There already; made where a new group begins; made where the group stood before they were lost. */
+      readonly origin: 'found' | 'started' | 'recovered'
+    }
+  /**
+   * There are none, of a group that had some. Their owners may not know it yet, so that none may be made
+   * before a session's time is over.
+   */
+  | { readonly kind: 'lost'; readonly generation: string }
