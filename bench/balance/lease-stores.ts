@@ -83,7 +83,7 @@ function redisStores(url: string): OpenedLeaseStores {
         redis.on('error', () => {})
         await redis.ping()
         return {
-          leases: new RedisLeaseStore(redis),
+          leases: new RedisLeaseStore(redis, { allowVolatile: true }),
           [Symbol.asyncDispose]: () => Promise.resolve(redis.disconnect()),
         }
       },

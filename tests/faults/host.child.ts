@@ -77,7 +77,7 @@ const host = new ChangeFeedProcessorHost<Order>({
   hostName: options.hostName,
   group: options.group,
   feed: store.orders,
-  leases: new RedisLeaseStore(redis, { commandTimeoutMs: options.renewMs }),
+  leases: new RedisLeaseStore(redis, { commandTimeoutMs: options.renewMs, allowVolatile: true }),
   feedOptions: { startFromBeginning: true, maxItemCount: options.maxItemCount },
   hostOptions: {
     leaseRenewIntervalMs: options.renewMs,

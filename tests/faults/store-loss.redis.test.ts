@@ -22,7 +22,7 @@ test('PH-10 LE-14 a lease store that cannot be reached at start is a coded error
     hostName: 'early',
     group: 'faults',
     feed: stage.store.orders,
-    leases: new RedisLeaseStore(redis),
+    leases: new RedisLeaseStore(redis, { allowVolatile: true }),
     hostOptions: { startTimeoutMs: 1_000, leaseStoreTimeoutMs: 400 },
   })
   let dispatched = 0

@@ -90,7 +90,9 @@ async function expectStaleCheckpointRefused(
   stage: FaultStage,
   { host, held }: { host: HostProcess; held: ReadonlyMap<string, number> },
 ): Promise<void> {
-  const group = await new RedisLeaseStore(stage.redis.admin).openGroup('faults')
+  const group = await new RedisLeaseStore(stage.redis.admin, { allowVolatile: true }).openGroup(
+    'faults',
+  )
   const before = await group.read()
   const incarnation = host.entries('joined')[0]?.incarnation ?? ''
   const outcomes = await group.checkpoint({

@@ -15,7 +15,9 @@ export async function provideRedis(
     return { url: redisUrl, async [Symbol.asyncDispose]() {} }
   }
   say('starting a Redis server of its own for the leases')
-  const server = await startRedisServer()
+  const server = await startRedisServer({
+    args: ['--appendonly', 'yes', '--appendfsync', 'everysec'],
+  })
   return {
     url: `redis://${server.host}:${server.port}`,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),

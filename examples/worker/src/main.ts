@@ -66,6 +66,9 @@ host
   .on('leaseLost', ({ leaseId, cause }) =>
     console.error(`${values.name} lost ${leaseId}: ${cause}`),
   )
+  .on('leaseStoreDurability', ({ level, findings }) =>
+    console.error(`leases: durability level ${level} (${findings.join('; ')})`),
+  )
   .on('observerError', ({ error, attempt }) => console.error(`attempt ${attempt} failed:`, error))
 
 const stopped = new Promise<void>((resolve) => {

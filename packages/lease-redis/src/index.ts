@@ -2,6 +2,7 @@ export type {
   RedisClient,
   RedisClusterClient,
   RedisCommands,
+  RedisNode,
   RedisServerClient,
   RedisSubscriber,
   SubscriberOptions,

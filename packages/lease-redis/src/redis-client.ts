@@ -5,16 +5,24 @@
 export type RedisClient = RedisServerClient | RedisClusterClient
 
 /** An ioredis `Redis`, of one server or behind Sentinels. */
-export interface RedisServerClient extends RedisCommands {
+export interface RedisServerClient extends RedisCommands, RedisNode {
   duplicate(options: SubscriberOptions & { readonly maxRetriesPerRequest: null }): RedisSubscriber
 }
 
 /** An ioredis `Cluster`. */
 export interface RedisClusterClient extends RedisCommands {
+  nodes(role: 'master'): RedisNode[]
   duplicate(
     nodes: never[],
     options: SubscriberOptions & { readonly shardedSubscribers: boolean },
   ): RedisSubscriber
+}
+
+/** One server. */
+export interface RedisNode {
+  /** For messages. */
+  readonly options?: { readonly host?: string | undefined; readonly port?: number | undefined }
+  call(command: string, ...args: string[]): Promise<unknown>
 }
 
 /** What both have. */

@@ -67,7 +67,10 @@ test('a server that is killed and started again, writing every command to disk, 
 test('a server that lost its data has a new generation, and the old host is fenced', async () => {
   await using server = await startRedisServer()
   const redis = connect(server.port)
-  const group = await new RedisLeaseStore(redis, { commandTimeoutMs: 500 }).openGroup('wiped')
+  const group = await new RedisLeaseStore(redis, {
+    commandTimeoutMs: 500,
+    allowVolatile: true,
+  }).openGroup('wiped')
   const held = await ownedGroup(group, A, 2)
   const { generation } = await group.read()
   await server.kill()
@@ -83,7 +86,7 @@ test('a server that lost its data has a new generation, and the old host is fenc
 test('forgotten scripts are sent again', async () => {
   await using server = await startRedisServer()
   const redis = connect(server.port)
-  const group = await new RedisLeaseStore(redis).openGroup('flush')
+  const group = await new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('flush')
   const held = await ownedGroup(group, A, 1)
   await server.admin.script('FLUSH')
   expect(await checkpoint(group, held, 5)).toEqual(['stored'])
@@ -98,7 +101,10 @@ test.each(['toServer', 'toClient'] as const)(
     await using server = await startRedisServer()
     await using proxy = await startTcpProxy(server)
     const redis = connect(proxy.port)
-    const group = await new RedisLeaseStore(redis, { commandTimeoutMs: 200 }).openGroup('cut')
+    const group = await new RedisLeaseStore(redis, {
+      commandTimeoutMs: 200,
+      allowVolatile: true,
+    }).openGroup('cut')
     const held = await ownedGroup(group, A, 1)
     proxy.block(direction)
     const startMs = performance.now()
@@ -117,7 +123,10 @@ test('while the connection is away calls are refused in bounded time and none is
   await using server = await startRedisServer()
   await using proxy = await startTcpProxy(server)
   const redis = connect(proxy.port, { maxRetriesPerRequest: null })
-  const group = await new RedisLeaseStore(redis, { commandTimeoutMs: 100 }).openGroup('away')
+  const group = await new RedisLeaseStore(redis, {
+    commandTimeoutMs: 100,
+    allowVolatile: true,
+  }).openGroup('away')
   const held = await ownedGroup(group, A, 1)
   proxy.refuse()
   await vi.waitFor(() => expect(redis.status).not.toBe('ready'), WAIT)
@@ -135,7 +144,10 @@ test('while the connection is away calls are refused in bounded time and none is
 test('a paused server moves no lease: its clock does not run', async () => {
   await using server = await startRedisServer()
   const redis = connect(server.port)
-  const group = await new RedisLeaseStore(redis, { commandTimeoutMs: 100 }).openGroup('pause')
+  const group = await new RedisLeaseStore(redis, {
+    commandTimeoutMs: 100,
+    allowVolatile: true,
+  }).openGroup('pause')
   const short = { ttlMs: 200, clockCapMs: 50 }
   await group.sync(syncRequest(A, 'join', short))
   await group.sync(syncRequest(B, 'join', short))
@@ -153,7 +165,7 @@ test('a paused server moves no lease: its clock does not run', async () => {
 test('an aborted call rejects with the reason, a closed client with the coded error', async () => {
   await using server = await startRedisServer()
   const redis = connect(server.port)
-  const group = await new RedisLeaseStore(redis).openGroup('abort')
+  const group = await new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('abort')
   server.pause()
   const abort = new AbortController()
   const reading = group.read(abort.signal)
@@ -170,7 +182,7 @@ test('an aborted call rejects with the reason, a closed client with the coded er
 test('a replica, a full server and a loading one are errors that may pass', async () => {
   await using server = await startRedisServer()
   const redis = connect(server.port)
-  const store = new RedisLeaseStore(redis)
+  const store = new RedisLeaseStore(redis, { allowVolatile: true })
   const group = await store.openGroup('states')
   const held = await ownedGroup(group, A, 1)
   await server.admin.config('SET', 'maxmemory', '1', 'maxmemory-policy', 'noeviction')
@@ -186,7 +198,7 @@ test('a replica, a full server and a loading one are errors that may pass', asyn
 test('LE-14 keys that hold something else, or rights that are missing, are named and left alone', async () => {
   await using server = await startRedisServer()
   const redis = connect(server.port)
-  const store = new RedisLeaseStore(redis)
+  const store = new RedisLeaseStore(redis, { allowVolatile: true })
   await server.admin.set('tidemark:leases:{text}:m', 'mine')
   await expect(store.openGroup('text')).rejects.toMatchObject(STORAGE)
   await server.admin.hset('tidemark:leases:{hash}:m', 'field', 'mine')
@@ -201,7 +213,9 @@ test('LE-14 keys that hold something else, or rights that are missing, are named
     password: 'any',
     enableReadyCheck: false,
   })
-  await expect(new RedisLeaseStore(reader).openGroup('rights')).rejects.toMatchObject(STORAGE)
+  await expect(
+    new RedisLeaseStore(reader, { allowVolatile: true }).openGroup('rights'),
+  ).rejects.toMatchObject(STORAGE)
   reader.disconnect()
   redis.disconnect()
 })
@@ -209,7 +223,7 @@ test('LE-14 keys that hold something else, or rights that are missing, are named
 test('a client’s own key prefix applies to keys and hints', async () => {
   await using server = await startRedisServer()
   const redis = connect(server.port, { keyPrefix: 'app:' })
-  const store = new RedisLeaseStore(redis)
+  const store = new RedisLeaseStore(redis, { allowVolatile: true })
   const group = await store.openGroup('prefixed')
   await group.create([])
   const hints: string[] = []
@@ -232,8 +246,8 @@ test('hints come again after the connection was cut, and closing the group ends 
   await using proxy = await startTcpProxy(server)
   const redis = connect(proxy.port)
   const direct = connect(server.port)
-  const group = await new RedisLeaseStore(redis).openGroup('hints')
-  const other = await new RedisLeaseStore(direct).openGroup('hints')
+  const group = await new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('hints')
+  const other = await new RedisLeaseStore(direct, { allowVolatile: true }).openGroup('hints')
   let hints = 0
   group.subscribe(() => {
     hints += 1

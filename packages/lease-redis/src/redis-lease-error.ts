@@ -2,6 +2,7 @@ import { errorCode, LeaseStorageError, LeaseStoreUnavailableError } from '@tidem
 
 /** Replies that stay the same until somebody changes data or rights. */
 const STORAGE_REPLY = /\b(WRONGTYPE|TIDEMARKSCHEMA|NOPERM|NOAUTH|WRONGPASS|CROSSSLOT)\b/
+const FORBIDDEN = /\bNOPERM\b|\bnot (allowed|permitted|supported)\b|\bunknown subcommand\b/i
 const UNKNOWN_COMMAND = /\bunknown (Redis )?command\b/i
 
 /**
@@ -20,6 +21,12 @@ export function redisLeaseError(
     return new LeaseStorageError(`${description}: ${message}`, { cause: error })
   }
   return new LeaseStoreUnavailableError(`${description}: ${message}`, { cause: error })
+}
+
+/** The server will not do this for this user, or at all: rights, renamed or missing commands, managed services. */
+export function isForbidden(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return FORBIDDEN.test(error.message) || UNKNOWN_COMMAND.test(error.message)
 }
 
 /** The server forgot its scripts: a restart, a fail-over or SCRIPT FLUSH. */

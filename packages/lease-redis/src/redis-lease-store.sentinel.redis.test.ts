@@ -29,8 +29,8 @@ leaseStoreConformance({
     const storeTimeUs = (): number => time.wallMs() * 1000
     const [one, two] = [servers.connect(), servers.connect()]
     return {
-      store: new RedisLeaseStore(one, { storeTimeUs }),
-      other: new RedisLeaseStore(two, { storeTimeUs }),
+      store: new RedisLeaseStore(one, { storeTimeUs, allowVolatile: true }),
+      other: new RedisLeaseStore(two, { storeTimeUs, allowVolatile: true }),
       time,
       async close() {
         one.disconnect()
@@ -42,7 +42,10 @@ leaseStoreConformance({
 
 test('a fail-over keeps the leases, expires nobody, and goes on', async () => {
   const client = servers.connect()
-  const group = await new RedisLeaseStore(client, { commandTimeoutMs: 500 }).openGroup('fail-over')
+  const group = await new RedisLeaseStore(client, {
+    commandTimeoutMs: 500,
+    allowVolatile: true,
+  }).openGroup('fail-over')
   const host = hostIdentity('a')
   const held = await ownedGroup(group, host, 5)
   const checkpointAt = (value: number): Promise<readonly string[]> =>

@@ -1,18 +1,23 @@
 import {
   checkedGroupName,
   InvalidOptionError,
+  LeaseStoreVolatileError,
   systemClock,
   systemRandom,
   type Clock,
+  type DurabilityLevel,
+  type LeaseDurability,
   type LeaseGroup,
   type LeaseStore,
   type Random,
 } from '@tidemark/contracts'
+import { DURABILITY_LEVELS, judgeDurability, type JudgedDurability } from './judge-durability.ts'
 import { replyText } from './lease-replies.ts'
 import { RedisCalls } from './redis-calls.ts'
 import type { RedisClient } from './redis-client.ts'
 import { RedisHints } from './redis-hints.ts'
 import { RedisLeaseGroup } from './redis-lease-group.ts'
+import { readServerFacts } from './server-facts.ts'
 
 const KEY_NAMES = ['m', 'hd', 'hi', 'hx', 'hb', 'o', 'c', 't'] as const
 
@@ -25,6 +30,17 @@ export interface RedisLeaseStoreOptions {
    * @default 2_000 (one heartbeat)
    */
   commandTimeoutMs?: number | undefined
+  /**
+   * Lets groups be opened on a server that keeps nothing through its own end, or may evict leases (level D).
+   * For tests, and where positions that are lost cost nothing.
+   * @default false: `openGroup` rejects with ERR_LEASE_STORE_VOLATILE
+   */
+  allowVolatile?: boolean | undefined
+  /**
+   * How durable the server is, where it does not let itself be asked (CONFIG is forbidden, as on many managed
+   * services). What a server does tell counts more. @default what INFO tells
+   */
+  durability?: DurabilityLevel | undefined
   /** Measures the time limit. @default the system's */
   clock?: Clock | undefined
   /** Makes generations. @default the system's */
@@ -47,11 +63,15 @@ export class RedisLeaseStore implements LeaseStore {
   readonly #calls: RedisCalls
   readonly #hints: RedisHints
   readonly #keyPrefix: string
+  readonly #allowVolatile: boolean
+  readonly #declared: DurabilityLevel | undefined
 
   constructor(redis: RedisClient, options: RedisLeaseStoreOptions = {}) {
     const {
       keyPrefix = 'tidemark:leases:',
       commandTimeoutMs = 2_000,
+      allowVolatile = false,
+      durability,
       clock = systemClock,
       random = systemRandom,
       storeTimeUs,
@@ -62,6 +82,11 @@ export class RedisLeaseStore implements LeaseStore {
     if (!(commandTimeoutMs > 0 && Number.isFinite(commandTimeoutMs))) {
       throw new InvalidOptionError(`commandTimeoutMs must be above 0, got ${commandTimeoutMs}`)
     }
+    if (durability !== undefined && !DURABILITY_LEVELS.includes(durability)) {
+      throw new InvalidOptionError(`durability must be A, B, C or D, got ${String(durability)}`)
+    }
+    this.#allowVolatile = allowVolatile
+    this.#declared = durability
     this.description = `leases on Redis under ${keyPrefix}`
     this.#keyPrefix = keyPrefix
     this.#hints = new RedisHints(redis)
@@ -75,13 +100,24 @@ export class RedisLeaseStore implements LeaseStore {
     })
   }
 
+  /**
+   * Rejects with ERR_LEASE_STORE_VOLATILE when the server is known to be of level D and that is not allowed;
+   * a server that may not be asked is not refused.
+   */
   async openGroup(group: string, signal?: AbortSignal): Promise<LeaseGroup> {
     checkedGroupName(group)
+    if (!this.#allowVolatile) this.#refuseVolatile(await this.#judge(signal))
     const keys = this.#keys(group)
     const metaKey = replyText(await this.#calls.script('open', keys, [], signal))
     await this.#calls.command((redis) => redis.sadd(this.#registryKey, group), signal)
     const channel = `${metaKey.slice(0, -1)}ch`
     return new RedisLeaseGroup(group, { keys, channel }, { calls: this.#calls, hints: this.#hints })
+  }
+
+  /** Of a Cluster: of every master, and the lowest level counts. */
+  async readDurability(signal?: AbortSignal): Promise<LeaseDurability> {
+    const { level, findings } = await this.#judge(signal)
+    return { level, findings }
   }
 
   async listGroups(signal?: AbortSignal): Promise<readonly string[]> {
@@ -93,6 +129,20 @@ export class RedisLeaseStore implements LeaseStore {
       if (count > 0) groups.push(group)
     }
     return groups.sort()
+  }
+
+  async #judge(signal: AbortSignal | undefined): Promise<JudgedDurability> {
+    const servers = await this.#calls.command(readServerFacts, signal)
+    return judgeDurability(servers, this.#declared)
+  }
+
+  #refuseVolatile({ level, findings, certain }: JudgedDurability): void {
+    if (level !== 'D' || !certain) return
+    throw new LeaseStoreVolatileError(
+      `${this.description} would not outlast the server (durability level D: ${findings.join('; ')}). ` +
+        'Set appendonly yes, appendfsync everysec or always, and maxmemory-policy noeviction; or allow it ' +
+        'by the option allowVolatile (--allow-volatile of the command)',
+    )
   }
 
   get #registryKey(): string {

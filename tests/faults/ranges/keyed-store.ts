@@ -48,7 +48,7 @@ export async function openKeyedStore({
   redis.on('error', () => {})
   return {
     events,
-    leases: new RedisLeaseStore(redis),
+    leases: new RedisLeaseStore(redis, { allowVolatile: true }),
     async [Symbol.asyncDispose]() {
       redis.disconnect()
       await store.close()

@@ -13,6 +13,14 @@ export interface OpenedLeases extends AsyncDisposable {
   readonly store: LeaseStore
 }
 
+export interface LeaseLocationOptions {
+  readonly store: Store | undefined
+  /** `fail`: for commands that work on what is there. */
+  readonly missing: 'create' | 'fail'
+  /** Workers may keep leases on a Redis that keeps nothing through a restart. @default false */
+  readonly allowVolatile?: boolean | undefined
+}
+
 const CONNECT_LIMIT_MS = 5_000
 
 /**
@@ -23,9 +31,14 @@ const CONNECT_LIMIT_MS = 5_000
  */
 export async function openLeases(
   location: string,
-  { store, missing }: { readonly store: Store | undefined; readonly missing: 'create' | 'fail' },
+  { store, missing, allowVolatile }: LeaseLocationOptions,
 ): Promise<OpenedLeases> {
-  if (/^rediss?:\/\//.test(location)) return openRedisLeases(location)
+  if (/^rediss?:\/\//.test(location)) {
+    // What is there already may be looked at and set right, wherever it is.
+    return openRedisLeases(location, {
+      allowVolatile: allowVolatile === true || missing === 'fail',
+    })
+  }
   const [databaseId, collectionId, ...rest] = location.split('/')
   if (!databaseId || !collectionId || rest.length > 0) {
     throw new InvalidOptionError(
@@ -46,7 +59,10 @@ export async function openLeases(
   return { store: leases, async [Symbol.asyncDispose]() {} }
 }
 
-async function openRedisLeases(url: string): Promise<OpenedLeases> {
+async function openRedisLeases(
+  url: string,
+  { allowVolatile }: { readonly allowVolatile: boolean },
+): Promise<OpenedLeases> {
   const redis = new Redis(url, {
     lazyConnect: true,
     connectTimeout: CONNECT_LIMIT_MS,
@@ -67,7 +83,7 @@ async function openRedisLeases(url: string): Promise<OpenedLeases> {
     })
   }
   return {
-    store: new RedisLeaseStore(redis),
+    store: new RedisLeaseStore(redis, { allowVolatile }),
     async [Symbol.asyncDispose]() {
       redis.disconnect()
     },

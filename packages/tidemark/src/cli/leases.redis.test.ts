@@ -16,7 +16,7 @@ function tidemark(...args: readonly string[]): Promise<{ stdout: string; stderr:
 }
 
 test('LE-2 migrate keeps its leases on Redis, and leases ls shows them there, with their lag', async () => {
-  await using redis = await startRedisServer()
+  await using redis = await startRedisServer({ args: ['--appendonly', 'yes'] })
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-cli-'))
   const url = `redis://${redis.host}:${redis.port}`
   try {
@@ -37,6 +37,7 @@ test('LE-2 migrate keeps its leases on Redis, and leases ls shows them there, wi
       '/id',
     ]
     const { stderr } = await tidemark('migrate', ...where, ...copy, '--cut-over', '--verify')
+    expect(stderr).toMatch(/^leases: durability level C \(appendonly yes, appendfsync everysec/)
     expect(stderr).toContain('verified 20 documents: 0 missing, 0 different, 0 extra, 0 colliding')
     const { stdout } = await tidemark('leases', 'ls', ...where, '--json')
     const leases = stdout
@@ -49,6 +50,36 @@ test('LE-2 migrate keeps its leases on Redis, and leases ls shows them there, wi
     await using store = await openStore(folder)
     const ids = (await store.database('shop').listCollections()).map(({ id }) => id)
     expect(ids.includes('leases')).toBe(false)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+test('a worker is refused a Redis that keeps nothing, unless --allow-volatile says so; ls looks at any', async () => {
+  await using redis = await startRedisServer()
+  const folder = await mkdtemp(join(tmpdir(), 'tidemark-cli-'))
+  const url = `redis://${redis.host}:${redis.port}`
+  try {
+    {
+      await using store = await openStore(folder)
+      const orders = await store
+        .database('shop')
+        .createCollectionIfNotExists({ id: 'orders', partitionKey: '/id' })
+      await orders.upsert({ id: 'o1' })
+    }
+    const copy = ['--source', 'shop/orders', '--target', 'shop/copy']
+    const migrate = ['migrate', '--store', folder, '--leases', url, ...copy, '--cut-over']
+    const options = [...migrate, '--target-partition-key', '/id']
+    const refused = await tidemark(...options).catch((error: unknown) => error)
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/durability level D[^]*appendonly yes[^]*--allow-volatile/),
+    })
+    expect(await redis.admin.keys('*')).toEqual([])
+    const { stderr } = await tidemark(...options, '--allow-volatile')
+    expect(stderr).toMatch(/^leases: durability level D \(appendonly no/)
+    const { stdout } = await tidemark('leases', 'ls', '--leases', url, '--json')
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -15,17 +15,18 @@ import { existingCollection } from '../existing-collection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
 import { Interruption } from '../interruption.ts'
-import { openLeases } from '../lease-location.ts'
 import { openExistingStore } from '../open-existing-store.ts'
 import { writeJsonLine } from '../output/json-lines.ts'
 import { ProgressLine, grouped } from '../output/progress-line.ts'
 import { errorLine } from '../output/report-error.ts'
+import { openWorkerLeases } from '../worker-leases.ts'
 
 interface ArchiveOptions {
   readonly store: string
   readonly folder?: string
   readonly group?: string
   readonly leases?: string
+  readonly allowVolatile?: boolean
   readonly hostName: string
   readonly maxFileMib?: number
   readonly once?: boolean
@@ -59,6 +60,10 @@ export function archiveCommand(context: CommandContext, finish: Finish): Command
       '--leases <where>',
       "redis://host:port, or database/collection (default: leases in the collection's database)",
     )
+    .option(
+      '--allow-volatile',
+      'keep leases also on a Redis that loses them when it ends: positions are lost with them',
+    )
     .option('--host-name <name>', 'name of this worker', `${hostname()}-${process.pid}`)
     .option('--max-file-mib <n>', 'a file beyond this is followed by a new one', wholeNumber(1))
     .option('--once', 'sweep, archive what has expired by now, and end')
@@ -86,7 +91,8 @@ async function runArchive(
   if (options.folder === undefined) return await retire(name, store, { options, context })
   const source = await existingCollection(store, name)
   const location = options.leases ?? `${name.database}/leases`
-  await using leases = await openLeases(location, { store, missing: 'create' })
+  const { allowVolatile } = options
+  await using leases = await openWorkerLeases(location, { store, allowVolatile }, context)
   await using reporter = new ArchiveReporter(context, options.json === true ? 'json' : 'text')
   const { signal } = interruption
   const bytes = options.maxFileMib === undefined ? undefined : options.maxFileMib * 1024 * 1024

@@ -20,11 +20,11 @@ import { existingCollection } from '../existing-collection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
 import { Interruption } from '../interruption.ts'
-import { openLeases } from '../lease-location.ts'
 import { loadMapModule } from '../load-map-module.ts'
 import { MigrationReporter } from '../output/migration-reporter.ts'
 import { openExistingStore } from '../open-existing-store.ts'
 import { openStore } from '../../open-store.ts'
+import { openWorkerLeases } from '../worker-leases.ts'
 
 interface MigrateOptions {
   readonly store: string
@@ -37,6 +37,7 @@ interface MigrateOptions {
   readonly applyDeletes?: boolean
   readonly map?: string
   readonly leases?: string
+  readonly allowVolatile?: boolean
   readonly job?: string
   readonly hostName: string
   readonly cutOver?: boolean
@@ -93,6 +94,10 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
       '--leases <where>',
       "redis://host:port, or database/collection (default: leases in the target's database)",
     )
+    .option(
+      '--allow-volatile',
+      'keep leases also on a Redis that loses them when it ends: positions are lost with them',
+    )
     .option('--job <name>', 'name that workers share (default: made of source and target)')
     .option('--host-name <name>', 'name of this worker', `${hostname()}-${process.pid}`)
     .option('--cut-over', 'end when nothing is left to copy, instead of following writes')
@@ -120,7 +125,9 @@ async function migrate(options: MigrateOptions, context: CommandContext): Promis
   const source = await existingCollection(store, options.source)
   const target = targetOf(options, targetStore)
   const leaseLocation = options.leases ?? `${options.target.database}/leases`
-  await using leases = await openLeases(leaseLocation, { store: targetStore, missing: 'create' })
+  const { allowVolatile } = options
+  const place = { store: targetStore, allowVolatile }
+  await using leases = await openWorkerLeases(leaseLocation, place, context)
   await using reporter = new MigrationReporter(context, options.json === true ? 'json' : 'text')
   await using migration = migrateCollection({
     job: options.job ?? defaultJob(options),
