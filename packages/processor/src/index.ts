@@ -16,6 +16,17 @@ export {
 } from './host/host-options.ts'
 export type { ObserverClassOrInstance, ObserverFactory } from './observers/observer-factory.ts'
 export {
+  ChangeFeedEstimator,
+  type ChangeFeedEstimatorOptions,
+  type EstimateOptions,
+} from './estimation/change-feed-estimator.ts'
+export type {
+  FeedEstimate,
+  LagProblem,
+  LeaseEstimate,
+  LeaseEstimateState,
+} from './estimation/feed-estimate.ts'
+export {
   MemoryLeaseStore,
   type LeaseCall,
   type LeaseCallHooks,

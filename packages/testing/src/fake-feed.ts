@@ -55,7 +55,7 @@ export interface FakeFeedOptions {
   afterJoin?: (() => Promise<void> | void) | undefined
 }
 
-type HeldRequest = Pick<FeedPageRequest, 'range' | 'continuation' | 'mode'>
+type HeldRequest = Pick<FeedPageRequest, 'range' | 'continuation' | 'mode' | 'pendingDeletes'>
 
 const PARTITION_KEY = partitionKeyDefinition('/key')
 
@@ -104,6 +104,11 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   /** Every change so far, range after range. */
   get changes(): readonly Change<FakeDocument>[] {
     return this.#ranges.flatMap(({ entries }) => entries.map(({ change }) => change))
+  }
+
+  /** Every change so far in the present range of that index. */
+  changesOf(range: number): readonly Change<FakeDocument>[] {
+    return this.#ranges[range]?.entries.map(({ change }) => change) ?? []
   }
 
   get ranges(): readonly FeedRange[] {
@@ -331,11 +336,18 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   }
 
   /** @throws ERR_HORIZON_PASSED when something was purged that the position has not seen */
-  #heldInTime({ range, continuation, mode }: HeldRequest): { held: RangePosition; horizon: Lsn } {
+  #heldInTime(request: HeldRequest): { held: RangePosition; horizon: Lsn } {
+    const { range, continuation, mode = 'latestVersion', pendingDeletes = true } = request
     const held = this.#held(range, continuation, mode)
     const horizon = this.#horizonOf(range)
     // A position that nothing was delivered from cannot have missed anything.
-    if (held.purgeStamp !== undefined && held.purgeStamp < horizon && held.lsn < horizon) {
+    const canMiss = pendingDeletes || mode === 'allVersions'
+    if (
+      canMiss &&
+      held.purgeStamp !== undefined &&
+      held.purgeStamp < horizon &&
+      held.lsn < horizon
+    ) {
       throw new HorizonPassedError({ range, lsn: held.lsn, horizon })
     }
     return { held, horizon }

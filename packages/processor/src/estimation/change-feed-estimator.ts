@@ -1,0 +1,199 @@
+import PQueue from 'p-queue'
+import {
+  InvalidOptionError,
+  checkedGroupName,
+  commonKeys,
+  errorCode,
+  rangeContains,
+  systemClock,
+  type ChangeFeedSource,
+  type Clock,
+  type DocumentBody,
+  type FeedMode,
+  type FeedRange,
+  type Lease,
+  type LeaseGroup,
+  type LeaseGroupSnapshot,
+  type LeaseStore,
+} from '@tidemark/contracts'
+import { totalEstimate, type FeedEstimate, type LeaseEstimate } from './feed-estimate.ts'
+import { leaseEstimate } from './lease-estimate.ts'
+import { measureRange, type RangeMeasure } from './measure-range.ts'
+
+/** Whose lag is asked for, and as its hosts read: what they do not get does not keep them behind. */
+export interface ChangeFeedEstimatorOptions<T extends DocumentBody = DocumentBody> {
+  feed: ChangeFeedSource<T>
+  leases: LeaseStore
+  /** @default 'default', as of a host */
+  group?: string | undefined
+  /** Whether the hosts get pending deletes. @default the feed's choice, as of a host */
+  pendingDeletes?: boolean | undefined
+  /** @default 'latestVersion' */
+  mode?: FeedMode | undefined
+  /** Ranges that are measured at the same time. @default 8 */
+  maxConcurrentReads?: number | undefined
+  /** @default the machine's */
+  clock?: Clock | undefined
+}
+
+export interface EstimateOptions {
+  /** Changes that are counted of each range at most. @default 1_000 */
+  limit?: number | undefined
+  signal?: AbortSignal | undefined
+}
+
+const DEFAULT_LIMIT = 1_000
+const DEFAULT_CONCURRENT_READS = 8
+/** Splits and merges are rare, so that more than a few of them during one estimate are a defect. */
+const MAX_READINGS = 10
+
+/**
+ * Tells how far a processor group is behind its feed (PH-9), from the group's leases and the feed alone: no host
+ * need run, and none is disturbed. Changes no lease.
+ *
+ * One estimate costs one read of the group's leases, one of the feed's ranges, and one call of the feed for each range
+ * (two where `measureLag` is absent: the range's newest LSN, and a page of one change); at most
+ * `maxConcurrentReads` of them at a time. What such a call touches is bounded by `limit`.
+ */
+export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implements AsyncDisposable {
+  readonly group: string
+  readonly #options: ChangeFeedEstimatorOptions<T>
+  readonly #clock: Clock
+  readonly #mode: FeedMode
+  readonly #concurrency: number
+  #opened: Promise<LeaseGroup> | undefined
+
+  /** Does nothing yet. @throws ERR_INVALID_OPTION */
+  constructor(options: ChangeFeedEstimatorOptions<T>) {
+    this.group = checkedGroupName(options.group ?? 'default')
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#mode = options.mode ?? 'latestVersion'
+    this.#concurrency = wholeNumber({
+      maxConcurrentReads: options.maxConcurrentReads ?? DEFAULT_CONCURRENT_READS,
+    })
+  }
+
+  /**
+   * Ranges that were split or merged since their leases were written are followed. The answer is of several moments:
+   * of a feed in motion, each range's is right by itself.
+   *
+   * Rejects with what the lease store says (ERR_LEASE_STORE_UNAVAILABLE, ERR_LEASE_STORAGE), with the feed's
+   * failures, with ERR_INVALID_OPTION for a bad `limit`, and with the signal's reason.
+   */
+  async estimate(options: EstimateOptions = {}): Promise<FeedEstimate> {
+    const limit = wholeNumber({ limit: options.limit ?? DEFAULT_LIMIT })
+    const { signal } = options
+    for (let reading = 1; ; reading += 1) {
+      signal?.throwIfAborted()
+      try {
+        return await this.#estimateOnce({ limit, signal })
+      } catch (error) {
+        // A range was split or merged between two steps.
+        if (errorCode(error) !== 'ERR_RANGE_GONE' || reading >= MAX_READINGS) throw error
+      }
+    }
+  }
+
+  /** Frees what the group's leases were read through. Once nothing is asked any more. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const opened = this.#opened
+    this.#opened = undefined
+    // One that could not be opened holds nothing.
+    await opened?.then(
+      (group) => group.close(),
+      () => {},
+    )
+  }
+
+  async #estimateOnce(request: MeasureRequest): Promise<FeedEstimate> {
+    const { feed } = this.#options
+    const snapshot = await this.#readLeases(request.signal)
+    const present =
+      snapshot.leases.length === 0 ? [] : await feed.readFeedRanges({ signal: request.signal })
+    const leases = await this.#estimateLeases(snapshot, present, request)
+    return {
+      group: this.group,
+      feed: feed.description,
+      atMs: this.#clock.wallMs(),
+      paused: snapshot.paused,
+      hosts: snapshot.hosts.map(({ host }) => host),
+      ...totalEstimate(leases),
+    }
+  }
+
+  async #readLeases(signal: AbortSignal | undefined): Promise<LeaseGroupSnapshot> {
+    const opened = (this.#opened ??= this.#options.leases.openGroup(this.group, signal))
+    let group: LeaseGroup
+    try {
+      group = await opened
+    } catch (error) {
+      // The next one tries again.
+      if (this.#opened === opened) this.#opened = undefined
+      throw error
+    }
+    return group.read(signal)
+  }
+
+  async #estimateLeases(
+    snapshot: LeaseGroupSnapshot,
+    present: readonly FeedRange[],
+    request: MeasureRequest,
+  ): Promise<readonly LeaseEstimate[]> {
+    const queue = new PQueue({ concurrency: this.#concurrency })
+    const work = snapshot.leases.map(async (lease) => {
+      const parts = partsOf(lease, present, this.#options.feed)
+      const measures = parts?.map((range) => queue.add(() => this.#measure(lease, range, request)))
+      return { lease, measures: measures && (await Promise.all(measures)) }
+    })
+    // All, so that nothing is left running when one has failed.
+    const settled = await Promise.allSettled(work)
+    await queue.onIdle()
+    const nowMs = this.#clock.wallMs()
+    const estimates = settled.map((outcome) => {
+      if (outcome.status === 'rejected') throw outcome.reason
+      return leaseEstimate(outcome.value, { snapshot, nowMs })
+    })
+    return estimates.sort((a, b) => (a.range.minInclusive < b.range.minInclusive ? -1 : 1))
+  }
+
+  #measure(
+    { checkpoint: { continuation } }: Lease,
+    range: FeedRange,
+    { limit, signal }: MeasureRequest,
+  ): Promise<RangeMeasure> {
+    const { feed, pendingDeletes } = this.#options
+    return measureRange(feed, {
+      range,
+      continuation,
+      limit,
+      pendingDeletes,
+      mode: this.#mode,
+      signal,
+    })
+  }
+}
+
+interface MeasureRequest {
+  readonly limit: number
+  readonly signal: AbortSignal | undefined
+}
+
+/** The present ranges, as far as the lease covers them; undefined when its position says nothing in them. */
+function partsOf<T extends DocumentBody>(
+  { range }: Lease,
+  present: readonly FeedRange[],
+  { supports }: ChangeFeedSource<T>,
+): readonly FeedRange[] | undefined {
+  const isPresent = present.some((each) => rangeContains(each, range))
+  if (!isPresent && !supports.childrenCarryParentChanges) return undefined
+  return present.flatMap((each) => commonKeys(each, range) ?? [])
+}
+
+function wholeNumber(option: Readonly<Record<string, number>>): number {
+  for (const [name, value] of Object.entries(option)) {
+    if (Number.isSafeInteger(value) && value >= 1) return value
+    throw new InvalidOptionError(`${name} must be a whole number from 1 on, got ${String(value)}`)
+  }
+  return 1
+}

@@ -1,0 +1,75 @@
+import { lsn, type HostSession, type Lease, type LeaseGroupSnapshot } from '@tidemark/contracts'
+import type { LeaseEstimate, LeaseEstimateState } from './feed-estimate.ts'
+import type { RangeMeasure } from './measure-range.ts'
+
+/** What was found of one lease: of each part of its range, or nothing where there is no telling. */
+export interface MeasuredLease {
+  readonly lease: Lease
+  readonly measures: readonly RangeMeasure[] | undefined
+}
+
+/** Puts together what the lease and the parts of its range say. */
+export function leaseEstimate(
+  { lease, measures = [UNKNOWN] }: MeasuredLease,
+  { snapshot, nowMs }: { readonly snapshot: LeaseGroupSnapshot; readonly nowMs: number },
+): LeaseEstimate {
+  const { checkpoint, id, range, epoch, timestampMs } = lease
+  const session = sessionOf(lease, snapshot)
+  const newestLsn = Math.max(checkpoint.lsn, ...measures.map((measure) => measure.newestLsn))
+  const remainingChanges = measures.reduce((sum, measure) => sum + measure.remainingChanges, 0)
+  const isExact = measures.every((measure) => measure.isExact)
+  const oldestMs = Math.min(...measures.map(({ oldestChangeMs }) => oldestChangeMs ?? Infinity))
+  const isNothingLeft = remainingChanges === 0 && isExact
+  const unknownAge = isNothingLeft ? 0 : undefined
+  return {
+    leaseId: id,
+    range,
+    state: stateOf(lease, { session, snapshot, nowMs }),
+    owner: session?.host,
+    epoch,
+    checkpointLsn: checkpoint.lsn,
+    newestLsn: lsn(newestLsn),
+    lsnDistance: newestLsn - checkpoint.lsn,
+    remainingChanges,
+    isExact,
+    oldestChangeAgeMs: oldestMs === Infinity ? unknownAge : Math.max(0, nowMs - oldestMs),
+    attempts: checkpoint.attempts,
+    timestampMs,
+    problem: measures.find(({ problem }) => problem !== undefined)?.problem,
+  }
+}
+
+const UNKNOWN: RangeMeasure = {
+  newestLsn: lsn(0),
+  remainingChanges: 0,
+  isExact: false,
+  oldestChangeMs: undefined,
+  problem: 'rangeGone',
+}
+
+/** For the difference between this machine's clock and the lease store's. */
+const CLOCK_TOLERANCE_MS = 10_000
+
+function stateOf(
+  { timestampMs }: Lease,
+  {
+    session,
+    snapshot: { paused, clockMs },
+    nowMs,
+  }: {
+    readonly session: HostSession | undefined
+    readonly snapshot: LeaseGroupSnapshot
+    readonly nowMs: number
+  },
+): LeaseEstimateState {
+  if (session === undefined) return paused ? 'paused' : 'unowned'
+  const sessionMs = Math.max(0, session.deadlineMs - clockMs)
+  return nowMs - timestampMs > sessionMs + CLOCK_TOLERANCE_MS ? 'silent' : 'owned'
+}
+
+/** The owner's session while it lasts: a killed host stays in the lease until another one takes it. */
+function sessionOf({ owner }: Lease, { hosts }: LeaseGroupSnapshot): HostSession | undefined {
+  return hosts.find(
+    ({ host, incarnation }) => host === owner?.host && incarnation === owner.incarnation,
+  )
+}
