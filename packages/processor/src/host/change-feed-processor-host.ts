@@ -1,10 +1,14 @@
 import { EventEmitter } from 'eventemitter3'
 import { HostStoppedError, InvalidOptionError, type DocumentBody } from '@tidemark/contracts'
 import {
+  isModule,
   observerFactory,
-  type ObserverClassOrInstance,
   type ObserverFactory,
+  type RegisteredObserver,
 } from '../observers/observer-factory.ts'
+import { resolveObserverModule } from '../observers/threads/observer-module.ts'
+import { ObserverThreads } from '../observers/threads/observer-threads.ts'
+import { startObserverThread } from '../observers/threads/platform/start-observer-thread.ts'
 import type { HostEventListener, HostEventName, HostEvents } from './host-events.ts'
 import type { HostHealth, HostStatus } from './host-health.ts'
 import type { ChangeFeedProcessorHostOptions } from './host-options.ts'
@@ -22,6 +26,8 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   /** Typed by `on`, `once`, `off` and `#emit`. */
   readonly #emitter = new EventEmitter()
   #phase: 'idle' | 'active' | 'stopping' | 'stopped' = 'idle'
+  /** Ends the wait for a module that is being loaded. */
+  readonly #loading = new AbortController()
   #running: RunningHost<T> | undefined
   #ending: Promise<void> | undefined
   #lastError: unknown
@@ -45,11 +51,27 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   }
 
   /**
-   * Begins to work. A class makes one observer for each lease, an instance is shared by all of them.
-   * See `registerObserverFactory`.
+   * Begins to work. A class makes one observer for each lease, an instance is shared by all of them; a module
+   * makes one for each lease in one of so many worker threads (PH-13). See `registerObserverFactory`.
+   *
+   * A module that cannot be loaded or exports no factory is ERR_INVALID_OPTION.
    */
-  registerObserver(observer: ObserverClassOrInstance<T>): Promise<void> {
-    return this.registerObserverFactory(observerFactory(observer))
+  async registerObserver(observer: RegisteredObserver<T>): Promise<void> {
+    if (!isModule(observer)) {
+      await this.registerObserverFactory(observerFactory(observer))
+      return
+    }
+    const { clock, startTimeoutMs, abortGraceMs: graceMs } = this.#options
+    const module = resolveObserverModule(observer, this.#options)
+    const threads = new ObserverThreads({
+      module,
+      startThread: (listener) => startObserverThread(module, listener),
+      clock,
+      startTimeoutMs,
+      graceMs,
+      onThreadEnd: (error, leaseIds) => this.#emit('observerThreadEnded', { error, leaseIds }),
+    })
+    await this.#begin(() => threads.forLease<T>().createObserver(), threads)
   }
 
   /**
@@ -62,23 +84,7 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
    * `unregisterObservers` came first or the host had been used before.
    */
   async registerObserverFactory(createObserver: ObserverFactory<T>): Promise<void> {
-    if (this.#phase === 'active') {
-      throw new InvalidOptionError(`host ${this.hostName} has its observers already`)
-    }
-    if (this.#phase !== 'idle') {
-      throw new HostStoppedError(`host ${this.hostName} was stopped; make a new one`)
-    }
-    this.#phase = 'active'
-    const running = new RunningHost<T>({
-      options: this.#options,
-      createObserver,
-      emit: (name, event) => this.#emit(name, event),
-    })
-    this.#running = running
-    const started = running.start()
-    // Also told of an end that nobody asked for.
-    this.#ending = this.#watch(started, running)
-    await started
+    await this.#begin(createObserver)
   }
 
   /**
@@ -89,6 +95,7 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   async unregisterObservers(): Promise<void> {
     if (this.#phase === 'idle') this.#phase = 'stopped'
     if (this.#phase === 'active') this.#phase = 'stopping'
+    this.#loading.abort(new HostStoppedError(`host ${this.hostName} was stopped`))
     await this.#running?.stop()
     await this.#ending
   }
@@ -135,7 +142,41 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
     return this.#running?.status ?? 'starting'
   }
 
-  async #watch(started: Promise<void>, running: RunningHost<T>): Promise<void> {
+  async #begin(createObserver: ObserverFactory<T>, threads?: ObserverThreads): Promise<void> {
+    if (this.#phase === 'active') {
+      throw new InvalidOptionError(`host ${this.hostName} has its observers already`)
+    }
+    if (this.#phase !== 'idle') {
+      throw new HostStoppedError(`host ${this.hostName} was stopped; make a new one`)
+    }
+    this.#phase = 'active'
+    const running = new RunningHost<T>({
+      options: this.#options,
+      createObserver,
+      threads,
+      emit: (name, event) => this.#emit(name, event),
+    })
+    this.#running = running
+    const started = this.#start(running, threads)
+    // Also told of an end that nobody asked for.
+    this.#ending = this.#watch(started, { running, threads })
+    await started
+  }
+
+  async #start(running: RunningHost<T>, threads: ObserverThreads | undefined): Promise<void> {
+    try {
+      await threads?.load(this.#loading.signal)
+      await running.start()
+    } catch (error) {
+      await threads?.stop()
+      throw error
+    }
+  }
+
+  async #watch(
+    started: Promise<void>,
+    { running, threads }: { running: RunningHost<T>; threads: ObserverThreads | undefined },
+  ): Promise<void> {
     let failure: unknown
     try {
       await started
@@ -144,6 +185,7 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
       if (this.#phase === 'active') failure = error
     }
     const { error = failure } = await running.ended()
+    await threads?.stop()
     this.#phase = 'stopped'
     if (error !== undefined) this.#lastError = error
     this.#emit('stopped', { error })

@@ -1,0 +1,3 @@
+throw new Error('the module is broken')
+
+export {}

@@ -1,0 +1,4 @@
+import { ScriptedObserver } from './scripted-observer.fixture.ts'
+
+// oxlint-disable-next-line import/no-default-export -- a module for `observerModule` may be so
+export default ScriptedObserver

@@ -1,0 +1,132 @@
+import {
+  HostStoppedError,
+  type Change,
+  type Clock,
+  type CloseReason,
+  type DocumentBody,
+  type IChangeFeedObserver,
+  type ObserverContext,
+  type Resynchronization,
+} from '@tidemark/contracts'
+import { ObserverThreadEndedError } from './observer-thread-ended-error.ts'
+import { RemoteObserver } from './remote-observer.ts'
+import type { ObserverAct } from './thread-messages.ts'
+import type { SlotTenant, ThreadSlot } from './thread-slot.ts'
+
+export interface ThreadObserverParts {
+  /** Where there is most room. */
+  readonly place: () => ThreadSlot
+  readonly clock: Clock
+  /** How long a thread may be blocked by a call of an observer that is being closed. */
+  readonly graceMs: number
+}
+
+/** What was opened, and may have to be opened again. */
+interface Opened {
+  readonly slot: ThreadSlot
+  readonly context: ObserverContext
+  remote: RemoteObserver
+}
+
+/**
+ * What a pump sees of an observer in a thread. When the thread dies its calls fail, and the next one first opens
+ * another observer in another thread; the one that died with its thread was never closed.
+ */
+export class ThreadObserver<T extends DocumentBody> implements IChangeFeedObserver<T>, SlotTenant {
+  readonly #parts: ThreadObserverParts
+  #opened: Opened | undefined
+  #reopening: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(parts: ThreadObserverParts) {
+    this.#parts = parts
+  }
+
+  get leaseId(): string {
+    return this.#opened?.context.leaseId ?? ''
+  }
+
+  /** Undefined before `open` and after `close`. */
+  get slot(): ThreadSlot | undefined {
+    return this.#isClosed ? undefined : this.#opened?.slot
+  }
+
+  async open(context: ObserverContext): Promise<void> {
+    const slot = this.#parts.place()
+    const remote = new RemoteObserver(slot.thread(), context.signal)
+    this.#opened = { slot, context, remote }
+    slot.enter(this)
+    await remote.call({ kind: 'open' }, context)
+  }
+
+  async processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> {
+    await this.#call({ kind: 'processChanges', changes }, context)
+  }
+
+  async resynchronize(context: ObserverContext, resync: Resynchronization): Promise<void> {
+    const { range, lsn, horizon, untilLsn } = resync
+    const { minInclusive, maxExclusive } = range
+    const plain = { range: { minInclusive, maxExclusive }, lsn, horizon, untilLsn }
+    await this.#call({ kind: 'resynchronize', resync: plain }, context)
+  }
+
+  async close(context: ObserverContext, reason: CloseReason): Promise<void> {
+    this.#isClosed = true
+    const opened = this.#opened
+    if (opened === undefined) return
+    const { clock, graceMs } = this.#parts
+    try {
+      await opened.remote.close(context, { reason, clock, graceMs })
+    } finally {
+      opened.slot.leave(this)
+    }
+  }
+
+  async #call(act: ObserverAct, context: ObserverContext): Promise<void> {
+    const opened = this.#opened
+    if (opened === undefined) throw new HostStoppedError('the observer was never opened')
+    const { slot } = opened
+    slot.calls.callBegan()
+    try {
+      if (!opened.remote.isAlive) await this.#reopen(opened)
+      await opened.remote.call(act, context)
+      slot.succeeded(this)
+    } catch (error) {
+      if (error instanceof ObserverThreadEndedError) slot.diedUnder(this)
+      throw error
+    } finally {
+      slot.calls.callEnded()
+    }
+  }
+
+  /** Once, however many calls ask for it. */
+  async #reopen(opened: Opened): Promise<void> {
+    this.#reopening ??= this.#openAgain(opened)
+    try {
+      await this.#reopening
+    } finally {
+      this.#reopening = undefined
+    }
+  }
+
+  async #openAgain(opened: Opened): Promise<void> {
+    const { slot, context } = opened
+    const remote = new RemoteObserver(slot.thread(), context.signal)
+    try {
+      await remote.call({ kind: 'open' }, context)
+    } catch (error) {
+      await this.#close(remote, context, 'observerError').catch(() => {})
+      throw error
+    }
+    if (this.#isClosed) {
+      await this.#close(remote, context, 'unknown')
+      throw new HostStoppedError('the observer was closed while it was opened again')
+    }
+    opened.remote = remote
+  }
+
+  #close(remote: RemoteObserver, context: ObserverContext, reason: CloseReason): Promise<void> {
+    const { clock, graceMs } = this.#parts
+    return remote.close(context, { reason, clock, graceMs })
+  }
+}
