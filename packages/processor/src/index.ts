@@ -14,7 +14,17 @@ export {
   type FeedOptions,
   type HostOptions,
 } from './host/host-options.ts'
-export type { ObserverClassOrInstance, ObserverFactory } from './observers/observer-factory.ts'
+export type {
+  ObserverClassOrInstance,
+  ObserverFactory,
+  RegisteredObserver,
+} from './observers/observer-factory.ts'
+export type {
+  ObserverModule,
+  ObserverModuleFactory,
+  ObserverThreadLimits,
+} from './observers/threads/observer-module.ts'
+export { ObserverThreadEndedError } from './observers/threads/observer-thread-ended-error.ts'
 export {
   ChangeFeedEstimator,
   type ChangeFeedEstimatorOptions,

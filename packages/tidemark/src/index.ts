@@ -66,6 +66,7 @@ export {
   DocumentDeadLetters,
   DocumentLeaseStore,
   MemoryLeaseStore,
+  ObserverThreadEndedError,
   cosmosDefaults,
   type ChangeFeedProcessorHostOptions,
   type CheckpointFrequency,
@@ -88,6 +89,10 @@ export {
   type ListDeadLettersOptions,
   type ObserverClassOrInstance,
   type ObserverFactory,
+  type ObserverModule,
+  type ObserverModuleFactory,
+  type ObserverThreadLimits,
+  type RegisteredObserver,
 } from '@tidemark/processor'
 export { RedisLeaseStore, type RedisLeaseStoreOptions } from '@tidemark/lease-redis'
 
