@@ -18,6 +18,7 @@ export { LeaseStoreUnavailableError } from './errors/lease-store-unavailable-err
 export { LeaseStoreVolatileError } from './errors/lease-store-volatile-error.ts'
 export { LeasesChangedError } from './errors/leases-changed-error.ts'
 export { LeasesVanishedError } from './errors/leases-vanished-error.ts'
+export { NotCaughtUpError } from './errors/not-caught-up-error.ts'
 export { ObserverStuckError } from './errors/observer-stuck-error.ts'
 export { PartitionKeyMismatchError } from './errors/partition-key-mismatch-error.ts'
 export { PreconditionFailedError } from './errors/precondition-failed-error.ts'

@@ -27,6 +27,7 @@ export type {
 export { ObserverThreadEndedError } from './observers/threads/observer-thread-ended-error.ts'
 export {
   ChangeFeedEstimator,
+  type CatchUpOptions,
   type ChangeFeedEstimatorOptions,
   type EstimateOptions,
 } from './estimation/change-feed-estimator.ts'

@@ -1,7 +1,7 @@
-import { type DocumentBody, type LeaseGroup } from '@tidemark/contracts'
-import { ChangeFeedProcessorHost } from '@tidemark/processor'
+import type { DocumentBody } from '@tidemark/contracts'
+import { ChangeFeedEstimator, ChangeFeedProcessorHost } from '@tidemark/processor'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
-import { readLag, waitUntilReached } from '../workers/range-lag.ts'
+import { readLag } from '../workers/range-lag.ts'
 import { relayHostEvents } from '../workers/relay-host-events.ts'
 import type { WaitOptions } from '../workers/wait-options.ts'
 import type { ArchiveEvent } from './archive-events.ts'
@@ -60,16 +60,14 @@ export function archiveExpired<T extends DocumentBody>(options: ArchiveOptions<T
   return new ArchiveWorker(options, resolveArchiveOptions(options))
 }
 
-const READS = { pendingDeletes: true, mode: 'latestVersion' } as const
-
-interface Running extends RunningJob {
-  readonly leases: LeaseGroup
+interface Running<T extends DocumentBody> extends RunningJob {
+  readonly estimator: ChangeFeedEstimator<T>
 }
 
 class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
   readonly #options: ArchiveOptions<T>
   readonly #resolved: ResolvedArchiveOptions
-  readonly #life: JobLife<Running>
+  readonly #life: JobLife<Running<T>>
   readonly #finished = Promise.withResolvers<void>()
   #archived = 0
   #batches = 0
@@ -97,10 +95,10 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
 
   async progress({ signal }: WaitOptions = {}): Promise<ArchiveProgress> {
     const { source } = this.#options
-    const { leases } = this.#life.running()
+    const { estimator } = this.#life.running()
     const [expiry, lag] = await Promise.all([
       source.readExpiry({ signal, withinSeconds: [] }),
-      readLag(source, { ...READS, leases }, signal),
+      readLag(estimator, signal),
     ])
     return {
       archived: this.#archived,
@@ -112,11 +110,8 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
   }
 
   async caughtUp({ signal }: WaitOptions = {}): Promise<void> {
-    const { leases } = this.#life.running()
-    await waitUntilReached(this.#options.source, [{ ...READS, leases }], {
-      clock: this.#resolved.clock,
-      signal: this.#life.untilEnded(signal),
-    })
+    const { estimator } = this.#life.running()
+    await estimator.untilCaughtUp({ signal: this.#life.untilEnded(signal) })
   }
 
   async stop(): Promise<void> {
@@ -134,7 +129,7 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
     return this.stop()
   }
 
-  async #open(): Promise<Running> {
+  async #open(): Promise<Running<T>> {
     const { source, sink, leases, hostOptions, onHorizonPassed } = this.#options
     const { group, hostName, maxItemCount, clock, random } = this.#resolved
     // First of all: what is purged while leases are made would be missing.
@@ -167,14 +162,15 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
     await host.registerObserverFactory(
       () => new ArchiveObserver({ rid, description }, sink, (event) => this.#emit(event)),
     )
-    const opened = await leases.openGroup(group)
-    return { leases: opened, close: () => this.#close(host, opened) }
+    const watched = { feed: source, leases, group, pendingDeletes: true, clock }
+    const estimator = new ChangeFeedEstimator<T>(watched)
+    return { estimator, close: () => this.#close(host, estimator) }
   }
 
-  async #close(host: ChangeFeedProcessorHost<T>, leases: LeaseGroup): Promise<void> {
+  async #close(host: ChangeFeedProcessorHost<T>, estimator: ChangeFeedEstimator<T>): Promise<void> {
     try {
       await host.unregisterObservers()
-      await leases.close()
+      await estimator[Symbol.asyncDispose]()
       this.#finished.resolve()
     } catch (error) {
       this.#finished.reject(error)

@@ -120,8 +120,8 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
       await stopAll(hosts)
       throw error
     }
-    const groups = await openMigrationGroups(leases, name, { source, expiry, deletes })
     const { clock } = this.#resolved
+    const groups = await openMigrationGroups(leases, name, { source, expiry, deletes, clock })
     const { progress } = storage
     const watch = new MigrationWatch<S>({ job: options.job, source, groups, progress, clock })
     const reporting = this.#report(watch)

@@ -1,14 +1,14 @@
-import type { DocumentBody, LeaseStore } from '@tidemark/contracts'
+import type { Clock, DocumentBody, LeaseStore } from '@tidemark/contracts'
+import { ChangeFeedEstimator } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
-import type { WatchedGroup } from '../workers/range-lag.ts'
 import { deletesGroup, type ExpiryOption } from './migration-options.ts'
 
-/** The lease groups of a migration. */
-export interface MigrationGroups {
+/** The lease groups of a migration, as they are watched. */
+export interface MigrationGroups<S extends DocumentBody> {
   /** Reads the documents. */
-  readonly copy: WatchedGroup
+  readonly copy: ChangeFeedEstimator<S>
   /** Reads the log of all versions, when deletes are applied. */
-  readonly deletes: WatchedGroup | undefined
+  readonly deletes: ChangeFeedEstimator<S> | undefined
 }
 
 /** Opens them to look at them. */
@@ -19,14 +19,17 @@ export async function openMigrationGroups<S extends DocumentBody>(
     readonly source: Collection<S>
     readonly expiry: ExpiryOption
     readonly deletes: 'apply' | 'ignore'
+    readonly clock: Clock
   },
-): Promise<MigrationGroups> {
+): Promise<MigrationGroups<S>> {
   const { definition } = await reads.source.readRecord()
   const pendingDeletes = reads.expiry === 'carry' && definition.defaultTtl !== null
-  const copy = await leases.openGroup(name)
-  const log = reads.deletes === 'apply' ? await leases.openGroup(deletesGroup(name)) : undefined
+  const watched = { feed: reads.source, leases, clock: reads.clock }
   return {
-    copy: { leases: copy, pendingDeletes, mode: 'latestVersion' },
-    deletes: log && { leases: log, pendingDeletes: false, mode: 'allVersions' },
+    copy: new ChangeFeedEstimator({ ...watched, group: name, pendingDeletes }),
+    deletes:
+      reads.deletes === 'apply'
+        ? new ChangeFeedEstimator({ ...watched, group: deletesGroup(name), mode: 'allVersions' })
+        : undefined,
   }
 }

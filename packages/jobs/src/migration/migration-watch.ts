@@ -1,11 +1,7 @@
 import type { Clock, DocumentBody, DocumentCollection } from '@tidemark/contracts'
+import type { ChangeFeedEstimator } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
-import {
-  readLag,
-  waitForZeroLag,
-  waitUntilReached,
-  type WatchedGroup,
-} from '../workers/range-lag.ts'
+import { readLag, waitForZeroLag } from '../workers/range-lag.ts'
 import type { WaitOptions } from '../workers/wait-options.ts'
 import type { MigrationGroups } from './migration-groups.ts'
 import { migrationProgress, type MigrationProgress } from './migration-progress.ts'
@@ -17,7 +13,7 @@ const RATE_WINDOW_MS = 3_000
 export class MigrationWatch<S extends DocumentBody> {
   readonly #job: string
   readonly #source: Collection<S>
-  readonly #groups: MigrationGroups
+  readonly #groups: MigrationGroups<S>
   readonly #progress: DocumentCollection<RangeProgress>
   readonly #clock: Clock
   #readings: readonly { readonly applied: number; readonly atMs: number }[] = []
@@ -25,7 +21,7 @@ export class MigrationWatch<S extends DocumentBody> {
   constructor(watched: {
     readonly job: string
     readonly source: Collection<S>
-    readonly groups: MigrationGroups
+    readonly groups: MigrationGroups<S>
     readonly progress: DocumentCollection<RangeProgress>
     readonly clock: Clock
   }) {
@@ -40,8 +36,8 @@ export class MigrationWatch<S extends DocumentBody> {
   async progress({ signal }: WaitOptions = {}): Promise<MigrationProgress> {
     const { copy, deletes } = this.#groups
     const [lag, deletesLag, sourceDocuments, { documents: progress }] = await Promise.all([
-      readLag(this.#source, copy, signal),
-      deletes && readLag(this.#source, deletes, signal),
+      readLag(copy, signal),
+      deletes && readLag(deletes, signal),
       this.#source.count(),
       this.#progress.readPartition(PROGRESS_PARTITION, { signal }),
     ])
@@ -54,8 +50,8 @@ export class MigrationWatch<S extends DocumentBody> {
   }
 
   /** Resolves when everything that was committed to the source before the call is at the target. */
-  async caughtUp({ signal = NEVER }: WaitOptions = {}): Promise<void> {
-    await waitUntilReached(this.#source, this.#all(), { clock: this.#clock, signal })
+  async caughtUp({ signal }: WaitOptions = {}): Promise<void> {
+    await Promise.all(this.#all().map((group) => group.untilCaughtUp({ signal })))
   }
 
   /**
@@ -68,10 +64,10 @@ export class MigrationWatch<S extends DocumentBody> {
   }
 
   async close(): Promise<void> {
-    for (const { leases } of this.#all()) await leases.close()
+    for (const group of this.#all()) await group[Symbol.asyncDispose]()
   }
 
-  #all(): readonly WatchedGroup[] {
+  #all(): readonly ChangeFeedEstimator<S>[] {
     const { copy, deletes } = this.#groups
     return deletes === undefined ? [copy] : [copy, deletes]
   }

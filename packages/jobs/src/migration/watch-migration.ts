@@ -46,7 +46,7 @@ export async function watchMigration<S extends DocumentBody>(
   const watch = new MigrationWatch({
     job,
     source,
-    groups: await openMigrationGroups(leases, name, { source, expiry, deletes }),
+    groups: await openMigrationGroups(leases, name, { source, expiry, deletes, clock }),
     progress,
     clock,
   })

@@ -1,18 +1,12 @@
 import {
-  commonKeys,
   errorCode,
   feedRangeId,
-  parseFeedRangeId,
-  rangesOverlap,
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
-  type FeedMode,
-  type FeedPosition,
   type FeedRange,
-  type LeaseGroup,
-  type LeaseGroupSnapshot,
 } from '@tidemark/contracts'
+import type { ChangeFeedEstimator, LeaseEstimate } from '@tidemark/processor'
 
 /** One range of the source as the group's leases have it. */
 export interface RangeLag {
@@ -29,161 +23,51 @@ export interface RangeLag {
   readonly lag: number
 }
 
-/** A group of leases, with what its hosts read of the feed. */
-export interface WatchedGroup {
-  readonly leases: LeaseGroup
-  /** Whether the hosts get pending deletes; else those keep nobody behind. */
-  readonly pendingDeletes: boolean
-  readonly mode: FeedMode
-}
-
-/**
- * How far a group is behind its feed, range by range. Any process may ask: the answer comes from the
- * group's leases and the feed alone. Undefined before the first host has made the leases.
- */
+/** How far a group is behind its feed, range by range. Undefined before the first host has made the leases. */
 export async function readLag<S extends DocumentBody>(
-  source: ChangeFeedSource<S>,
-  group: WatchedGroup,
+  estimator: ChangeFeedEstimator<S>,
   signal?: AbortSignal,
 ): Promise<readonly RangeLag[] | undefined> {
-  return whileRangesChange(async () => {
-    const snapshot = await group.leases.read(signal)
-    if (snapshot.leases.length === 0) return undefined
-    const present = await source.readFeedRanges({ signal })
-    return Promise.all(
-      snapshot.leases.map(async (lease): Promise<RangeLag> => {
-        const { id, range, checkpoint, epoch } = lease
-        // A lease may still span what was split meanwhile; its position is valid in each part.
-        const parts = await Promise.all(
-          present
-            .flatMap((other) => commonKeys(other, range) ?? [])
-            .map((part) => readPart(source, { ...group, range: part, from: checkpoint, signal })),
-        )
-        const newestLsn = Math.max(0, ...parts.map(({ newest }) => newest))
-        return {
-          leaseId: id,
-          range,
-          owner: liveOwner(lease.owner, snapshot),
-          epoch,
-          checkpointLsn: checkpoint.lsn,
-          newestLsn,
-          lag: Math.max(0, ...parts.map(({ behind }) => behind)),
-        }
-      }),
-    )
-  })
+  // Enough to tell something from nothing: how much it is at most the LSNs tell.
+  const { leases } = await estimator.estimate({ limit: 1, signal })
+  return leases.length === 0 ? undefined : leases.map(rangeLag)
 }
 
-interface PartOfLease extends WatchedGroup {
-  readonly range: FeedRange
-  readonly from: FeedPosition
-  readonly signal: AbortSignal | undefined
-}
-
-/** One present range, or the part of it that a lease covers. */
-async function readPart<S extends DocumentBody>(
-  source: ChangeFeedSource<S>,
-  part: PartOfLease,
-): Promise<{ readonly newest: number; readonly behind: number }> {
-  const { range, from, mode, signal } = part
-  const { lsn: newest } = await source.resolveStart({ range, start: { kind: 'now' }, mode, signal })
-  const behind = newest > from.lsn && (await hasChanges(source, part))
-  return { newest, behind: behind ? newest - from.lsn : 0 }
-}
-
-/** The owner while its session lasts: a killed host stays in the lease until another one takes it. */
-function liveOwner(
-  owner: LeaseGroupSnapshot['leases'][number]['owner'],
-  { hosts }: LeaseGroupSnapshot,
-): string | undefined {
-  const session = hosts.find(({ host }) => host === owner?.host)
-  return session?.incarnation === owner?.incarnation ? owner?.host : undefined
-}
-
-/** Deletes raise the LSN and are not in the feed: a checkpoint below the newest LSN may be caught up. */
-async function hasChanges<S extends DocumentBody>(
-  source: ChangeFeedSource<S>,
-  { range, from, pendingDeletes, mode, signal }: PartOfLease,
-): Promise<boolean> {
-  let { continuation }: { continuation: string } = from
-  try {
-    for (;;) {
-      const request = { range, continuation, maxItemCount: 1, pendingDeletes, mode, signal }
-      const page = await source.readPage(request)
-      if (page.changes.length > 0) return true
-      if (page.caughtUp) return false
-      continuation = page.continuation
-    }
-  } catch (error) {
-    // What it has not seen was purged: it is behind, and begins anew.
-    if (errorCode(error) === 'ERR_HORIZON_PASSED') return true
-    throw error
-  }
+function rangeLag(lease: LeaseEstimate): RangeLag {
+  const { leaseId, range, owner, epoch, checkpointLsn, newestLsn, lsnDistance } = lease
+  // Deletes raise the LSN and are not in the feed: a checkpoint below the newest LSN may be caught up.
+  const isCaughtUp = lease.remainingChanges === 0 && lease.isExact
+  const lag = isCaughtUp ? 0 : Math.max(1, lsnDistance)
+  return { leaseId, range, owner, epoch, checkpointLsn, newestLsn, lag }
 }
 
 /** The newest LSN of each range of the source. */
-export async function newestPositions<S extends DocumentBody>(
+async function newestPositions<S extends DocumentBody>(
   source: ChangeFeedSource<S>,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number>> {
-  return whileRangesChange(async () => {
-    const ranges = await source.readFeedRanges({ signal })
-    const positions = await Promise.all(
-      ranges.map(async (range): Promise<[string, number]> => {
-        const { lsn } = await source.resolveStart({ range, start: { kind: 'now' }, signal })
-        return [feedRangeId(range), lsn]
-      }),
-    )
-    return new Map(positions)
-  })
-}
-
-/** Splits and merges are rare, so that more than a few of them during one reading are a defect. */
-const MAX_READINGS = 10
-
-/** Reads again when a range was split or merged between two steps of the reading. */
-async function whileRangesChange<Value>(read: () => Promise<Value>): Promise<Value> {
   for (let reading = 1; ; reading += 1) {
     try {
-      return await read()
+      const ranges = await source.readFeedRanges({ signal })
+      const positions = await Promise.all(
+        ranges.map(async (range): Promise<[string, number]> => {
+          const { lsn } = await source.resolveStart({ range, start: { kind: 'now' }, signal })
+          return [feedRangeId(range), lsn]
+        }),
+      )
+      return new Map(positions)
     } catch (error) {
+      // A range was split or merged between two steps.
       if (errorCode(error) !== 'ERR_RANGE_GONE' || reading >= MAX_READINGS) throw error
     }
   }
 }
 
-const POLL_MS = 50
-
-/** Resolves when all groups have done everything that was committed to the source before the call. */
-export async function waitUntilReached<S extends DocumentBody>(
-  source: ChangeFeedSource<S>,
-  groups: readonly WatchedGroup[],
-  { clock, signal }: WaitForLagOptions,
-): Promise<void> {
-  const wanted = [...(await newestPositions(source, signal))].flatMap(([id, newest]) => {
-    const range = parseFeedRangeId(id)
-    return range === undefined ? [] : [{ range, newest }]
-  })
-  const hasReached = async (group: WatchedGroup): Promise<boolean> => {
-    const lag = await readLag(source, group, signal)
-    const reached = lag?.every((own) => {
-      const goals = wanted.filter(({ range }) => rangesOverlap(range, own.range))
-      return own.lag === 0 || goals.every(({ newest }) => own.checkpointLsn >= newest)
-    })
-    return reached === true
-  }
-  for (const group of groups) {
-    while (!(await hasReached(group))) await clock.sleep(POLL_MS, signal)
-  }
-}
+/** Splits and merges are rare, so that more than a few of them during one reading are a defect. */
+const MAX_READINGS = 10
 
 const FIRST_POLL_MS = 20
 const LAST_POLL_MS = 500
-
-export interface WaitForLagOptions {
-  readonly clock: Clock
-  readonly signal: AbortSignal
-}
 
 /**
  * Resolves at an instant at which no range had anything to apply: between two equal readings of the
@@ -192,15 +76,15 @@ export interface WaitForLagOptions {
  */
 export async function waitForZeroLag<S extends DocumentBody>(
   source: ChangeFeedSource<S>,
-  groups: readonly WatchedGroup[],
-  { clock, signal }: WaitForLagOptions,
-): Promise<ReadonlyMap<string, number>> {
+  groups: readonly ChangeFeedEstimator<S>[],
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<void> {
   for (let delayMs = FIRST_POLL_MS; ; delayMs = Math.min(delayMs * 2, LAST_POLL_MS)) {
     const before = await newestPositions(source, signal)
-    const lags = await Promise.all(groups.map((group) => readLag(source, group, signal)))
+    const lags = await Promise.all(groups.map((group) => readLag(group, signal)))
     if (lags.every((lag) => lag?.every(({ lag: behind }) => behind === 0) === true)) {
       const after = await newestPositions(source, signal)
-      if (samePositions(before, after)) return after
+      if (samePositions(before, after)) return
     }
     await clock.sleep(delayMs, signal)
   }

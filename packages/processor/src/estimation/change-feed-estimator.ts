@@ -16,6 +16,7 @@ import {
   type LeaseGroupSnapshot,
   type LeaseStore,
 } from '@tidemark/contracts'
+import { CatchUp } from './catch-up.ts'
 import { totalEstimate, type FeedEstimate, type LeaseEstimate } from './feed-estimate.ts'
 import { leaseEstimate } from './lease-estimate.ts'
 import { measureRange, type RangeMeasure } from './measure-range.ts'
@@ -42,10 +43,14 @@ export interface EstimateOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface CatchUpOptions {
+  /** @default none: it waits for ever */
+  timeoutMs?: number | undefined
+  signal?: AbortSignal | undefined
+}
+
 const DEFAULT_LIMIT = 1_000
 const DEFAULT_CONCURRENT_READS = 8
-/** Splits and merges are rare, so that more than a few of them during one estimate are a defect. */
-const MAX_READINGS = 10
 
 /**
  * Tells how far a processor group is behind its feed (PH-9), from the group's leases and the feed alone: no host
@@ -84,15 +89,31 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
   async estimate(options: EstimateOptions = {}): Promise<FeedEstimate> {
     const limit = wholeNumber({ limit: options.limit ?? DEFAULT_LIMIT })
     const { signal } = options
-    for (let reading = 1; ; reading += 1) {
-      signal?.throwIfAborted()
-      try {
-        return await this.#estimateOnce({ limit, signal })
-      } catch (error) {
-        // A range was split or merged between two steps.
-        if (errorCode(error) !== 'ERR_RANGE_GONE' || reading >= MAX_READINGS) throw error
-      }
-    }
+    return whileRangesChange(() => this.#estimateOnce({ limit, signal }), signal)
+  }
+
+  /**
+   * Resolves with the last look when the group has done everything that was in the feed at the call, whichever hosts
+   * do it, as far as the lease store was told: with `checkpointFrequency: 'manual'` what its observers do not store
+   * is not done. Looks again every 50 to 500 ms.
+   *
+   * A range that somebody has to help (`problem`) keeps it waiting, as do a lease store and a feed that fail.
+   *
+   * Rejects with ERR_NOT_CAUGHT_UP when time is up, with the signal's reason, and with what fails for good.
+   */
+  async untilCaughtUp({ timeoutMs, signal: given }: CatchUpOptions = {}): Promise<FeedEstimate> {
+    const catchUp = new CatchUp({
+      group: this.group,
+      feed: this.#options.feed,
+      mode: this.#mode,
+      clock: this.#clock,
+      // Enough to tell something from nothing.
+      estimate: (signal) => this.estimate({ limit: 1, signal }),
+    })
+    return catchUp.within({ timeoutMs, signal: given }, async (signal) => {
+      await catchUp.begin(signal)
+      return catchUp.reached(signal)
+    })
   }
 
   /** Frees what the group's leases were read through. Once nothing is asked any more. */
@@ -171,6 +192,24 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
       mode: this.#mode,
       signal,
     })
+  }
+}
+
+/** Splits and merges are rare, so that more than a few of them during one reading are a defect. */
+const MAX_READINGS = 10
+
+/** Reads again when a range was split or merged between two steps of the reading. */
+async function whileRangesChange<Result>(
+  read: () => Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  for (let reading = 1; ; reading += 1) {
+    signal?.throwIfAborted()
+    try {
+      return await read()
+    } catch (error) {
+      if (errorCode(error) !== 'ERR_RANGE_GONE' || reading >= MAX_READINGS) throw error
+    }
   }
 }
 
