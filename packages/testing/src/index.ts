@@ -16,7 +16,7 @@ export {
   type ObserverCall,
   type StartOptions,
 } from './fleet/fleet.ts'
-export { assertFleetHistory } from './fleet/oracles.ts'
+export { assertFleetHistory, assertNoStaleOwner } from './fleet/oracles.ts'
 export {
   GatedClock,
   GatedFeed,

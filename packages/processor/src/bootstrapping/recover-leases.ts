@@ -36,9 +36,10 @@ export interface RecoverLeasesOptions<T extends DocumentBody> {
 
 /** Whether leases can be made from the positions that the feed keeps of a group. */
 export function canRecover<T extends DocumentBody>(feed: ChangeFeedSource<T>): boolean {
-  const { positions, positionAt, supports } = feed
+  const { positions, supports } = feed
   // Positions are cut to the ranges of now: a child has to carry what its parent had not delivered.
-  return positions !== undefined && positionAt !== undefined && supports.childrenCarryParentChanges
+  const canCut = supports.childrenCarryParentChanges
+  return positions !== undefined && feed.positionAt !== undefined && canCut
 }
 
 /**

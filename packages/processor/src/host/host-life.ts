@@ -10,6 +10,7 @@ import type { ObserverFactory } from '../observers/observer-factory.ts'
 import type { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import type { HostEventName, HostEvents, PlacedLease } from './host-events.ts'
 import type { LeaseHealth } from './host-health.ts'
+import { LeaseProgress } from './lease-progress.ts'
 import { LeaseJoiner, type JoinableLease } from './lease-joiner.ts'
 import { PositionReporter } from './position-reporter.ts'
 import type { ResolvedHostOptions } from './resolve-host-options.ts'
@@ -47,12 +48,18 @@ export interface StoreLoss {
   readonly unreported: readonly GroupPosition[]
 }
 
+interface RunningPump<T extends DocumentBody> {
+  readonly held: HeldLease
+  readonly pump: RangePump<T>
+  readonly progress: LeaseProgress
+}
+
 /** One stay of a host in its group, from joining to leaving it: the coordinator and its pumps. */
 export class HostLife<T extends DocumentBody> {
   readonly #parts: HostLifeOptions<T>
   readonly #options: ResolvedHostOptions<T>
   readonly #emit: HostLifeOptions<T>['emit']
-  readonly #pumps = new Map<string, { readonly held: HeldLease; readonly pump: RangePump<T> }>()
+  readonly #pumps = new Map<string, RunningPump<T>>()
   readonly #pumpRuns = new Set<Promise<void>>()
   readonly #joiner: LeaseJoiner<T>
   /** Undefined for feeds that keep no positions of groups. */
@@ -112,12 +119,20 @@ export class HostLife<T extends DocumentBody> {
 
   leases(): readonly LeaseHealth[] {
     return this.#coordinator.held().map(({ held: lease, state, stored }) => {
-      const view = this.#pumps.get(pumpKey(lease))?.pump.view()
+      const { pump, progress } = this.#pumps.get(pumpKey(lease)) ?? {}
+      const view = pump?.view()
+      const caughtUp = view?.caughtUpLsn !== undefined
       return {
         ...lease,
         state,
         checkpointLsn: stored.lsn,
         processedLsn: view?.processedLsn,
+        caughtUp,
+        doneLsn: view?.caughtUpLsn ?? view?.processedLsn,
+        changes: progress?.changes ?? 0,
+        batches: progress?.batches ?? 0,
+        lastProgressMs: progress?.lastProgressMs,
+        noProgressForMs: caughtUp ? 0 : (progress?.restMs ?? 0),
         attempt: view?.attempt ?? 0,
         inFlightMs: view?.inFlightMs,
         lastError: view?.lastError,
@@ -184,6 +199,7 @@ export class HostLife<T extends DocumentBody> {
     const { held } = seat
     const { feed, deadLetters, clock, random } = this.#options
     const { createObserver, queue } = this.#parts.threads?.forLease<T>() ?? this.#parts
+    const progress = new LeaseProgress(clock)
     const parts = {
       feed,
       createObserver,
@@ -192,11 +208,14 @@ export class HostLife<T extends DocumentBody> {
       clock,
       random,
       options: pumpOptions(this.#options),
-      onNotice: (notice: PumpNotice) => this.#onPumpNotice(held, notice),
+      onNotice: (notice: PumpNotice) => {
+        progress.note(notice)
+        this.#onPumpNotice(held, notice)
+      },
     }
     const pump = new RangePump(parts, seat)
     const key = pumpKey(held)
-    this.#pumps.set(key, { held, pump })
+    this.#pumps.set(key, { held, pump, progress })
     const run = pump.run().finally(() => {
       this.#pumps.delete(key)
       this.#pumpRuns.delete(run)
@@ -227,9 +246,9 @@ export class HostLife<T extends DocumentBody> {
     }
   }
 
-  #onStoreLost({ known, generation, wasOwner }: Extract<LeaseNotice, { kind: 'storeLost' }>): void {
+  #onStoreLost({ known, generation, stood }: Extract<LeaseNotice, { kind: 'storeLost' }>): void {
     this.#loss = { generation, atMs: this.#options.clock.monotonicMs() }
-    if (wasOwner) this.#reporter?.keep()
+    this.#reporter?.keep(stood)
     const action = this.#options.onLeaseStoreLoss
     this.#emit('leaseStoreLost', { generation, previousGeneration: known, action })
   }

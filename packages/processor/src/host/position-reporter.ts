@@ -66,14 +66,17 @@ export class PositionReporter {
   }
 
   /**
-   * The lease store lost its data: from now on nobody knows better where the leases stand that are held. All
-   * of it is told at once, and nothing is forgotten.
+   * The lease store lost its data, and nobody knows better where these leases stood. They are told at once,
+   * and nothing that is to be told is forgotten from now on.
    */
-  keep(): void {
+  keep(positions: readonly { readonly range: FeedRange; readonly lsn: Lsn }[]): void {
     this.#isKeeping = true
-    for (const [id, position] of this.#known) this.#pending.set(id, position)
+    for (const { range, lsn } of positions) {
+      // Of two that overlap the later one is told last, and counts.
+      this.#pending.delete(feedRangeId(range))
+      this.stored(range, lsn)
+    }
     this.#hurry.abort()
-    this.#bell.ring()
   }
 
   /** What the feed has not confirmed. */

@@ -24,7 +24,7 @@ export interface RunningHostOptions<T extends DocumentBody> {
 
 export interface HostEnd {
   /** Why it ended by itself. */
-  readonly error: unknown
+  readonly error: Error | undefined
 }
 
 /** What runs between `registerObserver` and the end: one life in the group after the other. */
@@ -126,7 +126,8 @@ export class RunningHost<T extends DocumentBody> {
       try {
         life = this.#begin(await this.#entrance.reenter(loss, keys, signal))
       } catch (failure) {
-        return { error: signal.aborted ? undefined : failure }
+        if (signal.aborted) return { error: undefined }
+        return { error: failure instanceof Error ? failure : new Error(String(failure)) }
       }
     }
   }

@@ -1,12 +1,14 @@
-import type {
-  Checkpoint,
-  CloseReason,
-  FeedRange,
-  HeldLease,
-  Lease,
-  NewLease,
+import {
+  DIGEST_MODULUS,
+  type Checkpoint,
+  type CloseReason,
+  type FeedRange,
+  type HeldDigest,
+  type HeldLease,
+  type Lease,
+  type NewLease,
 } from '@tidemark/contracts'
-import type { ReplaceCause } from './lease-protocol.ts'
+import type { PumpReplacement, ReplaceCause } from './lease-protocol.ts'
 
 /**
  * - `waiting`: owned; the pump of an earlier epoch has not closed yet.
@@ -47,12 +49,53 @@ export interface HeldRecord {
   replacement: Replacement | undefined
 }
 
+/** What comes in the place of a lease whose pump has closed for it. */
+export function replacementOf(
+  { held, lease, wanted }: HeldRecord,
+  replacement: PumpReplacement,
+): Replacement {
+  const { cause } = replacement
+  const next =
+    replacement.cause === 'restart'
+      ? [{ range: lease.range, checkpoint: replacement.checkpoint }]
+      : replacement.ranges.map((range) => ({ range, checkpoint: wanted }))
+  return { cause, old: [held], next }
+}
+
+/** Sums over leases, to compare with what the store attributes to their holder. */
+export function digestOf(records: Iterable<HeldRecord>): HeldDigest {
+  let count = 0
+  let epochSum = 0
+  let lsnSum = 0
+  for (const { held, stored } of records) {
+    count += 1
+    epochSum = (epochSum + (held.epoch % DIGEST_MODULUS)) % DIGEST_MODULUS
+    lsnSum = (lsnSum + (stored.lsn % DIGEST_MODULUS)) % DIGEST_MODULUS
+  }
+  return { count, epochSum, lsnSum }
+}
+
+/** How a lease is taken note of that the store gave. */
+export interface AddOptions {
+  /** False: it goes back at once. */
+  readonly keep: boolean
+  readonly generation: string
+  /** Reads sent before this call cannot know of the lease. */
+  readonly sinceCallId: number
+  /** The call that was answered with it. */
+  readonly answerTo: number
+}
+
 /** One held lease, to look at. */
 export interface HeldView {
   readonly held: HeldLease
   readonly state: HeldState
   readonly range: FeedRange
   readonly stored: Checkpoint
+}
+
+export function viewOf({ held, state, stored, lease: { range } }: HeldRecord): HeldView {
+  return { held, state, stored, range }
 }
 
 /** What an observer is told. */

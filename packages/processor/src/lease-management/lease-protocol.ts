@@ -203,15 +203,16 @@ export type LeaseNotice =
     }
   | { readonly kind: 'unowned'; readonly leaseIds: readonly string[] }
   | { readonly kind: 'fenced'; readonly cause: 'deadlinePassed' | 'sessionGone' }
-  /**
-   * The store has other data than before; the host ends. `wasOwner`: until now nobody else can have owned
-   * the leases that it held.
-   */
+  /** The store has other data than before; the host ends. */
   | {
       readonly kind: 'storeLost'
       readonly known: string
       readonly generation: string
-      readonly wasOwner: boolean
+      /**
+       * The stored positions of the leases that nobody else can have owned until now. A later one counts
+       * where two have keys in common.
+       */
+      readonly stood: readonly { readonly range: FeedRange; readonly lsn: Lsn }[]
     }
   | { readonly kind: 'storeUnavailable'; readonly op: LeaseOp; readonly error: unknown }
   | { readonly kind: 'storeRecovered'; readonly op: LeaseOp }

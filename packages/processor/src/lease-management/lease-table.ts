@@ -1,18 +1,23 @@
 import {
-  DIGEST_MODULUS,
   rangesOverlap,
   type AcquiredLease,
   type Checkpoint,
   type CheckpointOutcome,
   type CheckpointRequest,
+  type FeedRange,
   type HeldDigest,
   type HeldLease,
   type Lease,
+  type Lsn,
   type NewLease,
   type ReleaseRequest,
 } from '@tidemark/contracts'
 import {
   closeReasonOf,
+  digestOf,
+  replacementOf,
+  viewOf,
+  type AddOptions,
   type HeldRecord,
   type HeldView,
   type ReleaseReason,
@@ -21,20 +26,17 @@ import {
 import type { EffectSink, LostCause } from './lease-protocol.ts'
 import type { PumpEnd } from './pump-seat.ts'
 
-interface AddOptions {
-  readonly keep: boolean
-  readonly generation: string
-  /** Reads sent before this call cannot know of the lease. */
-  readonly sinceCallId: number
-  readonly answerTo: number
-}
-
 /** The leases that one incarnation of a host holds, and the pumps that are open for them. */
 export class LeaseTable {
   readonly #effects: EffectSink
   readonly #records = new Map<string, HeldRecord>()
   /** Pumps that have not closed, also of leases that are lost. One a lease, so that none overlap. */
   readonly #pumps = new Map<string, HeldLease>()
+  /**
+   * Where leases stood that were lost since the last beat: if the store has lost its data since then, that is
+   * why, and nobody knows it better.
+   */
+  #lost: HeldRecord[] = []
   /** Calls up to this one may have been answered before leases were replaced. */
   #replacedSince = -1
 
@@ -55,9 +57,7 @@ export class LeaseTable {
   }
 
   views(): readonly HeldView[] {
-    return [...this.#records.values()].map(({ held, state, stored, lease: { range } }) => {
-      return { held, state, stored, range }
-    })
+    return [...this.#records.values()].map(viewOf)
   }
 
   /**
@@ -167,7 +167,21 @@ export class LeaseTable {
     if (this.#pumps.get(leaseId)?.epoch === held.epoch) {
       this.#effects.push({ kind: 'abortPump', held, reason: 'leaseLost' })
     }
+    if (cause === 'fenced') this.#lost = []
+    else this.#lost.push(record)
     this.#effects.push({ kind: 'emit', notice: { kind: 'lost', held, cause } })
+  }
+
+  /** Stored positions of the leases that are held, or were when the last beat succeeded. */
+  stood(): readonly { readonly range: FeedRange; readonly lsn: Lsn }[] {
+    return [...this.#lost, ...this.#records.values()].map(({ lease: { range }, stored }) => {
+      return { range, lsn: stored.lsn }
+    })
+  }
+
+  /** A beat has succeeded: what was lost before it, another one may own. */
+  forgetLost(): void {
+    this.#lost = []
   }
 
   loseAll(cause: LostCause): void {
@@ -212,11 +226,7 @@ export class LeaseTable {
       if (checkpoint !== undefined) this.progress(held, checkpoint)
       if (replacement !== undefined) {
         record.state = 'replacing'
-        const next =
-          replacement.cause === 'restart'
-            ? [{ range: record.lease.range, checkpoint: replacement.checkpoint }]
-            : replacement.ranges.map((range) => ({ range, checkpoint: record.wanted }))
-        record.replacement = { cause: replacement.cause, old: [held], next }
+        record.replacement = replacementOf(record, replacement)
         return
       }
       record.state = 'rangeGone'
@@ -327,13 +337,7 @@ export class LeaseTable {
   }
 
   digest(): HeldDigest {
-    let epochSum = 0
-    let lsnSum = 0
-    for (const { held, stored } of this.#records.values()) {
-      epochSum = (epochSum + (held.epoch % DIGEST_MODULUS)) % DIGEST_MODULUS
-      lsnSum = (lsnSum + (stored.lsn % DIGEST_MODULUS)) % DIGEST_MODULUS
-    }
-    return { count: this.#records.size, epochSum, lsnSum }
+    return digestOf(this.#records.values())
   }
 
   held(): readonly (HeldLease & { readonly lsn: number })[] {

@@ -135,6 +135,7 @@ function synced(
   }
   session.generation = reply.generation
   session.renewed(reply, { sentMs, nowMs })
+  core.table.forgetLost()
   if (session.status === 'joining') {
     // An answer that came too late to be of use: the next join begins a session that can be kept.
     if (nowMs >= session.deadlineMs) return
@@ -244,8 +245,8 @@ function generationChanged(core: CoreState, generation: string, nowMs: number): 
   const known = core.session.generation
   if (known === undefined || known === generation) return false
   // Before the leases are lost: whoever owned one to the last knows best where it stood.
-  const wasOwner = core.session.isValid(nowMs)
-  core.effects.push({ kind: 'emit', notice: { kind: 'storeLost', known, generation, wasOwner } })
+  const stood = core.session.isValid(nowMs) ? core.table.stood() : []
+  core.effects.push({ kind: 'emit', notice: { kind: 'storeLost', known, generation, stood } })
   core.stop(
     new LeasesVanishedError(
       `the lease store lost its data (generation ${known} became ${generation}); refusing to start from "now"`,
@@ -263,6 +264,8 @@ function leasesVanished(core: CoreState, { leases }: LeaseGroupSnapshot, nowMs: 
   core.vanishedSinceMs ??= nowMs
   if (nowMs < core.vanishedSinceMs + core.options.ttlMs) {
     core.table.loseAll('takenOver')
+    // There is nothing to plan. Each beat looks again, and so does the hint of whoever makes leases.
+    core.plan.planDueMs = Infinity
     return true
   }
   core.stop(

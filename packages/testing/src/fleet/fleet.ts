@@ -123,6 +123,8 @@ const EVENTS: readonly HostEventName[] = [
   'checkpointed',
   'leaseStoreUnavailable',
   'leaseStoreRecovered',
+  'leaseStoreLost',
+  'recovered',
   'fenced',
   'stopped',
 ]

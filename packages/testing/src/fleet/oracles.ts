@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { parseFeedRangeId, rangesOverlap, type FeedRange } from '@tidemark/contracts'
 import type { Delivery, Fleet } from './fleet.ts'
 
 /**
@@ -19,6 +20,33 @@ export function assertFleetHistory(
   assertLifecycles(fleet)
   assertKeyOrder(fleet)
   if (!lanes) assertObserverOrder(fleet)
+}
+
+/**
+ * I1: nobody begins a batch of a lease of which another host, at a higher epoch, has begun one; whichever
+ * leases its keys were in before and after. `mayOverlap` says of which deliveries this is not demanded.
+ */
+export function assertNoStaleOwner(
+  { deliveries }: Fleet,
+  { mayOverlap = () => false }: { mayOverlap?: ((delivery: Delivery) => boolean) | undefined } = {},
+): void {
+  const newest = new Map<
+    string,
+    { readonly range: FeedRange; readonly epoch: number; readonly host: string }
+  >()
+  for (const delivery of deliveries) {
+    const { leaseId, epoch, host } = delivery
+    const range = parseFeedRangeId(leaseId)
+    assert(range !== undefined, `${leaseId} is the id of no range`)
+    let isOld = false
+    for (const [id, before] of newest) {
+      if (before.epoch <= epoch || !rangesOverlap(before.range, range)) continue
+      isOld = true
+      if (mayOverlap(delivery)) continue
+      assert.equal(host, before.host, `${leaseId}: epoch ${epoch} after ${before.epoch} of ${id}`)
+    }
+    if (!isOld) newest.set(leaseId, { range, epoch, host })
+  }
 }
 
 function assertLifecycles({ calls }: Fleet): void {
@@ -57,13 +85,14 @@ function assertObserverOrder({ deliveries, feed }: Fleet): void {
   }
 }
 
-function assertKeyOrder({ deliveries, startsAtBeginning }: Fleet): void {
+function assertKeyOrder({ deliveries, feed, startsAtBeginning }: Fleet): void {
   const lastOfKey = new Map<string, number>()
   for (const { changes } of deliveries) {
     for (const change of changes) {
       assert(change.kind === 'document')
       const { key, n } = change.document
-      const newest = lastOfKey.get(key) ?? (startsAtBeginning ? 0 : n - 1)
+      let newest = lastOfKey.get(key) ?? (startsAtBeginning ? 0 : n - 1)
+      while (feed.overwritten.has(`${key}-${newest + 1}`)) newest += 1
       assert(n <= newest + 1, `key ${key}: ${n} delivered after ${newest}`)
       lastOfKey.set(key, Math.max(newest, n))
     }
