@@ -63,6 +63,8 @@ export interface RangePumpParts<T extends DocumentBody> {
 /** A pump at one moment, for `health()`. */
 export interface PumpView {
   readonly processedLsn: Lsn | undefined
+  /** The end of what was there when it was last read, if all of it is processed. */
+  readonly caughtUpLsn: Lsn | undefined
   readonly attempt: number
   readonly inFlightMs: number | undefined
   readonly lastError: unknown
@@ -124,6 +126,7 @@ export class RangePump<T extends DocumentBody> {
     const { attempt, calledAtMs, lastError } = this.#calls
     return {
       processedLsn: this.#keeper.processed?.lsn,
+      caughtUpLsn: this.#isIdle ? this.#reader.caughtUpAt?.lsn : undefined,
       attempt,
       inFlightMs:
         calledAtMs === undefined ? undefined : this.#parts.clock.monotonicMs() - calledAtMs,
@@ -137,9 +140,8 @@ export class RangePump<T extends DocumentBody> {
    * knows what may be stored then.
    */
   idlePosition(): Checkpoint | undefined {
-    const isIdle =
-      this.#isWorking && !this.#ending.isAsked && !this.#hasUnprocessed && !this.#keeper.isAsked
-    return isIdle && this.#keeper.isAutomatic ? this.#reader.caughtUpAt : undefined
+    const isAtRest = this.#isIdle && !this.#ending.isAsked && !this.#keeper.isAsked
+    return isAtRest && this.#keeper.isAutomatic ? this.#reader.caughtUpAt : undefined
   }
 
   /** Looks at once whether there is more, instead of when something wakes it. */
@@ -187,6 +189,10 @@ export class RangePump<T extends DocumentBody> {
     this.#calls.finish()
     this.#link.closed({ checkpoint: this.#lastPosition(), reason, replacement })
     await Promise.all([reading, redriving])
+  }
+
+  get #isIdle(): boolean {
+    return this.#isWorking && !this.#hasUnprocessed
   }
 
   get #hasUnprocessed(): boolean {

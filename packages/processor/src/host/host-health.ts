@@ -25,6 +25,21 @@ export interface LeaseHealth {
   readonly checkpointLsn: Lsn
   /** End of the last batch that was processed; undefined before the first. */
   readonly processedLsn: Lsn | undefined
+  /** Whether all that was there when the range was last read is processed. */
+  readonly caughtUp: boolean
+  /** Up to where nothing is left to do: as far as the range was read, when caught up; else `processedLsn`. */
+  readonly doneLsn: Lsn | undefined
+  /** Changes that the observer has accepted since this host got the lease. */
+  readonly changes: number
+  /** Calls of `processChanges` in which it did. */
+  readonly batches: number
+  /** Wall time of the last of them, epoch ms; undefined before the first. */
+  readonly lastProgressMs: number | undefined
+  /**
+   * How long the range has not come forward: since something was last read or accepted, or since the feed began to
+   * fail. 0 when it is caught up. Together with `lastError` what an alarm should look at.
+   */
+  readonly noProgressForMs: number
   /** Of the batch in flight or to be tried again; 0 when there is none. */
   readonly attempt: number
   /** How long the observer's present call has been running; undefined when none is. */
