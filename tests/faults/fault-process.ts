@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { readHistory, type HistoryEntry } from './history.ts'
+import { HistoryReader, type HistoryEntry } from './history.ts'
 import { until } from './until.ts'
 
 /** What every program is started with. */
@@ -16,22 +16,25 @@ export type FaultProgram =
   | 'expiry/poller.child.ts'
   | 'expiry/sweeper.child.ts'
   | 'expiry/catch-up.child.ts'
+  | 'campaign/worker.child.ts'
   | 'rivals/counter.child.ts'
   | 'rivals/fenced-writer.child.ts'
 
 /** One process that is going to be killed, and its history. */
 export class FaultProcess<Task extends FaultProcessTask> {
   readonly #child: ChildProcess
-  readonly #historyFile: string
+  readonly #history: HistoryReader
   #errors = ''
+  #isEnding = false
 
   private constructor(program: FaultProgram, task: Task) {
     const path = fileURLToPath(new URL(program, import.meta.url))
-    this.#historyFile = task.historyFile
+    this.#history = new HistoryReader(task.historyFile)
     this.#child = spawn(
       process.execPath,
       ['--conditions=@tidemark/source', '--expose-gc', path, JSON.stringify(task)],
-      { stdio: ['pipe', 'ignore', 'pipe'] },
+      // The last is for `tell`.
+      { stdio: ['pipe', 'ignore', 'pipe', 'ipc'] },
     )
     this.#child.stderr?.on('data', (text: Buffer) => {
       this.#errors += text.toString()
@@ -44,17 +47,22 @@ export class FaultProcess<Task extends FaultProcessTask> {
     task: Task,
   ): Promise<FaultProcess<Task>> {
     const started = new FaultProcess(program, task)
-    await until(
-      () => started.events('started') > 0 || started.hasEnded,
-      // Hosts that wait for leases of a killed one start late.
-      { what: `${program} started`, timeoutMs: 30_000 },
-    )
+    try {
+      await until(
+        () => started.events('started') > 0 || started.hasEnded,
+        // Hosts that wait for leases of a killed one start late.
+        { what: `${program} started`, timeoutMs: 30_000 },
+      )
+    } catch (error) {
+      await started.end()
+      throw error
+    }
     started.assertAlive()
     return started
   }
 
   get history(): readonly HistoryEntry[] {
-    return readHistory(this.#historyFile)
+    return this.#history.entries()
   }
 
   /** How often an event was noted. */
@@ -64,6 +72,22 @@ export class FaultProcess<Task extends FaultProcessTask> {
 
   assertAlive(): void {
     if (this.hasEnded) throw new Error(`a process ended by itself: ${this.#errors}`)
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  /** Sends it a message, for programs that listen to some. */
+  tell(message: object): void {
+    this.assertAlive()
+    this.#child.send(message)
+  }
+
+  /** Resolves with its next message. */
+  async reply(): Promise<unknown> {
+    const [message] = (await once(this.#child, 'message')) as [unknown]
+    return message
   }
 
   /** Stops it in its tracks. */
@@ -85,6 +109,7 @@ export class FaultProcess<Task extends FaultProcessTask> {
   /** SIGTERM; resolves when it has ended by itself, without an error. */
   async terminate(): Promise<void> {
     this.assertAlive()
+    this.#isEnding = true
     this.#child.kill('SIGTERM')
     await this.finished()
   }
@@ -98,9 +123,17 @@ export class FaultProcess<Task extends FaultProcessTask> {
   /** For cleaning up. */
   async end(): Promise<void> {
     if (this.hasEnded) return
+    this.#isEnding = true
     const exited = once(this.#child, 'exit')
     this.#child.kill('SIGKILL')
     await exited
+  }
+
+  /** What it said when it ended although nobody ended it; undefined when it did not. */
+  get diedSaying(): string | undefined {
+    return this.hasEnded && !this.#isEnding
+      ? `exit code ${this.#child.exitCode}: ${this.#errors}`
+      : undefined
   }
 
   get hasEnded(): boolean {

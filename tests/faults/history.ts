@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { EOL } from 'node:os'
 
 /** One line of a host's history; `atMs` is the machine's monotonic clock, the same in every process. */
@@ -61,11 +61,33 @@ export class HistoryWriter {
   }
 }
 
-/** The whole lines so far; a line that is being written is left out. */
-export function readHistory(file: string): readonly HistoryEntry[] {
-  if (!existsSync(file)) return []
-  const lines = readFileSync(file, 'utf8').split(EOL).slice(0, -1)
-  return lines.map((line) => JSON.parse(line) as HistoryEntry)
+/** One history that is looked at again and again while it grows: each line is read once. */
+export class HistoryReader {
+  readonly #file: string
+  readonly #entries: HistoryEntry[] = []
+  #readBytes = 0
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  /** The whole lines so far; a line that is being written is left out. */
+  entries(): readonly HistoryEntry[] {
+    if (!existsSync(this.#file)) return this.#entries
+    const descriptor = openSync(this.#file, 'r')
+    try {
+      const text = Buffer.alloc(fstatSync(descriptor).size - this.#readBytes)
+      readSync(descriptor, text, 0, text.length, this.#readBytes)
+      const wholeLines = text.subarray(0, text.lastIndexOf(EOL) + EOL.length)
+      this.#readBytes += wholeLines.length
+      for (const line of wholeLines.toString('utf8').split(EOL).slice(0, -1)) {
+        this.#entries.push(JSON.parse(line) as HistoryEntry)
+      }
+    } finally {
+      closeSync(descriptor)
+    }
+    return this.#entries
+  }
 }
 
 export function entriesOf<Kind extends HistoryEntry['kind']>(

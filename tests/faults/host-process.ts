@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { entriesOf, readHistory, type HistoryEntry, type HistoryEntryOf } from './history.ts'
+import { entriesOf, HistoryReader, type HistoryEntry, type HistoryEntryOf } from './history.ts'
 import { until } from './until.ts'
 
 export interface HostProcessOptions {
@@ -30,19 +30,16 @@ const CHILD = fileURLToPath(new URL('./host.child.ts', import.meta.url))
 export class HostProcess implements AsyncDisposable {
   readonly name: string
   readonly #child: ChildProcess
-  readonly #historyFile: string
+  readonly #history: HistoryReader
   #errors = ''
 
   private constructor(options: HostProcessOptions, label: string) {
     this.name = label
-    this.#historyFile = join(options.folder, `history-${label}.jsonl`)
+    const historyFile = join(options.folder, `history-${label}.jsonl`)
+    this.#history = new HistoryReader(historyFile)
     this.#child = spawn(
       process.execPath,
-      [
-        '--conditions=@tidemark/source',
-        CHILD,
-        JSON.stringify({ ...options, historyFile: this.#historyFile }),
-      ],
+      ['--conditions=@tidemark/source', CHILD, JSON.stringify({ ...options, historyFile })],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     )
     this.#child.stderr?.on('data', (text: Buffer) => {
@@ -66,7 +63,7 @@ export class HostProcess implements AsyncDisposable {
   }
 
   get history(): readonly HistoryEntry[] {
-    return readHistory(this.#historyFile)
+    return this.#history.entries()
   }
 
   entries<Kind extends HistoryEntry['kind']>(kind: Kind): readonly HistoryEntryOf<Kind>[] {

@@ -13,6 +13,7 @@ const EVENTS: readonly HostEventName[] = [
   'feedError',
   'observerError',
   'fenced',
+  'leaseReleased',
   'rangeReplaced',
   'leasesJoined',
   'horizonPassed',

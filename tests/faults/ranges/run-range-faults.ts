@@ -18,6 +18,8 @@ import type { RangeHostTask, RangeProcessTask } from './range-tasks.ts'
 
 const HOSTS = ['h1', 'h2', 'h3', 'h4'] as const
 const KEYS = 60
+/** Of a batch. */
+export const RANGE_HOST_MAX_ITEMS = 20
 const PAUSE_MS = 150
 const MAX_PEACE_MS = 900
 /** Every third kill hits the process that splits. */
@@ -29,6 +31,10 @@ export interface RangeFaultsResult {
   readonly happened: Readonly<Record<string, number>>
   /** What must not be, as sentences. */
   readonly faults: readonly string[]
+  readonly written: readonly string[]
+  readonly histories: readonly (readonly HistoryEntry[])[]
+  /** Those of hosts that were not killed. */
+  readonly living: readonly (readonly HistoryEntry[])[]
 }
 
 /**
@@ -58,7 +64,12 @@ export async function runRangeFaults(options: {
     await mergeToOne(store)
     const written = await writer.stop()
     const unsettled = await stage.settle(store, written)
-    return { happened: stage.happened(written), faults: [...unsettled, ...stage.faults(written)] }
+    return {
+      happened: stage.happened(written),
+      faults: [...unsettled, ...stage.faults(written)],
+      written,
+      ...stage.histories(),
+    }
   } finally {
     await Promise.all(processes.map((process) => process.end()))
     await rm(folder, { recursive: true, force: true })
@@ -157,6 +168,11 @@ class RangeStage {
         histories,
       ),
     }
+  }
+
+  histories(): Pick<RangeFaultsResult, 'histories' | 'living'> {
+    const living = [...this.#hosts.values()].map(({ history }) => history)
+    return { histories: this.#histories(), living }
   }
 
   #histories(): readonly (readonly HistoryEntry[])[] {

@@ -15,7 +15,11 @@ export {
   type PostgresServerOptions,
   type PostgresStopMode,
 } from './postgres-server.ts'
-export { RedisClusterServers, startRedisCluster } from './redis-cluster.ts'
+export {
+  RedisClusterServers,
+  startRedisCluster,
+  type RedisClusterOptions,
+} from './redis-cluster.ts'
 export { RedisServer, startRedisServer, type RedisServerOptions } from './redis-server.ts'
 export { SentinelSet, startSentinelSet } from './sentinel-set.ts'
 export { sharedPostgres, type SharedPostgres } from './shared-postgres.ts'

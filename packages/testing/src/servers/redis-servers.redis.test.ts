@@ -38,6 +38,18 @@ test('a cluster answers on every slot', async () => {
   client.disconnect()
 })
 
+test('in a cluster with replicas one takes over the slots of a master that dies', async () => {
+  await using cluster = await startRedisCluster({ replicas: 1, nodeTimeoutMs: 1_000 })
+  const client = cluster.connect()
+  await client.set('key', 'value')
+  const slot = Number(await client.cluster('KEYSLOT', 'key'))
+  const master = await cluster.masterOf(slot)
+  await master.kill()
+  await expect.poll(() => cluster.masterOf(slot)).not.toBe(master)
+  expect(await client.get('key')).toBe('value')
+  client.disconnect()
+}, 60_000)
+
 test('the Sentinels make a replica the primary when the primary dies', async () => {
   await using set = await startSentinelSet()
   const client = set.connect()

@@ -1,0 +1,23 @@
+import { until } from '../until.ts'
+import type { Worker } from './worker.ts'
+
+const PATIENCE_MS = 30_000
+
+/** Waits until others have opened each of the leases anew. Resolves with when the last one was. */
+export async function untilTaken(
+  others: readonly Worker[],
+  leases: ReadonlyMap<string, number>,
+): Promise<number> {
+  const takings = (): readonly number[] => {
+    const opens = others.flatMap((other) => other.entries('open'))
+    return [...leases].map(
+      ([lease, epoch]) =>
+        opens.find((open) => open.lease === lease && open.epoch > epoch)?.atMs ?? Number.NaN,
+    )
+  }
+  await until(() => takings().every((atMs) => !Number.isNaN(atMs)), {
+    what: `${leases.size} leases taken by others`,
+    timeoutMs: PATIENCE_MS,
+  })
+  return Math.max(...takings())
+}

@@ -1,0 +1,210 @@
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SeededRandom } from '../../model/seeded-random.ts'
+import { machineMs, type HistoryEntry } from '../history.ts'
+import { FAULT_TIMES } from '../host-process.ts'
+import { neverDone } from '../ranges/check-range-history.ts'
+import { openKeyedStore, type KeyedStore } from '../ranges/keyed-store.ts'
+import { until } from '../until.ts'
+import type { LeasePlace } from './lease-place.ts'
+import { Load } from './load.ts'
+import type { WorkerTask } from './worker-task.ts'
+import { Worker } from './worker.ts'
+
+/** Ranges of the collection, and so leases of the group. */
+export const RANGES = 4
+export const MAX_ITEM_COUNT = 20
+const CHANGES_PER_SECOND = 300
+const SETTLE_LIMIT_MS = 40_000
+const LOOK_MS = 50
+
+/** Where one scenario plays: a store in a folder, workers, and somebody who writes. */
+export class CampaignStage implements AsyncDisposable {
+  readonly folder: string
+  readonly store: KeyedStore
+  readonly random: SeededRandom
+  readonly #resources = new AsyncDisposableStack()
+  readonly #workers: Worker[] = []
+  #started = 0
+  #load: Load | undefined
+
+  private constructor(folder: string, store: KeyedStore, random: SeededRandom) {
+    this.folder = folder
+    this.store = store
+    this.random = random
+  }
+
+  static async open(random: SeededRandom): Promise<CampaignStage> {
+    const folder = await mkdtemp(join(tmpdir(), 'tidemark-campaign-'))
+    return new CampaignStage(folder, await openKeyedStore({ folder, redisPort: undefined }), random)
+  }
+
+  /** Those whose processes run, in the order in which they were started. */
+  get workers(): readonly Worker[] {
+    return this.#workers.filter(({ hasEnded }) => !hasEnded)
+  }
+
+  /** Begun when it is first asked for. */
+  get load(): Load {
+    this.#load ??= new Load(this.store.events, CHANGES_PER_SECOND)
+    return this.#load
+  }
+
+  /** Of every process that was started, also of those that are gone. */
+  get histories(): readonly (readonly HistoryEntry[])[] {
+    return this.#workers.map(({ history }) => history)
+  }
+
+  /** Disposed of at the end, after the workers. */
+  use<Resource extends AsyncDisposable>(resource: Resource): Resource {
+    return this.#resources.use(resource)
+  }
+
+  async start(
+    hostName: string,
+    leases: LeasePlace,
+    options: Partial<WorkerTask> = {},
+  ): Promise<Worker> {
+    this.#started += 1
+    const worker = await Worker.start({
+      hostName,
+      folder: this.folder,
+      historyFile: join(this.folder, `history-${this.#started}-${hostName}.jsonl`),
+      leases,
+      ...FAULT_TIMES,
+      maxItemCount: MAX_ITEM_COUNT,
+      drainMs: 10_000,
+      graceMs: 1_000,
+      behaviour: { kind: 'steady', maxMs: 12 },
+      ...options,
+    })
+    this.#workers.push(worker)
+    return worker
+  }
+
+  /** Starts several at once, and waits until they have shared out the leases and are at work. */
+  async startAll(
+    hostNames: readonly string[],
+    leases: LeasePlace,
+    options: Partial<WorkerTask> = {},
+  ): Promise<readonly Worker[]> {
+    const workers = await Promise.all(hostNames.map((name) => this.start(name, leases, options)))
+    await this.untilAtWork()
+    return workers
+  }
+
+  /** Each lease is open at one living worker, none has two more than another, and each has done some work since. */
+  async untilAtWork(): Promise<void> {
+    await until(() => this.isShared(), {
+      what: `${RANGES} leases shared out over ${this.workers.length} workers`,
+      timeoutMs: SETTLE_LIMIT_MS,
+    })
+    // Written from now on, at the latest: what had gathered before would be a burst.
+    if (this.load.written.length > 0) await this.#untilNear()
+    const sinceMs = machineMs()
+    await Promise.all(this.workers.map((worker) => worker.untilWorks(3, sinceMs)))
+  }
+
+  /** As a supervisor does: a host that stopped by itself with this code is started again. Resolves with how many were. */
+  async restartStopped(code: string, leases: LeasePlace): Promise<number> {
+    const { length } = this.#workers
+    const stopped = (): readonly Worker[] =>
+      this.#workers
+        .slice(0, length)
+        .filter((worker) => worker.events('stopped').some(({ detail }) => detail.includes(code)))
+    await until(() => this.isShared() || stopped().length > 0, {
+      what: `leases shared out, or hosts that stop with ${code}`,
+      timeoutMs: SETTLE_LIMIT_MS,
+    })
+    for (const { name } of stopped()) await this.start(name, leases)
+    return stopped().length
+  }
+
+  /** What is written is done soon: what had gathered is over. */
+  async #untilNear(): Promise<void> {
+    const isNear = (): boolean =>
+      neverDone(this.load.written, this.histories).length < CHANGES_PER_SECOND / 4
+    await until(isNear, { what: 'hosts that have caught up', timeoutMs: SETTLE_LIMIT_MS })
+  }
+
+  isShared(): boolean {
+    const counts = this.workers.map((worker) => worker.openLeases().size)
+    const sum = counts.reduce((total, count) => total + count, 0)
+    return sum === RANGES && Math.max(...counts) - Math.min(...counts) <= 1
+  }
+
+  /** Which worker has which lease. */
+  owners(): ReadonlyMap<string, string> {
+    const owners = new Map<string, string>()
+    for (const worker of this.workers) {
+      for (const lease of worker.openLeases().keys()) owners.set(lease, worker.name)
+    }
+    return owners
+  }
+
+  /** Throws if a lease was opened by another worker than its owner at some time. */
+  expectOwners(owners: ReadonlyMap<string, string>, sinceMs: number): void {
+    for (const worker of this.workers) {
+      for (const { lease, atMs } of worker.entries('open')) {
+        if (atMs > sinceMs && owners.get(lease) !== worker.name) {
+          throw new Error(`lease ${lease} moved from ${owners.get(lease)} to ${worker.name}`)
+        }
+      }
+    }
+  }
+
+  /** Ends the writing, and waits until everything was done and every lease has an owner. Says what is still missing after long. */
+  async settle(): Promise<{
+    readonly written: readonly string[]
+    readonly unsettled: readonly string[]
+  }> {
+    const written = await this.load.stop()
+    const endMs = machineMs() + SETTLE_LIMIT_MS
+    for (;;) {
+      const isDone = neverDone(written, this.histories).length === 0
+      const isShared = this.isShared()
+      if (isDone && isShared) return { written, unsettled: [] }
+      if (machineMs() > endMs) {
+        const shares = this.workers.map((each) => `${each.name} ${each.openLeases().size}`)
+        return {
+          written,
+          unsettled: isShared ? [] : [`leases are not shared out: ${shares.join(', ')}`],
+        }
+      }
+      await sleep(LOOK_MS)
+    }
+  }
+
+  /** Processes that ended although nobody ended them, but for those that stopped with one of these codes. */
+  deaths(codes: readonly string[]): readonly string[] {
+    return this.#workers
+      .filter(
+        (worker) =>
+          !worker
+            .events('stopped')
+            .some(({ detail }) => codes.some((code) => detail.includes(code))),
+      )
+      .flatMap(({ name, process }) =>
+        process.diedSaying === undefined ? [] : [`${name} died: ${process.diedSaying}`],
+      )
+  }
+
+  /** Copies the histories to where they stay when the stage is gone. Resolves with the folder. */
+  async keepHistories(): Promise<string> {
+    const kept = await mkdtemp(join(tmpdir(), 'tidemark-histories-'))
+    for (const file of await readdir(this.folder)) {
+      if (file.startsWith('history-')) await cp(join(this.folder, file), join(kept, file))
+    }
+    return kept
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.process.end()))
+    await this.#resources.disposeAsync()
+    await this.#load?.stop()
+    await this.store[Symbol.asyncDispose]()
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}
