@@ -9,7 +9,10 @@ const MARK = '\u0001'
  */
 export function positionText({ continuation, attempts }: Checkpoint): string {
   if (attempts !== undefined) {
-    return `${MARK}${attempts.count},${attempts.size}${MARK}${continuation}`
+    const { count, size, first } = attempts
+    // Encoded, so that no mark is in it.
+    const which = first === undefined ? '' : `,${encodeURIComponent(first)}`
+    return `${MARK}${count},${size}${which}${MARK}${continuation}`
   }
   return continuation.startsWith(MARK) ? `${MARK}${MARK}${continuation}` : continuation
 }
@@ -20,7 +23,9 @@ export function parsePosition(text: string): Omit<Checkpoint, 'lsn'> {
   // The text that a host gave as a continuation.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- branded by whoever made it
   const continuation = (end < 0 ? text : text.slice(end + 1)) as Continuation
-  const [, count, size] = /^(\d+),(\d+)$/.exec(end < 0 ? '' : text.slice(1, end)) ?? []
+  const known = /^(\d+),(\d+)(?:,([\w%.~!*'()-]*))?$/.exec(end < 0 ? '' : text.slice(1, end))
+  const [, count, size, which] = known ?? []
   if (count === undefined || size === undefined) return { continuation }
-  return { continuation, attempts: { count: Number(count), size: Number(size) } }
+  const first = which === undefined ? {} : { first: decodeURIComponent(which) }
+  return { continuation, attempts: { count: Number(count), size: Number(size), ...first } }
 }

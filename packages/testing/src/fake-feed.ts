@@ -78,6 +78,8 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   readonly #perKey = new Map<string, number>()
   readonly #horizons: { readonly range: FeedRange; readonly lsn: Lsn }[] = []
   #ranges: FakeRange[]
+  /** Ids of changes that were there and are not any more. */
+  readonly overwritten: Set<string> = new Set()
   /** Pages read so far. */
   reads = 0
   /** Splits and merges so far. */
@@ -130,6 +132,19 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     }
     for (const { range, wake } of owner.waiters) if (rangeContainsEpk(range, epk)) wake(true)
     return numbers
+  }
+
+  /**
+   * A change that is not there any more, as when its document was written again: `append` what came in its place.
+   * False when there is none of this id.
+   */
+  overwrite(id: string): boolean {
+    const owner = this.#ranges.find(({ entries }) => entries.some(({ change }) => change.id === id))
+    if (owner === undefined) return false
+    const index = owner.entries.findIndex(({ change }) => change.id === id)
+    owner.entries.splice(index, 1)
+    this.overwritten.add(id)
+    return true
   }
 
   /** From now on reads of this range answer Gone, and nothing comes in its place. */
@@ -246,14 +261,15 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     return this.#position(range, { at: first.lsn, horizon, mode })
   }
 
-  #positionAt({ range, lsn: at, mode }: PositionAtRequest): FeedPosition {
+  #positionAt({ range, lsn: at, mode, page }: PositionAtRequest): FeedPosition {
     if (!Number.isSafeInteger(at) || at < 0) throw new InvalidOptionError(`no LSN: ${String(at)}`)
     const { lastLsn } = this.#find(range)
     if (at > lastLsn) {
       throw new InvalidContinuationError(`LSN ${at} is above the newest, ${lastLsn}`)
     }
     // Told of every purge above it: which of them are known the number does not say.
-    return this.#position(range, { at, horizon: lsn(0), mode })
+    const known = page === undefined ? undefined : this.#held(range, page, mode).purgeStamp
+    return this.#position(range, { at, horizon: lsn(known ?? 0), mode })
   }
 
   #measureLag({ limit = 1_000, ...request }: FeedLagRequest): FeedLag {

@@ -61,6 +61,11 @@ export interface PositionAtRequest {
   readonly lsn: Lsn
   /** @default 'latestVersion' */
   readonly mode?: FeedMode | undefined
+  /**
+   * Continuation of a page of this range that holds the LSN: the position knows of the purges that whoever read this
+   * page knew of. @default none
+   */
+  readonly page?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -155,8 +160,8 @@ export interface ChangeFeedSource<T extends DocumentBody = DocumentBody> {
    * The position right behind everything up to `lsn`: an LSN that was a position of this range, or of one
    * that contained it, or the LSN of one of its changes. Present where positions can be made from LSNs alone.
    *
-   * Which purges a reader there knew of an LSN does not say, so that this one is told of all above it: an
-   * alarm too many is possible (`readPage`, ERR_HORIZON_PASSED), one too few is not.
+   * Which purges a reader there knew of an LSN does not say, so that without `page` this one is told of all above
+   * it: an alarm too many is possible (`readPage`, ERR_HORIZON_PASSED), one too few is not.
    *
    * Rejects with ERR_INVALID_OPTION when it is no LSN, with ERR_INVALID_CONTINUATION when it is above the
    * range's newest, with ERR_RANGE_GONE.

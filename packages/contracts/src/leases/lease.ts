@@ -2,12 +2,18 @@ import type { FeedPosition } from '../feed/change-feed-source.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
 
 /**
- * Tries of what begins at a checkpoint that were begun and not finished: a process that died in the middle
- * counts too. `size` changes were tried together; less than a batch when a failing one is being bisected.
+ * Tries of some changes behind a checkpoint that were begun and not finished: a process that died in the middle
+ * counts too.
  */
 export interface BatchAttempts {
   readonly count: number
+  /** Changes tried together: part of a batch that failed, or 1 for a change alone. 0 = a whole batch of several. */
   readonly size: number
+  /**
+   * The first of them, by the id of its dead letter: what is behind the checkpoint may be another change by now,
+   * as its document was written again or its range was split. Absent = unknown: then the tries count for nothing.
+   */
+  readonly first?: string | undefined
 }
 
 /** Where a group resumes; stores compare only `lsn`, and of equal ones keep the later. */

@@ -16,14 +16,19 @@ import { assertNotBeyond } from './reader-position.ts'
 const KNOWS_OF_NO_PURGE = 0
 
 /**
- * The position right behind everything of `range` up to an LSN.
+ * The position right behind everything of `range` up to an LSN; `page` = continuation of a page that holds it, of
+ * which the position takes over the knowledge of purges.
  *
  * @throws ERR_INVALID_OPTION when it is no LSN, ERR_INVALID_CONTINUATION when it is above the newest of the
  * range, ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF
  */
 export async function positionAt<T extends DocumentBody>(
   reader: FeedReader<T>,
-  { range, lsn: at }: { readonly range: FeedRange; readonly lsn: number },
+  {
+    range,
+    lsn: at,
+    page,
+  }: { readonly range: FeedRange; readonly lsn: number; readonly page?: string | undefined },
 ): Promise<RangePosition> {
   if (!Number.isSafeInteger(at) || at < 0) {
     throw new InvalidOptionError(`lsn must be a whole number from 0 on, got ${String(at)}`)
@@ -31,7 +36,9 @@ export async function positionAt<T extends DocumentBody>(
   const { engine, record: collection } = reader.open
   const start = { kind: 'now' } as const
   const newest = await engine.resolveStart({ collection, range, start, mode: reader.mode })
-  const position = { range, epoch: newest.epoch, lsn: lsn(at), purgeStamp: KNOWS_OF_NO_PURGE }
+  const read = page === undefined ? undefined : reader.position(page, range)
+  const purgeStamp = read?.purgeStamp ?? KNOWS_OF_NO_PURGE
+  const position = { range, epoch: newest.epoch, lsn: lsn(at), purgeStamp }
   assertNotBeyond(position, newest.lsn)
   return position
 }

@@ -160,6 +160,34 @@ export function collectionPositions(open: OpenStore): void {
       expect(summary((await read(horizon?.lsn ?? 0)).changes)).toEqual(['document c'])
     })
 
+    test('TTL-15 a position in the middle of a page knows of the purges that its reader knew of, and of no later one', async () => {
+      const setup = await makeTimed(open, { pendingDeletes: { retentionSeconds: 1 } })
+      const { store, clock, collection } = setup
+      const purge = async (): Promise<void> => {
+        clock.step(5000)
+        await store.runMaintenance()
+        clock.step(3000)
+        await store.runMaintenance()
+      }
+      const first = await collection.create({ id: 'a', pk: 'p' })
+      await collection.create({ id: 'b', pk: 'p', ttl: 5 })
+      await purge()
+      await collection.create({ id: 'c', pk: 'p' })
+      const start = { kind: 'beginning' } as const
+      const from = await collection.resolveStart({ range: FULL_RANGE, start })
+      const page = await collection.readPage({ range: FULL_RANGE, continuation: from.continuation })
+      expect(summary(page.changes)).toEqual(['document a', 'document c'])
+      const at = { range: FULL_RANGE, lsn: lsn(first.lsn) }
+      const { continuation } = await collection.positionAt({ ...at, page: page.continuation })
+      const read = () => collection.readPage({ range: FULL_RANGE, continuation })
+      expect(summary((await read()).changes)).toEqual(['document c'])
+      await collection.create({ id: 'd', pk: 'p', ttl: 5 })
+      await purge()
+      expect(await rejection(read())).toBe('ERR_HORIZON_PASSED')
+      const other = { ...at, page: 'no continuation' }
+      expect(await rejection(collection.positionAt(other))).toBe('ERR_INVALID_CONTINUATION')
+    })
+
     test('TTL-15 ST-9 after a merge, a purge in one half concerns positions of that half only', async () => {
       const setup = await makeTimed(open, {
         partitionCount: 2,

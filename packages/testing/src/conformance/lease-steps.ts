@@ -12,6 +12,12 @@ import { CAP_MS, continuationOf, identity, PROFILE, TTL_MS } from './lease-store
 /** Leases that a random sequence begins with. */
 export const STEP_LEASE_COUNT = 4
 
+/** Who calls. Sequences of calls of hosts that have nothing to say would show little. */
+export interface StepCaller extends HostIdentity {
+  /** True: whoever has what the call is about, if anybody has: the owner, the session, the plan's target. */
+  readonly entitled: boolean
+}
+
 /** One call of a random sequence, or time that passes. What depends on the state is settled when it runs. */
 export type LeaseStep =
   | SyncStep
@@ -29,12 +35,8 @@ export type LeaseStep =
       /** Hosts by the leases' places; `''` = not named. */
       readonly targets: readonly string[]
     }
-  | { readonly kind: 'acquire'; readonly who: HostIdentity; readonly leases: readonly number[] }
-  | {
-      readonly kind: 'checkpoint' | 'release' | 'reconcile'
-      readonly who: HostIdentity
-      readonly writes: readonly StepWrite[]
-    }
+  | AcquireStep
+  | OwnerStep
   | ReplacementStep
   | { readonly kind: 'setPaused'; readonly paused: boolean }
   | { readonly kind: 'discard'; readonly token: string }
@@ -42,7 +44,7 @@ export type LeaseStep =
 
 export interface SyncStep {
   readonly kind: 'sync'
-  readonly who: HostIdentity
+  readonly who: StepCaller
   readonly intent: SyncRequest['intent']
   readonly profile: HostProfile
   readonly ttlMs: number
@@ -51,11 +53,24 @@ export interface SyncStep {
   readonly digestShift: number | undefined
 }
 
+export interface AcquireStep {
+  readonly kind: 'acquire'
+  readonly who: StepCaller
+  /** By their places in the present set. */
+  readonly leases: readonly number[]
+}
+
+export interface OwnerStep {
+  readonly kind: 'checkpoint' | 'release' | 'reconcile'
+  readonly who: StepCaller
+  readonly writes: readonly StepWrite[]
+}
+
 /** `again`: the request of the last one of its kind once more, as after a lost answer. */
 export interface ReplacementStep {
   readonly kind: 'replace' | 'override'
   /** Of `replace`. */
-  readonly who: HostIdentity
+  readonly who: StepCaller
   readonly again: boolean
   /** The first of `count` neighbours, by their places in the present set. */
   readonly first: number
@@ -88,7 +103,7 @@ export function checkpointOf({ lsn: value, text, attempts }: StepPosition): Chec
 }
 
 /** Names that look like parts of what a store may put together of them. */
-const who: fc.Arbitrary<HostIdentity> = fc.constantFrom(
+const host: fc.Arbitrary<HostIdentity> = fc.constantFrom(
   identity('a'),
   identity('a'),
   identity('a', 'a|2'),
@@ -97,7 +112,10 @@ const who: fc.Arbitrary<HostIdentity> = fc.constantFrom(
   identity('a|2|b', 'b-1'),
   identity('h|ö "x"', 'c-1'),
 )
-const HOSTS = ['a', 'b', 'h|ö "x"', 'a|2|b', '']
+const who: fc.Arbitrary<StepCaller> = fc
+  .tuple(host, fc.constantFrom(true, true, true, false))
+  .map(([caller, entitled]) => ({ ...caller, entitled }))
+const HOSTS = ['a', 'a', 'b', 'b', 'h|ö "x"', 'a|2|b', '']
 
 const profile: fc.Arbitrary<HostProfile> = fc.constantFrom(
   PROFILE,
@@ -120,7 +138,14 @@ const at: fc.Arbitrary<StepPosition> = fc.record({
   ),
   text: fc.constantFrom(...TEXTS),
   attempts: fc.option(
-    fc.record({ count: fc.constantFrom(1, 2, 17), size: fc.constantFrom(1, 100) }),
+    fc.record(
+      {
+        count: fc.constantFrom(1, 2, 17),
+        size: fc.constantFrom(0, 1, 100),
+        first: fc.constantFrom('0000000000000007-0a', '', ',\u0001%', '"ü" \u{1f30a}'),
+      },
+      { requiredKeys: ['count', 'size'] },
+    ),
     { nil: undefined },
   ),
 })
@@ -138,9 +163,9 @@ const writes: fc.Arbitrary<readonly StepWrite[]> = fc.array(
 const sync: fc.Arbitrary<LeaseStep> = fc.record({
   kind: fc.constant('sync'),
   who,
-  intent: fc.constantFrom('join', 'beat', 'beat', 'leave'),
+  intent: fc.constantFrom('join', 'join', 'join', 'beat', 'beat', 'beat', 'beat', 'leave'),
   profile,
-  ttlMs: fc.constantFrom(TTL_MS, TTL_MS, TTL_MS, 300),
+  ttlMs: fc.constantFrom(TTL_MS, TTL_MS, TTL_MS, TTL_MS, TTL_MS, 300),
   clockCapMs: fc.constantFrom(CAP_MS, CAP_MS, CAP_MS, 50),
   digestShift: fc.constantFrom(undefined, 0, 0, 1),
 })
@@ -193,11 +218,11 @@ const HOUR_US = 3_600_000_000
 /** Any call of a lease group, or time that passes, also backwards. */
 export const leaseStep: fc.Arbitrary<LeaseStep> = fc.oneof(
   { weight: 8, arbitrary: sync },
-  { weight: 3, arbitrary: create },
+  { weight: 2, arbitrary: create },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('read') }) },
-  { weight: 6, arbitrary: plan },
-  { weight: 7, arbitrary: acquire },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('checkpoint'), who, writes }) },
+  { weight: 8, arbitrary: plan },
+  { weight: 8, arbitrary: acquire },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('checkpoint'), who, writes }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('release'), who, writes }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('reconcile'), who, writes }) },
   { weight: 4, arbitrary: replacement('replace') },
@@ -231,3 +256,32 @@ export const leaseStep: fc.Arbitrary<LeaseStep> = fc.oneof(
     }),
   },
 )
+
+const START: StepPosition = { lsn: 1, text: 'start', attempts: undefined }
+const EVERY_LEASE = Array.from({ length: STEP_LEASE_COUNT }, (_, index) => index)
+
+/** After these two hosts share the leases: what follows finds something to work on. */
+export const SHARING_STEPS: readonly LeaseStep[] = [
+  { kind: 'create', count: STEP_LEASE_COUNT, overlapping: false, at: START },
+  joinOf('a'),
+  joinOf('b'),
+  { kind: 'plan', lag: 0, targets: EVERY_LEASE.map((index) => (index % 2 === 0 ? 'a' : 'b')) },
+  acquireOf('a'),
+  acquireOf('b'),
+]
+
+function joinOf(name: string): LeaseStep {
+  return {
+    kind: 'sync',
+    who: { ...identity(name), entitled: false },
+    intent: 'join',
+    profile: PROFILE,
+    ttlMs: TTL_MS,
+    clockCapMs: CAP_MS,
+    digestShift: undefined,
+  }
+}
+
+function acquireOf(name: string): LeaseStep {
+  return { kind: 'acquire', who: { ...identity(name), entitled: false }, leases: EVERY_LEASE }
+}

@@ -15,7 +15,8 @@ import type { LeaseStoreSuite } from './lease-store.ts'
 const A = identity('a')
 const B = identity('b')
 const TWICE = { count: 2, size: 100 }
-const THRICE = { count: 3, size: 1 }
+const THRICE = { count: 3, size: 1, first: '0000000000000006-00ff' }
+const STRANGE = { count: 1, size: 0, first: ',\u00017%2C"ü" \u{1f30a}' }
 
 /** Texts that look like what a store may put together of a continuation and attempts. */
 const CONTINUATIONS = [
@@ -47,6 +48,7 @@ export function describeAttempts(suite: LeaseStoreSuite): void {
         position(5, { count: 1, size: 100 }),
         position(5, TWICE),
         position(5),
+        position(5, STRANGE),
         position(5, THRICE),
       ]) {
         expect(await store(checkpoint)).toEqual(['stored'])

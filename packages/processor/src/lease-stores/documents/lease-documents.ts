@@ -269,7 +269,9 @@ function isProfile(value: unknown): value is StoredSession['profile'] {
 }
 
 function isAttempts(value: unknown): value is BatchAttempts {
-  return isObject(value) && hasNumbers(value, ['count', 'size'])
+  if (!isObject(value) || !hasNumbers(value, ['count', 'size'])) return false
+  const first = property(value, 'first')
+  return first === undefined || typeof first === 'string'
 }
 
 function isOptionalBoolean(value: unknown): boolean {
