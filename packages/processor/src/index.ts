@@ -78,3 +78,13 @@ export {
   type ListDeadLettersOptions,
 } from './dead-letters/document-dead-letters.ts'
 export type { DeadLetterEntry, DeadLetterState } from './dead-letters/dead-letter-documents.ts'
+export {
+  ProcessorGroup,
+  type ProcessorGroupOptions,
+  type SeekOptions,
+  type SeekPosition,
+} from './administration/processor-group.ts'
+export type { MoveOptions, WaitUntilDrainedOptions } from './administration/while-drained.ts'
+export type { GroupHost, GroupLease, GroupStatus } from './administration/group-status.ts'
+export type { MovedLease } from './administration/move-positions.ts'
+export type { PositionsSnapshot, SnapshotPosition } from './administration/positions-snapshot.ts'
