@@ -1,4 +1,5 @@
 export { ChangeFeedProcessorHost } from './host/change-feed-processor-host.ts'
+export type { CaughtUpRun } from './host/run-until-caught-up.ts'
 export type {
   HostEventListener,
   HostEventName,

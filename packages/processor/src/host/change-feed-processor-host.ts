@@ -1,5 +1,6 @@
 import { EventEmitter } from 'eventemitter3'
 import { HostStoppedError, InvalidOptionError, type DocumentBody } from '@tidemark/contracts'
+import type { CatchUpOptions } from '../estimation/change-feed-estimator.ts'
 import {
   isModule,
   observerFactory,
@@ -13,6 +14,7 @@ import type { HostEventListener, HostEventName, HostEvents } from './host-events
 import type { HostHealth, HostStatus } from './host-health.ts'
 import type { ChangeFeedProcessorHostOptions } from './host-options.ts'
 import { resolveHostOptions, type ResolvedHostOptions } from './resolve-host-options.ts'
+import { runUntilCaughtUp, type CaughtUpRun } from './run-until-caught-up.ts'
 import { RunningHost } from './running-host.ts'
 
 /**
@@ -88,6 +90,26 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   }
 
   /**
+   * For jobs and tests: works until the group has processed everything that is in the feed now, whichever of its
+   * hosts do it, then stops gracefully and resolves with what this one did. A new group without `startFromBeginning`
+   * begins now, and has nothing to do.
+   *
+   * What this host's observers accepted counts at once, what other hosts' did when its position is stored. Failures
+   * are tried again until time is up. When it rejects, the host has stopped gracefully too, which comes on top of
+   * `timeoutMs`: with ERR_NOT_CAUGHT_UP, whose cause is what failed last, when time is up, and at once when a range of
+   * this host is halted or was purged of what the group had not read; with the signal's reason; as `registerObserver`
+   * does; with what the host ended of by itself.
+   */
+  async runUntilCaughtUp(
+    observer: RegisteredObserver<T>,
+    { timeoutMs, signal }: CatchUpOptions = {},
+  ): Promise<CaughtUpRun> {
+    this.#assertUnused()
+    signal?.throwIfAborted()
+    return runUntilCaughtUp(this, observer, { options: this.#options, timeoutMs, signal })
+  }
+
+  /**
    * Stops gracefully (PH-11): reads no more, lets the batches in flight finish for up to
    * `shutdownTimeoutMs`, stores the positions, gives the leases back, closes the observers, leaves.
    * Resolves when nothing is left running. May be repeated.
@@ -143,12 +165,7 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   }
 
   async #begin(createObserver: ObserverFactory<T>, threads?: ObserverThreads): Promise<void> {
-    if (this.#phase === 'active') {
-      throw new InvalidOptionError(`host ${this.hostName} has its observers already`)
-    }
-    if (this.#phase !== 'idle') {
-      throw new HostStoppedError(`host ${this.hostName} was stopped; make a new one`)
-    }
+    this.#assertUnused()
     this.#phase = 'active'
     const running = new RunningHost<T>({
       options: this.#options,
@@ -161,6 +178,15 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
     // Also told of an end that nobody asked for.
     this.#ending = this.#watch(started, { running, threads })
     await started
+  }
+
+  #assertUnused(): void {
+    if (this.#phase === 'active') {
+      throw new InvalidOptionError(`host ${this.hostName} has its observers already`)
+    }
+    if (this.#phase !== 'idle') {
+      throw new HostStoppedError(`host ${this.hostName} was stopped; make a new one`)
+    }
   }
 
   async #start(running: RunningHost<T>, threads: ObserverThreads | undefined): Promise<void> {

@@ -16,6 +16,8 @@ import {
 import {
   ChangeFeedProcessorHost,
   MemoryLeaseStore,
+  type CatchUpOptions,
+  type CaughtUpRun,
   type FeedOptions,
   type HostEventName,
   type HostEvents,
@@ -193,6 +195,11 @@ export class Fleet {
 
   register(member: FleetHost): Promise<void> {
     return member.host.registerObserverFactory(() => this.#observer(member))
+  }
+
+  /** Has a host that was made, and not started, work until its group has caught up. */
+  runUntilCaughtUp(member: FleetHost, options: CatchUpOptions = {}): Promise<CaughtUpRun> {
+    return member.host.runUntilCaughtUp(this.#observer(member), options)
   }
 
   /** Stops a host gracefully. */
