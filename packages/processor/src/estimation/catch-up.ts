@@ -13,7 +13,7 @@ import { readFeedGoals, unreachedLeases, type FeedGoal } from './feed-goals.ts'
 export interface CatchUpParts<T extends DocumentBody> {
   readonly group: string
   readonly feed: ChangeFeedSource<T>
-  readonly mode: FeedMode
+  readonly mode: FeedMode | undefined
   readonly clock: Clock
   /** As exact as it has to be to tell something from nothing. */
   readonly estimate: (signal: AbortSignal) => Promise<FeedEstimate>

@@ -318,6 +318,25 @@ describe('attempts', () => {
   })
 })
 
+describe('modes', () => {
+  test('PH-9 CF-11 it reads as the group does, unless it is told', async () => {
+    const watched = new WatchedGroup({ ranges: 1 })
+    const range = watched.feed.ranges[0]!
+    const start = { kind: 'beginning' } as const
+    const checkpoint = await watched.feed.resolveStart({ range, start, mode: 'allVersions' })
+    const group = await watched.openGroup()
+    await group.create([{ range, checkpoint }])
+    fill(watched.feed, 5)
+    const { leases } = await watched.estimator.estimate()
+    expect(leases).toMatchObject([{ remainingChanges: 5, isExact: true, problem: undefined }])
+    const { feed, clock } = watched
+    const openGroup = () => Promise.resolve(group)
+    const store = { description: '', openGroup, listGroups: async () => ['group'] }
+    const wrong = new ChangeFeedEstimator({ feed, leases: store, clock, mode: 'latestVersion' })
+    expect((await wrong.estimate()).leases).toMatchObject([{ problem: 'invalidPosition' }])
+  })
+})
+
 describe('beside a fleet', () => {
   const fleets: Fleet[] = []
   afterEach(async () => {

@@ -16,10 +16,11 @@ import {
   type LeaseGroupSnapshot,
   type LeaseStore,
 } from '@tidemark/contracts'
+import { feedModeOf } from '../administration/feed-mode-of.ts'
 import { CatchUp } from './catch-up.ts'
 import { totalEstimate, type FeedEstimate, type LeaseEstimate } from './feed-estimate.ts'
 import { leaseEstimate } from './lease-estimate.ts'
-import { measureRange, type RangeMeasure } from './measure-range.ts'
+import { measureRange, type RangeMeasure, type RangeMeasureRequest } from './measure-range.ts'
 
 /** Whose lag is asked for, and as its hosts read: what they do not get does not keep them behind. */
 export interface ChangeFeedEstimatorOptions<T extends DocumentBody = DocumentBody> {
@@ -29,7 +30,7 @@ export interface ChangeFeedEstimatorOptions<T extends DocumentBody = DocumentBod
   group?: string | undefined
   /** Whether the hosts get pending deletes. @default the feed's choice, as of a host */
   pendingDeletes?: boolean | undefined
-  /** @default 'latestVersion' */
+  /** What the group reads. @default what the positions of its leases are of */
   mode?: FeedMode | undefined
   /** Ranges that are measured at the same time. @default 8 */
   maxConcurrentReads?: number | undefined
@@ -64,7 +65,6 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
   readonly group: string
   readonly #options: ChangeFeedEstimatorOptions<T>
   readonly #clock: Clock
-  readonly #mode: FeedMode
   readonly #concurrency: number
   #opened: Promise<LeaseGroup> | undefined
 
@@ -73,7 +73,6 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
     this.group = checkedGroupName(options.group ?? 'default')
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#mode = options.mode ?? 'latestVersion'
     this.#concurrency = wholeNumber({
       maxConcurrentReads: options.maxConcurrentReads ?? DEFAULT_CONCURRENT_READS,
     })
@@ -105,7 +104,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
     const catchUp = new CatchUp({
       group: this.group,
       feed: this.#options.feed,
-      mode: this.#mode,
+      mode: this.#options.mode,
       clock: this.#clock,
       // Enough to tell something from nothing.
       estimate: (signal) => this.estimate({ limit: 1, signal }),
@@ -162,9 +161,12 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
     request: MeasureRequest,
   ): Promise<readonly LeaseEstimate[]> {
     const queue = new PQueue({ concurrency: this.#concurrency })
+    const mode = this.#modeOf(snapshot)
     const work = snapshot.leases.map(async (lease) => {
       const parts = partsOf(lease, present, this.#options.feed)
-      const measures = parts?.map((range) => queue.add(() => this.#measure(lease, range, request)))
+      const measures = parts?.map((range) =>
+        queue.add(() => this.#measure(lease, { ...request, mode, range })),
+      )
       return { lease, measures: measures && (await Promise.all(measures)) }
     })
     // All, so that nothing is left running when one has failed.
@@ -180,19 +182,21 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
 
   #measure(
     { checkpoint: { continuation } }: Lease,
-    range: FeedRange,
-    { limit, signal }: MeasureRequest,
+    request: Omit<RangeMeasureRequest, 'continuation'>,
   ): Promise<RangeMeasure> {
     const { feed, pendingDeletes } = this.#options
-    return measureRange(feed, {
-      range,
-      continuation,
-      limit,
-      pendingDeletes,
-      mode: this.#mode,
-      signal,
-    })
+    return measureRange(feed, { ...request, continuation, pendingDeletes })
   }
+
+  #modeOf({ leases }: LeaseGroupSnapshot): FeedMode {
+    const continuations = leases.map(({ checkpoint: { continuation } }) => continuation)
+    return this.#options.mode ?? feedModeOf(continuations) ?? 'latestVersion'
+  }
+}
+
+interface MeasureRequest {
+  readonly limit: number
+  readonly signal: AbortSignal | undefined
 }
 
 /** Splits and merges are rare, so that more than a few of them during one reading are a defect. */
@@ -211,11 +215,6 @@ async function whileRangesChange<Result>(
       if (errorCode(error) !== 'ERR_RANGE_GONE' || reading >= MAX_READINGS) throw error
     }
   }
-}
-
-interface MeasureRequest {
-  readonly limit: number
-  readonly signal: AbortSignal | undefined
 }
 
 /** The present ranges, as far as the lease covers them; undefined when its position says nothing in them. */

@@ -17,7 +17,7 @@ export interface FeedGoal {
 /** What has been committed by now. Rejects with ERR_RANGE_GONE when a range changes meanwhile. */
 export async function readFeedGoals<T extends DocumentBody>(
   feed: ChangeFeedSource<T>,
-  request: { readonly mode: FeedMode; readonly signal: AbortSignal | undefined },
+  request: { readonly mode: FeedMode | undefined; readonly signal: AbortSignal | undefined },
 ): Promise<readonly FeedGoal[]> {
   const ranges = await feed.readFeedRanges({ signal: request.signal })
   const start = { kind: 'now' } as const
