@@ -125,6 +125,84 @@ describe('LE-7 bounds', () => {
   })
 })
 
+describe('LE-9 hosts on standby', () => {
+  const spare = (name: string, profile: Partial<HostProfile> = {}): PlannedHost =>
+    host(name, { standby: true, ...profile })
+
+  test('get nothing while others may take all, and keep nothing when they come', () => {
+    const alone = planLeases([spare('s')], leases(6))
+    expect(counts(alone.targets, ['s'])).toEqual([6])
+    const joined = planLeases([spare('s'), host('a')], settled(leases(6), alone.targets))
+    expect(counts(joined.targets, ['s', 'a'])).toEqual([0, 6])
+    expect(joined.moves).toBe(6)
+    const back = planLeases([spare('s'), host('a'), host('b')], settled(leases(6), joined.targets))
+    expect(counts(back.targets, ['s', 'a', 'b'])).toEqual([0, 3, 3])
+  })
+
+  test('take what the others may not, and share it out evenly', () => {
+    const plan = planLeases([spare('s'), spare('t'), host('a', { maxLeases: 3 })], leases(8))
+    expect(counts(plan.targets, ['a', 's', 't'])).toEqual([3, 3, 2])
+    expect(plan.unassigned).toEqual([])
+  })
+
+  test('come in when the last of the others leaves, and their bounds hold', () => {
+    const before = planLeases([spare('s', { maxLeases: 4 }), host('a')], leases(6))
+    const after = planLeases(
+      [spare('s', { maxLeases: 4 }), host('a', { leaving: true })],
+      settled(leases(6), before.targets),
+    )
+    expect(counts(after.targets, ['s', 'a'])).toEqual([4, 0])
+    expect(after.unassigned).toHaveLength(2)
+  })
+
+  test('a min of theirs does not come before the others', () => {
+    const plan = planLeases([spare('s', { minLeases: 4 }), host('a')], leases(6))
+    expect(counts(plan.targets, ['s', 'a'])).toEqual([0, 6])
+  })
+})
+
+describe('PH-9 refusals', () => {
+  test('a lease goes to a host that does not refuse it, and shares stay even', () => {
+    const before = planLeases(hosts(2), leases(4))
+    const held = [...before.targets].filter(([, name]) => name === 'h000').map(([id]) => id)
+    const after = planLeases(
+      [host('h000', { refuses: [held[0]!] }), host('h001')],
+      settled(leases(4), before.targets),
+    )
+    expect(after.targets.get(held[0]!)).toBe('h001')
+    expect(after.targets.get(held[1]!)).toBe('h000')
+    expect(counts(after.targets, ['h000', 'h001'])).toEqual([2, 2])
+  })
+
+  test('a lease that all refuse has nobody, until one of them does not any more', () => {
+    const refusing = hosts(2).map((one) => host(one.host, { refuses: ['l00001'] }))
+    const plan = planLeases(refusing, leases(3))
+    expect(plan.unassigned).toEqual(['l00001'])
+    expect(plan.targets.size).toBe(2)
+    expect(planLeases([refusing[0]!, host('h001')], leases(3)).targets.get('l00001')).toBe('h001')
+  })
+
+  test('refusing what is not there, or everything, harms nobody else', () => {
+    const plan = planLeases(
+      [host('a', { refuses: ['nothing', ...leases(5).map(({ id }) => id)] }), host('b')],
+      leases(5),
+    )
+    expect(plan.targets.size).toBeLessThanOrEqual(5)
+    expect(new Set(plan.targets.values())).toEqual(new Set(['b']))
+    expect(plan.unassigned).toEqual([])
+  })
+
+  test('a host on standby takes what all others refuse', () => {
+    const plan = planLeases(
+      [host('a', { refuses: ['l00000'] }), host('s', { standby: true })],
+      leases(2),
+    )
+    expect(plan.unassigned).toEqual([])
+    expect(plan.targets.get('l00000')).toBe('s')
+    expect(plan.targets.get('l00001')).toBe('a')
+  })
+})
+
 describe('properties', () => {
   const profile = fc.record({
     weight: fc.constantFrom(1, 1, 1, 2, 0.5),
@@ -223,6 +301,81 @@ describe('properties', () => {
         const turned = planLeases([...given.hosts].reverse(), [...given.leases].reverse())
         expect(new Map(turned.targets)).toEqual(new Map(plan.targets))
         expect(turned.unassigned).toEqual(plan.unassigned)
+      }),
+    )
+  })
+
+  /** The same with hosts on standby and refusals. */
+  const hard = fc
+    .tuple(
+      situation,
+      fc.array(fc.constantFrom(false, false, true), { minLength: 6, maxLength: 6 }),
+      fc.array(fc.uniqueArray(fc.nat(29), { maxLength: 12 }), { minLength: 6, maxLength: 6 }),
+    )
+    .map(([given, standby, refused]) => ({
+      ...given,
+      hosts: given.hosts.map((one, index): PlannedHost => {
+        const refuses = refused[index]!.map((n) => `l${String(n).padStart(3, '0')}`)
+        return { ...one, profile: { ...one.profile, standby: standby[index], refuses } }
+      }),
+    }))
+
+  function taking(given: { readonly hosts: readonly PlannedHost[] }): readonly PlannedHost[] {
+    return given.hosts.filter((one) => !one.profile.leaving)
+  }
+
+  test('PH-9 LE-7 nobody gets what it refuses or more than its max, and nothing is left over that somebody could take', () => {
+    fc.assert(
+      fc.property(hard, (given) => {
+        const plan = planLeases(given.hosts, given.leases)
+        expect(plan.targets.size + plan.unassigned.length).toBe(given.leases.length)
+        for (const { host: name, profile: one } of taking(given)) {
+          const own = [...plan.targets].filter(([, target]) => target === name)
+          expect(own.length).toBeLessThanOrEqual(one.maxLeases)
+          for (const [id] of own) expect(one.refuses).not.toContain(id)
+          if (own.length === one.maxLeases) continue
+          for (const id of plan.unassigned) expect(one.refuses).toContain(id)
+        }
+        const names = new Set(taking(given).map((one) => one.host))
+        for (const name of plan.targets.values()) expect(names.has(name)).toBe(true)
+      }),
+    )
+  })
+
+  test('LE-9 a host on standby gets a lease only if every other is at its max, or refuses leases', () => {
+    fc.assert(
+      fc.property(hard, (given) => {
+        const plan = planLeases(given.hosts, given.leases)
+        const standby = new Set(
+          taking(given)
+            .filter((one) => one.profile.standby)
+            .map((one) => one.host),
+        )
+        const theirs = [...plan.targets].filter(([, name]) => standby.has(name))
+        if (theirs.length === 0) return
+        for (const { host: name, profile: one } of taking(given)) {
+          if (one.standby === true || (one.refuses?.length ?? 0) > 0) continue
+          const own = [...plan.targets.values()].filter((target) => target === name)
+          expect(own.length).toBe(one.maxLeases)
+        }
+      }),
+    )
+  })
+
+  test('with standby and refusals too, plans that are carried out come to rest, and the order of the input makes no difference', () => {
+    fc.assert(
+      fc.property(hard, (given) => {
+        const plan = planLeases(given.hosts, given.leases)
+        let last = plan
+        let next = planLeases(given.hosts, settled(given.leases, last.targets))
+        for (let round = 0; round < 2 && next.moves > 0; round += 1) {
+          last = next
+          next = planLeases(given.hosts, settled(given.leases, last.targets))
+        }
+        expect(next.moves).toBe(0)
+        expect(new Map(next.targets)).toEqual(new Map(last.targets))
+        const turned = planLeases([...given.hosts].reverse(), [...given.leases].reverse())
+        expect(new Map(turned.targets)).toEqual(new Map(plan.targets))
       }),
     )
   })

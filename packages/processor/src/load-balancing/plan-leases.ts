@@ -40,7 +40,7 @@ export function planLeases(
   const refusals = new Refusals(takers)
   const sorted = [...leases].sort((a, b) => (a.id < b.id ? -1 : 1))
   const { held, free } = groupByHolder(sorted, refusals)
-  const room = sharesOf(takers, held, leases.length)
+  const room = sharesOf(takers, held, { leases: sorted, refusals })
   const targets = new Map<string, string>()
   const moving: PlannedLease[] = []
   for (const { host } of takers) {
@@ -50,8 +50,12 @@ export function planLeases(
     room.set(host, (room.get(host) ?? 0) - kept)
     moving.push(...own.slice(kept))
   }
-  const unassigned = fill([...free, ...moving], { room, refusals, targets })
-  return { targets, unassigned, moves: moving.length }
+  const unassigned = fill([...free, ...moving], { takers, room, refusals, targets })
+  const moves = sorted.filter((lease) => {
+    const holder = holderOf(lease, refusals)
+    return holder !== undefined && targets.get(lease.id) !== holder
+  }).length
+  return { targets, unassigned, moves }
 }
 
 /** Which host works on which lease not at all. */
@@ -68,29 +72,40 @@ class Refusals {
   }
 }
 
-/** How many leases each host is to have: those on standby share what is left over by the others. */
+/**
+ * How many leases each host is to have: those on standby share what is left over by the others. What a host
+ * refuses is no share of its own, and what all of them refuse is none of theirs.
+ */
 function sharesOf(
   takers: readonly PlannedHost[],
   held: ReadonlyMap<string, readonly PlannedLease[]>,
-  count: number,
+  { leases, refusals }: { leases: readonly PlannedLease[]; refusals: Refusals },
 ): Map<string, number> {
   const room = new Map<string, number>()
-  let left = count
+  let left = leases.length
   for (const standby of [false, true]) {
-    const group = takers.filter(({ profile }) => (profile.standby ?? false) === standby)
-    const bounds = group.map(({ host, profile }) => ({
-      weight: profile.weight,
-      min: profile.minLeases,
-      max: profile.maxLeases,
-      current: held.get(host)?.length ?? 0,
+    const group = takers.filter((taker) => isOnStandby(taker) === standby)
+    const possible = (some: readonly PlannedHost[]): number =>
+      some.some(({ profile }) => (profile.refuses ?? []).length === 0)
+        ? leases.length
+        : leases.filter(({ id }) => some.some(({ host }) => refusals.mayHave(host, id))).length
+    const bounds = group.map((taker) => ({
+      weight: taker.profile.weight,
+      min: taker.profile.minLeases,
+      max: Math.min(taker.profile.maxLeases, possible([taker])),
+      current: held.get(taker.host)?.length ?? 0,
     }))
-    const shares = shareOut(bounds, left)
+    const shares = shareOut(bounds, Math.min(left, possible(group)))
     for (const [index, { host }] of group.entries()) {
       room.set(host, shares[index] ?? 0)
       left -= shares[index] ?? 0
     }
   }
   return room
+}
+
+function isOnStandby({ profile }: PlannedHost): boolean {
+  return profile.standby ?? false
 }
 
 /**
@@ -104,9 +119,7 @@ function groupByHolder(
   const held = new Map<string, PlannedLease[]>()
   const free: PlannedLease[] = []
   for (const lease of leases) {
-    const holder = [lease.target, lease.owner].find(
-      (name) => name !== undefined && refusals.mayHave(name, lease.id),
-    )
+    const holder = holderOf(lease, refusals)
     if (holder === undefined) {
       free.push(lease)
       continue
@@ -122,7 +135,12 @@ function groupByHolder(
   return { held, free }
 }
 
+function holderOf({ id, target, owner }: PlannedLease, refusals: Refusals): string | undefined {
+  return [target, owner].find((name) => name !== undefined && refusals.mayHave(name, id))
+}
+
 interface Placing {
+  readonly takers: readonly PlannedHost[]
   /** How many more leases each host gets. */
   readonly room: Map<string, number>
   readonly refusals: Refusals
@@ -144,11 +162,12 @@ function fill(leases: readonly PlannedLease[], placing: Placing): string[] {
   }
   const unassigned: string[] = []
   // Running hosts' leases come last, so that what stays over is what nobody works on anyway.
-  for (const { id } of rest) {
+  for (const lease of rest) {
+    const { id } = lease
     const withRoom = [...room].filter(([, count]) => count > 0).map(([host]) => host)
     const host = withRoom.find((name) => refusals.mayHave(name, id))
     if (host !== undefined) place(id, host, placing)
-    else if (!exchange(id, withRoom, placing)) unassigned.push(id)
+    else if (!exchange(id, withRoom, placing) && !exceed(lease, placing)) unassigned.push(id)
   }
   return unassigned.sort()
 }
@@ -170,4 +189,31 @@ function exchange(leaseId: string, withRoom: readonly string[], placing: Placing
     return true
   }
   return false
+}
+
+/**
+ * Nobody who is to have more takes it: better one more than its share for another than a lease that nobody has.
+ * A host that has it already goes on with it.
+ */
+function exceed(lease: PlannedLease, placing: Placing): boolean {
+  const { takers, refusals, targets } = placing
+  const counts = new Map<string, number>()
+  for (const host of targets.values()) counts.set(host, (counts.get(host) ?? 0) + 1)
+  const holder = holderOf(lease, refusals)
+  const rank = (taker: PlannedHost): readonly number[] => [
+    Number(isOnStandby(taker)),
+    Number(taker.host !== holder),
+    (counts.get(taker.host) ?? 0) / taker.profile.weight,
+  ]
+  const [taker] = takers
+    .filter(({ host, profile }) => {
+      return refusals.mayHave(host, lease.id) && (counts.get(host) ?? 0) < profile.maxLeases
+    })
+    .sort((a, b) => {
+      const other = rank(b)
+      return rank(a).reduce((sign, value, index) => sign || value - (other[index] ?? 0), 0)
+    })
+  if (taker === undefined) return false
+  place(lease.id, taker.host, placing)
+  return true
 }
