@@ -9,6 +9,8 @@ import type { Worker } from '../worker.ts'
 /** So long that a busy machine does not make a short fault longer than it. */
 const LONG_SESSION = { expirationMs: 8_000 }
 const SHORT_FAULT_MS = 1_500
+/** In the midst of a batch nearly always. */
+const BUSY = { behaviour: { kind: 'steady', maxMs: 60 } } as const
 
 /** Does nothing for a while, and is told by the gap in its history. */
 async function shortFault(
@@ -36,7 +38,7 @@ async function longFault(
   fault: (worker: Worker, untilTaken: () => Promise<void>) => Promise<void>,
 ): Promise<Told> {
   const { place } = await startRedis(stage)
-  const [worker, ...others] = await stage.startAll(['a', 'b'], place)
+  const [worker, ...others] = await stage.startAll(['a', 'b'], place, BUSY)
   if (worker === undefined) throw new Error('no worker')
   const held = worker.openLeases()
   const sinceMs = machineMs()
@@ -114,7 +116,7 @@ export const kill: StagedScenario = {
   about: 'kill -9 of hosts: at most the batch in flight comes again',
   async act(stage) {
     const { place } = await startRedis(stage)
-    await stage.startAll(['a', 'b', 'c'], place)
+    await stage.startAll(['a', 'b', 'c'], place, BUSY)
     let taken = 0
     const kills = 2
     for (let count = 0; count < kills; count++) {
@@ -123,7 +125,7 @@ export const kill: StagedScenario = {
       await victim.process.kill()
       await untilTaken(stage.workers, held)
       taken += held.size
-      await stage.start(`${victim.name}-${count}`, place)
+      await stage.start(`${victim.name}-${count}`, place, BUSY)
       await stage.untilAtWork()
     }
     return { faults: kills, signs: { 'leases taken': taken } }
