@@ -13,11 +13,15 @@ export const EXIT = {
   terminated: 143,
 } as const
 
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+/** How `tidemark lag` ends: as checks of monitoring systems do. Wrong arguments are `unknown` there too. */
+export const CHECK_EXIT = { ok: 0, warning: 1, critical: 2, unknown: 3 } as const
+
+export type ExitCode =
+  (typeof EXIT)[keyof typeof EXIT] | (typeof CHECK_EXIT)[keyof typeof CHECK_EXIT]
 
 /** Shown under `--help` of every command. */
 export const EXIT_CODE_HELP = `
-Exit codes:
+Exit codes (of lag: see "tidemark lag --help"):
   0    done
   1    failed; the error output says why, as "tidemark: ERR_CODE: message"
   2    wrong arguments; nothing was done

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { archiveCommand } from './commands/archive-command.ts'
 import { importCommand } from './commands/import-command.ts'
+import { lagCommand } from './commands/lag-command.ts'
 import { leasesCommand } from './commands/leases-command.ts'
 import { migrateCommand } from './commands/migrate-command.ts'
 import { rangesCommand } from './commands/ranges-command.ts'
@@ -8,7 +9,7 @@ import { storeCommand } from './commands/store-command.ts'
 import { tailCommand } from './commands/tail-command.ts'
 import { ttlCommand } from './commands/ttl-command.ts'
 import type { CommandContext } from './command-context.ts'
-import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-codes.ts'
+import { CHECK_EXIT, EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-codes.ts'
 import type { Finish } from './finish.ts'
 import { errorLine } from './output/report-error.ts'
 import { packageVersion } from './package-version.ts'
@@ -27,7 +28,8 @@ export async function runCommand(
     return exitCode
   } catch (error) {
     // Commander has told it already, and asks for help with 0.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
+    if (error instanceof CommanderError) return args[0] === 'lag' ? CHECK_EXIT.unknown : EXIT.usage
     context.errors.write(`${errorLine(error)}\n`)
     return EXIT.failure
   }
@@ -44,6 +46,7 @@ function buildProgram(context: CommandContext, finish: Finish): Command {
   const commands = [
     migrateCommand(context, finish),
     leasesCommand(context),
+    lagCommand(context, finish),
     tailCommand(context, finish),
     importCommand(context, finish),
     ttlCommand(context),

@@ -4,6 +4,7 @@ import type { LeaseStore } from '@tidemark/contracts'
 import type { Collection, Store } from '@tidemark/store'
 import type { CommandContext } from '../command-context.ts'
 import { openLeases } from '../lease-location.ts'
+import { leaseLocations } from '../lease-locations.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { textTable } from '../output/text-table.ts'
 import { openExistingStore } from '../open-existing-store.ts'
@@ -66,7 +67,7 @@ async function listLeases(options: ListOptions, context: CommandContext): Promis
       : await openExistingStore(options.store, { maintenance: 'manual' })
   const collections = store === undefined ? new Map() : await collectionsByRid(store)
   const lines: LeaseLine[] = []
-  for (const location of await leaseLocations(options, store)) {
+  for (const location of await leaseLocations(options.leases, store)) {
     await using leases = await openLeases(location, { store, missing: 'fail' })
     for (const group of await groupsOf(leases.store, options.group)) {
       lines.push(...(await readGroup(leases.store, group, collections)))
@@ -77,20 +78,6 @@ async function listLeases(options: ListOptions, context: CommandContext): Promis
     return
   }
   await writeText(context.output, lines.length === 0 ? 'no leases\n' : leaseTable(lines))
-}
-
-async function leaseLocations(
-  { leases }: ListOptions,
-  store: Store | undefined,
-): Promise<readonly string[]> {
-  if (leases !== undefined || store === undefined) return leases === undefined ? [] : [leases]
-  const found: string[] = []
-  for (const { id: database } of await store.listDatabases()) {
-    for (const { id } of await store.database(database).listCollections()) {
-      if (id === 'leases') found.push(`${database}/${id}`)
-    }
-  }
-  return found
 }
 
 async function groupsOf(leases: LeaseStore, only: string | undefined): Promise<readonly string[]> {

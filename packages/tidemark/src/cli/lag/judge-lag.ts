@@ -1,0 +1,39 @@
+import type { FeedEstimate } from '@tidemark/processor'
+
+/** From when on it is a warning, or critical. Undefined = never for that reason. */
+export interface LagThresholds {
+  readonly warn?: number | undefined
+  readonly critical?: number | undefined
+  readonly warnAgeS?: number | undefined
+  readonly criticalAgeS?: number | undefined
+}
+
+/** As checks of monitoring systems have them. */
+export type LagStatus = 'ok' | 'warning' | 'critical' | 'unknown'
+
+/**
+ * Critical comes before all, and unknown before ok: what cannot be told is not well. A range that stands still until
+ * somebody helps is critical without any threshold.
+ */
+export function judgeLag(estimate: FeedEstimate, thresholds: LagThresholds): LagStatus {
+  const { leases, remainingChanges, isExact, oldestChangeAgeMs } = estimate
+  const { warn, critical, warnAgeS, criticalAgeS } = thresholds
+  if (leases.length === 0) return 'unknown'
+  const ageS = oldestChangeAgeMs === undefined ? undefined : oldestChangeAgeMs / 1000
+  const reaches = (value: number | undefined, limit: number | undefined): boolean =>
+    value !== undefined && limit !== undefined && value >= limit
+  if (leases.some(({ problem }) => problem !== undefined)) return 'critical'
+  if (reaches(remainingChanges, critical) || reaches(ageS, criticalAgeS)) return 'critical'
+  if (reaches(remainingChanges, warn) || reaches(ageS, warnAgeS)) return 'warning'
+  const isCountLimited = warn !== undefined || critical !== undefined
+  const isAgeLimited = warnAgeS !== undefined || criticalAgeS !== undefined
+  if ((isCountLimited && !isExact) || (isAgeLimited && ageS === undefined)) return 'unknown'
+  return 'ok'
+}
+
+const DEFAULT_LIMIT = 1_000
+
+/** So far each range is counted that a threshold is either reached by it, or its count is exact. */
+export function countLimit({ warn = 0, critical = 0 }: LagThresholds): number {
+  return Math.max(DEFAULT_LIMIT, warn, critical)
+}

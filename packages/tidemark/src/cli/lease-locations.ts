@@ -1,0 +1,36 @@
+import type { Store } from '@tidemark/store'
+import { openLeases, type OpenedLeases } from './lease-location.ts'
+
+/** Where leases may be: where `--leases` says, else in the collections of the store that are named so. */
+export async function leaseLocations(
+  leases: string | undefined,
+  store: Store | undefined,
+): Promise<readonly string[]> {
+  if (leases !== undefined || store === undefined) return leases === undefined ? [] : [leases]
+  const found: string[] = []
+  for (const { id: database } of await store.listDatabases()) {
+    for (const { id } of await store.database(database).listCollections()) {
+      if (id === 'leases') found.push(`${database}/${id}`)
+    }
+  }
+  return found
+}
+
+/** The first of the places that has leases of a group; undefined when none has. Rejects as `openLeases`. */
+export async function openLeasesOf(
+  group: string,
+  { leases, store }: { readonly leases: string | undefined; readonly store: Store },
+): Promise<OpenedLeases | undefined> {
+  for (const location of await leaseLocations(leases, store)) {
+    const opened = await openLeases(location, { store, missing: 'fail' })
+    try {
+      // Opening a group that is not there would make one.
+      if ((await opened.store.listGroups()).includes(group)) return opened
+    } catch (error) {
+      await opened[Symbol.asyncDispose]()
+      throw error
+    }
+    await opened[Symbol.asyncDispose]()
+  }
+  return undefined
+}
