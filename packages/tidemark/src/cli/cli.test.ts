@@ -102,6 +102,7 @@ describe('tidemark', () => {
     for (const word of [
       'migrate',
       'leases',
+      'lag',
       'tail',
       'import',
       'ttl',
