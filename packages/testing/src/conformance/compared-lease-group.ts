@@ -1,15 +1,5 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import {
-  DIGEST_MODULUS,
-  errorCode,
-  FULL_RANGE,
-  parseFeedRangeId,
-  type HeldLease,
-  type HostSession,
-  type LeaseGroup,
-  type NewLease,
-  type SyncRequest,
-} from '@tidemark/contracts'
+import { errorCode, type HostSession, type LeaseGroup } from '@tidemark/contracts'
 import {
   acquireLeases,
   applyChanges,
@@ -28,17 +18,8 @@ import {
   type LeaseGroupState,
   type LeaseGroupStep,
 } from '@tidemark/processor'
-import { cutRange, idsOf, newLeases } from './lease-store-fixtures.ts'
-import {
-  checkpointOf,
-  STEP_LEASE_COUNT,
-  type LeaseStep,
-  type ReplacementStep,
-  type StepWrite,
-  type SyncStep,
-} from './lease-steps.ts'
-
-const FIRST_LEASE_IDS: readonly string[] = idsOf(newLeases(STEP_LEASE_COUNT))
+import { LeaseStepRequests, type ReplaceStepRequest } from './lease-step-requests.ts'
+import type { AcquireStep, LeaseStep, OwnerStep, ReplacementStep } from './lease-steps.ts'
 
 /** What the calls of a sequence are told about time. */
 export interface StepTime {
@@ -47,16 +28,21 @@ export interface StepTime {
   pass(us: number): void
 }
 
-/** A call that was made: `undefined` where there is none, as of time that passed. */
-type Compared =
-  { readonly model: () => unknown; readonly store: () => Promise<unknown> } | undefined
+export interface StepAnswer {
+  /** Of the store: the reply, or `{ rejectedWith: code }`. */
+  readonly answer: unknown
+}
 
-type Replacement = Pick<Parameters<LeaseGroup['replace']>[0], 'old' | 'next'>
+/** One call of both. */
+interface Call {
+  readonly model: () => unknown
+  readonly store: () => Promise<unknown>
+}
 
 /** The pure model beside a store's group: asked the same, it has to answer the same. */
 export class ComparedLeaseGroup {
   readonly #time: StepTime
-  readonly #last = new Map<ReplacementStep['kind'], Replacement>()
+  readonly #last = new Map<ReplacementStep['kind'], ReplaceStepRequest>()
   #state: LeaseGroupState
 
   /** `generation` is the one of the new and empty group. */
@@ -70,217 +56,142 @@ export class ComparedLeaseGroup {
     return this.#state
   }
 
-  /** Throws an assertion error when the group's answer is not the model's. Resolves with the calls made, 0 or 1. */
-  async run(step: LeaseStep, group: LeaseGroup): Promise<number> {
-    const compared = this.#ask(step, group)
-    if (compared === undefined) return 0
-    // The model first, at the same store time: a step of the clock is a step of its own.
-    const ours = await outcomeOf(compared.model)
-    const theirs = await outcomeOf(compared.store)
+  /**
+   * Resolves with what both answered, or with undefined when nobody was asked: time passed, or there is no lease
+   * to replace. Rejects with an assertion error when the group's answer is not the model's.
+   */
+  async run(step: LeaseStep, group: LeaseGroup): Promise<StepAnswer | undefined> {
+    const call = this.#callOf(step, group)
+    if (call === undefined) return undefined
+    // At the same store time: the clock steps by steps of its own only.
+    const ours = await outcomeOf(call.model)
+    const theirs = await outcomeOf(call.store)
     deepStrictEqual(comparable(theirs), comparable(ours))
-    return 1
+    return { answer: theirs }
   }
 
-  /** Throws an assertion error when the group's state is not the model's. */
+  /** Rejects with an assertion error when the group's state is not the model's. */
   async compareState(group: LeaseGroup): Promise<void> {
     deepStrictEqual(comparable(await group.read()), comparable(readGroup(this.#state)))
   }
 
-  #ask(step: LeaseStep, group: LeaseGroup): Compared {
+  #callOf(step: LeaseStep, group: LeaseGroup): Call | undefined {
     const state = this.#state
     const nowUs = this.#time.nowUs()
-    const compare = <Reply>(
-      model: () => LeaseGroupStep<Reply>,
-      store: () => Promise<Reply>,
-    ): Compared => ({ model: () => this.#apply(model()), store })
+    const requests = new LeaseStepRequests(state)
     switch (step.kind) {
       case 'pass':
         this.#time.pass(step.us)
         return undefined
       case 'read':
         return { model: () => readGroup(state), store: () => group.read() }
-      case 'sync': {
-        const request = this.#syncRequest(step)
-        return compare(
-          () => syncGroup(state, request, nowUs),
-          () => group.sync(request),
-        )
-      }
-      case 'create': {
-        const leases = newSet(step)
-        return compare(
-          () => createLeases(state, leases, nowUs),
-          () => group.create(leases),
-        )
-      }
-      case 'plan': {
-        const request = this.#plan(step)
-        return compare(
-          () => planGroup(state, request),
-          () => group.plan(request),
-        )
-      }
+      case 'sync':
+        return this.#call(requests.sync(step), {
+          model: (request) => syncGroup(state, request, nowUs),
+          store: (request) => group.sync(request),
+        })
+      case 'create':
+        return this.#call(requests.create(step), {
+          model: (leases) => createLeases(state, leases, nowUs),
+          store: (leases) => group.create(leases),
+        })
+      case 'plan':
+        return this.#call(requests.plan(step), {
+          model: (request) => planGroup(state, request),
+          store: (request) => group.plan(request),
+        })
       case 'setPaused':
-        return compare(
-          () => setGroupPaused(state, step.paused),
-          () => group.setPaused(step.paused),
-        )
+        return this.#call(step.paused, {
+          model: (paused) => setGroupPaused(state, paused),
+          store: (paused) => group.setPaused(paused),
+        })
       case 'discard':
-        return compare(
-          () => discardLeases(state, step.token),
-          () => group.discard(step.token),
-        )
-      case 'replace':
-      case 'override':
-        return this.#askReplacement(step, group)
+        return this.#call(step.token, {
+          model: (token) => discardLeases(state, token),
+          store: (token) => group.discard(token),
+        })
       case 'acquire':
       case 'checkpoint':
       case 'release':
       case 'reconcile':
-        return this.#askOwner(step, group)
+        return this.#ownersCall(step, group)
+      case 'replace':
+      case 'override':
+        return this.#replacementCall(step, group)
     }
   }
 
-  #askOwner(
-    step: LeaseStep & { kind: 'acquire' | 'checkpoint' | 'release' | 'reconcile' },
-    group: LeaseGroup,
-  ): Compared {
+  #ownersCall(step: AcquireStep | OwnerStep, group: LeaseGroup): Call {
     const state = this.#state
-    const { leases } = state
     const nowUs = this.#time.nowUs()
-    const { who } = step
+    const requests = new LeaseStepRequests(state)
     switch (step.kind) {
-      case 'acquire': {
-        const request = { ...who, leaseIds: step.leases.map((index) => this.#leaseId(index)) }
-        return {
-          model: () => this.#apply(acquireLeases(state, request, nowUs)),
-          store: () => group.acquire(request),
-        }
-      }
-      case 'checkpoint': {
-        const checkpoints = step.writes.flatMap(({ at, ...write }) =>
-          at === undefined ? [] : [{ ...this.#held(write), checkpoint: checkpointOf(at) }],
-        )
-        const request = { ...who, checkpoints }
-        return {
-          model: () => this.#apply(checkpointLeases(leases, request, nowUs)),
-          store: () => group.checkpoint(request),
-        }
-      }
-      case 'release': {
-        const releases = step.writes.map(({ at, ...write }) => ({
-          ...this.#held(write),
-          checkpoint: at && checkpointOf(at),
-        }))
-        const request = { ...who, releases }
-        return {
-          model: () => this.#apply(releaseLeases(leases, request, nowUs)),
-          store: () => group.release(request),
-        }
-      }
-      case 'reconcile': {
-        const unique = new Map(step.writes.map((write) => [write.lease, write]))
-        const held = [...unique.values()].map(({ at, ...write }) => ({
-          ...this.#held(write),
-          lsn: at?.lsn ?? 0,
-        }))
-        const request = { ...who, held }
-        return {
-          model: () => reconcileLeases(state, request),
-          store: () => group.reconcile(request),
-        }
-      }
+      case 'acquire':
+        return this.#call(requests.acquire(step), {
+          model: (request) => acquireLeases(state, request, nowUs),
+          store: (request) => group.acquire(request),
+        })
+      case 'checkpoint':
+        return this.#call(requests.checkpoint(step), {
+          model: (request) => checkpointLeases(state.leases, request, nowUs),
+          store: (request) => group.checkpoint(request),
+        })
+      case 'release':
+        return this.#call(requests.release(step), {
+          model: (request) => releaseLeases(state.leases, request, nowUs),
+          store: (request) => group.release(request),
+        })
+      case 'reconcile':
+        return this.#call(requests.reconcile(step), {
+          model: (request) => ({ changes: {}, reply: reconcileLeases(state, request) }),
+          store: (request) => group.reconcile(request),
+        })
     }
   }
 
-  #askReplacement(step: ReplacementStep, group: LeaseGroup): Compared {
+  #replacementCall(step: ReplacementStep, group: LeaseGroup): Call | undefined {
     const state = this.#state
     const nowUs = this.#time.nowUs()
-    const { kind, who } = step
-    const request = (step.again ? this.#last.get(kind) : undefined) ?? this.#replacement(step)
+    const { kind } = step
+    const again = step.again ? this.#last.get(kind) : undefined
+    const request = again ?? new LeaseStepRequests(state).replace(step)
     if (request === undefined) return undefined
     this.#last.set(kind, request)
-    if (kind === 'override') {
-      return {
-        model: () => this.#apply(overrideLeases(state, request, nowUs)),
-        store: () => group.override(request),
-      }
-    }
-    return {
-      model: () => this.#apply(replaceLeases(state, { ...who, ...request }, nowUs)),
-      store: () => group.replace({ ...who, ...request }),
-    }
-  }
-
-  #syncRequest({ kind: _kind, who, digestShift, ...step }: SyncStep): SyncRequest {
-    const request = { ...who, ...step }
-    if (digestShift === undefined) return request
-    let [count, epochSum, lsnSum] = [0, 0, 0]
-    for (const { owner, epoch, checkpoint } of this.#state.leases.values()) {
-      if (owner?.host !== who.host || owner.incarnation !== who.incarnation) continue
-      count += 1
-      epochSum = (epochSum + (epoch % DIGEST_MODULUS)) % DIGEST_MODULUS
-      lsnSum = (lsnSum + (checkpoint.lsn % DIGEST_MODULUS)) % DIGEST_MODULUS
-    }
-    return { ...request, held: { count, epochSum, lsnSum: lsnSum + digestShift } }
-  }
-
-  #plan({ lag, targets: hosts }: LeaseStep & { kind: 'plan' }): Parameters<LeaseGroup['plan']>[0] {
-    const targets = new Map<string, string>()
-    for (const [index, host] of hosts.entries()) {
-      if (host !== '') targets.set(this.#leaseId(index), host)
-    }
-    return { membershipVersion: this.#state.head.membershipVersion - lag, targets }
-  }
-
-  /** Undefined when there are no leases at those places. */
-  #replacement(step: ReplacementStep): Replacement | undefined {
-    const inOrder = [...this.#state.leases.values()]
-      .flatMap(({ id, epoch }) => {
-        const range = parseFeedRangeId(id)
-        return range === undefined ? [] : [{ leaseId: id, epoch, range }]
+    if (kind === 'replace') {
+      return this.#call(request, {
+        model: (replacement) => replaceLeases(state, replacement, nowUs),
+        store: (replacement) => group.replace(replacement),
       })
-      .toSorted((a, b) => (a.range.minInclusive < b.range.minInclusive ? -1 : 1))
-    const old = inOrder.slice(step.first, step.first + step.count)
-    const [first] = old
-    const last = old.at(-1)
-    if (first === undefined || last === undefined) return undefined
-    const { minInclusive } = first.range
-    const { maxExclusive } = last.range
-    const next = cutRange({ minInclusive, maxExclusive }, step.pieces).flatMap(
-      (range, index): NewLease[] => {
-        const at = step.at[index]
-        return at === undefined ? [] : [{ range, checkpoint: checkpointOf(at) }]
+    }
+    const { old, next } = request
+    return this.#call(
+      { old, next },
+      {
+        model: (replacement) => overrideLeases(state, replacement, nowUs),
+        store: (replacement) => group.override(replacement),
       },
     )
+  }
+
+  #call<Request, Reply>(
+    request: Request,
+    {
+      model,
+      store,
+    }: {
+      readonly model: (request: Request) => LeaseGroupStep<Reply>
+      readonly store: (request: Request) => Promise<Reply>
+    },
+  ): Call {
     return {
-      old: old.map(({ leaseId, epoch }) => ({ leaseId, epoch: epoch + step.epochShift })),
-      next: step.leaky ? next.slice(1) : next,
+      model: () => {
+        const { changes, reply } = model(request)
+        this.#state = applyChanges(this.#state, changes)
+        return reply
+      },
+      store: () => store(request),
     }
   }
-
-  /** A lease of the present set by its place in it; beyond its end one that may not exist. */
-  #leaseId(index: number): string {
-    return [...this.#state.leases.keys()].toSorted()[index] ?? FIRST_LEASE_IDS[index] ?? 'AA-BB'
-  }
-
-  #held({ lease, epochShift }: Pick<StepWrite, 'lease' | 'epochShift'>): HeldLease {
-    const leaseId = this.#leaseId(lease)
-    return { leaseId, epoch: (this.#state.leases.get(leaseId)?.epoch ?? 0) + epochShift }
-  }
-
-  #apply<Reply>({ changes, reply }: LeaseGroupStep<Reply>): Reply {
-    this.#state = applyChanges(this.#state, changes)
-    return reply
-  }
-}
-
-function newSet({ count, overlapping, at }: LeaseStep & { kind: 'create' }): readonly NewLease[] {
-  const checkpoint = checkpointOf(at)
-  const leases = newLeases(STEP_LEASE_COUNT)
-    .slice(0, count)
-    .map(({ range }) => ({ range, checkpoint }))
-  return overlapping && count > 0 ? [...leases, { range: FULL_RANGE, checkpoint }] : leases
 }
 
 /** The answer, or the code of the error. */

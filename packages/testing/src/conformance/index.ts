@@ -1,4 +1,17 @@
 export { leaseStoreConformance } from './lease-store.ts'
+export { ComparedLeaseGroup, type StepAnswer, type StepTime } from './compared-lease-group.ts'
+export {
+  leaseStep,
+  type AcquireStep,
+  SHARING_STEPS,
+  type LeaseStep,
+  type OwnerStep,
+  type ReplacementStep,
+  type StepCaller,
+  type StepPosition,
+  type StepWrite,
+  type SyncStep,
+} from './lease-steps.ts'
 export {
   identity as hostIdentity,
   newLeases,

@@ -109,13 +109,14 @@ const host: fc.Arbitrary<HostIdentity> = fc.constantFrom(
   identity('a', 'a|2'),
   identity('b'),
   identity('b'),
-  identity('a|2|b', 'b-1'),
+  // What is stored of it ends as what is stored of host b.
+  identity('a|b-1|b', 'x-1'),
   identity('h|ö "x"', 'c-1'),
 )
 const who: fc.Arbitrary<StepCaller> = fc
   .tuple(host, fc.constantFrom(true, true, true, false))
   .map(([caller, entitled]) => ({ ...caller, entitled }))
-const HOSTS = ['a', 'a', 'b', 'b', 'h|ö "x"', 'a|2|b', '']
+const HOSTS = ['a', 'a', 'b', 'b', 'h|ö "x"', 'a|b-1|b', '']
 
 const profile: fc.Arbitrary<HostProfile> = fc.constantFrom(
   PROFILE,
@@ -186,7 +187,9 @@ const plan: fc.Arbitrary<LeaseStep> = fc.record({
       maxLength: STEP_LEASE_COUNT + 1,
     }),
     // Whole sets, so that what needs several leases of one owner happens often.
-    fc.constantFrom('a', 'b').map((host) => Array.from({ length: STEP_LEASE_COUNT }, () => host)),
+    fc
+      .constantFrom('a', 'b', 'a|b-1|b')
+      .map((host) => Array.from({ length: STEP_LEASE_COUNT }, () => host)),
   ),
 })
 

@@ -1,18 +1,19 @@
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { ComparedLeaseGroup, type StepTime } from './compared-lease-group.ts'
-import { leaseStep } from './lease-steps.ts'
+import { leaseStep, SHARING_STEPS } from './lease-steps.ts'
 import type { LeaseStoreSuite } from './lease-store.ts'
 
 export function describeModel(suite: LeaseStoreSuite): void {
   describe('model', () => {
     test('random sequences answer as the pure model does, and leave the same state', async () => {
+      const sequence = fc.array(leaseStep, { minLength: 5, maxLength: 45, size: 'max' })
       await fc.assert(
-        fc.asyncProperty(fc.array(leaseStep, { minLength: 5, maxLength: 45 }), async (steps) => {
+        fc.asyncProperty(fc.boolean(), sequence, async (shared, steps) => {
           const { one, two } = await suite.group()
           const { generation } = await one.read()
           const compared = new ComparedLeaseGroup(stepTime(suite), generation)
-          for (const [index, step] of steps.entries()) {
+          for (const [index, step] of [...(shared ? SHARING_STEPS : []), ...steps].entries()) {
             // Two hosts' handles in turn: what one remembers must not mislead it.
             const group = index % 3 === 0 ? two : one
             await compared.run(step, group)

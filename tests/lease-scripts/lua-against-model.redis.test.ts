@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startRedisServer, type RedisServer } from '@tidemark/testing/servers'
+import { ANSWER_KINDS } from './answer-kinds.ts'
+import { killMutants } from './kill-mutants.ts'
+import { ScriptComparison } from './script-comparison.ts'
+
+// CI's slice of `npm run lease-scripts`.
+
+let server: RedisServer
+
+beforeAll(async () => {
+  server = await startRedisServer()
+})
+afterAll(() => server.stop())
+
+test('the Lua scripts answer as the pure model does, and leave the same in their keys', async () => {
+  const comparison = new ScriptComparison({ redis: server.admin, name: 'slice' })
+  // One seed, so that every kind of answer comes in each run of the test; the command takes others.
+  const report = await comparison.run({ seed: 1, numRuns: 300 })
+  const what = `npm run lease-scripts -- --seed ${report.seed} --path ${report.counterexamplePath}`
+  expect(report.errorInstance, what).toBeNull()
+  expect(report.failed, what).toBe(false)
+  expect(comparison.calls).toBeGreaterThan(3_000)
+  expect(ANSWER_KINDS.filter((kind) => !comparison.answers.has(kind))).toEqual([])
+  // Every key that the scripts made was looked at, and taken away after it.
+  expect(await server.admin.keys('*')).toEqual([])
+}, 120_000)
+
+test('a script without one of its rules is told from the model', async () => {
+  const fates = await killMutants(server.admin, { seed: 1, maxSequences: 2_000 })
+  expect(fates.length).toBeGreaterThan(40)
+  const survivors = fates.filter(({ killedAfter }) => killedAfter === undefined)
+  expect(survivors.map(({ mutant }) => `${mutant.script}: ${mutant.rule}`)).toEqual([])
+}, 120_000)

@@ -1,0 +1,188 @@
+/** One rule taken out of one script. */
+export interface ScriptMutant {
+  /** The rule that is missing. */
+  readonly rule: string
+  /** The file of `lua/` without its ending; `prelude` stands before every script. */
+  readonly script: string
+  readonly find: string
+  readonly replace: string
+}
+
+/** The comparison has to tell each of them from the scripts as they are. */
+export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
+  mutant('checkpoint', 'I2 an LSN never goes down', {
+    find: 'tonumber(ARGV[at + 2]) < lsn',
+    replace: 'false',
+  }),
+  mutant('checkpoint', 'an equal LSN is stored', {
+    find: 'tonumber(ARGV[at + 2]) < lsn',
+    replace: 'tonumber(ARGV[at + 2]) <= lsn',
+  }),
+  mutant('checkpoint', 'I3 only the owner at its epoch', {
+    find: 'owned[i] ~= ARGV[at + 1] .. suffix',
+    replace: 'not owned[i]',
+  }),
+  mutant('checkpoint', 'each change has an etag of its own', {
+    find: 'version + 1',
+    replace: 'version',
+  }),
+  mutant('release', 'I3 only the owner at its epoch', {
+    find: 'owned[i] ~= ARGV[at + 1] .. suffix',
+    replace: 'not owned[i]',
+  }),
+  mutant('release', 'I2 a lower last position is not stored', {
+    find: 'tonumber(ARGV[at + 2]) >= lsn',
+    replace: 'true',
+  }),
+  mutant('release', 'LE-11 the epoch stays', { find: "ARGV[at + 1] .. '||'", replace: "'0||'" }),
+  mutant('release', 'a lease named twice is released once', { find: 'freed[id] or ', replace: '' }),
+  mutant('acquire', 'only what the plan gives to this host', {
+    find: ' and wanted[i] == host',
+    replace: '',
+  }),
+  mutant('acquire', 'I1 nothing of a live owner', {
+    find: 'sessions[of_host] ~= of_incarnation',
+    replace: 'true',
+  }),
+  mutant('acquire', 'nothing without a session', {
+    find: "redis.call('HGET', incarnations, host) ~= incarnation or #ARGV < 6",
+    replace: '#ARGV < 6',
+  }),
+  mutant('acquire', 'LE-11 above the epoch before', {
+    find: 'math.max(epoch + 1, floor + 1, now_us)',
+    replace: 'math.max(floor + 1, now_us)',
+  }),
+  mutant('acquire', 'LE-8 above the epochs that were discarded', {
+    find: 'math.max(epoch + 1, floor + 1, now_us)',
+    replace: 'math.max(epoch + 1, now_us)',
+  }),
+  mutant('acquire', 'not below store time', {
+    find: 'math.max(epoch + 1, floor + 1, now_us)',
+    replace: 'math.max(epoch + 1, floor + 1)',
+  }),
+  mutant('plan', 'only for the present membership', {
+    find: 'tonumber(ARGV[4]) ~= group.mv or ',
+    replace: '',
+  }),
+  mutant('plan', 'the first plan for a membership wins', {
+    find: ' or group.av >= group.mv',
+    replace: '',
+  }),
+  mutant('plan', 'a paused group has no targets', { find: ' and not group.paused', replace: '' }),
+  mutant('plan', 'only of leases that are there', {
+    find: 'known[ARGV[i]] and not',
+    replace: 'not',
+  }),
+  mutant('prelude', 'the lease clock moves by one heartbeat at most', {
+    find: 'math.min(math.max(elapsed, 0), cap_ms)',
+    replace: 'math.max(elapsed, 0)',
+  }),
+  mutant('prelude', 'the lease clock never goes back', {
+    find: 'math.min(math.max(elapsed, 0), cap_ms)',
+    replace: 'math.min(elapsed, cap_ms)',
+  }),
+  mutant('prelude', 'numbers keep all their digits', {
+    find: "string.format('%.0f', number)",
+    replace: 'tostring(number)',
+  }),
+  mutant('prelude', 'a set that changes needs a new plan', {
+    find: 'if group.av >= group.mv then raise_membership(group) end',
+    replace: '',
+  }),
+  mutant('sync', 'LE-4 expired sessions are dropped', {
+    find: 'for _, name in ipairs(expired) do drop(name) end',
+    replace: '',
+  }),
+  mutant('sync', 'a beat makes no session', {
+    find: "elseif intent == 'beat' and not mine then",
+    replace: 'elseif false then',
+  }),
+  mutant('sync', 'nobody ends the session of his successor', {
+    find: 'elseif present then',
+    replace: 'elseif false then',
+  }),
+  mutant('sync', 'a changed profile is a changed membership', {
+    find: "not mine or redis.call('HGET', profiles, host) ~= profile",
+    replace: 'not mine',
+  }),
+  mutant('sync', 'the digest compares the LSNs', {
+    find: ' and lsns == tonumber(ARGV[12])',
+    replace: '',
+  }),
+  mutant('sync', 'the digest is of this host alone', {
+    find: 'tonumber(string.sub(value, 1, -#suffix - 1))',
+    replace: 'parse_owner(value)',
+  }),
+  mutant('sync', 'the deadline is that of another', { find: 'first[i] ~= host', replace: 'true' }),
+  mutant('create', 'only where there are no leases', {
+    find: " and redis.call('HLEN', checkpoints) == 0",
+    replace: '',
+  }),
+  mutant('discard', 'LE-8 a token discards once', {
+    find: 'if group.token == ARGV[4] then return 0 end',
+    replace: '',
+  }),
+  mutant('discard', 'LE-8 the highest epoch is kept', {
+    find: 'text(floor)',
+    replace: 'text(group.floor)',
+  }),
+  mutant('replace', 'I3 only the owner at its epoch', {
+    find: 'owned[i] == old_epochs[i] .. suffix',
+    replace: 'owned[i]',
+  }),
+  mutant('replace', 'I2 a child does not begin below its parent', {
+    find: 'if stored_lsn > tonumber(lsn) then',
+    replace: 'if false then',
+  }),
+  mutant('replace', 'a lease replaced by itself may go back', {
+    find: 'parent > 0 and not goes_back',
+    replace: 'parent > 0',
+  }),
+  mutant('replace', 'it may be repeated', {
+    find: 'if not new_stored[i] or not same then',
+    replace: 'if true then',
+  }),
+  mutant('replace', 'LE-11 above the epochs of the old ones', {
+    find: 'math.max(last_epoch + 1, group.floor + 1, now_us)',
+    replace: 'math.max(group.floor + 1, now_us)',
+  }),
+  mutant('replace', 'everybody plans again', { find: 'raise_membership(group)', replace: '' }),
+  mutant('replace', 'the target that all had stays', {
+    find: 'if target then redis',
+    replace: 'if false then redis',
+  }),
+  mutant('override', 'not if a lease has changed', {
+    find: ' or epoch ~= old_epochs[i]',
+    replace: '',
+  }),
+  mutant('override', 'LE-11 above the epochs of the old ones', {
+    find: 'math.max(last_epoch + 1, group.floor + 1, now_us)',
+    replace: 'math.max(group.floor + 1, now_us)',
+  }),
+  mutant('override', 'LE-8 above the epochs that were discarded', {
+    find: 'math.max(last_epoch + 1, group.floor + 1, now_us)',
+    replace: 'math.max(last_epoch + 1, now_us)',
+  }),
+  mutant('override', 'no plan names the new leases', {
+    find: "redis.call('HDEL', targets, unpack(old_ids))",
+    replace: '',
+  }),
+  mutant('override', 'the old leases go', {
+    find: "redis.call('HDEL', checkpoints, unpack(old_ids))",
+    replace: '',
+  }),
+  mutant('override', 'everybody plans again', { find: 'raise_membership(group)', replace: '' }),
+  mutant('pause', 'everybody plans again', { find: 'raise_membership(group)', replace: '' }),
+  mutant('pause', 'it says whether anything changed', {
+    find: 'if group.paused == wanted then return 0 end',
+    replace: '',
+  }),
+]
+
+function mutant(
+  script: string,
+  rule: string,
+  change: Pick<ScriptMutant, 'find' | 'replace'>,
+): ScriptMutant {
+  return { script, rule, ...change }
+}
