@@ -1,5 +1,6 @@
 import type { Scenario } from '../measuring/scenario.ts'
 import { bytesPerLiveByte } from './bytes-per-live-byte.ts'
+import { estimatorCall } from './estimator-call.ts'
 import { expirySweep } from './expiry-sweep.ts'
 import { feedReadFolded } from './feed-read-folded.ts'
 import { feedRead } from './feed-read.ts'
@@ -32,6 +33,7 @@ export const SCENARIOS: readonly Scenario[] = [
   feedRead,
   observerInProcess,
   observerOtherProcess,
+  estimatorCall,
   latencyInProcess,
   latencyOtherProcess,
   wakeOtherProcess,
