@@ -64,6 +64,12 @@ export function deadLetterId({
   return `${String(lsn).padStart(LSN_DIGITS, '0')}-${hash.join('')}`
 }
 
+/** The LSN in an id that `deadLetterId` made; NaN of any other text. */
+export function lsnOfDeadLetterId(id: string): number {
+  const [digits, hash] = id.split('-', 2)
+  return hash !== undefined && digits?.length === LSN_DIGITS ? Number(digits) : Number.NaN
+}
+
 function componentsOf({ partitionKey }: Change): readonly PartitionKeyComponent[] {
   return isComponentList(partitionKey) ? partitionKey : [partitionKey]
 }

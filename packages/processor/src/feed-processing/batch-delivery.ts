@@ -1,13 +1,13 @@
 import type {
-  BatchAttempts,
   Change,
+  DeadLetter,
   DocumentBody,
   FeedRange,
   IChangeFeedObserver,
   ObserverContext,
 } from '@tidemark/contracts'
 import type { Bell } from './bell.ts'
-import { Bisection, type Piece } from './bisection.ts'
+import { Bisection, type FailurePolicy, type Piece, type TriesOfPiece } from './bisection.ts'
 import type { DeadLetterOffice } from './dead-letter-office.ts'
 import type { CallOutcome, ObserverCalls } from './observer-calls.ts'
 import type { PumpEnding } from './pump-ending.ts'
@@ -23,20 +23,37 @@ export interface BatchDeliveryParts<T extends DocumentBody> {
   readonly onNotice: (notice: PumpNotice) => void
 }
 
+/** Stands around a call, to wait for something before it. */
+export type AroundCall = (call: () => Promise<CallOutcome>) => Promise<CallOutcome>
+
+/** Keeps the tries of a batch, by the places of its changes. */
+export interface TriesOfBatch {
+  /** Stores, before a try, that it is made; false when the lease is lost. */
+  store(from: number, tries: TriesOfPiece): Promise<boolean>
+  /** The try that was stored last was not made. */
+  withdraw(from: number, tries: TriesOfPiece): void
+}
+
 /** Changes to be handed to an observer, in order. */
 export interface Batch<T extends DocumentBody> {
   readonly observer: IChangeFeedObserver<T>
   readonly changes: readonly Change<T>[]
   readonly contextOf: (changes: readonly Change<T>[], attempt: number) => ObserverContext
-  /** Tries by those who had the lease before. */
-  readonly resumed?: BatchAttempts | undefined
-  /** Stores, before a try, that it is made; rejects when the lease is lost. Absent = nothing is stored. */
-  readonly mark?: ((from: number, attempts: BatchAttempts) => Promise<void>) | undefined
+  /** Tries of its first changes by those who had the lease before. */
+  readonly resumed?: TriesOfPiece | undefined
+  /** Absent = tries are not kept. */
+  readonly tries?: TriesOfBatch | undefined
   /** Whether the first try is stored too. */
-  readonly marksFirst?: boolean | undefined
-  /** Stands around each call. @default calls at once */
-  readonly around?: ((call: () => Promise<CallOutcome>) => Promise<CallOutcome>) | undefined
+  readonly storesFirst?: boolean | undefined
+  /** @default calls at once */
+  readonly around?: AroundCall | undefined
 }
+
+/** A dead letter that was sent back. */
+export type RedrivenBatch<T extends DocumentBody> = Pick<
+  Batch<T>,
+  'observer' | 'contextOf' | 'around'
+> & { readonly letter: DeadLetter<T> }
 
 /** Hands batches to an observer until each of their changes is accepted, or out of the way (PH-7). */
 export class BatchDelivery<T extends DocumentBody> {
@@ -46,96 +63,184 @@ export class BatchDelivery<T extends DocumentBody> {
     this.#parts = parts
   }
 
-  /** True when every change is done; false when the end came first. */
-  async deliver(batch: Batch<T>): Promise<boolean> {
-    const { calls, ending, options, office } = this.#parts
-    const { changes, resumed, mark, marksFirst = false } = batch
-    const bisection = new Bisection(changes.length, options.failurePolicy, resumed)
-    let mustMark = marksFirst
+  /** True when every change is done; false when the end came first. Never rejects. */
+  deliver(batch: Batch<T>): Promise<boolean> {
+    return new Delivering(this.#parts, batch).run()
+  }
+
+  /**
+   * True when the observer has accepted the change, or it was put back among the dead letters: whatever the
+   * policy, nothing else waits for it longer than for its tries. False when the end came first. Never rejects.
+   */
+  async redeliver({ letter, ...rest }: RedrivenBatch<T>): Promise<boolean> {
+    const batch = { ...rest, changes: [letter.change] }
+    const delivering = new Delivering(this.#parts, batch, letter)
+    if (!(await delivering.run())) return false
+    return delivering.setAside > 0 || this.#parts.office.settle(letter)
+  }
+}
+
+/** One batch on its way. */
+class Delivering<T extends DocumentBody> {
+  readonly #parts: BatchDeliveryParts<T>
+  readonly #batch: Batch<T>
+  readonly #redriven: DeadLetter<T> | undefined
+  readonly #policy: FailurePolicy
+  readonly #bisection: Bisection
+  /** Changes that became dead letters. */
+  setAside = 0
+
+  constructor(parts: BatchDeliveryParts<T>, batch: Batch<T>, redriven?: DeadLetter<T>) {
+    const { failurePolicy } = parts.options
+    this.#parts = parts
+    this.#batch = batch
+    this.#redriven = redriven
+    this.#policy = redriven === undefined ? failurePolicy : { ...failurePolicy, mode: 'deadLetter' }
+    this.#bisection = new Bisection(batch.changes.length, this.#policy, batch.resumed)
+  }
+
+  async run(): Promise<boolean> {
+    const { calls, ending } = this.#parts
+    const { tries, storesFirst = false } = this.#batch
+    const bisection = this.#bisection
+    let storesTries = storesFirst
     try {
       for (let piece = bisection.piece; piece !== undefined; piece = bisection.piece) {
         if (ending.endsCalls) return false
-        if (bisection.isSpent && office.mayTake(changes[piece.from]!)) {
-          const error = bisection.lastError ?? processEnded(piece.attempt - 1)
-          if (!(await this.#setAside(batch, piece, error))) return false
-          bisection.passed()
-          continue
+        const spent = await this.#giveUpSpent(piece)
+        if (spent === 'ended') return false
+        if (spent === 'setAside') continue
+        // Once stored, always: what is stored must not speak of a change that is done.
+        storesTries ||= bisection.isTroubled
+        if (storesTries && tries !== undefined) {
+          if (!(await tries.store(piece.from, bisection.nextAttempt))) return false
         }
-        if (mark !== undefined && (mustMark || bisection.isTroubled)) {
-          const isMarked = await mark(piece.from, bisection.nextAttempt).then(
-            () => true,
-            // The lease is lost; then the end is coming anyway.
-            () => false,
-          )
-          if (!isMarked) return false
-        }
-        mustMark = false
-        if (!(await this.#try(batch, piece, bisection))) return false
+        if (!(await this.#try(piece))) return false
       }
       return true
     } finally {
-      calls.succeeded(batch)
+      calls.succeeded(this.#batch)
     }
   }
 
+  /** What was tried often enough, and nobody saw how it ended, is not tried once more. */
+  async #giveUpSpent(piece: Piece): Promise<'setAside' | 'ended' | 'no'> {
+    const bisection = this.#bisection
+    if (!bisection.isSpent) return 'no'
+    const attempts = piece.attempt - 1
+    const error = bisection.lastError ?? processEnded(attempts)
+    if (this.#policy.mode === 'haltRange') {
+      await this.#halt(piece, { error, attempts })
+      return 'ended'
+    }
+    if (!this.#mayTake(piece)) return 'no'
+    if (!(await this.#take(piece, { error, attempts }))) return 'ended'
+    bisection.passed()
+    return 'setAside'
+  }
+
   /** One try of one piece, and what follows from it; false when the end came. */
-  async #try(batch: Batch<T>, piece: Piece, bisection: Bisection): Promise<boolean> {
-    const { calls, office, ending, onNotice } = this.#parts
-    const { observer, contextOf, around = (call) => call() } = batch
-    const { from, to, attempt } = piece
-    const isWhole = from === 0 && to === batch.changes.length
-    const changes = isWhole ? batch.changes : batch.changes.slice(from, to)
-    const { lsn } = changes.at(-1)!
+  async #try(piece: Piece): Promise<boolean> {
+    const { calls, office, onNotice } = this.#parts
+    const { observer, contextOf, around = (call) => call(), tries } = this.#batch
+    const { from, attempt } = piece
+    const changes = this.#changesOf(piece)
     const outcome = await around(() =>
       calls.once(contextOf(changes, attempt), (context) =>
         observer.processChanges(context, changes),
       ),
     )
-    if (outcome.kind === 'ended') return false
-    if (outcome.kind === 'done') {
-      const { durationMs } = outcome
-      office.accepted()
-      calls.succeeded(batch)
-      onNotice({ kind: 'batchDone', changes: changes.length, lsn, attempt, durationMs })
-      bisection.passed()
-      return true
+    if (outcome.kind === 'ended') {
+      if (!outcome.begun) tries?.withdraw(from, this.#bisection.triesSoFar)
+      return false
     }
-    const { error } = outcome
+    if (outcome.kind === 'failed') return this.#failed(piece, outcome.error)
+    const { durationMs } = outcome
+    office.accepted()
+    calls.succeeded(this.#batch)
+    const { lsn } = changes.at(-1)!
+    onNotice({ kind: 'batchDone', changes: changes.length, lsn, attempt, durationMs })
+    this.#bisection.passed()
+    return true
+  }
+
+  async #failed(piece: Piece, error: unknown): Promise<boolean> {
+    const { calls, onNotice } = this.#parts
+    const { attempt } = piece
+    const batch = this.#batch
     const failure = { phase: 'processChanges', error, attempt } as const
-    switch (bisection.failed(error)) {
+    switch (this.#bisection.failed(error)) {
       case 'again':
-        await calls.failed(batch, failure)
-        return !ending.isAsked
-      case 'smaller':
+        return this.#pause(failure)
+      case 'smaller': {
+        const { length, [length - 1]: last } = this.#changesOf(piece)
         calls.failedNow(batch, { ...failure, retryInMs: 0 })
-        onNotice({ kind: 'batchBisected', changes: changes.length, lsn, error })
+        onNotice({ kind: 'batchBisected', changes: length, lsn: last!.lsn, error })
         return true
-      case 'isolated':
-        if (!office.mayTake(changes[0]!)) {
-          await calls.failed(batch, failure)
-          return !ending.isAsked
-        }
-        calls.failedNow(batch, { ...failure, retryInMs: undefined })
-        if (!(await this.#setAside(batch, piece, error))) return false
-        bisection.passed()
+      }
+      case 'isolated': {
+        const mayTake = this.#mayTake(piece)
+        if (mayTake) calls.failedNow(batch, { ...failure, retryInMs: undefined })
+        // Should the process end before the letter is put away, the next one finds the cause again.
+        if (!(await this.#storeOnceMore(piece))) return false
+        if (!mayTake) return this.#pause(failure)
+        if (!(await this.#take(piece, { error, attempts: attempt }))) return false
+        this.#bisection.passed()
         return true
+      }
       case 'halt':
         calls.failedNow(batch, { ...failure, retryInMs: undefined })
-        return this.#halt(piece, { lsn, error })
+        return this.#halt(piece, { error, attempts: attempt })
     }
   }
 
-  #setAside(batch: Batch<T>, { from, attempt }: Piece, error: unknown): Promise<boolean> {
-    return this.#parts.office.take(batch.changes[from]!, { error, attempts: attempt })
+  async #pause(failure: {
+    readonly phase: 'processChanges'
+    readonly error: unknown
+    readonly attempt: number
+  }): Promise<boolean> {
+    const { calls, ending } = this.#parts
+    await calls.failed(this.#batch, failure)
+    return !ending.isAsked
+  }
+
+  async #storeOnceMore({ from }: Piece): Promise<boolean> {
+    return (await this.#batch.tries?.store(from, this.#bisection.onceMore)) ?? true
+  }
+
+  #changesOf({ from, to }: Piece): readonly Change<T>[] {
+    const { changes } = this.#batch
+    return from === 0 && to === changes.length ? changes : changes.slice(from, to)
+  }
+
+  #mayTake({ from }: Piece): boolean {
+    return this.#redriven !== undefined || this.#parts.office.mayTake(this.#batch.changes[from]!)
+  }
+
+  async #take(
+    { from }: Piece,
+    failure: { readonly error: unknown; readonly attempts: number },
+  ): Promise<boolean> {
+    const { office } = this.#parts
+    const letter = this.#redriven
+    const isTaken =
+      letter === undefined
+        ? await office.take(this.#batch.changes[from]!, failure)
+        : await office.putBack(letter, failure)
+    if (isTaken) this.setAside += 1
+    return isTaken
   }
 
   /** The range stands still until somebody takes the lease away. */
   async #halt(
-    { attempt }: Piece,
-    { lsn, error }: { lsn: Change<T>['lsn']; error: unknown },
+    piece: Piece,
+    { error, attempts }: { readonly error: unknown; readonly attempts: number },
   ): Promise<false> {
     const { range, bell, ending, onNotice } = this.#parts
-    onNotice({ kind: 'rangeHalted', range, lsn, attempts: attempt, error })
+    const { lsn } = this.#changesOf(piece).at(-1)!
+    // Whoever opens it again is to make one try.
+    if (!(await this.#storeOnceMore(piece))) return false
+    onNotice({ kind: 'rangeHalted', range, lsn, attempts, error })
     while (!ending.isAsked) await bell.next
     return false
   }

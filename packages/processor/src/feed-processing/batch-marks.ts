@@ -3,16 +3,18 @@ import type {
   ChangeFeedSource,
   Checkpoint,
   DocumentBody,
-  FeedMode,
   FeedPage,
   FeedRange,
 } from '@tidemark/contracts'
+import { deadLetterId } from '../dead-letters/dead-letter-of.ts'
+import type { TriesOfPiece } from './bisection.ts'
 import type { PositionKeeper } from './position-keeper.ts'
+import type { PumpOptions } from './pump-options.ts'
 
 export interface BatchMarksParts<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
   readonly range: FeedRange
-  readonly mode: FeedMode
+  readonly options: PumpOptions
   readonly keeper: PositionKeeper
   readonly signal: AbortSignal
 }
@@ -25,32 +27,50 @@ export class BatchMarks<T extends DocumentBody> {
     this.#parts = parts
   }
 
-  /** Stores that `page` is being tried from the change `from` on; rejects when the lease is lost. */
-  async store(page: FeedPage<T>, from: number, attempts: BatchAttempts): Promise<void> {
+  /** Stores that `page` is being tried from the change `from` on; false when the lease is lost. */
+  async store(page: FeedPage<T>, from: number, tries: TriesOfPiece): Promise<boolean> {
     const { keeper } = this.#parts
     const exact = from === 0 ? keeper.front : await this.#positionBefore(page, from)
-    await keeper.mark(exact, attempts)
-  }
-
-  /** Stores that a whole page is being tried for the first time; false when the lease is lost. */
-  async storeFirst(page: FeedPage<T>): Promise<boolean> {
     try {
-      await this.store(page, 0, { count: 1, size: 0 })
+      await keeper.mark(exact, this.#attempts(page, from, tries))
       return true
     } catch {
       return false
     }
   }
 
+  /** Stores that a whole page is being tried for the first time; false when the lease is lost. */
+  storeFirst(page: FeedPage<T>): Promise<boolean> {
+    return this.store(page, 0, { count: 1, size: page.changes.length === 1 ? 1 : 0 })
+  }
+
+  /** The try that was stored last was not made. */
+  withdraw(page: FeedPage<T>, from: number, tries: TriesOfPiece): void {
+    const tellsNothing = tries.count === 0 && tries.size <= 1
+    this.#parts.keeper.unmark(tellsNothing ? undefined : this.#attempts(page, from, tries))
+  }
+
+  #attempts({ changes }: FeedPage<T>, from: number, { count, size }: TriesOfPiece): BatchAttempts {
+    const { feed, options } = this.#parts
+    const change = changes[from]!
+    return {
+      count,
+      size,
+      first: deadLetterId({ group: options.group, feed: feed.identity, change }),
+    }
+  }
+
   /** Undefined in the middle of a transaction, and where the feed makes no positions of LSNs. */
-  async #positionBefore({ changes }: FeedPage<T>, index: number): Promise<Checkpoint | undefined> {
-    const { feed, range, mode, signal } = this.#parts
+  async #positionBefore(page: FeedPage<T>, index: number): Promise<Checkpoint | undefined> {
+    const { feed, range, options, signal } = this.#parts
+    const { changes, continuation } = page
     const done = changes[index - 1]?.lsn
     if (done === undefined || done === changes[index]?.lsn) return undefined
+    const { mode } = options
     try {
-      return await feed.positionAt?.({ range, lsn: done, mode, signal })
+      return await feed.positionAt?.({ range, lsn: done, mode, page: continuation, signal })
     } catch {
-      // Then the batch is tried from its beginning by whoever comes next.
+      // Then it is found by its name, by whoever comes next.
       return undefined
     }
   }

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { BatchAttempts } from '@tidemark/contracts'
-import { Bisection, type FailurePolicy } from './bisection.ts'
+import { Bisection, type FailurePolicy, type TriesOfPiece } from './bisection.ts'
 
 const POLICY: FailurePolicy = { mode: 'deadLetter', maxAttempts: 3, maxConsecutiveDeadLetters: 100 }
 
@@ -16,7 +15,7 @@ interface Outcome {
 function run(
   length: number,
   failing: readonly number[],
-  { policy = POLICY, resumed }: { policy?: FailurePolicy; resumed?: BatchAttempts } = {},
+  { policy = POLICY, resumed }: { policy?: FailurePolicy; resumed?: TriesOfPiece } = {},
 ): Outcome {
   const bad = new Set(failing)
   const bisection = new Bisection(length, policy, resumed)
@@ -119,8 +118,18 @@ describe('a batch that fails', () => {
       [0, 8, 2],
       [0, 8, 3],
     ])
-    expect(run(8, [5], { policy, resumed: { count: 3, size: 0 } }).pieces).toEqual([[0, 8, 3]])
-    expect(run(8, [], { policy, resumed: { count: 9, size: 0 } }).done).toHaveLength(8)
+    const halted = new Bisection(8, policy)
+    for (const verdict of ['again', 'again', 'halt']) {
+      expect(halted.failed(new Error('bad'))).toBe(verdict)
+    }
+    const resumed = halted.onceMore
+    expect(run(8, [5], { policy, resumed }).pieces).toEqual([[0, 8, 3]])
+    expect(run(8, [], { policy, resumed }).done).toHaveLength(8)
+    // Each of these tries took its process with it.
+    expect(new Bisection(8, policy, { count: 3, size: 0 }).isSpent).toBe(true)
+    expect(new Bisection(8, { ...policy, maxAttempts: 1 }, { count: 2, size: 0 }).isSpent).toBe(
+      false,
+    )
   })
 })
 
@@ -133,9 +142,31 @@ describe('tries of a process that died', () => {
     expect(run(8, [], { resumed: { count: 2, size: 0 } }).pieces).toEqual([[0, 8, 3]])
   })
 
+  test('PH-7 count for those changes only that were tried: several tell nothing of one alone', () => {
+    expect(run(1, [0], { resumed: { count: 9, size: 0 } }).pieces).toHaveLength(3)
+    expect(run(1, [0], { resumed: { count: 9, size: 4 } }).pieces).toHaveLength(3)
+    expect(run(1, [0], { resumed: { count: 2, size: 1 } }).pieces).toEqual([[0, 1, 3]])
+    expect(run(4, [], { resumed: { count: 2, size: 1 } })).toEqual({
+      pieces: [
+        [0, 1, 3],
+        [1, 4, 1],
+      ],
+      dead: [],
+      done: [0, 1, 2, 3],
+    })
+    expect(run(4, [], { resumed: { count: 3, size: 1 } }).dead).toEqual([0])
+  })
+
+  test('PH-7 are never fewer than three if nobody saw how they ended', () => {
+    const policy = { ...POLICY, maxAttempts: 1 }
+    expect(run(1, [], { policy, resumed: { count: 2, size: 1 } }).done).toEqual([0])
+    expect(run(1, [0], { policy, resumed: { count: 2, size: 1 } }).pieces).toEqual([[0, 1, 3]])
+    expect(run(1, [], { policy, resumed: { count: 3, size: 1 } }).dead).toEqual([0])
+  })
+
   test('PH-7 a change that ends every process that touches it is found, and set aside', () => {
     const poison = 5
-    let stored: { position: number; attempts: BatchAttempts } | undefined
+    let stored: { position: number; attempts: TriesOfPiece } | undefined
     const done = new Set<number>()
     const dead: number[] = []
     let deaths = 0

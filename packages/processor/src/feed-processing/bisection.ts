@@ -18,6 +18,9 @@ export interface Piece {
   readonly attempt: number
 }
 
+/** What is stored with a try. */
+export type TriesOfPiece = Pick<BatchAttempts, 'count' | 'size'>
+
 /**
  * - `again`: the same piece, after a pause.
  * - `smaller`: its first half, at once.
@@ -27,12 +30,18 @@ export interface Piece {
 export type Verdict = 'again' | 'smaller' | 'isolated' | 'halt'
 
 /**
+ * Nobody saw how a try ended: a process may be stopped, or lose its lease, for other reasons than the change in
+ * its hands. So few of them are never enough to give a change up unseen, however few tries it is to have.
+ */
+const MIN_UNSEEN = 3
+
+/**
  * Decides which part of one batch is tried next, and when a change is given up: the whole batch
  * `maxAttempts` times, then ever smaller parts of what failed once each, then a single change
  * `maxAttempts` times. What comes after the failing change is tried as a whole again. In order, always.
  *
- * Knows the tries of those who died in the middle (`resumed`), so that a change which kills its process is
- * found too.
+ * Knows the tries of those who died in the middle (`resumed`, of the first change), so that a change which
+ * kills its process is found too. Tries of several tell nothing of one of them alone.
  */
 export class Bisection {
   readonly #length: number
@@ -45,23 +54,22 @@ export class Bisection {
   #suspectEnd = 0
   #lastError: unknown
 
-  constructor(length: number, policy: FailurePolicy, resumed?: BatchAttempts) {
+  constructor(length: number, policy: FailurePolicy, resumed?: TriesOfPiece) {
     this.#length = length
     this.#policy = policy
     this.#size = length
     if (resumed === undefined) return
-    this.#count = resumed.count
-    if (policy.mode === 'retryForever') return
-    if (policy.mode === 'haltRange') {
-      // Somebody opened it again: it gets one try.
-      this.#count = Math.min(resumed.count, policy.maxAttempts - 1)
+    const { count, size } = resumed
+    if (policy.mode !== 'deadLetter') {
+      this.#count = count
       return
     }
-    if (resumed.size > 0) {
-      this.#size = Math.min(resumed.size, length)
+    if (size > 0) {
+      this.#size = Math.min(size, length)
       this.#suspectEnd = this.#size
     }
-    if (this.#count >= this.#limit && this.#size > 1) this.#halve()
+    if (this.#size > 1 || size === 1) this.#count = count
+    if (this.#size > 1 && this.#count >= this.#limit) this.#halve()
   }
 
   /** Undefined when the whole batch is done. */
@@ -70,9 +78,20 @@ export class Bisection {
     return { from: this.#from, to: this.#to, attempt: this.#count + 1 }
   }
 
-  /** What is to be known of the next try before it is made. `size` 0 = of the whole batch. */
-  get nextAttempt(): BatchAttempts {
-    return { count: this.#count + 1, size: this.#isIsolating ? this.#to - this.#from : 0 }
+  /** What is to be known of the next try before it is made. */
+  get nextAttempt(): TriesOfPiece {
+    return { count: this.#count + 1, size: this.#knownSize }
+  }
+
+  /** What is to be known before the next try if that is not made after all. */
+  get triesSoFar(): TriesOfPiece {
+    return { count: this.#count, size: this.#knownSize }
+  }
+
+  /** What is to be known of a piece that has had its tries, all of them seen: whoever comes next makes one more. */
+  get onceMore(): TriesOfPiece {
+    const count = Math.min(this.#count, this.#policy.maxAttempts - 1)
+    return { count, size: this.#knownSize }
   }
 
   /** Something failed, here or in a process that died. */
@@ -80,11 +99,11 @@ export class Bisection {
     return this.#count > 0 || this.#isIsolating
   }
 
-  /** The next change has had its tries without anybody seeing how they ended: each took its process with it. */
+  /** The next piece has had its tries without anybody seeing how they ended: each took its process with it. */
   get isSpent(): boolean {
     const { mode, maxAttempts } = this.#policy
-    const isSingle = this.#isIsolating && this.#to - this.#from === 1
-    return mode === 'deadLetter' && isSingle && this.#count >= maxAttempts
+    if (mode === 'retryForever' || this.#count < Math.max(maxAttempts, MIN_UNSEEN)) return false
+    return mode === 'haltRange' || this.#to - this.#from === 1
   }
 
   /** Of the piece; undefined when nothing in this process failed with it. */
@@ -117,6 +136,11 @@ export class Bisection {
 
   get #isIsolating(): boolean {
     return this.#suspectEnd > this.#from
+  }
+
+  get #knownSize(): number {
+    const size = this.#to - this.#from
+    return this.#isIsolating || size === 1 ? size : 0
   }
 
   get #limit(): number {

@@ -30,18 +30,14 @@ export interface DeadLetterOfficeParts<T extends DocumentBody> {
 export class DeadLetterOffice<T extends DocumentBody> {
   readonly #parts: DeadLetterOfficeParts<T>
   readonly #redriven: DeadLetter<T>[] = []
-  /** Letters sent since the last success. */
+  /** Letters that were sent back, by id, until they are settled or put back: the sink names them again till then. */
+  readonly #inHand = new Set<string>()
+  /** Letters sent since the last success, and on their way. */
   #consecutive = 0
   #isSuspended = false
-  #taken = 0
 
   constructor(parts: DeadLetterOfficeParts<T>) {
     this.#parts = parts
-  }
-
-  /** How many changes were taken out of the way so far. */
-  get taken(): number {
-    return this.#taken
   }
 
   /** The observer accepted something: it is not broken altogether. */
@@ -65,20 +61,22 @@ export class DeadLetterOffice<T extends DocumentBody> {
   /** Keeps a change that could not be processed; false when the end came first. */
   async take(
     change: Change<T>,
-    { error, attempts }: { error: unknown; attempts: number },
+    failure: { readonly error: unknown; readonly attempts: number },
   ): Promise<boolean> {
-    const { sink, feed, range, options, clock, ending, onNotice } = this.#parts
-    const { group, hostName } = options
-    const failedAtMs = clock.wallMs()
-    const about = { group, feed: feed.identity, range, hostName, failedAtMs }
-    const letter = deadLetterOf({ ...about, change, error, attempts })
-    const isKept = await this.#untilDone(async () => sink?.put(letter, ending.endedSignal))
-    if (!isKept) return false
+    // Now: with lanes others may ask meanwhile.
     this.#consecutive += 1
-    this.#taken += 1
-    const { id, partitionKey, lsn } = change
-    const what = { letterId: letter.id, id, partitionKey, lsn, attempts, error }
-    onNotice({ kind: 'deadLettered', ...what })
+    const isKept = await this.#put(change, failure)
+    if (!isKept) this.#consecutive = Math.max(0, this.#consecutive - 1)
+    return isKept
+  }
+
+  /** A letter that was sent back failed again: no new one, whatever else fails. False when the end came first. */
+  async putBack(
+    { id, change }: DeadLetter<T>,
+    failure: { readonly error: unknown; readonly attempts: number },
+  ): Promise<boolean> {
+    if (!(await this.#put(change, failure))) return false
+    this.#inHand.delete(id)
     return true
   }
 
@@ -94,9 +92,9 @@ export class DeadLetterOffice<T extends DocumentBody> {
   /** A letter that was sent back was accepted; false when the end came before that was noted. */
   async settle(letter: DeadLetter<T>): Promise<boolean> {
     const { sink, ending, onNotice } = this.#parts
-    if (!(await this.#untilDone(async () => sink?.settle?.(letter, ending.endedSignal)))) {
-      return false
-    }
+    const settle = async (): Promise<void> => sink?.settle?.(letter, ending.endedSignal)
+    if (!(await this.#untilDone(settle))) return false
+    this.#inHand.delete(letter.id)
     onNotice({ kind: 'redriven', letterId: letter.id, lsn: letter.change.lsn })
     return true
   }
@@ -109,8 +107,8 @@ export class DeadLetterOffice<T extends DocumentBody> {
     const { group, redrivePollMs } = options
     for (let failures = 0; !ending.isAsked;) {
       try {
-        if (this.#redriven.length === 0) {
-          this.#redriven.push(...(await sink.takeRedriven({ group, range }, signal)))
+        if (this.#inHand.size === 0) {
+          await ending.untilSettled(this.#fetch(sink.takeRedriven({ group, range }, signal)))
           if (this.#redriven.length > 0) bell.ring()
         }
         failures = 0
@@ -132,12 +130,36 @@ export class DeadLetterOffice<T extends DocumentBody> {
     }
   }
 
+  async #fetch(taking: Promise<readonly DeadLetter<T>[]>): Promise<void> {
+    for (const letter of await taking) {
+      this.#redriven.push(letter)
+      this.#inHand.add(letter.id)
+    }
+  }
+
+  async #put(
+    change: Change<T>,
+    { error, attempts }: { readonly error: unknown; readonly attempts: number },
+  ): Promise<boolean> {
+    const { sink, feed, range, options, clock, ending, onNotice } = this.#parts
+    const { group, hostName } = options
+    const failedAtMs = clock.wallMs()
+    const about = { group, feed: feed.identity, range, hostName, failedAtMs }
+    const letter = deadLetterOf({ ...about, change, error, attempts })
+    const isKept = await this.#untilDone(async () => sink?.put(letter, ending.endedSignal))
+    if (!isKept) return false
+    const { id, partitionKey, lsn } = change
+    const what = { letterId: letter.id, id, partitionKey, lsn, attempts, error }
+    onNotice({ kind: 'deadLettered', ...what })
+    return true
+  }
+
   async #untilDone(act: () => Promise<void>): Promise<boolean> {
     const { clock, random, options, ending, onNotice } = this.#parts
     for (let attempt = 1; !ending.isAsked; attempt += 1) {
       try {
-        await act()
-        return true
+        // A sink that ignores its signal keeps nobody.
+        return await ending.untilSettled(act())
       } catch (error) {
         if (ending.isAsked) break
         const retryInMs = backoffMs(attempt, {

@@ -6,17 +6,14 @@ import {
   type DocumentBody,
   type FeedPage,
 } from '@tidemark/contracts'
-import type { CallOutcome } from './observer-calls.ts'
-
-/** Waits for a free lane around a call. */
-export type AroundCall = (call: () => Promise<CallOutcome>) => Promise<CallOutcome>
+import type { AroundCall } from './batch-delivery.ts'
 
 export interface LanesParts<T extends DocumentBody> {
   /** Calls at the same time. */
   readonly maxConcurrentKeys: number
   /** Changes that were read and are not below the low watermark. */
   readonly windowChanges: number
-  /** Changes of one call at most. */
+  /** Changes of one call at most, exceeded only to keep one transaction whole (CF-7). */
   readonly maxItemCount: number
   /** Delivers changes of one key; false when the end came first. Never rejects. */
   readonly deliver: (changes: readonly Change<T>[], around: AroundCall) => Promise<boolean>
@@ -38,7 +35,9 @@ interface PageInWork {
 
 interface QueuedChange<T extends DocumentBody> {
   readonly change: Change<T>
-  readonly page: PageInWork
+  /** Undefined of a change by itself, which is of no page. */
+  readonly page: PageInWork | undefined
+  readonly deliver?: ((around: AroundCall) => Promise<boolean>) | undefined
 }
 
 /**
@@ -52,10 +51,15 @@ export class Lanes<T extends DocumentBody> {
   /** In feed order. */
   readonly #pages: PageInWork[] = []
   readonly #queues = new Map<string, QueuedChange<T>[]>()
-  readonly #runs = new Set<Promise<void>>()
-  readonly #waiting: (() => void)[] = []
+  /** Those that wait for a lane, in order from `#firstWaiting` on. */
+  #waiting: (() => void)[] = []
+  #firstWaiting = 0
   #free: number
   #inWindow = 0
+  /** Changes that are in no page. */
+  #alone = 0
+  /** Keys that are worked on. */
+  #running = 0
 
   constructor(parts: LanesParts<T>) {
     this.#parts = parts
@@ -69,57 +73,84 @@ export class Lanes<T extends DocumentBody> {
 
   /** Whether everything that was offered is done. */
   get isEmpty(): boolean {
-    return this.#inWindow === 0
+    return this.#inWindow === 0 && this.#alone === 0
   }
 
-  offer(page: FeedPage<T>): void {
-    const { continuation, lsn, changes } = page
-    const work: PageInWork = {
-      end: { continuation, lsn },
-      changes: changes.length,
-      left: changes.length,
-    }
-    this.#pages.push(work)
-    this.#inWindow += changes.length
-    for (const change of changes) {
-      const key = partitionKeyText(keyComponents(change.partitionKey))
-      const queue = this.#queues.get(key)
-      if (queue !== undefined) {
-        queue.push({ change, page: work })
-        continue
-      }
-      const fresh = [{ change, page: work }]
-      this.#queues.set(key, fresh)
-      const run = this.#run(key, fresh).finally(() => this.#runs.delete(run))
-      this.#runs.add(run)
-    }
+  offer({ continuation, lsn, changes }: FeedPage<T>): void {
+    const { length } = changes
+    const page: PageInWork = { end: { continuation, lsn }, changes: length, left: length }
+    this.#pages.push(page)
+    this.#inWindow += length
+    for (const change of changes) this.#add({ change, page })
+  }
+
+  /** A change that comes by itself, behind what there is of its key. */
+  offerAlone(change: Change<T>, deliver: (around: AroundCall) => Promise<boolean>): void {
+    this.#alone += 1
+    this.#add({ change, page: undefined, deliver })
   }
 
   /** Resolves when everything that was offered is done, or the end has come and no call is in flight. */
   async settled(): Promise<void> {
-    while (this.#runs.size > 0) {
-      if (this.#parts.isEnding()) for (const wake of this.#waiting.splice(0)) wake()
-      await Promise.race([Promise.all(this.#runs), this.#parts.ring()])
+    while (this.#running > 0) {
+      if (this.#parts.isEnding()) this.#wakeAll()
+      await this.#parts.ring()
     }
+  }
+
+  #add(item: QueuedChange<T>): void {
+    const key = partitionKeyText(keyComponents(item.change.partitionKey))
+    const queue = this.#queues.get(key)
+    if (queue !== undefined) {
+      queue.push(item)
+      return
+    }
+    const fresh = [item]
+    this.#queues.set(key, fresh)
+    this.#running += 1
+    void this.#run(key, fresh)
   }
 
   /** One key, until nothing of it is left. Never rejects. */
   async #run(key: string, queue: QueuedChange<T>[]): Promise<void> {
-    const { deliver, maxItemCount, isEnding, onProgress } = this.#parts
-    while (queue.length > 0 && !isEnding()) {
+    const { isEnding, onProgress } = this.#parts
+    let goesOn = true
+    while (goesOn && queue.length > 0 && !isEnding()) {
       // The lane first: what comes for this key while it waits goes along.
       await this.#take()
       if (isEnding()) break
-      const batch = queue.splice(0, maxItemCount)
-      const isDone = await deliver(
-        batch.map(({ change }) => change),
-        this.#aroundFrom(true),
-      )
-      if (!isDone) return
-      this.#done(batch)
+      goesOn = await this.#deliver(queue.splice(0, this.#nextBatch(queue)))
     }
-    if (queue.length === 0) this.#queues.delete(key)
+    this.#running -= 1
+    if (goesOn && queue.length === 0) this.#queues.delete(key)
     onProgress()
+  }
+
+  /** How many come next in one call. */
+  #nextBatch(queue: readonly QueuedChange<T>[]): number {
+    const { maxItemCount } = this.#parts
+    if (queue[0]?.page === undefined) return 1
+    let count = 1
+    for (; count < queue.length; count += 1) {
+      const { page, change } = queue[count]!
+      if (page === undefined) break
+      if (count >= maxItemCount && change.lsn !== queue[count - 1]!.change.lsn) break
+    }
+    return count
+  }
+
+  async #deliver(batch: readonly QueuedChange<T>[]): Promise<boolean> {
+    const around = this.#aroundFrom(true)
+    const alone = batch[0]?.deliver
+    if (alone !== undefined) {
+      if (!(await alone(around))) return false
+      this.#alone -= 1
+      return true
+    }
+    const changes = batch.map(({ change }) => change)
+    if (!(await this.#parts.deliver(changes, around))) return false
+    this.#done(batch)
+    return true
   }
 
   /** The first call has a lane already; each gives its lane back, so that a pause before a retry holds none. */
@@ -146,13 +177,27 @@ export class Lanes<T extends DocumentBody> {
   }
 
   #give(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#free += 1
-    else next()
+    if (!this.#wakeNext()) this.#free += 1
+  }
+
+  #wakeAll(): void {
+    for (let isWoken = true; isWoken;) isWoken = this.#wakeNext()
+  }
+
+  #wakeNext(): boolean {
+    const next = this.#waiting[this.#firstWaiting]
+    if (next === undefined) return false
+    this.#firstWaiting += 1
+    if (this.#firstWaiting * 2 > this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(this.#firstWaiting)
+      this.#firstWaiting = 0
+    }
+    next()
+    return true
   }
 
   #done(batch: readonly QueuedChange<T>[]): void {
-    for (const { page } of batch) page.left -= 1
+    for (const { page } of batch) if (page !== undefined) page.left -= 1
     let watermark: PageInWork | undefined
     let changes = 0
     while (this.#pages[0]?.left === 0) {

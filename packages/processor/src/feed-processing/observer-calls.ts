@@ -29,8 +29,8 @@ export type CallPhase = 'open' | 'processChanges' | 'resynchronize'
 export type CallOutcome =
   | { readonly kind: 'done'; readonly durationMs: number }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** The call was never made, or did not settle within its grace. */
-  | { readonly kind: 'ended' }
+  /** The call was never made, or (`begun`) did not settle within its grace. */
+  | { readonly kind: 'ended'; readonly begun: boolean }
 
 /** Somebody who makes calls one after the other: a pump, or one key's lane of it. */
 interface Caller {
@@ -84,7 +84,7 @@ export class ObserverCalls {
     createObserver: () => IChangeFeedObserver<T>,
     contextOf: (attempt: number) => ObserverContext,
   ): Promise<IChangeFeedObserver<T> | undefined> {
-    const { bell, ending } = this.#parts
+    const { ending } = this.#parts
     for (let attempt = 1; !ending.isAsked; attempt += 1) {
       let observer: IChangeFeedObserver<T> | undefined
       try {
@@ -93,7 +93,7 @@ export class ObserverCalls {
         const opening = (async () => {
           await created.open?.(contextOf(attempt))
         })()
-        await this.#watched(opening, () => bell.untilSettled(opening, () => ending.graceIsOver))
+        await this.#watched(opening, () => ending.untilSettled(opening, () => ending.graceIsOver))
         this.succeeded(this)
         return created
       } catch (error) {
@@ -129,7 +129,7 @@ export class ObserverCalls {
     const { bell, clock, ending, mayDispatch } = this.#parts
     for (;;) {
       while (!mayDispatch() && !ending.endsCalls) await bell.next
-      if (ending.endsCalls) return { kind: 'ended' }
+      if (ending.endsCalls) return { kind: 'ended', begun: false }
       let calledAtMs: number | undefined
       try {
         const settled = await this.#inQueue(
@@ -143,7 +143,7 @@ export class ObserverCalls {
           },
           () => calledAtMs !== undefined,
         )
-        if (!settled) return { kind: 'ended' }
+        if (!settled) return { kind: 'ended', begun: calledAtMs !== undefined }
         if (calledAtMs !== undefined) {
           return { kind: 'done', durationMs: clock.monotonicMs() - calledAtMs }
         }
@@ -235,13 +235,13 @@ export class ObserverCalls {
 
   /** Runs `call` in the host's queue. False when the end came before it began, or its grace is over. */
   async #inQueue(call: () => Promise<void>, hasBegun: () => boolean): Promise<boolean> {
-    const { bell, ending, queue } = this.#parts
+    const { ending, queue } = this.#parts
     let isOver = false
     const queued = queue.add(async () => {
       // A call that ignores its abort gives its place in the queue to others.
-      if (!ending.endsCalls) isOver = !(await bell.untilSettled(call(), () => ending.graceIsOver))
+      if (!ending.endsCalls) isOver = !(await ending.untilSettled(call(), () => ending.graceIsOver))
     })
     const isGivenUp = (): boolean => ending.graceIsOver || (ending.endsCalls && !hasBegun())
-    return (await bell.untilSettled(queued, isGivenUp)) && !isOver
+    return (await ending.untilSettled(queued, isGivenUp)) && !isOver
   }
 }

@@ -24,6 +24,8 @@ export class PositionKeeper {
   #processed: Checkpoint | undefined
   /** Position that the observer asked for, in manual mode: the only one to be stored on close. */
   #manual: Checkpoint | undefined
+  /** Where the tries are kept of changes that are not done. */
+  #marked: Checkpoint | undefined
   /** Calls of `context.checkpoint()` that have not settled. */
   #askedStores = 0
   /** Highest position that was asked to be stored, and that is. */
@@ -34,6 +36,7 @@ export class PositionKeeper {
   constructor(parts: PositionKeeperParts) {
     this.#parts = parts
     this.#asked = parts.start
+    this.#marked = parts.start.attempts === undefined ? undefined : parts.start
     this.#storedLsn = parts.start.lsn
     this.#emptyStoredMs = parts.clock.monotonicMs()
     this.#schedule = new CheckpointSchedule(parts.policy, parts.clock.monotonicMs())
@@ -69,6 +72,7 @@ export class PositionKeeper {
   /** `changes` more are done, up to here. */
   done(position: Checkpoint, changes: number): void {
     this.#processed = { continuation: position.continuation, lsn: position.lsn }
+    this.#allDone()
     this.#schedule.processed(changes)
     this.storeIfDue()
   }
@@ -95,36 +99,69 @@ export class PositionKeeper {
     this.#store(emptyUpTo).catch(() => {})
   }
 
-  /** Stores what the observer asks for; rejects with ERR_LEASE_LOST. */
+  /**
+   * Stores what the observer asks for: `at`, the end of what it has in hand, or else of all that was done before.
+   * Rejects with ERR_LEASE_LOST.
+   */
   async storeAsked(at: Checkpoint | undefined): Promise<void> {
     const position = at ?? this.#processed
     if (position === undefined) return
     this.#manual = { continuation: position.continuation, lsn: position.lsn }
-    this.#askedStores += 1
-    try {
-      await this.#store(this.#manual)
-    } finally {
-      this.#askedStores -= 1
-      this.#parts.bell.ring()
-    }
+    await this.#storeForObserver(at === undefined ? this.#withTries(this.#manual) : this.#manual)
+  }
+
+  /** Stores nothing new for the observer: what it has in hand moves no position. Rejects with ERR_LEASE_LOST. */
+  storeAgain(): Promise<void> {
+    return this.#storeForObserver(this.#withTries(this.#asked))
   }
 
   /**
    * Stores that what comes after `exact` is being tried. Where the position is not the host's to move, or
-   * none can be told, the tries count for the batch as a whole.
+   * none can be told, the tries are kept with the one that is stored.
    */
   mark(exact: Checkpoint | undefined, attempts: BatchAttempts): Promise<void> {
-    const own = this.isAutomatic ? exact : undefined
-    const { continuation, lsn } = own ?? this.#asked
-    const known = own === undefined ? { ...attempts, size: 0 } : attempts
-    this.#isAsking({ continuation, lsn })
-    return this.#parts.storeCheckpoint({ continuation, lsn, attempts: known })
+    const { continuation, lsn } = (this.isAutomatic ? exact : undefined) ?? this.#asked
+    this.#marked = { continuation, lsn, attempts }
+    this.#isAsking(this.#marked)
+    return this.#parts.storeCheckpoint(this.#marked)
+  }
+
+  /** The try that was marked last was not made: so many there were. Stored with the release. */
+  unmark(attempts: BatchAttempts | undefined): void {
+    if (this.#marked === undefined) return
+    const { continuation, lsn } = this.#marked
+    this.#marked = { continuation, lsn, attempts }
   }
 
   /** What is to be stored with the release, if everything was done up to `emptyUpTo`. */
   last(emptyUpTo: Checkpoint | undefined): Checkpoint | undefined {
-    if (!this.isAutomatic) return this.#manual
-    return emptyUpTo ?? this.#processed
+    const position = this.isAutomatic ? (emptyUpTo ?? this.#processed) : this.#manual
+    return position === undefined ? this.#marked : this.#withTries(position)
+  }
+
+  /** With the tries of what comes behind it: they are not forgotten because a position is told once more. */
+  #withTries({ continuation, lsn }: Checkpoint): Checkpoint {
+    const marked = this.#marked
+    if (marked === undefined) return { continuation, lsn }
+    return marked.lsn >= lsn ? marked : { continuation, lsn, attempts: marked.attempts }
+  }
+
+  /** What was tried is done. */
+  #allDone(): void {
+    if (this.#marked === undefined) return
+    const { continuation, lsn } = this.#marked
+    // Where the position stays, only the release tells that these tries are history.
+    this.#marked = this.isAutomatic ? undefined : { continuation, lsn }
+  }
+
+  async #storeForObserver(position: Checkpoint): Promise<void> {
+    this.#askedStores += 1
+    try {
+      await this.#store(position)
+    } finally {
+      this.#askedStores -= 1
+      this.#parts.bell.ring()
+    }
   }
 
   #emptyDueInMs(emptyUpTo: Checkpoint | undefined, nowMs: number): number {

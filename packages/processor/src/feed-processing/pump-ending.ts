@@ -15,6 +15,8 @@ export class PumpEnding {
   readonly #finished = new AbortController()
   #asked: { readonly how: 'drain' | 'abort'; readonly reason: CloseReason } | undefined
   #graceIsOver = false
+  /** Looks at what is the case now. */
+  readonly #watchers = new Set<() => void>()
 
   constructor({
     clock,
@@ -72,8 +74,37 @@ export class PumpEnding {
       this.#aborted.abort()
       void this.#startGrace()
     }
-    this.#bell.ring()
+    this.#changed()
     return true
+  }
+
+  /**
+   * Waits until `task` settles, and rejects as it does. False as soon as `isGivenUp` says, of what is asked of
+   * the pump, that nobody waits for it any more. @default when it is to end
+   */
+  untilSettled(
+    task: Promise<unknown>,
+    isGivenUp: () => boolean = () => this.isAsked,
+  ): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (!isGivenUp()) return
+        this.#watchers.delete(look)
+        resolve(false)
+      }
+      this.#watchers.add(look)
+      task.then(
+        () => {
+          this.#watchers.delete(look)
+          resolve(true)
+        },
+        (error: unknown) => {
+          this.#watchers.delete(look)
+          reject(error)
+        },
+      )
+      look()
+    })
   }
 
   /** The pump calls nobody any more. */
@@ -90,6 +121,11 @@ export class PumpEnding {
       return
     }
     this.#graceIsOver = true
+    this.#changed()
+  }
+
+  #changed(): void {
+    for (const look of this.#watchers) look()
     this.#bell.ring()
   }
 }

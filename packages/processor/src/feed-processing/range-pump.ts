@@ -16,13 +16,13 @@ import {
   type ObserverContext,
   type Random,
 } from '@tidemark/contracts'
-import { BatchDelivery } from './batch-delivery.ts'
-import { BatchMarks } from './batch-marks.ts'
+import { BatchDelivery, type AroundCall } from './batch-delivery.ts'
 import { Bell } from './bell.ts'
 import { DeadLetterOffice } from './dead-letter-office.ts'
 import { Lanes } from './lanes.ts'
 import { ObserverCalls } from './observer-calls.ts'
 import { observerContext } from './observer-context.ts'
+import { PageDelivery } from './page-delivery.ts'
 import { PageReader, type HorizonPassed, type RangeGone } from './page-reader.ts'
 import { PositionKeeper } from './position-keeper.ts'
 import { PumpEnding } from './pump-ending.ts'
@@ -87,15 +87,13 @@ export class RangePump<T extends DocumentBody> {
   readonly #keeper: PositionKeeper
   readonly #office: DeadLetterOffice<T>
   readonly #delivery: BatchDelivery<T>
-  readonly #marks: BatchMarks<T>
+  readonly #pages: PageDelivery<T>
   readonly #bell = new Bell()
   readonly #ending: PumpEnding
   #lanes: Lanes<T> | undefined
   #isWorking = false
   /** A batch is taken and not done. */
   #isDelivering = false
-  /** Nothing was delivered yet: tries of those who had the lease before count. */
-  #isFirst = true
   #gone: RangeGone | undefined
   #restart: Checkpoint | undefined
 
@@ -118,8 +116,16 @@ export class RangePump<T extends DocumentBody> {
     const storeCheckpoint = (position: Checkpoint): Promise<void> => link.storeCheckpoint(position)
     const policy = options.checkpointFrequency
     this.#keeper = new PositionKeeper({ start, policy, clock, bell, onNotice, storeCheckpoint })
-    const { keeper, signal } = { keeper: this.#keeper, signal: ending.endedSignal }
-    this.#marks = new BatchMarks({ feed: parts.feed, range, mode: options.mode, keeper, signal })
+    this.#pages = new PageDelivery({
+      feed: parts.feed,
+      range,
+      options,
+      keeper: this.#keeper,
+      delivery: this.#delivery,
+      signal: ending.endedSignal,
+      attempts: start.attempts,
+      contextOf: (changes, about) => this.#contextOf(changes, about),
+    })
   }
 
   view(): PumpView {
@@ -225,11 +231,11 @@ export class RangePump<T extends DocumentBody> {
     while (!this.#ending.isAsked) {
       const letter = this.#office.takeRedriven()
       if (letter !== undefined) {
-        if (!(await this.#redeliver(observer, letter))) return
+        if (!(await this.#acceptLetter(observer, letter))) return
         continue
       }
       if (this.#lanes?.hasRoom === false) {
-        await this.#bell.next
+        await this.#waitForPage()
         continue
       }
       const page = this.#reader.take()
@@ -252,30 +258,19 @@ export class RangePump<T extends DocumentBody> {
 
   /** One page: done in order, or given to the lanes. False when the end came first. */
   async #accept(observer: IChangeFeedObserver<T>, page: FeedPage<T>): Promise<boolean> {
-    const { attempts } = this.#link.lease.checkpoint
-    const isSerial = this.#lanes === undefined || (this.#isFirst && attempts !== undefined)
-    const isMarked = this.#isFirst && this.#parts.options.failurePolicy.mode !== 'retryForever'
+    const isSerial = this.#pages.mustBeInOrder(page) || this.#lanes === undefined
     this.#isDelivering = true
-    if (!isSerial) {
-      if (isMarked && !(await this.#marks.storeFirst(page))) return false
-      this.#isFirst = false
-      this.#lanes?.offer(page)
-      this.#isDelivering = false
-      return true
-    }
-    const isDone = await this.#delivery.deliver({
-      observer,
-      changes: page.changes,
-      contextOf: (changes, attempt) => this.#contextOf(changes, { attempt, page }),
-      resumed: this.#isFirst ? attempts : undefined,
-      marksFirst: isMarked,
-      mark: (from, next) => this.#marks.store(page, from, next),
-    })
-    if (!isDone) return false
-    this.#isFirst = false
+    const goesOn = isSerial
+      ? await this.#pages.deliver(observer, page)
+      : await this.#pages.announce(page)
+    if (!goesOn) return false
     this.#isDelivering = false
-    this.#keeper.done(page, page.changes.length)
-    while (this.#keeper.mustWait && !this.#ending.isAsked) await this.#bell.next
+    if (isSerial) {
+      this.#keeper.done(page, page.changes.length)
+      while (this.#keeper.mustWait && !this.#ending.isAsked) await this.#bell.next
+    } else {
+      this.#lanes?.offer(page)
+    }
     return true
   }
 
@@ -299,20 +294,21 @@ export class RangePump<T extends DocumentBody> {
     })
   }
 
-  /** A dead letter that was sent back, by itself: nothing else of the range is in flight. */
-  async #redeliver(observer: IChangeFeedObserver<T>, letter: DeadLetter<T>): Promise<boolean> {
-    while (this.#lanes?.isEmpty === false && !this.#ending.isAsked) await this.#bell.next
-    if (this.#ending.isAsked) return false
+  /** A dead letter that was sent back: by itself, between two batches of its key. False when the end came first. */
+  async #acceptLetter(observer: IChangeFeedObserver<T>, letter: DeadLetter<T>): Promise<boolean> {
+    const redeliver = (around?: AroundCall): Promise<boolean> =>
+      this.#delivery.redeliver({
+        observer,
+        letter,
+        around,
+        contextOf: (changes, attempt) => this.#contextOf(changes, { attempt, redriven: true }),
+      })
+    if (this.#lanes !== undefined) {
+      this.#lanes.offerAlone(letter.change, redeliver)
+      return true
+    }
     this.#isDelivering = true
-    const lettersBefore = this.#office.taken
-    const isDone = await this.#delivery.deliver({
-      observer,
-      changes: [letter.change],
-      contextOf: (changes, attempt) => this.#contextOf(changes, { attempt, redriven: true }),
-    })
-    if (!isDone) return false
-    // Taken out of the way once more: it is a dead letter again, under the same id.
-    if (this.#office.taken === lettersBefore && !(await this.#office.settle(letter))) return false
+    if (!(await redeliver())) return false
     this.#isDelivering = false
     return true
   }
@@ -374,7 +370,8 @@ export class RangePump<T extends DocumentBody> {
       attempt,
       redriven,
       signal: this.#ending.abortedSignal,
-      checkpoint: () => this.#keeper.storeAsked(at),
+      // What was sent back is of no page: whatever the observer did with it, no position moves.
+      checkpoint: () => (redriven ? this.#keeper.storeAgain() : this.#keeper.storeAsked(at)),
     })
   }
 }

@@ -1,39 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import {
-  errorCode,
-  type BatchAttempts,
-  type DeadLetter,
-  type DeadLetterSink,
-} from '@tidemark/contracts'
-import { Fleet, assertFleetHistory, type FakeDocument, type FleetOptions } from '@tidemark/testing'
+import { errorCode, type BatchAttempts } from '@tidemark/contracts'
+import { Fleet, assertFleetHistory, type FleetOptions } from '@tidemark/testing'
 import type { HostOptions } from './host-options.ts'
-
-type Letter = DeadLetter<FakeDocument>
-
-/** Keeps letters by id, and hands out those that were sent back. */
-class LetterBox implements DeadLetterSink<FakeDocument> {
-  readonly letters = new Map<string, Letter>()
-  readonly sentBack = new Set<string>()
-  /** Every `put`, also those that were refused. */
-  puts = 0
-  refuses = 0
-
-  async put(letter: Letter): Promise<void> {
-    this.puts += 1
-    if (this.puts <= this.refuses) throw new Error('no room')
-    this.letters.set(letter.id, letter)
-    this.sentBack.delete(letter.id)
-  }
-
-  async takeRedriven(): Promise<readonly Letter[]> {
-    return [...this.letters.values()].filter(({ id }) => this.sentBack.has(id))
-  }
-
-  async settle({ id }: Letter): Promise<void> {
-    this.letters.delete(id)
-    this.sentBack.delete(id)
-  }
-}
+import { LetterBox, POISON, accepted, failsOn, write } from './letter-box.fixture.ts'
 
 let fleet: Fleet | undefined
 let box: LetterBox
@@ -57,28 +26,10 @@ function newFleet(hostOptions: HostOptions, options: FleetOptions = {}): Fleet {
   return fleet
 }
 
-function write(target: Fleet, count: number): void {
-  for (let n = 0; n < count; n += 1) target.feed.append(`key${n % 16}`)
-}
-
-/** The ids of changes that some observer accepted, in order, once each. */
-function accepted({ deliveries }: Fleet): readonly string[] {
-  const done = deliveries.filter(({ outcome }) => outcome === 'done')
-  return [...new Set(done.flatMap(({ changes }) => changes.map(({ id }) => id)))]
-}
-
 async function storedAttempts(target: Fleet): Promise<readonly (BatchAttempts | undefined)[]> {
   const group = await target.leases.openGroup('group')
   const { leases } = await group.read()
   return leases.map(({ checkpoint }) => checkpoint.attempts)
-}
-
-const POISON = new Error('poison')
-
-function failsOn(...ids: readonly string[]): NonNullable<FleetOptions['behaviour']> {
-  return (_context, changes) => {
-    if (changes.some(({ id }) => ids.includes(id))) throw POISON
-  }
 }
 
 describe('dead letters', () => {
@@ -262,7 +213,8 @@ describe('a range that halts', () => {
     expect(ofHalted).toHaveLength(3)
     expect(one.deliveries.length).toBeGreaterThanOrEqual(tries)
     expect(a.host.health().status).toBe('degraded')
-    expect(await storedAttempts(one)).toContainEqual({ count: 3, size: 0 })
+    // Whoever opens it again makes one try.
+    expect(await storedAttempts(one)).toContainEqual(expect.objectContaining({ count: 2, size: 0 }))
     const release = async (): Promise<void> => {
       const group = await one.leases.openGroup('group')
       const lease = (await group.read()).leases.find(({ id }) => id === halted!.leaseId)!

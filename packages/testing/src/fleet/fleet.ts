@@ -70,6 +70,8 @@ export interface FleetOptions {
   waiting?: boolean | undefined
   /** @default true */
   childrenCarryParentChanges?: boolean | undefined
+  /** Whether the feed makes positions of LSNs, and measures lag. @default true */
+  measuring?: boolean | undefined
   /** @default a MemoryLeaseStore under the fleet's clock */
   leases?: ((clock: SimulatedClock) => LeaseStore) | undefined
   random?: Random | undefined
@@ -153,8 +155,10 @@ export class Fleet {
       options.feedOptions?.startFromBeginning === true &&
       options.feedOptions.startTime === undefined
     this.behaviour = options.behaviour ?? (() => {})
-    const { ranges = 8, waiting, childrenCarryParentChanges, beforeRead, afterJoin } = options
-    const feedOptions = { ranges, waiting, childrenCarryParentChanges, beforeRead, afterJoin }
+    const { ranges = 8, waiting, childrenCarryParentChanges, measuring } = options
+    const { beforeRead, afterJoin } = options
+    const shape = { ranges, waiting, childrenCarryParentChanges, measuring }
+    const feedOptions = { ...shape, beforeRead, afterJoin }
     this.feed = new FakeFeed({ clock: this.clock, ...feedOptions })
     this.leases = options.leases?.(this.clock) ?? new MemoryLeaseStore({ clock: this.clock })
   }

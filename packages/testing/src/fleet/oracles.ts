@@ -12,14 +12,18 @@ import type { Delivery, Fleet } from './fleet.ts'
  * - of each key, whichever leases it was in, first deliveries come in order, and none is skipped.
  *
  * `lanes`: the hosts work on several keys of a range at the same time, so that only each key has an order.
+ * `bisects`: a transaction may come in parts, as one that failed or may have ended a process is cut.
  */
 export function assertFleetHistory(
   fleet: Fleet,
-  { lanes = false }: { lanes?: boolean | undefined } = {},
+  {
+    lanes = false,
+    bisects = false,
+  }: { lanes?: boolean | undefined; bisects?: boolean | undefined } = {},
 ): void {
   assertLifecycles(fleet)
   assertKeyOrder(fleet)
-  if (!lanes) assertObserverOrder(fleet)
+  if (!lanes) assertObserverOrder(fleet, bisects)
 }
 
 /**
@@ -64,7 +68,7 @@ function assertLifecycles({ calls }: Fleet): void {
   }
 }
 
-function assertObserverOrder({ deliveries, feed }: Fleet): void {
+function assertObserverOrder({ deliveries, feed }: Fleet, bisects: boolean): void {
   const lastOfObserver = new Map<string, Delivery>()
   for (const delivery of deliveries) {
     const { host, leaseId, epoch, attempt, changes } = delivery
@@ -77,9 +81,10 @@ function assertObserverOrder({ deliveries, feed }: Fleet): void {
       const to = before.changes.at(-1)!.lsn
       // Of a batch that failed any part may come, or what is behind it if it was taken out of the way.
       const isPart = before.outcome === 'failed' && first >= from && first <= to + 1
+      const isCut = bisects && first === to && changes[0]!.id !== before.changes.at(-1)!.id
       // A part of a range sees the LSNs of its own keys only; that nothing is missing show the keys.
       const follows = feed.reshapes > 0 ? first > to : first === to + 1
-      assert(follows || isPart, `${observer}: batch begins at ${first} after ${to}`)
+      assert(follows || isPart || isCut, `${observer}: batch begins at ${first} after ${to}`)
     }
     lastOfObserver.set(observer, delivery)
   }
