@@ -14,6 +14,7 @@ import type { LeaseCall, LeaseEffect, LeaseOp, LeaseReply } from './lease-protoc
 export const TTL_MS: number = 8_000
 export const HEARTBEAT_MS: number = 2_000
 export const MARGIN_MS: number = 800
+export const REFUSAL_MS: number = 60_000
 export const IDS: readonly string[] = ['-40', '40-80', '80-C0', 'C0-FF']
 
 type CallEffect = Extract<LeaseEffect, { kind: 'call' }>
@@ -54,6 +55,7 @@ export class Driver {
       acquireRetryMs: 5_000,
       handoffTimeoutMs: 30_000,
       shutdownTimeoutMs: 30_000,
+      refusalMs: REFUSAL_MS,
       ...overrides,
     })
   }
@@ -112,7 +114,7 @@ export class Driver {
     const profile = { weight: 1, minLeases: 0, maxLeases: 100, leaving: false }
     const hosts = [{ host: 'a', incarnation: 'i', profile, deadlineMs: TTL_MS }]
     const versions = { clockMs: 0, membershipVersion: 1, planVersion: 1, generation: 'g' }
-    this.answer({ op: 'read', reply: { ...versions, hosts, leases, ...fields } })
+    this.answer({ op: 'read', reply: { ...versions, paused: false, hosts, leases, ...fields } })
   }
 
   acquired(ids: readonly string[], epoch = 7): void {

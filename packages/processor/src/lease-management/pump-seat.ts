@@ -95,12 +95,13 @@ export class PumpSeat {
   /** The store acknowledged a position. */
   stored(checkpoint: Checkpoint): void {
     this.#storedLsn = Math.max(this.#storedLsn, checkpoint.lsn)
-    // Of several at one LSN the later ones are not stored yet; the earlier ones were overtaken.
-    let isLater = false
-    for (const waiter of this.#waiters) {
+    // Of several at one LSN the earlier ones were overtaken; the later ones are not stored yet. Nor is any if it
+    // was this one's second acknowledgement: a position that the store had lost.
+    const waiters = [...this.#waiters]
+    const own = waiters.findIndex((waiter) => waiter.checkpoint === checkpoint)
+    for (const [index, waiter] of waiters.entries()) {
       const { lsn } = waiter.checkpoint
-      if (lsn > checkpoint.lsn || (isLater && lsn === checkpoint.lsn)) continue
-      if (waiter.checkpoint === checkpoint) isLater = true
+      if (lsn > checkpoint.lsn || (lsn === checkpoint.lsn && index > own)) continue
       this.#waiters.delete(waiter)
       waiter.resolve()
     }
