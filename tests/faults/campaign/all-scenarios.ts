@@ -7,6 +7,7 @@ import {
   observerDeaf,
   observerHanging,
   observerSlow,
+  observerStuck,
   observerThrowing,
 } from './scenarios/observer-faults.ts'
 import { blockLong, blockShort, kill, stopLong, stopShort } from './scenarios/process-faults.ts'
@@ -56,6 +57,7 @@ const STAGED = [
   observerThrowing,
   observerHanging,
   observerDeaf,
+  observerStuck,
 ]
 
 /** Every scenario of the campaign. */

@@ -24,6 +24,8 @@ export interface WorkerTask extends FaultProcessTask {
   readonly drainMs: number
   readonly graceMs: number
   readonly behaviour: Behaviour
+  /** A call that takes longer is taken for one that never returns. @default the host's */
+  readonly maxBatchMs?: number | undefined
 }
 
 /** What a worker can be told while it runs. */

@@ -1,6 +1,7 @@
 import { machineMs } from '../../history.ts'
 import { FAULT_TIMES } from '../../host-process.ts'
 import { until } from '../../until.ts'
+import { untilTaken } from '../owners.ts'
 import { startRedis } from '../redis-faults.ts'
 import type { StagedScenario, Told } from '../scenario.ts'
 import type { CampaignStage } from '../stage.ts'
@@ -90,6 +91,32 @@ async function hanging(stage: CampaignStage, abort: 'obedient' | 'deaf'): Promis
     tolerates: ['observerError'],
     figures: `left ${Math.round(leftMs - hangsMs)} ms after it hung`,
   }
+}
+
+export const observerStuck: StagedScenario = {
+  name: 'observer-stuck',
+  about:
+    'an observer that never returns is given up after maxBatchMs: its lease goes to another host',
+  async act(stage) {
+    const { place } = await startRedis(stage)
+    const [stuck, ...others] = await stage.startAll(['a', 'b'], place, { maxBatchMs: 1_500 })
+    if (stuck === undefined) throw new Error('no worker')
+    const sinceMs = machineMs()
+    stuck.tell({ kind: 'behave', behaviour: { kind: 'hanging', abort: 'deaf' } })
+    const hangsMs = await stuck.until('hangs', sinceMs)
+    await stuck.until('observerStuck', hangsMs)
+    const [event] = stuck.events('observerStuck', hangsMs)
+    // As the host told it.
+    const held = JSON.parse(event?.detail ?? '{}') as { leaseId: string; epoch: number }
+    const takenMs = await untilTaken(others, new Map([[held.leaseId, held.epoch]]))
+    await stage.untilAtWork()
+    return {
+      faults: 1,
+      signs: { 'batches that hung': stuck.events('hangs').length, 'leases given up': 1 },
+      tolerates: ['observerError'],
+      figures: `taken over ${Math.round(takenMs - hangsMs)} ms after it hung`,
+    }
+  },
 }
 
 export const observerHanging: StagedScenario = {
