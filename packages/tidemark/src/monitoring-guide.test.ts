@@ -1,0 +1,132 @@
+import { readFile } from 'node:fs/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  ChangeFeedEstimator,
+  ChangeFeedProcessorHost,
+  DocumentLeaseStore,
+  MemoryStorageEngine,
+  openStore,
+  type Change,
+  type Collection,
+  type IChangeFeedObserver,
+  type ObserverContext,
+  type Store,
+} from './index.ts'
+
+/* The snippets of docs/guide/monitoring.md, word for word; the last test finds each of them here. */
+
+interface Order {
+  readonly id: string
+  readonly customerId: string
+}
+
+const seen: string[] = []
+
+class Mirror implements IChangeFeedObserver<Order> {
+  processChanges(_context: ObserverContext, changes: readonly Change<Order>[]): void {
+    seen.push(...changes.map(({ id }) => id))
+  }
+}
+
+let store: Store
+let orders: Collection<Order>
+let leases: DocumentLeaseStore
+const reports: object[] = []
+const report = (what: object): void => {
+  reports.push(what)
+}
+
+beforeEach(async () => {
+  seen.length = 0
+  reports.length = 0
+  store = await openStore({ engine: new MemoryStorageEngine(), maintenance: 'manual' })
+  const shop = store.database('shop')
+  orders = await shop.createCollectionIfNotExists<Order>({
+    id: 'orders',
+    partitionKey: '/customerId',
+    partitionCount: 2,
+  })
+  leases = new DocumentLeaseStore(
+    await shop.createCollectionIfNotExists({ id: 'leases', partitionKey: '/partitionKey' }),
+  )
+})
+afterEach(async () => {
+  await store.close()
+})
+
+async function write(count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) await orders.upsert({ id: `o${n}`, customerId: `c${n}` })
+}
+
+test('PH-9 monitoring.md: a job that does all there is, and how far a group is behind', async () => {
+  await write(30)
+  const job = new ChangeFeedProcessorHost<Order>({
+    hostName: 'nightly',
+    group: 'mirror',
+    feed: orders,
+    leases,
+    feedOptions: { startFromBeginning: true },
+  })
+  const { changes, batches, deadLetters } = await job.runUntilCaughtUp(Mirror, {
+    timeoutMs: 600_000,
+  })
+  report({ changes, batches, deadLetters })
+  expect(reports.splice(0)).toEqual([{ changes: 30, batches: 2, deadLetters: 0 }])
+  expect(new Set(seen).size).toBe(30)
+
+  // Deletes leave nothing to read, and raise the newest LSN.
+  await write(12)
+  await orders.delete('o3', 'c3')
+  const estimator = new ChangeFeedEstimator({ feed: orders, leases, group: 'mirror' })
+  const { remainingChanges, isExact, oldestChangeAgeMs, isCaughtUp } = await estimator.estimate()
+  for (const { leaseId, owner, state, lsnDistance, attempts, problem } of (
+    await estimator.estimate()
+  ).leases) {
+    report({ leaseId, owner, state, lsnDistance, attempts, problem })
+  }
+  expect({ remainingChanges, isExact, isCaughtUp }).toEqual({
+    remainingChanges: 11,
+    isExact: true,
+    isCaughtUp: false,
+  })
+  expect(oldestChangeAgeMs).toBeLessThan(60_000)
+  expect(reports).toMatchObject([{ state: 'unowned' }, { state: 'unowned' }])
+  await estimator[Symbol.asyncDispose]()
+})
+
+test('PH-9 monitoring.md: the health of a host, and waiting for others', async () => {
+  await write(10)
+  await using host = new ChangeFeedProcessorHost<Order>({
+    hostName: 'worker-1',
+    group: 'mirror',
+    feed: orders,
+    leases,
+    feedOptions: { startFromBeginning: true },
+  })
+  await host.registerObserver(Mirror)
+  await using estimator = new ChangeFeedEstimator({ feed: orders, leases, group: 'mirror' })
+  await estimator.untilCaughtUp({ timeoutMs: 60_000 }) // what was there at the call is done, and stored
+  expect(new Set(seen).size).toBe(10)
+  expect(await estimator.estimate()).toMatchObject({ hosts: ['worker-1'], isCaughtUp: true })
+  for (const lease of host.health().leases) {
+    const { leaseId, changes, batches, caughtUp, noProgressForMs, lastProgressMs, lastError } =
+      lease
+    if (noProgressForMs > 60_000) report({ leaseId, changes, batches, lastProgressMs, lastError })
+    if (caughtUp) report({ leaseId, caughtUp })
+  }
+  expect(host.health().leases).toHaveLength(2)
+})
+
+test('every snippet of monitoring.md is in this file', async () => {
+  const here = squeezed(await readFile(new URL(import.meta.url), 'utf8'))
+  const guide = new URL('../../../docs/guide/monitoring.md', import.meta.url)
+  const text = await readFile(guide, 'utf8')
+  const snippets = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, snippet = '']) => snippet)
+  expect(snippets).toHaveLength(4)
+  for (const snippet of snippets) expect(here).toContain(squeezed(snippet))
+})
+
+/** Without what a formatter may change. */
+function squeezed(code: string): string {
+  return code.replaceAll(/\s+/g, '').replaceAll(/,(?=[)\]}])/g, '')
+}
