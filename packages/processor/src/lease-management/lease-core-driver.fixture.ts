@@ -14,7 +14,7 @@ import type { LeaseCall, LeaseEffect, LeaseOp, LeaseReply } from './lease-protoc
 export const TTL_MS: number = 8_000
 export const HEARTBEAT_MS: number = 2_000
 export const MARGIN_MS: number = 800
-export const REFUSAL_MS: number = 60_000
+export const REFUSAL_MS: number = 60_700
 export const IDS: readonly string[] = ['-40', '40-80', '80-C0', 'C0-FF']
 
 type CallEffect = Extract<LeaseEffect, { kind: 'call' }>

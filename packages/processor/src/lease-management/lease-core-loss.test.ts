@@ -122,10 +122,11 @@ test('LE-8 a group without leases is looked at once a beat, not all the time', (
   while (driver.of('stopped').length === 0) {
     driver.passTo(driver.wakeAtMs)
     if (driver.pending('sync')) driver.synced({ membershipVersion: 2, planVersion: 1 })
-    if (driver.pending('read') === undefined) continue
-    reads += 1
-    expect(reads).toBeLessThan(10)
-    driver.read([], { membershipVersion: 2, planVersion: 1 })
+    while (driver.pending('read')) {
+      reads += 1
+      expect(reads).toBeLessThan(10)
+      driver.read([], { membershipVersion: 2, planVersion: 1 })
+    }
   }
   expect(errorCode(driver.of('stopped')[0]?.error)).toBe('ERR_LEASES_VANISHED')
   expect(driver.nowMs).toBeLessThanOrEqual(TTL_MS + HEARTBEAT_MS)
