@@ -173,6 +173,21 @@ test('a reader that is ahead of the replica reads from the primary', async () =>
   expect((await now.next()).value).toMatchObject({ changes: [], caughtUp: true })
 })
 
+test('PH-9 lag is measured on the primary: what a replica has not got yet is behind too', async () => {
+  await using reader = await openReader()
+  await create('first')
+  await replica.caughtUpWith(primary)
+  const { continuation } = await readOn(reader.notes, 'beginning')
+  await pauseReplay(true)
+  await create('second')
+  const page = await reader.notes.readPage({ range: FULL_RANGE, continuation })
+  expect(page.changes).toEqual([])
+  expect(await reader.notes.measureLag({ range: FULL_RANGE, continuation })).toMatchObject({
+    remainingChanges: 1,
+    isExact: true,
+  })
+})
+
 test('ranges that the replica does not know yet are read from the primary, and waited for without haste', async () => {
   await using reader = await openReader()
   for (const key of ['a', 'b', 'c']) await create('before', key)
