@@ -4,15 +4,18 @@ import { estimatorCall } from './estimator-call.ts'
 import { expirySweep } from './expiry-sweep.ts'
 import { feedReadFolded } from './feed-read-folded.ts'
 import { feedRead } from './feed-read.ts'
+import { lanesSpeedup } from './lanes-speedup.ts'
 import { latencyInProcess } from './latency-in-process.ts'
 import { latencyOtherProcess } from './latency-other-process.ts'
 import { observerInProcess } from './observer-in-process.ts'
 import { observerOtherProcess } from './observer-other-process.ts'
 import { pendingDeleteRead } from './pending-delete-read.ts'
 import { pointRead } from './point-read.ts'
+import { poisonDocs } from './poison-docs.ts'
 import { sizeAfterOverwrites } from './size-after-overwrites.ts'
 import { slowDisk } from './slow-disk.ts'
 import { split } from './split.ts'
+import { threadsSpeedup } from './threads-speedup.ts'
 import { ttlWriteOverhead } from './ttl-write-overhead.ts'
 import { wakeOtherProcess } from './wake-other-process.ts'
 import { writeBatch } from './write-batch.ts'
@@ -33,6 +36,9 @@ export const SCENARIOS: readonly Scenario[] = [
   feedRead,
   observerInProcess,
   observerOtherProcess,
+  lanesSpeedup,
+  poisonDocs,
+  threadsSpeedup,
   estimatorCall,
   latencyInProcess,
   latencyOtherProcess,
