@@ -46,11 +46,14 @@ export class DeadLetterOffice<T extends DocumentBody> {
     this.#isSuspended = false
   }
 
-  /** Whether one more change may be taken out of the way. */
+  /** Whether one more change may be taken out of the way: by whoever asks, as with lanes others ask meanwhile. */
   mayTake(change: Change<T>): boolean {
     const { options, onNotice } = this.#parts
     const consecutive = this.#consecutive
-    if (consecutive < options.failurePolicy.maxConsecutiveDeadLetters) return true
+    if (consecutive < options.failurePolicy.maxConsecutiveDeadLetters) {
+      this.#consecutive += 1
+      return true
+    }
     if (!this.#isSuspended) {
       this.#isSuspended = true
       onNotice({ kind: 'deadLettersSuspended', consecutive, lsn: change.lsn })
@@ -58,16 +61,12 @@ export class DeadLetterOffice<T extends DocumentBody> {
     return false
   }
 
-  /** Keeps a change that could not be processed; false when the end came first. */
-  async take(
+  /** Keeps a change that could not be processed, and may be taken; false when the end came first. */
+  take(
     change: Change<T>,
     failure: { readonly error: unknown; readonly attempts: number },
   ): Promise<boolean> {
-    // Now: with lanes others may ask meanwhile.
-    this.#consecutive += 1
-    const isKept = await this.#put(change, failure)
-    if (!isKept) this.#consecutive = Math.max(0, this.#consecutive - 1)
-    return isKept
+    return this.#put(change, failure)
   }
 
   /** A letter that was sent back failed again: no new one, whatever else fails. False when the end came first. */

@@ -233,6 +233,71 @@ describe('lanes', () => {
     expect(one.deliveries.at(-1)!.changes.length).toBeLessThan(20)
   })
 
+  test('PH-8 CF-7 a transaction of a key is never cut', async () => {
+    const one = newFleet(
+      { maxConcurrentKeys: 2 },
+      { feedOptions: { startFromBeginning: true, maxItemCount: 10 } },
+    )
+    one.behaviour = slow(one)
+    for (let n = 0; n < 20; n += 1) {
+      one.feed.append('a', 1 + (n % 7))
+      one.feed.append('b', 3)
+    }
+    one.feed.append('a', 25)
+    await one.start('a')
+    await one.until(() => one.isDrained())
+    const batchOf = new Map<string, number>()
+    for (const [index, { changes }] of one.deliveries.entries()) {
+      for (const { partitionKey, lsn } of changes) {
+        const transaction = `${JSON.stringify(partitionKey)} ${lsn}`
+        expect(batchOf.get(transaction) ?? index).toBe(index)
+        batchOf.set(transaction, index)
+      }
+    }
+    expect(batchOf.size).toBe(41)
+  })
+
+  test('PH-5 PH-8 a position that is due by time is stored although the window is full', async () => {
+    const one = newFleet({ laneWindowChanges: 100, checkpointFrequency: { everyMs: 2_000 } })
+    const done = async (): Promise<number> => {
+      await one.advance(10)
+      return storedLsn(one)
+    }
+    write(one, 300, 10)
+    one.behaviour = (_context, changes) =>
+      changes.some(({ lsn }) => lsn === 150) ? new Promise<never>(() => {}) : undefined
+    await one.start('a')
+    expect(await done()).toBe(0)
+    await one.advance(3_000)
+    expect(await done()).toBe(100)
+  })
+
+  test('PH-7 PH-8 keys that fail at the same time make no letters above the bound', async () => {
+    const letters = new Set<string>()
+    const put = async ({ id }: DeadLetter<FakeDocument>): Promise<void> => {
+      await one.clock.sleep(100, new AbortController().signal)
+      letters.add(id)
+    }
+    const one = newFleet(
+      {
+        failurePolicy: { mode: 'deadLetter', maxAttempts: 1, maxConsecutiveDeadLetters: 3 },
+      },
+      { deadLetters: { put } },
+    )
+    let isDown = true
+    one.behaviour = () => {
+      if (isDown) throw new Error('the database is down')
+    }
+    write(one, 32, 16)
+    await one.start('a')
+    await one.advance(20_000)
+    expect(letters.size).toBe(3)
+    isDown = false
+    await one.advance(40_000)
+    expect(await storedLsn(one)).toBe(32)
+    expect(letters.size).toBe(3)
+  })
+
   test('PH-8 manual checkpoints and lanes are refused together', () => {
     expect(() =>
       new Fleet({ hostOptions: { maxConcurrentKeys: 2, checkpointFrequency: 'manual' } }).create(

@@ -80,6 +80,9 @@ export interface FleetOptions {
   deadLetters?: DeadLetterSink<FakeDocument> | undefined
   behaviour?: Behaviour | undefined
   resynchronize?: ResyncBehaviour | undefined
+  /** What observers do when they are opened and closed. */
+  lifecycle?:
+    ((context: ObserverContext, call: 'open' | 'close') => Promise<void> | void) | undefined
   beforeRead?: (() => Promise<void> | void) | undefined
   afterJoin?: (() => Promise<void> | void) | undefined
 }
@@ -349,7 +352,10 @@ export class Fleet {
       this.calls.push({ host, leaseId, epoch: fence.epoch, atMs, call, reason })
     }
     return {
-      open: (context) => note(context, 'open'),
+      open: (context) => {
+        note(context, 'open')
+        return this.#options.lifecycle?.(context, 'open')
+      },
       processChanges: async (context, changes) => {
         note(context, 'process')
         const { leaseId, fence, attempt } = context
@@ -378,7 +384,10 @@ export class Fleet {
         await this.#options.resynchronize?.(context, resync)
         await gate.pass()
       },
-      close: (context, reason) => note(context, 'close', reason),
+      close: (context, reason) => {
+        note(context, 'close', reason)
+        return this.#options.lifecycle?.(context, 'close')
+      },
     }
   }
 }
