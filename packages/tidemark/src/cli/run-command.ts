@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { archiveCommand } from './commands/archive-command.ts'
+import { dlqCommand } from './commands/dlq-command.ts'
 import { importCommand } from './commands/import-command.ts'
 import { lagCommand } from './commands/lag-command.ts'
 import { leasesCommand } from './commands/leases-command.ts'
@@ -45,8 +46,9 @@ function buildProgram(context: CommandContext, finish: Finish): Command {
     .version(packageVersion())
   const commands = [
     migrateCommand(context, finish),
-    leasesCommand(context),
+    leasesCommand(context, finish),
     lagCommand(context, finish),
+    dlqCommand(context, finish),
     tailCommand(context, finish),
     importCommand(context, finish),
     ttlCommand(context),

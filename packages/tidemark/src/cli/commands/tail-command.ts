@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Change, Continuation, FeedMode } from '@tidemark/contracts'
 import type { ChangesStart } from '@tidemark/store'
 import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
+import { startPosition } from '../arguments/parse-start.ts'
 import type { CommandContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
@@ -109,17 +110,4 @@ function feedMode(text: string): FeedMode {
   if (text === 'latest-version') return 'latestVersion'
   if (text === 'all-versions') return 'allVersions'
   throw new InvalidArgumentError('It must be latest-version or all-versions.')
-}
-
-/** Parses what `--from` takes. */
-function startPosition(text: string): ChangesStart {
-  if (text === 'beginning' || text === 'now') return text
-  if (/^tm\d/.test(text)) return { continuation: text }
-  const time = new Date(text)
-  if (Number.isNaN(time.getTime())) {
-    throw new InvalidArgumentError(
-      'It must be beginning, now, a time such as 2026-01-31T09:00:00Z, or a continuation.',
-    )
-  }
-  return time
 }

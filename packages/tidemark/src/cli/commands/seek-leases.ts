@@ -1,0 +1,161 @@
+import { Command, Option } from 'commander'
+import { InvalidOptionError } from '@tidemark/contracts'
+import type { MoveOptions, MovedLease, ProcessorGroup, SeekPosition } from '@tidemark/processor'
+import type { ChangesStart } from '@tidemark/store'
+import { startPosition } from '../arguments/parse-start.ts'
+import type { CommandContext } from '../command-context.ts'
+import { confirm } from '../confirm.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import type { Finish } from '../finish.ts'
+import {
+  withGroup,
+  withGroupOptions,
+  type FoundGroup,
+  type GroupOptions,
+} from '../group-location.ts'
+import { Interruption } from '../interruption.ts'
+import { skipped, writeMoves } from '../output/moved-leases.ts'
+import { chosenRanges, namedRanges, type NamedRange } from '../range-choice.ts'
+
+/** What commands that move a group have in common. */
+export interface MoveCommandOptions extends GroupOptions {
+  readonly yes?: boolean
+  readonly dryRun?: boolean
+  readonly atOnce?: boolean
+  readonly json?: boolean
+}
+
+interface SeekCommandOptions extends MoveCommandOptions {
+  readonly to: ChangesStart
+  readonly range?: readonly NamedRange[]
+}
+
+const SEEK_HELP = `
+Positions: beginning; now; a time such as 2026-01-31T09:00:00Z; a continuation, as "tail" prints it.
+What lies between is delivered again, in order, or skipped; what would be skipped has to be confirmed.
+Hosts may run: the group is paused meanwhile, so that what they have in hand is over before. With
+--at-once their leases are taken from them instead: what they still do then is refused.
+
+Examples:
+  tidemark leases reset --group mirror --store ./data
+  tidemark leases seek --group mirror --store ./data --to 2026-01-31T09:00:00Z --dry-run
+  tidemark leases seek --group mirror --store ./data --to now --range 3 --yes`
+
+/** `tidemark leases seek`. */
+export function seekCommand(context: CommandContext, finish: Finish): Command {
+  const command = new Command('seek')
+    .summary('let a group, or some ranges of it, go on from another position')
+    .description('Lets a processor group, or some ranges of it, go on from another position.')
+  return withMoveOptions(withRangeOption(withGroupOptions(command)))
+    .addOption(
+      new Option('--to <position>', 'beginning, now, a time (ISO 8601) or a continuation')
+        .argParser(startPosition)
+        .makeOptionMandatory(),
+    )
+    .addHelpText('after', SEEK_HELP)
+    .action(async (options: SeekCommandOptions, action: Command) => {
+      finish(await seek(options, { context, action }))
+    })
+}
+
+/** `tidemark leases reset`: seek to the beginning. */
+export function resetCommand(context: CommandContext, finish: Finish): Command {
+  const command = new Command('reset')
+    .summary('let it begin anew')
+    .description(
+      'Lets a processor group, or some ranges of it, begin anew: everything comes again.',
+    )
+  return withMoveOptions(withRangeOption(withGroupOptions(command)))
+    .addHelpText('after', SEEK_HELP)
+    .action(async (options: Omit<SeekCommandOptions, 'to'>, action: Command) => {
+      finish(await seek({ ...options, to: 'beginning' }, { context, action }))
+    })
+}
+
+/** Adds `--yes`, `--dry-run`, `--at-once` and `--json`. */
+export function withMoveOptions(command: Command): Command {
+  return command
+    .option('--yes', 'also if changes are skipped by it, without asking')
+    .option('--dry-run', 'tell what would be done, and do nothing')
+    .option('--at-once', 'without waiting for what the hosts have in hand')
+    .option('--json', 'one JSON line a lease')
+}
+
+/** Shows what would be done, asks if changes would be skipped, does it, and tells what was done. */
+export async function move(
+  options: MoveCommandOptions,
+  {
+    context,
+    action,
+    preview,
+    run,
+  }: {
+    readonly context: CommandContext
+    readonly action: Command
+    readonly preview: () => Promise<readonly MovedLease[]>
+    readonly run: (how: MoveOptions) => Promise<readonly MovedLease[]>
+  },
+): Promise<ExitCode> {
+  const planned = await preview()
+  if (options.dryRun === true) {
+    await writeMoves(context, planned, options)
+    return EXIT.ok
+  }
+  const count = skipped(planned)
+  if (count > 0 && options.yes !== true) {
+    const what = `this skips up to ${count} transactions of group ${options.group}`
+    const answer = await confirm(context, `${what}. Go on?`)
+    if (answer === undefined)
+      action.error(`error: ${what}; look with --dry-run, go on with --yes\n`)
+    if (answer !== true) return EXIT.failure
+  }
+  using interruption = new Interruption()
+  const { signal } = interruption
+  try {
+    const drain = options.atOnce === true ? { drainTimeoutMs: 0 } : {}
+    await writeMoves(context, await run({ ...drain, signal }), options)
+  } catch (error) {
+    if (interruption.exitCode === undefined) throw error
+  }
+  return interruption.exitCode ?? EXIT.ok
+}
+
+function withRangeOption(command: Command): Command {
+  return command.option(
+    '--range <id>',
+    'only this range: min-max as "leases ls --json" has it, or a pkrange; may be repeated',
+    namedRanges,
+  )
+}
+
+function seek(
+  options: SeekCommandOptions,
+  { context, action }: { readonly context: CommandContext; readonly action: Command },
+): Promise<ExitCode> {
+  return withGroup(options, async (found) => {
+    const { group } = found
+    const ranges = await chosenRanges(found, options.range)
+    const request = { to: seekPosition(options.to), ranges }
+    return move(options, {
+      context,
+      action,
+      preview: () => needingFeed(found, (known) => known.previewSeek(request)),
+      run: (how) => group.seek(request, how),
+    })
+  })
+}
+
+/** @throws ERR_INVALID_OPTION when the collection that the group follows is not in the store that was given */
+export function needingFeed<Result>(
+  { group, followed }: FoundGroup,
+  act: (group: ProcessorGroup) => Result,
+): Result {
+  if (followed !== undefined) return act(group)
+  throw new InvalidOptionError(
+    `what group ${JSON.stringify(group.group)} follows is not known: give with --store the store that has its collection`,
+  )
+}
+
+function seekPosition(to: ChangesStart): SeekPosition {
+  return to instanceof Date ? { timeMs: to.getTime() } : to
+}

@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { DocumentDeadLetters } from '@tidemark/processor'
+import { deadLettersId } from '../open-dead-letters.ts'
+import { collectionName, type CollectionName } from './arguments/parse-arguments.ts'
+import { openExistingStore } from './open-existing-store.ts'
+
+/** Where dead letters are, as commands are told. */
+export interface DeadLetterOptions {
+  readonly store: string
+  readonly deadLetters?: CollectionName
+  readonly group?: string
+}
+
+/** Adds the argument and the options that say where the letters are. */
+export function withDeadLetterOptions(command: Command): Command {
+  return command
+    .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
+    .option(
+      '--dead-letters <collection>',
+      'database/collection that has the letters (default: <collection>-deadletters)',
+      collectionName,
+    )
+    .option('--group <name>', 'the processor group (default: the only one that has letters)')
+}
+
+/** Works on the dead letters of a collection's groups. Rejects with ERR_NOT_FOUND when there is no such collection. */
+export async function withDeadLetters<Result>(
+  followed: CollectionName,
+  { store: where, deadLetters }: DeadLetterOptions,
+  act: (letters: DocumentDeadLetters) => Promise<Result>,
+): Promise<Result> {
+  await using store = await openExistingStore(where, { maintenance: 'manual' })
+  const { database, collection } = deadLetters ?? {
+    database: followed.database,
+    collection: deadLettersId(followed.collection),
+  }
+  return await act(new DocumentDeadLetters(store.database(database).collection(collection)))
+}
+
+/** The groups that are meant. */
+export async function chosenGroups(
+  letters: DocumentDeadLetters,
+  { group }: DeadLetterOptions,
+): Promise<readonly string[]> {
+  return group === undefined ? letters.listGroups() : [group]
+}
+
+/** The one group that is meant. Rejects with ERR_INVALID_OPTION when several may be. */
+export async function chosenGroup(
+  letters: DocumentDeadLetters,
+  options: DeadLetterOptions,
+): Promise<string> {
+  const groups = await chosenGroups(letters, options)
+  const [only] = groups
+  if (only !== undefined && groups.length === 1) return only
+  throw new InvalidOptionError(
+    groups.length === 0
+      ? 'no group has dead letters here'
+      : `several groups have dead letters here: say with --group which one of ${groups.join(', ')}`,
+  )
+}

@@ -1,0 +1,41 @@
+import { decodeContinuation, errorCode } from '@tidemark/contracts'
+import type { Collection, Store } from '@tidemark/store'
+
+/** A collection with its `database/collection`. */
+export interface NamedCollection {
+  readonly name: string
+  readonly databaseId: string
+  readonly collection: Collection
+}
+
+/** All collections of a store by `_rid`: positions name the one that they are of by it. */
+export async function collectionsByRid(
+  store: Store,
+): Promise<ReadonlyMap<string, NamedCollection>> {
+  const found = new Map<string, NamedCollection>()
+  for (const { id: databaseId } of await store.listDatabases()) {
+    const database = store.database(databaseId)
+    for (const { id, rid } of await database.listCollections()) {
+      const collection = database.collection(id)
+      found.set(rid, { name: `${databaseId}/${id}`, databaseId, collection })
+    }
+  }
+  return found
+}
+
+/** The collection that positions are of. Undefined when it is not in this store. */
+export function followedCollection(
+  collections: ReadonlyMap<string, NamedCollection>,
+  continuations: readonly string[],
+): NamedCollection | undefined {
+  for (const continuation of continuations) {
+    try {
+      const found = collections.get(decodeContinuation(continuation).collectionRid)
+      if (found !== undefined) return found
+    } catch (error) {
+      // A feed of another kind has texts of its own.
+      if (errorCode(error) !== 'ERR_INVALID_CONTINUATION') throw error
+    }
+  }
+  return undefined
+}

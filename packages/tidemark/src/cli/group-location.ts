@@ -1,0 +1,117 @@
+import type { Command } from 'commander'
+import { InvalidOptionError, type LeaseStore } from '@tidemark/contracts'
+import { ProcessorGroup } from '@tidemark/processor'
+import type { Store } from '@tidemark/store'
+import {
+  collectionsByRid,
+  followedCollection,
+  type NamedCollection,
+} from './followed-collections.ts'
+import { openLeases } from './lease-location.ts'
+import { leaseLocations } from './lease-locations.ts'
+import { openExistingStore } from './open-existing-store.ts'
+
+/** Where leases are, as commands are told. */
+export interface LeaseOptions {
+  readonly store?: string
+  readonly leases?: string
+}
+
+/** Which group a command is about. */
+export interface GroupOptions extends LeaseOptions {
+  readonly group: string
+}
+
+/** A group that was found, with what it follows. */
+export interface FoundGroup {
+  readonly group: ProcessorGroup
+  readonly store: Store | undefined
+  /** Undefined when it is not in the store that was given. */
+  readonly followed: NamedCollection | undefined
+}
+
+const LEASES_HELP =
+  'redis://host:port, or database/collection (default: collections named "leases" of the store)'
+
+/** Adds `--store`, `--leases` and a check that one of them is given. */
+export function withLeaseOptions(command: Command): Command {
+  return command
+    .option('--store <store>', 'folder or postgres:// URL of the store that the group follows')
+    .option('--leases <where>', LEASES_HELP)
+    .hook('preAction', (_, action) => {
+      const { store, leases }: LeaseOptions = action.opts()
+      if (store === undefined && leases === undefined) {
+        action.error('error: give --store or --leases\n')
+      }
+    })
+}
+
+/** Adds `--group` too. */
+export function withGroupOptions(command: Command): Command {
+  return withLeaseOptions(command.requiredOption('--group <name>', 'the processor group'))
+}
+
+/**
+ * Finds a group and works on it. `continuations`: of what the group follows, if it may have no leases that tell.
+ *
+ * Rejects with ERR_INVALID_OPTION when it is not there, or in several places.
+ */
+export async function withGroup<Result>(
+  options: GroupOptions & { readonly continuations?: readonly string[] | undefined },
+  act: (found: FoundGroup) => Promise<Result>,
+): Promise<Result> {
+  await using store =
+    options.store === undefined
+      ? undefined
+      : await openExistingStore(options.store, { maintenance: 'manual' })
+  const location = await locationOf(options, store)
+  await using leases = await openLeases(location, { store, missing: 'fail' })
+  const continuations = options.continuations ?? (await positionsOf(leases.store, options.group))
+  const followed =
+    store === undefined
+      ? undefined
+      : followedCollection(await collectionsByRid(store), continuations)
+  await using group = new ProcessorGroup({
+    leases: leases.store,
+    group: options.group,
+    feed: followed?.collection,
+  })
+  return await act({ group, store, followed })
+}
+
+/** The one place where leases of the group are. A group that is to get its first leases needs a place that is named. */
+async function locationOf(
+  options: GroupOptions & { readonly continuations?: readonly string[] | undefined },
+  store: Store | undefined,
+): Promise<string> {
+  const locations = await leaseLocations(options.leases, store)
+  const found: string[] = []
+  const groups: string[] = []
+  for (const location of locations) {
+    await using leases = await openLeases(location, { store, missing: 'fail' })
+    const names = await leases.store.listGroups()
+    groups.push(...names)
+    if (names.includes(options.group)) found.push(location)
+  }
+  const [first, second] = found
+  const shown = JSON.stringify(options.group)
+  if (second !== undefined) {
+    throw new InvalidOptionError(
+      `there are groups ${shown} in ${found.join(' and ')}; say with --leases which one`,
+    )
+  }
+  if (first !== undefined) return first
+  if (options.continuations !== undefined && options.leases !== undefined) return options.leases
+  const others = groups.length === 0 ? 'there are none' : `there are ${groups.sort().join(', ')}`
+  throw new InvalidOptionError(`there is no group ${shown} with leases; ${others}`)
+}
+
+async function positionsOf(leases: LeaseStore, group: string): Promise<readonly string[]> {
+  const opened = await leases.openGroup(group)
+  try {
+    const snapshot = await opened.read()
+    return snapshot.leases.map(({ checkpoint }) => checkpoint.continuation)
+  } finally {
+    await opened.close()
+  }
+}

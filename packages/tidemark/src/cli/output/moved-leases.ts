@@ -1,0 +1,35 @@
+import type { MovedLease } from '@tidemark/processor'
+import type { CommandContext } from '../command-context.ts'
+import { writeJsonLine, writeText } from './json-lines.ts'
+import { textTable } from './text-table.ts'
+
+/** How many transactions are skipped by moves, at most. */
+export function skipped(moves: readonly MovedLease[]): number {
+  return moves.reduce((sum, { fromLsn, toLsn }) => sum + Math.max(0, toLsn - (fromLsn ?? toLsn)), 0)
+}
+
+/** Tells what was done to leases, or would be. */
+export async function writeMoves(
+  { output }: CommandContext,
+  moves: readonly MovedLease[],
+  { json }: { readonly json?: boolean | undefined },
+): Promise<void> {
+  if (json === true) {
+    for (const { leaseId, fromLsn, toLsn } of moves) {
+      await writeJsonLine(output, { range: leaseId, fromLsn, toLsn })
+    }
+    return
+  }
+  const rows = moves.map(({ leaseId, fromLsn, toLsn }) => {
+    return [leaseId.slice(0, RANGE_WIDTH), fromLsn ?? '-', toLsn, effectOf(fromLsn, toLsn)]
+  })
+  await writeText(output, textTable(['RANGE', 'FROM LSN', 'TO LSN', 'EFFECT'], rows))
+}
+
+const RANGE_WIDTH = 33
+
+function effectOf(fromLsn: number | undefined, toLsn: number): string {
+  if (fromLsn === undefined) return 'new'
+  if (toLsn < fromLsn) return 'delivers again'
+  return toLsn > fromLsn ? 'skips' : 'stays'
+}
