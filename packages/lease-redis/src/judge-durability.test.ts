@@ -40,8 +40,8 @@ const KNOWN: readonly (readonly [DurabilityLevel, Fields, Fields, RegExp])[] = [
   ['C', AOF, {}, /appendfsync everysec: .* about a second/],
   // No lag is too much for it: that is no guard.
   ['C', { ...AOF, ...GUARDED, 'min-replicas-max-lag': '0' }, TWO_REPLICAS, /without a bound/],
-  ['D', { ...AOF, appendfsync: 'no' }, {}, /appendfsync no: .*30 s/],
-  ['D', {}, {}, /appendonly no, save 3600 1 .*last snapshot/],
+  ['C', { ...AOF, appendfsync: 'no' }, {}, /appendfsync no: .*30 s/],
+  ['C', {}, {}, /appendonly no, save 3600 1 .*last snapshot/],
   ['D', { save: '' }, {}, /no snapshots: all is gone/],
   // A master without a file that starts again empties its replicas.
   ['D', { ...GUARDED, save: '' }, TWO_REPLICAS, /all is gone/],
@@ -103,12 +103,12 @@ test('eviction is known from INFO too, whatever is declared', () => {
 })
 
 test('of several servers the lowest level counts, and each finding says whose it is', () => {
-  const servers = [server(ALWAYS), { ...server({}), name: 'two:2' }, server(AOF)]
+  const servers = [server(ALWAYS), { ...server({ save: '' }), name: 'two:2' }, server(AOF)]
   const judged = judgeDurability(servers, undefined)
   expect(judged).toMatchObject({ level: 'D', certain: true })
   expect(judged.findings).toContainEqual(expect.stringMatching(/^two:2: appendonly no/))
   expect(judged.findings).toContainEqual(expect.stringMatching(/^one:1: appendonly yes/))
   // One is known to keep nothing, whatever another is.
-  const mixed = [server(undefined, {}), { ...server({}), name: 'two:2' }]
+  const mixed = [server(undefined, {}), { ...server({ save: '' }), name: 'two:2' }]
   expect(judgeDurability(mixed, undefined)).toMatchObject({ level: 'D', certain: true })
 })

@@ -95,17 +95,22 @@ function persistenceOf(settings: ReadonlyMap<string, string>): Finding {
         return { level: 'C', finding: `${how}: a crash of the machine loses about a second` }
       default:
         return {
-          level: 'D',
+          level: 'C',
           finding: `${how}: a crash of the machine loses what the system had not written, often 30 s`,
         }
     }
   }
   const save = settings.get('save') ?? ''
-  const finding =
-    save === ''
-      ? 'appendonly no, no snapshots: all is gone when the server ends'
-      : `appendonly no, save ${save}: a crash loses all since the last snapshot`
-  return { level: 'D', finding }
+  if (save === '') {
+    return {
+      level: 'D',
+      finding: 'appendonly no, no snapshots: all is gone when the server ends',
+    }
+  }
+  return {
+    level: 'C',
+    finding: `appendonly no, save ${save}: a crash loses all since the last snapshot; appendonly yes makes that a second`,
+  }
 }
 
 /** What is left when another server takes over. */

@@ -195,8 +195,8 @@ export interface LeaseGroup {
  *
  * - `A`: everything: each write is on disk before it is acknowledged, and no replica that lags may take over.
  * - `B`: everything, as long as a replica that is up to date takes over, bounded by a declared lag else.
- * - `C`: all but about the last second.
- * - `D`: less: it keeps its data in memory only, saves them only now and then, or may delete leases when it is full.
+ * - `C`: all but the last: about a second, or what the findings say, as since the last snapshot.
+ * - `D`: nothing: it keeps its data in memory only, or may delete leases when it is full.
  */
 export type DurabilityLevel = 'A' | 'B' | 'C' | 'D'
 
