@@ -128,7 +128,7 @@ class Delivering<T extends DocumentBody> {
     const bisection = this.#bisection
     if (!bisection.isSpent) return 'no'
     const attempts = piece.attempt - 1
-    const error = bisection.lastError ?? processEnded(attempts)
+    const error = processEnded(attempts)
     if (this.#policy.mode === 'haltRange') {
       await this.#halt(piece, { error, attempts })
       return 'ended'
@@ -169,7 +169,7 @@ class Delivering<T extends DocumentBody> {
     const { attempt } = piece
     const batch = this.#batch
     const failure = { phase: 'processChanges', error, attempt } as const
-    switch (this.#bisection.failed(error)) {
+    switch (this.#bisection.failed()) {
       case 'again':
         return this.#pause(failure)
       case 'smaller': {

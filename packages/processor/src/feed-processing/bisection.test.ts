@@ -36,7 +36,7 @@ function run(
       bisection.passed()
       continue
     }
-    const verdict = bisection.failed(new Error('bad'))
+    const verdict = bisection.failed()
     if (verdict === 'halt') break
     if (verdict !== 'isolated') continue
     dead.push(from)
@@ -107,7 +107,7 @@ describe('a batch that fails', () => {
     const bisection = new Bisection(8, { ...POLICY, mode: 'retryForever' }, { count: 7, size: 2 })
     for (let attempt = 8; attempt < 50; attempt += 1) {
       expect(bisection.piece).toEqual({ from: 0, to: 8, attempt })
-      expect(bisection.failed(new Error('bad'))).toBe('again')
+      expect(bisection.failed()).toBe('again')
     }
   })
 
@@ -120,7 +120,7 @@ describe('a batch that fails', () => {
     ])
     const halted = new Bisection(8, policy)
     for (const verdict of ['again', 'again', 'halt']) {
-      expect(halted.failed(new Error('bad'))).toBe(verdict)
+      expect(halted.failed()).toBe(verdict)
     }
     const resumed = halted.onceMore
     expect(run(8, [5], { policy, resumed }).pieces).toEqual([[0, 8, 3]])
@@ -155,6 +155,16 @@ describe('tries of a process that died', () => {
       done: [0, 1, 2, 3],
     })
     expect(run(4, [], { resumed: { count: 3, size: 1 } }).dead).toEqual([0])
+  })
+
+  test('PH-7 a change that fails while none may go away is not given up later without another try', () => {
+    const bisection = new Bisection(1, POLICY)
+    for (let n = 1; n < 10; n += 1) {
+      expect(bisection.failed()).toBe(n < 3 ? 'again' : 'isolated')
+      expect(bisection.isSpent).toBe(false)
+    }
+    // Nor by whoever comes next: all of these were seen.
+    expect(new Bisection(1, POLICY, bisection.onceMore).isSpent).toBe(false)
   })
 
   test('PH-7 are never fewer than three if nobody saw how they ended', () => {

@@ -52,7 +52,8 @@ export class Bisection {
   #count = 0
   /** Where the part ends that is known to hold a failing change. */
   #suspectEnd = 0
-  #lastError: unknown
+  /** A try of the piece failed here: what counts from now on are failures that somebody saw. */
+  #isSeen = false
 
   constructor(length: number, policy: FailurePolicy, resumed?: TriesOfPiece) {
     this.#length = length
@@ -102,26 +103,22 @@ export class Bisection {
   /** The next piece has had its tries without anybody seeing how they ended: each took its process with it. */
   get isSpent(): boolean {
     const { mode, maxAttempts } = this.#policy
-    if (mode === 'retryForever' || this.#count < Math.max(maxAttempts, MIN_UNSEEN)) return false
+    if (this.#isSeen || mode === 'retryForever') return false
+    if (this.#count < Math.max(maxAttempts, MIN_UNSEEN)) return false
     return mode === 'haltRange' || this.#to - this.#from === 1
-  }
-
-  /** Of the piece; undefined when nothing in this process failed with it. */
-  get lastError(): unknown {
-    return this.#lastError
   }
 
   /** The piece was accepted, or its only change was taken out of the way. */
   passed(): void {
     this.#from = this.#to
     this.#count = 0
-    this.#lastError = undefined
+    this.#isSeen = false
     const left = this.#suspectEnd - this.#from
     this.#size = left > 0 ? Math.min(this.#size, left) : this.#length - this.#from
   }
 
-  failed(error: unknown): Verdict {
-    this.#lastError = error
+  failed(): Verdict {
+    this.#isSeen = true
     this.#count += 1
     if (this.#policy.mode === 'retryForever' || this.#count < this.#limit) return 'again'
     if (this.#policy.mode === 'haltRange') return 'halt'
