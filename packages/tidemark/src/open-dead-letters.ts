@@ -1,4 +1,3 @@
-import type { DocumentBody } from '@tidemark/contracts'
 import { DocumentDeadLetters, type DocumentDeadLettersOptions } from '@tidemark/processor'
 import type { Database } from '@tidemark/store'
 
@@ -22,11 +21,11 @@ export function deadLettersId(collectionId: string): string {
  * Rejects with ERR_NOT_FOUND when the monitored collection is missing, with ERR_COLLECTION_MISMATCH when the other
  * one is there with another partition key.
  */
-export async function openDeadLetters<T extends DocumentBody = DocumentBody>(
+export async function openDeadLetters(
   database: Database,
   collectionId: string,
   options: OpenDeadLettersOptions = {},
-): Promise<DocumentDeadLetters<T>> {
+): Promise<DocumentDeadLetters> {
   const { id = deadLettersId(collectionId), ...rest } = options
   const { definition } = await database.collection(collectionId).readRecord()
   const collection = await database.createCollectionIfNotExists({
@@ -34,7 +33,7 @@ export async function openDeadLetters<T extends DocumentBody = DocumentBody>(
     partitionKey: '/partitionKey',
   })
   const { version } = definition.partitionKey
-  const letters = new DocumentDeadLetters<T>(collection, { ...rest, partitionKeyVersion: version })
+  const letters = new DocumentDeadLetters(collection, { ...rest, partitionKeyVersion: version })
   await letters.listGroups()
   return letters
 }

@@ -30,11 +30,11 @@ interface Item extends DocumentBody {
 function setUp(hooks: Partial<ConstructorParameters<typeof FakeDocumentCollection>[0]> = {}): {
   readonly clock: SimulatedClock
   readonly collection: FakeDocumentCollection
-  readonly letters: DocumentDeadLetters<Item>
+  readonly letters: DocumentDeadLetters
 } {
   const clock = new SimulatedClock()
   const collection = new FakeDocumentCollection({ clock, id: 'orders-deadletters', ...hooks })
-  return { clock, collection, letters: new DocumentDeadLetters<Item>(collection, { clock }) }
+  return { clock, collection, letters: new DocumentDeadLetters(collection, { clock }) }
 }
 
 function stored(id: string, text?: string): Stored<Item> {
@@ -69,12 +69,12 @@ function epkOf(key: string, version: 1 | 2 = 2): string {
   return effectivePartitionKey([key], partitionKeyDefinition('/key', version))
 }
 
-async function redriveAll(letters: DocumentDeadLetters<Item>, group = 'g'): Promise<void> {
+async function redriveAll(letters: DocumentDeadLetters, group = 'g'): Promise<void> {
   await letters.redrive({ group, letters: 'all' })
 }
 
 const taken = async (
-  letters: DocumentDeadLetters<Item>,
+  letters: DocumentDeadLetters,
   range = FULL_RANGE,
 ): Promise<readonly string[]> =>
   (await letters.takeRedriven({ group: 'g', range }, never)).map(({ change }) => change.id)
@@ -142,7 +142,7 @@ describe('PH-7 dead letters as documents', () => {
 
   test('hosts that put the same letters at once keep each of them once', async () => {
     const { collection, clock, letters } = setUp()
-    const hosts = [letters, new DocumentDeadLetters<Item>(collection, { clock })]
+    const hosts = [letters, new DocumentDeadLetters(collection, { clock })]
     const puts = hosts.flatMap((host, index) =>
       [1, 2, 3].map((n) => host.put({ ...letterFor(n), hostName: `host${index}` })),
     )
@@ -373,7 +373,7 @@ describe('redrive', () => {
     for (const n of [1, 2, 3]) await letters.put(letterFor(n))
     await redriveAll(letters)
     expect(await taken(letters)).toEqual(['o1', 'o2', 'o3'])
-    const other = new DocumentDeadLetters<Item>(collection, { clock })
+    const other = new DocumentDeadLetters(collection, { clock })
     expect(await taken(other)).toEqual(['o1', 'o2', 'o3'])
     await other.settle(letterFor(1))
     await other.drop({ group: 'g', letters: [letterFor(2).id] })
@@ -382,7 +382,7 @@ describe('redrive', () => {
 
   test('a late settle of an earlier owner does not remove a letter that was put again', async () => {
     const { letters, clock, collection } = setUp()
-    const other = new DocumentDeadLetters<Item>(collection, { clock })
+    const other = new DocumentDeadLetters(collection, { clock })
     await letters.put(letterFor(1))
     await redriveAll(letters)
     await taken(letters)
@@ -406,7 +406,7 @@ describe('redrive', () => {
 
   test('of a collection whose keys are hashed by version 1, the lease that has the key gets the letter', async () => {
     const { collection, clock } = setUp()
-    const letters = new DocumentDeadLetters<Item>(collection, { clock, partitionKeyVersion: 1 })
+    const letters = new DocumentDeadLetters(collection, { clock, partitionKeyVersion: 1 })
     await letters.put(letterFor(1))
     await redriveAll(letters)
     const at = epkOf('o1', 1)
@@ -470,9 +470,9 @@ describe('deaths', () => {
     })
   }
 
-  const survivor = (collection: FakeDocumentCollection): DocumentDeadLetters<Item> => {
+  const survivor = (collection: FakeDocumentCollection): DocumentDeadLetters => {
     failAt = Infinity
-    return new DocumentDeadLetters<Item>(collection, { clock: new SimulatedClock() })
+    return new DocumentDeadLetters(collection, { clock: new SimulatedClock() })
   }
 
   test('a host that dies at any request of a put leaves a letter that is whole or comes again, and nothing that is not listed', async () => {
@@ -559,7 +559,7 @@ test('PH-7 puts, settles, redrives and drops of several handles at once, in any 
         },
       })
       const handles = [0, 1, 2].map(
-        () => new DocumentDeadLetters<Item>(collection, { clock, redrivePollMs: 0 }),
+        () => new DocumentDeadLetters(collection, { clock, redrivePollMs: 0 }),
       )
       const run = async ({ handle, kind, n, big }: (typeof chosen)[number]): Promise<void> => {
         const letters = handles[handle]!
@@ -573,7 +573,7 @@ test('PH-7 puts, settles, redrives and drops of several handles at once, in any 
       const { letters: listed } = await handles[0]!.list({ group: 'g' })
       for (const { id, state } of listed) {
         expect(['kept', 'redriven']).toContain(state)
-        const read = await handles[0]!.read(id)
+        const read = await handles[0]!.read<Item>(id)
         expect(read?.change.kind === 'document' && read.change.document.text).toMatch(/^x+$/)
       }
       await handles[0]!.drop({ group: 'g', letters: 'all' })

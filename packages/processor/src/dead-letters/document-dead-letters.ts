@@ -92,9 +92,7 @@ const BACK_OFF_MS = { first: 2, highest: 2_000 }
  * Rejects with ERR_NOT_FOUND when the collection is missing, with ERR_INVALID_OPTION when it has another partition
  * key, and with what the collection rejects with.
  */
-export class DocumentDeadLetters<
-  T extends DocumentBody = DocumentBody,
-> implements DeadLetterSink<T> {
+export class DocumentDeadLetters implements DeadLetterSink {
   readonly description: string
   readonly #collection: DocumentCollection
   readonly #partitionKeyVersion: 1 | 2
@@ -126,7 +124,7 @@ export class DocumentDeadLetters<
   }
 
   /** Keeps a letter durably. One that is there already is kept anew, and is not sent back any more. */
-  async put(letter: DeadLetter<T>, signal?: AbortSignal): Promise<void> {
+  async put(letter: DeadLetter, signal?: AbortSignal): Promise<void> {
     await this.#check(signal)
     const { group, id } = letter
     await this.#index.listGroup(group, signal)
@@ -145,7 +143,7 @@ export class DocumentDeadLetters<
     this.#redriven.forget(group, id)
   }
 
-  async takeRedriven(
+  async takeRedriven<T extends DocumentBody = DocumentBody>(
     request: { readonly group: string; readonly range: FeedRange },
     signal: AbortSignal,
   ): Promise<readonly DeadLetter<T>[]> {
@@ -154,7 +152,7 @@ export class DocumentDeadLetters<
   }
 
   /** Removes a letter that was sent back. One that was put again meanwhile stays. */
-  async settle({ group, id }: DeadLetter<T>, signal?: AbortSignal): Promise<void> {
+  async settle({ group, id }: DeadLetter, signal?: AbortSignal): Promise<void> {
     await this.#check(signal)
     await this.#untilNotOvertaken(
       id,
@@ -193,7 +191,7 @@ export class DocumentDeadLetters<
   }
 
   /** One letter with its change. Undefined when there is none. */
-  async read(
+  async read<T extends DocumentBody = DocumentBody>(
     letterId: string,
     options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<DeadLetter<T> | undefined> {
@@ -275,7 +273,7 @@ export class DocumentDeadLetters<
     throw new PreconditionFailedError(letterId, `others wrote it ${ATTEMPT_LIMIT} times meanwhile`)
   }
 
-  #epkOf({ change }: DeadLetter<T>): string {
+  #epkOf({ change }: DeadLetter): string {
     const components = keyComponents(change)
     const paths = components.map((_, index) => `/${index}`)
     return effectivePartitionKey(
