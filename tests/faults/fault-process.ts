@@ -16,6 +16,7 @@ export type FaultProgram =
   | 'expiry/poller.child.ts'
   | 'expiry/sweeper.child.ts'
   | 'expiry/catch-up.child.ts'
+  | '../soak/soak-host.child.ts'
   | 'campaign/worker.child.ts'
   | 'rivals/counter.child.ts'
   | 'rivals/fenced-writer.child.ts'

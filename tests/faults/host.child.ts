@@ -16,6 +16,8 @@ const EVENTS: readonly HostEventName[] = [
   'observerError',
   'leaseStoreUnavailable',
   'leaseStoreRecovered',
+  'leaseStoreLost',
+  'recovered',
   'fenced',
   'stopped',
 ]

@@ -1,13 +1,14 @@
+import { feedRangeId } from '@tidemark/contracts'
 import { ChangeFeedProcessorHost } from '@tidemark/processor'
 import { RedisLeaseStore } from '@tidemark/lease-redis'
 import { freePort } from '@tidemark/testing/servers'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
-import { dispatchesPast, staleDispatches } from './check-history.ts'
+import { dispatchesPast, repeatedBeyondOneBatch, staleDispatches } from './check-history.ts'
 import { FaultStage, openLeases, untilShared } from './fault-stage.ts'
 import type { Order } from './feed-store.ts'
 import { machineMs } from './history.ts'
-import { FAULT_TIMES } from './host-process.ts'
+import { FAULT_TIMES, type HostProcess } from './host-process.ts'
 import { PacedWriter } from './paced-writer.ts'
 import { until } from './until.ts'
 
@@ -94,6 +95,74 @@ test('PH-10 a lease store that hangs for less than a session costs no lease', as
   expect(host.events('fenced')).toEqual([])
   expect(host.entries('open')).toHaveLength(opens)
 })
+
+test('PH-4 I1 FLUSHALL under running hosts: leases are made anew when every session is over, and one batch of each range comes again at most', async () => {
+  await using stage = await FaultStage.open({ ranges: RANGES })
+  const hosts = [await stage.start('a'), await stage.start('b'), await stage.start('c')]
+  await untilShared(hosts, RANGES)
+  const writer = new PacedWriter(stage.store, 300)
+  await untilBusy(hosts)
+
+  await stage.redis.admin.flushall()
+  const lostAt = machineMs()
+  await until(() => hosts.every((host) => host.events('recovered').length > 0), {
+    what: 'every host has recovered',
+    timeoutMs: 20_000,
+  })
+  await untilShared(hosts, RANGES)
+  const written = await writer.stop()
+  await stage.untilDelivered(written)
+
+  for (const host of hosts) {
+    expect(host.events('leaseStoreLost')).toHaveLength(1)
+    expect(host.events('stopped')).toEqual([])
+    // Nobody got a lease while another host might have worked on it still.
+    const opened = host.entries('open').filter(({ atMs }) => atMs > lostAt)
+    expect(opened.length).toBeGreaterThan(0)
+    expect(Math.min(...opened.map(({ atMs }) => atMs))).toBeGreaterThan(lostAt + TTL_MS)
+  }
+  expect(staleDispatches(stage.histories())).toEqual([])
+  // What was stored before the loss was told to the feed by its live owner.
+  expect(repeatedBeyondOneBatch(stage.histories())).toEqual([])
+})
+
+test('PH-4 the store and all hosts die, and it comes back empty: only what the feed had not been told comes again', async () => {
+  await using stage = await FaultStage.open({ ranges: RANGES })
+  const hosts = [await stage.start('a'), await stage.start('b')]
+  await untilShared(hosts, RANGES)
+  const writer = new PacedWriter(stage.store, 300)
+  await untilBusy(hosts)
+  const { positions } = stage.store.orders
+  const lowest = async (): Promise<number> =>
+    Math.min(...(await positions.read('faults')).map(({ lsn }) => lsn))
+  await expect.poll(lowest, { timeout: 10_000 }).toBeGreaterThan(0)
+
+  await stage.redis.kill('SIGKILL')
+  await Promise.all(hosts.map((host) => host.kill()))
+  const told = await positions.read('faults')
+  await stage.redis.start()
+  expect(await stage.redis.admin.dbsize()).toBe(0)
+
+  const late = await stage.start('late')
+  const written = await writer.stop()
+  await stage.untilDelivered(written)
+  expect(late.events('leaseStoreLost')).toHaveLength(1)
+  expect(late.events('recovered')).toHaveLength(1)
+  const below = late.entries('dispatch').filter(({ lease, lsns }) => {
+    const position = told.find(({ range }) => feedRangeId(range) === lease)
+    return position === undefined || lsns.some((lsn) => lsn <= position.lsn)
+  })
+  expect(below).toEqual([])
+  expect(staleDispatches(stage.histories())).toEqual([])
+})
+
+/** The fault is to hit hosts that are at work, and have told the feed of it. */
+async function untilBusy(hosts: readonly HostProcess[]): Promise<void> {
+  await until(() => hosts.every((host) => host.entries('dispatch').length > 20), {
+    what: 'all process',
+    timeoutMs: 20_000,
+  })
+}
 
 async function commandsProcessed({ redis }: FaultStage): Promise<number> {
   const info = await redis.admin.info('stats')

@@ -25,6 +25,8 @@ export class CampaignStage implements AsyncDisposable {
   readonly folder: string
   readonly store: KeyedStore
   readonly random: SeededRandom
+  /** Acknowledged: these must all be delivered, each key's in this order. */
+  readonly written: string[] = []
   readonly #resources = new AsyncDisposableStack()
   readonly #workers: Worker[] = []
   #started = 0
@@ -46,10 +48,9 @@ export class CampaignStage implements AsyncDisposable {
     return this.#workers.filter(({ hasEnded }) => !hasEnded)
   }
 
-  /** Begun when it is first asked for. */
-  get load(): Load {
-    this.#load ??= new Load(this.store.events, CHANGES_PER_SECOND)
-    return this.#load
+  /** Writes that failed and were tried again. */
+  get failedWrites(): number {
+    return this.#load?.failures ?? 0
   }
 
   /** Of every process that was started, also of those that are gone. */
@@ -101,8 +102,12 @@ export class CampaignStage implements AsyncDisposable {
       what: `${RANGES} leases shared out over ${this.workers.length} workers`,
       timeoutMs: SETTLE_LIMIT_MS,
     })
-    // Written from now on, at the latest: what had gathered before would be a burst.
-    if (this.load.written.length > 0) await this.#untilNear()
+    // Not before: what gathers while processes start would be a burst.
+    this.#load ??= new Load(this.store.events, {
+      perSecond: CHANGES_PER_SECOND,
+      onWritten: ({ id }) => this.written.push(id),
+    })
+    await this.#untilNear()
     const sinceMs = machineMs()
     await Promise.all(this.workers.map((worker) => worker.untilWorks(3, sinceMs)))
   }
@@ -125,7 +130,7 @@ export class CampaignStage implements AsyncDisposable {
   /** What is written is done soon: what had gathered is over. */
   async #untilNear(): Promise<void> {
     const isNear = (): boolean =>
-      neverDone(this.load.written, this.histories).length < CHANGES_PER_SECOND / 4
+      neverDone(this.written, this.histories).length < CHANGES_PER_SECOND / 4
     await until(isNear, { what: 'hosts that have caught up', timeoutMs: SETTLE_LIMIT_MS })
   }
 
@@ -160,7 +165,8 @@ export class CampaignStage implements AsyncDisposable {
     readonly written: readonly string[]
     readonly unsettled: readonly string[]
   }> {
-    const written = await this.load.stop()
+    await this.#load?.stop()
+    const { written } = this
     const endMs = machineMs() + SETTLE_LIMIT_MS
     for (;;) {
       const isDone = neverDone(written, this.histories).length === 0

@@ -38,7 +38,7 @@ export const storeFolderAway: StagedScenario = {
       faults: 2,
       signs: { 'hosts refused': 1 },
       tolerates: ['feedError'],
-      figures: `refused with ${code}, ${stage.load.failures} writes failed meanwhile`,
+      figures: `refused with ${code}, ${stage.failedWrites} writes failed meanwhile`,
     }
   },
 }

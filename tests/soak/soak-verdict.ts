@@ -1,0 +1,88 @@
+import { linearRegression, type Point } from './regression.ts'
+
+export type Measure =
+  | 'heap after gc'
+  | 'resident'
+  | 'resources'
+  | 'open files'
+  | 'sockets'
+  | 'redis memory'
+  | 'redis clients'
+  | 'store'
+
+/** Values of one measure of one process over time. */
+export interface Series {
+  readonly process: string
+  readonly measure: Measure
+  /** x in hours. */
+  readonly points: readonly Point[]
+}
+
+export interface SeriesVerdict {
+  readonly process: string
+  readonly measure: Measure
+  /** In the unit of the measure. */
+  readonly mean: number
+  readonly perHour: number
+  /** Twice the standard error. */
+  readonly error: number
+  readonly allowedPerHour: number
+  readonly isFlat: boolean
+}
+
+interface Allowance {
+  readonly unit: string
+  readonly scale: number
+  /** What may come in an hour, but never more than `inAll` in all of the run. */
+  readonly perHour: number
+  readonly inAll: number
+}
+
+const MEBIBYTES = { unit: 'MiB', scale: 2 ** 20 } as const
+const PIECES = { unit: '', scale: 1 } as const
+
+const ALLOWED: Readonly<Record<Measure, Allowance>> = {
+  'heap after gc': { ...MEBIBYTES, perHour: 6, inAll: 24 },
+  // V8 and SQLite keep what they once needed, and need it at random times.
+  resident: { ...MEBIBYTES, perHour: 60, inAll: 160 },
+  resources: { ...PIECES, perHour: 6, inAll: 12 },
+  'open files': { ...PIECES, perHour: 6, inAll: 12 },
+  sockets: { ...PIECES, perHour: 6, inAll: 12 },
+  'redis memory': { ...MEBIBYTES, perHour: 2, inAll: 8 },
+  'redis clients': { ...PIECES, perHour: 6, inAll: 12 },
+  store: { ...MEBIBYTES, perHour: 60, inAll: 160 },
+}
+
+export const CRITERION =
+  'flat = the slope, less twice its standard error, is at most what is allowed an hour'
+
+export function judgeSeries({ process, measure, points }: Series): SeriesVerdict {
+  const { scale, perHour, inAll } = ALLOWED[measure]
+  const hours = (points.at(-1)?.x ?? 0) - (points[0]?.x ?? 0)
+  const { slope, slopeError, mean } = linearRegression(points)
+  const [slopePerHour, error] = [slope / scale, (2 * slopeError) / scale]
+  const allowedPerHour = Math.min(perHour, inAll / Math.max(hours, 1 / 60))
+  return {
+    process,
+    measure,
+    mean: mean / scale,
+    perHour: slopePerHour,
+    error,
+    allowedPerHour,
+    isFlat: slopePerHour - error <= allowedPerHour,
+  }
+}
+
+export function lineOf(verdict: SeriesVerdict): string {
+  const { process, measure, mean, perHour, error, allowedPerHour, isFlat } = verdict
+  const { unit } = ALLOWED[measure]
+  const number = (value: number): string => value.toFixed(2).padStart(8)
+  return [
+    process.padEnd(9),
+    measure.padEnd(14),
+    `mean ${number(mean)} ${unit.padEnd(3)}`,
+    `slope ${number(perHour)} ± ${error.toFixed(2).padEnd(6)} ${unit}/h`.padEnd(36),
+    `allowed ${allowedPerHour.toFixed(1)}/h`.padEnd(16),
+    isFlat ? 'flat' : 'NOT FLAT',
+  ].join(' ')
+}
