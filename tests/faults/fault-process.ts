@@ -18,6 +18,7 @@ export type FaultProgram =
   | 'expiry/catch-up.child.ts'
   | '../soak/soak-host.child.ts'
   | 'campaign/worker.child.ts'
+  | 'dead-letters/poison-host.child.ts'
   | 'rivals/counter.child.ts'
   | 'rivals/fenced-writer.child.ts'
 
