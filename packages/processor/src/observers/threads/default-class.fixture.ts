@@ -1,4 +1,4 @@
 import { ScriptedObserver } from './scripted-observer.fixture.ts'
 
-// oxlint-disable-next-line import/no-default-export -- a module for `observerModule` may be so
+// oxlint-disable-next-line import/no-default-export -- modules for `observerModule` may be so
 export default ScriptedObserver

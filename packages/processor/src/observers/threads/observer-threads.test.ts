@@ -472,6 +472,32 @@ describe('PH-13 a thread that dies', () => {
     ])
   })
 
+  test('whose lease is given up while its next observer is opened leaves one close for that one', async () => {
+    const { script, open } = stage({
+      die: once({ kind: 'exit', code: 1 }),
+      open: { deed: { kind: 'wait' }, times: 2 },
+    })
+    const openings = 1
+    // The first one does not wait.
+    Atomics.store(script.data.done, openings, 2)
+    const observer = await open('a')
+    await expect(observer.processChanges(contextOf('a'), changesOf('die'))).rejects.toThrow()
+    Atomics.store(script.data.done, openings, 0)
+    const late = observer.processChanges(contextOf('a'), changesOf('x'))
+    late.catch(() => {})
+    await until(() => script.atGate === 1)
+    await observer.close(contextOf('a'), 'leaseLost')
+    await expect(late).rejects.toMatchObject({ code: 'ERR_HOST_STOPPED' })
+    await until(() => script.of('close').length === 1)
+    expect(script.of('close')[0]).toMatchObject({ instance: 1, reason: 'leaseLost' })
+    // Nothing is called after it.
+    script.openGate()
+    await expect(observer.processChanges(contextOf('a'), changesOf('y'))).rejects.toMatchObject({
+      code: 'ERR_HOST_STOPPED',
+    })
+    expect(script.of('processChanges')).toHaveLength(1)
+  })
+
   test('again and again under one call fails that call alone: the others are not called beside it', async () => {
     const { script, lease } = stage(
       { die: { deed: { kind: 'exit', code: 1 }, times: 4 } },

@@ -10,6 +10,7 @@ export class RemoteObserver {
   readonly #number: number
   readonly #lease: AbortLink
   #inFlight = 0
+  #isClosing = false
 
   /** `lease`: the signal that all calls share whose context has no signal of its own. */
   constructor(thread: ObserverThread, lease: AbortSignal) {
@@ -20,8 +21,14 @@ export class RemoteObserver {
     )
   }
 
+  /** It may be called: its thread lives, and it was not closed. */
   get isAlive(): boolean {
-    return this.#thread.isRunning
+    return this.#thread.isRunning && !this.#isClosing
+  }
+
+  /** Its thread died, and another observer comes in its place. */
+  abandon(): void {
+    this.#lease.end()
   }
 
   /** `open`, with a context of the lease's signal, comes first. */
@@ -54,7 +61,8 @@ export class RemoteObserver {
     context: ObserverContext,
     { reason, clock, graceMs }: { reason: CloseReason; clock: Clock; graceMs: number },
   ): Promise<void> {
-    if (!this.isAlive) {
+    this.#isClosing = true
+    if (!this.#thread.isRunning) {
       this.#lease.end()
       return
     }
@@ -79,7 +87,7 @@ export class RemoteObserver {
   }
 
   #endBlockedThread(graceMs: number): void {
-    if (this.#inFlight === 0 || !this.isAlive) return
+    if (this.#inFlight === 0 || !this.#thread.isRunning) return
     this.#thread.terminate(
       new ObserverThreadEndedError(
         `a call that was given up went on for ${graceMs} ms and blocked its thread`,

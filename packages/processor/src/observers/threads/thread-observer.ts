@@ -74,9 +74,8 @@ export class ThreadObserver<T extends DocumentBody> implements IChangeFeedObserv
     this.#isClosed = true
     const opened = this.#opened
     if (opened === undefined) return
-    const { clock, graceMs } = this.#parts
     try {
-      await opened.remote.close(context, { reason, clock, graceMs })
+      await this.#close(opened.remote, context, reason)
     } finally {
       opened.slot.leave(this)
     }
@@ -84,11 +83,13 @@ export class ThreadObserver<T extends DocumentBody> implements IChangeFeedObserv
 
   async #call(act: ObserverAct, context: ObserverContext): Promise<void> {
     const opened = this.#opened
-    if (opened === undefined) throw new HostStoppedError('the observer was never opened')
+    if (opened === undefined || this.#isClosed) {
+      throw new HostStoppedError('the observer is not open')
+    }
     const { slot } = opened
     slot.calls.callBegan()
     try {
-      if (!opened.remote.isAlive) await this.#reopen(opened)
+      if (this.#reopening !== undefined || !opened.remote.isAlive) await this.#reopen(opened)
       await opened.remote.call(act, context)
       slot.succeeded(this)
     } catch (error) {
@@ -111,18 +112,16 @@ export class ThreadObserver<T extends DocumentBody> implements IChangeFeedObserv
 
   async #openAgain(opened: Opened): Promise<void> {
     const { slot, context } = opened
+    opened.remote.abandon()
     const remote = new RemoteObserver(slot.thread(), context.signal)
+    // At once: a close that comes meanwhile is for this one.
+    opened.remote = remote
     try {
       await remote.call({ kind: 'open' }, context)
     } catch (error) {
-      await this.#close(remote, context, 'observerError').catch(() => {})
+      if (remote.isAlive) await this.#close(remote, context, 'observerError').catch(() => {})
       throw error
     }
-    if (this.#isClosed) {
-      await this.#close(remote, context, 'unknown')
-      throw new HostStoppedError('the observer was closed while it was opened again')
-    }
-    opened.remote = remote
   }
 
   #close(remote: RemoteObserver, context: ObserverContext, reason: CloseReason): Promise<void> {

@@ -14,7 +14,7 @@ async function run({ settings: { href, data }, port }: ObserverThreadData): Prom
   const post = (message: FromThread): void => port.postMessage(message)
   let exports: Record<string, unknown>
   try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a module's namespace; what it exports is checked
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the namespace of a module; what it exports is checked
     exports = (await import(href)) as Record<string, unknown>
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown)
