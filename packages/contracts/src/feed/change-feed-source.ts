@@ -119,7 +119,10 @@ export interface FeedLag {
   /** Changes that are not read yet; at least this many if `isExact` is false. */
   readonly remainingChanges: number
   readonly isExact: boolean
-  /** Commit time of the first change that is not read yet, epoch ms; undefined when there is none. */
+  /**
+   * Commit time of the first change that is not read yet, epoch ms, as exact as the feed keeps it; undefined when
+   * none was found.
+   */
   readonly oldestChangeMs: number | undefined
 }
 

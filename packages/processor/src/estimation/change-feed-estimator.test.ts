@@ -282,6 +282,25 @@ describe('what cannot be measured', () => {
     expect(await watched.estimator.estimate()).toMatchObject({ remainingChanges: 6 })
   })
 
+  test('one that gives up does not end another that looks at the same time', async () => {
+    const watched = new WatchedGroup({ ranges: 2 })
+    await watched.makeLeases()
+    const abort = new AbortController()
+    const reason = new Error('enough')
+    let opens = 0
+    watched.before = (call) => {
+      if (call !== 'openGroup' || opens++ > 0) return
+      abort.abort(reason)
+      throw reason
+    }
+    const { signal } = abort
+    const both = [watched.estimator.estimate({ signal }), watched.estimator.estimate()] as const
+    const [first, second] = await Promise.allSettled(both)
+    expect(first).toMatchObject({ status: 'rejected', reason })
+    expect(second).toMatchObject({ status: 'fulfilled' })
+    expect(opens).toBe(2)
+  })
+
   test('a signal ends it, and bad options are refused', async () => {
     const watched = new WatchedGroup({ ranges: 2 })
     await watched.makeLeases()

@@ -143,16 +143,22 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
   }
 
   async #readLeases(signal: AbortSignal | undefined): Promise<LeaseGroupSnapshot> {
-    const opened = (this.#opened ??= this.#options.leases.openGroup(this.group, signal))
-    let group: LeaseGroup
-    try {
-      group = await opened
-    } catch (error) {
-      // The next one tries again.
-      if (this.#opened === opened) this.#opened = undefined
-      throw error
-    }
+    const group = await this.#openGroup(signal)
     return group.read(signal)
+  }
+
+  async #openGroup(signal: AbortSignal | undefined): Promise<LeaseGroup> {
+    for (;;) {
+      const isMine = this.#opened === undefined
+      const opened = (this.#opened ??= this.#options.leases.openGroup(this.group, signal))
+      try {
+        return await opened
+      } catch (error) {
+        if (this.#opened === opened) this.#opened = undefined
+        // Another call's failure, or its signal, is not this one's.
+        if (isMine || signal?.aborted === true) throw error
+      }
+    }
   }
 
   async #estimateLeases(
