@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorCode } from '@tidemark/contracts'
 import { startRedisServer, type RedisServer } from '@tidemark/testing/servers'
 import { Load } from '../faults/campaign/load.ts'
 import { FaultProcess } from '../faults/fault-process.ts'
@@ -161,8 +162,13 @@ class Soak {
     const [range, next] = [ranges[index], ranges[index + 1]]
     if (range?.id === undefined) return
     if (Math.random() * MAX_RANGES > ranges.length) {
-      await events.split(range.id)
-      this.#happened.splits += 1
+      try {
+        await events.split(range.id)
+        this.#happened.splits += 1
+      } catch (error) {
+        // One that has a single key.
+        if (errorCode(error) !== 'ERR_RANGE_INDIVISIBLE') throw error
+      }
     } else if (next?.id !== undefined) {
       await events.merge(range.id, next.id)
       this.#happened.merges += 1

@@ -18,8 +18,6 @@ import type { RangeHostTask, RangeProcessTask } from './range-tasks.ts'
 
 const HOSTS = ['h1', 'h2', 'h3', 'h4'] as const
 const KEYS = 60
-/** Of a batch. */
-export const RANGE_HOST_MAX_ITEMS = 20
 const PAUSE_MS = 150
 const MAX_PEACE_MS = 900
 /** Every third kill hits the process that splits. */

@@ -27,6 +27,7 @@ async function run({ durationMs, leases }: RangesOptions): ReturnType<Parameters
     const { happened, faults, written, histories, living } = result
     const verdict = judge(
       { written, histories, living },
+      // Those hosts have batches of the same size.
       { maxItemCount: MAX_ITEM_COUNT, exclusive: true, abortedBatches: 0 },
     )
     const { hostKills = 0, changerKills = 0 } = happened
