@@ -40,25 +40,33 @@ interface QueuedChange<T extends DocumentBody> {
   readonly deliver?: ((around: AroundCall) => Promise<boolean>) | undefined
 }
 
+/** What there is of one key. */
+interface KeyQueue<T extends DocumentBody> {
+  readonly key: string
+  readonly changes: QueuedChange<T>[]
+}
+
 /**
  * Works on changes of different partition key values of one range at the same time, and on those of one value
  * in order (PH-8). The position is the low watermark: the end of the last page before which nothing is
  * left to do. A key that is slow, or fails again and again, holds the watermark and nobody else, until the
  * window is full.
+ *
+ * A key that waits for a lane is an entry in a list: there may be as many as changes in the window.
  */
 export class Lanes<T extends DocumentBody> {
   readonly #parts: LanesParts<T>
   /** In feed order. */
   readonly #pages: PageInWork[] = []
-  readonly #queues = new Map<string, QueuedChange<T>[]>()
-  /** Those that wait for a lane, in order from `#firstWaiting` on. */
-  #waiting: (() => void)[] = []
+  readonly #queues = new Map<string, KeyQueue<T>>()
+  /** Keys, and calls to be repeated, that wait for a lane, in order from `#firstWaiting` on. */
+  #waiting: (KeyQueue<T> | (() => void))[] = []
   #firstWaiting = 0
   #free: number
   #inWindow = 0
   /** Changes that are in no page. */
   #alone = 0
-  /** Keys that are worked on. */
+  /** Keys that have a lane, or pause before they try again. */
   #running = 0
 
   constructor(parts: LanesParts<T>) {
@@ -82,65 +90,86 @@ export class Lanes<T extends DocumentBody> {
     this.#pages.push(page)
     this.#inWindow += length
     for (const change of changes) this.#add({ change, page })
+    // Now that all of them are there: what there is of a key goes together.
+    this.#useLanes()
   }
 
   /** A change that comes by itself, behind what there is of its key. */
   offerAlone(change: Change<T>, deliver: (around: AroundCall) => Promise<boolean>): void {
     this.#alone += 1
     this.#add({ change, page: undefined, deliver })
+    this.#useLanes()
   }
 
   /** Resolves when everything that was offered is done, or the end has come and no call is in flight. */
   async settled(): Promise<void> {
-    while (this.#running > 0) {
-      if (this.#parts.isEnding()) this.#wakeAll()
+    for (;;) {
+      if (this.#parts.isEnding()) this.#dismissAll()
+      if (this.#running === 0) return
       await this.#parts.ring()
     }
   }
 
   #add(item: QueuedChange<T>): void {
-    const key = partitionKeyText(keyComponents(item.change.partitionKey))
+    const key = keyOf(item.change)
     const queue = this.#queues.get(key)
     if (queue !== undefined) {
-      queue.push(item)
+      queue.changes.push(item)
       return
     }
-    const fresh = [item]
+    const fresh: KeyQueue<T> = { key, changes: [item] }
     this.#queues.set(key, fresh)
-    this.#running += 1
-    void this.#run(key, fresh)
+    this.#waiting.push(fresh)
   }
 
-  /** One key, until nothing of it is left. Never rejects. */
-  async #run(key: string, queue: QueuedChange<T>[]): Promise<void> {
-    const { isEnding, onProgress } = this.#parts
-    let goesOn = true
-    while (goesOn && queue.length > 0 && !isEnding()) {
-      // The lane first: what comes for this key while it waits goes along.
-      await this.#take()
-      if (isEnding()) break
-      goesOn = await this.#deliver(queue.splice(0, this.#nextBatch(queue)))
+  /** Gives the lanes that are free to those who wait the longest. */
+  #useLanes(): void {
+    while (this.#free > 0) {
+      const next = this.#nextWaiting()
+      if (next === undefined) return
+      this.#free -= 1
+      if (typeof next === 'function') {
+        next()
+        continue
+      }
+      this.#running += 1
+      void this.#run(next)
     }
+  }
+
+  /** One batch of one key, which has a lane. Never rejects. */
+  async #run(queue: KeyQueue<T>): Promise<void> {
+    const { changes, key } = queue
+    const goesOn = await this.#deliver(changes.splice(0, this.#nextBatch(changes)))
     this.#running -= 1
-    if (goesOn && queue.length === 0) this.#queues.delete(key)
-    onProgress()
+    if (!goesOn) {
+      this.#parts.onProgress()
+      return
+    }
+    if (changes.length > 0) {
+      this.#waiting.push(queue)
+      this.#useLanes()
+      return
+    }
+    this.#queues.delete(key)
+    this.#parts.onProgress()
   }
 
   /** How many come next in one call. */
-  #nextBatch(queue: readonly QueuedChange<T>[]): number {
+  #nextBatch(changes: readonly QueuedChange<T>[]): number {
     const { maxItemCount } = this.#parts
-    if (queue[0]?.page === undefined) return 1
+    if (changes[0]?.page === undefined) return 1
     let count = 1
-    for (; count < queue.length; count += 1) {
-      const { page, change } = queue[count]!
+    for (; count < changes.length; count += 1) {
+      const { page, change } = changes[count]!
       if (page === undefined) break
-      if (count >= maxItemCount && change.lsn !== queue[count - 1]!.change.lsn) break
+      if (count >= maxItemCount && change.lsn !== changes[count - 1]!.change.lsn) break
     }
     return count
   }
 
   async #deliver(batch: readonly QueuedChange<T>[]): Promise<boolean> {
-    const around = this.#aroundFrom(true)
+    const around = this.#aroundFirst()
     const alone = batch[0]?.deliver
     if (alone !== undefined) {
       if (!(await alone(around))) return false
@@ -154,15 +183,16 @@ export class Lanes<T extends DocumentBody> {
   }
 
   /** The first call has a lane already; each gives its lane back, so that a pause before a retry holds none. */
-  #aroundFrom(holdsLane: boolean): AroundCall {
-    let isHeld = holdsLane
+  #aroundFirst(): AroundCall {
+    let isHeld = true
     return async (call) => {
       if (!isHeld) await this.#take()
       isHeld = false
       try {
         return await call()
       } finally {
-        this.#give()
+        this.#free += 1
+        this.#useLanes()
       }
     }
   }
@@ -176,24 +206,22 @@ export class Lanes<T extends DocumentBody> {
     await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  #give(): void {
-    if (!this.#wakeNext()) this.#free += 1
+  /** No more calls: nobody waits for a lane any longer. */
+  #dismissAll(): void {
+    for (let next = this.#nextWaiting(); next !== undefined; next = this.#nextWaiting()) {
+      if (typeof next === 'function') next()
+    }
   }
 
-  #wakeAll(): void {
-    for (let isWoken = true; isWoken;) isWoken = this.#wakeNext()
-  }
-
-  #wakeNext(): boolean {
+  #nextWaiting(): KeyQueue<T> | (() => void) | undefined {
     const next = this.#waiting[this.#firstWaiting]
-    if (next === undefined) return false
+    if (next === undefined) return undefined
     this.#firstWaiting += 1
     if (this.#firstWaiting * 2 > this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#firstWaiting)
       this.#firstWaiting = 0
     }
-    next()
-    return true
+    return next
   }
 
   #done(batch: readonly QueuedChange<T>[]): void {
@@ -209,4 +237,13 @@ export class Lanes<T extends DocumentBody> {
     this.#parts.onWatermark(watermark.end, changes)
     this.#parts.onProgress()
   }
+}
+
+/** Equal for equal partition key values, and for no others. */
+function keyOf({ partitionKey }: Change): string {
+  const components = keyComponents(partitionKey)
+  const [only] = components
+  // By far the most frequent. The text of all others begins with a bracket.
+  if (components.length === 1 && typeof only === 'string') return `"${only}`
+  return partitionKeyText(components)
 }
