@@ -195,7 +195,8 @@ export class GroupEntrance<T extends DocumentBody> {
     if (this.#deadlineMs !== undefined) {
       this.#deadlineMs = atMs + expirationIntervalMs + startTimeoutMs
     }
-    this.#emit('leaseStoreLost', { generation, previousGeneration, action: onLeaseStoreLoss })
+    const action = onLeaseStoreLoss
+    this.#emit('leaseStoreLost', { generation, previousGeneration, action, known: 0 })
   }
 
   /** Until nobody can be left who owned a lease before the loss. */

@@ -144,6 +144,8 @@ export interface HostEvents {
     readonly previousGeneration: string | undefined
     readonly generation: string
     readonly action: 'recover' | 'stop'
+    /** Leases of which this host knows best where they stood: it tells the feed at once. */
+    readonly known: number
   }
   /** The group has leases again, at the positions that the feed had. The host joins anew. */
   recovered: {

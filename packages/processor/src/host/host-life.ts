@@ -250,7 +250,8 @@ export class HostLife<T extends DocumentBody> {
     this.#loss = { generation, atMs: this.#options.clock.monotonicMs() }
     this.#reporter?.keep(stood)
     const action = this.#options.onLeaseStoreLoss
-    this.#emit('leaseStoreLost', { generation, previousGeneration: known, action })
+    const event = { generation, previousGeneration: known, action, known: stood.length }
+    this.#emit('leaseStoreLost', event)
   }
 
   #onPumpNotice(held: HeldLease, { kind, ...notice }: PumpNotice): void {

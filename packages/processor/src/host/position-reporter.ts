@@ -45,7 +45,8 @@ export class PositionReporter {
   #hurry = new AbortController()
   #nextMs = -Infinity
   #failures = 0
-  #isKeeping = false
+  /** Leases of which nothing is forgotten any more; undefined while the store has its data. */
+  #kept: ReadonlySet<string> | undefined
   #running: Promise<void> | undefined
 
   constructor(options: PositionReporterOptions) {
@@ -66,11 +67,12 @@ export class PositionReporter {
   }
 
   /**
-   * The lease store lost its data, and nobody knows better where these leases stood. They are told at once,
-   * and nothing that is to be told is forgotten from now on.
+   * The lease store lost its data, and nobody knows better where these leases stood. They are told at once
+   * and never forgotten, and no others any more: of those that were given back another host knows more.
    */
   keep(positions: readonly { readonly range: FeedRange; readonly lsn: Lsn }[]): void {
-    this.#isKeeping = true
+    this.#kept = new Set(positions.map(({ range }) => feedRangeId(range)))
+    this.#pending.clear()
     for (const { range, lsn } of positions) {
       // Of two that overlap the later one is told last, and counts.
       this.#pending.delete(feedRangeId(range))
@@ -79,14 +81,15 @@ export class PositionReporter {
     this.#hurry.abort()
   }
 
-  /** What the feed has not confirmed. */
+  /** What the feed has not confirmed of the positions that are kept. */
   get unreported(): readonly GroupPosition[] {
-    return [...new Map([...this.#taken, ...this.#pending]).values()]
+    const all = new Map([...this.#taken, ...this.#pending])
+    return [...all].flatMap(([id, position]) => (this.#kept?.has(id) === true ? [position] : []))
   }
 
   /** The lease is not this host's any more: its owner tells where it stands. */
   forget(leaseId: string): void {
-    if (this.#isKeeping) return
+    if (this.#kept !== undefined) return
     this.#known.delete(leaseId)
     this.#pending.delete(leaseId)
   }
@@ -117,7 +120,6 @@ export class PositionReporter {
     // Positions of several leases come in one turn: they go together.
     await Promise.resolve()
     while (!signal.aborted) {
-      this.#hurry = new AbortController()
       if (this.#pending.size === 0) {
         await this.#waitForPositions()
         continue
@@ -127,6 +129,7 @@ export class PositionReporter {
       if (restMs > 0) await clock.sleep(restMs, rest).catch(() => {})
       // What was pending may have been forgotten meanwhile.
       if (signal.aborted || this.#pending.size === 0) continue
+      this.#hurry = new AbortController()
       await this.#report()
       const pauseMs = Math.min(LONGEST_PAUSE_MS, REPORT_INTERVAL_MS * 2 ** this.#failures)
       this.#nextMs = clock.monotonicMs() + pauseMs
@@ -161,7 +164,8 @@ export class PositionReporter {
       this.#taken = []
       // What came meanwhile is newer.
       for (const [id, position] of taken) {
-        if (!this.#pending.has(id)) this.#pending.set(id, position)
+        const isDue = this.#kept?.has(id) ?? true
+        if (isDue && !this.#pending.has(id)) this.#pending.set(id, position)
       }
       onFailure({ error, positions: taken.length, attempt: this.#failures })
     }
