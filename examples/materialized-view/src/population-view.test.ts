@@ -115,6 +115,7 @@ function context(range: FeedRange, epoch: number): ObserverContext {
     fence: { generation: 'g', epoch, lsn: 0 },
     signal: new AbortController().signal,
     attempt: 1,
+    redriven: false,
     async checkpoint() {},
   }
 }
