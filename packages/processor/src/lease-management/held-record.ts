@@ -49,6 +49,26 @@ export interface HeldRecord {
   replacement: Replacement | undefined
 }
 
+/** A lease that has just come. */
+export function newHeldRecord(
+  held: HeldLease,
+  { lease, sinceCallId, state }: Pick<HeldRecord, 'lease' | 'sinceCallId' | 'state'>,
+): HeldRecord {
+  return {
+    held,
+    lease,
+    sinceCallId,
+    state,
+    stored: lease.checkpoint,
+    wanted: lease.checkpoint,
+    dirty: false,
+    releaseReason: 'unplanned',
+    drainDeadlineMs: Infinity,
+    final: undefined,
+    replacement: undefined,
+  }
+}
+
 /** What comes in the place of a lease whose pump has closed for it. */
 export function replacementOf(
   { held, lease, wanted }: HeldRecord,

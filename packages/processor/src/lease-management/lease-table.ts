@@ -15,6 +15,7 @@ import {
 import {
   closeReasonOf,
   digestOf,
+  newHeldRecord,
   replacementOf,
   viewOf,
   type AddOptions,
@@ -25,6 +26,7 @@ import {
 } from './held-record.ts'
 import type { EffectSink, LostCause } from './lease-protocol.ts'
 import type { PumpEnd } from './pump-seat.ts'
+import { WorkedEpochs } from './worked-epochs.ts'
 
 /** The leases that one incarnation of a host holds, and the pumps that are open for them. */
 export class LeaseTable {
@@ -32,6 +34,7 @@ export class LeaseTable {
   readonly #records = new Map<string, HeldRecord>()
   /** Pumps that have not closed, also of leases that are lost. One a lease, so that none overlap. */
   readonly #pumps = new Map<string, HeldLease>()
+  readonly #worked = new WorkedEpochs()
   /**
    * Where leases stood that were lost since the last beat: if the store has lost its data since then, that is
    * why, and nobody knows it better.
@@ -71,23 +74,18 @@ export class LeaseTable {
     if (answerTo <= this.#replacedSince && this.#wasReplaced(lease, epoch)) return
     if (before?.state === 'replacing') this.#records.delete(leaseId)
     else if (before !== undefined) this.lose(leaseId, 'takenOver')
+    const { checkpoint, range } = lease
+    const isPast = this.#worked.isPast(range, epoch)
+    if (isPast) this.#worked.givenBack(range, epoch)
+    const isKept = keep && !isPast
     const held: HeldLease = { leaseId, epoch }
-    const record: HeldRecord = {
-      held,
+    const record = newHeldRecord(held, {
       lease,
       sinceCallId,
-      state: keep ? 'waiting' : 'releasing',
-      stored: lease.checkpoint,
-      wanted: lease.checkpoint,
-      dirty: false,
-      releaseReason: 'unplanned',
-      drainDeadlineMs: Infinity,
-      final: undefined,
-      replacement: undefined,
-    }
+      state: isKept ? 'waiting' : 'releasing',
+    })
     this.#records.set(leaseId, record)
-    if (!keep) return
-    const { checkpoint, range } = lease
+    if (!isKept) return
     this.#effects.push({ kind: 'emit', notice: { kind: 'acquired', held, range, checkpoint } })
     this.#startPump(record, generation)
   }
@@ -355,6 +353,7 @@ export class LeaseTable {
     if (state !== 'waiting' || this.#pumps.has(held.leaseId)) return
     record.state = 'running'
     this.#pumps.set(held.leaseId, held)
+    this.#worked.begun(lease.range, held.epoch)
     this.#effects.push({ kind: 'startPump', held, lease, generation })
   }
 

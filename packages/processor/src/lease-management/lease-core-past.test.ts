@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { HEARTBEAT_MS, at, held, running, type Driver } from './lease-core-driver.fixture.ts'
+import { WorkedEpochs } from './worked-epochs.ts'
+
+/** A host that had '-40' at epoch 7, has lost it, and asks for it. */
+function withoutFirst(): Driver {
+  const driver = running()
+  driver.tell({ kind: 'progress', held: held('-40'), checkpoint: at(1) })
+  driver.answer({ op: 'checkpoint', reply: ['lost'] })
+  driver.tell({
+    kind: 'pumpClosed',
+    held: held('-40'),
+    checkpoint: at(1),
+    reason: 'leaseLost',
+    replacement: undefined,
+  })
+  driver.effects = driver.effects.filter(({ kind }) => kind === 'wakeAt')
+  driver.passTo(HEARTBEAT_MS)
+  driver.synced()
+  return driver
+}
+
+describe('a store that went back to what it was', () => {
+  test('LE-11 a lease that this host has given up comes back at its old epoch: it is given back, and got at a new one', () => {
+    const driver = withoutFirst()
+    driver.acquired(['-40'], 7)
+    expect(driver.of('startPump')).toEqual([])
+    expect(driver.pending('release')).toMatchObject({ request: { releases: [held('-40')] } })
+    driver.answer({ op: 'release', reply: ['released'] })
+    expect(driver.pending('acquire')).toMatchObject({ request: { leaseIds: ['-40'] } })
+    driver.acquired(['-40'], 8)
+    expect(driver.of('startPump').map((effect) => effect.held)).toEqual([held('-40', 8)])
+  })
+
+  test('LE-11 so is a lease whose parts this host has worked on since', () => {
+    const worked = new WorkedEpochs()
+    worked.begun({ minInclusive: '', maxExclusive: '20' }, 9)
+    expect(worked.isPast({ minInclusive: '', maxExclusive: '40' }, 8)).toBe(true)
+    expect(worked.isPast({ minInclusive: '', maxExclusive: '40' }, 10)).toBe(false)
+  })
+
+  test('LE-11 it is given back once: with a clock that went back too, any higher epoch will do', () => {
+    const worked = new WorkedEpochs()
+    const range = { minInclusive: '', maxExclusive: '40' }
+    worked.begun(range, 7)
+    worked.begun(range, 1_000)
+    expect(worked.isPast(range, 7)).toBe(true)
+    worked.givenBack(range, 7)
+    expect(worked.isPast(range, 7)).toBe(true)
+    expect(worked.isPast(range, 8)).toBe(false)
+  })
+
+  test('keys that were never worked on have no past', () => {
+    const worked = new WorkedEpochs()
+    worked.begun({ minInclusive: '', maxExclusive: '40' }, 7)
+    expect(worked.isPast({ minInclusive: '40', maxExclusive: 'FF' }, 1)).toBe(false)
+    expect(worked.isPast({ minInclusive: '', maxExclusive: 'FF' }, 7)).toBe(true)
+    expect(worked.isPast({ minInclusive: '', maxExclusive: 'FF' }, 8)).toBe(false)
+  })
+})

@@ -1,0 +1,33 @@
+import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
+
+/**
+ * Of each key the highest epoch at which this host has worked on it.
+ *
+ * A store that goes back to what it was some moments ago, as after a fail-over to a replica that lagged, makes a host the
+ * owner again of leases that it has given up, at the epochs of then. By now others may have worked on them, at
+ * higher epochs of which the store knows nothing any more; a sink that has seen those refuses the old one for ever. So
+ * such a lease is given back, and got again at a new epoch.
+ */
+export class WorkedEpochs {
+  #worked: readonly { readonly range: FeedRange; readonly epoch: number }[] = []
+
+  /** This host begins to work on these keys. */
+  begun(range: FeedRange, epoch: number): void {
+    const kept = this.#worked.filter((one) => one.epoch > epoch || !rangeContains(range, one.range))
+    this.#worked = [...kept, { range, epoch }]
+  }
+
+  /** Whether a lease that the store gives, and that is not held, is one of the past. */
+  isPast(range: FeedRange, epoch: number): boolean {
+    return this.#worked.some((one) => one.epoch >= epoch && rangesOverlap(one.range, range))
+  }
+
+  /**
+   * A lease of the past is given back: whatever comes next for these keys is new if its epoch is higher than that, also
+   * where the store's clock has gone back.
+   */
+  givenBack(range: FeedRange, epoch: number): void {
+    this.#worked = this.#worked.filter((one) => !rangesOverlap(one.range, range))
+    this.begun(range, epoch)
+  }
+}
