@@ -16,6 +16,8 @@ import { Worker } from './worker.ts'
 /** Ranges of the collection, and so leases of the group. */
 export const RANGES = 4
 export const MAX_ITEM_COUNT = 20
+/** Times of hosts of which none may lose a lease after a fault, although a busy machine lets one of them wait. */
+export const PATIENT = { expirationMs: 3_500 } as const
 const CHANGES_PER_SECOND = 300
 const SETTLE_LIMIT_MS = 40_000
 const LOOK_MS = 50

@@ -7,20 +7,20 @@ import { FAULT_TIMES } from '../../host-process.ts'
 import { until } from '../../until.ts'
 import { startRedis } from '../redis-faults.ts'
 import type { StagedScenario, Told } from '../scenario.ts'
-import type { CampaignStage } from '../stage.ts'
+import { PATIENT, type CampaignStage } from '../stage.ts'
 
 const STALL_BEATS = 10
 const PATIENCE_MS = 40_000
 const LOG_ALWAYS = ['--appendonly', 'yes', '--appendfsync', 'always']
 const LOG_EVERY_SECOND = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
-/** Redis does not answer for ten heartbeats, two and a half sessions long, and then goes on. */
+/** Redis does not answer for ten heartbeats, longer than a session, and then goes on. */
 async function stall(
   stage: CampaignStage,
   fault: (redis: RedisServer, forMs: number) => Promise<void>,
 ): Promise<Told> {
   const { redis, place } = await startRedis(stage)
-  const workers = await stage.startAll(['a', 'b'], place)
+  const workers = await stage.startAll(['a', 'b'], place, PATIENT)
   const owners = stage.owners()
   const sinceMs = machineMs()
   await fault(redis, STALL_BEATS * FAULT_TIMES.renewMs)
@@ -70,14 +70,14 @@ function killed(name: string, about: string, args: readonly string[]): StagedSce
     about,
     async act(stage) {
       const { redis, place } = await startRedis(stage, args)
-      const workers = await stage.startAll(['a', 'b'], place)
+      const workers = await stage.startAll(['a', 'b'], place, PATIENT)
       const owners = stage.owners()
       const sinceMs = machineMs()
       const kills = 2
       for (let count = 0; count < kills; count++) {
         await redis.kill()
         // Sometimes for less than a session, sometimes for more.
-        await sleep((0.25 + stage.random.fraction()) * FAULT_TIMES.expirationMs)
+        await sleep((0.2 + stage.random.fraction()) * PATIENT.expirationMs)
         await redis.start()
         await stage.untilAtWork()
       }

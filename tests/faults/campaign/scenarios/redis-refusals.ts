@@ -3,6 +3,7 @@ import type { RedisServer } from '@tidemark/testing/servers'
 import { machineMs } from '../../history.ts'
 import { errorCount, startRedis } from '../redis-faults.ts'
 import type { StagedScenario } from '../scenario.ts'
+import { PATIENT } from '../stage.ts'
 
 const TIMES = 15
 const PAUSE_MS = 150
@@ -85,7 +86,7 @@ function refusing(
     about,
     async act(stage) {
       const { redis, place } = await startRedis(stage)
-      const workers = await stage.startAll(['a', 'b'], place)
+      const workers = await stage.startAll(['a', 'b'], place, PATIENT)
       const owners = stage.owners()
       const sinceMs = machineMs()
       await begin(redis)
