@@ -12,20 +12,22 @@ const SETTINGS = {
   settings: { statementTimeoutMs: 1_000, idleInTransactionTimeoutMs: 1_000 },
 }
 
-/** Begins a session and ends it in the same breath, as when it is terminated right then. */
-function answer(): Buffer {
-  const message = (type: string, body: Buffer): Buffer => {
-    const head = Buffer.alloc(5)
-    head.write(type)
-    head.writeInt32BE(body.length + 4, 1)
-    return Buffer.concat([head, body])
-  }
+function message(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5)
+  head.write(type)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+
+/** Begins a session. */
+function begin(): Buffer {
+  return Buffer.concat([message('R', Buffer.alloc(4)), message('Z', Buffer.from('I'))])
+}
+
+/** Ends it, as an administrator does. */
+function terminated(): Buffer {
   const fields = ['SFATAL', 'VFATAL', 'C57P01', 'Mterminated', ''].map((field) => `${field}\0`)
-  return Buffer.concat([
-    message('R', Buffer.alloc(4)),
-    message('Z', Buffer.from('I')),
-    message('E', Buffer.from(fields.join(''))),
-  ])
+  return message('E', Buffer.from(fields.join('')))
 }
 
 test.each(['own', 'passed in'] as const)(
@@ -33,7 +35,7 @@ test.each(['own', 'passed in'] as const)(
   async (whose) => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
-      socket.once('data', () => socket.end(answer()))
+      socket.once('data', () => socket.end(Buffer.concat([begin(), terminated()])))
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -49,3 +51,25 @@ test.each(['own', 'passed in'] as const)(
     server.close()
   },
 )
+
+test('a connection that hears of the end of the server after its pool has ended ends nothing else', async () => {
+  const gone = Promise.withResolvers<void>()
+  const server = createServer((socket) => {
+    socket.on('error', () => {}).on('close', () => gone.resolve())
+    socket.once('data', () => {
+      socket.write(begin())
+      // The client says goodbye, and the server is being stopped.
+      socket.once('data', () => socket.end(terminated()))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const source = new PoolSource(`postgres://nobody@127.0.0.1:${port}/none`, SETTINGS)
+  const client = await source.connect()
+  client.release()
+  await source.end()
+  await gone.promise
+  await sleep(20)
+  server.close()
+})

@@ -75,9 +75,15 @@ export class PoolSource {
     }
   }
 
-  /** Ends a pool that was made here. */
+  /**
+   * Ends a pool that was made here, and goes on listening to it: it has ended before its connections have, and what the
+   * server says to one of them at last would end this process.
+   */
   async end(): Promise<void> {
-    if (this.#url !== undefined) await this.#pool.end()
+    if (this.#url !== undefined) {
+      await this.#pool.end()
+      return
+    }
     this.#pool.removeListener('error', this.#onError)
     this.#pool.removeListener('connect', this.#onConnect)
   }
