@@ -18,18 +18,27 @@ export function keyText(change: Change): string {
   return partitionKeyText(keyComponents(change))
 }
 
+/** A change as it is stored: JSON keeps no None in a key, so its text is in the place of the key. */
+export type StorableChange = Omit<Change, 'partitionKey'> & { readonly partitionKeyText: string }
+
+export function storableChange(change: Change): StorableChange {
+  const { partitionKey: _, ...rest } = change
+  return { ...rest, partitionKeyText: keyText(change) }
+}
+
 /**
- * The change that a JSON value stands for, with the key that its text says.
+ * The change that a stored value stands for.
  *
  * @throws ERR_INVALID_DOCUMENT when it is no change
  */
-export function parseChange<T extends DocumentBody>(value: unknown, key: string): Change<T> {
-  const partitionKey = partitionKeyOf(parsePartitionKeyText(key))
-  const change: unknown = { ...(isObject(value) ? value : {}), partitionKey }
-  if (!isChange<T>(change)) {
-    throw new InvalidDocumentError('a dead letter holds a change that this release cannot read')
+export function parseChange<T extends DocumentBody>(value: unknown): Change<T> {
+  const stored: { readonly partitionKeyText?: unknown } = isObject(value) ? value : {}
+  const { partitionKeyText: key, ...rest } = stored
+  if (typeof key === 'string') {
+    const change: unknown = { ...rest, partitionKey: partitionKeyOf(parsePartitionKeyText(key)) }
+    if (isChange<T>(change)) return change
   }
-  return change
+  throw new InvalidDocumentError('a dead letter holds a change that this release cannot read')
 }
 
 /**

@@ -5,7 +5,7 @@ import {
   type DocumentBody,
   type DocumentCollection,
 } from '@tidemark/contracts'
-import { parseChange, textParts } from './change-text.ts'
+import { parseChange, storableChange, textParts, type StorableChange } from './change-text.ts'
 import {
   isPartDocument,
   letterDocument,
@@ -46,7 +46,7 @@ export class DeadLetterContents {
 
   /** A letter that is there already is overwritten. */
   async write(letter: DeadLetter, signal?: AbortSignal): Promise<void> {
-    const { partitionKey: _, ...change } = letter.change
+    const change = storableChange(letter.change)
     const text = JSON.stringify(change)
     for (let partBytes = PART_BYTES; ; partBytes /= 2) {
       const cut = partBytes === PART_BYTES ? letter : withShortError(letter, partBytes)
@@ -75,7 +75,7 @@ export class DeadLetterContents {
     const document = parseLetter(main)
     const text =
       'parts' in document ? joinedText(document, documents) : JSON.stringify(document.change)
-    const change = parseChange<T>(JSON.parse(text), document.documentKey)
+    const change = parseChange<T>(JSON.parse(text))
     return { letter: letterOf(document, change), characters: text.length }
   }
 
@@ -103,7 +103,7 @@ export class DeadLetterContents {
   /** False when the store cannot take such a document. */
   async #writeWhole(
     letter: DeadLetter,
-    change: Omit<DeadLetter['change'], 'partitionKey'>,
+    change: StorableChange,
     signal?: AbortSignal,
   ): Promise<boolean> {
     try {

@@ -9,7 +9,7 @@ import {
   type Lsn,
   type RecordedError,
 } from '@tidemark/contracts'
-import { keyText } from './change-text.ts'
+import { keyText, type StorableChange } from './change-text.ts'
 
 /*
  * The documents of a dead letter collection. Its partition key path is `/partitionKey`, with these values:
@@ -45,7 +45,7 @@ export interface DeadLetterEntry {
   readonly kind: Change['kind']
   /** Id of the document. */
   readonly documentId: string
-  /** Canonical text of the document's partition key value: a JSON array, in which None is `{}`. */
+  /** Canonical text of the document's partition key value: a JSON array, in which None is `{}`. A very long one is cut. */
   readonly partitionKey: string
   /** Effective partition key of the document: tells whose range it is in. */
   readonly epk: string
@@ -79,7 +79,7 @@ export interface GroupDocument extends DocumentBody {
 
 /** How a letter's change is stored: in the document itself, or as text in parts beside it. */
 export type StoredChange =
-  | { readonly change: Omit<Change, 'partitionKey'> }
+  | { readonly change: StorableChange }
   | { readonly parts: { readonly stamp: string; readonly count: number } }
 
 /** The letter itself, as people see it who follow the collection. */
@@ -90,8 +90,6 @@ export type LetterDocument = DocumentBody &
     readonly kind: 'deadLetter'
     readonly schema: number
     readonly range: string
-    /** Canonical text of the document's partition key value. */
-    readonly documentKey: string
   }
 
 export interface PartDocument extends DocumentBody {
@@ -103,7 +101,9 @@ export interface PartDocument extends DocumentBody {
 /** Never expires, also in a collection whose documents do by default. */
 export const NEVER_EXPIRING = { ttl: -1 } as const
 
+/** An entry is small, whatever the letter: keys and messages may be as large as documents. */
 const ENTRY_MESSAGE_LIMIT = 200
+const ENTRY_KEY_LIMIT = 1_000
 
 export function indexPartition(group: string): string {
   return `index:${group}`
@@ -144,11 +144,11 @@ export function entryOf(
     lsn: letter.lsn,
     kind: change.kind,
     documentId: change.id,
-    partitionKey: keyText(change),
+    partitionKey: short(keyText(change), ENTRY_KEY_LIMIT),
     epk,
     error: {
       name,
-      message: message.slice(0, ENTRY_MESSAGE_LIMIT).toWellFormed(),
+      message: short(message, ENTRY_MESSAGE_LIMIT),
       ...(code === undefined ? {} : { code }),
     },
     attempts,
@@ -201,7 +201,6 @@ export function letterDocument(letter: DeadLetter, stored: StoredChange): Letter
       feed,
       range: feedRangeId(letter.range),
       lsn: at,
-      documentKey: keyText(letter.change),
       error,
       attempts,
       hostName,
@@ -232,6 +231,10 @@ export function letterOf<T extends DocumentBody>(
 
 export function isPartDocument(document: DocumentBody): document is PartDocument {
   return property(document, 'kind') === 'part' && typeof property(document, 'text') === 'string'
+}
+
+function short(text: string, limit: number): string {
+  return text.length > limit ? `${text.slice(0, limit - 1).toWellFormed()}…` : text
 }
 
 function unreadable({ id }: DocumentBody): InvalidDocumentError {
@@ -268,7 +271,7 @@ function isLetterDocument(document: DocumentBody): document is LetterDocument {
   return (
     property(document, 'kind') === 'deadLetter' &&
     property(document, 'schema') === SCHEMA &&
-    hasTexts(document, ['group', 'feed', 'range', 'documentKey', 'hostName']) &&
+    hasTexts(document, ['group', 'feed', 'range', 'hostName']) &&
     hasNumbers(document, ['lsn', 'attempts', 'failedAtMs']) &&
     isError(property(document, 'error')) &&
     (isObject(property(document, 'change')) ||

@@ -242,14 +242,20 @@ describe('big changes', () => {
   /** A store with a limit, and one that takes no NUL. */
   function limited(limit: number): ReturnType<typeof setUp> {
     const all = setUp()
-    const upsert = all.collection.upsert.bind(all.collection)
-    all.collection.upsert = async (document, options) => {
+    const { collection } = all
+    for (const method of ['create', 'replace', 'upsert'] as const) {
+      const write = collection[method].bind(collection)
+      collection[method] = async (document, options) => {
+        refuse(document)
+        return write(document, options)
+      }
+    }
+    const refuse = (document: DocumentBody): void => {
       const text = JSON.stringify(document)
       if (Buffer.byteLength(text) > limit) throw new DocumentTooLargeError('too large')
       if (text.includes('\\u0000') && !text.includes('\\\\u0000')) {
         throw new InvalidDocumentError('NUL')
       }
-      return upsert(document, options)
     }
     return all
   }
@@ -295,6 +301,17 @@ describe('big changes', () => {
     expect(await contentsOf(collection)).toEqual([`$groups g`])
   })
 
+  test('a document whose partition key is as large as the document', async () => {
+    const { letters } = limited(TWO_MIB)
+    const key = 'k'.repeat(TWO_MIB)
+    const letter = letterFor(1, { change: { ...letterFor(1).change, partitionKey: key } })
+    await letters.put(letter)
+    await redriveAll(letters)
+    expect(await letters.takeRedriven({ group: 'g', range: FULL_RANGE }, never)).toEqual([letter])
+    const { letters: listed } = await letters.list({ group: 'g' })
+    expect(listed[0]?.partitionKey).toHaveLength(1_000)
+  })
+
   test('what the store cannot keep as it is, it keeps as text', async () => {
     const { letters } = limited(TWO_MIB)
     const letter = letterFor(1, { text: 'a\0b' })
@@ -303,8 +320,8 @@ describe('big changes', () => {
   })
 
   test('a store with no room at all says so, and the letter is not said to be kept', async () => {
-    const { letters } = limited(500)
-    await expect(letters.put(letterFor(1))).rejects.toMatchObject({
+    const { letters } = limited(600)
+    await expect(letters.put(letterFor(1, { text: 'x'.repeat(5_000) }))).rejects.toMatchObject({
       code: 'ERR_DOCUMENT_TOO_LARGE',
     })
     expect((await letters.list({ group: 'g' })).letters).toMatchObject([{ state: 'arriving' }])
