@@ -468,3 +468,42 @@ describe('release', () => {
     expect(second).toBeGreaterThan(first ?? Infinity)
   })
 })
+
+describe('hosts of different strength, and in reserve', () => {
+  test('LE-9 a host on standby has nothing until the others are gone, and gives it back without repeating anything', async () => {
+    const all = newFleet()
+    await all.fleet.start('s', { hostOptions: { standby: true } })
+    const a = await all.fleet.start('a')
+    await all.fleet.until(() => all.fleet.counts()['a'] === 4)
+    write(all.fleet)
+    await all.fleet.until(() => all.fleet.isDrained())
+    expect(all.fleet.counts()).toEqual({ a: 4, s: 0 })
+    const { hosts } = await all.group.status()
+    expect(hosts.map(({ host, profile }) => [host, profile.standby ?? false])).toEqual([
+      ['a', false],
+      ['s', true],
+    ])
+    await all.fleet.stop(a)
+    await all.fleet.until(() => all.fleet.counts()['s'] === 4, 2_000)
+    write(all.fleet)
+    await all.fleet.until(() => all.fleet.isDrained())
+    await all.fleet.start('b')
+    await all.fleet.until(() => all.fleet.counts()['b'] === 4, 5_000)
+    write(all.fleet)
+    await all.fleet.until(() => all.fleet.isDrained())
+    expect(all.fleet.counts()).toMatchObject({ b: 4, s: 0 })
+    expect(all.fleet.duplicates().size).toBe(0)
+  })
+
+  test('LE-7 weights share leases out in proportion', async () => {
+    const all = newFleet({ ranges: 8 })
+    await all.fleet.start('a', { hostOptions: { weight: 3 } })
+    await all.fleet.start('b')
+    await all.fleet.until(() => all.fleet.counts()['a'] === 6 && all.fleet.counts()['b'] === 2)
+    const { hosts } = await all.group.status()
+    expect(hosts.map(({ profile, leases }) => [profile.weight, leases])).toEqual([
+      [3, 6],
+      [1, 2],
+    ])
+  })
+})

@@ -103,6 +103,7 @@ describe('tidemark', () => {
       'migrate',
       'leases',
       'lag',
+      'dlq',
       'tail',
       'import',
       'ttl',
