@@ -63,7 +63,7 @@ export {
   parsePositions,
   positionPart,
   positionsText,
-  withPosition,
+  withPositions,
   type PositionList,
   type PositionPart,
 } from './engine/group-positions.ts'

@@ -1,5 +1,10 @@
 import { ResourceNotFoundError, lsn as checkedLsn, type GroupPosition } from '@tidemark/contracts'
-import { parsePositions, positionsText, withPosition, type CollectionRecord } from '@tidemark/store'
+import {
+  parsePositions,
+  positionsText,
+  withPositions,
+  type CollectionRecord,
+} from '@tidemark/store'
 import { textColumn } from '../connection/columns.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 
@@ -20,13 +25,12 @@ export async function storePositions(
   await connections.transaction(async (sql) => {
     const found = await sql.rows(statements.of(LOCK_COLLECTION), [number])
     if (found.length === 0) throw new ResourceNotFoundError('collection', id)
-    for (const group of [...new Set(positions.map((position) => position.group))].toSorted()) {
+    const groups = [...Map.groupBy(positions, (position) => position.group)]
+    for (const [group, reported] of groups.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
       await sql.rows(statements.of(BEGIN), [number, group])
       const [row = []] = await sql.rows(statements.of(READ), [number, group])
-      let list = parsePositions(textColumn(row, 0))
-      for (const { group: of, range, lsn } of positions) {
-        if (of === group) list = withPosition(list, { range, lsn })
-      }
+      const parts = reported.map(({ range, lsn }) => ({ range, lsn }))
+      const list = withPositions(parsePositions(textColumn(row, 0)), parts)
       await sql.rows(statements.of(STORE), [number, group, positionsText(list)])
     }
   })

@@ -1,5 +1,5 @@
 import type { FeedRange } from '@tidemark/contracts'
-import { parsePositions, positionsText, withPosition } from '@tidemark/store'
+import { parsePositions, positionsText, withPositions } from '@tidemark/store'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 
@@ -13,11 +13,12 @@ export function storePositions(
     readonly lsn: number
   }[],
 ): void {
-  for (const { group, range, lsn } of positions) {
+  for (const [group, reported] of Map.groupBy(positions, (position) => position.group)) {
     const sql = 'SELECT list FROM position WHERE coll = ? AND grp = ?'
     const row = connection.get(sql, collection, group)
     const before = row === undefined ? [] : parsePositions(textColumn(row, 0))
-    const list = positionsText(withPosition(before, { range, lsn }))
+    const parts = reported.map(({ range, lsn }) => ({ range, lsn }))
+    const list = positionsText(withPositions(before, parts))
     connection.run('INSERT OR REPLACE INTO position VALUES (?, ?, ?)', collection, group, list)
   }
 }

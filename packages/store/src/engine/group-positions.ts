@@ -8,18 +8,48 @@ export interface PositionPart {
   readonly lsn: number
 }
 
-/** The list after a report. The last report counts, also a lower one: a group may have been set back. */
-export function withPosition(positions: PositionList, reported: PositionPart): PositionList {
-  const below = { minInclusive: '', maxExclusive: reported.range.minInclusive }
-  const above = { minInclusive: reported.range.maxExclusive, maxExclusive: 'FF' }
-  return [...partsIn(positions, below), reported, ...partsIn(positions, above)]
+/** The list after reports. The last one of a key counts, also a lower one: a group may have been set back. */
+export function withPositions(
+  positions: PositionList,
+  reported: readonly PositionPart[],
+): PositionList {
+  const sorted = reported.toSorted(byKeys)
+  // Those of one host are of different keys: one walk over both lists, however many leases there are.
+  if (!areDisjoint(sorted)) {
+    return reported.reduce((list, one) => withPositions(list, [one]), positions)
+  }
+  const kept: PositionPart[] = []
+  let first = 0
+  for (const { range, lsn } of positions) {
+    while (sorted[first] !== undefined && endsBefore(sorted[first], range)) first += 1
+    let { minInclusive } = range
+    for (let next = first; next < sorted.length; next += 1) {
+      const other = sorted[next]?.range
+      if (other === undefined || other.minInclusive >= range.maxExclusive) break
+      if (minInclusive < other.minInclusive) {
+        kept.push({ range: { minInclusive, maxExclusive: other.minInclusive }, lsn })
+      }
+      minInclusive = other.maxExclusive
+    }
+    const { maxExclusive } = range
+    if (minInclusive < maxExclusive) kept.push({ range: { minInclusive, maxExclusive }, lsn })
+  }
+  return [...kept, ...sorted].toSorted(byKeys)
 }
 
-function partsIn(positions: PositionList, keys: FeedRange): PositionList {
-  return positions.flatMap(({ range, lsn }) => {
-    const part = commonKeys(range, keys)
-    return part === undefined ? [] : [{ range: part, lsn }]
+function byKeys(a: PositionPart, b: PositionPart): number {
+  return a.range.minInclusive < b.range.minInclusive ? -1 : 1
+}
+
+function areDisjoint(sorted: readonly PositionPart[]): boolean {
+  return sorted.every((part, index) => {
+    const next = sorted[index + 1]
+    return next === undefined || part.range.maxExclusive <= next.range.minInclusive
   })
+}
+
+function endsBefore(part: PositionPart | undefined, range: FeedRange): boolean {
+  return part !== undefined && part.range.maxExclusive <= range.minInclusive
 }
 
 /** Where the group stands at one key; 0 where it never reported. */

@@ -19,7 +19,7 @@ import type {
   RangeCounter,
   StartQuery,
 } from '../engine/feed-query.ts'
-import { withPosition, type PositionList } from '../engine/group-positions.ts'
+import { withPositions, type PositionList } from '../engine/group-positions.ts'
 import { rangeHolding, rangeOfEpk } from '../engine/range-lookup.ts'
 import { LiveDocuments } from './live-documents.ts'
 import { MemoryRange } from './memory-range.ts'
@@ -166,9 +166,9 @@ export class MemoryCollection {
   }
 
   reportPositions(positions: readonly GroupPosition[]): void {
-    for (const { group, range, lsn: reached } of positions) {
-      const list = withPosition(this.positionsOf(group), { range, lsn: reached })
-      this.#positions.set(group, list)
+    for (const [group, reported] of Map.groupBy(positions, (position) => position.group)) {
+      const parts = reported.map(({ range, lsn: reached }) => ({ range, lsn: reached }))
+      this.#positions.set(group, withPositions(this.positionsOf(group), parts))
     }
   }
 
