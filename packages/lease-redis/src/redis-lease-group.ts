@@ -91,9 +91,10 @@ export class RedisLeaseGroup implements LeaseGroup {
   }
 
   async create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]> {
-    const args = checkedNewLeases(leases).flatMap(({ range, checkpoint }) => [
+    const args = checkedNewLeases(leases).flatMap(({ range, checkpoint, epoch = 0 }) => [
       feedRangeId(range),
       ...checkpointArgs(checkpoint),
+      String(epoch),
     ])
     return parseGroupData(await this.#run('create', args, signal)).leases
   }

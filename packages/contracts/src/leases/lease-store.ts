@@ -95,7 +95,8 @@ export interface LeaseGroup {
   sync(request: SyncRequest, signal?: AbortSignal): Promise<SyncReply>
   /**
    * Stores the whole set iff the group has no leases; otherwise changes nothing. Either way returns
-   * the set that the store now has: losers adopt it.
+   * the set that the store now has: losers adopt it. A lease that comes with an epoch keeps it as that of a
+   * past owner.
    */
   create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]>
   read(signal?: AbortSignal): Promise<LeaseGroupSnapshot>

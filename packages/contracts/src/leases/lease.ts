@@ -64,6 +64,11 @@ export interface Lease {
 export interface NewLease {
   readonly range: FeedRange
   readonly checkpoint: Checkpoint
+  /**
+   * Every owner's is higher: that of the last owner, when the store has forgotten it. Counts for `create`
+   * only. @default 0
+   */
+  readonly epoch?: number | undefined
 }
 
 /** A host's live session. */

@@ -3,6 +3,7 @@ import {
   commonKeys,
   lsn,
   murmur3x64,
+  rangesOverlap,
   type FeedRange,
   type GroupPosition,
   type GroupPositions,
@@ -10,6 +11,7 @@ import {
   type Lsn,
 } from '@tidemark/contracts'
 import { keysNotIn } from './keys-not-in.ts'
+import { discardGroup, epochsGroup } from './mirror-groups.ts'
 
 export interface LeaseMirrorOptions {
   readonly positions: GroupPositions
@@ -36,6 +38,13 @@ export interface CoverOptions {
 }
 
 /**
+ * The highest epoch that an owner of some of these keys had; 0 if none is known. Leases that are made anew
+ * come with it, so that their owners are above all before them also where the new store's clock is behind:
+ * a sink that has seen a higher epoch would refuse them, and take a stale worker's writes.
+ */
+export type LastEpochs = (range: FeedRange) => number
+
+/**
  * The positions that a group has beside its feed, as what its leases are made from once the lease store has
  * lost them. Hosts tell each stored position there (`PositionReporter`); this is the part of it that has to be
  * done before anybody owns a lease.
@@ -55,6 +64,13 @@ export class LeaseMirror {
     return this.#positions.read(this.#group)
   }
 
+  /** The highest epochs that owners had, as far as they were told. */
+  async readEpochs(): Promise<LastEpochs> {
+    const told = await this.#positions.read(epochsGroup(this.#group))
+    return (range) =>
+      told.reduce((max, one) => (rangesOverlap(one.range, range) ? Math.max(max, one.lsn) : max), 0)
+  }
+
   report(positions: readonly GroupPosition[]): Promise<void> {
     return this.#positions.report(positions)
   }
@@ -65,7 +81,7 @@ export class LeaseMirror {
    * recovered.
    */
   async knowsDiscard(token: string): Promise<boolean> {
-    const [mark] = await this.#positions.read(this.#discardGroup)
+    const [mark] = await this.#positions.read(discardGroup(this.#group))
     return mark?.lsn === tokenNumber(token)
   }
 
@@ -97,14 +113,8 @@ export class LeaseMirror {
     return { group: this.#group, range: { minInclusive, maxExclusive }, lsn: at }
   }
 
-  /** Kept as the position of a group that nobody reads with: the only durable place there is. */
   #discardMark(token: string): GroupPosition {
-    return { group: this.#discardGroup, range: FULL_RANGE, lsn: tokenNumber(token) }
-  }
-
-  get #discardGroup(): string {
-    const words = murmur3x64(new TextEncoder().encode(this.#group))
-    return `discarded/${[...words].map((word) => word.toString(16).padStart(8, '0')).join('')}`
+    return { group: discardGroup(this.#group), range: FULL_RANGE, lsn: tokenNumber(token) }
   }
 }
 

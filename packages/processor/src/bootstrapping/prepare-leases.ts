@@ -54,7 +54,7 @@ async function prepareOnce<T extends DocumentBody>(
   options: PrepareLeasesOptions<T>,
   signal: AbortSignal,
 ): Promise<PreparedLeases> {
-  const { feed, group, mirror, start, mode, partitionKeyRangeId, discardToken } = options
+  const { feed, group, mirror, start, partitionKeyRangeId, discardToken } = options
   // Before the leases: what is told is stored by then.
   const told = (await mirror?.read()) ?? []
   const isDiscarded = discardToken !== undefined && (await mirror?.knowsDiscard(discardToken))
@@ -75,19 +75,27 @@ async function prepareOnce<T extends DocumentBody>(
     const keys = partitionKeyRangeId === undefined ? [FULL_RANGE] : present
     return recoverLeases({ ...options, mirror, keys, unreported: [] }, signal)
   }
-  const next = isNeeded
-    ? await Promise.all(
-        present.map(async (range): Promise<NewLease> => {
-          const checkpoint = await feed.resolveStart({ range, start, mode, signal })
-          return { range: plainRange(range), checkpoint }
-        }),
-      )
-    : []
+  const next = isNeeded ? await startingLeases(present, options, signal) : []
   const areNew = leases.length === 0
   const prepared = areNew ? await group.create(next, signal) : leases
   if (partitionKeyRangeId !== undefined) refuseOthers(prepared, present, partitionKeyRangeId)
   await mirror?.cover(prepared, { told, areNew, discardToken: newToken })
   return { kind: 'ready', generation, leases: prepared, origin: areNew ? 'started' : 'found' }
+}
+
+/** One for each range. Rejects with ERR_INVALID_CONTINUATION when the start does not fit. */
+async function startingLeases<T extends DocumentBody>(
+  ranges: readonly FeedRange[],
+  { feed, start, mode, mirror }: PrepareLeasesOptions<T>,
+  signal: AbortSignal,
+): Promise<readonly NewLease[]> {
+  const epochOf = await mirror?.readEpochs()
+  return Promise.all(
+    ranges.map(async (range): Promise<NewLease> => {
+      const checkpoint = await feed.resolveStart({ range, start, mode, signal })
+      return { range: plainRange(range), checkpoint, epoch: epochOf?.(range) }
+    }),
+  )
 }
 
 /** @throws ERR_INVALID_OPTION when the feed has no such range */

@@ -65,7 +65,9 @@ async function recoverOnce<T extends DocumentBody>(
   if (leases.length > 0) return { kind: 'ready', generation, leases, origin: 'found' }
   if (generation !== mayCreateIn) return { kind: 'lost', generation }
   if (unreported.length > 0) await mirror.report(unreported)
-  const next = await leasesOf(await mirror.read(), options, signal)
+  const epochOf = await mirror.readEpochs()
+  const places = await leasesOf(await mirror.read(), options, signal)
+  const next = places.map((place) => ({ ...place, epoch: epochOf(place.range) }))
   const created = await group.create(next, signal)
   return { kind: 'ready', generation, leases: created, origin: 'recovered' }
 }

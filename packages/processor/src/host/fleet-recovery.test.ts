@@ -345,6 +345,46 @@ describe('hosts that run when the lease store loses its data', () => {
     expect(one.eventsOf(a, 'recovered')).toHaveLength(1)
   })
 
+  test('LE-11 epochs rise over a loss also when the clock of the store that comes back is an hour behind', async () => {
+    // The store's time, apart from the hosts'.
+    const offset = { ms: 0 }
+    const two = newFleet({
+      leases: (clock) =>
+        new MemoryLeaseStore({
+          clock: {
+            wallMs: () => clock.wallMs() + offset.ms,
+            monotonicMs: () => clock.monotonicMs(),
+            sleep: (delayMs, signal) => clock.sleep(delayMs, signal),
+          },
+        }),
+    })
+    await two.start('a')
+    await two.start('b')
+    await two.until(() => two.isBalanced())
+    write(two)
+    await two.until(() => two.isDrained())
+    await two.advance(2_000)
+    offset.ms = -3_600_000
+    wipe(two)
+    const from = two.deliveries.length
+    await two.until(() => !two.isBalanced())
+    await two.until(() => two.isBalanced())
+    write(two)
+    await two.until(() => two.isDrained())
+    const { before, after } = epochsAround(two, from)
+    expect(after).toBeGreaterThan(before)
+    // Also when everybody died with it.
+    for (const host of two.hosts) two.kill(host)
+    offset.ms = -7_200_000
+    wipe(two)
+    const later = two.deliveries.length
+    await two.start('c')
+    write(two)
+    await two.until(() => two.isDrained())
+    const last = epochsAround(two, later)
+    expect(last.after).toBeGreaterThan(last.before)
+  })
+
   test('PH-11 a host that is stopped while it recovers stops, and the others go on', async () => {
     const two = newFleet()
     const a = await two.start('a')

@@ -267,6 +267,7 @@ export class HostLife<T extends DocumentBody> {
         this.#emit('joined', { hostName, incarnation: notice.incarnation })
         return
       case 'acquired':
+        this.#reporter?.owned(notice.range, notice.held.epoch)
         // Whoever had it may have died before it told where it stood.
         this.#reporter?.stored(notice.range, notice.checkpoint.lsn)
         this.#joiner.changed()

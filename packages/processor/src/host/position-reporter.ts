@@ -1,11 +1,13 @@
 import {
   feedRangeId,
+  lsn,
   type Clock,
   type FeedRange,
   type GroupPosition,
   type GroupPositions,
   type Lsn,
 } from '@tidemark/contracts'
+import { epochsGroup } from '../bootstrapping/mirror-groups.ts'
 import { Bell } from '../feed-processing/bell.ts'
 
 export interface PositionReporterOptions {
@@ -38,6 +40,8 @@ export class PositionReporter {
   /** Of the leases that are held, as last stored. */
   readonly #known = new Map<string, GroupPosition>()
   readonly #pending = new Map<string, GroupPosition>()
+  /** Epochs of leases that came, by range: those who make the leases anew need them. */
+  readonly #epochs = new Map<string, GroupPosition>()
   /** A report of them is under way. */
   #taken: readonly (readonly [string, GroupPosition])[] = []
   readonly #bell = new Bell()
@@ -64,6 +68,15 @@ export class PositionReporter {
     this.#pending.set(leaseId, position)
     this.#bell.ring()
     this.#running ??= this.#run()
+  }
+
+  /** A lease came at this epoch. */
+  owned(range: FeedRange, epoch: number): void {
+    if (this.#stop.signal.aborted) return
+    const group = epochsGroup(this.#options.group)
+    const { minInclusive, maxExclusive } = range
+    const position = { group, range: { minInclusive, maxExclusive }, lsn: lsn(epoch) }
+    this.#epochs.set(feedRangeId(range), position)
   }
 
   /**
@@ -153,16 +166,19 @@ export class PositionReporter {
   async #report(): Promise<void> {
     const { positions, onFailure } = this.#options
     const taken = [...this.#pending]
+    const epochs = [...this.#epochs]
     this.#pending.clear()
+    this.#epochs.clear()
     this.#taken = taken
     try {
-      await positions.report(taken.map(([, position]) => position))
+      await positions.report([...taken, ...epochs].map(([, position]) => position))
       this.#failures = 0
       this.#taken = []
     } catch (error) {
       this.#failures += 1
       this.#taken = []
       // What came meanwhile is newer.
+      for (const [id, epoch] of epochs) if (!this.#epochs.has(id)) this.#epochs.set(id, epoch)
       for (const [id, position] of taken) {
         const isDue = this.#kept?.has(id) ?? true
         if (isDue && !this.#pending.has(id)) this.#pending.set(id, position)

@@ -58,11 +58,14 @@ export function highestEpoch(head: GroupHead, leases: Iterable<LeaseRecord>): nu
 }
 
 /** A lease that nobody has owned yet. */
-export function newLeaseRecord({ range, checkpoint }: NewLease, storeTimeUs: number): LeaseRecord {
+export function newLeaseRecord(
+  { range, checkpoint, epoch = 0 }: NewLease,
+  storeTimeUs: number,
+): LeaseRecord {
   return {
     id: feedRangeId(range),
     owner: undefined,
-    epoch: 0,
+    epoch,
     checkpoint,
     changedMs: Math.floor(storeTimeUs / 1000),
     // Above every version of a discarded lease of this id, so that no etag comes back.

@@ -34,6 +34,22 @@ export function describeLeaseSet(suite: LeaseStoreSuite): void {
       expect((await two.read()).leases).toEqual(created)
     })
 
+    test('LE-11 a lease that is made anew with the epoch of its last owner gives a higher one, also with a clock that is behind', async () => {
+      const { one, two } = await suite.group()
+      const ahead = (suite.time().wallMs() + 3_600_000) * 1_000
+      const [first, second] = newLeases(2)
+      const created = await one.create([{ ...first!, epoch: ahead }, second!])
+      expect(created.map(({ epoch, owner }) => ({ epoch, owner }))).toEqual([
+        { epoch: ahead, owner: undefined },
+        { epoch: 0, owner: undefined },
+      ])
+      expect((await two.read()).leases).toEqual(created)
+      await joinAndPlan(one, A, idsOf(created))
+      const acquired = await one.acquire({ ...A, leaseIds: idsOf(created) })
+      expect(acquired.map(({ epoch }) => epoch)[0]).toBe(ahead + 1)
+      expect(acquired.map(({ epoch }) => epoch)[1]).toBeLessThan(ahead)
+    })
+
     test('LE-14 of hosts that create at once one wins, and all adopt its set', async () => {
       const { one, two } = await suite.group()
       const [first, second] = await Promise.all([
