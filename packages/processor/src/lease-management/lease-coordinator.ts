@@ -47,6 +47,8 @@ export class LeaseCoordinator {
   #isHandling = false
   /** Wall minus monotonic time: grows when the machine slept, or when someone set the clock. */
   #wallAheadMs: number
+  /** How much it has grown since the core was told. */
+  #unseenMs = 0
   #loop: Promise<void> = Promise.resolve()
   #unsubscribe: () => void = () => {}
 
@@ -212,13 +214,18 @@ export class LeaseCoordinator {
     return this.#core.mayDispatch(this.#options.clock.monotonicMs())
   }
 
-  /** The monotonic clock may stop while the machine sleeps; the wall clock does not. */
+  /**
+   * The monotonic clock may stop while the machine sleeps; the wall clock does not. Short sleeps are added up: all that
+   * goes unnoticed together is less than what the session's deadline is ahead of the store's.
+   */
   #noteWallJump(): void {
-    const { clock, core } = this.#options
+    const { clock } = this.#options
     const aheadMs = clock.wallMs() - clock.monotonicMs()
-    const jumpMs = aheadMs - this.#wallAheadMs
+    this.#unseenMs += Math.max(0, aheadMs - this.#wallAheadMs)
     this.#wallAheadMs = aheadMs
-    if (jumpMs > core.heartbeatMs) this.#handle({ kind: 'clockJumped' })
+    if (this.#unseenMs <= this.#core.marginMs) return
+    this.#unseenMs = 0
+    this.#handle({ kind: 'clockJumped' })
   }
 
   #end(error: Error | undefined): void {

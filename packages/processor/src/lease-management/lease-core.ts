@@ -46,6 +46,11 @@ export class LeaseCore {
     return session.status === 'joined' ? session.deadlineMs : undefined
   }
 
+  /** How much earlier than the store's this host's deadline is. */
+  get marginMs(): number {
+    return this.#core.session.marginMs
+  }
+
   held(): readonly HeldView[] {
     return this.#core.table.views()
   }
