@@ -170,6 +170,44 @@ describe('migrateCollection', () => {
     expect(progress).toMatchObject({ documents: 2, updates: 0 })
   })
 
+  test('JB-1 LE-11 a lease store that loses all its data under load, twice, the second time with a clock that is behind: both sides say the same', async () => {
+    let offsetMs = 0
+    const memory = new MemoryLeaseStore({
+      clock: {
+        wallMs: () => clock.wallMs() + offsetMs,
+        monotonicMs: () => clock.monotonicMs(),
+        sleep: (delayMs, signal) => clock.sleep(delayMs, signal),
+      },
+    })
+    leases = memory
+    const first = await started()
+    await started({ hostName: 'worker-2' })
+    const write = async (round: number): Promise<void> => {
+      for (let n = 0; n < 10; n += 1) {
+        const id = `${(round * 7 + n) % 40}`
+        // Half of the updates move the document to another key of the target.
+        const name = `name${(Number(id) + (round % 2)) % 40}`
+        await source.upsert({ id, country: `C${id}`, name, population: round })
+      }
+      await clock.advance(200)
+    }
+    let round = 0
+    for (const lostAtMs of [0, -3_600_000]) {
+      for (let n = 0; n < 10; n += 1) await write((round += 1))
+      offsetMs = lostAtMs
+      memory.loseAllData()
+      // Longer than a session: what is written meanwhile is read after it.
+      for (let n = 0; n < 60; n += 1) await write((round += 1))
+    }
+    const progress = await inTime(first.cutOver())
+    expect(progress).toMatchObject({ state: 'caughtUp', lag: 0 })
+    const report = await verifyMigration({ source, target: first.target, mapDocument: keep })
+    expect(report).toMatchObject({ same: true })
+    const acquired = events.filter((event) => event.kind === 'rangeAcquired')
+    // Four ranges, of which some moved when the second worker came; and again after each loss.
+    expect(acquired.length).toBeGreaterThanOrEqual(12)
+  })
+
   test('deletes in the source do not keep the lag above zero, and verify lists what they leave as extra', async () => {
     for (const city of [PARIS, LYON]) await source.upsert(city)
     const migration = await started()
