@@ -12,6 +12,7 @@ import type { DeadLetterOffice } from './dead-letter-office.ts'
 import type { CallOutcome, ObserverCalls } from './observer-calls.ts'
 import type { PumpEnding } from './pump-ending.ts'
 import type { PumpNotice, PumpOptions } from './pump-options.ts'
+import type { SuspectTurns } from './suspect-turns.ts'
 
 export interface BatchDeliveryParts<T extends DocumentBody> {
   readonly range: FeedRange
@@ -20,6 +21,7 @@ export interface BatchDeliveryParts<T extends DocumentBody> {
   readonly office: DeadLetterOffice<T>
   readonly bell: Bell
   readonly ending: PumpEnding
+  readonly turns: SuspectTurns
   readonly onNotice: (notice: PumpNotice) => void
 }
 
@@ -112,10 +114,7 @@ class Delivering<T extends DocumentBody> {
         if (spent === 'setAside') continue
         // Once stored, always: what is stored must not speak of a change that is done.
         storesTries ||= bisection.isTroubled
-        if (storesTries && tries !== undefined) {
-          if (!(await tries.store(piece.from, bisection.nextAttempt))) return false
-        }
-        if (!(await this.#try(piece))) return false
+        if (!(await this.#try(piece, storesTries ? tries : undefined))) return false
       }
       return true
     } finally {
@@ -140,16 +139,18 @@ class Delivering<T extends DocumentBody> {
   }
 
   /** One try of one piece, and what follows from it; false when the end came. */
-  async #try(piece: Piece): Promise<boolean> {
+  async #try(piece: Piece, tries: TriesOfBatch | undefined): Promise<boolean> {
     const { calls, office, onNotice } = this.#parts
-    const { observer, contextOf, around = (call) => call(), tries } = this.#batch
+    const { observer, contextOf, around = (call) => call() } = this.#batch
     const { from, attempt } = piece
     const changes = this.#changesOf(piece)
-    const outcome = await around(() =>
-      calls.once(contextOf(changes, attempt), (context) =>
-        observer.processChanges(context, changes),
-      ),
-    )
+    // As late as can be: of a process that ends before the call the changes are innocent.
+    const store = tries && (() => tries.store(from, this.#bisection.nextAttempt))
+    const call = (context: ObserverContext): Promise<void> | void =>
+      observer.processChanges(context, changes)
+    const make = (prepare: typeof store): Promise<CallOutcome> =>
+      around(() => calls.once(contextOf(changes, attempt), call, prepare))
+    const outcome = await (this.#bisection.isSuspect ? this.#inTurn(make, store) : make(store))
     if (outcome.kind === 'ended') {
       if (!outcome.begun) tries?.withdraw(from, this.#bisection.triesSoFar)
       return false
@@ -162,6 +163,24 @@ class Delivering<T extends DocumentBody> {
     onNotice({ kind: 'batchDone', changes: changes.length, lsn, attempt, durationMs })
     this.#bisection.passed()
     return true
+  }
+
+  /** No other change that may have ended a process is in hand meanwhile. */
+  async #inTurn(
+    make: (prepare: () => Promise<boolean>) => Promise<CallOutcome>,
+    store: () => Promise<boolean> = async () => true,
+  ): Promise<CallOutcome> {
+    const { turns, ending } = this.#parts
+    const turn = turns.take()
+    try {
+      await ending.untilSettled(turn.come, () => ending.endsCalls)
+      return await make(() => {
+        turn.begin()
+        return store()
+      })
+    } finally {
+      turn.end()
+    }
   }
 
   async #failed(piece: Piece, error: unknown): Promise<boolean> {

@@ -39,9 +39,12 @@ export class BatchMarks<T extends DocumentBody> {
     }
   }
 
-  /** Stores that a whole page is being tried for the first time; false when the lease is lost. */
-  storeFirst(page: FeedPage<T>): Promise<boolean> {
-    return this.store(page, 0, { count: 1, size: page.changes.length === 1 ? 1 : 0 })
+  /**
+   * Stores that a page is in work, whichever of its changes are in an observer's hands; false when the lease is
+   * lost.
+   */
+  storePage(page: FeedPage<T>): Promise<boolean> {
+    return this.store(page, 0, { count: 1, size: 0 })
   }
 
   /** The try that was stored last was not made. */

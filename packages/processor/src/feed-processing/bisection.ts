@@ -54,12 +54,15 @@ export class Bisection {
   #suspectEnd = 0
   /** A try of the piece failed here: what counts from now on are failures that somebody saw. */
   #isSeen = false
+  /** The part that is known to hold a failing change was found by others, who may have died of it. */
+  #isInherited = false
 
   constructor(length: number, policy: FailurePolicy, resumed?: TriesOfPiece) {
     this.#length = length
     this.#policy = policy
     this.#size = length
     if (resumed === undefined) return
+    this.#isInherited = true
     const { count, size } = resumed
     if (policy.mode !== 'deadLetter') {
       this.#count = count
@@ -98,6 +101,11 @@ export class Bisection {
   /** Something failed, here or in a process that died. */
   get isTroubled(): boolean {
     return this.#count > 0 || this.#isIsolating
+  }
+
+  /** The next piece may be what ended a process: several times, or found in halves of what did. */
+  get isSuspect(): boolean {
+    return this.#isInherited && !this.#isSeen && (this.#count > 1 || this.#isIsolating)
   }
 
   /** The next piece has had its tries without anybody seeing how they ended: each took its process with it. */

@@ -121,12 +121,17 @@ export class ObserverCalls {
     }
   }
 
-  /** Makes one call, as soon as the lease is good and the host has room for it. */
+  /**
+   * Makes one call, as soon as the lease is good and the host has room for it. `prepare` is the last that happens
+   * before it; false when there is to be no call after all.
+   */
   async once(
     context: ObserverContext,
     call: (context: ObserverContext) => Promise<void> | void,
+    prepare?: () => Promise<boolean>,
   ): Promise<CallOutcome> {
     const { bell, clock, ending, mayDispatch } = this.#parts
+    let isCalledOff = false
     for (;;) {
       while (!mayDispatch() && !ending.endsCalls) await bell.next
       if (ending.endsCalls) return { kind: 'ended', begun: false }
@@ -136,6 +141,10 @@ export class ObserverCalls {
           async () => {
             // Asked again: the queue may have been long.
             if (!mayDispatch()) return
+            if (prepare !== undefined) {
+              isCalledOff = !(await prepare())
+              if (isCalledOff || ending.endsCalls || !mayDispatch()) return
+            }
             calledAtMs = clock.monotonicMs()
             await this.#watched(context, async () => {
               await call(context)
@@ -143,7 +152,8 @@ export class ObserverCalls {
           },
           () => calledAtMs !== undefined,
         )
-        if (!settled) return { kind: 'ended', begun: calledAtMs !== undefined }
+        const begun = calledAtMs !== undefined
+        if (!settled || isCalledOff) return { kind: 'ended', begun }
         if (calledAtMs !== undefined) {
           return { kind: 'done', durationMs: clock.monotonicMs() - calledAtMs }
         }

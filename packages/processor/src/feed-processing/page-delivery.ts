@@ -60,7 +60,7 @@ export class PageDelivery<T extends DocumentBody> {
   async announce(page: FeedPage<T>): Promise<boolean> {
     const isFirst = this.#isFirst
     this.#isFirst = false
-    return !isFirst || this.#marks.storeFirst(page)
+    return !isFirst || this.#marks.storePage(page)
   }
 
   /** Hands a page over in order; false when the end came first. Never rejects. */

@@ -72,9 +72,10 @@ export class PositionKeeper {
   /** `changes` more are done, up to here. */
   done(position: Checkpoint, changes: number): void {
     this.#processed = { continuation: position.continuation, lsn: position.lsn }
-    this.#allDone()
     this.#schedule.processed(changes)
-    this.storeIfDue()
+    const marked = this.#marked
+    if (marked?.attempts === undefined) this.storeIfDue()
+    else this.#triesAreOver(this.#processed, marked)
   }
 
   /** Time until something has to be stored; Infinity = not by time. `emptyUpTo` = end of empty pages. */
@@ -146,12 +147,17 @@ export class PositionKeeper {
     return marked.lsn >= lsn ? marked : { continuation, lsn, attempts: marked.attempts }
   }
 
-  /** What was tried is done. */
-  #allDone(): void {
-    if (this.#marked === undefined) return
-    const { continuation, lsn } = this.#marked
-    // Where the position stays, only the release tells that these tries are history.
-    this.#marked = this.isAutomatic ? undefined : { continuation, lsn }
+  /** Stored at once, however seldom positions are: a process that ends now was not ended by what was accepted. */
+  #triesAreOver(processed: Checkpoint, { continuation, lsn }: Checkpoint): void {
+    if (this.isAutomatic) {
+      this.#marked = undefined
+      this.#schedule.requested(this.#parts.clock.monotonicMs())
+      this.#store(processed).catch(() => {})
+      return
+    }
+    // The position is not the host's to move.
+    this.#marked = { continuation, lsn }
+    this.#parts.storeCheckpoint(this.#marked).catch(() => {})
   }
 
   async #storeForObserver(position: Checkpoint): Promise<void> {

@@ -28,6 +28,7 @@ import { PositionKeeper } from './position-keeper.ts'
 import { PumpEnding } from './pump-ending.ts'
 import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
 import { Resynchronizer } from './resynchronizer.ts'
+import type { SuspectTurns } from './suspect-turns.ts'
 
 /** What is to come in the place of the lease. */
 export type RangeReplacement =
@@ -54,6 +55,8 @@ export interface RangePumpParts<T extends DocumentBody> {
   readonly deadLetters: DeadLetterSink<T> | undefined
   /** Bounds the observer calls of the host that run at the same time. */
   readonly queue: ObserverQueue
+  /** Of the host. */
+  readonly turns: SuspectTurns
   readonly clock: Clock
   readonly random: Random
   readonly options: PumpOptions
@@ -112,7 +115,9 @@ export class RangePump<T extends DocumentBody> {
     const calls = this.#calls
     this.#office = new DeadLetterOffice({ ...parts, sink, range, bell, ending })
     const office = this.#office
-    this.#delivery = new BatchDelivery({ range, options, calls, office, bell, ending, onNotice })
+    const { turns } = parts
+    const delivering = { range, options, calls, office, bell, ending, turns, onNotice }
+    this.#delivery = new BatchDelivery(delivering)
     const storeCheckpoint = (position: Checkpoint): Promise<void> => link.storeCheckpoint(position)
     const policy = options.checkpointFrequency
     this.#keeper = new PositionKeeper({ start, policy, clock, bell, onNotice, storeCheckpoint })

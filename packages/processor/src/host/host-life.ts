@@ -2,6 +2,7 @@ import type PQueue from 'p-queue'
 import type { DocumentBody, GroupPosition, HeldLease, Lease, LeaseGroup } from '@tidemark/contracts'
 import type { PumpNotice, PumpOptions } from '../feed-processing/pump-options.ts'
 import { RangePump } from '../feed-processing/range-pump.ts'
+import { SuspectTurns } from '../feed-processing/suspect-turns.ts'
 import type { CoreStatus } from '../lease-management/lease-core.ts'
 import { LeaseCoordinator } from '../lease-management/lease-coordinator.ts'
 import type { LeaseNotice } from '../lease-management/lease-protocol.ts'
@@ -61,6 +62,7 @@ export class HostLife<T extends DocumentBody> {
   readonly #emit: HostLifeOptions<T>['emit']
   readonly #pumps = new Map<string, RunningPump<T>>()
   readonly #pumpRuns = new Set<Promise<void>>()
+  readonly #turns: SuspectTurns
   readonly #joiner: LeaseJoiner<T>
   /** Undefined for feeds that keep no positions of groups. */
   readonly #reporter: PositionReporter | undefined
@@ -75,6 +77,7 @@ export class HostLife<T extends DocumentBody> {
     this.#options = options
     this.#emit = emit
     const { feed, mode, clock } = options
+    this.#turns = new SuspectTurns(clock)
     this.#joiner = new LeaseJoiner({
       feed,
       mode,
@@ -205,6 +208,7 @@ export class HostLife<T extends DocumentBody> {
       createObserver,
       deadLetters,
       queue,
+      turns: this.#turns,
       clock,
       random,
       options: pumpOptions(this.#options),
