@@ -42,6 +42,12 @@ export class HostSessionState {
     return { host, incarnation: this.#life === 0 ? incarnation : `${incarnation}.${this.#life}` }
   }
 
+  /** Whether it is this process's, in this life or an earlier one. */
+  isOwn(incarnation: string): boolean {
+    const own = this.#options.incarnation
+    return incarnation === own || incarnation.startsWith(`${own}.`)
+  }
+
   get deadlineMs(): number {
     return this.#deadlineMs
   }

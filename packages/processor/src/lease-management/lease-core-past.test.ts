@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_MS, at, held, running, type Driver } from './lease-core-driver.fixture.ts'
+import {
+  HEARTBEAT_MS,
+  IDS,
+  at,
+  held,
+  lease,
+  running,
+  type Driver,
+} from './lease-core-driver.fixture.ts'
 import { WorkedEpochs } from './worked-epochs.ts'
 
 /** A host that had '-40' at epoch 7, has lost it, and asks for it. */
@@ -48,6 +56,32 @@ describe('a store that went back to what it was', () => {
     worked.givenBack(range, 7)
     expect(worked.isPast(range, 7)).toBe(true)
     expect(worked.isPast(range, 8)).toBe(false)
+  })
+
+  test('a session of an earlier life of this process is nobody else’s: it joins again instead of yielding to itself', () => {
+    const driver = running()
+    const profile = { weight: 1, minLeases: 0, maxLeases: 100, leaving: false }
+    const session = (incarnation: string) => [{ host: 'a', incarnation, profile, deadlineMs: 1 }]
+    let life = 0
+    for (const present of ['i', 'i', 'i.1']) {
+      driver.passTo(driver.nowMs + HEARTBEAT_MS)
+      driver.answer({ op: 'sync', reply: { kind: 'fenced', generation: 'g' } })
+      driver.read([], { hosts: session(present) })
+      driver.synced()
+      driver.read(
+        IDS.map((id) => lease(id)),
+        { hosts: session(`i.${++life}`) },
+      )
+    }
+    expect(driver.notices('joined')).toMatchObject([
+      { notice: { incarnation: 'i.1' } },
+      { notice: { incarnation: 'i.2' } },
+      { notice: { incarnation: 'i.3' } },
+    ])
+    driver.passTo(driver.nowMs + HEARTBEAT_MS)
+    driver.answer({ op: 'sync', reply: { kind: 'fenced', generation: 'g' } })
+    driver.read([], { hosts: session('i0') })
+    expect(driver.pending('sync')).toBeUndefined()
   })
 
   test('keys that were never worked on have no past', () => {

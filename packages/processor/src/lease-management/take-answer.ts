@@ -188,9 +188,10 @@ function readDone(
 
 /** After a fence: begin anew, unless another process has taken the name. */
 function rejoinOrYield(core: CoreState, snapshot: LeaseGroupSnapshot): void {
-  const { host, incarnation } = core.session.identity
+  const { host } = core.session.identity
   const present = snapshot.hosts.find((one) => one.host === host)
-  if (present === undefined || present.incarnation === incarnation) {
+  // A store that went back in time may know an earlier life of this process: that is nobody else.
+  if (present === undefined || core.session.isOwn(present.incarnation)) {
     core.session.rejoin()
     return
   }
