@@ -83,7 +83,8 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
    * Stores that do not answer are tried again for `startTimeoutMs`. When it rejects, nothing is left
    * running: ERR_LEASE_STORE_UNAVAILABLE, ERR_LEASE_STORAGE, ERR_INVALID_CONTINUATION or
    * ERR_INVALID_OPTION (`partitionKeyRangeId`), the feed's own error, or ERR_HOST_STOPPED when
-   * `unregisterObservers` came first or the host had been used before.
+   * `unregisterObservers` came first or the host had been used before. Of a group whose leases were lost it
+   * resolves when they are made anew, `leaseExpirationIntervalMs` later, or rejects with ERR_LEASES_VANISHED.
    */
   async registerObserverFactory(createObserver: ObserverFactory<T>): Promise<void> {
     await this.#begin(createObserver)
