@@ -1,15 +1,17 @@
+import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { ensureRedisServer } from '@tidemark/testing/servers'
 import { runSoak } from './run-soak.ts'
 import { CRITERION, judgeSeries, lineOf } from './soak-verdict.ts'
 
-const USAGE = `usage: npm run soak -- [--minutes N | --hours N] [--warm-up-minutes N]
+const USAGE = `usage: npm run soak -- [--minutes N | --hours N] [--warm-up-minutes N] [--json FILE]
 
 Hosts in processes of their own under a steady load, with rolling kills, splits and merges, and observers that fail.
 Ends with how fast what each process holds grows.
 
   --minutes N, --hours N  how long                        (default 10 minutes)
   --warm-up-minutes N     not judged                      (default a quarter of the time, at most 15)
+  --json FILE             every sample, too
 
 Exit code 1 if something grows, was lost or is out of order.`
 
@@ -23,6 +25,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     hours: { type: 'string' },
     'warm-up-minutes': { type: 'string' },
+    json: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -50,6 +53,7 @@ const { series, happened, wrong } = await runSoak({
     console.log(line)
   },
 })
+if (values.json !== undefined) await writeFile(values.json, JSON.stringify(series))
 const verdicts = series.map(judgeSeries)
 for (const verdict of verdicts) console.log(lineOf(verdict))
 const counts = Object.entries(happened).map(([what, count]) => `${count} ${what}`)

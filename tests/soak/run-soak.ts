@@ -42,6 +42,14 @@ const LOOK_MS = 1_000
 const LATE_MS = 2_000
 const SETTLE_MS = 60_000
 
+/** Two lists of plain numbers: this process is judged too. */
+interface Samples {
+  readonly process: string
+  readonly measure: Measure
+  readonly xs: number[]
+  readonly ys: number[]
+}
+
 type SoakHost = FaultProcess<SoakHostTask>
 
 /**
@@ -71,7 +79,7 @@ class Soak {
   readonly #readers: ProgressReader[] = []
   readonly #check = new ProgressCheck()
   readonly #written = new Map<string, number>()
-  readonly #series = new Map<string, Series & { readonly points: { x: number; y: number }[] }>()
+  readonly #samples = new Map<string, Samples>()
   readonly #happened = { kills: 0, splits: 0, merges: 0, rejoins: 0, failedBatches: 0, written: 0 }
   readonly #stopping = new AbortController()
   readonly #startMs = machineMs()
@@ -217,14 +225,16 @@ class Soak {
 
   #point(name: string, measure: Measure, y: number): void {
     const key = `${name} ${measure}`
-    const series = this.#series.get(key) ?? { process: name, measure, points: [] }
-    series.points.push({ x: (machineMs() - this.#startMs) / 3_600_000, y })
-    this.#series.set(key, series)
+    const samples = this.#samples.get(key) ?? { process: name, measure, xs: [], ys: [] }
+    samples.xs.push((machineMs() - this.#startMs) / 3_600_000)
+    samples.ys.push(y)
+    this.#samples.set(key, samples)
   }
 
   #judged(): readonly Series[] {
     const fromX = this.#options.warmUpMs / 3_600_000
-    return [...this.#series.values()].map(({ process: name, measure, points }) => {
+    return [...this.#samples.values()].map(({ process: name, measure, xs, ys }) => {
+      const points = xs.map((x, index) => ({ x, y: ys[index] ?? Number.NaN }))
       return { process: name, measure, points: points.filter(({ x }) => x >= fromX) }
     })
   }
