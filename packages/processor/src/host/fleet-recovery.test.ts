@@ -2,7 +2,6 @@ import { afterEach, describe, expect, test } from 'vitest'
 import {
   errorCode,
   feedRangeId,
-  lsn,
   parseFeedRangeId,
   rangesOverlap,
   type GroupPosition,
@@ -671,20 +670,5 @@ describe('hosts that start when the lease store has lost its data', () => {
     Object.assign(b.store, { endsWithProcess: true })
     await one.run(one.register(b), 1_000)
     await one.until(() => one.duplicates().size === 64)
-  })
-
-  test('a feed that keeps no positions, or cannot make continuations of them, is not recovered', async () => {
-    const one = newFleet()
-    const a = await one.start('a')
-    await one.stop(a)
-    for (const missing of ['positions', 'positionAt'] as const) {
-      const host = one.create('b')
-      expect(() => {
-        Object.assign(one.feed, { [missing]: undefined })
-        one.create('c', { hostOptions: { onLeaseStoreLoss: 'recover' } })
-      }).toThrow("onLeaseStoreLoss 'recover' needs a feed")
-      expect(host.host.health().status).toBe('idle')
-    }
-    expect(lsn(0)).toBe(0)
   })
 })

@@ -94,6 +94,7 @@ const refused: [string, HostOptions, FeedOptions?][] = [
   ['mode', {}, { mode: 'everything' as never }],
   ['onHorizonPassed', {}, { onHorizonPassed: 'ignore' as never }],
   ['onHorizonPassed', {}, { onHorizonPassed: 'resync', mode: 'allVersions' }],
+  ['onLeaseStoreLoss', { onLeaseStoreLoss: 'ignore' as never }],
 ]
 test.each(refused)('PH-6 an impossible %s is refused by name: %j %j', (name, host, feedOptions) => {
   const { code, message } = refusal(() => resolve(host, feedOptions))
@@ -104,6 +105,28 @@ test.each(refused)('PH-6 an impossible %s is refused by name: %j %j', (name, hos
 test('PH-6 a host without a name is refused', () => {
   const { message } = refusal(() => new ChangeFeedProcessorHost({ hostName: '', feed, leases }))
   expect(message).toContain('hostName')
+})
+
+describe('lost leases are made anew where the feed can tell where they stood', () => {
+  const withoutPositions = Object.create(feed, { positions: { value: undefined } }) as FakeFeed
+  test.each([
+    ['keeps positions and makes continuations of them', feed, 'recover'],
+    ['keeps no positions', withoutPositions, 'stop'],
+    ['makes no continuations of positions', new FakeFeed({ clock, measuring: false }), 'stop'],
+    [
+      "has ranges whose children do not carry their parents' changes",
+      new FakeFeed({ clock, childrenCarryParentChanges: false }),
+      'stop',
+    ],
+  ] as const)('a feed that %s', (_what, source, policy) => {
+    const options = { hostName: 'a', feed: source, leases }
+    expect(resolveHostOptions(options).onLeaseStoreLoss).toBe(policy)
+    const stop = { ...options, hostOptions: { onLeaseStoreLoss: 'stop' as const } }
+    expect(resolveHostOptions(stop).onLeaseStoreLoss).toBe('stop')
+    const recover = { ...options, hostOptions: { onLeaseStoreLoss: 'recover' as const } }
+    if (policy === 'recover') resolveHostOptions(recover)
+    else expect(refusal(() => resolveHostOptions(recover)).message).toContain('onLeaseStoreLoss')
+  })
 })
 
 test('LE-2 the monitored collection itself is refused as lease store', () => {
