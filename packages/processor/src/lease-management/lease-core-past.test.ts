@@ -47,6 +47,18 @@ describe('a store that went back to what it was', () => {
     expect(worked.isPast({ minInclusive: '', maxExclusive: '40' }, 10)).toBe(false)
   })
 
+  test('LE-11 so is each of the leases in whose place one had come', () => {
+    const worked = new WorkedEpochs()
+    const [left, right] = [
+      { minInclusive: '', maxExclusive: '40' },
+      { minInclusive: '40', maxExclusive: 'FF' },
+    ]
+    worked.begun({ minInclusive: '', maxExclusive: 'FF' }, 9)
+    worked.givenBack(left, 7)
+    expect(worked.isPast(left, 8)).toBe(false)
+    expect(worked.isPast(right, 7)).toBe(true)
+  })
+
   test('LE-11 it is given back once: with a clock that went back too, any higher epoch will do', () => {
     const worked = new WorkedEpochs()
     const range = { minInclusive: '', maxExclusive: '40' }

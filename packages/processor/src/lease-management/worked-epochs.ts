@@ -1,4 +1,5 @@
 import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
+import { keysNotIn } from '../bootstrapping/keys-not-in.ts'
 
 /**
  * Of each key the highest epoch at which this host has worked on it.
@@ -27,7 +28,9 @@ export class WorkedEpochs {
    * where the store's clock has gone back.
    */
   givenBack(range: FeedRange, epoch: number): void {
-    this.#worked = this.#worked.filter((one) => !rangesOverlap(one.range, range))
+    this.#worked = this.#worked.flatMap((one) =>
+      keysNotIn([one.range], [range]).map((rest) => ({ range: rest, epoch: one.epoch })),
+    )
     this.begun(range, epoch)
   }
 }
