@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DocumentBody, LeaseStore } from '@tidemark/contracts'
-import { MemoryLeaseStore } from '@tidemark/processor'
+import { DocumentLeaseStore, MemoryLeaseStore } from '@tidemark/processor'
 import { MemoryStorageEngine, Store, type Collection, type Database } from '@tidemark/store'
-import { SimulatedClock } from '@tidemark/testing'
+import { FakeDocumentCollection, SimulatedClock } from '@tidemark/testing'
 import { verifyMigration } from '../verification/verify-migration.ts'
 import { migrateCollection, type Migration } from './migrate-collection.ts'
 import type { MigrationEvent } from './migration-events.ts'
@@ -168,6 +168,44 @@ describe('migrateCollection', () => {
     const progress = await inTime(second.cutOver())
     expect(await first.target.readDocuments()).toEqual(before)
     expect(progress).toMatchObject({ documents: 2, updates: 0 })
+  })
+
+  test.each(['the leases are there still', 'the leases went with it'])(
+    'JB-1 a job whose target was dropped begins anew, although the source knows how far it was: %s',
+    async (what) => {
+      const kept = new FakeDocumentCollection({ clock })
+      const before = kept.snapshot()
+      leases = new DocumentLeaseStore(kept)
+      for (const city of [PARIS, LYON]) await source.upsert(city)
+      const first = await started()
+      await inTime(first.cutOver())
+      await inTime(first.stop())
+      await database.deleteCollection('byName')
+      await database.deleteCollection('migration-by-name')
+      if (what.endsWith('with it')) kept.restore(before)
+      const second = await started()
+      const progress = await inTime(second.cutOver())
+      expect(await targetKeys(second.target)).toEqual(['Lyon/2', 'Paris/1'])
+      expect(progress).toMatchObject({ documents: 2 })
+    },
+  )
+
+  test('a job whose leases were lost goes on where the source knows that it stood', async () => {
+    const kept = new FakeDocumentCollection({ clock })
+    const before = kept.snapshot()
+    leases = new DocumentLeaseStore(kept)
+    for (const city of [PARIS, LYON]) await source.upsert(city)
+    const first = await started()
+    await inTime(first.cutOver())
+    await inTime(first.stop())
+    kept.restore(before)
+    await source.upsert(PARIS_TEXAS)
+    events.length = 0
+    const second = await started()
+    await inTime(second.cutOver())
+    expect(await targetKeys(second.target)).toEqual(['Lyon/2', 'Paris/1', 'Paris/3'])
+    const applied = events.filter((event) => event.kind === 'applied')
+    expect(applied.reduce((sum, event) => sum + event.changes, 0)).toBe(1)
   })
 
   test('JB-1 LE-11 a lease store that loses all its data under load, twice, the second time with a clock that is behind: both sides say the same', async () => {

@@ -114,8 +114,10 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
     const hosts: ChangeFeedProcessorHost<S>[] = []
     try {
       // It begins before the first document is read: what is deleted from then on is in the log.
-      if (deletes === 'apply') hosts.push(await this.#startDeletes(writer))
-      hosts.push(await this.#startCopy(writer, storage.carrier !== undefined))
+      const stateIdentity = storage.entries.identity
+      if (deletes === 'apply') hosts.push(await this.#startDeletes(writer, stateIdentity))
+      const pendingDeletes = storage.carrier !== undefined
+      hosts.push(await this.#startCopy(writer, { pendingDeletes, stateIdentity }))
     } catch (error) {
       await stopAll(hosts)
       throw error
@@ -140,24 +142,32 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
 
   #startCopy(
     writer: MigrationWriter<S, T>,
-    pendingDeletes: boolean,
+    { pendingDeletes, stateIdentity }: { pendingDeletes: boolean; stateIdentity: string },
   ): Promise<ChangeFeedProcessorHost<S>> {
-    return this.#startHost(writer, 'copy', {
+    const feedOptions: FeedOptions = {
       startFromBeginning: true,
       pendingDeletes,
       // Pending deletes that were purged unseen are of copies that have expired by themselves.
       onHorizonPassed: pendingDeletes ? 'resync' : undefined,
-    })
+    }
+    return this.#startHost(writer, { group: 'copy', feedOptions, stateIdentity })
   }
 
-  #startDeletes(writer: MigrationWriter<S, T>): Promise<ChangeFeedProcessorHost<S>> {
-    return this.#startHost(writer, 'deletes', { mode: 'allVersions' })
+  #startDeletes(
+    writer: MigrationWriter<S, T>,
+    stateIdentity: string,
+  ): Promise<ChangeFeedProcessorHost<S>> {
+    const feedOptions: FeedOptions = { mode: 'allVersions' }
+    return this.#startHost(writer, { group: 'deletes', feedOptions, stateIdentity })
   }
 
   async #startHost(
     writer: MigrationWriter<S, T>,
-    group: RangeOwner['group'],
-    feedOptions: FeedOptions,
+    {
+      group,
+      feedOptions,
+      stateIdentity,
+    }: { group: RangeOwner['group']; feedOptions: FeedOptions; stateIdentity: string },
   ): Promise<ChangeFeedProcessorHost<S>> {
     const { hostName, source, leases, hostOptions, clock, random } = this.#options
     const { name, maxItemCount } = this.#resolved
@@ -167,7 +177,12 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
       feed: source,
       leases,
       feedOptions: { ...feedOptions, maxItemCount },
-      hostOptions,
+      hostOptions: {
+        // What is at the target is known from there alone. Positions of a target that was dropped, in the lease
+        // store or beside the source, would pass over all that the new one has not got.
+        discardExistingLeases: `state ${stateIdentity}`,
+        ...hostOptions,
+      },
       clock,
       random,
     })
