@@ -8,17 +8,19 @@ const never = new AbortController().signal
 
 let fleet: Fleet | undefined
 let box: LetterBox
+let hasLanes = false
 
 afterEach(async () => {
   const ended = fleet
   fleet = undefined
   if (ended === undefined) return
   await ended.end()
-  assertFleetHistory(ended, { bisects: true })
+  assertFleetHistory(ended, { bisects: true, lanes: hasLanes })
 })
 
 function newFleet(hostOptions: HostOptions, options: FleetOptions = {}): Fleet {
   box = new LetterBox()
+  hasLanes = (hostOptions.maxConcurrentKeys ?? 1) > 1
   fleet = new Fleet({
     ranges: 1,
     feedOptions: { startFromBeginning: true, maxItemCount: 8 },
@@ -230,6 +232,62 @@ describe('tries of those who had the lease before', () => {
     expect(one.deliveries).toHaveLength(1)
     const attempts = (await stored(one)).map((checkpoint) => checkpoint.attempts)
     expect(attempts).toEqual([undefined, undefined])
+  })
+
+  test('PH-7 a process that dies while changes wait for their turn has not tried them', async () => {
+    const one = newFleet({ maxConcurrentObservers: 1 }, { ranges: 2 })
+    write(one, 40)
+    one.behaviour = () => new Promise<never>(() => {})
+    const a = await one.start('a')
+    await one.until(() => one.deliveries.length === 1)
+    await one.advance(2_000)
+    one.kill(a)
+    const [delivery] = one.deliveries
+    const group = await one.leases.openGroup('group')
+    for (const { id, checkpoint } of (await group.read()).leases) {
+      expect(checkpoint.attempts?.count).toBe(id === delivery!.leaseId ? 1 : undefined)
+    }
+  })
+
+  test('PH-7 LE-12 a try that was told of, and not made because its host leaves, is taken back', async () => {
+    const one = newFleet({})
+    write(one, 8)
+    const a = one.create('a')
+    let stopping: Promise<void> | undefined
+    a.store.onCall = (operation, when) => {
+      if (operation === 'checkpoint' && when === 'after') stopping ??= a.host.unregisterObservers()
+    }
+    await one.run(one.register(a))
+    await one.until(() => stopping !== undefined)
+    await one.run(stopping!)
+    expect(one.deliveries).toEqual([])
+    expect((await stored(one)).map(({ attempts }) => attempts)).toEqual([undefined])
+  })
+
+  test('PH-8 PH-7 pages before the change that they speak of come in order too', async () => {
+    const one = newFleet({ maxConcurrentKeys: 4 })
+    write(one, 8)
+    const poison = one.feed.changes[6]!.id
+    await diesOut(one, kills(one, poison))
+    one.behaviour = () => one.clock.sleep(50, never)
+    // The position is before the page, and pages are smaller now.
+    const group = await one.leases.openGroup('group')
+    const [lease] = (await group.read()).leases
+    const start = { kind: 'beginning' } as const
+    const from = await one.feed.resolveStart({ range: lease!.range, start })
+    const checkpoint = { ...from, attempts: lease!.checkpoint.attempts }
+    await one.run(
+      group.override({
+        old: [{ leaseId: lease!.id, epoch: lease!.epoch }],
+        next: [{ range: lease!.range, checkpoint }],
+      }),
+    )
+    const before = one.deliveries.length
+    await one.start('z', { feedOptions: { maxItemCount: 2 } })
+    await one.until(() => box.letters.size === 1)
+    const sizes = one.deliveries.slice(before).map(({ changes }) => changes.length)
+    expect(sizes.slice(0, 3)).toEqual([2, 2, 2])
+    await one.until(() => one.isDrained() || accepted(one).length === 7)
   })
 
   test('PH-7 the cause of a letter is not lost with the process that could not put it away', async () => {

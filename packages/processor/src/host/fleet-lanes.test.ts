@@ -233,6 +233,28 @@ describe('lanes', () => {
     expect(one.deliveries.at(-1)!.changes.length).toBeLessThan(20)
   })
 
+  test('TTL-15 PH-8 a range begins anew only once nothing is in the lanes', async () => {
+    const one = newFleet(
+      {},
+      {
+        feedOptions: { startFromBeginning: true, maxItemCount: 10, onHorizonPassed: 'resync' },
+        resynchronize: () => {
+          told += 1
+          expect(one.deliveries.filter(({ outcome }) => outcome === undefined)).toEqual([])
+        },
+      },
+    )
+    let told = 0
+    one.behaviour = slow(one)
+    write(one, 40, 40)
+    await one.start('a')
+    await one.until(() => one.deliveries.length > 0)
+    write(one, 40, 40)
+    one.feed.passHorizon(one.feed.ranges[0]!)
+    await one.until(() => told > 0)
+    await one.until(() => one.isDrained())
+  })
+
   test('PH-8 CF-7 a transaction of a key is never cut', async () => {
     const one = newFleet(
       { maxConcurrentKeys: 2 },
