@@ -245,7 +245,7 @@ describe('lanes', () => {
       },
     )
     let told = 0
-    one.behaviour = slow(one)
+    one.behaviour = () => one.clock.sleep(500, new AbortController().signal)
     write(one, 40, 40)
     await one.start('a')
     await one.until(() => one.deliveries.length > 0)
