@@ -43,7 +43,7 @@ export interface DeadLetterSink<T extends DocumentBody = DocumentBody> {
   put(letter: DeadLetter<T>, signal: AbortSignal): Promise<void>
   /**
    * Letters of the group that an operator sent back, of keys in `range`, oldest first; a few at a time. They are
-   * handed to the observer one by one, between two batches. Absent = nothing can be sent back.
+   * handed to the observer one by one, each between two batches of its key. Absent = nothing can be sent back.
    */
   takeRedriven?(
     request: { readonly group: string; readonly range: FeedRange },

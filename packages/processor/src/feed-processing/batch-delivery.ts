@@ -267,6 +267,6 @@ class Delivering<T extends DocumentBody> {
 
 /** Stands for the error that nobody could tell any more. */
 function processEnded(times: number): Error {
-  const message = `the process ended ${times} times while it processed this change`
+  const message = `${times} times nobody saw how the processing of this change ended: the process did, or lost its lease`
   return Object.assign(new Error(message), { name: 'ProcessEndedError' })
 }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { errorCode } from '@tidemark/contracts'
-import { Fleet, assertFleetHistory, type FleetOptions } from '@tidemark/testing'
+import { errorCode, type DeadLetter } from '@tidemark/contracts'
+import { Fleet, assertFleetHistory, type FakeDocument, type FleetOptions } from '@tidemark/testing'
 import type { HostOptions } from './host-options.ts'
 import { accepted, write } from './letter-box.fixture.ts'
 
@@ -115,6 +115,22 @@ describe('a call that takes too long', () => {
     const group = await one.leases.openGroup('group')
     const { hosts } = await group.read()
     expect(hosts.map(({ profile }) => profile.refuses ?? [])).toEqual([[], []])
+  })
+
+  test('PH-7 PH-10 on one change, always, is set aside in the end; the rest is processed', async () => {
+    const letters: DeadLetter<FakeDocument>[] = []
+    const one = newFleet(
+      { failurePolicy: { mode: 'deadLetter', maxAttempts: 2 } },
+      { deadLetters: { put: async (letter) => void letters.push(letter) } },
+    )
+    write(one, 8)
+    const poison = one.feed.changes[3]!.id
+    one.behaviour = (_context, changes) =>
+      changes.some(({ id }) => id === poison) ? new Promise<never>(() => {}) : undefined
+    await one.start('a')
+    await one.start('b')
+    await one.until(() => accepted(one).length === 7 && letters.length === 1, 120_000)
+    expect(letters[0]?.change.id).toBe(poison)
   })
 
   test('PH-10 a process that begins anew under its name refuses nothing', async () => {
