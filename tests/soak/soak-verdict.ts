@@ -43,14 +43,13 @@ const PIECES = { unit: '', scale: 1 } as const
 
 const ALLOWED: Readonly<Record<Measure, Allowance>> = {
   'heap after gc': { ...MEBIBYTES, perHour: 6, inAll: 24 },
-  // V8 and SQLite keep what they once needed, and need it at random times.
-  resident: { ...MEBIBYTES, perHour: 60, inAll: 160 },
+  resident: { ...MEBIBYTES, perHour: 30, inAll: 64 },
   resources: { ...PIECES, perHour: 6, inAll: 12 },
   'open files': { ...PIECES, perHour: 6, inAll: 12 },
   sockets: { ...PIECES, perHour: 6, inAll: 12 },
   'redis memory': { ...MEBIBYTES, perHour: 2, inAll: 8 },
   'redis clients': { ...PIECES, perHour: 6, inAll: 12 },
-  store: { ...MEBIBYTES, perHour: 60, inAll: 160 },
+  store: { ...MEBIBYTES, perHour: 30, inAll: 64 },
 }
 
 export const CRITERION =
