@@ -67,6 +67,11 @@ export class FakeDocumentCollection implements DocumentCollection {
     this.#options = options
   }
 
+  /** Of the last commit. */
+  get newestLsn(): number {
+    return this.#lsn
+  }
+
   /** What it holds at this moment, by partition key value and id. */
   snapshot(): DocumentsSnapshot {
     return this.#documents

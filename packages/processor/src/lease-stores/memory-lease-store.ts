@@ -126,6 +126,11 @@ export class MemoryLeaseStore implements LeaseStore {
     return new Map([...this.#groups].map(([group, { state }]) => [group, state]))
   }
 
+  /** What it holds of one group at this moment. For tests. */
+  stateOf(group: string): LeaseGroupState | undefined {
+    return this.#groups.get(group)?.state
+  }
+
   /** What it held then is what it holds now, as after a fail-over to a replica that lagged. For tests. */
   restore(snapshot: MemoryLeaseSnapshot): void {
     for (const [group, memory] of this.#groups) {

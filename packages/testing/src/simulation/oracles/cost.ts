@@ -1,0 +1,46 @@
+import { HOST_TIMES } from '../world/world.ts'
+import type { MakeOracle } from './oracle.ts'
+
+/** Of each host, for a host that comes or goes or a lease that gets an owner: to read, plan, acquire, release. */
+const CALLS_PER_CHANGE = 3
+/** Of each host, for a fault: to try again, beat early, reconcile. */
+const CALLS_PER_FAULT = 5
+
+/**
+ * O11: what keeping leases costs. One heartbeat a host and interval, a checkpoint for what was done, and a bounded number
+ * of calls for each host that comes or goes, each lease that changes hands, and each fault.
+ */
+export const costOracle: MakeOracle = (verdict, { schedule }) => {
+  let calls = 0
+  let hosts = 0
+  let done = 0
+  let changes = 0
+  return {
+    sent() {
+      calls += 1
+    },
+    started() {
+      hosts += 1
+      changes += 1
+    },
+    stopped() {
+      changes += 1
+    },
+    opened() {
+      changes += 1
+    },
+    settled() {
+      done += 1
+    },
+    atRest({ nowMs, feed }) {
+      const beats = (hosts * nowMs) / HOST_TIMES.heartbeatMs
+      // Ends of empty pages are stored every 5 s at most.
+      const positions = done + (feed.ranges.length * nowMs) / 5_000
+      const events = changes * CALLS_PER_CHANGE + (1 + schedule.faults.length) * CALLS_PER_FAULT
+      const limit = beats + positions + hosts * events
+      if (calls > limit) {
+        verdict.fail('O11', `${calls} calls to the lease store; ${Math.round(limit)} would do`)
+      }
+    },
+  }
+}

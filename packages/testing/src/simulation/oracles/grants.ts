@@ -1,0 +1,189 @@
+import {
+  parseFeedRangeId,
+  rangesOverlap,
+  type FeedRange,
+  type HeldLease,
+  type HostIdentity,
+} from '@tidemark/contracts'
+import type { LeaseGroupState, LeaseRecord, SessionRecord } from '@tidemark/processor'
+import type { StoreChange } from '../world/lease-server.ts'
+import { HOST_TIMES } from '../world/world.ts'
+import type { MakeOracle, Verdict } from './oracle.ts'
+
+interface Grant {
+  readonly range: FeedRange
+  readonly epoch: number
+  readonly host: string
+}
+
+/**
+ * O1: one owner at a time. In the store no lease goes to another host while its owner's session is unexpired on the
+ * lease clock, epochs rise with every owner, and every key has one lease (I1, I9, I11). In the hosts nobody works on
+ * keys of which a newer owner has got a batch, but whoever cannot know yet: a process whose name another one took, an
+ * owner that an operator or a loss of data has deposed, and for the time of a session one whose session the store ended too
+ * early, because its clock was set forward (by a heartbeat at most) or the last heartbeats were lost with other data.
+ */
+export const grantsOracle: MakeOracle = (verdict) => {
+  const sessions = new SessionTimes(verdict)
+  const deposed = new Set<string>()
+  let working: readonly Grant[] = []
+  let excusedUntilMs = -Infinity
+  return {
+    fault(fault) {
+      const isAhead = fault.kind === 'storeClock' && fault.byMs > 0
+      const isBehind = fault.kind === 'storeRollback' || fault.kind === 'storeWipe'
+      if (isAhead || isBehind) excusedUntilMs = fault.atMs + HOST_TIMES.ttlMs
+    },
+    storeChanged(change) {
+      sessions.changed(change)
+      const { before, after, cause, by } = change
+      if (cause === 'request' && by?.name !== 'operator') {
+        checkOwners(verdict, change, sessions)
+      } else {
+        for (const record of before.leases.values()) {
+          const { id, epoch } = record
+          if (after.leases.get(id)?.epoch !== epoch) deposed.add(key({ leaseId: id, epoch }))
+        }
+        working = working.filter(({ range, epoch }) => !isDeposed(range, epoch))
+      }
+      if (before.leases !== after.leases && !sameIds(before, after)) checkCover(verdict, after)
+    },
+    dispatched({ leaseId, epoch, range, member, atMs }) {
+      // Whoever was deposed learns of it when its next position is refused.
+      if (deposed.has(key({ leaseId, epoch }))) return
+      const newer = working.find(
+        (grant) => grant.epoch > epoch && rangesOverlap(grant.range, range),
+      )
+      if (newer === undefined) {
+        working = [
+          ...working.filter((grant) => !rangesOverlap(grant.range, range)),
+          { range, epoch, host: member.name },
+        ]
+        return
+      }
+      if (newer.host === member.name || member.isOutdone) return
+      if (atMs < excusedUntilMs) return
+      verdict.fail(
+        'O1',
+        `${member.process.name} ${leaseId}: dispatched at epoch ${epoch} after ${newer.host} at ${newer.epoch}`,
+      )
+    },
+  }
+
+  function isDeposed({ minInclusive, maxExclusive }: FeedRange, epoch: number): boolean {
+    return deposed.has(key({ leaseId: `${minInclusive}-${maxExclusive}`, epoch }))
+  }
+}
+
+/** Sessions by a lease clock of the oracle's own. */
+class SessionTimes {
+  readonly #verdict: Verdict
+  readonly #deadlines = new Map<SessionRecord, number>()
+  #clockMs = 0
+  #seenMs: number | undefined
+
+  constructor(verdict: Verdict) {
+    this.#verdict = verdict
+  }
+
+  changed({ before, after, cause, by }: StoreChange): void {
+    if (cause !== 'request') {
+      // What is left of each session is what the store has of it.
+      this.#seenMs = after.head.seenMs
+      for (const session of after.head.sessions.values()) {
+        this.#deadlines.set(session, this.#clockMs + session.deadlineMs - after.head.clockMs)
+      }
+      return
+    }
+    if (before.head === after.head || before.head.sessions === after.head.sessions) return
+    const { seenMs } = after.head
+    if (seenMs !== this.#seenMs && seenMs !== undefined) {
+      const elapsedMs = this.#seenMs === undefined ? 0 : seenMs - this.#seenMs
+      this.#clockMs += Math.min(Math.max(0, elapsedMs), HOST_TIMES.heartbeatMs)
+      this.#seenMs = seenMs
+    }
+    for (const [host, session] of after.head.sessions) {
+      if (before.head.sessions.get(host) === session) continue
+      this.#deadlines.set(session, this.#clockMs + HOST_TIMES.ttlMs)
+    }
+    for (const [host, session] of before.head.sessions) {
+      const deadlineMs = this.#deadlines.get(session) ?? 0
+      if (after.head.sessions.get(host) === session) continue
+      this.#deadlines.delete(session)
+      // Replaced, renewed, or left.
+      const isOwnDoing = after.head.sessions.has(host) || by?.name.split('#')[0] === host
+      if (isOwnDoing || this.#clockMs >= deadlineMs) continue
+      this.#verdict.fail(
+        'O1',
+        `the session of ${host} was ended ${deadlineMs - this.#clockMs} ms before its time`,
+      )
+    }
+  }
+
+  has({ sessions }: LeaseGroupState['head'], { host, incarnation }: HostIdentity): boolean {
+    return sessions.get(host)?.incarnation === incarnation
+  }
+}
+
+function checkOwners(
+  verdict: Verdict,
+  { before, after, by }: StoreChange,
+  sessions: SessionTimes,
+): void {
+  if (before.leases === after.leases) return
+  for (const [id, record] of after.leases) {
+    const old = before.leases.get(id)
+    if (old === record) continue
+    if (old === undefined) checkNew(verdict, record, before)
+    else if (!sameOwner(old.owner, record.owner)) {
+      if (old.owner !== undefined) {
+        const byOwner = by?.name.split('#')[0] === old.owner.host
+        if (!byOwner && sessions.has(after.head, old.owner)) {
+          verdict.fail('O1', `${id} was taken from ${old.owner.host}, whose session is alive`)
+        }
+      }
+      if (record.owner !== undefined && record.epoch <= old.epoch) {
+        verdict.fail('O1', `${id} got an owner and no higher epoch than ${old.epoch}`)
+      }
+    }
+  }
+}
+
+/** What came in the place of others has a higher epoch than any of them. */
+function checkNew(verdict: Verdict, { id, epoch }: LeaseRecord, before: LeaseGroupState): void {
+  const range = parseFeedRangeId(id)
+  if (range === undefined) return
+  for (const old of before.leases.values()) {
+    const oldRange = parseFeedRangeId(old.id)
+    if (oldRange === undefined || !rangesOverlap(range, oldRange) || epoch > old.epoch) continue
+    verdict.fail('O1', `${id} at epoch ${epoch} replaced ${old.id} at ${old.epoch}`)
+  }
+}
+
+function sameIds({ leases: before }: LeaseGroupState, { leases: after }: LeaseGroupState): boolean {
+  if (before.size !== after.size) return false
+  for (const id of after.keys()) if (!before.has(id)) return false
+  return true
+}
+
+function checkCover(verdict: Verdict, { leases }: LeaseGroupState): void {
+  if (leases.size === 0) return
+  let covered = ''
+  for (const id of [...leases.keys()].sort()) {
+    const [min = '', max = ''] = id.split('-')
+    if (min !== covered) {
+      verdict.fail('O1', `after ${covered} comes lease ${id}`)
+      return
+    }
+    covered = max
+  }
+  if (covered !== 'FF') verdict.fail('O1', `no lease begins at ${covered}`)
+}
+
+function sameOwner(a: HostIdentity | undefined, b: HostIdentity | undefined): boolean {
+  return a?.host === b?.host && a?.incarnation === b?.incarnation
+}
+
+function key({ leaseId, epoch }: HeldLease): string {
+  return `${leaseId}@${epoch}`
+}

@@ -1,0 +1,177 @@
+import { SeededRandom } from '../time/seeded-random.ts'
+import {
+  FAULT_CLASSES,
+  type Fault,
+  type FaultAction,
+  type FaultClass,
+  type FaultKind,
+} from './fault.ts'
+import type { HostSettings, Schedule } from './schedule.ts'
+
+/** Session time to live of the simulated hosts, to which the lengths of faults are related. */
+const TTL_MS = 8_000
+
+type MakeFault = (random: SeededRandom) => FaultAction
+
+const host = (random: SeededRandom): number => random.below(6)
+const range = (random: SeededRandom): number => random.below(12)
+/** Short ones as likely as long ones. */
+const longMs = (random: SeededRandom, low: number, high: number): number =>
+  Math.round(low * (high / low) ** random.fraction())
+
+const LINK_TROUBLES: readonly ((random: SeededRandom) => {
+  lost?: number
+  refused?: number
+  doubled?: number
+  delayMs?: number
+})[] = [
+  () => ({ lost: 1 }),
+  (random) => ({ lost: random.pick([0.1, 0.5]) }),
+  () => ({ refused: 1 }),
+  (random) => ({ refused: random.pick([0.1, 0.5]) }),
+  (random) => ({ delayMs: longMs(random, 50, 5_000) }),
+  (random) => ({ delayMs: longMs(random, 20, 1_000), doubled: 0.3 }),
+]
+
+const MAKERS: Readonly<Record<FaultClass, readonly MakeFault[]>> = {
+  network: [
+    (random) => ({
+      kind: 'link',
+      host: host(random),
+      way: random.pick(['request', 'reply', 'reply', 'both', 'hints'] as const),
+      ...random.pick(LINK_TROUBLES)(random),
+      forMs: longMs(random, 300, 20_000),
+    }),
+  ],
+  store: [
+    (random) => ({ kind: 'storePause', forMs: longMs(random, 200, 20_000) }),
+    (random) => ({ kind: 'storeClock', byMs: longMs(random, 500, 3_600_000) }),
+    (random) => ({ kind: 'storeClock', byMs: -longMs(random, 500, 3_600_000) }),
+    (random) => ({ kind: 'storeRollback', lostMs: random.below(2_000) }),
+    (random) => ({ kind: 'storeRollback', lostMs: random.below(2_000) }),
+    () => ({ kind: 'storeWipe' }),
+  ],
+  process: [
+    (random) => ({ kind: 'kill', host: host(random) }),
+    (random) => ({ kind: 'kill', host: host(random), restartMs: longMs(random, 50, 15_000) }),
+    (random) => ({
+      kind: 'stop',
+      host: host(random),
+      forMs: longMs(random, TTL_MS / 10, TTL_MS * 4),
+    }),
+    (random) => ({ kind: 'stop', host: host(random), forMs: longMs(random, 50, 3_000) }),
+    (random) => ({ kind: 'suspend', host: host(random), forMs: longMs(random, 1_000, TTL_MS * 3) }),
+    (random) => ({ kind: 'restart', host: host(random) }),
+    (random) => ({ kind: 'twin', host: host(random) }),
+  ],
+  clock: [
+    (random) => ({
+      kind: 'wallJump',
+      host: host(random),
+      byMs: longMs(random, 500, 3_600_000) * random.pick([-1, 1]),
+    }),
+  ],
+  source: [
+    (random) => ({ kind: 'split', range: range(random) }),
+    (random) => ({ kind: 'split', range: range(random) }),
+    (random) => ({ kind: 'merge', range: range(random) }),
+    (random) => ({
+      kind: 'source',
+      failing: random.pick([0, 0.3, 1]),
+      delayMs: random.pick([0, 100, 2_000]),
+      forMs: longMs(random, 300, 8_000),
+    }),
+  ],
+  observer: [
+    (random) => ({ kind: 'throw', count: random.between(1, 3) }),
+    (random) => ({ kind: 'poison', change: random.below(100) }),
+    (random) => ({
+      kind: 'slow',
+      host: host(random),
+      upToMs: longMs(random, 200, 12_000),
+      deaf: random.chance(0.3),
+      forMs: longMs(random, 1_000, 15_000),
+    }),
+    (random) => ({ kind: 'hang', host: host(random), deaf: random.chance(0.5) }),
+  ],
+  operator: [
+    (random) => ({ kind: 'seek', range: range(random), byLsn: random.between(1, 20) }),
+    (random) => ({ kind: 'release', range: range(random) }),
+    (random) => ({ kind: 'pause', forMs: longMs(random, 500, 10_000) }),
+  ],
+  fleet: [() => ({ kind: 'join' }), (random) => ({ kind: 'leave', host: host(random) })],
+}
+
+/** The schedule of a seed: which classes of faults are on, which faults come when, and how large the world is. */
+export function generateSchedule(seed: number): Schedule {
+  const random = SeededRandom.stream(seed, 0)
+  const classes = FAULT_CLASSES.filter(() => random.chance(0.5))
+  const faultsForMs = random.between(30_000, 48_000)
+  const count = classes.length === 0 ? 0 : random.between(0, 13)
+  const faults: Fault[] = []
+  for (let index = 0; index < count; index += 1) {
+    const make = random.pick(MAKERS[random.pick(classes)])
+    faults.push({ atMs: random.between(500, faultsForMs - 1), ...make(random) })
+  }
+  return {
+    seed,
+    store: random.chance(0.06) ? 'documents' : 'model',
+    hosts: random.between(2, 5),
+    settings: settingsOf(random),
+    ranges: random.between(1, 6),
+    commits: random.between(90, 170),
+    faultsForMs,
+    faults: withoutBadCompany(stormOf(faults, random)).sort((a, b) => a.atMs - b.atMs),
+  }
+}
+
+function settingsOf(random: SeededRandom): HostSettings {
+  return {
+    checkpointFrequency: random.pick([
+      'everyBatch',
+      'everyBatch',
+      'everyBatch',
+      { everyChanges: random.between(2, 12) },
+      { everyMs: random.between(200, 2_000) },
+    ]),
+    maxConcurrentKeys: random.chance(0.3) ? random.between(2, 6) : 1,
+    failurePolicy: random.chance(0.3) ? 'deadLetter' : 'retryForever',
+    watchdog: random.chance(0.3),
+  }
+}
+
+/** Now and then many hosts come and go at once. */
+function stormOf(faults: Fault[], random: SeededRandom): Fault[] {
+  const first = faults.find(({ kind }) => kind === 'join')
+  if (first === undefined || !random.chance(0.3)) return faults
+  for (let index = random.between(3, 8); index > 0; index -= 1) {
+    const action: FaultAction = random.chance(0.5)
+      ? { kind: 'join' }
+      : { kind: 'leave', host: host(random) }
+    faults.push({ atMs: first.atMs + random.below(2_000), ...action })
+  }
+  return faults
+}
+
+/**
+ * Faults that nothing can be promised for together are not combined; what the simulation does not show tells so.
+ *
+ * - A lease store that loses data and whose clock goes back may give an epoch anew that it has given already, and fools a
+ *   sink outside that compares epochs.
+ * - A machine that sleeps while its wall clock is set back cannot know that time has passed.
+ * - A lease store that forgets a take-over from an owner that has not noticed it (it slept, or another process of its name
+ *   came) makes that one the owner again, at an epoch that a sink outside refuses by now.
+ */
+function withoutBadCompany(faults: readonly Fault[]): Fault[] {
+  const has = (...kinds: readonly FaultKind[]): boolean =>
+    faults.some(({ kind }) => kinds.includes(kind))
+  const losesData = has('storeRollback', 'storeWipe')
+  const sleeps = has('suspend')
+  const isTakenUnnoticed = sleeps || has('twin')
+  return faults.filter(
+    (fault) =>
+      !(losesData && fault.kind === 'storeClock' && fault.byMs < 0) &&
+      !(sleeps && fault.kind === 'wallJump' && fault.byMs < 0) &&
+      !(isTakenUnnoticed && fault.kind === 'storeRollback'),
+  )
+}

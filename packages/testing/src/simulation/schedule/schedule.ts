@@ -1,0 +1,32 @@
+import type { Fault } from './fault.ts'
+
+/** Which of the two models of a lease store hosts work with. */
+export type LeaseStoreKind = 'model' | 'documents'
+
+/** How hosts work: the same for all of a run. */
+export interface HostSettings {
+  readonly checkpointFrequency:
+    'everyBatch' | { readonly everyChanges: number } | { readonly everyMs: number }
+  readonly maxConcurrentKeys: number
+  /** `deadLetter`: after two tries. */
+  readonly failurePolicy: 'retryForever' | 'deadLetter'
+  /** Whether calls that take longer than 5 s are taken for ones that never return. */
+  readonly watchdog: boolean
+}
+
+/** All that decides what happens in one run. The same schedule is the same run, to the last event. */
+export interface Schedule {
+  readonly seed: number
+  readonly store: LeaseStoreKind
+  /** At the start. */
+  readonly hosts: number
+  readonly settings: HostSettings
+  /** Of the feed, at the start. */
+  readonly ranges: number
+  /** Commits in the monitored collection. */
+  readonly commits: number
+  /** For so long commits and faults come; then everything works. */
+  readonly faultsForMs: number
+  /** In the order of their times. */
+  readonly faults: readonly Fault[]
+}

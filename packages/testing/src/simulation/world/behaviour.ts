@@ -1,0 +1,98 @@
+import type { DocumentBody } from '@tidemark/contracts'
+import { SeededRandom } from '../time/seeded-random.ts'
+import type { VirtualTime } from '../time/virtual-time.ts'
+import type { Member } from './member.ts'
+import type { SimulatedChange } from './simulated-feed.ts'
+import type { Delivery } from './world-events.ts'
+
+interface Slowness {
+  readonly upToMs: number
+  readonly deaf: boolean
+  readonly endMs: number
+}
+
+const never = new AbortController().signal
+
+/** What observers do besides their work: take their time, throw, hang. */
+export class ObserverBehaviour {
+  readonly #time: VirtualTime
+  readonly #random: SeededRandom
+  readonly #slow = new Map<Member, Slowness>()
+  readonly #hanging = new Map<Member, { readonly deaf: boolean }>()
+  readonly #released = new Set<() => void>()
+  readonly #poison = new Set<SimulatedChange<DocumentBody>>()
+  #throws = 0
+  #isHealed = false
+
+  constructor(time: VirtualTime, seed: number) {
+    this.#time = time
+    this.#random = SeededRandom.stream(seed, 2)
+  }
+
+  throwNext(count: number): void {
+    this.#throws += count
+  }
+
+  poison(change: SimulatedChange<DocumentBody>): void {
+    this.#poison.add(change)
+  }
+
+  slowDown(
+    member: Member,
+    { upToMs, deaf, forMs }: { upToMs: number; deaf: boolean; forMs: number },
+  ): void {
+    this.#slow.set(member, { upToMs, deaf, endMs: this.#time.nowMs + forMs })
+  }
+
+  hangNext(member: Member, how: { readonly deaf: boolean }): void {
+    if (!this.#isHealed) this.#hanging.set(member, how)
+  }
+
+  heal(): void {
+    this.#isHealed = true
+    this.#throws = 0
+    this.#poison.clear()
+    this.#slow.clear()
+    this.#hanging.clear()
+    for (const release of this.#released) release()
+    this.#released.clear()
+  }
+
+  /** Behaves. Rejects when the observer is to throw, or was aborted. */
+  async behave({ member, context, changes }: Delivery): Promise<void> {
+    const { process } = member
+    const hang = this.#hanging.get(member)
+    if (hang !== undefined) {
+      this.#hanging.delete(member)
+      await this.#hang(member, hang.deaf ? never : context.signal)
+    }
+    const slowness = this.#slow.get(member)
+    const isSlow = slowness !== undefined && slowness.endMs > this.#time.nowMs
+    const workMs = isSlow
+      ? this.#random.fraction() * slowness.upToMs
+      : 20 * this.#random.fraction() ** 2
+    await process.sleep(workMs, isSlow && slowness.deaf ? never : context.signal)
+    if (this.#throws > 0) {
+      this.#throws -= 1
+      throw new Error('the observer threw')
+    }
+    if (changes.some((change) => this.#poison.has(change))) {
+      throw new Error('the observer cannot take this change')
+    }
+  }
+
+  #hang({ process }: Member, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const release = (): void => process.enter(resolve)
+      this.#released.add(release)
+      signal.addEventListener(
+        'abort',
+        () => {
+          this.#released.delete(release)
+          reject(signal.reason)
+        },
+        { once: true },
+      )
+    })
+  }
+}

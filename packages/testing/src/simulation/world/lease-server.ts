@@ -1,0 +1,184 @@
+import type { Clock, HeldLease } from '@tidemark/contracts'
+import { MemoryLeaseStore, newGroupState, type LeaseGroupState } from '@tidemark/processor'
+import { FakeDocumentCollection } from '../../fake-document-collection.ts'
+import { runReadyWork } from '../../platform/run-ready-work.ts'
+import type { LeaseStoreKind } from '../schedule/schedule.ts'
+import { SeededRandom } from '../time/seeded-random.ts'
+import type { SimulatedProcess } from '../time/simulated-process.ts'
+import type { VirtualTime } from '../time/virtual-time.ts'
+import { DocumentState } from './document-state.ts'
+import type { SimulatedServer } from './network-link.ts'
+
+/** The group that all hosts belong to. */
+export const GROUP = 'group'
+/** Snapshots are kept for so long. */
+const HISTORY_MS = 3_000
+
+/** What one request changed. `by` is undefined for what happens to the store itself. */
+export interface StoreChange {
+  readonly before: LeaseGroupState
+  readonly after: LeaseGroupState
+  readonly by: SimulatedProcess | undefined
+  readonly cause: 'request' | 'rollback' | 'wipe'
+  readonly atMs: number
+  /** What the caller says of leases that it owns. Of kind `model`. */
+  readonly claims: readonly HeldLease[]
+}
+
+interface Snapshot {
+  readonly atMs: number
+  readonly restore: () => void
+}
+
+export interface LeaseServerOptions {
+  readonly kind: LeaseStoreKind
+  readonly time: VirtualTime
+  readonly seed: number
+  readonly onChange: (change: StoreChange) => void
+}
+
+/** The server that keeps the leases: one of the two models, with a clock of its own, that can stand still, go back and forget. */
+export class LeaseServer implements SimulatedServer {
+  readonly kind: LeaseStoreKind
+  readonly clock: Clock
+  /** Of kind `model`. */
+  readonly memory: MemoryLeaseStore
+  /** Of kind `documents`. */
+  readonly documents: FakeDocumentCollection
+  readonly #time: VirtualTime
+  readonly #onChange: (change: StoreChange) => void
+  readonly #documentState = new DocumentState()
+  readonly #history: Snapshot[] = []
+  #state: LeaseGroupState = newGroupState('')
+  #wallOffsetMs = 0
+  #waiting: (() => void)[] | undefined
+  readonly #onCommit = new Set<() => void>()
+  /** Requests that were carried out. */
+  requests = 0
+
+  constructor({ kind, time, seed, onChange }: LeaseServerOptions) {
+    this.kind = kind
+    this.#time = time
+    this.#onChange = onChange
+    this.clock = {
+      wallMs: () => 1_767_225_600_000 + time.nowMs + this.#wallOffsetMs,
+      monotonicMs: () => time.nowMs,
+      sleep: () => Promise.reject(new Error('a server does not sleep')),
+    }
+    const random = SeededRandom.stream(seed, 1)
+    this.memory = new MemoryLeaseStore({ clock: this.clock, random })
+    this.documents = new FakeDocumentCollection({ clock: this.clock, turn: () => {} })
+  }
+
+  /** The group's leases, sessions and plan as they are stored. */
+  get state(): LeaseGroupState {
+    return this.#state
+  }
+
+  get isPaused(): boolean {
+    return this.#waiting !== undefined
+  }
+
+  admit(execute: () => void): void {
+    if (this.#waiting === undefined) execute()
+    else this.#waiting.push(execute)
+  }
+
+  /** Carries out a request, and tells what it changed. */
+  async execute<R>(
+    by: SimulatedProcess,
+    request: () => Promise<R>,
+    claims: readonly HeldLease[] = [],
+  ): Promise<R> {
+    this.requests += 1
+    try {
+      return await request()
+    } finally {
+      this.#look('request', by, claims)
+    }
+  }
+
+  /** Calls back once after a commit of documents that is newer than `afterLsn`, or at once. */
+  onCommit(afterLsn: number, listener: () => void): () => void {
+    if (this.documents.newestLsn > afterLsn) {
+      listener()
+      return () => {}
+    }
+    this.#onCommit.add(listener)
+    return () => void this.#onCommit.delete(listener)
+  }
+
+  /** Requests wait from now on. */
+  pause(): void {
+    this.#waiting ??= []
+  }
+
+  /** What waited is carried out now, in the order in which it came. */
+  resume(): void {
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const execute of waiting) {
+      execute()
+      runReadyWork()
+    }
+  }
+
+  /** Somebody sets its clock, or another machine with another clock goes on. */
+  stepClock(byMs: number): void {
+    this.#wallOffsetMs += byMs
+  }
+
+  /** A replica takes over that has everything but what came within the last `lostMs`; false when there is none yet. */
+  rollBack(lostMs: number): boolean {
+    const untilMs = this.#time.nowMs - lostMs
+    const index = this.#history.findLastIndex(({ atMs }) => atMs <= untilMs)
+    const kept = this.#history[index]
+    if (kept === undefined) return false
+    this.#history.length = index + 1
+    kept.restore()
+    this.#look('rollback')
+    return true
+  }
+
+  /** All data are lost. */
+  wipe(): void {
+    if (this.kind === 'model') this.memory.loseAllData()
+    else this.documents.restore(new Map())
+    this.#history.length = 0
+    this.#look('wipe')
+  }
+
+  #look(
+    cause: StoreChange['cause'],
+    by?: SimulatedProcess,
+    claims: readonly HeldLease[] = [],
+  ): void {
+    const before = this.#state
+    const after = this.#read()
+    if (after === before) return
+    this.#state = after
+    this.#remember()
+    for (const listener of this.#onCommit) listener()
+    this.#onCommit.clear()
+    this.#onChange({ before, after, by, cause, atMs: this.#time.nowMs, claims })
+  }
+
+  #read(): LeaseGroupState {
+    if (this.kind === 'documents') return this.#documentState.read(this.documents.snapshot())
+    return this.memory.stateOf(GROUP) ?? this.#state
+  }
+
+  #remember(): void {
+    const history = this.#history
+    const atMs = this.#time.nowMs
+    if (this.kind === 'model') {
+      const snapshot = this.memory.snapshot()
+      history.push({ atMs, restore: () => this.memory.restore(snapshot) })
+    } else {
+      const snapshot = this.documents.snapshot()
+      history.push({ atMs, restore: () => this.documents.restore(snapshot) })
+    }
+    // The last one that is older than that is still needed.
+    while (history.length > 1 && history[1]!.atMs < atMs - HISTORY_MS) history.shift()
+  }
+}
