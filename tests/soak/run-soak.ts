@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,6 +44,13 @@ const SETTLE_MS = 60_000
 /** What is done seldom is compiled and cached by then all the same. */
 const WARM_UP_HASTE = 6
 
+interface Watched {
+  readonly host: SoakHost
+  /** With all that it writes; removed when it has ended and all was read. */
+  readonly folder: string
+  readonly reader: ProgressReader
+}
+
 /** Two lists of plain numbers: this process is judged too. */
 interface Samples {
   readonly process: string
@@ -78,7 +85,9 @@ class Soak {
   readonly #hosts = new Map<string, SoakHost>()
   /** Reject when the host of this name ends. */
   readonly #deaths = new WeakMap<SoakHost, Promise<never>>()
-  readonly #readers: ProgressReader[] = []
+  /** Of those that run, and of those that ended since the last look. */
+  readonly #watched = new Set<Watched>()
+  #started = 0
   readonly #check = new ProgressCheck()
   readonly #written = new Map<string, number>()
   readonly #samples = new Map<string, Samples>()
@@ -140,18 +149,20 @@ class Soak {
   }
 
   async #start(hostName: string): Promise<void> {
-    const number = this.#readers.length
-    const progressPath = join(this.#folder, `progress-${number}`)
-    this.#readers.push(new ProgressReader(progressPath))
+    this.#started += 1
+    const folder = join(this.#folder, `host-${this.#started}`)
+    await mkdir(folder)
+    const progressPath = join(folder, 'progress')
     const host = await FaultProcess.start<SoakHostTask>('../soak/soak-host.child.ts', {
       hostName,
       folder: this.#folder,
       redisPort: this.#redis.port,
       progressPath,
       failing: FAILING,
-      historyFile: join(this.#folder, `history-${number}.jsonl`),
+      historyFile: join(folder, 'history.jsonl'),
     })
     this.#hosts.set(hostName, host)
+    this.#watched.add({ host, folder, reader: new ProgressReader(progressPath) })
     const death = host.finished().then(() => Promise.reject(new Error(`${hostName} ended`)))
     // Of the one that is killed nobody wants to know.
     death.catch(() => {})
@@ -245,12 +256,19 @@ class Soak {
 
   async #look(): Promise<void> {
     const nowMs = machineMs()
-    for (const reader of this.#readers) this.#check.add(reader.read())
-    this.#check.judge(nowMs - LATE_MS)
-    for (const host of this.#hosts.values()) {
+    for (const watched of this.#watched) {
+      const { host, folder, reader } = watched
+      // Looked for before: then what is read is all.
+      const isOver = host.hasEnded
+      this.#check.add(reader.read())
+      if (isOver) {
+        this.#watched.delete(watched)
+        await rm(folder, { recursive: true })
+      }
       if (host.diedSaying !== undefined) throw new Error(`a host died: ${host.diedSaying}`)
       if (host.events('horizonPassed') > 0) throw new Error('a host came too late')
     }
+    this.#check.judge(nowMs - LATE_MS)
     const { done, repeated } = this.#check
     const minutes = ((nowMs - this.#startMs) / 60_000).toFixed(1)
     const { kills } = this.#happened
