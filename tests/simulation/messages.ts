@@ -6,6 +6,8 @@ export interface CampaignTask {
   readonly store?: LeaseStoreKind | undefined
   /** Whether the platform's AbortController is used, in the place of a light one. */
   readonly platformAbort: boolean
+  /** Whether the hashes of all histories are told. */
+  readonly hashes?: boolean | undefined
 }
 
 /** Parent to child: seeds to run, `until` excluded. */
@@ -24,7 +26,14 @@ export interface FoundViolation {
   readonly trace: string
 }
 
+/** Faults that hit something, by kind. */
 export type FaultCounts = Readonly<Partial<Record<FaultKind, number>>>
+
+export function sumFaults(a: FaultCounts, b: FaultCounts): FaultCounts {
+  const sum: Partial<Record<string, number>> = { ...a }
+  for (const [kind, times] of Object.entries(b)) sum[kind] = (sum[kind] ?? 0) + times
+  return sum
+}
 
 /** Child to parent. */
 export interface SeedsDone {
@@ -33,4 +42,6 @@ export interface SeedsDone {
   readonly simulatedMs: number
   readonly changes: number
   readonly violations: readonly FoundViolation[]
+  /** Of all histories, in the order of the seeds, where they were asked for. */
+  readonly hashes: readonly string[] | undefined
 }

@@ -16,10 +16,11 @@ const TWICE_EVERY = 250
 /** Runs the schedules of some seeds. */
 export async function runSeeds(
   { from, until }: SeedRange,
-  { store }: Pick<CampaignTask, 'store'> = {},
+  { store, hashes: isAsked }: Pick<CampaignTask, 'store' | 'hashes'> = {},
 ): Promise<SeedsDone> {
   const faults: Partial<Record<FaultKind, number>> = {}
   const violations: FoundViolation[] = []
+  const hashes: string[] | undefined = isAsked === true ? [] : undefined
   let simulatedMs = 0
   let changes = 0
   for (let seed = from; seed < until; seed += 1) {
@@ -27,12 +28,13 @@ export async function runSeeds(
     const result = await runTwiceNowAndThen(schedule)
     simulatedMs += result.simulatedMs
     changes += result.changes
+    hashes?.push(result.traceHash)
     for (const kind of result.faults) faults[kind] = (faults[kind] ?? 0) + 1
     if (result.violation !== undefined) {
       violations.push(await explain(schedule, { ...result, violation: result.violation }))
     }
   }
-  return { schedules: until - from, faults, simulatedMs, changes, violations }
+  return { schedules: until - from, faults, simulatedMs, changes, violations, hashes }
 }
 
 /** Runs one schedule, and shrinks it if it fails. */
