@@ -200,7 +200,10 @@ describe('PH-13 a host with observers in threads', () => {
   })
 
   test('beats on while a thread is blocked, and only the leases of that thread wait', async () => {
-    const one = stage({ 'key0-1': times({ kind: 'block' }, 1) }, { leaseRenewIntervalMs: 20 })
+    const one = stage(
+      { 'key0-1': times({ kind: 'block' }, 1) },
+      { leaseRenewIntervalMs: 20, leaseStoreTimeoutMs: 5_000 },
+    )
     const { feed, host, script, calls } = one
     const lost: unknown[] = []
     host.on('leaseLost', (event) => lost.push(event))
@@ -212,6 +215,9 @@ describe('PH-13 a host with observers in threads', () => {
     const before = beats()
     await until(() => beats() >= before + 20)
     write(feed, 64)
+    const isElsewhere = ({ threadId }: { threadId: number }): boolean =>
+      threadId !== blocked.threadId
+    await until(() => script.of('open').filter(isElsewhere).length === 2)
     const elsewhere = new Set(
       script
         .of('open')
