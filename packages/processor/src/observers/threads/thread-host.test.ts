@@ -209,7 +209,7 @@ describe('PH-13 a host with observers in threads', () => {
     host.on('leaseLost', (event) => lost.push(event))
     await one.register()
     feed.append('key0')
-    await until(() => script.atGate === 1)
+    await until(() => script.atGate === 1 && script.of('processChanges').length > 0)
     const blocked = script.of('processChanges')[0]!
     const beats = (): number => calls.filter((operation) => operation === 'sync').length
     const before = beats()
