@@ -24,6 +24,7 @@ const orders = { id: 'orders', partitionKey: '/id' }
 test('ST-10 a URL opens one store for everybody who has it, whichever way it is written', async () => {
   const url = await server.createDatabase()
   const pool = new Pool({ connectionString: url, max: 3 })
+  pool.on('error', () => {})
   try {
     await using one = await openStore(url)
     const collection = await one.database('shop').createCollectionIfNotExists<Order>(orders)

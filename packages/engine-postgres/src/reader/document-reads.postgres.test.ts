@@ -23,6 +23,7 @@ async function openNotes(): Promise<
   AsyncDisposable & { store: Store; notes: Collection<Note>; transactions: () => Promise<number> }
 > {
   const pool = new Pool({ connectionString: await server.createDatabase(), max: 8 })
+  pool.on('error', () => {})
   const store = await Store.open({ engine: await openPostgresEngine({ pool }) })
   const notes = await store
     .database('shop')

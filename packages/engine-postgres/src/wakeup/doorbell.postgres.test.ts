@@ -148,6 +148,7 @@ test('a passed-in pool gives one connection, and gets its place back', async () 
 
 test('a pool of one connection is not asked for it', async () => {
   const pool = new Pool({ connectionString: server.url(), max: 1 })
+  pool.on('error', () => {})
   await using heard = new Heard({ pool })
   await heard.doorbell.start()
   expect(heard.doorbell.isConnected).toBe(false)
