@@ -8,6 +8,8 @@ import {
   running,
   type Driver,
 } from './lease-core-driver.fixture.ts'
+import type { LeaseEffect } from './lease-protocol.ts'
+import { LeaseTable } from './lease-table.ts'
 import { WorkedEpochs } from './worked-epochs.ts'
 
 /** A host that had '-40' at epoch 7, has lost it, and asks for it. */
@@ -38,6 +40,27 @@ describe('a store that went back to what it was', () => {
     expect(driver.pending('acquire')).toMatchObject({ request: { leaseIds: ['-40'] } })
     driver.acquired(['-40'], 8)
     expect(driver.of('startPump').map((effect) => effect.held)).toEqual([held('-40', 8)])
+  })
+
+  test('I5 a part of a range whose observer has not returned waits for it: no two in one process have keys in common', () => {
+    const effects: LeaseEffect[] = []
+    const table = new LeaseTable(effects)
+    const begun = (): unknown[] =>
+      effects.flatMap((effect) => (effect.kind === 'startPump' ? [effect.held] : []))
+    const acquire = (id: string, epoch: number): void =>
+      table.add(
+        { leaseId: id, epoch, lease: lease(id, { epoch }) },
+        { keep: true, generation: 'g', sinceCallId: 1, answerTo: 1 },
+      )
+    acquire('-40', 7)
+    table.lose('-40', 'takenOver')
+    // Another host has split the range since.
+    acquire('-20', 9)
+    acquire('80-FF', 9)
+    expect(begun()).toEqual([held('-40'), held('80-FF', 9)])
+    const end = { checkpoint: undefined, reason: 'leaseLost', replacement: undefined } as const
+    table.pumpClosed(held('-40'), end, 'g')
+    expect(begun()).toEqual([held('-40'), held('80-FF', 9), held('-20', 9)])
   })
 
   test('LE-11 so is a lease whose parts this host has worked on since', () => {

@@ -28,12 +28,17 @@ import type { EffectSink, LostCause } from './lease-protocol.ts'
 import type { PumpEnd } from './pump-seat.ts'
 import { WorkedEpochs } from './worked-epochs.ts'
 
+interface OpenPump {
+  readonly epoch: number
+  readonly range: FeedRange
+}
+
 /** The leases that one incarnation of a host holds, and the pumps that are open for them. */
 export class LeaseTable {
   readonly #effects: EffectSink
   readonly #records = new Map<string, HeldRecord>()
-  /** Pumps that have not closed, also of leases that are lost. One a lease, so that none overlap. */
-  readonly #pumps = new Map<string, HeldLease>()
+  /** Pumps that have not closed, also of leases that are lost. No two of them have keys in common. */
+  readonly #pumps = new Map<string, OpenPump>()
   readonly #worked = new WorkedEpochs()
   /**
    * Where leases stood that were lost since the last beat: if the store has lost its data since then, that is
@@ -213,13 +218,10 @@ export class LeaseTable {
   ): void {
     const { leaseId, epoch } = held
     if (this.#pumps.get(leaseId)?.epoch === epoch) this.#pumps.delete(leaseId)
+    // Leases that others put in the place of this one may have waited for it too.
+    for (const waiting of this.#records.values()) this.#startPump(waiting, generation)
     const record = this.#records.get(leaseId)
-    if (record === undefined) return
-    if (record.held.epoch !== epoch) {
-      this.#startPump(record, generation)
-      return
-    }
-    if (record.state === 'replacing') return
+    if (record?.held.epoch !== epoch || record.state === 'replacing') return
     if (record.state === 'running' && (replacement !== undefined || reason === 'rangeGone')) {
       if (checkpoint !== undefined) this.progress(held, checkpoint)
       if (replacement !== undefined) {
@@ -350,9 +352,9 @@ export class LeaseTable {
 
   #startPump(record: HeldRecord, generation: string): void {
     const { held, lease, state } = record
-    if (state !== 'waiting' || this.#pumps.has(held.leaseId)) return
+    if (state !== 'waiting' || this.#isWorkedOn(lease.range)) return
     record.state = 'running'
-    this.#pumps.set(held.leaseId, held)
+    this.#pumps.set(held.leaseId, { epoch: held.epoch, range: lease.range })
     this.#worked.begun(lease.range, held.epoch)
     this.#effects.push({ kind: 'startPump', held, lease, generation })
   }
@@ -362,6 +364,11 @@ export class LeaseTable {
     for (const { held, lease } of this.#records.values()) {
       if (held.epoch > epoch && rangesOverlap(lease.range, range)) return true
     }
+    return false
+  }
+
+  #isWorkedOn(range: FeedRange): boolean {
+    for (const open of this.#pumps.values()) if (rangesOverlap(open.range, range)) return true
     return false
   }
 

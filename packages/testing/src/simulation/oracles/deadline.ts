@@ -1,4 +1,4 @@
-import type { HostIdentity } from '@tidemark/contracts'
+import { rangesOverlap, type HostIdentity } from '@tidemark/contracts'
 import type { Member } from '../world/member.ts'
 import type { ObserverLife, SentCall } from '../world/world-events.ts'
 import { HOST_TIMES } from '../world/world.ts'
@@ -10,7 +10,7 @@ const WORK = new Set(['checkpoint', 'release', 'replace', 'acquire', 'plan'])
 /**
  * O6: no observer is called after the host's deadline by its own clock, nor after the time at which its session may have
  * ended in the store by true time; nothing that rests on the session is asked of the store after the deadline; no
- * observer is called before its open or after its close.
+ * observer is called before its open or after its close, and no two that are open in one process have keys in common.
  */
 export const deadlineOracle: MakeOracle = (verdict) => {
   /** By true time. */
@@ -18,7 +18,7 @@ export const deadlineOracle: MakeOracle = (verdict) => {
   /** By the process's own clock, which stands still while its machine sleeps. */
   const ownDeadlines = new Map<Member, number>()
   const sentByOwnClock = new Map<SentCall, number>()
-  const open = new Set<string>()
+  const open = new Map<string, ObserverLife>()
   const keyOf = ({ member, leaseId, epoch }: ObserverLife): string =>
     `${member.id} ${leaseId} ${epoch}`
   return {
@@ -42,8 +42,11 @@ export const deadlineOracle: MakeOracle = (verdict) => {
     },
     opened(life) {
       const key = keyOf(life)
-      if (open.has(key)) verdict.fail('O6', `${key} was opened twice`)
-      open.add(key)
+      for (const [other, { member, range }] of open) {
+        if (member !== life.member || !rangesOverlap(range, life.range)) continue
+        verdict.fail('O6', `${key} was opened, and ${other} was not closed`)
+      }
+      open.set(key, life)
     },
     dispatched(delivery) {
       const { member, leaseId, atMs } = delivery

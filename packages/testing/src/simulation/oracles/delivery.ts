@@ -3,18 +3,28 @@ import type { MakeOracle } from './oracle.ts'
 
 /**
  * O3: at rest every change was completed by some observer, or is kept as a dead letter, but then it was tried as often as
- * the policy says.
+ * the policy says. A try that was stored counts, whether or not its owner lived to make it.
  */
 export const deliveryOracle: MakeOracle = (verdict) => {
   const done = new Set<unknown>()
   const tries = new Map<unknown, number>()
+  /** By the id of the letter. */
+  const storedTries = new Map<string, number>()
   return {
     dispatched({ changes }) {
       for (const change of changes) tries.set(change, (tries.get(change) ?? 0) + 1)
     },
-    deadLettered(change) {
+    storeChanged({ before, after }) {
+      if (before.leases === after.leases) return
+      for (const { checkpoint } of after.leases.values()) {
+        const { first, count = 0 } = checkpoint.attempts ?? {}
+        if (first === undefined) continue
+        storedTries.set(first, Math.max(count, storedTries.get(first) ?? 0))
+      }
+    },
+    deadLettered(change, { id }) {
       done.add(change)
-      const tried = tries.get(change) ?? 0
+      const tried = Math.max(tries.get(change) ?? 0, storedTries.get(id) ?? 0)
       if (tried >= MAX_ATTEMPTS) return
       verdict.fail('O3', `${change.key} ${change.n} became a dead letter after ${tried} tries`)
     },

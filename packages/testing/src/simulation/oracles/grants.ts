@@ -1,6 +1,7 @@
 import {
   parseFeedRangeId,
   rangesOverlap,
+  type CheckpointOutcome,
   type FeedRange,
   type HeldLease,
   type HostIdentity,
@@ -21,11 +22,13 @@ interface Grant {
  * lease clock, epochs rise with every owner, and every key has one lease (I1, I9, I11). In the hosts nobody works on
  * keys of which a newer owner has got a batch, but whoever cannot know yet: a process whose name another one took, an
  * owner that an operator or a loss of data has deposed, and for the time of a session one whose session the store ended too
- * early, because its clock was set forward (by a heartbeat at most) or the last heartbeats were lost with other data.
+ * early, because its clock was set forward (by a heartbeat at most) or the last heartbeats were lost with other data. Whoever
+ * was told that a position of it is refused has noticed.
  */
 export const grantsOracle: MakeOracle = (verdict) => {
   const sessions = new SessionTimes(verdict)
   const deposed = new Set<string>()
+  const refused = new Set<string>()
   let working: readonly Grant[] = []
   let excusedUntilMs = -Infinity
   return {
@@ -48,7 +51,20 @@ export const grantsOracle: MakeOracle = (verdict) => {
       }
       if (before.leases !== after.leases && !sameIds(before, after)) checkCover(verdict, after)
     },
+    answered({ operation, member, leases }, reply) {
+      if (operation !== 'checkpoint') return
+      const outcomes = reply as readonly CheckpointOutcome[]
+      for (const [index, lease] of leases.entries()) {
+        if (outcomes[index] === 'lost') refused.add(`${member.id} ${key(lease)}`)
+      }
+    },
     dispatched({ leaseId, epoch, range, member, atMs }) {
+      if (refused.has(`${member.id} ${key({ leaseId, epoch })}`)) {
+        verdict.fail(
+          'O1',
+          `${member.process.name} ${leaseId}: dispatched although its position was refused`,
+        )
+      }
       // Whoever was deposed learns of it when its next position is refused.
       if (deposed.has(key({ leaseId, epoch }))) return
       const newer = working.find(

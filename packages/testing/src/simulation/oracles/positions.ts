@@ -24,6 +24,9 @@ export const positionsOracle: MakeOracle = (verdict) => {
         if (old === undefined) checkInherited(verdict, record, before)
         else checkWrite(verdict, { old, record, by, change, processOf })
       }
+      for (const old of before.leases.values()) {
+        if (!after.leases.has(old.id)) checkRemoval(verdict, old, { by, processOf })
+      }
     },
   }
 }
@@ -58,6 +61,23 @@ function checkWrite(
   if (claim !== undefined && claim.epoch !== old.epoch) {
     verdict.fail('O2', `${by.name} wrote ${id} at epoch ${claim.epoch}; it is at ${old.epoch}`)
   }
+}
+
+/** Only its owner puts others in the place of a lease. */
+function checkRemoval(
+  verdict: Verdict,
+  old: LeaseRecord,
+  {
+    by,
+    processOf,
+  }: {
+    readonly by: SimulatedProcess
+    readonly processOf: ReadonlyMap<string, SimulatedProcess>
+  },
+): void {
+  const owner = old.owner && processOf.get(old.owner.incarnation)
+  if (owner === by) return
+  verdict.fail('O2', `${by.name} replaced ${old.id}, which is ${owner?.name ?? 'nobody'}'s`)
 }
 
 /** A lease that lies within one old one begins at or above its position. */

@@ -29,7 +29,7 @@ const LINK_TROUBLES: readonly ((random: SeededRandom) => {
   (random) => ({ lost: random.pick([0.1, 0.5]) }),
   () => ({ refused: 1 }),
   (random) => ({ refused: random.pick([0.1, 0.5]) }),
-  (random) => ({ delayMs: longMs(random, 50, 5_000) }),
+  (random) => ({ delayMs: longMs(random, 50, 12_000) }),
   (random) => ({ delayMs: longMs(random, 20, 1_000), doubled: 0.3 }),
 ]
 
@@ -102,11 +102,14 @@ const MAKERS: Readonly<Record<FaultClass, readonly MakeFault[]>> = {
   fleet: [() => ({ kind: 'join' }), (random) => ({ kind: 'leave', host: host(random) })],
 }
 
-/** The schedule of a seed: which classes of faults are on, which faults come when, and how large the world is. */
-export function generateSchedule(seed: number): Schedule {
+/** The schedule of a seed: which of the allowed classes of faults are on, which faults come when, and how large the world is. */
+export function generateSchedule(
+  seed: number,
+  allowed: readonly FaultClass[] = FAULT_CLASSES,
+): Schedule {
   const random = SeededRandom.stream(seed, 0)
-  const classes = FAULT_CLASSES.filter(() => random.chance(0.5))
-  const faultsForMs = random.between(30_000, 48_000)
+  const classes = FAULT_CLASSES.filter((one) => random.chance(0.5) && allowed.includes(one))
+  const faultsForMs = random.between(12_000, 30_000)
   const count = classes.length === 0 ? 0 : random.between(0, 13)
   const faults: Fault[] = []
   for (let index = 0; index < count; index += 1) {
@@ -119,7 +122,7 @@ export function generateSchedule(seed: number): Schedule {
     hosts: random.between(2, 5),
     settings: settingsOf(random),
     ranges: random.between(1, 6),
-    commits: random.between(90, 170),
+    commits: random.between(60, 110),
     faultsForMs,
     faults: withoutBadCompany(stormOf(faults, random)).sort((a, b) => a.atMs - b.atMs),
   }

@@ -58,8 +58,10 @@ function disturbLink(world: World, fault: Fault & { kind: 'link' }): boolean {
   const { way, forMs } = fault
   const { lost = 0, refused = 0, doubled = 0, delayMs = 0 } = fault
   const disturbance: Disturbance = { lost, refused, doubled, delayMs }
-  if (way === 'request' || way === 'both') member.link.request.disturb(disturbance, forMs)
-  if (way === 'reply' || way === 'both') member.link.reply.disturb(disturbance, forMs)
+  for (const link of [member.link, member.outside.link]) {
+    if (way === 'request' || way === 'both') link.request.disturb(disturbance, forMs)
+    if (way === 'reply' || way === 'both') link.reply.disturb(disturbance, forMs)
+  }
   if (way === 'hints') member.link.hints.disturb(disturbance, forMs)
   return true
 }

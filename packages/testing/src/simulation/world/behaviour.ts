@@ -58,8 +58,11 @@ export class ObserverBehaviour {
     this.#released.clear()
   }
 
-  /** Behaves. Rejects when the observer is to throw, or was aborted. */
-  async behave({ member, context, changes }: Delivery): Promise<void> {
+  /**
+   * Behaves, and does the observer's work, if any. Rejects when the observer is to throw, with its work done or not, when it
+   * was aborted, or when the work does.
+   */
+  async behave({ member, context, changes }: Delivery, work?: () => Promise<void>): Promise<void> {
     const { process } = member
     const hang = this.#hanging.get(member)
     if (hang !== undefined) {
@@ -74,11 +77,13 @@ export class ObserverBehaviour {
     await process.sleep(workMs, isSlow && slowness.deaf ? never : context.signal)
     if (this.#throws > 0) {
       this.#throws -= 1
+      if (work !== undefined && this.#random.chance(0.5)) await work()
       throw new Error('the observer threw')
     }
     if (changes.some((change) => this.#poison.has(change))) {
       throw new Error('the observer cannot take this change')
     }
+    await work?.()
   }
 
   #hang({ process }: Member, signal: AbortSignal): Promise<void> {

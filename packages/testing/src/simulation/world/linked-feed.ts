@@ -47,9 +47,12 @@ export class SimulatedSource<T extends DocumentBody> {
     this.#troubles = []
   }
 
-  /** A process has something kept beside the collection: it is when this resolves, and may be when it rejects. */
+  /** A process has something kept beside the collection, which often fails. */
   keep(process: SimulatedProcess, kept: () => void): Promise<void> {
-    return this.#request(process, undefined, kept)
+    return this.#request(process, undefined, () => {
+      if (this.#random.chance(0.3)) throw new StoreUnavailableError('it cannot be kept')
+      kept()
+    })
   }
 
   /** The feed as one process reaches it. */

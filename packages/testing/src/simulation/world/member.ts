@@ -2,6 +2,7 @@ import type { DocumentBody } from '@tidemark/contracts'
 import type { ChangeFeedProcessorHost } from '@tidemark/processor'
 import type { SimulatedProcess } from '../time/simulated-process.ts'
 import type { NetworkLink } from './network-link.ts'
+import type { OutsideLink } from './outside-link.ts'
 
 /** One process of the group, with the host that runs in it. */
 export interface Member {
@@ -9,7 +10,10 @@ export interface Member {
   readonly id: number
   readonly name: string
   readonly process: SimulatedProcess
+  /** To the lease store. */
   readonly link: NetworkLink
+  /** To what observers write to. */
+  readonly outside: OutsideLink
   readonly host: ChangeFeedProcessorHost<DocumentBody>
   /** `ended`: the host ended, by itself or as it was told; nothing of it runs. */
   status: 'running' | 'leaving' | 'ended' | 'dead'

@@ -10,6 +10,7 @@ export function healWorld(world: World): void {
   world.behaviour.heal()
   for (const member of world.alive) {
     member.link.heal()
+    member.outside.link.heal()
     member.process.resume()
   }
   keepAlive(world)
@@ -70,6 +71,13 @@ function whyLeases({ alive, server, feed }: World): Unrest | undefined {
     // I7: no zombies.
     if (held === undefined) {
       return { oracle: 'O7', message: `${id} is owned by ${owner.host}, which does not hold it` }
+    }
+    // I2: what the store lost is stored again.
+    if (checkpoint.lsn < held.checkpointLsn) {
+      return {
+        oracle: 'O2',
+        message: `${id} is stored at ${checkpoint.lsn}, and its owner was told ${held.checkpointLsn}`,
+      }
     }
     const newestLsn = feed.newestLsn(range)
     if (newestLsn === undefined) return { oracle: 'O8', message: `${id} lies in several ranges` }

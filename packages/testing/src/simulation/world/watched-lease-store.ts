@@ -23,43 +23,52 @@ export function watchedLeaseStore(store: LeaseStore, watch: CallWatch): LeaseSto
 function watchedGroup(group: LeaseGroup, watch: CallWatch): LeaseGroup {
   const call = async <R>(
     operation: string,
-    about: { caller?: HostIdentity; leases?: Leases; request?: unknown },
+    about: {
+      caller?: HostIdentity
+      leases?: Leases
+      request?: unknown
+      signal?: AbortSignal | undefined
+    },
     send: () => Promise<R>,
   ): Promise<R> => {
-    const { caller, leases = [], request } = about
+    const { caller, leases = [], request, signal } = about
     const sent = watch.sent({ operation, caller, leases, request })
     const reply = await send()
-    watch.answered(sent, reply)
+    // An answer to a call that was given up is not seen by anybody.
+    if (signal?.aborted !== true) watch.answered(sent, reply)
     return reply
   }
   return {
     group: group.group,
     sync: (request, s) =>
-      call(`sync:${request.intent}`, { caller: request, request }, () => group.sync(request, s)),
-    create: (leases, s) => call('create', {}, () => group.create(leases, s)),
-    read: (s) => call('read', {}, () => group.read(s)),
-    plan: (request, s) => call('plan', {}, () => group.plan(request, s)),
+      call(`sync:${request.intent}`, { caller: request, request, signal: s }, () =>
+        group.sync(request, s),
+      ),
+    create: (leases, s) => call('create', { signal: s }, () => group.create(leases, s)),
+    read: (s) => call('read', { signal: s }, () => group.read(s)),
+    plan: (request, s) => call('plan', { signal: s }, () => group.plan(request, s)),
     acquire: (request, s) =>
-      call('acquire', { caller: request, request }, () => group.acquire(request, s)),
+      call('acquire', { caller: request, request, signal: s }, () => group.acquire(request, s)),
     checkpoint: (request, s) =>
-      call('checkpoint', { caller: request, leases: request.checkpoints, request }, () =>
+      call('checkpoint', { caller: request, leases: request.checkpoints, request, signal: s }, () =>
         group.checkpoint(request, s),
       ),
     release: (request, s) =>
-      call('release', { caller: request, leases: request.releases, request }, () =>
+      call('release', { caller: request, leases: request.releases, request, signal: s }, () =>
         group.release(request, s),
       ),
     replace: (request, s) =>
-      call('replace', { caller: request, leases: request.old, request }, () =>
+      call('replace', { caller: request, leases: request.old, request, signal: s }, () =>
         group.replace(request, s),
       ),
-    override: (request, s) => call('override', { request }, () => group.override(request, s)),
-    setPaused: (paused, s) => call('setPaused', {}, () => group.setPaused(paused, s)),
+    override: (request, s) =>
+      call('override', { request, signal: s }, () => group.override(request, s)),
+    setPaused: (paused, s) => call('setPaused', { signal: s }, () => group.setPaused(paused, s)),
     reconcile: (request, s) =>
-      call('reconcile', { caller: request, leases: request.held }, () =>
+      call('reconcile', { caller: request, leases: request.held, signal: s }, () =>
         group.reconcile(request, s),
       ),
-    discard: (token, s) => call('discard', {}, () => group.discard(token, s)),
+    discard: (token, s) => call('discard', { signal: s }, () => group.discard(token, s)),
     subscribe: (listener) => group.subscribe(listener),
     close: () => group.close(),
   }

@@ -1,5 +1,6 @@
 import type {
   CloseReason,
+  DeadLetter,
   DocumentBody,
   FeedRange,
   HostIdentity,
@@ -48,7 +49,7 @@ export interface WorldListener {
   dispatched?(delivery: Delivery): void
   settled?(delivery: Delivery): void
   /** A change was taken out of the way, and is kept. */
-  deadLettered?(change: SimulatedChange<DocumentBody>, attempts: number): void
+  deadLettered?(change: SimulatedChange<DocumentBody>, letter: DeadLetter): void
   closed?(life: ObserverLife, reason: CloseReason, context: ObserverContext): void
   sent?(call: SentCall): void
   answered?(call: SentCall, reply: unknown): void

@@ -1,6 +1,7 @@
 import {
   LeaseStoreUnavailableError,
   errorCode,
+  type Change,
   type DeadLetter,
   type DocumentBody,
   type IChangeFeedObserver,
@@ -23,8 +24,10 @@ import { linkedCollection } from './linked-collection.ts'
 import { linkedLeaseStore } from './linked-lease-store.ts'
 import { isAlive, type Member } from './member.ts'
 import { NetworkLink } from './network-link.ts'
+import { OutsideLink } from './outside-link.ts'
 import { SimulatedFeed } from './simulated-feed.ts'
 import { watchedLeaseStore } from './watched-lease-store.ts'
+import type { Workload } from './workload.ts'
 import type { Delivery, ObserverLife, SentCall, WorldListener } from './world-events.ts'
 
 /** Settings of the hosts of a simulation: defaults, but waits short enough for everything to end in time. */
@@ -53,6 +56,8 @@ export const MAX_BATCH = 4
 export interface WorldOptions {
   readonly schedule: Schedule
   readonly trace: Trace
+  /** Without it observers do nothing but behave. */
+  readonly workload?: Workload | undefined
   readonly listeners: readonly (WorldListener & { storeChanged?(change: StoreChange): void })[]
 }
 
@@ -67,15 +72,19 @@ export class World {
   readonly behaviour: ObserverBehaviour
   readonly sink: FencedSink = new FencedSink()
   readonly members: Member[] = []
+  /** Changes that were taken out of the way. */
+  readonly deadLetters: Change[] = []
   /** Somebody with tools, outside of all hosts. */
   readonly operator: SimulatedProcess
+  readonly #workload: Workload | undefined
   readonly #listeners: WorldOptions['listeners']
 
-  constructor({ schedule, trace, listeners }: WorldOptions) {
+  constructor({ schedule, trace, workload, listeners }: WorldOptions) {
     const { seed, store, ranges } = schedule
     const { time } = this
     this.schedule = schedule
     this.trace = trace
+    this.#workload = workload
     this.#listeners = listeners
     this.server = new LeaseServer({
       kind: store,
@@ -123,12 +132,18 @@ export class World {
       unavailable: (message) =>
         isModel ? new LeaseStoreUnavailableError(message) : new StoreUnavailableError(message),
     })
+    const outside = new OutsideLink({
+      time: this.time,
+      random: SeededRandom.stream(seed, 20_000 + id),
+      process,
+    })
     const host = this.#newHost(name, process, link, () => member)
     const member: Member = {
       id,
       name,
       process,
       link,
+      outside,
       host,
       status: 'running',
       isOutdone: false,
@@ -244,6 +259,7 @@ export class World {
   }
 
   #observer(member: Member): IChangeFeedObserver<DocumentBody> {
+    const own = this.#workload?.observerIn(member)
     const lifeOf = ({ leaseId, range, fence }: ObserverContext): ObserverLife => ({
       member,
       leaseId,
@@ -255,6 +271,7 @@ export class World {
         const life = lifeOf(context)
         this.note('open', member.process.name, life.leaseId, life.epoch)
         for (const listener of this.#listeners) listener.opened?.(life)
+        return own?.open?.(context)
       },
       processChanges: async (context, changes) => {
         const delivery: Delivery = {
@@ -264,24 +281,26 @@ export class World {
           changes: changes.map((change) => this.feed.entryOf(change)),
           outcome: undefined,
         }
-        await this.#process(delivery)
+        const work = own && (async () => own.processChanges(context, changes))
+        await this.#process(delivery, work)
       },
       close: (context, reason) => {
         const life = lifeOf(context)
         this.note(`close:${reason}`, member.process.name, life.leaseId, life.epoch)
         for (const listener of this.#listeners) listener.closed?.(life, reason, context)
+        return own?.close?.(context, reason)
       },
     }
   }
 
-  async #process(delivery: Delivery): Promise<void> {
+  async #process(delivery: Delivery, work?: () => Promise<void>): Promise<void> {
     const { member, leaseId, changes } = delivery
     const [first] = changes
     const name = member.process.name
     this.note('dispatch', name, leaseId, first?.change.lsn)
     for (const listener of this.#listeners) listener.dispatched?.(delivery)
     try {
-      await this.behaviour.behave(delivery)
+      await this.behaviour.behave(delivery, work)
       this.sink.write(delivery, changes)
       delivery.outcome = 'done'
       this.note('done', name, leaseId, changes.at(-1)?.change.lsn)
@@ -294,10 +313,12 @@ export class World {
     }
   }
 
-  #letterKept({ change, attempts }: DeadLetter): void {
+  #letterKept(letter: DeadLetter): void {
+    const { change } = letter
+    this.deadLetters.push(change)
     const entry = this.feed.entryOf(change)
     this.note('deadLetter', 'source', entry.key, entry.n)
-    for (const listener of this.#listeners) listener.deadLettered?.(entry, attempts)
+    for (const listener of this.#listeners) listener.deadLettered?.(entry, letter)
   }
 
   #sent(call: SentCall): SentCall {
