@@ -25,20 +25,15 @@ import {
   type Replacement,
 } from './held-record.ts'
 import type { EffectSink, LostCause } from './lease-protocol.ts'
+import { OpenPumps } from './open-pumps.ts'
 import type { PumpEnd } from './pump-seat.ts'
 import { WorkedEpochs } from './worked-epochs.ts'
-
-interface OpenPump {
-  readonly epoch: number
-  readonly range: FeedRange
-}
 
 /** The leases that one incarnation of a host holds, and the pumps that are open for them. */
 export class LeaseTable {
   readonly #effects: EffectSink
   readonly #records = new Map<string, HeldRecord>()
-  /** Pumps that have not closed, also of leases that are lost. No two of them have keys in common. */
-  readonly #pumps = new Map<string, OpenPump>()
+  readonly #pumps = new OpenPumps()
   readonly #worked = new WorkedEpochs()
   /**
    * Where leases stood that were lost since the last beat: if the store has lost its data since then, that is
@@ -167,7 +162,7 @@ export class LeaseTable {
       this.#released(held, releaseReason)
       return
     }
-    if (this.#pumps.get(leaseId)?.epoch === held.epoch) {
+    if (this.#pumps.has(held)) {
       this.#effects.push({ kind: 'abortPump', held, reason: 'leaseLost' })
     }
     if (cause === 'fenced') this.#lost = []
@@ -217,7 +212,7 @@ export class LeaseTable {
     generation: string,
   ): void {
     const { leaseId, epoch } = held
-    if (this.#pumps.get(leaseId)?.epoch === epoch) this.#pumps.delete(leaseId)
+    this.#pumps.end(held)
     // Leases that others put in the place of this one may have waited for it too.
     for (const waiting of this.#records.values()) this.#startPump(waiting, generation)
     const record = this.#records.get(leaseId)
@@ -256,7 +251,7 @@ export class LeaseTable {
   /** The first replacement of leases of which no pump is open. */
   replacementDue(): Replacement | undefined {
     for (const { replacement } of this.#records.values()) {
-      if (replacement?.old.every((held) => !this.#isPumpOpen(held)) === true) return replacement
+      if (replacement?.old.every((held) => !this.#pumps.has(held)) === true) return replacement
     }
     return undefined
   }
@@ -300,7 +295,7 @@ export class LeaseTable {
       if (record?.held.epoch !== epoch) continue
       if (outcomes[index] === 'lost') {
         // Of a lease that is replaced at this moment, the answer to that says more.
-        const isBusy = record.state === 'replacing' && !this.#isPumpOpen(record.held)
+        const isBusy = record.state === 'replacing' && !this.#pumps.has(record.held)
         if (record.state !== 'releasing' && !isBusy) this.lose(leaseId, 'checkpointRefused')
         continue
       }
@@ -352,9 +347,9 @@ export class LeaseTable {
 
   #startPump(record: HeldRecord, generation: string): void {
     const { held, lease, state } = record
-    if (state !== 'waiting' || this.#isWorkedOn(lease.range)) return
+    if (state !== 'waiting' || !this.#pumps.leaveFree(lease.range)) return
     record.state = 'running'
-    this.#pumps.set(held.leaseId, { epoch: held.epoch, range: lease.range })
+    this.#pumps.begin(held, lease.range)
     this.#worked.begun(lease.range, held.epoch)
     this.#effects.push({ kind: 'startPump', held, lease, generation })
   }
@@ -367,24 +362,15 @@ export class LeaseTable {
     return false
   }
 
-  #isWorkedOn(range: FeedRange): boolean {
-    for (const open of this.#pumps.values()) if (rangesOverlap(open.range, range)) return true
-    return false
-  }
-
-  #isPumpOpen({ leaseId, epoch }: HeldLease): boolean {
-    return this.#pumps.get(leaseId)?.epoch === epoch
-  }
-
   #mayProgress({ state, held }: HeldRecord): boolean {
-    if (state === 'replacing') return this.#isPumpOpen(held)
+    if (state === 'replacing') return this.#pumps.has(held)
     return state === 'running' || state === 'draining'
   }
 
   #isCheckpointDue({ dirty, state, held }: HeldRecord): boolean {
     if (!dirty || state === 'aborting' || state === 'releasing') return false
     // A replacement carries the position itself.
-    return state !== 'replacing' || this.#isPumpOpen(held)
+    return state !== 'replacing' || this.#pumps.has(held)
   }
 
   #dropReplaced(old: readonly HeldLease[]): readonly HeldRecord[] {

@@ -1,3 +1,4 @@
+import type { Change } from '@tidemark/contracts'
 import { assertRunsReadyWork, outsideOfReactions } from '../platform/run-ready-work.ts'
 import { costOracle } from './oracles/cost.ts'
 import { deadlineOracle } from './oracles/deadline.ts'
@@ -16,6 +17,7 @@ import { SeededRandom } from './time/seeded-random.ts'
 import { Trace, type TraceEntry } from './time/trace.ts'
 import { applyFault } from './world/apply-fault.ts'
 import { healWorld, keepAlive, unrest, type Unrest } from './world/rest.ts'
+import type { Workload } from './world/workload.ts'
 import { HOST_TIMES, World } from './world/world.ts'
 
 const ORACLES: readonly MakeOracle[] = [
@@ -37,6 +39,10 @@ export interface RunResult {
   readonly traceHash: string
   readonly events: number
   readonly changes: number
+  /** All that was written, in the order of the commits. */
+  readonly committed: readonly Change[]
+  /** Changes that were given up. */
+  readonly deadLetters: readonly Change[]
   /** The faults that hit something. */
   readonly faults: readonly FaultKind[]
   /** Simulated time. */
@@ -51,10 +57,10 @@ export interface RunResult {
  * Runs a schedule, and judges it: shipped hosts in simulated processes over a model of the lease store and of the feed, in
  * virtual time. Takes some milliseconds, of which the event loop is blocked.
  */
-export function runSchedule(schedule: Schedule): Promise<RunResult> {
+export function runSchedule(schedule: Schedule, workload?: Workload): Promise<RunResult> {
   return outsideOfReactions(() => {
     assertRunsReadyWork()
-    return new Run(schedule).run()
+    return new Run(schedule, workload).run()
   })
 }
 
@@ -63,17 +69,24 @@ const LOOK_MS = 50
 
 class Run {
   readonly #schedule: Schedule
+  readonly #workload: Workload | undefined
   readonly #trace = new Trace()
   readonly #oracles: readonly Oracle[]
   readonly #world: World
   readonly #faults: FaultKind[] = []
   #violation: Violation | undefined
 
-  constructor(schedule: Schedule) {
+  constructor(schedule: Schedule, workload: Workload | undefined) {
     this.#schedule = schedule
+    this.#workload = workload
     const verdict = { fail: (oracle: string, message: string) => this.#fail(oracle, message) }
     this.#oracles = ORACLES.map((make) => make(verdict, { schedule }))
-    this.#world = new World({ schedule, trace: this.#trace, listeners: this.#oracles })
+    this.#world = new World({
+      schedule,
+      trace: this.#trace,
+      workload,
+      listeners: this.#oracles,
+    })
   }
 
   run(): RunResult {
@@ -92,6 +105,8 @@ class Run {
       traceHash: this.#trace.hash,
       events: this.#trace.count,
       changes: this.#world.feed.changes.length,
+      committed: this.#world.feed.changes.map(({ change }) => change),
+      deadLetters: this.#world.deadLetters,
       faults: this.#faults,
       simulatedMs: this.#world.nowMs,
       restAfterMs,
@@ -110,7 +125,9 @@ class Run {
     for (let index = 0; index < hosts; index += 1) {
       world.time.after(random.below(1_500), () => void world.start(`h${index}`))
     }
-    this.#planCommits(SeededRandom.stream(seed, 6))
+    const commits = SeededRandom.stream(seed, 6)
+    if (this.#workload === undefined) this.#planCommits(commits)
+    else this.#planWorkload(this.#workload, commits)
     for (const fault of faults) {
       world.time.after(fault.atMs, () => {
         if (applyFault(world, fault)) this.#faults.push(fault.kind)
@@ -157,6 +174,21 @@ class Run {
         })
         feed.append(documents)
       })
+    }
+  }
+
+  /** In the given order, in bursts too. */
+  #planWorkload({ documents }: Workload, random: SeededRandom): void {
+    const { feed, time, schedule } = this.#world
+    const chosen = documents.slice(0, schedule.commits)
+    let burstMs = 0
+    const times = chosen.map((_, index) => {
+      if (index === 0 || random.chance(0.35)) burstMs = random.below(schedule.faultsForMs)
+      return burstMs + random.below(3)
+    })
+    times.sort((a, b) => a - b)
+    for (const [index, document] of chosen.entries()) {
+      time.after(times[index] ?? 0, () => feed.append([document]))
     }
   }
 

@@ -24,8 +24,11 @@ const PLAIN_SETTINGS: HostSettings = {
  * fewer hosts, ranges and commits, plainer settings, shorter faults. Every fault that is left is needed, unless the
  * number of runs is used up.
  */
-export async function shrinkSchedule(found: FailedSchedule): Promise<FailedSchedule> {
-  const shrinker = new Shrinker(found)
+export async function shrinkSchedule(
+  found: FailedSchedule,
+  run: (schedule: Schedule) => Promise<RunResult> = runSchedule,
+): Promise<FailedSchedule> {
+  const shrinker = new Shrinker(found, run)
   let before = -1
   while (before !== shrinker.size && shrinker.mayGoOn) {
     before = shrinker.size
@@ -38,10 +41,12 @@ export async function shrinkSchedule(found: FailedSchedule): Promise<FailedSched
 class Shrinker {
   best: FailedSchedule
   readonly #oracle: string
+  readonly #run: (schedule: Schedule) => Promise<RunResult>
   #runs = 0
 
-  constructor(found: FailedSchedule) {
+  constructor(found: FailedSchedule, run: (schedule: Schedule) => Promise<RunResult>) {
     this.best = found
+    this.#run = run
     this.#oracle = found.result.violation.oracle
   }
 
@@ -95,7 +100,7 @@ class Shrinker {
     const schedule = { ...this.best.schedule, ...changes }
     if (JSON.stringify(schedule) === JSON.stringify(this.best.schedule)) return false
     this.#runs += 1
-    const result = await runSchedule(schedule)
+    const result = await this.#run(schedule)
     const { violation } = result
     if (violation?.oracle !== this.#oracle) return false
     this.best = { schedule, result: { ...result, violation } }
