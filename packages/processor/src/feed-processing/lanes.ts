@@ -74,9 +74,9 @@ export class Lanes<T extends DocumentBody> {
     this.#free = parts.maxConcurrentKeys
   }
 
-  /** Whether another page may be offered. */
-  get hasRoom(): boolean {
-    return this.#inWindow < this.#parts.windowChanges
+  /** Whether another page may be offered, besides so many changes that are done and not stored. */
+  hasRoomBeside(unstoredChanges: number): boolean {
+    return this.#inWindow + unstoredChanges < this.#parts.windowChanges
   }
 
   /** Whether everything that was offered is done. */

@@ -31,6 +31,9 @@ export class PositionKeeper {
   /** Highest position that was asked to be stored, and that is. */
   #asked: Checkpoint
   #storedLsn: number
+  /** What was done and is not stored, in order; only where the store is waited for. */
+  readonly #unstored: { readonly lsn: number; readonly changes: number }[] = []
+  #unstoredChanges = 0
   #emptyStoredMs: number
 
   constructor(parts: PositionKeeperParts) {
@@ -63,6 +66,11 @@ export class PositionKeeper {
     return this.#schedule.waitsForStore && this.#storedLsn < lsn
   }
 
+  /** Changes that are done and would come again; 0 where nobody waits for the store. */
+  get unstoredChanges(): number {
+    return this.#unstoredChanges
+  }
+
   /** Before everything that is not done: the end of what was, and of empty pages behind it. */
   get front(): Checkpoint {
     const processed = this.#processed
@@ -73,6 +81,10 @@ export class PositionKeeper {
   done(position: Checkpoint, changes: number): void {
     this.#processed = { continuation: position.continuation, lsn: position.lsn }
     this.#schedule.processed(changes)
+    if (this.#schedule.waitsForStore) {
+      this.#unstored.push({ lsn: position.lsn, changes })
+      this.#unstoredChanges += changes
+    }
     const marked = this.#marked
     if (marked?.attempts === undefined) this.storeIfDue()
     else this.#triesAreOver(this.#processed, marked)
@@ -180,11 +192,18 @@ export class PositionKeeper {
     if (checkpoint.lsn > this.#asked.lsn) this.#asked = checkpoint
   }
 
+  #isStored(lsn: number): void {
+    this.#storedLsn = Math.max(this.#storedLsn, lsn)
+    const left = this.#unstored.findIndex((one) => one.lsn > this.#storedLsn)
+    const gone = this.#unstored.splice(0, left < 0 ? this.#unstored.length : left)
+    for (const { changes } of gone) this.#unstoredChanges -= changes
+  }
+
   async #store(checkpoint: Checkpoint): Promise<void> {
     const { storeCheckpoint, onNotice, bell } = this.#parts
     this.#isAsking(checkpoint)
     await storeCheckpoint(checkpoint)
-    this.#storedLsn = Math.max(this.#storedLsn, checkpoint.lsn)
+    this.#isStored(checkpoint.lsn)
     onNotice({ kind: 'checkpointed', lsn: checkpoint.lsn })
     bell.ring()
   }

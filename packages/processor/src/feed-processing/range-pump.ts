@@ -239,7 +239,7 @@ export class RangePump<T extends DocumentBody> {
         if (!(await this.#acceptLetter(observer, letter))) return
         continue
       }
-      if (this.#lanes?.hasRoom === false) {
+      if (this.#lanes?.hasRoomBeside(this.#keeper.unstoredChanges) === false) {
         await this.#waitForPage()
         continue
       }

@@ -132,7 +132,10 @@ export interface HostOptions {
    * is done, so that a crash repeats up to `laneWindowChanges`. Not with manual checkpoints. @default 1
    */
   maxConcurrentKeys?: number | undefined
-  /** Changes of one range that are read and not all done before them, with lanes. @default 10_000 */
+  /**
+   * Changes of one range that are read and not all done before them, with lanes; with `checkpointFrequency: 'everyBatch'`
+   * also those that are done and not stored. @default 10_000
+   */
   laneWindowChanges?: number | undefined
   /**
    * Observer calls of this host that run at the same time.

@@ -9,6 +9,7 @@ import {
   type NewLease,
 } from '@tidemark/contracts'
 import type { PumpReplacement, ReplaceCause } from './lease-protocol.ts'
+import type { OpenPumps } from './open-pumps.ts'
 
 /**
  * - `waiting`: owned; the pump of an earlier epoch has not closed yet.
@@ -121,4 +122,16 @@ export function viewOf({ held, state, stored, lease: { range } }: HeldRecord): H
 /** What an observer is told. */
 export function closeReasonOf(reason: ReleaseReason): CloseReason {
   return reason === 'shutdown' ? 'shutdown' : 'leaseHandedOver'
+}
+
+/** Whether the position of a lease may still move. */
+export function mayProgress({ state, held }: HeldRecord, pumps: OpenPumps): boolean {
+  if (state === 'replacing') return pumps.has(held)
+  return state === 'running' || state === 'draining'
+}
+
+export function isCheckpointDue({ dirty, state, held }: HeldRecord, pumps: OpenPumps): boolean {
+  if (!dirty || state === 'aborting' || state === 'releasing') return false
+  // A replacement carries the position itself.
+  return state !== 'replacing' || pumps.has(held)
 }

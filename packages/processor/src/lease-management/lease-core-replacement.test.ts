@@ -212,6 +212,29 @@ describe('replacement', () => {
     expect(driver.pending('replace')).toMatchObject({ request: { old: members, next: [next] } })
   })
 
+  test('I10 of a join that is refused because one lease is lost, the others are given back where they stand', () => {
+    const driver = running()
+    const members = [held('-40'), held('40-80')]
+    const next = { range: parseFeedRangeId('-80')!, checkpoint: at(6) }
+    driver.tell({ kind: 'join', held: members, next })
+    for (const member of members) {
+      driver.tell({
+        kind: 'pumpClosed',
+        held: member,
+        checkpoint: at(6),
+        reason: 'rangeGone',
+        replacement: undefined,
+      })
+    }
+    driver.answer({ op: 'replace', reply: 'lost' })
+    expect(driver.pending('release')).toMatchObject({
+      request: { releases: members.map((member) => ({ ...member, checkpoint: at(6) })) },
+    })
+    driver.answer({ op: 'release', reply: ['lost', 'released'] })
+    expect(driver.core.held().map(({ held: { leaseId } }) => leaseId)).not.toContain('40-80')
+    expect(driver.of('startPump')).toEqual([])
+  })
+
   test.each(['one is draining', 'one is at another epoch', 'the host leaves'])(
     'nothing is joined when %s',
     (why) => {

@@ -15,6 +15,8 @@ import {
 import {
   closeReasonOf,
   digestOf,
+  isCheckpointDue,
+  mayProgress,
   newHeldRecord,
   replacementOf,
   viewOf,
@@ -200,7 +202,7 @@ export class LeaseTable {
 
   progress({ leaseId, epoch }: HeldLease, checkpoint: Checkpoint): void {
     const record = this.#records.get(leaseId)
-    if (record?.held.epoch !== epoch || !this.#mayProgress(record)) return
+    if (record?.held.epoch !== epoch || !mayProgress(record, this.#pumps)) return
     if (checkpoint.lsn < record.wanted.lsn) return
     record.wanted = checkpoint
     record.dirty = true
@@ -216,7 +218,11 @@ export class LeaseTable {
     // Leases that others put in the place of this one may have waited for it too.
     for (const waiting of this.#records.values()) this.#startPump(waiting, generation)
     const record = this.#records.get(leaseId)
-    if (record?.held.epoch !== epoch || record.state === 'replacing') return
+    if (record?.held.epoch !== epoch) return
+    if (record.state === 'replacing') {
+      record.final = checkpoint
+      return
+    }
     if (record.state === 'running' && (replacement !== undefined || reason === 'rangeGone')) {
       if (checkpoint !== undefined) this.progress(held, checkpoint)
       if (replacement !== undefined) {
@@ -266,8 +272,18 @@ export class LeaseTable {
     this.#effects.push({ kind: 'emit', notice: { kind: 'replaced', cause, old, next } })
   }
 
-  /** One of them at least is not this host's any more. */
+  /** One of them at least is not this host's any more. Others may be: they are given back, at their last positions. */
   replacementRefused(old: readonly HeldLease[]): void {
+    if (old.length > 1) {
+      for (const record of this.#dropReplaced(old)) {
+        this.#records.set(record.held.leaseId, {
+          ...record,
+          state: 'releasing',
+          replacement: undefined,
+        })
+      }
+      return
+    }
     for (const { held } of this.#dropReplaced(old)) {
       this.#effects.push({ kind: 'emit', notice: { kind: 'lost', held, cause: 'takenOver' } })
     }
@@ -276,13 +292,15 @@ export class LeaseTable {
   checkpointsDue(): readonly CheckpointRequest[] {
     const due: CheckpointRequest[] = []
     for (const record of this.#records.values()) {
-      if (this.#isCheckpointDue(record)) due.push({ ...record.held, checkpoint: record.wanted })
+      if (isCheckpointDue(record, this.#pumps))
+        due.push({ ...record.held, checkpoint: record.wanted })
     }
     return due
   }
 
   get hasCheckpointsDue(): boolean {
-    for (const record of this.#records.values()) if (this.#isCheckpointDue(record)) return true
+    for (const record of this.#records.values())
+      if (isCheckpointDue(record, this.#pumps)) return true
     return false
   }
 
@@ -360,17 +378,6 @@ export class LeaseTable {
       if (held.epoch > epoch && rangesOverlap(lease.range, range)) return true
     }
     return false
-  }
-
-  #mayProgress({ state, held }: HeldRecord): boolean {
-    if (state === 'replacing') return this.#pumps.has(held)
-    return state === 'running' || state === 'draining'
-  }
-
-  #isCheckpointDue({ dirty, state, held }: HeldRecord): boolean {
-    if (!dirty || state === 'aborting' || state === 'releasing') return false
-    // A replacement carries the position itself.
-    return state !== 'replacing' || this.#pumps.has(held)
   }
 
   #dropReplaced(old: readonly HeldLease[]): readonly HeldRecord[] {
