@@ -131,6 +131,24 @@ describe('lanes', () => {
     await one.until(() => one.isDrained())
   })
 
+  test('PH-8 PH-4 cut off from the lease store, lanes go on as far as their window, which is all that comes again', async () => {
+    const one = newFleet({ laneWindowChanges: 200, leaseExpirationIntervalMs: 60_000 })
+    write(one, 100, 10)
+    const first = await one.start('a')
+    await one.until(() => one.isDrained())
+    await one.advance(5_000)
+    expect(await storedLsn(one)).toBe(100)
+    first.store.link = 'down'
+    write(one, 2_000, 10)
+    await one.advance(20_000)
+    const seen = one.deliveries.reduce((sum, { changes }) => sum + changes.length, 0)
+    expect(seen).toBeGreaterThan(100 + 100)
+    // A page more than the window at most.
+    expect(seen).toBeLessThanOrEqual(100 + 300)
+    first.store.link = 'up'
+    await one.until(() => one.isDrained())
+  })
+
   test('PH-8 PH-7 a key that fails again and again holds no lane while it pauses', async () => {
     const one = newFleet({ maxConcurrentKeys: 2, retryDelayMs: 10_000, retryMaxDelayMs: 10_000 })
     const broken = new Set(['key0', 'key1', 'key2'])

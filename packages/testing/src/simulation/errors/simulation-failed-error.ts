@@ -34,13 +34,21 @@ export class SimulationFailedError extends CodedError {
   }
 }
 
+/** What hosts and the lease store say to each other, of which the trace is full. */
+const PROTOCOL = / (?:stored:|sync:|read|plan|checkpoint)/
+
+const SHOWN_LINES = 30
+
 function textOf({ seed, schedule, violation, trace, passed }: SimulationFailure): string {
   const faults = schedule.faults.map((fault) => `  ${JSON.stringify(fault)}`)
   return [
-    `seed ${seed}, after ${passed} schedules without a fault: ${violation.message}`,
+    `seed ${seed}, after ${passed} schedules that were right: ${violation.message}`,
     `${schedule.hosts} hosts, ${schedule.ranges} ranges, ${schedule.commits} documents, and these faults:`,
     ...(faults.length === 0 ? ['  none'] : faults),
     'What happened last:',
-    ...trace.split('\n').slice(-30),
+    ...trace
+      .split('\n')
+      .filter((line) => !PROTOCOL.test(line))
+      .slice(-SHOWN_LINES),
   ].join('\n')
 }

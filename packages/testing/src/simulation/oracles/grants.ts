@@ -9,6 +9,7 @@ import {
 import type { LeaseGroupState, LeaseRecord, SessionRecord } from '@tidemark/processor'
 import type { StoreChange } from '../world/lease-server.ts'
 import { HOST_TIMES } from '../world/world.ts'
+import type { Member } from '../world/member.ts'
 import type { MakeOracle, Verdict } from './oracle.ts'
 
 interface Grant {
@@ -29,6 +30,8 @@ export const grantsOracle: MakeOracle = (verdict) => {
   const sessions = new SessionTimes(verdict)
   const deposed = new Set<string>()
   const refused = new Set<string>()
+  /** Who last asked for a session under a name: after a loss of data that may be the older process. */
+  const joined = new Map<string, Member>()
   let working: readonly Grant[] = []
   let excusedUntilMs = -Infinity
   return {
@@ -50,6 +53,9 @@ export const grantsOracle: MakeOracle = (verdict) => {
         working = working.filter(({ range, epoch }) => !isDeposed(range, epoch))
       }
       if (before.leases !== after.leases && !sameIds(before, after)) checkCover(verdict, after)
+    },
+    sent({ operation, member }) {
+      if (operation === 'sync:join') joined.set(member.name, member)
     },
     answered({ operation, member, leases }, reply) {
       if (operation !== 'checkpoint') return
@@ -77,7 +83,8 @@ export const grantsOracle: MakeOracle = (verdict) => {
         ]
         return
       }
-      if (newer.host === member.name || member.isOutdone) return
+      const isOutdone = member.isOutdone || joined.get(member.name) !== member
+      if (newer.host === member.name || isOutdone) return
       if (atMs < excusedUntilMs) return
       verdict.fail(
         'O1',

@@ -9,6 +9,7 @@ import {
 import type { LeaseRecord } from '@tidemark/processor'
 import type { Schedule } from '../schedule/schedule.ts'
 import type { StoreChange } from '../world/lease-server.ts'
+import type { Member } from '../world/member.ts'
 import { epkOf } from '../world/simulated-feed.ts'
 import { HOST_TIMES, LANE_WINDOW, MAX_BATCH } from '../world/world.ts'
 import type { MakeOracle } from './oracle.ts'
@@ -50,6 +51,11 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
   const done = new Map<string, number>()
   const allowed = mayBeLost(schedule)
 
+  /** Who last asked for a session under a name. */
+  const joined = new Map<string, Member>()
+  const isOutdone = (member: Member): boolean =>
+    member.isOutdone || joined.get(member.name) !== member
+
   let forgiven: Forgiven[] = []
 
   function granted({ id, epoch, checkpoint }: LeaseRecord, change: StoreChange): void {
@@ -89,10 +95,18 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
         const old = before.leases.get(id)
         if (old === record) continue
         if (isSetBack) forgive(id)
-        else if (record.owner === undefined && old?.owner !== undefined) ends.released(old)
-        else if (record.owner !== undefined && record.epoch !== old?.epoch) granted(record, change)
+        else if (record.owner === undefined && old?.owner !== undefined) {
+          // A batch that is tried again in parts may end between two of them.
+          if (old.checkpoint.attempts === undefined) ends.released(old)
+        } else if (record.owner !== undefined && record.epoch !== old?.epoch)
+          granted(record, change)
       }
+      // With leases that were made since, where they stood is lost.
+      if (cause === 'rollback' && after.leases.size < before.leases.size) forgive('-FF')
       if (cause === 'wipe') forgive('-FF')
+    },
+    sent({ operation, member }) {
+      if (operation === 'sync:join') joined.set(member.name, member)
     },
     closed({ leaseId, epoch, member }, reason, { signal }) {
       const isOrderly = ['leaseHandedOver', 'shutdown', 'rangeGone'].includes(reason)
@@ -127,6 +141,8 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
           continue
         }
         failingKeys.delete(key)
+        // A process whose name another one has taken is somebody else, whom nobody waits for.
+        if (isOutdone(member)) continue
         noteDone(keys, { key, n, lsn: change.lsn })
         done.set(`${member.id} ${leaseId}@${epoch} ${key}`, n)
       }
@@ -158,7 +174,8 @@ class OrderlyEnds {
     // It came in the place of others, by the word of their owner.
     return [...before.leases.values()]
       .filter(({ id: other }) => contains(other, range) || contains(id, parseFeedRangeId(other)))
-      .every(({ id: other, epoch, owner }) => {
+      .every(({ id: other, epoch, owner, checkpoint }) => {
+        if (checkpoint.attempts !== undefined) return false
         const isOwners = by?.name.split('#')[0] === owner?.host
         return isOwners && this.#closed.has(`${other}@${epoch}`)
       })

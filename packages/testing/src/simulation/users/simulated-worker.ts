@@ -11,7 +11,7 @@ export interface SimulatedWorker<World> {
    * Does something to what is outside of all processes and outlives them: a database, a mail server. `work` is done as a
    * whole at one instant, after some ms, later or never where the network is disturbed.
    *
-   * Rejects with ERR_STORE_UNAVAILABLE when no answer came: it may be done all the same, and it may be done twice. Whatever
+   * Rejects with ERR_STORE_UNAVAILABLE when no answer came: it may be done all the same. Whatever
    * `work` throws comes back too.
    */
   readonly request: <R>(work: (world: World) => R | PromiseLike<R>) => Promise<R>

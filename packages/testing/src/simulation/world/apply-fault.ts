@@ -58,9 +58,14 @@ function disturbLink(world: World, fault: Fault & { kind: 'link' }): boolean {
   const { way, forMs } = fault
   const { lost = 0, refused = 0, doubled = 0, delayMs = 0 } = fault
   const disturbance: Disturbance = { lost, refused, doubled, delayMs }
-  for (const link of [member.link, member.outside.link]) {
-    if (way === 'request' || way === 'both') link.request.disturb(disturbance, forMs)
-    if (way === 'reply' || way === 'both') link.reply.disturb(disturbance, forMs)
+  // Nobody sends a request to what is outside twice but the observer itself.
+  const once = { ...disturbance, doubled: 0 }
+  for (const [link, trouble] of [
+    [member.link, disturbance],
+    [member.outside.link, once],
+  ] as const) {
+    if (way === 'request' || way === 'both') link.request.disturb(trouble, forMs)
+    if (way === 'reply' || way === 'both') link.reply.disturb(trouble, forMs)
   }
   if (way === 'hints') member.link.hints.disturb(disturbance, forMs)
   return true

@@ -9,9 +9,17 @@ const TIMEOUT_MS = 5_000
 export class OutsideLink {
   readonly link: NetworkLink
   readonly #process: SimulatedProcess
+  readonly #onDone: () => void
 
-  constructor(options: Omit<NetworkLinkOptions, 'server' | 'unavailable'>) {
+  constructor({
+    onDone,
+    ...options
+  }: Omit<NetworkLinkOptions, 'server' | 'unavailable'> & {
+    /** Something was done. */
+    readonly onDone: () => void
+  }) {
     this.#process = options.process
+    this.#onDone = onDone
     this.link = new NetworkLink({
       ...options,
       server: { admit: (execute) => execute() },
@@ -31,7 +39,10 @@ export class OutsideLink {
         reject(new StoreUnavailableError(`no answer within ${TIMEOUT_MS} ms`)),
       )
       this.link
-        .call('request', async () => work())
+        .call('request', async () => {
+          this.#onDone()
+          return work()
+        })
         .finally(() => timer.cancel())
         .then(resolve, reject)
     })

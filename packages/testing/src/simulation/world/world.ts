@@ -136,6 +136,7 @@ export class World {
       time: this.time,
       random: SeededRandom.stream(seed, 20_000 + id),
       process,
+      onDone: () => this.note('request', process.name),
     })
     const host = this.#newHost(name, process, link, () => member)
     const member: Member = {
