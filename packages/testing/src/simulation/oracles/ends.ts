@@ -9,6 +9,7 @@ import type { MakeOracle } from './oracle.ts'
 export const endsOracle: MakeOracle = (verdict) => {
   const joined = new Set<number>()
   const processes = new Map<string, number>()
+  const hasWorked = new Set<number>()
   let hasLostData = false
   return {
     storeChanged({ cause }) {
@@ -21,15 +22,19 @@ export const endsOracle: MakeOracle = (verdict) => {
       const isOk = (reply as { kind?: string } | undefined)?.kind === 'ok'
       if (operation === 'sync:join' && isOk) joined.add(member.id)
     },
+    opened({ member }) {
+      hasWorked.add(member.id)
+    },
     stopped(member, error) {
       if (error === undefined) return
       const code = errorCode(error)
       // The older one may have joined again over the newer one.
       if (code === 'ERR_HOST_REPLACED' && (processes.get(member.name) ?? 0) > 1) return
       if (code === 'ERR_LEASES_VANISHED' && hasLostData) return
-      const hasJoined = joined.has(member.id)
-      if (code === 'ERR_LEASE_STORE_UNAVAILABLE' && !hasJoined) return
-      if (code === 'ERR_STORE_UNAVAILABLE' && !hasJoined) return
+      // A group that is lost while a host starts has it wait once more.
+      const isStarted = joined.has(member.id) && (hasWorked.has(member.id) || !hasLostData)
+      if (code === 'ERR_LEASE_STORE_UNAVAILABLE' && !isStarted) return
+      if (code === 'ERR_STORE_UNAVAILABLE' && !isStarted) return
       verdict.fail(
         'O8',
         `${member.process.name} ended by itself: ${code ?? 'an error without a code'}`,

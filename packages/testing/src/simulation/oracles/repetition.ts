@@ -128,7 +128,8 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
         verdict.fail('O9', `${member.process.name} ${leaseId}: ${key} ${n} came again after done`)
       }
     },
-    deadLettered({ key, n, change }) {
+    deadLettered({ key, n, change }, _letter, member) {
+      if (isOutdone(member)) return
       noteDone(keys, { key, n, lsn: change.lsn })
     },
     settled({ outcome, changes, leaseId, epoch, member }) {

@@ -49,7 +49,7 @@ export interface WorldListener {
   dispatched?(delivery: Delivery): void
   settled?(delivery: Delivery): void
   /** A change was taken out of the way, and is kept. */
-  deadLettered?(change: SimulatedChange<DocumentBody>, letter: DeadLetter): void
+  deadLettered?(change: SimulatedChange<DocumentBody>, letter: DeadLetter, member: Member): void
   closed?(life: ObserverLife, reason: CloseReason, context: ObserverContext): void
   sent?(call: SentCall): void
   answered?(call: SentCall, reply: unknown): void

@@ -236,7 +236,10 @@ export class World {
         ...(settings.watchdog ? { maxBatchMs: MAX_BATCH_MS } : {}),
       },
       ...(settings.failurePolicy === 'deadLetter'
-        ? { deadLetters: (letter) => this.source.keep(process, () => this.#letterKept(letter)) }
+        ? {
+            deadLetters: (letter) =>
+              this.source.keep(process, () => this.#letterKept(letter, member())),
+          }
         : {}),
     })
   }
@@ -314,12 +317,12 @@ export class World {
     }
   }
 
-  #letterKept(letter: DeadLetter): void {
+  #letterKept(letter: DeadLetter, member: Member): void {
     const { change } = letter
     this.deadLetters.push(change)
     const entry = this.feed.entryOf(change)
     this.note('deadLetter', 'source', entry.key, entry.n)
-    for (const listener of this.#listeners) listener.deadLettered?.(entry, letter)
+    for (const listener of this.#listeners) listener.deadLettered?.(entry, letter, member)
   }
 
   #sent(call: SentCall): SentCall {
