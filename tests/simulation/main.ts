@@ -49,7 +49,7 @@ if (store !== undefined && !isStore(store)) {
   process.exit(2)
 }
 
-/** So many violations are shown; a mistake that shows in every schedule says the same each time. */
+/** So many violations are shown whole; a mistake that shows in every schedule says the same each time. */
 const SHOWN_VIOLATIONS = 5
 
 let violations = 0
@@ -102,8 +102,11 @@ async function runAll(first: number, count: number): Promise<void> {
 
 function print({ seed: failed, schedule, violation, trace }: FoundViolation): void {
   violations += 1
-  if (violations > SHOWN_VIOLATIONS) return
   const { oracle, message, atMs } = violation
+  if (violations > SHOWN_VIOLATIONS) {
+    console.error(`violation of ${oracle} with seed ${failed}: ${message}`)
+    return
+  }
   const last = trace.split('\n').slice(-Number(shown))
   console.error(
     [

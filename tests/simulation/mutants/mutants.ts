@@ -13,7 +13,19 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "if (lease === undefined) return 'lost'\n    if (checkpoint.lsn <",
       },
     ],
-    killedBy: 18,
+    killedBy: 16,
+  },
+  {
+    name: 'checkpoint-goes-back',
+    why: 'a stored position goes back (I2)',
+    edits: [
+      {
+        file: 'lease-stores/ownership-model.ts',
+        find: "if (checkpoint.lsn < lease.checkpoint.lsn) return 'regress'",
+        replace: '',
+      },
+    ],
+    killedBy: 643,
   },
   {
     name: 'release-by-anybody',
@@ -25,7 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "if (lease === undefined) return 'lost'\n    const last",
       },
     ],
-    killedBy: 66,
+    killedBy: 219,
   },
   {
     name: 'acquire-from-the-living',
@@ -61,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 359,
+    killedBy: 3,
   },
   {
     name: 'lease-clock-runs-free',
@@ -97,7 +109,24 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'if (planVersion > request.membershipVersion + membershipVersion) {',
       },
     ],
-    killedBy: 78,
+    killedBy: 16,
+  },
+  {
+    name: 'override-keeps-epochs',
+    why: 'whom an operator took a lease from works on (LE-11)',
+    edits: [
+      {
+        file: 'lease-stores/replace-model.ts',
+        find: '    owner: undefined,\n    checkpoint,',
+        replace: '    owner: present[0]?.owner,\n    checkpoint,',
+      },
+      {
+        file: 'lease-stores/replace-model.ts',
+        find: '...nextNumbers(state.head, present, storeTimeUs),',
+        replace: '...nextNumbers(state.head, present, storeTimeUs), epoch: present[0]?.epoch ?? 0,',
+      },
+    ],
+    killedBy: 875,
   },
   // What a host does about its session.
   {
@@ -132,7 +161,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'this.#deadlineMs = Math.max(this.#deadlineMs, nowMs + ttlMs - this.marginMs)',
       },
     ],
-    killedBy: 860,
+    killedBy: 2949,
   },
   {
     name: 'no-margin',
@@ -157,7 +186,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'return session.isValid(nowMs)',
       },
     ],
-    killedBy: 108,
+    killedBy: 3,
   },
   // What a host does about its leases.
   {
@@ -170,7 +199,31 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 226,
+    killedBy: 60,
+  },
+  {
+    name: 'no-reassert',
+    why: 'a position that the store lost is never stored again (lease-protocol 3.6)',
+    edits: [
+      {
+        file: 'lease-management/take-answer.ts',
+        find: 'for (const leaseId of answer.reply.behind) core.table.reassert(leaseId)',
+        replace: '',
+      },
+    ],
+    killedBy: 60,
+  },
+  {
+    name: 'two-pumps-of-one-lease',
+    why: 'a newer epoch begins while the call of an older one still runs (I5)',
+    edits: [
+      {
+        file: 'lease-management/lease-table.ts',
+        find: "if (state !== 'waiting' || !this.#pumps.leaveFree(lease.range)) return",
+        replace: "if (state !== 'waiting') return",
+      },
+    ],
+    killedBy: 435,
   },
   {
     name: 'lost-lease-worked-on',
@@ -182,7 +235,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 9,
+    killedBy: 2,
   },
   {
     name: 'release-without-position',
@@ -208,4 +261,242 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     killedBy: 3,
   },
+  {
+    name: 'children-begin-too-high',
+    why: 'the parts of a split range skip a change (LE-10, I4)',
+    edits: [
+      {
+        file: 'lease-management/held-record.ts',
+        find: 'replacement.ranges.map((range) => ({ range, checkpoint: wanted }))',
+        replace: `replacement.ranges.map((range) => ({ range, checkpoint: ${oneFurther('wanted')} }))`,
+      },
+    ],
+    killedBy: 5,
+  },
+  {
+    name: 'children-begin-at-the-stored',
+    why: 'the parts of a split range repeat what was done without a fault (LE-10, I10)',
+    edits: [
+      {
+        file: 'lease-management/held-record.ts',
+        find: 'replacement.ranges.map((range) => ({ range, checkpoint: wanted }))',
+        replace: 'replacement.ranges.map((range) => ({ range, checkpoint: lease.checkpoint }))',
+      },
+    ],
+    killedBy: 13,
+  },
+  {
+    name: 'replace-by-anybody',
+    why: 'a stale owner puts leases in the place of those of its successor (I3)',
+    edits: [
+      {
+        file: 'lease-stores/replace-model.ts',
+        find: 'if (lease?.epoch === epoch && sameIdentity(lease.owner, caller)) owned.push(lease)',
+        replace: 'if (lease !== undefined && epoch > 0) owned.push(lease)',
+      },
+    ],
+    killedBy: 106,
+  },
+  {
+    name: 'parts-keep-epochs',
+    why: 'a lease in the place of others has no higher epoch than theirs (LE-11)',
+    edits: [
+      {
+        file: 'lease-stores/replace-model.ts',
+        find: 'epoch: Math.max(lastEpoch + 1, storeTimeUs),',
+        replace: 'epoch: Math.min(lastEpoch, storeTimeUs),',
+      },
+    ],
+    killedBy: 5,
+  },
+  {
+    name: 'refused-checkpoint-ignored',
+    why: 'an owner that was deposed works on (LE-11)',
+    edits: [
+      {
+        file: 'lease-management/lease-table.ts',
+        find: "if (outcomes[index] === 'lost') {",
+        replace: "if (outcomes[index] === 'lost' && checkpoint.lsn < 0) {",
+      },
+    ],
+    killedBy: 9,
+  },
+  {
+    name: 'past-lease-worked-on',
+    why: 'a store that went back in time gives a lease at an epoch of the past, which sinks refuse for ever (LE-11)',
+    edits: [
+      {
+        file: 'lease-management/worked-epochs.ts',
+        find: 'one.epoch >= epoch && rangesOverlap(one.range, range)',
+        replace: 'one.epoch >= epoch * 2 && rangesOverlap(one.range, range)',
+      },
+    ],
+    killedBy: 269,
+  },
+  {
+    name: 'yields-to-itself',
+    why: 'a process stops because of a session of its own earlier life',
+    edits: [
+      {
+        file: 'lease-management/host-session.ts',
+        find: 'return incarnation === own || incarnation.startsWith(`${own}.`)',
+        replace: 'return incarnation === this.identity.incarnation && own !== undefined',
+      },
+    ],
+    killedBy: 3982,
+  },
+  {
+    name: 'sleeps-unseen',
+    why: 'a machine that slept works on after its session (I6)',
+    edits: [
+      {
+        file: 'lease-management/lease-coordinator.ts',
+        find: 'if (this.#unseenMs <= this.#core.marginMs) return',
+        replace: 'if (this.#unseenMs <= this.#core.marginMs * 1_000) return',
+      },
+    ],
+    killedBy: 3,
+  },
+  {
+    name: 'released-before-closed',
+    why: 'a lease is handed over while its observer still works (LE-12, I1)',
+    edits: [
+      {
+        file: 'lease-management/lease-table.ts',
+        find: "        record.state = 'draining'\n",
+        replace: "        record.state = 'releasing'\n",
+      },
+    ],
+    killedBy: 13,
+  },
+  // What a pump does.
+  {
+    name: 'position-before-work',
+    why: 'a position is stored before the observer has accepted what is before it (PH-4)',
+    edits: [
+      {
+        file: 'feed-processing/range-pump.ts',
+        find: 'this.#isDelivering = true\n    const goesOn = isSerial',
+        replace:
+          'this.#isDelivering = true\n    if (isSerial) this.#keeper.done(page, page.changes.length)\n    const goesOn = isSerial',
+      },
+    ],
+    killedBy: 1,
+  },
+  {
+    name: 'calls-without-asking',
+    why: 'an observer is called while the session may be over (I6)',
+    edits: [
+      {
+        file: 'feed-processing/range-pump.ts',
+        find: 'const mayDispatch = (): boolean => link.mayDispatch()',
+        replace: 'const mayDispatch = (): boolean => link.mayDispatch() || true',
+      },
+    ],
+    killedBy: 3,
+  },
+  {
+    name: 'calls-after-the-end',
+    why: 'an observer is called although its lease is to go (PH-2)',
+    edits: [
+      {
+        file: 'feed-processing/pump-ending.ts',
+        find: 'return this.isAbort || (this.isAsked && !this.#finishesWork)',
+        replace: 'return this.#graceIsOver && !this.#finishesWork',
+      },
+    ],
+    killedBy: 914,
+  },
+  {
+    name: 'waits-after-the-look',
+    why: 'a pump misses the ring between its look and its wait, and stands still',
+    edits: [
+      {
+        file: 'feed-processing/range-pump.ts',
+        find: '// Nothing may wait between the look and this: a ring would be missed.\n',
+        replace: 'await this.#parts.clock.sleep(3, this.#ending.endedSignal).catch(() => {})\n',
+      },
+    ],
+    killedBy: 1,
+  },
+  {
+    name: 'skips-what-could-not-be-read',
+    why: 'a reader goes on behind an error of the feed (PH-4)',
+    edits: [
+      {
+        file: 'feed-processing/page-reader.ts',
+        find: 'await this.#failed(error, failures)\n',
+        replace: `this.#position = ${oneFurther('this.#position')}\n        await this.#failed(error, failures)\n`,
+      },
+    ],
+    killedBy: 2,
+  },
+  {
+    name: 'key-in-several-lanes',
+    why: 'changes of one key are processed at the same time (PH-8)',
+    edits: [
+      {
+        file: 'feed-processing/lanes.ts',
+        find: 'if (queue !== undefined) {',
+        replace: 'if (queue !== undefined && queue.changes.length > 100) {',
+      },
+    ],
+    killedBy: 3,
+  },
+  {
+    name: 'watermark-above-the-lowest',
+    why: 'the position passes what is not done in another lane (PH-8)',
+    edits: [
+      {
+        file: 'feed-processing/lanes.ts',
+        find: 'while (this.#pages[0]?.left === 0) {',
+        replace: 'while (this.#pages.some(({ left }) => left === 0)) {',
+      },
+    ],
+    killedBy: 15,
+  },
+  {
+    name: 'letter-not-waited-for',
+    why: 'a change is given up whether or not its dead letter is kept (PH-7)',
+    edits: [
+      {
+        file: 'feed-processing/dead-letter-office.ts',
+        find: 'const isKept = await this.#untilDone(async () => sink?.put(letter, ending.endedSignal))',
+        replace:
+          'const isKept = await ending.untilSettled(Promise.resolve(sink?.put(letter, ending.endedSignal)).catch(() => {}))',
+      },
+    ],
+    killedBy: 25,
+  },
+  {
+    name: 'letter-after-one-try',
+    why: 'a change that failed once is given up (PH-7)',
+    edits: [
+      {
+        file: 'feed-processing/bisection.ts',
+        find: "if (this.#policy.mode === 'retryForever' || this.#count < this.#limit) return 'again'",
+        replace: "if (this.#policy.mode === 'retryForever') return 'again'",
+      },
+    ],
+    killedBy: 17,
+  },
+  {
+    name: 'recovers-from-now',
+    why: 'leases that the store lost begin behind what nobody has processed (lease-protocol 3.6)',
+    edits: [
+      {
+        file: 'bootstrapping/recover-leases.ts',
+        find: 'const position = await feed.positionAt?.({ range, lsn, mode, signal })',
+        replace:
+          "const position = await feed.resolveStart({ range, start: { kind: 'now' }, mode, signal })",
+      },
+    ],
+    killedBy: 9,
+  },
 ]
+
+/** Text of the position one LSN behind `position`, as the simulated feed writes continuations. */
+function oneFurther(position: string): string {
+  const continuation = `${position}.continuation.replace(/@(\\d+)$/, (_all, at) => '@' + (Number(at) + 1))`
+  return `{ continuation: ${continuation}, lsn: ${position}.lsn + 1 }`
+}

@@ -6,6 +6,9 @@ import {
 } from '@tidemark/contracts'
 import type { LeaseCall, LeaseReply } from './lease-protocol.ts'
 
+/** Why the timer of a call ends that was answered: nobody looks at it, and an error for each call would cost. */
+const ANSWERED = 'answered'
+
 /**
  * Performs one call on the lease group. A call without answer within `timeoutMs` rejects with
  * ERR_LEASE_STORE_UNAVAILABLE, also if the group ignores its signal.
@@ -16,15 +19,17 @@ export async function performCall(
   signal: AbortSignal,
 ): Promise<LeaseReply> {
   const over = new AbortController()
+  let end: unknown = ANSWERED
   const callSignal = AbortSignal.any([signal, over.signal])
   const timedOut = clock.sleep(timeoutMs, callSignal).then(() => {
+    end = new LeaseStoreUnavailableError(`${call.op} was given up`)
     throw new LeaseStoreUnavailableError(`${call.op} had no answer within ${timeoutMs} ms`)
   })
   try {
     return await Promise.race([invoke(call, group, callSignal), timedOut])
   } finally {
     // Ends the timer after an answer, and the call after a timeout.
-    over.abort(new LeaseStoreUnavailableError(`${call.op} was given up`))
+    over.abort(end)
   }
 }
 

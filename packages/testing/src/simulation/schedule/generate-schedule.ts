@@ -109,7 +109,7 @@ export function generateSchedule(
 ): Schedule {
   const random = SeededRandom.stream(seed, 0)
   const classes = FAULT_CLASSES.filter((one) => random.chance(0.5) && allowed.includes(one))
-  const faultsForMs = random.between(12_000, 30_000)
+  const faultsForMs = random.between(10_000, 26_000)
   const count = classes.length === 0 ? 0 : random.between(0, 13)
   const faults: Fault[] = []
   for (let index = 0; index < count; index += 1) {
@@ -122,7 +122,7 @@ export function generateSchedule(
     hosts: random.between(2, 5),
     settings: settingsOf(random),
     ranges: random.between(1, 6),
-    commits: random.between(60, 110),
+    commits: random.between(55, 95),
     faultsForMs,
     faults: withoutBadCompany(stormOf(faults, random)).sort((a, b) => a.atMs - b.atMs),
   }

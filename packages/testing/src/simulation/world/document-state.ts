@@ -1,4 +1,10 @@
-import { lsn, type Continuation, type DocumentBody, type Stored } from '@tidemark/contracts'
+import {
+  lsn,
+  type BatchAttempts,
+  type Continuation,
+  type DocumentBody,
+  type Stored,
+} from '@tidemark/contracts'
 import {
   newGroupState,
   type LeaseGroupState,
@@ -65,6 +71,8 @@ export class DocumentState {
       checkpoint: {
         continuation: String(document['continuation']) as Continuation,
         lsn: lsn(Number(document['lsn'])),
+        // As the store itself wrote them.
+        attempts: document['attempts'] as BatchAttempts | undefined,
       },
       changedMs: Number(document['changedMs']),
       version: Number(document['version']),
