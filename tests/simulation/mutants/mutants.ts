@@ -339,8 +339,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lease-management/host-session.ts',
-        find: 'return incarnation === own || incarnation.startsWith(`${own}.`)',
-        replace: 'return incarnation === this.identity.incarnation && own !== undefined',
+        find: 'return processOf(incarnation) === processOf(this.#options.incarnation)',
+        replace: 'return incarnation === this.identity.incarnation',
       },
     ],
     killedBy: 3982,

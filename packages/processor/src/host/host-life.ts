@@ -22,6 +22,8 @@ export interface HostLifeOptions<T extends DocumentBody> {
   readonly group: LeaseGroup
   /** Of the store's data that its leases are in. */
   readonly generation: string
+  /** Of this stay in the group. Of one process all begin alike, up to a dot. */
+  readonly incarnation: string
   readonly createObserver: ObserverFactory<T>
   /** Where observers run, in the place of those of `createObserver` and `queue`. */
   readonly threads: ObserverThreads | undefined
@@ -174,7 +176,7 @@ export class HostLife<T extends DocumentBody> {
     return new LeaseCoordinator({
       core: {
         host: hostName,
-        incarnation: random.hex(8),
+        incarnation: this.#parts.incarnation,
         profile: {
           weight: options.weight,
           minLeases: options.minLeases,

@@ -35,12 +35,16 @@ export class RunningHost<T extends DocumentBody> {
   readonly #stopping = new AbortController()
   readonly #joined = Promise.withResolvers<void>()
   readonly #entrance: GroupEntrance<T>
+  /** Of this process, as other processes of its name know it. */
+  readonly #process: string
+  #entered = 0
   #life: HostLife<T> | undefined
   #lives: Promise<HostEnd> | undefined
 
   constructor(parts: RunningHostOptions<T>) {
     this.#parts = parts
     this.#options = parts.options
+    this.#process = parts.options.random.hex(8)
     this.#queue = new PQueue({ concurrency: parts.options.maxConcurrentObservers })
     this.#entrance = new GroupEntrance(parts)
   }
@@ -132,12 +136,19 @@ export class RunningHost<T extends DocumentBody> {
     }
   }
 
+  /** All of one process begin alike, so that it knows itself in what a store that went back in time tells. */
+  #nextIncarnation(): string {
+    this.#entered += 1
+    return this.#entered === 1 ? this.#process : `${this.#process}.e${this.#entered}`
+  }
+
   #begin({ group, generation }: EnteredGroup): HostLife<T> {
     const { createObserver, threads, emit } = this.#parts
     const life = new HostLife({
       options: this.#options,
       group,
       generation,
+      incarnation: this.#nextIncarnation(),
       createObserver,
       threads,
       queue: this.#queue,

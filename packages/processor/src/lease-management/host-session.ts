@@ -44,8 +44,7 @@ export class HostSessionState {
 
   /** Whether it is this process's, in this life or an earlier one. */
   isOwn(incarnation: string): boolean {
-    const own = this.#options.incarnation
-    return incarnation === own || incarnation.startsWith(`${own}.`)
+    return processOf(incarnation) === processOf(this.#options.incarnation)
   }
 
   get deadlineMs(): number {
@@ -111,4 +110,10 @@ export class HostSessionState {
     this.#beats = 0
     this.#heldSinceMs = undefined
   }
+}
+
+/** Incarnations of one process have what is before the first dot in common. */
+function processOf(incarnation: string): string {
+  const [process = incarnation] = incarnation.split('.', 1)
+  return process
 }

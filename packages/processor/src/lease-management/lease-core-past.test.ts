@@ -98,7 +98,7 @@ describe('a store that went back to what it was', () => {
     const profile = { weight: 1, minLeases: 0, maxLeases: 100, leaving: false }
     const session = (incarnation: string) => [{ host: 'a', incarnation, profile, deadlineMs: 1 }]
     let life = 0
-    for (const present of ['i', 'i', 'i.1']) {
+    for (const present of ['i', 'i', 'i.1', 'i.e2', 'i.e2.1']) {
       driver.passTo(driver.nowMs + HEARTBEAT_MS)
       driver.answer({ op: 'sync', reply: { kind: 'fenced', generation: 'g' } })
       driver.read([], { hosts: session(present) })

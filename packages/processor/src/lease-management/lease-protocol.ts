@@ -26,7 +26,7 @@ import type {
 /** Settings of one host's core. All durations in ms. */
 export interface LeaseCoreOptions {
   readonly host: string
-  /** Random, new with every start. Each re-join adds a number to it. */
+  /** Random, new with every start of a process up to the first dot. Each re-join adds a number to it. */
   readonly incarnation: string
   readonly profile: Omit<HostProfile, 'leaving' | 'refuses'>
   /** HB: interval of heartbeats. */

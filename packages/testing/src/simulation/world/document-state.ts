@@ -29,7 +29,7 @@ export class DocumentState {
     if (snapshot === this.#snapshot) return this.#state
     this.#snapshot = snapshot
     const documents = [...snapshot.values()].map(fieldsOf)
-    const group = documents.find(({ id }) => id === 'group')
+    const group = documents.find((one) => one['kind'] === 'group')
     const set = group?.['set']
     const leases = documents.filter((one) => one['kind'] === 'lease' && one['set'] === set)
     const plan = documents.find((one) => one['id'] === 'plan' && one['set'] === set)
