@@ -112,6 +112,8 @@ describe('a store that went back to what it was', () => {
       { notice: { incarnation: 'i.1' } },
       { notice: { incarnation: 'i.2' } },
       { notice: { incarnation: 'i.3' } },
+      { notice: { incarnation: 'i.4' } },
+      { notice: { incarnation: 'i.5' } },
     ])
     driver.passTo(driver.nowMs + HEARTBEAT_MS)
     driver.answer({ op: 'sync', reply: { kind: 'fenced', generation: 'g' } })
