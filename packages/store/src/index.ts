@@ -105,6 +105,7 @@ export { Collection } from './collection.ts'
 export type { CollectionLocation, FoundCollection } from './collection-finder.ts'
 export { Database, type StoreContext } from './database.ts'
 export { Store, type StoreOptions } from './store.ts'
+export { collectionSelfLink } from './catalog/partition-key-range-list.ts'
 export type {
   AtomicCommitOptions,
   AtomicCommitResult,
@@ -126,7 +127,9 @@ export type {
   EncodedDocument,
   EncodedPartitionKey,
 } from './documents/document-encoder.ts'
-export type { OpenCollection } from './documents/open-collection.ts'
+export type { OpenCollection, TextWriteResult } from './documents/open-collection.ts'
+export type { ReadTextResult } from './documents/read-document.ts'
+export type { TextBatchResult } from './documents/transactional-batch.ts'
 export type { DocumentsPage, ReadDocumentsOptions } from './documents/read-documents.ts'
 export { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 export { CollectionMismatchError } from './errors/collection-mismatch-error.ts'

@@ -1,0 +1,74 @@
+import type { DocumentBody, WriteOptions } from '@tidemark/contracts'
+import type { TextWriteResult } from '@tidemark/store'
+import { BadRequestError } from '../errors/bad-request-error.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { writeCharge } from '../protocol/request-charge.ts'
+import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { documentId } from '../resources/resource-names.ts'
+import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
+
+/** POST /dbs/{db}/colls/{coll}/docs: create, or upsert where the header says so. */
+export const createDocument: Operation = async (request, context) => {
+  const document = documentBody(parseJsonRecord(await request.readBody()))
+  const isUpsert = isTrue(request.header(HEADER.isUpsert))
+  return inKeyScope(request, context, async ({ collection, partitionKey }) => {
+    const options = { ...writeOptions(request), partitionKey }
+    const result = isUpsert
+      ? await collection.upsert(document, options)
+      : await collection.create(document, { ...options, ifMatch: undefined })
+    return written(request, result, result.created ? 201 : 200)
+  })
+}
+
+/** PUT /dbs/{db}/colls/{coll}/docs/{id} */
+export const replaceDocument: Operation = async (request, context) => {
+  const document = documentBody(parseJsonRecord(await request.readBody()))
+  const id = documentId(request.path)
+  if (document.id !== id) {
+    throw new BadRequestError(
+      `the id of a document cannot be changed: the path says ${JSON.stringify(id)}, ` +
+        `the body ${JSON.stringify(document.id)}`,
+    )
+  }
+  return inKeyScope(request, context, async ({ collection, partitionKey }) => {
+    const options = { ...writeOptions(request), partitionKey }
+    return written(request, await collection.replace(document, options), 200)
+  })
+}
+
+/** DELETE /dbs/{db}/colls/{coll}/docs/{id} */
+export const deleteDocument: Operation = async (request, context) =>
+  inKeyScope(request, context, async ({ collection, partitionKey }: KeyScope) => {
+    const id = documentId(request.path)
+    const { lsn } = await collection.delete(id, partitionKey, writeOptions(request))
+    return { status: 204, charge: writeCharge(0), lsn }
+  })
+
+/** `If-Match` and `If-None-Match` of a write. */
+export function writeOptions({ header, signal }: GatewayRequest): WriteOptions {
+  return { ifMatch: header(HEADER.ifMatch), ifNoneMatch: header(HEADER.ifNoneMatch), signal }
+}
+
+/** The outcome of a write: with the document, unless the client asked for less. */
+export function written(
+  request: GatewayRequest,
+  { text, etag, lsn }: TextWriteResult<DocumentBody>,
+  status: number,
+): RangeOutcome {
+  const isMinimal = request.header(HEADER.prefer) === 'return=minimal'
+  return {
+    status,
+    charge: writeCharge(text.length),
+    lsn,
+    etag,
+    body: isMinimal ? [] : [text],
+  }
+}
+
+/** A client's document; the store judges its id. */
+export function documentBody(value: JsonRecord): DocumentBody {
+  // The store checks the id and everything else of whatever it is given.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
+  return value as unknown as DocumentBody
+}

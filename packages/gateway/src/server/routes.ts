@@ -1,0 +1,67 @@
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import { postDocuments, getDocuments } from './documents-verbs.ts'
+import { patchDocument } from '../documents/patch-document.ts'
+import { readDocument } from '../documents/read-document.ts'
+import { deleteDocument, replaceDocument } from '../documents/write-document.ts'
+import { MethodNotAllowedError } from '../errors/method-not-allowed-error.ts'
+import {
+  createContainer,
+  deleteContainer,
+  listContainers,
+  readContainer,
+  replaceContainer,
+} from '../resources/containers.ts'
+import {
+  createDatabase,
+  deleteDatabase,
+  listDatabases,
+  readDatabase,
+} from '../resources/databases.ts'
+import { readPkRanges } from '../resources/pk-ranges.ts'
+import { readAccount } from '../resources/read-account.ts'
+import { queryOr } from '../requests/query-or.ts'
+import type { Operation } from '../requests/gateway-request.ts'
+
+/** One verb on one kind of resource. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly operation: Operation
+}
+
+const DATABASE = '/dbs/:db'
+const COLLECTIONS = `${DATABASE}/colls`
+const COLLECTION = `${COLLECTIONS}/:coll`
+const DOCUMENTS = `${COLLECTION}/docs`
+const DOCUMENT = `${DOCUMENTS}/:doc`
+
+/** Everything that is served. */
+export const routes: readonly Route[] = [
+  { method: 'GET', path: '/', operation: readAccount },
+  { method: 'GET', path: '/dbs', operation: listDatabases },
+  { method: 'POST', path: '/dbs', operation: queryOr(listDatabases, createDatabase) },
+  { method: 'GET', path: DATABASE, operation: readDatabase },
+  { method: 'DELETE', path: DATABASE, operation: deleteDatabase },
+  { method: 'GET', path: COLLECTIONS, operation: listContainers },
+  { method: 'POST', path: COLLECTIONS, operation: queryOr(listContainers, createContainer) },
+  { method: 'GET', path: COLLECTION, operation: readContainer },
+  { method: 'PUT', path: COLLECTION, operation: replaceContainer },
+  { method: 'DELETE', path: COLLECTION, operation: deleteContainer },
+  { method: 'GET', path: `${COLLECTION}/pkranges`, operation: readPkRanges },
+  { method: 'GET', path: DOCUMENTS, operation: getDocuments },
+  { method: 'POST', path: DOCUMENTS, operation: postDocuments },
+  { method: 'GET', path: DOCUMENT, operation: readDocument },
+  { method: 'PUT', path: DOCUMENT, operation: replaceDocument },
+  { method: 'PATCH', path: DOCUMENT, operation: patchDocument },
+  { method: 'DELETE', path: DOCUMENT, operation: deleteDocument },
+]
+
+/** A resource that is served, but not with this verb. */
+export const methodNotAllowed: Operation = async ({ method, path }) => {
+  throw new MethodNotAllowedError(`${method} is not served for /${path.raw}`)
+}
+
+/** A path of no kind of resource that is served. */
+export const noSuchResource: Operation = async ({ path }) => {
+  throw new ResourceNotFoundError('document', `/${path.raw}`)
+}
