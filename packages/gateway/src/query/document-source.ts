@@ -11,9 +11,9 @@ export interface SourceRequest {
 export interface SourcePage {
   /** Parsed, with their system properties. `_rid` must be there and unique: it settles ties of ORDER BY. */
   readonly documents: readonly JsonObject[]
-  /** The position right after `documents[index]`, printable ASCII; asked for once a page at most. */
+  /** The position right after `documents[index]`; asked for once a page at most. */
   positionAfter(index: number): string
-  /** Where an empty page stopped, or the page's end: what the next `after` is when the whole page was used. */
+  /** Where the page ended, to go on from when all of it was used; undefined only when `done`. */
   readonly position: string | undefined
   /** True when nothing follows. */
   readonly done: boolean

@@ -85,9 +85,9 @@ export class ExpressionParser {
   #conditional(): Expression {
     const condition = this.#chain(COALESCE, () => this.#logical('OR'))
     if (!this.cursor.takeSymbol('?')) return condition
-    const then = this.expression()
+    const whenTrue = this.expression()
     this.cursor.expectSymbol(':')
-    return { kind: 'conditional', condition, then, otherwise: this.expression() }
+    return { kind: 'conditional', condition, whenTrue, otherwise: this.expression() }
   }
 
   #logical(operator: LogicalExpression['operator']): Expression {

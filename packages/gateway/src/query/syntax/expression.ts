@@ -97,7 +97,7 @@ export interface LogicalExpression {
 export interface ConditionalExpression {
   readonly kind: 'conditional'
   readonly condition: Expression
-  readonly then: Expression
+  readonly whenTrue: Expression
   readonly otherwise: Expression
 }
 

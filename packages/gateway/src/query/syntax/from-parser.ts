@@ -93,4 +93,3 @@ function lastProperty(steps: readonly Expression[]): string | undefined {
   const last = steps.at(-1)
   return last?.kind === 'literal' && typeof last.value === 'string' ? last.value : undefined
 }
-

@@ -33,7 +33,7 @@ export function mapChildren(
       return {
         ...expression,
         condition: map(expression.condition),
-        then: map(expression.then),
+        whenTrue: map(expression.whenTrue),
         otherwise: map(expression.otherwise),
       }
     case 'between':

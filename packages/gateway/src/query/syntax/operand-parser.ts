@@ -36,7 +36,7 @@ export interface OperandContext {
   /** Reads a query that begins with SELECT. */
   readonly readSubquery: () => Subquery
   /** Where aggregates may stand: in SELECT. Elsewhere the clause, for the message. */
-  clause: 'SELECT' | string
+  clause: string
 }
 
 /** Reads literals, parameters, names, calls, brackets and subqueries, with the paths that follow them. */

@@ -38,7 +38,9 @@ export class QueryParser {
     cursor.expectKeyword('SELECT')
     const distinct = cursor.takeKeyword('DISTINCT')
     const top = cursor.takeKeyword('TOP') ? this.#rowCount('TOP') : undefined
-    const { from, selection } = this.#selectAndFrom(() => parseFrom(this.#expressions, this.#context))
+    const { from, selection } = this.#selectAndFrom(() =>
+      parseFrom(this.#expressions, this.#context),
+    )
     const where = this.#where()
     const groupBy = this.#groupBy()
     const orderBy = this.#orderBy(selection)
@@ -49,9 +51,19 @@ export class QueryParser {
     this.#checkClauses({ distinct, groupBy, orderBy, aggregates: grouped.aggregates })
     if (distinct) checkDistinctOrder(selection, orderBy)
     return {
-      ...{ text: cursor.text, readsDocuments, from: from ?? NO_SOURCES, where },
-      ...{ ...grouped, distinct, groupBy, orderBy, top, offset, limit },
-      ...{ parameterNames: this.#context.parameterNames, slots: this.#names.slots },
+      text: cursor.text,
+      readsDocuments,
+      from: from ?? NO_SOURCES,
+      where,
+      ...grouped,
+      distinct,
+      groupBy,
+      orderBy,
+      top,
+      offset,
+      limit,
+      parameterNames: this.#context.parameterNames,
+      slots: this.#names.slots,
     }
   }
 
@@ -70,10 +82,20 @@ export class QueryParser {
     }
     const selection: Selection = { kind: 'value', value: { kind: 'literal', value: true } }
     return {
-      ...{ text: cursor.text, readsDocuments: true, from, where, selection, distinct: false },
-      ...{ groupBy: [], aggregates: [], orderBy: [] },
-      ...{ top: undefined, offset: undefined, limit: undefined },
-      ...{ parameterNames: this.#context.parameterNames, slots: this.#names.slots },
+      text: cursor.text,
+      readsDocuments: true,
+      from,
+      where,
+      selection,
+      distinct: false,
+      groupBy: [],
+      aggregates: [],
+      orderBy: [],
+      top: undefined,
+      offset: undefined,
+      limit: undefined,
+      parameterNames: this.#context.parameterNames,
+      slots: this.#names.slots,
     }
   }
 
@@ -182,9 +204,11 @@ export class QueryParser {
   #offsetLimit(top: RowCount | undefined): Pick<Query, 'offset' | 'limit'> {
     const cursor = this.#cursor
     const token = cursor.peek()
-    if (cursor.isKeyword('LIMIT')) throw cursor.errorAt(token, 'LIMIT without OFFSET is not supported,')
+    if (cursor.isKeyword('LIMIT'))
+      throw cursor.errorAt(token, 'LIMIT without OFFSET is not supported,')
     if (!cursor.takeKeyword('OFFSET')) return { offset: undefined, limit: undefined }
-    if (top !== undefined) throw cursor.errorAt(token, 'TOP together with OFFSET LIMIT is not supported,')
+    if (top !== undefined)
+      throw cursor.errorAt(token, 'TOP together with OFFSET LIMIT is not supported,')
     const offset = this.#rowCount('OFFSET')
     cursor.expectKeyword('LIMIT')
     return { offset, limit: this.#rowCount('LIMIT') }
@@ -199,7 +223,10 @@ export class QueryParser {
     if (token.kind === 'number' && Number.isSafeInteger(token.value)) {
       return { clause, value: { kind: 'literal', value: token.value } }
     }
-    throw this.#cursor.errorAt(token, `${clause} takes a whole number or a parameter, found '${token.text}'`)
+    throw this.#cursor.errorAt(
+      token,
+      `${clause} takes a whole number or a parameter, found '${token.text}'`,
+    )
   }
 
   #checkClauses(query: {
@@ -212,10 +239,16 @@ export class QueryParser {
     const start = this.#cursor.peek()
     if (orderBy.length > 0 && groupBy.length + aggregates.length > 0) {
       const other = groupBy.length > 0 ? 'GROUP BY' : 'an aggregate'
-      throw this.#cursor.errorAt(start, `ORDER BY together with ${other} is not supported: the query ends`)
+      throw this.#cursor.errorAt(
+        start,
+        `ORDER BY together with ${other} is not supported: the query ends`,
+      )
     }
     if (distinct && groupBy.length > 0) {
-      throw this.#cursor.errorAt(start, 'DISTINCT together with GROUP BY is not supported: the query ends')
+      throw this.#cursor.errorAt(
+        start,
+        'DISTINCT together with GROUP BY is not supported: the query ends',
+      )
     }
   }
 }

@@ -20,7 +20,10 @@ export function parseSelectList(
     const value = parser.expression()
     const name = readAlias(context) ?? impliedName(value) ?? `$${++unnamed}`
     if (names.has(name)) {
-      throw cursor.errorAt(token, `SELECT names two columns '${name}'; give one another name with AS:`)
+      throw cursor.errorAt(
+        token,
+        `SELECT names two columns '${name}'; give one another name with AS:`,
+      )
     }
     names.add(name)
     items.push({ name, value })
@@ -35,7 +38,10 @@ function readStar({ cursor }: OperandContext, from: FromClause | undefined): Exp
   if (from === undefined) throw cursor.errorAt(token, "SELECT '*' without FROM")
   const [source, ...others] = from.sources
   if (others.length > 0 || (source !== undefined && from.namesDocument)) {
-    throw cursor.errorAt(token, "SELECT '*' with JOIN is not supported: name the columns instead of '*'")
+    throw cursor.errorAt(
+      token,
+      "SELECT '*' with JOIN is not supported: name the columns instead of '*'",
+    )
   }
   return { kind: 'variable', name: '*', slot: source?.slot ?? 0 }
 }
