@@ -3,6 +3,8 @@ import { singleEpkRange, type OpenCollection, type RangeRecord } from '@tidemark
 import { partitionKeyPrefix } from '../documents/partition-key-header.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
+import { epkBounds } from '../protocol/epk-headers.ts'
+import { rangeNumber } from '../protocol/range-header.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
 
 /** What of a container a request reads: keys within one pkrange. */
@@ -53,41 +55,6 @@ export async function feedScope(
     )
   }
   return { range: only, keys: keysOf(only), partitionKey: undefined }
-}
-
-/**
- * The interval of the EPK headers; undefined without them.
- *
- * @throws ERR_BAD_REQUEST when only one is there, or they are no interval
- */
-export function epkBounds(request: GatewayRequest): FeedRange | undefined {
-  // An empty lower bound is a value of its own, not a missing header: both are looked at as a pair.
-  const minInclusive = request.header(HEADER.startEpk)?.toUpperCase() ?? ''
-  const maxExclusive = request.header(HEADER.endEpk)?.toUpperCase()
-  if (maxExclusive === undefined) {
-    if (minInclusive === '') return undefined
-    throw new BadRequestError(`${HEADER.startEpk} needs ${HEADER.endEpk} beside it`)
-  }
-  if (!/^[0-9A-F]*$/.test(minInclusive + maxExclusive) || minInclusive >= maxExclusive) {
-    throw new BadRequestError(
-      `${HEADER.startEpk} and ${HEADER.endEpk} must be an interval of hexadecimal keys`,
-    )
-  }
-  return { minInclusive, maxExclusive }
-}
-
-/**
- * The number of a pkrange header: an id, or a container's `_rid` and an id.
- *
- * @throws ERR_BAD_REQUEST
- */
-export function rangeNumber(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined
-  const id = header.slice(header.lastIndexOf(',') + 1).trim()
-  if (/^\d{1,9}$/.test(id)) return Number(id)
-  throw new BadRequestError(
-    `header ${HEADER.pkRangeId} must be the id of a pkrange, got ${JSON.stringify(header)}`,
-  )
 }
 
 function within(range: RangeRecord, wanted: FeedRange): FeedRange {

@@ -1,5 +1,6 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
 import { postDocuments, getDocuments } from './documents-verbs.ts'
+import { deletePartitionKey } from '../documents/delete-partition-key.ts'
 import { patchDocument } from '../documents/patch-document.ts'
 import { readDocument } from '../documents/read-document.ts'
 import { deleteDocument, replaceDocument } from '../documents/write-document.ts'
@@ -17,8 +18,10 @@ import {
   listDatabases,
   readDatabase,
 } from '../resources/databases.ts'
+import { listOffers, readOffer, replaceOffer } from '../resources/offers.ts'
 import { readPkRanges } from '../resources/pk-ranges.ts'
 import { readAccount } from '../resources/read-account.ts'
+import { listNothing, refuseScripts } from '../resources/unsupported.ts'
 import { queryOr } from '../requests/query-or.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 
@@ -54,6 +57,24 @@ export const routes: readonly Route[] = [
   { method: 'PUT', path: DOCUMENT, operation: replaceDocument },
   { method: 'PATCH', path: DOCUMENT, operation: patchDocument },
   { method: 'DELETE', path: DOCUMENT, operation: deleteDocument },
+  {
+    method: 'POST',
+    path: `${COLLECTION}/operations/partitionkeydelete`,
+    operation: deletePartitionKey,
+  },
+  { method: 'GET', path: '/offers', operation: listOffers },
+  { method: 'POST', path: '/offers', operation: listOffers },
+  { method: 'GET', path: '/offers/:offer', operation: readOffer },
+  { method: 'PUT', path: '/offers/:offer', operation: replaceOffer },
+  ...['sprocs', 'triggers', 'udfs', 'conflicts'].flatMap((scripts): readonly Route[] => [
+    { method: 'GET', path: `${COLLECTION}/${scripts}`, operation: listNothing },
+    {
+      method: 'POST',
+      path: `${COLLECTION}/${scripts}`,
+      operation: queryOr(listNothing, refuseScripts),
+    },
+    { method: 'POST', path: `${COLLECTION}/${scripts}/:script`, operation: refuseScripts },
+  ]),
 ]
 
 /** A resource that is served, but not with this verb. */

@@ -1,0 +1,100 @@
+import { BulkOperationType, type OperationInput } from '@azure/cosmos'
+import { expect, test } from 'vitest'
+import { testGateway } from './running-gateway.fixture.ts'
+
+test('ST-4 a batch commits as one: one LSN, and the codes of single operations', async () => {
+  await using started = await testGateway()
+  const container = await started.container({ id: 'c', partitionKey: '/pk' })
+  await container.items.create({ id: 'old', pk: 'x', n: 1 })
+  const answer = await container.items.batch(
+    [
+      { operationType: 'Create', resourceBody: { id: 'a', pk: 'x' } },
+      { operationType: 'Upsert', resourceBody: { id: 'b', pk: 'x' } },
+      { operationType: 'Upsert', resourceBody: { id: 'b', pk: 'x', again: true } },
+      { operationType: 'Read', id: 'old' },
+      {
+        operationType: 'Patch',
+        id: 'old',
+        resourceBody: { operations: [{ op: 'incr', path: '/n', value: 1 }] },
+      },
+      { operationType: 'Delete', id: 'a' },
+    ],
+    'x',
+  )
+  expect(answer.code).toBe(200)
+  expect(answer.result?.map(({ statusCode }) => statusCode)).toEqual([201, 201, 200, 200, 200, 204])
+  expect(answer.result?.[4]?.resourceBody).toMatchObject({ n: 2 })
+  const b = await container.item('b', 'x').read<{ _lsn: number }>()
+  const old = await container.item('old', 'x').read<{ _lsn: number }>()
+  expect(b.resource?._lsn).toBe(old.resource?._lsn)
+  expect(b.etag).toBe(answer.result?.[2]?.eTag)
+})
+
+test('ST-4 one operation fails: it keeps its code, the others are 424, nothing is kept', async () => {
+  await using started = await testGateway()
+  const container = await started.container({ id: 'c', partitionKey: '/pk' })
+  await container.items.create({ id: 'there', pk: 'x' })
+  const answer = await container.items.batch(
+    [
+      { operationType: 'Create', resourceBody: { id: 'a', pk: 'x' } },
+      { operationType: 'Create', resourceBody: { id: 'there', pk: 'x' } },
+      { operationType: 'Delete', id: 'there' },
+    ],
+    'x',
+  )
+  expect(answer.code).toBe(207)
+  expect(answer.result?.map(({ statusCode }) => statusCode)).toEqual([424, 409, 424])
+  expect((await container.item('a', 'x').read()).statusCode).toBe(404)
+})
+
+test.each([
+  ['V1', { paths: ['/pk'] }],
+  ['V2', { paths: ['/pk'], version: 2 }],
+  ['hierarchical', { paths: ['/pk', '/sub'], kind: 'MultiHash', version: 2 }],
+])('bulk over several ranges writes every document (%s)', async (_name, partitionKey) => {
+  await using started = await testGateway()
+  const container = await started.container({
+    id: 'c',
+    partitionKey: partitionKey as never,
+    throughput: 35_000,
+  })
+  expect(await container.getFeedRanges()).toHaveLength(4)
+  const isTree = partitionKey.paths.length > 1
+  const operations: OperationInput[] = Array.from({ length: 250 }, (_, n) => ({
+    operationType: BulkOperationType.Create,
+    partitionKey: isTree ? [`p${n % 50}`, n % 3] : `p${n % 50}`,
+    resourceBody: { id: `d${n}`, pk: `p${n % 50}`, sub: n % 3 },
+  }))
+  const results = await container.items.executeBulkOperations(operations)
+  expect(results.map(({ response }) => response?.statusCode)).toEqual(Array(250).fill(201))
+  expect(await started.store.database('db').collection('c').count()).toBe(250)
+  expect(started.failures).toEqual([])
+})
+
+test('bulk tells each operation its own outcome, in order', async () => {
+  await using started = await testGateway()
+  const container = await started.container({ id: 'c', partitionKey: '/pk' })
+  const results = await container.items.executeBulkOperations([
+    { operationType: 'Create', partitionKey: 'x', resourceBody: { id: 'a', pk: 'x' } },
+    { operationType: 'Create', partitionKey: 'x', resourceBody: { id: 'a', pk: 'x' } },
+    { operationType: 'Read', id: 'a', partitionKey: 'x' },
+    { operationType: 'Delete', id: 'none', partitionKey: 'x' },
+  ])
+  const codes = results.map(({ response, error }) => response?.statusCode ?? error?.code)
+  expect(codes).toEqual([201, 409, 200, 404])
+})
+
+test('Prefer: return=minimal leaves documents out of writes, not of reads', async () => {
+  await using started = await testGateway()
+  const container = await started.container({ id: 'c', partitionKey: '/pk' })
+  const { result } = await container.items.batch(
+    [
+      { operationType: 'Create', resourceBody: { id: 'a', pk: 'x' } },
+      { operationType: 'Read', id: 'a' },
+    ],
+    'x',
+    { contentResponseOnWriteEnabled: false },
+  )
+  expect(result?.[0]?.resourceBody).toBeUndefined()
+  expect(result?.[1]?.resourceBody).toMatchObject({ id: 'a' })
+})
