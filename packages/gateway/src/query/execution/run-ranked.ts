@@ -60,9 +60,7 @@ class RankedCollector {
     this.#run = run
     this.#descending = query.orderBy.map(({ descending }) => descending)
     this.#merges = query.distinct || query.groupBy.length > 0
-    const pageRows = Math.min(run.maxRows, progress.limit ?? Infinity)
-    const wanted = rowsToDrop(progress.boundary) + progress.offset + pageRows
-    this.#capacity = Math.min(wanted, MAX_PAGE_ROWS)
+    this.#capacity = this.#resolveCapacity()
     this.#rows = new TopRows({
       maxRows: this.#capacity,
       maxChars: MAX_PAGE_CHARS,
@@ -70,13 +68,27 @@ class RankedCollector {
     })
   }
 
-  /** True when further documents can change nothing: a first page of DISTINCT that is all it will give. */
+  /** True when further documents can change nothing: DISTINCT has all rows that it will ever give. */
   get hasEnough(): boolean {
-    const { query, progress, maxRows } = this.#run
-    const isUnordered = query.distinct && query.orderBy.length === 0
-    const { limit = Infinity, offset } = progress
+    const { distinct, orderBy } = this.#run.query
+    const { limit = Infinity, offset } = this.#run.progress
     const wanted = offset + limit
-    return isUnordered && this.#isFirstPage && limit <= maxRows && this.#rows.size >= wanted
+    return distinct && orderBy.length === 0 && this.#fitsOnePage && this.#rows.size >= wanted
+  }
+
+  /** True when a limit says that this first page is the only one. */
+  get #fitsOnePage(): boolean {
+    const { progress, maxRows } = this.#run
+    return this.#isFirstPage && progress.limit !== undefined && progress.limit <= maxRows
+  }
+
+  #resolveCapacity(): number {
+    const { query, progress, maxRows } = this.#run
+    // Keeping all, so that pages cut by OFFSET and LIMIT come from one order, whatever their numbers.
+    if (this.#merges && query.orderBy.length === 0 && this.#fitsOnePage) return MAX_PAGE_ROWS
+    const pageRows = Math.min(maxRows, progress.limit ?? Infinity)
+    const wanted = rowsToDrop(progress.boundary) + progress.offset + pageRows
+    return Math.min(wanted, MAX_PAGE_ROWS)
   }
 
   get #isFirstPage(): boolean {
@@ -145,10 +157,7 @@ class RankedCollector {
 
   finish(): Omit<RunResult, 'examined'> {
     const { progress, maxRows } = this.#run
-    const isComplete = this.#isFirstPage && (!this.#rows.overflowed || this.hasEnough)
-    // What fits into one page comes as it was met; only what needs several has to be in an order.
-    const asMet = isComplete && this.#merges && this.#descending.length === 0
-    const all = asMet ? this.#rows.asTheyCame() : this.#rows.inOrder()
+    const all = this.#comesAsMet ? this.#rows.asTheyCame() : this.#rows.inOrder()
     const dropped = this.#countGiven(all)
     const passedOver = Math.min(progress.offset, all.length - dropped)
     const first = dropped + passedOver
@@ -169,6 +178,17 @@ class RankedCollector {
     const offset = progress.offset - passedOver
     const boundary = boundaryAfter(given, this.#descending)
     return { items, next: { kind: 'ranked', boundary, offset, limit } }
+  }
+
+  /**
+   * Rows without an order come as they were met, where all of them are at hand. Only what needs several
+   * pages has to have an order that a later page can go on in.
+   */
+  get #comesAsMet(): boolean {
+    const { query } = this.#run
+    const isWhole = this.#isFirstPage && (!this.#rows.overflowed || this.hasEnough)
+    const isUnordered = this.#merges && query.orderBy.length === 0
+    return isWhole && isUnordered && (query.offset === undefined || this.#fitsOnePage)
   }
 
   /** How many of the first rows the pages before have given, where the boundary is a beginning only. */

@@ -37,9 +37,12 @@ function containsFunction(all: 'all' | 'any'): SqlFunction {
 
 /** Each value once, where it came first. */
 function distinctItems(items: readonly Json[]): Json[] {
-  return [
-    ...new Map(items.map((item) => [valueHash(item), item] as const).reverse()).values(),
-  ].reverse()
+  const byHash = new Map<string, Json>()
+  for (const item of items) {
+    const hash = valueHash(item)
+    if (!byHash.has(hash)) byHash.set(hash, item)
+  }
+  return [...byHash.values()]
 }
 
 function setFunction(

@@ -7,6 +7,7 @@ import type {
   Subquery,
   SubqueryExpression,
 } from './expression.ts'
+import { UNSUPPORTED_CLAUSES } from './keywords.ts'
 import type { ExpressionParser } from './expression-parser.ts'
 import type { NameScope } from './name-scope.ts'
 import type { TokenCursor } from './token-cursor.ts'
@@ -94,6 +95,7 @@ function readWord(parser: ExpressionParser, context: OperandContext, token: Toke
   if (!cursor.isName()) throw cursor.unexpected('an expression')
   const slot = names.slotOf(token.text)
   if (slot === undefined) {
+    if (UNSUPPORTED_CLAUSES.has(upper)) throw cursor.unexpected('an expression')
     throw cursor.errorAt(token, `the name '${token.text}' is not bound by FROM or JOIN,`)
   }
   cursor.take()

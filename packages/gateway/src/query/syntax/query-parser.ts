@@ -102,9 +102,9 @@ export class QueryParser {
   #subquery(): Subquery {
     const cursor = this.#cursor
     const { clause } = this.#context
-    const start = cursor.peek()
     cursor.expectKeyword('SELECT')
     const distinct = cursor.takeKeyword('DISTINCT')
+    this.#refuseInSubquery(['TOP'])
     const subquery = this.#names.inside(() => {
       const firstSlot = this.#names.slots
       const { from = NO_SOURCES, selection } = this.#selectAndFrom(() =>
@@ -114,12 +114,15 @@ export class QueryParser {
       const grouped = groupSelection({ selection, groupBy: [], firstSlot })
       return { from, where, distinct, ...grouped }
     })
-    const unsupported = ['TOP', 'GROUP', 'ORDER', 'OFFSET'].find((word) => cursor.isKeyword(word))
-    if (unsupported !== undefined) {
-      throw cursor.errorAt(start, `${unsupported} in a subquery is not supported: the subquery`)
-    }
+    this.#refuseInSubquery(['GROUP', 'ORDER', 'OFFSET'])
     this.#context.clause = clause
     return subquery
+  }
+
+  #refuseInSubquery(keywords: readonly string[]): void {
+    const found = keywords.find((word) => this.#cursor.isKeyword(word))
+    if (found === undefined) return
+    throw this.#cursor.errorAt(this.#cursor.peek(), `${found} in a subquery is not supported,`)
   }
 
   /** FROM is read before SELECT, which stands before it and speaks of its names. */
