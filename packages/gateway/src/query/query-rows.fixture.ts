@@ -41,16 +41,21 @@ export class MemorySource implements DocumentSource {
     maxDocuments: number
   }): Promise<SourcePage> {
     this.reads++
-    const following = this.documents.filter(({ _rid }) => String(_rid) > after)
+    const following = this.documents.filter((document) => ridOf(document) > after)
     const documents = following.slice(0, Math.min(maxDocuments, this.#maxPage))
-    const position = documents.at(-1)?.['_rid']
+    const last = documents.at(-1)
     return Promise.resolve({
       documents,
-      position: position === undefined ? undefined : String(position),
-      positionAfter: (index) => String(documents[index]?.['_rid']),
+      position: last && ridOf(last),
+      positionAfter: (index) => ridOf(documents[index]!),
       done: documents.length === following.length,
     })
   }
+}
+
+function ridOf({ _rid: rid }: JsonObject): string {
+  if (typeof rid !== 'string') throw new Error('a stored document has a _rid')
+  return rid
 }
 
 export type RunRequest = Partial<Omit<RunQueryOptions, 'source' | 'parameters'>> & {

@@ -51,18 +51,16 @@ class RankedCollector {
   readonly #run: QueryRun<RankedProgress>
   readonly #rows: TopRows<Held>
   readonly #descending: readonly boolean[]
-  readonly #capacity: number
   /** Where equal rows are one row, the hash of a row is its tie. */
   readonly #merges: boolean
 
   constructor(run: QueryRun<RankedProgress>) {
-    const { query, progress } = run
+    const { query } = run
     this.#run = run
     this.#descending = query.orderBy.map(({ descending }) => descending)
     this.#merges = query.distinct || query.groupBy.length > 0
-    this.#capacity = this.#resolveCapacity()
     this.#rows = new TopRows({
-      maxRows: this.#capacity,
+      maxRows: this.#resolveCapacity(),
       maxChars: MAX_PAGE_CHARS,
       compare: (left, right) => compareRanks(left, right, this.#descending),
     })
