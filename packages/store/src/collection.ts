@@ -70,7 +70,7 @@ import { rangeSplitEvent, rangesMergedEvent } from './events/range-events.ts'
 import type { ChangesOptions, ChangesPage } from './feed/changes-options.ts'
 import { CollectionFeed } from './feed/collection-feed.ts'
 import { CollectionPositions } from './feed/collection-positions.ts'
-import type { FeedTextPage } from './feed/read-page.ts'
+import type { FeedRowsPage, FeedTextPage } from './feed/read-page.ts'
 
 /**
  * A handle on one collection: its documents and its change feed.
@@ -347,6 +347,11 @@ export class Collection<T extends DocumentBody = DocumentBody>
   /** As `readPage`, with documents as JSON text and without pending deletes; of latest-version mode only. */
   readPageText(request: FeedPageRequest): Promise<FeedTextPage> {
     return this.#feed.readPageText(request)
+  }
+
+  /** As `readPage`, not decoded; rows of pending deletes are there in any case. For those who pass pages on. */
+  readPageRows(request: FeedPageRequest): Promise<FeedRowsPage> {
+    return this.#feed.readPageRows(request)
   }
 
   waitForChanges(request: FeedWaitRequest): Promise<boolean> {

@@ -128,7 +128,7 @@ export type {
   EncodedPartitionKey,
 } from './documents/document-encoder.ts'
 export type { OpenCollection, TextWriteResult } from './documents/open-collection.ts'
-export type { ReadTextResult } from './documents/read-document.ts'
+export { readPartitionText, type ReadTextResult } from './documents/read-document.ts'
 export type { TextBatchResult } from './documents/transactional-batch.ts'
 export type { DocumentsPage, ReadDocumentsOptions } from './documents/read-documents.ts'
 export { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
@@ -136,7 +136,7 @@ export { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
 export { RangeIndivisibleError } from './errors/range-indivisible-error.ts'
 export { WriteConflictError } from './errors/write-conflict-error.ts'
 export type { ChangesOptions, ChangesPage, ChangesStart } from './feed/changes-options.ts'
-export type { FeedTextPage } from './feed/read-page.ts'
+export type { FeedRowsPage, FeedTextPage } from './feed/read-page.ts'
 export type {
   EventRange,
   StoreEventListener,

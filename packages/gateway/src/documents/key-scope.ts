@@ -2,6 +2,7 @@ import type { PartitionKeyComponent } from '@tidemark/contracts'
 import type { EncodedPartitionKey, RangeRecord } from '@tidemark/store'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import type { Answer } from '../protocol/answer.ts'
+import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { chargeText } from '../protocol/request-charge.ts'
 import { sessionToken } from '../protocol/session-token.ts'
@@ -23,6 +24,8 @@ export interface RangeOutcome {
   /** What the session has seen of the range from now on; undefined when nothing new. */
   readonly lsn?: number | undefined
   readonly etag?: string | undefined
+  /** The store's clock, epoch ms: for our own client. */
+  readonly serverTimeMs?: number | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: readonly string[] | undefined
 }
@@ -52,7 +55,7 @@ export async function inRange(
 ): Promise<Answer> {
   const budget = `${open.record.rid}/${range.number}`
   budgets.admit(budget)
-  const { status, charge, lsn, etag, headers, body } = await act()
+  const { status, charge, lsn, etag, serverTimeMs, headers, body } = await act()
   budgets.spend(budget, charge)
   if (lsn !== undefined) sessions.saw(open, range, lsn)
   return {
@@ -66,6 +69,7 @@ export async function inRange(
         [HEADER.lsn]: String(lsn),
       }),
       ...(etag !== undefined && { [HEADER.etag]: etag }),
+      ...(serverTimeMs !== undefined && { [OWN_HEADER.serverTimeMs]: String(serverTimeMs) }),
       ...headers,
     },
     body,

@@ -14,7 +14,7 @@ export const runBatch: Operation = async (request, context) => {
   return inKeyScope(request, context, async (scope) => {
     assertOneKey(operations, scope)
     try {
-      const { texts, created, lsn } = await scope.collection.batch(
+      const { texts, created, lsn, serverTimeMs } = await scope.collection.batch(
         scope.partitionKey,
         operations.map(({ operation }) => operation),
         { signal: request.signal },
@@ -22,7 +22,7 @@ export const runBatch: Operation = async (request, context) => {
       const results = operations.map(({ operation }, index) =>
         succeeded(operation.kind, { text: texts[index], created: created[index] === true }),
       )
-      return batchOutcome(request, { operations, results, lsn })
+      return { ...batchOutcome(request, { operations, results, lsn }), serverTimeMs }
     } catch (error) {
       if (!(error instanceof BatchFailedError)) throw error
       const { operationIndex, cause } = error

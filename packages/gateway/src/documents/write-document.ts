@@ -41,8 +41,8 @@ export const replaceDocument: Operation = async (request, context) => {
 export const deleteDocument: Operation = async (request, context) =>
   inKeyScope(request, context, async ({ collection, partitionKey }: KeyScope) => {
     const id = documentId(request.path)
-    const { lsn } = await collection.delete(id, partitionKey, writeOptions(request))
-    return { status: 204, charge: writeCharge(0), lsn }
+    const deleted = await collection.delete(id, partitionKey, writeOptions(request))
+    return { status: 204, charge: writeCharge(0), ...deleted }
   })
 
 /** `If-Match` and `If-None-Match` of a write. */
@@ -53,7 +53,7 @@ export function writeOptions({ header, signal }: GatewayRequest): WriteOptions {
 /** The outcome of a write: with the document, unless the client asked for less. */
 export function written(
   request: GatewayRequest,
-  { text, etag, lsn }: TextWriteResult<DocumentBody>,
+  { text, etag, lsn, serverTimeMs }: TextWriteResult<DocumentBody>,
   status: number,
 ): RangeOutcome {
   const isMinimal = request.header(HEADER.prefer) === 'return=minimal'
@@ -62,6 +62,7 @@ export function written(
     charge: writeCharge(text.length),
     lsn,
     etag,
+    serverTimeMs,
     body: isMinimal ? [] : [text],
   }
 }

@@ -2,6 +2,7 @@ import { CodedError, errorCode } from '@tidemark/contracts'
 import { ThrottledError } from '../errors/throttled-error.ts'
 import type { Answer } from './answer.ts'
 import { HEADER } from './header-names.ts'
+import { ownErrorHeaders } from './own-error-headers.ts'
 import { INTERNAL_ERROR, wireStatus, type WireStatus } from './status-codes.ts'
 
 /** An error as the wire has it, of a whole request or of one operation of a batch. */
@@ -28,6 +29,7 @@ export function errorAnswer(error: unknown, activityId: string): Answer {
   return {
     status,
     headers: {
+      ...ownErrorHeaders(error),
       ...(substatus !== undefined && { [HEADER.substatus]: String(substatus) }),
       ...(retryAfterMs !== undefined && { [HEADER.retryAfterMs]: String(retryAfterMs) }),
     },

@@ -5,6 +5,8 @@ import { patchDocument } from '../documents/patch-document.ts'
 import { readDocument } from '../documents/read-document.ts'
 import { deleteDocument, replaceDocument } from '../documents/write-document.ts'
 import { MethodNotAllowedError } from '../errors/method-not-allowed-error.ts'
+import { answerCall, reportPositions } from '../extensions/answer-call.ts'
+import { EXTENSION_OPERATION } from '../protocol/extension-wire.ts'
 import {
   createContainer,
   deleteContainer,
@@ -61,6 +63,16 @@ export const routes: readonly Route[] = [
     method: 'POST',
     path: `${COLLECTION}/operations/partitionkeydelete`,
     operation: deletePartitionKey,
+  },
+  {
+    method: 'GET',
+    path: `${COLLECTION}/operations/${EXTENSION_OPERATION}`,
+    operation: answerCall,
+  },
+  {
+    method: 'POST',
+    path: `${COLLECTION}/operations/${EXTENSION_OPERATION}`,
+    operation: reportPositions,
   },
   { method: 'GET', path: '/offers', operation: listOffers },
   { method: 'POST', path: '/offers', operation: listOffers },

@@ -58,9 +58,18 @@ export async function readDocumentText(
 
 /** All documents of one partition key value, in one snapshot. */
 export async function readPartition<T extends DocumentBody>(
-  { engine, encoder, record }: OpenCollection,
+  open: OpenCollection,
   partitionKey: PartitionKey,
 ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }> {
+  const { bodies, serverTimeMs } = await readPartitionText(open, partitionKey)
+  return { documents: bodies.map((body) => parseStored<T>(body)), serverTimeMs }
+}
+
+/** As `Collection.readPartition`, with documents as JSON text. */
+export async function readPartitionText(
+  { engine, encoder, record }: OpenCollection,
+  partitionKey: PartitionKey,
+): Promise<{ readonly bodies: readonly string[]; readonly serverTimeMs: number }> {
   const { epk, text } = encoder.encodeKey(partitionKey)
   const { bodies } = await engine.scan({
     collection: record,
@@ -69,5 +78,5 @@ export async function readPartition<T extends DocumentBody>(
     maxItems: WHOLE_PARTITION,
     maxChars: WHOLE_PARTITION,
   })
-  return { documents: bodies.map((body) => parseStored<T>(body)), serverTimeMs: engine.nowMs() }
+  return { bodies, serverTimeMs: engine.nowMs() }
 }
