@@ -1,10 +1,11 @@
-import { feedRangeId } from '@tidemark/contracts'
+import { feedRangeId, type Clock } from '@tidemark/contracts'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { listBody } from '../protocol/list-body.ts'
 import { METADATA_CHARGE, chargeText, queryCharge } from '../protocol/request-charge.ts'
-import { itemCount } from '../protocol/request-values.ts'
+import { queryMetricsText } from '../protocol/query-metrics.ts'
+import { isTrue, itemCount } from '../protocol/request-values.ts'
 import { equalities } from '../query/execution/equalities.ts'
 import { parseQuery } from '../query/syntax/parse-query.ts'
 import { queryPlan } from '../query/query-plan.ts'
@@ -24,10 +25,11 @@ const WHOLE_DOCUMENTS = /^\s*SELECT\s+\*\s+FROM\s+[A-Z_]\w*\s*;?\s*$/i
 export const queryDocuments: Operation = async (request, context) => {
   const body = parseQueryBody(await request.readBody())
   const query = parseQuery(body.text)
+  const began = { request, startedMs: context.clock.monotonicMs(), clock: context.clock }
   return context.collections.use(collectionNames(request.path), async (found) => {
     if (WHOLE_DOCUMENTS.test(body.text)) return answerAllDocuments(request, context, found)
     const scope = await queryScope(request, context, { open: found.open, query })
-    if (scope === undefined) return rowsAnswer(request, found, { items: [], examined: 0 }).answer
+    if (scope === undefined) return rowsAnswer(began, found, { items: [], examined: 0 }).answer
     const budgets = scope.ranges.map(({ number }) => `${found.open.record.rid}/${number}`)
     for (const budget of budgets) context.budgets.admit(budget)
     await assertSession(request, context, { found, scope })
@@ -42,15 +44,21 @@ export const queryDocuments: Operation = async (request, context) => {
       clock: context.clock,
       signal: request.signal,
     })
-    const answer = rowsAnswer(request, found, page)
+    const answer = rowsAnswer(began, found, page)
     for (const budget of budgets) context.budgets.spend(budget, answer.charge / budgets.length)
     return answer.answer
   })
 }
 
+interface BegunQuery {
+  readonly request: GatewayRequest
+  readonly clock: Clock
+  readonly startedMs: number
+}
+
 /** Rows as the wire has them, and what they cost. */
 function rowsAnswer(
-  request: GatewayRequest,
+  { request, clock, startedMs }: BegunQuery,
   { open }: FoundCollection,
   { items, continuation, examined }: QueryResultPage,
 ): { readonly answer: Answer; readonly charge: number } {
@@ -65,6 +73,14 @@ function rowsAnswer(
     [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
     [HEADER.itemCount]: String(rows.length),
     ...(continuation !== undefined && { [HEADER.continuation]: continuation }),
+    ...(isTrue(request.header(HEADER.populateQueryMetrics)) && {
+      [HEADER.queryMetrics]: queryMetricsText({
+        examined,
+        rows: rows.length,
+        rowChars: chars,
+        elapsedMs: clock.monotonicMs() - startedMs,
+      }),
+    }),
   }
   return {
     answer: { status: 200, headers, body: listBody({ rid, name: 'Documents' }, rows) },

@@ -3,7 +3,8 @@ import { HEADER } from '../protocol/header-names.ts'
 import { listBody } from '../protocol/list-body.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
 import { chargeText, pageCharge } from '../protocol/request-charge.ts'
-import { itemCount } from '../protocol/request-values.ts'
+import { queryMetricsText } from '../protocol/query-metrics.ts'
+import { isTrue, itemCount } from '../protocol/request-values.ts'
 import { epkBounds } from '../protocol/epk-headers.ts'
 import type { ReadDocumentsOptions } from '@tidemark/store'
 import { collectionNames } from '../resources/resource-names.ts'
@@ -27,6 +28,7 @@ export async function answerAllDocuments(
   found: FoundCollection,
 ): Promise<Answer> {
   const { collection, open } = found
+  const startedMs = context.clock.monotonicMs()
   const scope = await readScope(request, context, found)
   const page = await collection.readDocumentsText({
     ...scope,
@@ -45,6 +47,14 @@ export async function answerAllDocuments(
       [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
       [HEADER.itemCount]: String(page.bodies.length),
       ...(page.continuation !== undefined && { [HEADER.continuation]: page.continuation }),
+      ...(isTrue(request.header(HEADER.populateQueryMetrics)) && {
+        [HEADER.queryMetrics]: queryMetricsText({
+          examined: page.bodies.length,
+          rows: page.bodies.length,
+          rowChars: chars,
+          elapsedMs: context.clock.monotonicMs() - startedMs,
+        }),
+      }),
     },
     body: listBody({ rid: open.record.rid, name: 'Documents' }, page.bodies),
   }

@@ -8,7 +8,7 @@ import { runQuery } from '../query/execution/run-query.ts'
 import type { DocumentSource } from '../query/document-source.ts'
 import type { Json, JsonObject } from '../query/json.ts'
 import type { GatewayRequest } from '../requests/gateway-request.ts'
-import { parseQueryBody } from '../requests/query-body.ts'
+import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
 import { isQuery } from '../requests/query-or.ts'
 
 interface ResourceList {
@@ -18,8 +18,10 @@ interface ResourceList {
   readonly items: readonly JsonRecord[]
 }
 
+const EVERYTHING: QueryBody = { text: 'SELECT * FROM c', parameters: [] }
+
 /**
- * A list of databases, containers or offers: all of them at once, or what a query makes of them.
+ * A list of databases, containers or offers, or what a query makes of them, in pages.
  *
  * @throws ERR_BAD_REQUEST, ERR_BAD_QUERY
  */
@@ -27,8 +29,9 @@ export async function answerList(
   request: GatewayRequest,
   { rid, name, items }: ResourceList,
 ): Promise<Answer> {
-  if (!isQuery(request)) return listAnswer({ rid, name, items }, undefined)
-  const { text, parameters } = parseQueryBody(await request.readBody())
+  const { text, parameters } = isQuery(request)
+    ? parseQueryBody(await request.readBody())
+    : EVERYTHING
   const page = await runQuery(parseQuery(text), {
     parameters,
     source: listSource(items),

@@ -1,4 +1,4 @@
-import type { AggregateExpression, Expression, Subquery } from './expression.ts'
+import type { Expression, Subquery } from './expression.ts'
 import { ExpressionParser } from './expression-parser.ts'
 import { parseFrom, parseSubqueryFrom } from './from-parser.ts'
 import { checkDistinctOrder, groupSelection } from './grouping.ts'
@@ -48,7 +48,7 @@ export class QueryParser {
     if (cursor.peek().kind !== 'end') throw cursor.unexpected('the end of the query')
     const readsDocuments = from !== undefined
     const grouped = groupSelection({ selection, groupBy, firstSlot: 0 })
-    this.#checkClauses({ distinct, groupBy, orderBy, aggregates: grouped.aggregates })
+    this.#checkClauses({ distinct, groupBy, orderBy })
     if (distinct) checkDistinctOrder(selection, orderBy)
     return {
       text: cursor.text,
@@ -236,15 +236,13 @@ export class QueryParser {
     distinct: boolean
     groupBy: readonly Expression[]
     orderBy: readonly OrderItem[]
-    aggregates: readonly AggregateExpression[]
   }): void {
-    const { distinct, groupBy, orderBy, aggregates } = query
+    const { distinct, groupBy, orderBy } = query
     const start = this.#cursor.peek()
-    if (orderBy.length > 0 && groupBy.length + aggregates.length > 0) {
-      const other = groupBy.length > 0 ? 'GROUP BY' : 'an aggregate'
+    if (orderBy.length > 0 && groupBy.length > 0) {
       throw this.#cursor.errorAt(
         start,
-        `ORDER BY together with ${other} is not supported: the query ends`,
+        'ORDER BY together with GROUP BY is not supported: the query ends',
       )
     }
     if (distinct && groupBy.length > 0) {
