@@ -95,6 +95,25 @@ describe('a continuation', () => {
   })
 })
 
+describe('texts at the very length where a continuation cuts them', () => {
+  const begin = 'x'.repeat(100)
+  const texts = [begin.slice(1), begin, begin, begin, `${begin}a`, `${begin}a`, `${begin}b`, 'y']
+  const stored = withRids(texts.map((text, n) => ({ n, text })))
+
+  test.each(['ASC', 'DESC'])(
+    'come once each, in order, on pages of any size: %s',
+    async (direction) => {
+      const text = `SELECT VALUE c.n FROM c ORDER BY c.text ${direction}`
+      const whole = (await allPages(text, new MemorySource(stored))).flat()
+      expect(whole).toHaveLength(texts.length)
+      for (let maxItemCount = 1; maxItemCount < texts.length; maxItemCount++) {
+        const pages = await allPages(text, new MemorySource(stored), { maxItemCount })
+        expect(pages.flat()).toEqual(whole)
+      }
+    },
+  )
+})
+
 describe('when documents change between two pages', () => {
   test('of a stream, none that was there all the time is lost or repeated', async () => {
     const source = new MemorySource(documents)

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../json.ts'
 import { NOW_MS, valueOf } from '../query-rows.fixture.ts'
@@ -239,4 +240,10 @@ test('each supported function has a case here', () => {
       !name.endsWith('STATIC'),
   )
   expect(without).toEqual([])
+})
+
+test('the guide names each supported function, and no other', async () => {
+  const url = new URL('../../../../../docs/guide/gateway-queries.md', import.meta.url)
+  const [, list = ''] = /^Functions: ([^.]+)\.$/m.exec(await readFile(url, 'utf8')) ?? []
+  expect(list.split(/,\s+/)).toEqual(supportedFunctions())
 })
