@@ -5,7 +5,7 @@ import { documentId } from '../resources/resource-names.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 import { inKeyScope } from './key-scope.ts'
 import { patchCondition, type DocumentCondition } from './patch-condition.ts'
-import { writeOptions, written } from './write-document.ts'
+import { guarded, writeOptions, written } from './write-document.ts'
 
 /** What a client asks of a patch. */
 export interface PatchRequest {
@@ -16,10 +16,14 @@ export interface PatchRequest {
 /** PATCH /dbs/{db}/colls/{coll}/docs/{id} */
 export const patchDocument: Operation = async (request, context) => {
   const { operations, condition } = parsePatch(parseJson(await request.readBody()))
-  return inKeyScope(request, context, async ({ collection, partitionKey }) => {
+  return inKeyScope(request, context, async (scope) => {
     const options = { ...writeOptions(request), condition }
     const id = documentId(request.path)
-    return written(request, await collection.patch(id, partitionKey, operations, options), 200)
+    const result = await guarded(context, scope, {
+      operations: [{ kind: 'patch', id, operations }],
+      act: () => scope.collection.patch(id, scope.partitionKey, operations, options),
+    })
+    return written(request, result, 200)
   })
 }
 

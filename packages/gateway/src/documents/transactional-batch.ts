@@ -13,12 +13,15 @@ export const runBatch: Operation = async (request, context) => {
   const operations = parseOperations(parseJson(await request.readBody()))
   return inKeyScope(request, context, async (scope) => {
     assertOneKey(operations, scope)
+    const wanted = operations.map(({ operation }) => operation)
+    const { signal } = request
     try {
-      const { texts, created, lsn, serverTimeMs } = await scope.collection.batch(
-        scope.partitionKey,
-        operations.map(({ operation }) => operation),
-        { signal: request.signal },
-      )
+      const { texts, created, lsn, serverTimeMs } = await context.uniqueKeys.guard(scope, wanted, {
+        act: () => scope.collection.batch(scope.partitionKey, wanted, { signal }),
+        refuse: ({ operationIndex, error }) => {
+          throw new BatchFailedError(operationIndex, error)
+        },
+      })
       const results = operations.map(({ operation }, index) =>
         succeeded(operation.kind, { text: texts[index], created: created[index] === true }),
       )

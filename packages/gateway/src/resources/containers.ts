@@ -1,7 +1,9 @@
 import { PreconditionFailedError } from '@tidemark/contracts'
 import { collectionSelfLink, type CollectionRecord } from '@tidemark/store'
+import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { jsonAnswer } from '../protocol/answer.ts'
+import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { METADATA_CHARGE, chargeText } from '../protocol/request-charge.ts'
 import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
@@ -48,7 +50,8 @@ export const readContainer: Operation = async (request, { collections }) =>
     const record = await collection.readRecord()
     const headers = containerHeaders(request, record)
     if (request.header(HEADER.ifNoneMatch) === record.etag) return { status: 304, headers }
-    return jsonAnswer(200, containerBody(record), headers)
+    const identity = { [OWN_HEADER.identity]: collection.identity }
+    return jsonAnswer(200, containerBody(record), { ...headers, ...identity })
   })
 
 /** PUT /dbs/{db}/colls/{coll}: takes the whole definition; what is left out is off. */
@@ -70,13 +73,27 @@ export const replaceContainer: Operation = async (request, { collections }) => {
     if (!samePartitionKey(echo, kept.echo)) {
       throw new BadRequestError('the partition key of a container cannot be changed')
     }
+    const { partitionKey: keptKey, uniqueKeyPolicy } = kept.echo
+    if (!sameUniqueKeys(echo, kept.echo)) {
+      throw new BadRequestError('the unique keys of a container cannot be changed')
+    }
     const annotation = annotationText({
-      echo: { ...echo, partitionKey: kept.echo['partitionKey'] },
+      echo: {
+        ...echo,
+        partitionKey: keptKey,
+        ...(uniqueKeyPolicy !== undefined && { uniqueKeyPolicy }),
+      },
       offer: kept.offer,
     })
     const record = await collection.updateSettings({ ...settings, annotation })
     return jsonAnswer(200, containerBody(record), containerHeaders(request, record))
   })
+}
+
+/** A replace may leave them out, or say the same again. */
+function sameUniqueKeys(wanted: JsonRecord, kept: JsonRecord): boolean {
+  if (wanted['uniqueKeyPolicy'] === undefined) return true
+  return JSON.stringify(uniqueKeysOf(wanted)) === JSON.stringify(uniqueKeysOf(kept))
 }
 
 /** DELETE /dbs/{db}/colls/{coll} */

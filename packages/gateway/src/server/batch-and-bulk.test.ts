@@ -98,3 +98,40 @@ test('Prefer: return=minimal leaves documents out of writes, not of reads', asyn
   expect(result?.[0]?.resourceBody).toBeUndefined()
   expect(result?.[1]?.resourceBody).toMatchObject({ id: 'a' })
 })
+
+test('unique keys hold inside one partition key value, for every kind of write', async () => {
+  await using started = await testGateway()
+  const container = await started.container({
+    id: 'c',
+    partitionKey: '/pk',
+    uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail', '/deep/n'] }] },
+  })
+  const { items } = container
+  await items.create({ id: 'a', pk: 'x', mail: 'm', deep: { n: 1 } })
+  await items.create({ id: 'a', pk: 'y', mail: 'm', deep: { n: 1 } })
+  await items.create({ id: 'b', pk: 'x', mail: 'm', deep: { n: 2 } })
+  const twin = { id: 'c', pk: 'x', mail: 'm', deep: { n: 1 } }
+  const b = container.item('b', 'x')
+  const refused = [
+    items.create(twin),
+    items.upsert(twin),
+    b.replace({ ...twin, id: 'b' }),
+    b.patch([{ op: 'set', path: '/deep/n', value: 1 }]),
+  ]
+  for (const outcome of await Promise.allSettled(refused)) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 409 } })
+  }
+  const batch = await items.batch(
+    [
+      { operationType: 'Delete', id: 'b' },
+      { operationType: 'Create', resourceBody: twin },
+    ],
+    'x',
+  )
+  expect(batch.result?.map(({ statusCode }) => statusCode)).toEqual([424, 409])
+  const many = await Promise.allSettled(
+    Array.from({ length: 5 }, (_, n) => items.create({ id: `n${n}`, pk: 'x', mail: 'new' })),
+  )
+  expect(many.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  expect((await b.replace({ id: 'b', pk: 'x', mail: 'm', deep: { n: 3 } })).statusCode).toBe(200)
+})

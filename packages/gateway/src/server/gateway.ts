@@ -6,8 +6,10 @@ import { CollectionDirectory } from '../collections/collection-directory.ts'
 import { PresentRanges } from '../collections/present-ranges.ts'
 import { RangeBudgets } from '../collections/range-budgets.ts'
 import { SessionGuard } from '../collections/session-progress.ts'
+import { UniqueKeyGuard } from '../collections/unique-key-guard.ts'
 import { rawPath } from '../protocol/resource-path.ts'
 import type { GatewayContext, Operation } from '../requests/gateway-request.ts'
+import type { Access } from '../requests/query-or.ts'
 import { resolveGatewayOptions, type GatewayOptions } from './gateway-options.ts'
 import type { NodeBindings } from '../platform/node-bindings.ts'
 import { RequestServer } from './request-server.ts'
@@ -39,10 +41,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     collections: new CollectionDirectory(store),
     ranges: new PresentRanges(clock),
     sessions: new SessionGuard(clock),
+    uniqueKeys: new UniqueKeyGuard(),
     budgets: new RangeBudgets(requestUnitsPerRange, clock),
   }
-  store.events.on('rangeSplit', () => context.ranges.forgetAll())
-  store.events.on('rangesMerged', () => context.ranges.forgetAll())
+  const onRangesChanged = (): void => context.ranges.forgetAll()
+  store.events.on('rangeSplit', onRangesChanged).on('rangesMerged', onRangesChanged)
   const authorizer = new Authorizer(acceptedKeys(resolved.keys), clock)
   const server = new RequestServer(context, authorizer, resolved)
   const app = new Hono<{ Bindings: NodeBindings }>({
@@ -52,20 +55,25 @@ export function createGateway(options: GatewayOptions): Gateway {
       return `/${rawPath(target ?? new URL(request.url).pathname)}`
     },
   })
-  const serve = (operation: Operation) => {
+  const serve = (operation: Operation, access: Access) => {
     return async ({ env }: { readonly env: NodeBindings }) => {
-      await server.serve(env, operation)
+      await server.serve(env, { operation, access })
       return RESPONSE_ALREADY_SENT
     }
   }
-  for (const { method, path, operation } of routes) app.on(method, path, serve(operation))
-  for (const path of new Set(routes.map((route) => route.path))) {
-    app.all(path, serve(methodNotAllowed))
+  for (const { method, path, operation, access } of routes) {
+    app.on(method, path, serve(operation, access ?? (method === 'GET' ? 'read' : 'write')))
   }
-  app.notFound(serve(noSuchResource))
+  for (const path of new Set(routes.map((route) => route.path))) {
+    app.all(path, serve(methodNotAllowed, 'read'))
+  }
+  app.notFound(serve(noSuchResource, 'read'))
   return {
     fetch: async (request, bindings) => app.fetch(request, bindings),
     drain: () => server.drain(),
-    abort: () => server.abort(),
+    abort: () => {
+      server.abort()
+      store.events.off('rangeSplit', onRangesChanged).off('rangesMerged', onRangesChanged)
+    },
   }
 }

@@ -9,14 +9,20 @@ import { sendAnswer } from '../platform/send-answer.ts'
 import type { Answer } from '../protocol/answer.ts'
 import { errorAnswer } from '../protocol/error-answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import { isTrue } from '../protocol/request-values.ts'
 import { rawPath, resourcePath } from '../protocol/resource-path.ts'
 import { INTERNAL_ERROR } from '../protocol/status-codes.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { readsOnly, type Access } from '../requests/query-or.ts'
 import type { ResolvedGatewayOptions } from './gateway-options.ts'
 
 /** What a client that met the limit of requests served at once waits, in ms. */
 const BUSY_RETRY_MS = 50
+
+/** What a request asks for, and what its key needs for it. */
+export interface ServedOperation {
+  readonly operation: Operation
+  readonly access: Access
+}
 
 /** Serves requests one by one: identity, limits, authorization, the operation, and always an answer. */
 export class RequestServer {
@@ -46,7 +52,7 @@ export class RequestServer {
   }
 
   /** Never rejects: whatever fails is an answer, or the end of one connection. */
-  async serve(env: NodeBindings, operation: Operation): Promise<void> {
+  async serve(env: NodeBindings, served: ServedOperation): Promise<void> {
     const { outgoing } = env
     const activityId = guid(this.#options.random.hex(16))
     const life = requestLife(outgoing, {
@@ -55,7 +61,7 @@ export class RequestServer {
     })
     this.#served++
     try {
-      const answer = await this.#answer(env, { operation, activityId, signal: life.signal })
+      const answer = await this.#answer(env, { ...served, activityId, signal: life.signal })
       await sendAnswer(outgoing, this.#completed(answer, activityId))
     } catch (error) {
       this.#report(env, activityId, error)
@@ -71,13 +77,14 @@ export class RequestServer {
     env: NodeBindings,
     {
       operation,
+      access,
       activityId,
       signal,
-    }: { readonly operation: Operation; readonly activityId: string; readonly signal: AbortSignal },
+    }: ServedOperation & { readonly activityId: string; readonly signal: AbortSignal },
   ): Promise<Answer> {
     try {
       const request = this.#request(env, signal)
-      this.#authorize(request)
+      this.#authorize(request, access)
       if (this.#served > this.#options.maxConcurrentRequests) {
         throw new ThrottledError(
           BUSY_RETRY_MS,
@@ -115,12 +122,9 @@ export class RequestServer {
     }
   }
 
-  #authorize({ method, path, header }: GatewayRequest): void {
+  #authorize(request: GatewayRequest, access: Access): void {
+    const { method, path, header } = request
     const { resourceType, resourceLink } = path
-    const isQuery =
-      isTrue(header(HEADER.isQuery)) ||
-      isTrue(header(HEADER.isQueryPlan)) ||
-      header(HEADER.contentType)?.startsWith('application/query+json') === true
     this.#authorizer.check({
       method,
       resourceType,
@@ -128,7 +132,7 @@ export class RequestServer {
       msDate: header(HEADER.msDate) ?? '',
       date: header(HEADER.date) ?? '',
       authorization: header(HEADER.authorization) ?? '',
-      isRead: method === 'GET' || method === 'HEAD' || (method === 'POST' && isQuery),
+      isRead: access === 'byHeaders' ? readsOnly(request) : access === 'read',
     })
   }
 

@@ -24,7 +24,7 @@ import { listOffers, readOffer, replaceOffer } from '../resources/offers.ts'
 import { readPkRanges } from '../resources/pk-ranges.ts'
 import { readAccount } from '../resources/read-account.ts'
 import { listNothing, refuseScripts } from '../resources/unsupported.ts'
-import { queryOr } from '../requests/query-or.ts'
+import { queryOr, type Access } from '../requests/query-or.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 
 /** One verb on one kind of resource. */
@@ -32,6 +32,8 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly operation: Operation
+  /** What a key needs. @default 'read' for GET, else 'write' */
+  readonly access?: Access | undefined
 }
 
 const DATABASE = '/dbs/:db'
@@ -44,17 +46,27 @@ const DOCUMENT = `${DOCUMENTS}/:doc`
 export const routes: readonly Route[] = [
   { method: 'GET', path: '/', operation: readAccount },
   { method: 'GET', path: '/dbs', operation: listDatabases },
-  { method: 'POST', path: '/dbs', operation: queryOr(listDatabases, createDatabase) },
+  {
+    method: 'POST',
+    path: '/dbs',
+    operation: queryOr(listDatabases, createDatabase),
+    access: 'byHeaders',
+  },
   { method: 'GET', path: DATABASE, operation: readDatabase },
   { method: 'DELETE', path: DATABASE, operation: deleteDatabase },
   { method: 'GET', path: COLLECTIONS, operation: listContainers },
-  { method: 'POST', path: COLLECTIONS, operation: queryOr(listContainers, createContainer) },
+  {
+    method: 'POST',
+    path: COLLECTIONS,
+    operation: queryOr(listContainers, createContainer),
+    access: 'byHeaders',
+  },
   { method: 'GET', path: COLLECTION, operation: readContainer },
   { method: 'PUT', path: COLLECTION, operation: replaceContainer },
   { method: 'DELETE', path: COLLECTION, operation: deleteContainer },
   { method: 'GET', path: `${COLLECTION}/pkranges`, operation: readPkRanges },
   { method: 'GET', path: DOCUMENTS, operation: getDocuments },
-  { method: 'POST', path: DOCUMENTS, operation: postDocuments },
+  { method: 'POST', path: DOCUMENTS, operation: postDocuments, access: 'byHeaders' },
   { method: 'GET', path: DOCUMENT, operation: readDocument },
   { method: 'PUT', path: DOCUMENT, operation: replaceDocument },
   { method: 'PATCH', path: DOCUMENT, operation: patchDocument },
@@ -75,7 +87,7 @@ export const routes: readonly Route[] = [
     operation: reportPositions,
   },
   { method: 'GET', path: '/offers', operation: listOffers },
-  { method: 'POST', path: '/offers', operation: listOffers },
+  { method: 'POST', path: '/offers', operation: listOffers, access: 'read' },
   { method: 'GET', path: '/offers/:offer', operation: readOffer },
   { method: 'PUT', path: '/offers/:offer', operation: replaceOffer },
   ...['sprocs', 'triggers', 'udfs', 'conflicts'].flatMap((scripts): readonly Route[] => [
@@ -84,6 +96,7 @@ export const routes: readonly Route[] = [
       method: 'POST',
       path: `${COLLECTION}/${scripts}`,
       operation: queryOr(listNothing, refuseScripts),
+      access: 'byHeaders',
     },
     { method: 'POST', path: `${COLLECTION}/${scripts}/:script`, operation: refuseScripts },
   ]),
