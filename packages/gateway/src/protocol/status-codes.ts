@@ -57,3 +57,15 @@ const STATUS_OF_CODE: ReadonlyMap<string, WireStatus> = new Map([
 export function wireStatus(code: string): WireStatus | undefined {
   return STATUS_OF_CODE.get(code)
 }
+
+/**
+ * The code that an answer stands for when it does not say one itself: the first of the table with this substatus,
+ * else with this status. For our client at servers that are not ours.
+ */
+export function codeOfStatus(status: number, substatus: number | undefined): string {
+  const codes = [...STATUS_OF_CODE].filter(([, wire]) => wire.status === status)
+  const [code] = codes.find(([, wire]) => wire.substatus === substatus) ??
+    codes.find(([, wire]) => wire.substatus === undefined) ??
+    codes[0] ?? [status >= 500 ? 'ERR_STORE_UNAVAILABLE' : 'ERR_BAD_REQUEST']
+  return code
+}
