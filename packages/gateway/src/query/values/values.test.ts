@@ -93,7 +93,15 @@ describe('LIKE', () => {
     const text = fc.array(fc.constantFrom('a', 'b', '\n'), { maxLength: 10 })
     fc.assert(
       fc.property(letters, text, (pattern, units) => {
-        const source = pattern.map((unit) => ({ '%': '.*', _: '.' })[unit] ?? unit).join('')
+        const source = pattern
+          .map(
+            (unit) =>
+              new Map([
+                ['%', '.*'],
+                ['_', '.'],
+              ]).get(unit) ?? unit,
+          )
+          .join('')
         expect(
           matchesLikePattern(units.join(''), parseLikePattern(pattern.join(''), undefined)),
         ).toBe(new RegExp(`^${source}$`, 's').test(units.join('')))
