@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server, type ServerOptions } from 'node:http'
+import { createServer, STATUS_CODES, type Server, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
@@ -59,6 +59,16 @@ export async function openListener(
     },
   )
   const onRequest = (...[incoming, outgoing]: Parameters<typeof listener>): void => {
+    const { host: name, expect } = incoming.headers
+    // Node would refuse these itself, without a word that a client could read.
+    if (name === undefined && incoming.httpVersion === '1.1') {
+      refuse(outgoing, { status: 400, message: 'The request has no host header.' })
+      return
+    }
+    if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+      refuse(outgoing, { status: 417, message: 'The header expect asks for what is not known.' })
+      return
+    }
     listener(incoming, outgoing).catch(() => outgoing.destroy())
   }
   const limits = serverOptions(options)
@@ -68,6 +78,7 @@ export async function openListener(
       : createTlsServer({ ...limits, ...tls }, onRequest)
   server.maxConnections = maxConnections
   server.on('clientError', answerClientError)
+  server.on('checkExpectation', onRequest)
   server.listen(port, host)
   await once(server, 'listening')
   const address = server.address()
@@ -89,6 +100,7 @@ function serverOptions(options: ListenOptions): ServerOptions {
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
     noDelay: true,
+    requireHostHeader: false,
   }
 }
 
@@ -122,6 +134,22 @@ async function within(promise: Promise<unknown>, timeoutMs: number): Promise<voi
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Answers with JSON, and reads nothing more of this connection. */
+function refuse(
+  outgoing: {
+    statusCode: number
+    setHeader(name: string, value: string): unknown
+    end(text: string): unknown
+  },
+  { status, message }: { readonly status: number; readonly message: string },
+): void {
+  outgoing.statusCode = status
+  outgoing.setHeader('content-type', 'application/json')
+  outgoing.setHeader('connection', 'close')
+  const code = (STATUS_CODES[status] ?? '').replaceAll(' ', '')
+  outgoing.end(JSON.stringify({ code, message }))
 }
 
 /** What Node itself cannot read is answered as JSON, too, where the connection still takes it. */

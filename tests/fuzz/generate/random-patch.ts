@@ -1,0 +1,28 @@
+import type { SeededRandom } from '../../model/seeded-random.ts'
+import { listOf, NAMES, randomJson } from './random-json.ts'
+import { randomCondition } from './random-query.ts'
+
+const OPERATIONS = ['add', 'set', 'replace', 'remove', 'incr', 'move', 'increment', 'test', '']
+
+export function randomPatch(random: SeededRandom): string {
+  const operations = `[${listOf(random, random.chance(0.05) ? 40 : 4, () => randomOperation(random))}]`
+  if (random.chance(0.7)) return operations
+  const condition = JSON.stringify(`from c where ${randomCondition(random, 3)}`)
+  return `{"condition":${condition},"operations":${operations}}`
+}
+
+function randomOperation(random: SeededRandom): string {
+  if (random.chance(0.05)) return randomJson(random)
+  const value = random.chance(0.9) ? `,"value":${randomJson(random, 2)}` : ''
+  const from = random.chance(0.2) ? `,"from":${JSON.stringify(randomPath(random))}` : ''
+  return `{"op":"${random.pick(OPERATIONS)}","path":${JSON.stringify(randomPath(random))}${value}${from}}`
+}
+
+function randomPath(random: SeededRandom): string {
+  const steps = Array.from({ length: 1 + random.below(3) }, () =>
+    random.chance(0.8)
+      ? random.pick(NAMES)
+      : random.pick(['0', '1', '-', '-1', '99999999999', '01', '~1', '~0', 'x'.repeat(2000)]),
+  )
+  return `${random.chance(0.95) ? '/' : ''}${steps.join('/')}`
+}
