@@ -51,7 +51,9 @@ export class Authorizer {
     }
     const given = Buffer.from(token.signature, 'base64')
     const text = signedText(request)
-    const fitting = this.#keys.filter(({ bytes }) => signaturesEqual(signature(text, bytes), given))
+    const fitting = this.#keys.filter(({ secret }) =>
+      signaturesEqual(signature(text, secret), given),
+    )
     const [key] = fitting
     if (key === undefined) {
       throw new UnauthorizedError(

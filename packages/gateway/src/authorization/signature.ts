@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto'
 
 /** What a master-key signature covers. */
 export interface SignedRequest {
@@ -23,8 +23,8 @@ export function signedText({
   return `${method.toLowerCase()}\n${resourceType.toLowerCase()}\n${resourceLink}\n${msDate.toLowerCase()}\n${counted}\n`
 }
 
-/** The signature of a text, by a key as bytes. */
-export function signature(text: string, key: Uint8Array): Buffer {
+/** The signature of a text. */
+export function signature(text: string, key: KeyObject | Uint8Array): Buffer {
   return createHmac('sha256', key).update(text, 'utf8').digest()
 }
 

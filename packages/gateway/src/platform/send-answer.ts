@@ -23,9 +23,14 @@ export async function sendAnswer(
   let chars = 0
   for (const piece of body) chars += piece.length
   if (chars <= CHUNK_CHARS) {
-    const bytes = Buffer.from(body.length === 1 ? (body[0] ?? '') : body.join(''))
-    outgoing.writeHead(status, { ...json, ...headers, 'content-length': bytes.length })
-    outgoing.end(bytes)
+    // As text, not bytes: Node then writes head and body to the socket at once.
+    const text = body.length === 1 ? (body[0] ?? '') : body.join('')
+    outgoing.writeHead(status, {
+      ...json,
+      ...headers,
+      'content-length': Buffer.byteLength(text),
+    })
+    outgoing.end(text)
     return
   }
   outgoing.writeHead(status, { ...json, ...headers })

@@ -6,6 +6,7 @@ import type { NodeBindings } from '../platform/node-bindings.ts'
 import { readBody } from '../platform/read-body.ts'
 import { requestLife } from '../platform/request-life.ts'
 import { sendAnswer } from '../platform/send-answer.ts'
+import { ActivityIds } from '../protocol/activity-ids.ts'
 import type { Answer } from '../protocol/answer.ts'
 import { errorAnswer } from '../protocol/error-answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
@@ -31,6 +32,7 @@ export class RequestServer {
   readonly #options: ResolvedGatewayOptions
   readonly #draining = new AbortController()
   readonly #stopping = new AbortController()
+  readonly #activityIds: ActivityIds
   #served = 0
   #idle: PromiseWithResolvers<void> | undefined
 
@@ -38,6 +40,7 @@ export class RequestServer {
     this.#context = context
     this.#authorizer = authorizer
     this.#options = options
+    this.#activityIds = new ActivityIds(options.random)
   }
 
   drain(): Promise<void> {
@@ -54,7 +57,7 @@ export class RequestServer {
   /** Never rejects: whatever fails is an answer, or the end of one connection. */
   async serve(env: NodeBindings, served: ServedOperation): Promise<void> {
     const { outgoing } = env
-    const activityId = guid(this.#options.random.hex(16))
+    const activityId = this.#activityIds.next()
     const life = requestLife(outgoing, {
       timeoutMs: this.#options.requestTimeoutMs,
       stop: this.#stopping.signal,
@@ -158,8 +161,4 @@ export class RequestServer {
       // A log that fails must not end what it is told of.
     }
   }
-}
-
-function guid(hex: string): string {
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

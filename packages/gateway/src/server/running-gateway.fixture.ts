@@ -1,4 +1,5 @@
 import { CosmosClient, type Container, type ContainerRequest } from '@azure/cosmos'
+import type { Clock } from '@tidemark/contracts'
 import { MemoryStorageEngine, Store } from '@tidemark/store'
 import type { GatewayFailure } from './gateway-options.ts'
 import { startGateway, type RunningGateway, type StartGatewayOptions } from './start-gateway.ts'
@@ -17,8 +18,9 @@ export interface TestGateway extends AsyncDisposable {
 
 export async function testGateway(
   options: Partial<StartGatewayOptions> = {},
+  { storeClock }: { readonly storeClock?: Clock | undefined } = {},
 ): Promise<TestGateway> {
-  const store = await Store.open({ engine: new MemoryStorageEngine() })
+  const store = await Store.open({ engine: new MemoryStorageEngine({ clock: storeClock }) })
   const failures: GatewayFailure[] = []
   const gateway = await startGateway({
     store,
