@@ -41,7 +41,7 @@ export async function readUntilChange(
     if (timeoutMs <= 0) break
     try {
       const wait = { collection, range: scope.keys, afterLsn: page.lsn, timeoutMs, signal }
-      if (!(await engine.waitForCommit(wait))) break
+      if (!(await request.whileWaiting(() => engine.waitForCommit(wait)))) break
     } catch (error) {
       if (!request.draining.aborted || request.signal.aborted) throw error
       break

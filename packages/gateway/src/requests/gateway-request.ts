@@ -18,6 +18,8 @@ export interface GatewayRequest {
   readonly signal: AbortSignal
   /** Aborted when the gateway begins to stop: waiting reads answer then. */
   readonly draining: AbortSignal
+  /** Runs what only waits for a change: meanwhile the request does not count among those that are served at once. */
+  readonly whileWaiting: <Result>(act: () => Promise<Result>) => Promise<Result>
   /** A header's text; undefined when it is missing or empty. Names in lower case. */
   readonly header: (name: string) => string | undefined
   /** The body as text. Rejects with ERR_REQUEST_TOO_LARGE, ERR_CLIENT_GONE. */

@@ -25,11 +25,14 @@ export interface GatewayOptions {
   readonly accountId?: string | undefined
   /** Largest body of a request in bytes; what is larger is 413. @default 4 MiB (a batch of 2 MiB, with its frame) */
   readonly maxBodyBytes?: number | undefined
-  /** Requests served at once; what comes above is 429. @default 1_000 */
+  /** Requests served at once, those that only wait not counted; what comes above is 429. @default 1_000 */
   readonly maxConcurrentRequests?: number | undefined
   /** A request that takes longer is 408, in ms. @default 60_000 (above the client's own 60 s nobody waits) */
   readonly requestTimeoutMs?: number | undefined
-  /** Longest wait of a waiting feed read, in ms; 0 = none waits. @default 30_000 */
+  /**
+   * Longest wait of a waiting feed read, in ms, less than `requestTimeoutMs`; 0 = none waits. @default 30_000, at most
+   * half of `requestTimeoutMs`
+   */
   readonly maxWaitMs?: number | undefined
   /**
    * Request units a second of each pkrange; what is above is 429 with the time to wait, so that retry code can be
@@ -63,13 +66,19 @@ const MAX_TIMER_MS = 2_147_483_647
 
 /** @throws ERR_INVALID_OPTION naming the option */
 export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayOptions {
-  const { accountId = 'tidemark', requestTimeoutMs = 60_000, maxWaitMs = 30_000 } = options
+  const { accountId = 'tidemark', requestTimeoutMs = 60_000 } = options
+  const { maxWaitMs = Math.min(30_000, Math.floor(requestTimeoutMs / 2)) } = options
   const { maxBodyBytes = 4 * 1024 * 1024, maxConcurrentRequests = 1000 } = options
   const { onFailure = () => {}, clock = systemClock, random = systemRandom } = options
   if (!/^[A-Za-z0-9.-]{1,63}$/.test(accountId) || accountId === 'localhost') {
     throw new InvalidOptionError(
       `accountId must be 1 to 63 letters, digits, dots or hyphens, and not "localhost", ` +
         `got ${JSON.stringify(accountId)}`,
+    )
+  }
+  if (maxWaitMs >= requestTimeoutMs) {
+    throw new InvalidOptionError(
+      `maxWaitMs must be below requestTimeoutMs (${requestTimeoutMs}), got ${maxWaitMs}`,
     )
   }
   return {

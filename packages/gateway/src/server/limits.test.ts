@@ -119,18 +119,28 @@ test('an unknown path is 404, a known one with another verb 405', async () => {
 })
 
 test('above the limit of requests at once there is 429 with a time to wait', async () => {
-  await using started = await testGateway({ maxConcurrentRequests: 1, maxWaitMs: 30_000 })
+  await using started = await testGateway({ maxConcurrentRequests: 1 })
   await started.container({ id: 'c', partitionKey: '/pk' })
-  const { endpoint } = started.gateway
-  const headers = {
-    'a-im': 'Incremental feed',
-    'if-none-match': '*',
-    'x-tidemark-wait-ms': '30000',
-  }
-  const waiting = send(endpoint, 'GET', DOCS, { headers })
+  const { endpoint, port } = started.gateway
+  const wait = { 'a-im': 'Incremental feed', 'if-none-match': '*', 'x-tidemark-wait-ms': '30000' }
+  const waiting = [send(endpoint, 'GET', DOCS, { headers: wait })]
+  // One that only waits is in nobody's way.
+  expect((await send(endpoint, 'GET', '/dbs')).status).toBe(200)
+  const headers = Object.entries(signedHeaders('POST', DOCS)).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  const socket = await rawSocket(port)
+  socket.write(`POST ${DOCS} HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n${headers.join('')}\r\n{`)
   await expect.poll(async () => (await send(endpoint, 'GET', '/dbs')).status).toBe(429)
   const refused = await send(endpoint, 'GET', '/dbs')
   expect(refused.headers.get('x-ms-retry-after-ms')).toBe('50')
-  await started.store.database('db').collection('c').upsert({ id: 'a' })
-  expect((await waiting).status).toBe(200)
+  socket.destroy()
+  await expect.poll(async () => (await send(endpoint, 'GET', '/dbs')).status).toBe(200)
+  await started.gateway.stop()
+  expect((await Promise.all(waiting))[0]?.status).toBe(304)
+})
+
+test('a wait that is longer than a request may take is refused at once', async () => {
+  const refused = testGateway({ requestTimeoutMs: 1000, maxWaitMs: 1000 })
+  await expect(refused).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
 })

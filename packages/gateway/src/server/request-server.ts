@@ -34,6 +34,8 @@ export class RequestServer {
   readonly #stopping = new AbortController()
   readonly #activityIds: ActivityIds
   #served = 0
+  /** Of those that are served, the ones that only wait for a change. */
+  #waiting = 0
   #idle: PromiseWithResolvers<void> | undefined
 
   constructor(context: GatewayContext, authorizer: Authorizer, options: ResolvedGatewayOptions) {
@@ -88,7 +90,7 @@ export class RequestServer {
     try {
       const request = this.#request(env, signal)
       this.#authorize(request, access)
-      if (this.#served > this.#options.maxConcurrentRequests) {
+      if (this.#served - this.#waiting > this.#options.maxConcurrentRequests) {
         throw new ThrottledError(
           BUSY_RETRY_MS,
           `${this.#options.maxConcurrentRequests} requests are being served`,
@@ -120,8 +122,18 @@ export class RequestServer {
       origin: `${isTls ? 'https' : 'http'}://${header('host') ?? 'localhost'}`,
       signal,
       draining: this.#draining.signal,
+      whileWaiting: (act) => this.#whileWaiting(act),
       header,
       readBody: () => readBody(incoming, { maxBytes: maxBodyBytes, signal }),
+    }
+  }
+
+  async #whileWaiting<Result>(act: () => Promise<Result>): Promise<Result> {
+    this.#waiting++
+    try {
+      return await act()
+    } finally {
+      this.#waiting--
     }
   }
 
