@@ -15,8 +15,12 @@ export function randomKey(random: SeededRandom): string {
 }
 
 /** A document, for which a server that is right finds nothing to object to most of the time. */
-export function randomDocument(random: SeededRandom, key: string): string {
-  const id = random.chance(0.97) ? JSON.stringify(randomId(random)) : randomJson(random, 1)
+export function randomDocument(
+  random: SeededRandom,
+  key: string,
+  ownId: string = randomId(random),
+): string {
+  const id = random.chance(0.97) ? JSON.stringify(ownId) : randomJson(random, 1)
   const pk = random.chance(0.9) ? key : randomKey(random)
   const ttl = random.chance(0.1)
     ? `,"ttl":${random.pick(['1', '-1', '0', '100', '1.5', '"1"', '2147483648'])}`

@@ -2,7 +2,10 @@ import type { SeededRandom } from '../../model/seeded-random.ts'
 import { listOf, NAMES, randomJson } from './random-json.ts'
 import { randomCondition } from './random-query.ts'
 
-const OPERATIONS = ['add', 'set', 'replace', 'remove', 'incr', 'move', 'increment', 'test', '']
+const OPERATIONS = ['add', 'set', 'replace', 'remove', 'incr', 'move']
+const UNKNOWN = ['increment', 'test', '', '__proto__']
+/** What documents have, so that many a patch succeeds. */
+const PRESENT = ['/n', '/name', '/tags', '/tags/0', '/tags/-']
 
 export function randomPatch(random: SeededRandom): string {
   const operations = `[${listOf(random, random.chance(0.05) ? 40 : 4, () => randomOperation(random))}]`
@@ -13,12 +16,15 @@ export function randomPatch(random: SeededRandom): string {
 
 function randomOperation(random: SeededRandom): string {
   if (random.chance(0.05)) return randomJson(random)
+  const op = random.pick(random.chance(0.97) ? OPERATIONS : UNKNOWN)
   const value = random.chance(0.9) ? `,"value":${randomJson(random, 2)}` : ''
-  const from = random.chance(0.2) ? `,"from":${JSON.stringify(randomPath(random))}` : ''
-  return `{"op":"${random.pick(OPERATIONS)}","path":${JSON.stringify(randomPath(random))}${value}${from}}`
+  const from =
+    op === 'move' || random.chance(0.05) ? `,"from":${JSON.stringify(randomPath(random))}` : ''
+  return `{"op":"${op}","path":${JSON.stringify(randomPath(random))}${value}${from}}`
 }
 
 function randomPath(random: SeededRandom): string {
+  if (random.chance(0.7)) return random.pick(PRESENT)
   const steps = Array.from({ length: 1 + random.below(3) }, () =>
     random.chance(0.8)
       ? random.pick(NAMES)

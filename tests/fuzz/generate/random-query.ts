@@ -34,16 +34,9 @@ function parameter(random: SeededRandom): string {
 export function randomQuery(random: SeededRandom): string {
   const rare = (text: () => string, probability: number): string =>
     random.chance(probability) ? ` ${text()}` : ''
-  const from = random.pick([
-    'c',
-    'c',
-    'c',
-    'root r',
-    'c IN c.tags',
-    'c JOIN t IN c.tags',
-    'c.tags',
-    'x',
-  ])
+  const from = random.chance(0.85)
+    ? 'c'
+    : random.pick(['root c', 'c IN c.tags', 'c JOIN t IN c.tags', 'c.tags', 'x'])
   return (
     `SELECT${rare(() => 'DISTINCT', 0.1)}${rare(() => `TOP ${count(random)}`, 0.1)} ${selection(random)} FROM ${from}` +
     rare(() => `WHERE ${randomCondition(random, 4)}`, 0.7) +
@@ -112,6 +105,7 @@ function selection(random: SeededRandom): string {
 
 function name(random: SeededRandom): string {
   if (random.chance(0.2)) return `c["${random.pick(NAMES)}"]`
+  if (random.chance(0.02)) return random.pick(['t', 'r.n'])
   return random.pick([
     'c',
     'c.id',

@@ -56,8 +56,8 @@ function documents(random: SeededRandom): string {
   return `${container(random)}/docs`
 }
 
-function document(random: SeededRandom): string {
-  return `${documents(random)}/${encodeURIComponent(randomId(random)) || 'x'}`
+function document(random: SeededRandom, id = randomId(random)): string {
+  return `${documents(random)}/${encodeURIComponent(id) || 'x'}`
 }
 
 function keyHeader(key: string): Record<string, string> {
@@ -66,9 +66,11 @@ function keyHeader(key: string): Record<string, string> {
 
 function write(random: SeededRandom): SignedFuzz {
   const key = randomKey(random)
-  const body = sometimesDamaged(random, 0.08, randomDocument(random, key))
+  const id = randomId(random)
+  const body = sometimesDamaged(random, 0.08, randomDocument(random, key, id))
   if (random.chance(0.25)) {
-    return { kind: 'signed', method: 'PUT', path: document(random), headers: keyHeader(key), body }
+    const path = document(random, id)
+    return { kind: 'signed', method: 'PUT', path, headers: keyHeader(key), body }
   }
   const upsert = random.chance(0.8) ? { 'x-ms-documentdb-is-upsert': 'true' } : {}
   const headers = { ...keyHeader(key), ...upsert }
@@ -86,13 +88,16 @@ function patch(random: SeededRandom): SignedFuzz {
   return { kind: 'signed', method: 'PATCH', path: document(random), headers, body }
 }
 
-function operation(random: SeededRandom, key: string, own: 'keyed' | 'bare'): string {
+const OPERATION_TYPES = ['Create', 'Upsert', 'Upsert', 'Read', 'Replace', 'Delete', 'Patch']
+
+function operation(random: SeededRandom, key: string, form: 'keyed' | 'bare'): string {
   if (random.chance(0.03)) return randomJson(random)
-  const type = random.pick(['Create', 'Upsert', 'Read', 'Replace', 'Delete', 'Patch', 'Nonsense'])
-  const body = type === 'Patch' ? randomPatch(random) : randomDocument(random, key)
-  const id = random.chance(0.8) ? `,"id":${JSON.stringify(randomId(random))}` : ''
+  const type = random.pick(random.chance(0.98) ? OPERATION_TYPES : ['Nonsense', '', 'constructor'])
+  const own = randomId(random)
+  const body = type === 'Patch' ? randomPatch(random) : randomDocument(random, key, own)
+  const id = random.chance(0.97) ? `,"id":${JSON.stringify(own)}` : ''
   const match = random.chance(0.1) ? `,"ifMatch":${random.pick(['"*"', '"x"', '5'])}` : ''
-  const partitionKey = own === 'keyed' ? `,"partitionKey":${JSON.stringify(`[${key}]`)}` : ''
+  const partitionKey = form === 'keyed' ? `,"partitionKey":${JSON.stringify(`[${key}]`)}` : ''
   return `{"operationType":"${type}"${id}${match}${partitionKey},"resourceBody":${body}}`
 }
 
@@ -146,7 +151,7 @@ function feed(random: SeededRandom): SignedFuzz {
     ? { 'x-ms-documentdb-partitionkeyrangeid': random.pick(['0', '1', '2']) }
     : keyHeader(randomKey(random))
   const start = random.chance(0.6)
-    ? { 'if-none-match': random.pick(['*', `"${random.below(300)}"`]) }
+    ? { 'if-none-match': random.pick(['*', `"${random.below(40)}"`]) }
     : {}
   const headers = { 'a-im': 'Incremental Feed', ...scope, ...start }
   return { kind: 'signed', method: 'GET', path: documents(random), headers }
