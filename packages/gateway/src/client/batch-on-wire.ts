@@ -6,8 +6,11 @@ import {
   type BatchOperation,
   type DocumentBody,
 } from '@tidemark/contracts'
+import { jsonText } from './document-text.ts'
 import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { FAILED_DEPENDENCY } from '../protocol/status-codes.ts'
+import { parsed, type WireAnswer } from './wire-answer.ts'
 import { errorOfWire } from './wire-error.ts'
 
 /**
@@ -15,7 +18,7 @@ import { errorOfWire } from './wire-error.ts'
  *
  * @throws ERR_INVALID_OPTION for a condition that is a function: it cannot be sent
  */
-export function wireOperation<T extends DocumentBody>(operation: BatchOperation<T>): JsonRecord {
+function wireOperation<T extends DocumentBody>(operation: BatchOperation<T>): JsonRecord {
   const { kind } = operation
   switch (kind) {
     case 'create':
@@ -45,15 +48,35 @@ export function wireOperation<T extends DocumentBody>(operation: BatchOperation<
   }
 }
 
+/** The service's limit of one batch (ST-4). */
+const MAX_OPERATIONS = 100
+
+/**
+ * The body of a batch.
+ *
+ * @throws ERR_INVALID_OPTION, ERR_INVALID_DOCUMENT
+ */
+export function batchBody<T extends DocumentBody>(
+  operations: readonly BatchOperation<T>[],
+): string {
+  if (operations.length < 1 || operations.length > MAX_OPERATIONS) {
+    throw new InvalidOptionError(
+      `a batch has 1 to ${MAX_OPERATIONS} operations, got ${operations.length}`,
+    )
+  }
+  return jsonText(operations.map(wireOperation))
+}
+
 /**
  * The documents of a batch that was done, one entry an operation.
  *
  * @throws ERR_BATCH_FAILED naming the operation that failed, ERR_SERVER_UNSUPPORTED
  */
 export function batchDocuments<T extends DocumentBody>(
-  results: unknown,
+  { body, header }: WireAnswer,
   operations: readonly BatchOperation<T>[],
 ): readonly unknown[] {
+  const results = parsed(body)
   if (!Array.isArray(results) || results.length !== operations.length) {
     throw new UnsupportedServerError('the server answers a batch with no list of its results')
   }
@@ -62,7 +85,7 @@ export function batchDocuments<T extends DocumentBody>(
     if (!isJsonRecord(result) || typeof status !== 'number') {
       throw new UnsupportedServerError('the server answers a batch with a result without status')
     }
-    if (status >= 400) throw failureOf(results, operations)
+    if (status >= 400) throw failureOf(results, operations, header)
     return result['resourceBody']
   })
 }
@@ -70,6 +93,7 @@ export function batchDocuments<T extends DocumentBody>(
 function failureOf<T extends DocumentBody>(
   results: readonly unknown[],
   operations: readonly BatchOperation<T>[],
+  header: WireAnswer['header'],
 ): BatchFailedError {
   const failed = (result: unknown): boolean =>
     isJsonRecord(result) &&
@@ -85,6 +109,8 @@ function failureOf<T extends DocumentBody>(
       status: Number(statusCode),
       substatus: typeof subStatusCode === 'number' ? subStatusCode : undefined,
       message: typeof message === 'string' ? message : `operation ${index} failed`,
+      code: header(OWN_HEADER.errorCode),
+      detail: header(OWN_HEADER.errorDetail),
     },
     { resource: 'document', id: operation === undefined ? '' : idOf(operation), effect: 'none' },
   )

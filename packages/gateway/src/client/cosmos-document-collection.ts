@@ -25,15 +25,16 @@ import {
 } from '@tidemark/contracts'
 import { asciiJson } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import { batchDocuments, wireOperation } from './batch-on-wire.ts'
+import { batchBody, batchDocuments } from './batch-on-wire.ts'
 import { callWaiting } from './call-extension.ts'
 import type { CosmosConnection } from './cosmos-connection.ts'
+import { documentText, idOnPath, jsonText } from './document-text.ts'
 import { createContainer } from './create-container.ts'
 import { storedOf } from './decode-rows.ts'
 import { PresentPkRanges } from './present-pk-ranges.ts'
 import { readPartitionByExtension, readPartitionInPages } from './read-remote-partition.ts'
-import { RemoteContainer, type ContainerName, type ContainerRequest } from './remote-container.ts'
-import { answerLsn, jsonOf, parsed, serverTimeMs, type WireAnswer } from './wire-answer.ts'
+import { RemoteContainer, type ContainerName } from './remote-container.ts'
+import { answerLsn, jsonOf, serverTimeMs, type WireAnswer } from './wire-answer.ts'
 
 /** Of a gateway at which nobody may wait. */
 const POLL_INTERVAL_MS = 1000
@@ -78,7 +79,7 @@ export class CosmosDocumentCollection<
     if (ifNoneMatch !== undefined) headers[HEADER.ifNoneMatch] = ifNoneMatch
     const answer = await this.#container.send({
       method: 'GET',
-      path: ['docs', id],
+      path: ['docs', idOnPath(id)],
       headers,
       subject: { resource: 'document', id, effect: 'none' },
       acceptsAbsence: true,
@@ -90,16 +91,15 @@ export class CosmosDocumentCollection<
   }
 
   create(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
-    return this.#write(document, options, { method: 'POST', path: ['docs'] })
+    return this.#write('create', document, options)
   }
 
   upsert(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
-    const headers = { [HEADER.isUpsert]: 'true' }
-    return this.#write(document, options, { method: 'POST', path: ['docs'], headers })
+    return this.#write('upsert', document, options)
   }
 
   replace(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
-    return this.#write(document, options, { method: 'PUT', path: ['docs', document.id] })
+    return this.#write('replace', document, options)
   }
 
   /** A condition is judged here, on a version that the patch then requires. At most 10 operations, as on the wire. */
@@ -135,7 +135,7 @@ export class CosmosDocumentCollection<
     await this.#container.facts(options.signal)
     const answer = await this.#container.send({
       method: 'DELETE',
-      path: ['docs', id],
+      path: ['docs', idOnPath(id)],
       headers: { ...this.#keyHeader(partitionKey), ...conditionHeaders(options) },
       subject: { resource: 'document', id, effect: 'write' },
       signal: options.signal,
@@ -158,11 +158,11 @@ export class CosmosDocumentCollection<
         [HEADER.isBatch]: 'true',
         [HEADER.batchAtomic]: 'true',
       },
-      body: JSON.stringify(operations.map(wireOperation)),
+      body: batchBody(operations),
       subject: { resource: 'collection', id: this.id, effect: onlyReads ? 'none' : 'write' },
       signal,
     })
-    const documents = batchDocuments(parsed(answer.body), operations).map((body) =>
+    const documents = batchDocuments(answer, operations).map((body) =>
       body === undefined ? undefined : this.#stored(body, answer),
     )
     return {
@@ -227,9 +227,9 @@ export class CosmosDocumentCollection<
     await this.#container.facts(options.signal)
     const answer = await this.#container.send({
       method: 'PATCH',
-      path: ['docs', id],
+      path: ['docs', idOnPath(id)],
       headers: { ...this.#keyHeader(partitionKey), ...conditionHeaders(options) },
-      body: JSON.stringify({ operations }),
+      body: jsonText({ operations }),
       subject: { resource: 'document', id, effect: 'write' },
       signal: options.signal,
     })
@@ -237,19 +237,31 @@ export class CosmosDocumentCollection<
   }
 
   async #write(
+    kind: 'create' | 'upsert' | 'replace',
     document: T,
     options: WriteOptions,
-    request: Pick<ContainerRequest, 'method' | 'path' | 'headers'>,
   ): Promise<WriteResult<T>> {
     const { partitionKey: definition } = await this.#container.facts(options.signal)
     const { partitionKey } = options
-    const own = extractPartitionKey(document, definition.paths.map(partitionKeyPathSegments))
-    const key = partitionKey === undefined ? headerText(own) : this.#keyText(partitionKey)
+    const { text: body, parsed } = documentText(document)
+    const paths = definition.paths.map(partitionKeyPathSegments)
+    // What counts is the text. A number that it cannot say is refused all the same.
+    extractPartitionKey(document, paths)
+    const key =
+      partitionKey === undefined
+        ? headerText(extractPartitionKey(parsed, paths))
+        : this.#keyText(partitionKey)
+    const id = String(parsed['id'])
     const answer = await this.#container.send({
-      ...request,
-      headers: { ...request.headers, [HEADER.partitionKey]: key, ...conditionHeaders(options) },
-      body: JSON.stringify(document),
-      subject: { resource: 'document', id: document.id, effect: 'write' },
+      method: kind === 'replace' ? 'PUT' : 'POST',
+      path: kind === 'replace' ? ['docs', idOnPath(parsed['id'])] : ['docs'],
+      headers: {
+        ...(kind === 'upsert' && { [HEADER.isUpsert]: 'true' }),
+        [HEADER.partitionKey]: key,
+        ...conditionHeaders(options),
+      },
+      body,
+      subject: { resource: 'document', id, effect: 'write' },
       signal: options.signal,
     })
     return this.#written(answer)

@@ -73,9 +73,18 @@ function versionOf<T extends DocumentBody>(row: readonly unknown[]): VersionChan
   }
 }
 
-/** What a server says is a document. Users say what they keep in a container. */
+/**
+ * What a server says is a document. Users say what they keep in a container. `_attachments`, which the wire adds and
+ * nothing reads, is left out, so that documents are as in process.
+ */
 export function storedOf<T extends DocumentBody>(value: unknown): Stored<T> {
+  let document = value
+  if (isJsonRecord(value) && Object.hasOwn(value, '_attachments')) {
+    const { _attachments, ...rest } = value
+    void _attachments
+    document = rest
+  }
   // The one place of the client where JSON becomes a typed document.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
-  return value as Stored<T>
+  return document as Stored<T>
 }

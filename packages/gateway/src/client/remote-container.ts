@@ -5,6 +5,7 @@ import {
   type PartitionKeyDefinition,
 } from '@tidemark/contracts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
+import { INTENDED_CONTAINER } from '../protocol/intended-container.ts'
 import { isJsonRecord } from '../protocol/request-values.ts'
 import type { CosmosConnection, WireRequest } from './cosmos-connection.ts'
 import { jsonOf, type WireAnswer } from './wire-answer.ts'
@@ -71,7 +72,10 @@ export class RemoteContainer {
   send(request: ContainerRequest): Promise<WireAnswer> {
     const { database, container } = this.name
     const path = ['dbs', database, 'colls', container, ...(request.path ?? [])]
-    return this.connection.send({ ...request, path })
+    // Of another container made under this name nothing is wanted: continuations and leases are not its.
+    const rid = this.#known?.rid
+    const headers = { ...request.headers, ...(rid !== undefined && { [INTENDED_CONTAINER]: rid }) }
+    return this.connection.send({ ...request, headers, path })
   }
 
   async #read(signal: AbortSignal | undefined): Promise<ContainerFacts> {

@@ -23,6 +23,7 @@ import { ForbiddenError } from '../errors/forbidden-error.ts'
 import { SessionAheadError } from '../errors/session-ahead-error.ts'
 import { ThrottledError } from '../errors/throttled-error.ts'
 import { UnauthorizedError } from '../errors/unauthorized-error.ts'
+import { OTHER_CONTAINER } from '../protocol/intended-container.ts'
 import { codeOfStatus } from '../protocol/status-codes.ts'
 import type { RequestEffect } from './retry-policy.ts'
 
@@ -71,6 +72,8 @@ export function errorOfWire(failure: WireFailure, subject: RequestSubject): Code
   const { status, substatus, message } = failure
   const code = failure.code ?? codeOfStatus(status, substatus)
   const { resource, id } = subject
+  if (status === 400 && substatus === OTHER_CONTAINER)
+    return new ResourceNotFoundError('collection', id)
   switch (code) {
     case 'ERR_NOT_FOUND':
       return new ResourceNotFoundError(missingKind(failure, resource), id)

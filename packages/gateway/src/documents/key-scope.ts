@@ -4,6 +4,7 @@ import type { FoundCollection } from '../collections/collection-directory.ts'
 import type { Answer } from '../protocol/answer.ts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
+import { assertIntended } from '../protocol/intended-container.ts'
 import { chargeText } from '../protocol/request-charge.ts'
 import { sessionToken } from '../protocol/session-token.ts'
 import { collectionNames } from '../resources/resource-names.ts'
@@ -53,6 +54,7 @@ export async function inRange(
   { open, range }: Pick<KeyScope, 'open' | 'range'>,
   act: () => Promise<RangeOutcome>,
 ): Promise<Answer> {
+  assertIntended(request, open.record)
   const budget = `${open.record.rid}/${range.number}`
   budgets.admit(budget)
   const { status, charge, lsn, etag, serverTimeMs, headers, body } = await act()

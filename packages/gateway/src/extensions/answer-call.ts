@@ -7,6 +7,7 @@ import { BadRequestError } from '../errors/bad-request-error.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { OWN_HEADER, type ExtensionCall } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
+import { assertIntended } from '../protocol/intended-container.ts'
 import { METADATA_CHARGE, chargeText, pageCharge } from '../protocol/request-charge.ts'
 import { parseJsonRecord } from '../protocol/request-values.ts'
 import { isQuery } from '../requests/query-or.ts'
@@ -34,14 +35,16 @@ export const reportPositions: Operation = async (request, context) => {
   // A key that may only read gets past the authorizer with a query.
   if (isQuery(request)) throw new BadRequestError('a report of positions is no query')
   const positions = parsePositions(parseJsonRecord(await request.readBody()))
-  return context.collections.use(collectionNames(request.path), async ({ collection }) => {
+  return context.collections.use(collectionNames(request.path), async ({ collection, open }) => {
+    assertIntended(request, open.record)
     await collection.positions.report(positions)
     return { status: 204, headers: { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) } }
   })
 }
 
 async function answerTo(call: ExtensionCall, scope: CallScope): Promise<Answer> {
-  const { collection } = scope.found
+  const { collection, open } = scope.found
+  assertIntended(scope.request, open.record)
   const { signal } = scope.request
   switch (call.call) {
     case 'resolveStart':
@@ -117,7 +120,8 @@ async function waiting(
   const timeoutMs = Math.min(wantedMs, context.maxWaitMs)
   const signal = AbortSignal.any([request.signal, draining])
   try {
-    return answer(!draining.aborted && (await wait({ timeoutMs, signal })))
+    if (draining.aborted) return answer(false)
+    return answer(await request.whileWaiting(() => wait({ timeoutMs, signal })))
   } catch (error) {
     if (!draining.aborted || request.signal.aborted) throw error
     return answer(false)

@@ -1,6 +1,14 @@
-import { FULL_RANGE, rangeContains, type FeedMode, type FeedRange } from '@tidemark/contracts'
-import type { GroupPosition, HeldPosition, StartPosition } from '@tidemark/contracts'
-import { lsn } from '@tidemark/contracts'
+import {
+  FULL_RANGE,
+  InvalidOptionError,
+  lsn,
+  rangeContains,
+  type FeedMode,
+  type FeedRange,
+  type GroupPosition,
+  type HeldPosition,
+  type StartPosition,
+} from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { OWN_HEADER, type ExtensionCall } from '../protocol/extension-wire.ts'
 import { isJsonRecord, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
@@ -8,7 +16,7 @@ import { isJsonRecord, parseJsonRecord, type JsonRecord } from '../protocol/requ
 /**
  * Reads a call from its header. What the store checks itself (continuations, limits, names) is left to it.
  *
- * @throws ERR_BAD_REQUEST naming the member that is wrong
+ * @throws ERR_INVALID_OPTION naming the member that is wrong, ERR_BAD_REQUEST
  */
 export function parseCall(header: string | undefined): ExtensionCall {
   if (header === undefined) throw new BadRequestError(`header ${OWN_HEADER.call} is missing`)
@@ -69,7 +77,7 @@ export function parseCall(header: string | undefined): ExtensionCall {
 /**
  * Positions of groups, as a body says them.
  *
- * @throws ERR_BAD_REQUEST
+ * @throws ERR_INVALID_OPTION
  */
 export function parsePositions(body: JsonRecord): readonly GroupPosition[] {
   const { positions } = body
@@ -142,6 +150,6 @@ function count(value: JsonRecord, name: string): number {
   throw wrong(name, 'a whole number from 0 on')
 }
 
-function wrong(name: string, expected: string): BadRequestError {
-  return new BadRequestError(`the call's "${name}" must be ${expected}`)
+function wrong(name: string, expected: string): InvalidOptionError {
+  return new InvalidOptionError(`the call's "${name}" must be ${expected}`)
 }

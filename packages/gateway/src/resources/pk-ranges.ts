@@ -1,5 +1,6 @@
 import { murmur3x86 } from '@tidemark/contracts'
 import { HEADER } from '../protocol/header-names.ts'
+import { assertIntended } from '../protocol/intended-container.ts'
 import { listBody } from '../protocol/list-body.ts'
 import { METADATA_CHARGE, chargeText } from '../protocol/request-charge.ts'
 import { itemCount } from '../protocol/request-values.ts'
@@ -15,6 +16,7 @@ const SCHEMA_VERSION = '1.1'
  */
 export const readPkRanges: Operation = async (request, { collections, ranges }) =>
   collections.use(collectionNames(request.path), async ({ collection, open }) => {
+    assertIntended(request, open.record)
     const present = await ranges.refresh(open)
     const etag = `"${listVersion(present.map(({ number }) => number))}"`
     const headers = {
