@@ -48,6 +48,11 @@ export class CollectionDirectory {
     this.#found.delete(keyOf(names))
   }
 
+  /** The next use of every name looks it up: a database with all its collections is gone. */
+  forgetAll(): void {
+    this.#found.clear()
+  }
+
   async #find(names: { database: string; collection: string }): Promise<FoundCollection> {
     const collection = this.#store.database(names.database).collection(names.collection)
     const found = { collection, open: await collection.open() }

@@ -22,6 +22,11 @@ export interface ListenOptions {
   readonly receiveTimeoutMs?: number | undefined
   /** How long an idle connection is kept, in ms. @default 65_000 (longer than a client's own 60 s) */
   readonly keepAliveTimeoutMs?: number | undefined
+  /**
+   * A connection on which nothing moved for so long is closed, in ms: against clients that do not take their answers.
+   * Must be above the gateway's `requestTimeoutMs`. @default 120_000
+   */
+  readonly silenceTimeoutMs?: number | undefined
 }
 
 /** A socket that listens, and the connections that came of it. */
@@ -77,6 +82,7 @@ export async function openListener(
       ? createServer(limits, onRequest)
       : createTlsServer({ ...limits, ...tls }, onRequest)
   server.maxConnections = maxConnections
+  server.setTimeout(options.silenceTimeoutMs ?? 120_000)
   server.on('clientError', answerClientError)
   server.on('checkExpectation', onRequest)
   server.listen(port, host)

@@ -7,11 +7,13 @@ const CHUNK_CHARS = 256 * 1024
 
 /**
  * Sends an answer. Large ones go out in chunks while the socket takes them, so that a slow reader holds one chunk
- * and not a copy of the whole. Rejects only with what the socket fails with; a client that left is no failure.
+ * and not a copy of the whole; one that has not taken all when `signal` aborts is cut off. A client that left is no
+ * failure.
  */
 export async function sendAnswer(
   outgoing: ServerResponse,
   { status, headers, body }: Answer,
+  signal: AbortSignal,
 ): Promise<void> {
   if (outgoing.destroyed || outgoing.writableEnded) return
   if (body === undefined) {
@@ -36,7 +38,7 @@ export async function sendAnswer(
   outgoing.writeHead(status, { ...json, ...headers })
   for (const chunk of chunksOf(body)) {
     if (outgoing.destroyed) return
-    if (!outgoing.write(chunk)) await drained(outgoing)
+    if (!outgoing.write(chunk)) await drained(outgoing, signal)
   }
   if (!outgoing.destroyed) outgoing.end()
 }
@@ -54,13 +56,17 @@ function* chunksOf(pieces: readonly string[]): Generator<Buffer, void> {
   if (from < pieces.length) yield Buffer.from(pieces.slice(from).join(''))
 }
 
-async function drained(outgoing: ServerResponse): Promise<void> {
+async function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
   const waits = new AbortController()
+  const either = AbortSignal.any([waits.signal, signal])
   try {
     await Promise.race([
-      once(outgoing, 'drain', { signal: waits.signal }),
-      once(outgoing, 'close', { signal: waits.signal }),
+      once(outgoing, 'drain', { signal: either }),
+      once(outgoing, 'close', { signal: either }),
     ])
+  } catch (error) {
+    if (!signal.aborted) throw error
+    outgoing.destroy()
   } finally {
     waits.abort()
   }

@@ -35,8 +35,9 @@ export const readDatabase: Operation = async ({ path, header }, { store }) => {
 }
 
 /** DELETE /dbs/{db} */
-export const deleteDatabase: Operation = async ({ path }, { store }) => {
+export const deleteDatabase: Operation = async ({ path }, { store, collections }) => {
   await store.deleteDatabase(databaseName(path))
+  collections.forgetAll()
   return { status: 204, headers: CHARGE }
 }
 

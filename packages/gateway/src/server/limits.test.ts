@@ -144,3 +144,23 @@ test('a wait that is longer than a request may take is refused at once', async (
   const refused = testGateway({ requestTimeoutMs: 1000, maxWaitMs: 1000 })
   await expect(refused).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
 })
+
+test('a client that does not take its answer is cut off when its time is over', async () => {
+  await using started = await testGateway({ requestTimeoutMs: 400, stopTimeoutMs: 30_000 })
+  await started.container({ id: 'c', partitionKey: '/pk' })
+  const collection = started.store.database('db').collection('c')
+  const text = '\u20ac'.repeat(600_000)
+  for (let n = 0; n < 7; n++) await collection.upsert({ id: `d${n}`, text } as never)
+  const headers = Object.entries({ ...signedHeaders('GET', DOCS), 'a-im': 'Incremental feed' })
+  const socket = await rawSocket(started.gateway.port)
+  socket.pause()
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`GET ${DOCS} HTTP/1.1\r\nhost: a\r\n${lines.join('')}\r\n`)
+  await send(started.gateway.endpoint, 'GET', '/dbs')
+  // Would wait for half a minute if the answer could hold it up.
+  await started.gateway.stop()
+  const answer = received(socket)
+  socket.resume()
+  expect((await answer).length).toBeLessThan(7 * 600_000)
+  expect(started.failures).toEqual([])
+})

@@ -67,7 +67,7 @@ export class RequestServer {
     this.#served++
     try {
       const answer = await this.#answer(env, { ...served, activityId, signal: life.signal })
-      await sendAnswer(outgoing, this.#completed(answer, activityId))
+      await sendAnswer(outgoing, this.#completed(answer, activityId), life.signal)
     } catch (error) {
       this.#report(env, activityId, error)
       outgoing.destroy()

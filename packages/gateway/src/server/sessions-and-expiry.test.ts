@@ -65,6 +65,33 @@ test('TTL-4 an expired document is absent to everything at that instant', async 
   expect(again.statusCode).toBe(201)
 })
 
+test('CF-11 an expiry is a delete of the full-fidelity feed, once the sweep has been there', async () => {
+  let shiftMs = 0
+  const storeClock = { ...systemClock, wallMs: () => systemClock.wallMs() + shiftMs }
+  await using started = await testGateway({}, { storeClock })
+  const container = await started.container({
+    id: 'c',
+    partitionKey: '/pk',
+    defaultTtl: 60,
+    changeFeedPolicy: { retentionDuration: 10 } as never,
+  })
+  await container.items.create({ id: 'a', pk: 'x' })
+  shiftMs = 61_000
+  await started.store.runMaintenance()
+  const { json } = await send(started.gateway.endpoint, 'GET', DOCS, {
+    headers: { 'a-im': 'Full-Fidelity Feed', 'if-none-match': '"1"' },
+  })
+  expect(json).toMatchObject({
+    Documents: [
+      {
+        current: {},
+        previous: { id: 'a' },
+        metadata: { operationType: 'delete', timeToLiveExpired: true, id: 'a' },
+      },
+    ],
+  })
+})
+
 test('ST-8 the list of all documents goes page by page, by range and by partition key', async () => {
   await using started = await testGateway()
   const container = await started.container({ id: 'c', partitionKey: '/pk', throughput: 20_000 })
