@@ -1,6 +1,7 @@
 import type { BatchOperation, DocumentBody } from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
-import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { RequestTooLargeError } from '../errors/request-too-large-error.ts'
+import { isJsonRecord, parseJson, type JsonRecord } from '../protocol/request-values.ts'
 import { parsePatch } from './patch-document.ts'
 import { documentBody } from './write-document.ts'
 
@@ -13,11 +14,23 @@ export interface WireOperation {
 
 /** Of one request, both kinds (as the service documents). */
 export const MAX_OPERATIONS = 100
+/** Of one request, both kinds (as the service documents). */
+const MAX_BATCH_BYTES = 2 * 1024 * 1024
 
-/** @throws ERR_BAD_REQUEST naming the operation, ERR_BAD_QUERY */
-export function parseOperations(body: unknown): readonly WireOperation[] {
+/**
+ * None at all is for the caller to judge: a client that deals its operations out anew after a split sends lists
+ * without any.
+ *
+ * @throws ERR_BAD_REQUEST naming the operation, ERR_BAD_QUERY, ERR_REQUEST_TOO_LARGE
+ */
+export function parseOperations(text: string): readonly WireOperation[] {
+  if (Buffer.byteLength(text) > MAX_BATCH_BYTES) {
+    // In the service's words: clients look for them.
+    throw new RequestTooLargeError('Message: {"Errors":["Request size is too large"]}')
+  }
+  const body = parseJson(text)
   if (!Array.isArray(body)) throw new BadRequestError('a batch is a list of operations')
-  if (body.length < 1 || body.length > MAX_OPERATIONS) {
+  if (body.length > MAX_OPERATIONS) {
     throw new BadRequestError(`a batch has 1 to ${MAX_OPERATIONS} operations, got ${body.length}`)
   }
   return body.map((value: unknown, index) => {

@@ -11,7 +11,6 @@ import type { FoundCollection } from '../collections/collection-directory.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import { parseJson } from '../protocol/request-values.ts'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseOperations, type WireOperation } from './batch-operation.ts'
@@ -41,7 +40,7 @@ interface BulkScope extends FoundCollection {
  * side, so that they share the store's disk syncs. Where the first failure is to end it, all run in order.
  */
 export const runBulk: Operation = async (request, context) => {
-  const operations = parseOperations(parseJson(await request.readBody()))
+  const operations = parseOperations(await request.readBody())
   const number = rangeNumber(request.header(HEADER.pkRangeId))
   return context.collections.use(collectionNames(request.path), async (found) => {
     const range = await rangeOf(request, context, { found, number })

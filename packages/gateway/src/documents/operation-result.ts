@@ -2,6 +2,7 @@ import { readCharge, writeCharge } from '../protocol/request-charge.ts'
 import { FAILED_DEPENDENCY } from '../protocol/status-codes.ts'
 import { wireError } from '../protocol/error-answer.ts'
 import type { BatchOperation } from '@tidemark/contracts'
+import { documentText } from './document-text.ts'
 import { storedHead } from './stored-head.ts'
 
 /** The outcome of one operation of a batch or bulk request. */
@@ -27,7 +28,7 @@ export function succeeded(
     status: statusOf(kind, { text, created }),
     charge: isRead ? readCharge(chars) : writeCharge(chars),
     etag: text === undefined ? undefined : storedHead(text)?.etag,
-    body: text,
+    body: text === undefined ? undefined : documentText(text),
   }
 }
 

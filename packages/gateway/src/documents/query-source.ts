@@ -7,6 +7,7 @@ import {
 } from '@tidemark/contracts'
 import type { OpenCollection, ScanPosition } from '@tidemark/store'
 import { BadRequestError } from '../errors/bad-request-error.ts'
+import { documentText } from './document-text.ts'
 import type { DocumentSource } from '../query/document-source.ts'
 import type { Json, JsonObject } from '../query/json.ts'
 
@@ -76,5 +77,5 @@ function positionOf({ encoder }: OpenCollection, text: string): ScanPosition {
 function parsed(body: string): JsonObject {
   // Stored texts are JSON objects.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
-  return JSON.parse(body) as JsonObject
+  return JSON.parse(documentText(body)) as JsonObject
 }

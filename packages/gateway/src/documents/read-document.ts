@@ -5,9 +5,10 @@ import { ownErrorHeaders } from '../protocol/own-error-headers.ts'
 import { readCharge } from '../protocol/request-charge.ts'
 import { documentId } from '../resources/resource-names.ts'
 import type { Operation } from '../requests/gateway-request.ts'
+import { documentText } from './document-text.ts'
 import { inKeyScope, type RangeOutcome } from './key-scope.ts'
 
-/** GET /dbs/{db}/colls/{coll}/docs/{id}: the stored text as it is. */
+/** GET /dbs/{db}/colls/{coll}/docs/{id}: the stored text, not parsed. */
 export const readDocument: Operation = async (request, context) =>
   inKeyScope(request, context, async ({ collection, open, partitionKey, range }) => {
     const id = documentId(request.path)
@@ -19,7 +20,7 @@ export const readDocument: Operation = async (request, context) =>
     const { text, etag, lsn, serverTimeMs } = read
     if (read.notModified) return { status: 304, charge: readCharge(0), etag, lsn, serverTimeMs }
     if (text === undefined) return { ...absent(id), serverTimeMs }
-    const body = [text]
+    const body = [documentText(text)]
     return { status: 200, charge: readCharge(text.length), etag, lsn, serverTimeMs, body }
   })
 

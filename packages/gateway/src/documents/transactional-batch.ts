@@ -1,7 +1,7 @@
 import { BatchFailedError, partitionKeyText } from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import { parseJson } from '../protocol/request-values.ts'
+import { ownErrorHeaders } from '../protocol/own-error-headers.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseOperations, type WireOperation } from './batch-operation.ts'
 import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
@@ -10,7 +10,7 @@ import { fullPartitionKey } from './partition-key-header.ts'
 
 /** POST …/docs as a transactional batch: all operations on one partition key value, or none (ST-4). */
 export const runBatch: Operation = async (request, context) => {
-  const operations = parseOperations(parseJson(await request.readBody()))
+  const operations = parseOperations(await request.readBody())
   return inKeyScope(request, context, async (scope) => {
     assertOneKey(operations, scope)
     const wanted = operations.map(({ operation }) => operation)
@@ -32,7 +32,9 @@ export const runBatch: Operation = async (request, context) => {
       const results = operations.map((_, index) =>
         index === operationIndex ? failed(cause) : NOT_RUN,
       )
-      return batchOutcome(request, { operations, results, lsn: undefined })
+      // Results have no code: our own client tells by it which 400 it was.
+      const headers = ownErrorHeaders(cause)
+      return { ...batchOutcome(request, { operations, results, lsn: undefined }), headers }
     }
   })
 }
@@ -64,6 +66,7 @@ export function batchOutcome(
 
 /** @throws ERR_BAD_REQUEST: the whole batch is refused */
 function assertOneKey(operations: readonly WireOperation[], { open, key }: KeyScope): void {
+  if (operations.length === 0) throw new BadRequestError('a batch needs at least one operation')
   for (const [index, { partitionKey }] of operations.entries()) {
     if (partitionKey === undefined) continue
     if (partitionKeyText(fullPartitionKey(partitionKey, open)) === key.text) continue

@@ -7,6 +7,7 @@ import { writeCharge } from '../protocol/request-charge.ts'
 import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 import { documentId } from '../resources/resource-names.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { documentText } from './document-text.ts'
 import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
 
 /** POST /dbs/{db}/colls/{coll}/docs: create, or upsert where the header says so. */
@@ -92,7 +93,7 @@ export function written(
     lsn,
     etag,
     serverTimeMs,
-    body: isMinimal ? [] : [text],
+    body: isMinimal ? [] : [documentText(text)],
   }
 }
 

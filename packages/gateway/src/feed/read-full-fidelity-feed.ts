@@ -1,6 +1,7 @@
 import { HorizonPassedError, parsePartitionKeyText } from '@tidemark/contracts'
 import type { OpenCollection, VersionRow } from '@tidemark/store'
 import { inRange } from '../documents/key-scope.ts'
+import { feedDocumentText } from '../documents/document-text.ts'
 import { storedHead } from '../documents/stored-head.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { collectionNames } from '../resources/resource-names.ts'
@@ -77,8 +78,10 @@ export function versionText(row: VersionRow, paths: readonly string[]): string {
     timeToLiveExpired: operation === 'expire',
     ...(isDelete && { id: row.id, partitionKey: keyProperties(row.partitionKey, paths) }),
   }
-  const image = isDelete && previous !== undefined ? `,"previous":${previous}` : ''
-  return `{"current":${current ?? '{}'}${image},"metadata":${JSON.stringify(metadata)}}`
+  const image =
+    isDelete && previous !== undefined ? `,"previous":${feedDocumentText(previous)}` : ''
+  const present = current === undefined ? '{}' : feedDocumentText(current)
+  return `{"current":${present}${image},"metadata":${JSON.stringify(metadata)}}`
 }
 
 /** A partition key value by the names of its paths; a part that the document did not have is left out. */

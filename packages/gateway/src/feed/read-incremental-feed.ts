@@ -1,4 +1,5 @@
 import { LIVE_ROW, type OpenCollection } from '@tidemark/store'
+import { feedDocumentText } from '../documents/document-text.ts'
 import { inRange } from '../documents/key-scope.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { collectionNames } from '../resources/resource-names.ts'
@@ -51,7 +52,7 @@ async function readFrom(
     const bodies: string[] = []
     for (const [, kind, body] of rows) {
       open.turns.spend(body.length)
-      if (kind === LIVE_ROW) bodies.push(body)
+      if (kind === LIVE_ROW) bodies.push(feedDocumentText(body))
     }
     const items =
       partitionKey !== undefined && mayShareEpk(open, partitionKey)

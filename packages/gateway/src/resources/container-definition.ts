@@ -36,6 +36,7 @@ export function parseContainer(body: JsonRecord): ContainerDefinition {
   }
   const { option, echo: partitionKeyEcho } = parsePartitionKey(body['partitionKey'])
   const policy = completeIndexingPolicy(indexingPolicy)
+  checkUniqueKeys(body['uniqueKeyPolicy'])
   const own = Object.entries(body).filter(([name]) => !SYSTEM_PROPERTIES.has(name))
   return {
     id,
@@ -119,6 +120,18 @@ function parsePartitionKey(value: unknown): {
     option: { paths, version: hashVersion, kind: hashKind },
     echo: { ...value, kind: hashKind, ...(isSystemKey && { systemKey: true }) },
   }
+}
+
+function checkUniqueKeys(policy: unknown): void {
+  if (policy === undefined) return
+  const keys = isJsonRecord(policy) ? (policy['uniqueKeys'] ?? []) : undefined
+  const isPath = (path: unknown): boolean => typeof path === 'string' && path.startsWith('/')
+  const isKey = (key: unknown): boolean => {
+    const paths: unknown = isJsonRecord(key) ? key['paths'] : undefined
+    return Array.isArray(paths) && paths.length > 0 && paths.every(isPath)
+  }
+  if (Array.isArray(keys) && keys.every(isKey)) return
+  throw new BadRequestError('uniqueKeyPolicy.uniqueKeys must be a list of objects with "paths"')
 }
 
 function parseDefaultTtl(value: unknown): number | null {
