@@ -95,8 +95,9 @@ export class CosmosChangeFeed<T extends DocumentBody> implements ChangeFeedSourc
     const { range, continuation, mode = 'latestVersion', signal } = request
     const { maxItemCount = this.#options.maxItemCount } = request
     const at = this.#lsnOf(continuation, range, mode)
-    // From the beginning there is no etag.
-    const from: Record<string, string> = at === 0 ? {} : { [HEADER.ifNoneMatch]: `"${at}"` }
+    // The service has no etag of the beginning; and all versions have no beginning, so that 0 is an etag there.
+    const isBeginning = at === 0 && mode === 'latestVersion'
+    const from: Record<string, string> = isBeginning ? {} : { [HEADER.ifNoneMatch]: `"${at}"` }
     const answer = await this.#ask({ range, mode, from, maxItemCount, signal })
     const position = this.#position(range, mode, Math.max(at, etagLsn(answer)))
     if (answer.status === 304) return { changes: [], ...position, caughtUp: true }
@@ -107,11 +108,8 @@ export class CosmosChangeFeed<T extends DocumentBody> implements ChangeFeedSourc
   /** Right before the first change of a second or later; now if there is none. The wire excludes the second itself. */
   async #startOfTime(question: Omit<PageQuestion, 'from'>, timeMs: number): Promise<FeedPosition> {
     const { range, mode } = question
-    const isFuture = timeMs > this.#container.connection.clock.wallMs()
     const since = httpDate(Math.floor(timeMs / 1000) * 1000 - 1000)
-    const from: Record<string, string> = isFuture
-      ? { [HEADER.ifNoneMatch]: '*' }
-      : { [HEADER.ifModifiedSince]: since }
+    const from: Record<string, string> = { [HEADER.ifModifiedSince]: since }
     const answer = await this.#ask({ ...question, from })
     if (answer.status === 304) return this.#position(range, mode, etagLsn(answer))
     const first = itemLsn(this.#items(answer)[0])
