@@ -7,6 +7,9 @@ import { rangeOfEpk, type OpenCollection, type RangeRecord } from '@tidemark/sto
  */
 const MAX_AGE_MS = 1000
 
+/** Beyond this lists are read anew: collections come and go. */
+const MAX_COLLECTIONS = 10_000
+
 interface KnownRanges {
   readonly ranges: readonly RangeRecord[]
   readonly readAtMs: number
@@ -32,6 +35,7 @@ export class PresentRanges {
 
   async refresh(open: OpenCollection): Promise<readonly RangeRecord[]> {
     const ranges = await open.engine.listRanges(open.record)
+    if (this.#known.size >= MAX_COLLECTIONS) this.#known.clear()
     this.#known.set(open.record.rid, { ranges, readAtMs: this.#clock.monotonicMs() })
     return ranges
   }

@@ -6,6 +6,9 @@ import { parseSessionToken } from '../protocol/session-token.ts'
 /** How long a read waits for a state that its session has seen, in ms (CF-15). */
 const SESSION_WAIT_MS = 2000
 
+/** Beyond this what was seen is asked for anew: ranges come and go. */
+const MAX_RANGES = 100_000
+
 /**
  * Holds readers to what their sessions have seen (CF-15). With one primary nothing is ever behind; a state that the
  * store does not have yet is waited for, and one that never comes is a coded error.
@@ -22,7 +25,9 @@ export class SessionGuard {
   /** This gateway has read or written that state itself. */
   saw(open: OpenCollection, range: RangeRecord, lsn: number): void {
     const key = `${open.record.rid}/${range.number}`
-    if ((this.#seen.get(key) ?? -1) < lsn) this.#seen.set(key, lsn)
+    if ((this.#seen.get(key) ?? -1) >= lsn) return
+    if (this.#seen.size >= MAX_RANGES) this.#seen.clear()
+    this.#seen.set(key, lsn)
   }
 
   /** @throws ERR_SESSION_AHEAD */
