@@ -6,16 +6,19 @@ import { parseJsonRecord } from '../protocol/request-values.ts'
 import { METADATA_CHARGE, chargeText } from '../protocol/request-charge.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 import { answerList } from './answer-list.ts'
+import { givenOffer } from './offer.ts'
 import { databaseName } from './resource-names.ts'
 
 const CHARGE = { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) }
 
 /** POST /dbs */
-export const createDatabase: Operation = async (request, { store }) => {
+export const createDatabase: Operation = async (request, { store, databaseOffers }) => {
   const { id } = parseJsonRecord(await request.readBody())
   if (typeof id !== 'string') throw new BadRequestError('a database needs an "id" that is a string')
+  const offer = givenOffer(request)
   const database = await store.createDatabase(id)
   const record = await database.readRecord()
+  if (offer !== undefined) databaseOffers.set(record.rid, offer)
   return jsonAnswer(201, databaseBody(record), { ...CHARGE, [HEADER.etag]: record.etag })
 }
 
@@ -35,8 +38,12 @@ export const readDatabase: Operation = async ({ path, header }, { store }) => {
 }
 
 /** DELETE /dbs/{db} */
-export const deleteDatabase: Operation = async ({ path }, { store, collections }) => {
-  await store.deleteDatabase(databaseName(path))
+export const deleteDatabase: Operation = async ({ path }, context) => {
+  const { store, collections, databaseOffers } = context
+  const name = databaseName(path)
+  const { rid } = await store.database(name).readRecord()
+  await store.deleteDatabase(name)
+  databaseOffers.delete(rid)
   collections.forgetAll()
   return { status: 204, headers: CHARGE }
 }

@@ -1,4 +1,4 @@
-import { collectionSelfLink, ridBytes, type CollectionRecord } from '@tidemark/store'
+import { ridBytes } from '@tidemark/store'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import {
@@ -17,6 +17,14 @@ export interface Offer {
   readonly maxThroughput?: number | undefined
 }
 
+/** The container or database that an offer belongs to. */
+export interface OfferOwner {
+  readonly rid: string
+  readonly etag: string
+  readonly ts: number
+  readonly resource: string
+}
+
 /** As of a container that is made without a word about it. */
 export const DEFAULT_OFFER: Offer = { throughput: 400 }
 
@@ -27,12 +35,25 @@ const UNIT_STEP = 100
 /** Autoscale keeps at least a tenth. */
 const AUTOSCALE_SHARE = 10
 
-/** @throws ERR_BAD_REQUEST */
-export function offerOfHeaders({ header }: GatewayRequest): Offer {
+/**
+ * What a new container is given: what its headers say, else the default.
+ *
+ * @throws ERR_BAD_REQUEST
+ */
+export function offerOfHeaders(request: GatewayRequest): Offer {
+  return givenOffer(request) ?? DEFAULT_OFFER
+}
+
+/**
+ * What the headers of a request say; undefined when they say nothing.
+ *
+ * @throws ERR_BAD_REQUEST
+ */
+export function givenOffer({ header }: GatewayRequest): Offer | undefined {
   const autopilot = header(HEADER.autopilotSettings)
   if (autopilot !== undefined) return autoscaleOffer(parseJson(autopilot))
   const throughput = wholeNumber(HEADER.offerThroughput, header(HEADER.offerThroughput))
-  return throughput === undefined ? DEFAULT_OFFER : { throughput: checkedUnits(throughput) }
+  return throughput === undefined ? undefined : { throughput: checkedUnits(throughput) }
 }
 
 /**
@@ -53,23 +74,24 @@ export function rangesOfOffer({ throughput, maxThroughput }: Offer): number {
 }
 
 /** Lower case, because the protocol signs offers by their id in lower case. */
-export function offerId({ rid }: CollectionRecord): string {
+export function offerId(rid: string): string {
   return ridBytes(rid).toString('hex')
 }
 
+/** What is answered of an offer; `resource` is the `_self` of what it belongs to. */
 export function offerBody(
-  record: CollectionRecord,
+  { rid, etag, ts, resource }: OfferOwner,
   { throughput, maxThroughput }: Offer,
 ): JsonRecord {
-  const id = offerId(record)
+  const id = offerId(rid)
   return {
     id,
     _rid: id,
     _self: `offers/${id}/`,
-    _etag: record.etag,
-    _ts: record.ts,
-    resource: collectionSelfLink(record),
-    offerResourceId: record.rid,
+    _etag: etag,
+    _ts: ts,
+    resource,
+    offerResourceId: rid,
     offerType: 'Invalid',
     offerVersion: 'V2',
     content: {

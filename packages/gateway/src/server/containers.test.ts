@@ -104,3 +104,15 @@ test('ST-11 stored procedures are a clear 400', async () => {
   await expect(made).rejects.toMatchObject({ code: 400 })
   expect((await container.scripts.triggers.readAll().fetchAll()).resources).toEqual([])
 })
+
+test('the throughput of a database is answered as it was given', async () => {
+  await using started = await testGateway()
+  const { database } = await started.client.databases.create({ id: 'shared', throughput: 1000 })
+  const { offer, resource } = await database.readOffer()
+  expect(resource?.content).toMatchObject({ offerThroughput: 1000 })
+  const body = { ...resource!, content: { ...resource!.content!, offerThroughput: 2000 } }
+  await offer!.replace(body)
+  expect((await offer!.read()).resource?.content).toMatchObject({ offerThroughput: 2000 })
+  await database.delete()
+  expect((await started.client.offers.readAll().fetchAll()).resources).toEqual([])
+})
