@@ -12,10 +12,13 @@ export function readsOnly(request: Pick<GatewayRequest, 'header'>): boolean {
   return isTrue(header(HEADER.isQueryPlan)) || isQuery(request)
 }
 
-/** A POST is a query where its headers say so, else it makes something. */
+/**
+ * A POST is a query where its headers say so, else it makes something: by the very judgement that decides which key is
+ * enough for it.
+ */
 export function queryOr(query: Operation, create: Operation): Operation {
   return (request, context) =>
-    isQuery(request) ? query(request, context) : create(request, context)
+    readsOnly(request) ? query(request, context) : create(request, context)
 }
 
 /** Whether a POST is a query. */

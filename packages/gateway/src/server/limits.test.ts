@@ -164,3 +164,25 @@ test('a client that does not take its answer is cut off when its time is over', 
   expect((await answer).length).toBeLessThan(7 * 600_000)
   expect(started.failures).toEqual([])
 })
+
+test('what nobody foresaw is a 500 that shows nothing, is reported once, and ends nothing', async () => {
+  await using started = await testGateway()
+  const { endpoint } = started.gateway
+  started.store.listDatabases = () => {
+    throw new TypeError('the secret of the house')
+  }
+  const answer = await send(endpoint, 'GET', '/dbs')
+  expect(answer).toMatchObject({ status: 500, json: { code: 'InternalServerError' } })
+  expect(JSON.stringify(answer.json)).not.toContain('secret')
+  expect(started.failures).toMatchObject([
+    { method: 'GET', path: '/dbs', activityId: answer.headers.get('x-ms-activity-id') },
+  ])
+  expect((await send(endpoint, 'GET', '/')).status).toBe(200)
+})
+
+test('a store that was closed is 503, and says so', async () => {
+  await using started = await testGateway()
+  await started.store.close()
+  const answer = await send(started.gateway.endpoint, 'GET', '/dbs')
+  expect(answer).toMatchObject({ status: 503, json: { code: 'ServiceUnavailable' } })
+})

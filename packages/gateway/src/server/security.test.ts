@@ -78,6 +78,27 @@ test('a batch that calls itself a query, too, is no way around a key that may on
   expect(await started.store.database('db').collection('c').count()).toBe(0)
 })
 
+test.each([
+  { 'x-ms-documentdb-isquery': 'true' },
+  { 'x-ms-cosmos-is-query-plan-request': 'True' },
+  { 'content-type': 'application/query+json' },
+  { 'x-ms-cosmos-is-batch-request': 'true', 'x-ms-cosmos-is-query-plan-request': 'true' },
+])('a POST with headers %j makes nothing with a key that may only read', async (headers) => {
+  const keys = { readWrite: [TEST_KEY], readOnly: [READ_ONLY_KEY] }
+  await using started = await testGateway({ keys })
+  await started.container({ id: 'c', partitionKey: '/pk' })
+  const { endpoint } = started.gateway
+  const options = { key: READ_ONLY_KEY, headers }
+  const container = { id: 'made', partitionKey: { paths: ['/pk'] } }
+  await send(endpoint, 'POST', '/dbs', { ...options, body: { id: 'made' } })
+  await send(endpoint, 'POST', '/dbs/db/colls', { ...options, body: container })
+  await send(endpoint, 'POST', '/dbs/db/colls/c/docs', { ...options, body: { id: 'made' } })
+  expect((await started.store.listDatabases()).map(({ id }) => id)).toEqual(['db'])
+  const database = started.store.database('db')
+  expect((await database.listCollections()).map(({ id }) => id)).toEqual(['c'])
+  expect(await database.collection('c').count()).toBe(0)
+})
+
 test('nor is a delete of a partition key that calls itself a query', async () => {
   const keys = { readWrite: [TEST_KEY], readOnly: [READ_ONLY_KEY] }
   await using started = await testGateway({ keys })
