@@ -20,7 +20,7 @@ const GOOD_REQUEST_MS = 10_000
 /** A server under fuzz, with documents of its own that must come out of it unharmed. */
 export class FuzzTarget implements AsyncDisposable {
   readonly server: ServingProcess
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 })
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })
   #turn = 0
 
   private constructor(server: ServingProcess) {

@@ -30,10 +30,10 @@ export interface FuzzResult {
 }
 
 /** Between looks at the server's health. */
-const BATCH = 250
-const CONCURRENT = 24
+const BATCH = 1000
+const CONCURRENT = 64
 /** Batches after which the containers are made anew. */
-const RENEW_EVERY = 8
+const RENEW_EVERY = 4
 const MOST_FINDINGS = 20
 
 /** Sends requests to a server of its own and looks after every batch whether it is well. */
@@ -58,7 +58,8 @@ export async function runFuzz(run: FuzzRun): Promise<FuzzResult> {
         statuses.set(key, (statuses.get(key) ?? 0) + 1)
         if (outcome.kind === 'fault' || outcome.kind === 'hang') {
           const kind = outcome.kind === 'hang' ? 'hang' : 'crash'
-          findings.push({ kind, indexes: [index], what: outcome.what })
+          const said = target.server.errors.trim().replace(/^/, '; it said: ')
+          findings.push({ kind, indexes: [index], what: `${outcome.what}${said}` })
           // What the server says of it is no second finding.
           target.server.forgetErrors()
         }

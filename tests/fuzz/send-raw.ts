@@ -7,7 +7,7 @@ import { parseAnswers } from './parse-answers.ts'
 import { signRaw } from './sign-raw.ts'
 
 /** A request that the server holds for incomplete gets no answer; then the client says that nothing more comes. */
-const QUIET_MS = 60
+const QUIET_MS = 30
 
 /** Sends bytes on a connection of their own. The server has to answer it or to end it, whatever they are. */
 export async function sendRaw(

@@ -105,7 +105,8 @@ async function runSideBySide(
   const latest = new Map<string, Promise<unknown>>()
   return Promise.all(
     operations.map((operation) => {
-      const document = `${operation.key.text}\n${idOf(operation)}`
+      // As JSON: an id that is no string is refused later, and may be an object that has no text of its own.
+      const document = `${operation.key.text}\n${JSON.stringify(idOf(operation))}`
       const before = latest.get(document)
       const result = before === undefined ? run(operation, scope) : after(before, operation, scope)
       latest.set(document, result)
@@ -185,6 +186,7 @@ async function perform(
   }
 }
 
-function idOf({ operation }: KeyedOperation): string {
+/** As it came: nobody has judged it yet. */
+function idOf({ operation }: KeyedOperation): unknown {
   return 'document' in operation ? operation.document.id : operation.id
 }
