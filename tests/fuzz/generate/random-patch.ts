@@ -17,10 +17,11 @@ export function randomPatch(random: SeededRandom): string {
 function randomOperation(random: SeededRandom): string {
   if (random.chance(0.05)) return randomJson(random)
   const op = random.pick(random.chance(0.97) ? OPERATIONS : UNKNOWN)
+  const text = (value: string): string =>
+    random.chance(0.98) ? JSON.stringify(value) : randomJson(random, 2)
   const value = random.chance(0.9) ? `,"value":${randomJson(random, 2)}` : ''
-  const from =
-    op === 'move' || random.chance(0.05) ? `,"from":${JSON.stringify(randomPath(random))}` : ''
-  return `{"op":"${op}","path":${JSON.stringify(randomPath(random))}${value}${from}}`
+  const from = op === 'move' || random.chance(0.05) ? `,"from":${text(randomPath(random))}` : ''
+  return `{"op":${text(op)},"path":${text(randomPath(random))}${value}${from}}`
 }
 
 function randomPath(random: SeededRandom): string {

@@ -52,3 +52,22 @@ test('an id in bulk that is an object without a text of its own is refused, and 
   expect(answer).toMatchObject({ status: 207, json: [{ statusCode: 400 }, { statusCode: 201 }] })
   expect(started.failures).toEqual([])
 })
+
+test.each([
+  '{"op":"incr","path":"/n","value":{"toString":1}}',
+  '{"op":{"toString":1},"path":"/n","value":1}',
+  '{"op":"set","path":{"toString":1},"value":1}',
+  '{"op":"move","path":"/n","from":{"toString":1}}',
+  `{"op":"incr","path":"/n","value":${'['.repeat(50_000)}${']'.repeat(50_000)}}`,
+])('a patch that cannot even be shown is 400: %.50s', async (operation) => {
+  await using started = await testGateway()
+  const container = await started.container({ id: 'c', partitionKey: '/pk' })
+  await container.items.create({ id: 'a', pk: 'x', n: 1 })
+  const answer = await send(started.gateway.endpoint, 'PATCH', `${DOCS}/a`, {
+    headers: { 'x-ms-documentdb-partitionkey': '["x"]' },
+    body: `[${operation}]`,
+  })
+  expect(answer).toMatchObject({ status: 400, json: { message: expect.any(String) } })
+  expect((await container.item('a', 'x').read()).resource).toMatchObject({ n: 1 })
+  expect(started.failures).toEqual([])
+})
