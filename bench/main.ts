@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { cpus, release } from 'node:os'
 import { parseArgs } from 'node:util'
+import { GATEWAY_SCENARIOS } from './gateway/scenarios.ts'
 import { reachesGoal, reportTable } from './measuring/report-table.ts'
 import { runScenario, type MeasuredResult, type Result } from './measuring/run-scenario.ts'
 import { ScenarioSkipped, type Scenario } from './measuring/scenario.ts'
@@ -8,7 +9,7 @@ import { POSTGRES_SCENARIOS } from './postgres/scenarios.ts'
 import { SCENARIOS } from './scenarios/all-scenarios.ts'
 
 const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [--documents N] [--many N]
-                          [--engine NAME] [--only NAME] [--list]
+                          [--engine NAME] [--gateway] [--only NAME] [--list]
 
   --json FILE     writes the results as one JSON array
   --seconds N     length of one measurement of one side   (default 3)
@@ -16,6 +17,7 @@ const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [-
   --documents N   documents loaded for reading scenarios  (default 10,000 x seconds squared, at most 100,000)
   --many N        documents of scenarios about very many  (default documents squared / 10,000, at most a million)
   --engine NAME   sqlite, or postgres for the scenarios on PostgreSQL, which start servers (default sqlite)
+  --gateway       the scenarios over HTTP instead, with servers and workers in processes of their own
   --only NAME     only scenarios or figures whose name contains NAME
   --list          prints the names and ends`
 
@@ -48,11 +50,12 @@ function readOptions(): BenchOptions {
       documents: { type: 'string' },
       many: { type: 'string' },
       engine: { type: 'string', default: 'sqlite' },
+      gateway: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       list: { type: 'boolean', default: false },
     },
   })
-  const scenarios = SCENARIOS_OF[values.engine]
+  const scenarios = values.gateway ? GATEWAY_SCENARIOS : SCENARIOS_OF[values.engine]
   if (scenarios === undefined) {
     throw new Error(
       `--engine must be one of ${Object.keys(SCENARIOS_OF).join(', ')}, got ${values.engine}`,

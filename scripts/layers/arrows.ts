@@ -10,6 +10,7 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
   ['@tidemark/processor', ['@tidemark/contracts']],
   ['@tidemark/lease-redis', ['@tidemark/contracts']],
   ['@tidemark/jobs', ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor']],
+  ['@tidemark/gateway', ['@tidemark/contracts', '@tidemark/store']],
   ['@tidemark/testing', ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor']],
   [
     'tidemark',
@@ -21,6 +22,7 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
       '@tidemark/processor',
       '@tidemark/lease-redis',
       '@tidemark/jobs',
+      '@tidemark/gateway',
     ],
   ],
 ])

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runFeatures } from './features/run-features.ts'
+import { runGateway } from './gateway/run-gateway.ts'
 import { runPlain } from './run-plain.ts'
 
 // A slice of what `npm run crash` does. The seed of a failed run is in its output.
@@ -19,6 +20,13 @@ test('ST-6 TTL-13 TTL-14 CF-11 ST-9 kill -9 while documents expire and ranges sp
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, faults: 0, missing: [] })
 }, 180_000)
+
+test('ST-6 what clients were answered over HTTP survives kill -9 of tidemark serve', async () => {
+  await using folder = await temporaryFolder()
+  const { summary, ...verdict } = await runGateway({ ...aRun(folder.path), rounds: 3 })
+  console.log(summary)
+  expect(verdict).toEqual({ lost: 0, indexFaults: 0 })
+}, 120_000)
 
 function aRun(folder: string): {
   readonly folder: string

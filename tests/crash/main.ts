@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { FolderScene, type CrashScene } from './crash-scene.ts'
 import { runFeatures } from './features/run-features.ts'
+import { runGateway } from './gateway/run-gateway.ts'
 import { PostgresScene } from './postgres/postgres-scene.ts'
 import { runPlain } from './run-plain.ts'
 
-const USAGE = `usage: npm run crash -- [--rounds N] [--engine NAME] [--features all] [--seed N] [--folder PATH]
+const USAGE = `usage: npm run crash -- [--rounds N] [--engine NAME] [--features all] [--gateway] [--seed N]
+                          [--folder PATH]
 
 Kills writing processes with SIGKILL over and over and looks for what they had acknowledged. On PostgreSQL, a
 durable server of its own, rounds end in turn by their death alone, after ended connections, after an immediate
@@ -17,6 +19,7 @@ restart of the server, and after SIGKILL of the server.
   --engine NAME   sqlite or postgres       (default sqlite)
   --features all  with time to live, pending deletes, the log of all versions, splits, merges and
                   background maintenance   (default: plain writes)
+  --gateway       kills tidemark serve, while clients write over HTTP
   --seed N        of what is written       (default: random, printed)
   --folder PATH   made anew, left behind   (default: a temporary one, removed); of a server only the logs
 
@@ -26,6 +29,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '50' },
     features: { type: 'string' },
+    gateway: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
     folder: { type: 'string' },
@@ -39,7 +43,8 @@ const isUsable =
   rounds >= 1 &&
   Number.isInteger(seed) &&
   (values.engine === 'sqlite' || values.engine === 'postgres') &&
-  (values.features === undefined || values.features === 'all')
+  (values.features === undefined || values.features === 'all') &&
+  !(values.gateway && (values.features !== undefined || values.engine !== 'sqlite'))
 if (values.help || !isUsable) {
   console.error(USAGE)
   process.exit(values.help ? 0 : 2)
@@ -47,7 +52,8 @@ if (values.help || !isUsable) {
 
 const folder = values.folder ?? (await mkdtemp(join(tmpdir(), 'tidemark-crash-')))
 try {
-  if (values.engine === 'postgres') {
+  if (values.gateway) await crashGateway()
+  else if (values.engine === 'postgres') {
     await using scene = await PostgresScene.start()
     await crash(scene)
   } else await crash(new FolderScene(folder))
@@ -66,6 +72,17 @@ async function crash(scene: CrashScene): Promise<void> {
 
 async function crashPlain(run: Parameters<typeof runPlain>[0]): Promise<void> {
   const { lost, indexFaults, summary } = await runPlain(run)
+  if (lost > 0 || indexFaults > 0) process.exitCode = 1
+  console.log(summary)
+}
+
+async function crashGateway(): Promise<void> {
+  const { lost, indexFaults, summary } = await runGateway({
+    folder,
+    seed,
+    rounds,
+    report: console.log,
+  })
   if (lost > 0 || indexFaults > 0) process.exitCode = 1
   console.log(summary)
 }

@@ -11,6 +11,8 @@ export interface FaultProcessTask {
 }
 
 export type FaultProgram =
+  | 'gateway/gateway.child.ts'
+  | 'gateway/remote-host.child.ts'
   | 'ranges/range-host.child.ts'
   | 'ranges/range-changer.child.ts'
   | 'expiry/poller.child.ts'

@@ -2,7 +2,6 @@ import {
   ResourceNotFoundError,
   pkRangeId,
   type BatchOperation,
-  type BatchResult,
   type ChangeFeedSource,
   type DeleteResult,
   type DocumentBody,
@@ -29,7 +28,6 @@ import {
   type SourceRange,
   type Stored,
   type WriteOptions,
-  type WriteResult,
 } from '@tidemark/contracts'
 import {
   addWaitingGroup,
@@ -49,16 +47,21 @@ import {
   type CollectionLocation,
   type FoundCollection,
 } from './collection-finder.ts'
-import type { OpenCollection } from './documents/open-collection.ts'
+import type { OpenCollection, TextWriteResult } from './documents/open-collection.ts'
 import { patchDocument } from './documents/patch-document.ts'
-import { readDocument, readPartition } from './documents/read-document.ts'
+import {
+  readDocument,
+  readDocumentText,
+  readPartition,
+  type ReadTextResult,
+} from './documents/read-document.ts'
 import {
   readDocumentTexts,
   readDocuments,
   type DocumentsPage,
   type ReadDocumentsOptions,
 } from './documents/read-documents.ts'
-import { TransactionalBatch } from './documents/transactional-batch.ts'
+import { TransactionalBatch, type TextBatchResult } from './documents/transactional-batch.ts'
 import { deleteDocument, writeDocument } from './documents/write-document.ts'
 import type { CollectionRecord, RangeRecord } from './engine/catalog.ts'
 import type { ExpiryView } from './engine/maintenance.ts'
@@ -67,7 +70,7 @@ import { rangeSplitEvent, rangesMergedEvent } from './events/range-events.ts'
 import type { ChangesOptions, ChangesPage } from './feed/changes-options.ts'
 import { CollectionFeed } from './feed/collection-feed.ts'
 import { CollectionPositions } from './feed/collection-positions.ts'
-import type { FeedTextPage } from './feed/read-page.ts'
+import type { FeedRowsPage, FeedTextPage } from './feed/read-page.ts'
 
 /**
  * A handle on one collection: its documents and its change feed.
@@ -164,15 +167,25 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return readDocument<T>(await this.open(), { id, partitionKey }, options)
   }
 
-  create(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
+  /** As `read`, with the document as JSON text. */
+  async readText(
+    id: string,
+    partitionKey: PartitionKey,
+    options: ReadOptions = {},
+  ): Promise<ReadTextResult> {
+    options.signal?.throwIfAborted()
+    return readDocumentText(await this.open(), { id, partitionKey }, options)
+  }
+
+  create(document: T, options: WriteOptions = {}): Promise<TextWriteResult<T>> {
     return this.#write('create', document, options)
   }
 
-  upsert(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
+  upsert(document: T, options: WriteOptions = {}): Promise<TextWriteResult<T>> {
     return this.#write('upsert', document, options)
   }
 
-  replace(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
+  replace(document: T, options: WriteOptions = {}): Promise<TextWriteResult<T>> {
     return this.#write('replace', document, options)
   }
 
@@ -185,7 +198,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     partitionKey: PartitionKey,
     operations: readonly PatchOperation[],
     options: PatchOptions<T> = {},
-  ): Promise<WriteResult<T>> {
+  ): Promise<TextWriteResult<T>> {
     const open = await this.open()
     const key = open.encoder.encodeKey(partitionKey)
     return patchDocument(open, { id: checkedDocumentId(id), key, operations }, options)
@@ -206,7 +219,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     partitionKey: PartitionKey,
     operations: readonly BatchOperation<T>[],
     options: RequestOptions = {},
-  ): Promise<BatchResult<T>> {
+  ): Promise<TextBatchResult<T>> {
     const open = await this.open()
     const key = open.encoder.encodeKey(partitionKey)
     return new TransactionalBatch(open, key, operations).run(options.signal)
@@ -336,6 +349,11 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return this.#feed.readPageText(request)
   }
 
+  /** As `readPage`, not decoded; rows of pending deletes are there in any case. For those who pass pages on. */
+  readPageRows(request: FeedPageRequest): Promise<FeedRowsPage> {
+    return this.#feed.readPageRows(request)
+  }
+
   waitForChanges(request: FeedWaitRequest): Promise<boolean> {
     return this.#feed.waitForChanges(request)
   }
@@ -361,7 +379,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     kind: 'create' | 'upsert' | 'replace',
     document: T,
     options: WriteOptions,
-  ): Promise<WriteResult<T>> {
+  ): Promise<TextWriteResult<T>> {
     const open = this.#finder.opened ?? (await this.open())
     const { partitionKey } = options
     const expected = partitionKey === undefined ? undefined : open.encoder.encodeKey(partitionKey)

@@ -105,6 +105,7 @@ export { Collection } from './collection.ts'
 export type { CollectionLocation, FoundCollection } from './collection-finder.ts'
 export { Database, type StoreContext } from './database.ts'
 export { Store, type StoreOptions } from './store.ts'
+export { collectionSelfLink } from './catalog/partition-key-range-list.ts'
 export type {
   AtomicCommitOptions,
   AtomicCommitResult,
@@ -126,14 +127,17 @@ export type {
   EncodedDocument,
   EncodedPartitionKey,
 } from './documents/document-encoder.ts'
-export type { OpenCollection } from './documents/open-collection.ts'
+export type { OpenCollection, TextWriteResult } from './documents/open-collection.ts'
+export { applyPatch } from './documents/apply-patch.ts'
+export { readPartitionText, type ReadTextResult } from './documents/read-document.ts'
+export type { TextBatchResult } from './documents/transactional-batch.ts'
 export type { DocumentsPage, ReadDocumentsOptions } from './documents/read-documents.ts'
 export { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 export { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
 export { RangeIndivisibleError } from './errors/range-indivisible-error.ts'
 export { WriteConflictError } from './errors/write-conflict-error.ts'
 export type { ChangesOptions, ChangesPage, ChangesStart } from './feed/changes-options.ts'
-export type { FeedTextPage } from './feed/read-page.ts'
+export type { FeedRowsPage, FeedTextPage } from './feed/read-page.ts'
 export type {
   EventRange,
   StoreEventListener,

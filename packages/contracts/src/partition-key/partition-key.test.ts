@@ -18,12 +18,31 @@ describe('ST-1 a partition key definition', () => {
     expect(partitionKeyDefinition(['/a', '/b/c', '/d']).kind).toBe('MultiHash')
   })
 
-  test.each([[[]], [['/a', '/b', '/c', '/d']], ['a'], [''], ['/'], ['/a//b'], [['/a', '/a']]])(
-    'is refused as %j',
-    (paths) => {
-      expect(() => partitionKeyDefinition(paths)).toThrow(invalid)
-    },
-  )
+  test.each([
+    [[]],
+    [['/a', '/b', '/c', '/d']],
+    ['a'],
+    [''],
+    ['/'],
+    ['/a//b'],
+    ['/a/'],
+    ['/"a'],
+    ['/"a"b'],
+    ['/""'],
+    [['/a', '/a']],
+  ])('is refused as %j', (paths) => {
+    expect(() => partitionKeyDefinition(paths)).toThrow(invalid)
+  })
+
+  test.each([
+    ['/a b/c', ['a b', 'c']],
+    ['/"a/b"/c', ['a/b', 'c']],
+    [`/'x "y"'/z`, ['x "y"', 'z']],
+    [String.raw`/"level\" 1*()"/"le/vel2"`, [String.raw`level\" 1*()`, 'le/vel2']],
+    ["/it's", ["it's"]],
+  ])('path %s names %j', (path, segments) => {
+    expect(partitionKeyPathSegments(path)).toEqual(segments)
+  })
 })
 
 describe('a partition key value', () => {

@@ -40,13 +40,25 @@ export function partitionKeyDefinition(
   return { paths: list, version, kind: list.length > 1 ? 'MultiHash' : 'Hash' }
 }
 
-/** The property names of a path: `/a/b` is `['a', 'b']`. */
+/**
+ * The property names of a path: `/a/b` is `['a', 'b']`. A name that has a slash stands in quotes, `/"a/b"`; what is
+ * between them counts as it is, as for Cosmos DB's clients.
+ *
+ * @throws ERR_INVALID_PARTITION_KEY
+ */
 export function partitionKeyPathSegments(path: string): readonly string[] {
-  const segments = path.split('/').slice(1)
-  if (!path.startsWith('/') || segments.some((segment) => segment === '')) {
-    throw new InvalidPartitionKeyError(
-      `partition key path ${JSON.stringify(path)} must look like "/property" or "/outer/inner"`,
-    )
+  const segments: string[] = []
+  for (let at = 0; at < path.length || segments.length === 0;) {
+    const segment = /\/(?:"((?:[^"\\]|\\.)+)"|'((?:[^'\\]|\\.)+)'|([^/"'][^/]*))(?=\/|$)/y
+    segment.lastIndex = at
+    const match = segment.exec(path)
+    if (match === null) {
+      throw new InvalidPartitionKeyError(
+        `partition key path ${JSON.stringify(path)} must look like "/property" or "/outer/inner"`,
+      )
+    }
+    segments.push(match[1] ?? match[2] ?? match[3] ?? '')
+    at = segment.lastIndex
   }
   return segments
 }

@@ -5,6 +5,7 @@ import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import {
   checkedAllVersions,
+  checkedAnnotation,
   checkedDefaultTtl,
   checkedIndexingMode,
   checkedPendingDeletes,
@@ -42,7 +43,7 @@ export async function changeSettings(
   found: FoundRecord,
   settings: CollectionSettings,
 ): Promise<CollectionRecord> {
-  const { defaultTtl, indexingMode, allVersions, splitAboveBytes } = settings
+  const { defaultTtl, indexingMode, allVersions, splitAboveBytes, annotation } = settings
   const pendingDeletes = checkedPendingDeletes(settings.pendingDeletes)
   const changes: DefinitionChanges = {
     defaultTtl: defaultTtl === undefined ? undefined : checkedDefaultTtl(defaultTtl),
@@ -50,6 +51,7 @@ export async function changeSettings(
     allVersions: allVersions === undefined ? undefined : checkedAllVersions(allVersions),
     splitAboveBytes:
       splitAboveBytes === undefined ? undefined : checkedSplitAboveBytes(splitAboveBytes),
+    annotation: annotation === undefined ? undefined : checkedAnnotation(annotation),
   }
   if (pendingDeletes === undefined) return found.engine.updateCollection(found.record, changes)
   return changeFromPresent(found, ({ definition }) => ({

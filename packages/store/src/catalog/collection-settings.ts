@@ -39,6 +39,11 @@ export interface CollectionSettings {
    * least 1 MiB, null = never. @default null
    */
   readonly splitAboveBytes?: number | null | undefined
+  /**
+   * Text of the caller's own, kept with the collection: whoever offers collections in another form (such as the
+   * gateway) keeps there what the store knows nothing of. At most 256 KiB. @default none
+   */
+  readonly annotation?: string | undefined
 }
 
 /** The largest time to live in seconds, of collections and documents (TTL-9). */
@@ -49,13 +54,15 @@ const DEFAULT_RETENTION_SECONDS = 86_400
 const MAX_WAITING_GROUPS = 100
 /** Below this the ranges' own cost outweighs what a split can win. */
 const MIN_SPLIT_BYTES = 1024 * 1024
+/** Every reader of the catalog has it in memory. */
+const MAX_ANNOTATION_CHARS = 256 * 1024
 
 /** @throws ERR_INVALID_OPTION naming the option and its value */
 export function resolveSettings(
   settings: CollectionSettings,
 ): Omit<CollectionDefinition, 'partitionKey'> {
   const { defaultTtl = null, indexingMode = 'consistent' } = settings
-  const { allVersions = null, splitAboveBytes = null } = settings
+  const { allVersions = null, splitAboveBytes = null, annotation } = settings
   const { retentionSeconds = DEFAULT_RETENTION_SECONDS, waitFor = [] } =
     checkedPendingDeletes(settings.pendingDeletes) ?? {}
   const resolved = {
@@ -64,6 +71,7 @@ export function resolveSettings(
     pendingDeletes: { retentionSeconds, waitFor },
     allVersions: checkedAllVersions(allVersions),
     splitAboveBytes: checkedSplitAboveBytes(splitAboveBytes),
+    ...(annotation !== undefined && { annotation: checkedAnnotation(annotation) }),
   }
   assertIndexed(resolved)
   return resolved
@@ -157,6 +165,15 @@ export function checkedSplitAboveBytes(bytes: number | null): number | null {
   throw new InvalidOptionError(
     `splitAboveBytes must be null or a whole number of at least ${MIN_SPLIT_BYTES}, ` +
       `got ${String(bytes)}`,
+  )
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkedAnnotation(annotation: string): string {
+  if (typeof annotation === 'string' && annotation.length <= MAX_ANNOTATION_CHARS) return annotation
+  throw new InvalidOptionError(
+    `annotation must be text of at most ${MAX_ANNOTATION_CHARS} characters, ` +
+      `got ${typeof annotation === 'string' ? annotation.length : typeof annotation}`,
   )
 }
 

@@ -33,7 +33,7 @@ export function applyPatch(
   ]
   for (const [index, operation] of operations.entries()) {
     const fail = (why: string): never => {
-      throw new InvalidPatchError(`patch operation ${index} (${operation.op}): ${why}`)
+      throw new InvalidPatchError(`patch operation ${index} (${shown(operation.op)}): ${why}`)
     }
     applyOne(document, operation, { guarded, fail })
   }
@@ -62,7 +62,7 @@ function applyOne(document: object, operation: PatchOperation, context: PatchCon
     case 'incr': {
       const { value } = operation
       if (typeof value !== 'number' || !Number.isFinite(value)) {
-        context.fail(`the value must be a number, got ${String(value)}`)
+        context.fail(`the value must be a number, got ${shown(value)}`)
       }
       const present = exists(at) ? read(at) : 0
       if (typeof present !== 'number') return context.fail(`${operation.path} is not a number`)
@@ -70,21 +70,28 @@ function applyOne(document: object, operation: PatchOperation, context: PatchCon
       return
     }
     case 'move': {
+      const source = target(document, operation.from, context)
       if (
         `${operation.path}/`.startsWith(`${operation.from}/`) &&
         operation.path !== operation.from
       ) {
         context.fail(`${operation.from} cannot be moved into itself`)
       }
-      const moved = take(target(document, operation.from, context), context)
+      const moved = take(source, context)
       // Looked up again: taking something out of an array shifts what follows it.
       put(target(document, operation.path, context), moved, { context, insert: true })
       return
     }
     default:
       // Callers without types may send anything.
-      context.fail(`unknown operation ${String(op)}`)
+      context.fail(`unknown operation ${shown(op)}`)
   }
+}
+
+/** For a message. Callers without types may send objects, which may not even have a text of their own. */
+function shown(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Array.isArray(value) ? 'a list' : 'an object'
 }
 
 interface Target {
@@ -95,7 +102,7 @@ interface Target {
 
 function target(document: object, path: string, { guarded, fail }: PatchContext): Target {
   if (typeof path !== 'string' || !/^(?:\/[^/]+)+$/.test(path)) {
-    return fail(`path ${String(path)} must look like "/property" or "/list/0"`)
+    return fail(`path ${shown(path)} must look like "/property" or "/list/0"`)
   }
   const segments = path.slice(1).split('/')
   for (const protectedPath of guarded) {

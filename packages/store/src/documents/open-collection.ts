@@ -113,18 +113,28 @@ export function refusal(
   return new PreconditionFailedError(id, `its etag is ${documentEtag(record.number, presentLsn)}`)
 }
 
-/** The answer to a write of one document. It is decoded only if somebody looks at it. */
+/** As a write is answered in process: the stored text is there too, for those who only pass it on. */
+export interface TextWriteResult<T extends DocumentBody> extends WriteResult<T> {
+  /** The document as JSON text, system properties included. */
+  readonly text: string
+}
+
+/** The answer to a write of one document. It is put together and decoded only if somebody looks at it. */
 export function writeResult<T extends DocumentBody>(
   { record }: OpenCollection,
   encoded: EncodedDocument,
   outcome: Committed,
-): WriteResult<T> {
+): TextWriteResult<T> {
   const committedLsn = batchLsn(outcome)
   const stamp = { collection: record.number, lsn: committedLsn, ts: seconds(outcome) }
-  const document = lazily(() => parseStored<T>(stampBody(encoded, stamp)))
+  const text = lazily(() => stampBody(encoded, stamp))
+  const document = lazily(() => parseStored<T>(text()))
   return {
     get document() {
       return document()
+    },
+    get text() {
+      return text()
     },
     etag: documentEtag(record.number, committedLsn),
     lsn: committedLsn,

@@ -4,7 +4,6 @@ import {
   type PatchOperation,
   type PatchOptions,
   type Stored,
-  type WriteResult,
 } from '@tidemark/contracts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { documentEtag } from '../engine/stored-body.ts'
@@ -15,6 +14,7 @@ import {
   readRow,
   writeResult,
   type OpenCollection,
+  type TextWriteResult,
 } from './open-collection.ts'
 import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
 import { parseStored } from './stored-document.ts'
@@ -53,7 +53,7 @@ export async function patchDocument<T extends DocumentBody>(
     readonly operations: readonly PatchOperation[]
   },
   options: PatchOptions<T>,
-): Promise<WriteResult<T>> {
+): Promise<TextWriteResult<T>> {
   const { id, key, operations } = target
   const { condition, signal } = options
   for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {

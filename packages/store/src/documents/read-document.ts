@@ -14,31 +14,62 @@ import { parseStored } from './stored-document.ts'
 /** More than any partition holds; a number that every engine takes as a limit. */
 const WHOLE_PARTITION = 2_000_000_000
 
+/** A document that was not decoded: for those who only pass it on. */
+export interface ReadTextResult {
+  /** JSON text, system properties included; undefined when there is no such document, or it was not modified. */
+  readonly text: string | undefined
+  /** Of the present version; undefined when there is none. */
+  readonly etag: string | undefined
+  readonly lsn: number | undefined
+  readonly notModified: boolean
+  /** The store's clock at the read, epoch ms. */
+  readonly serverTimeMs: number
+}
+
 /** One document by its key. */
 export async function readDocument<T extends DocumentBody>(
   open: OpenCollection,
   key: { readonly id: string; readonly partitionKey: PartitionKey },
-  { ifNoneMatch }: ReadOptions,
+  options: ReadOptions,
 ): Promise<ReadResult<T>> {
+  const { text, notModified, serverTimeMs } = await readDocumentText(open, key, options)
+  const document = text === undefined ? undefined : parseStored<T>(text)
+  return { document, notModified, serverTimeMs }
+}
+
+/** As `readDocument`, not parsed. */
+export async function readDocumentText(
+  open: OpenCollection,
+  key: { readonly id: string; readonly partitionKey: PartitionKey },
+  { ifNoneMatch }: ReadOptions,
+): Promise<ReadTextResult> {
   const row = await readRow(
     open,
     open.encoder.encodeKey(key.partitionKey),
     checkedDocumentId(key.id),
   )
   const serverTimeMs = open.engine.nowMs()
+  const etag = row && documentEtag(open.record.number, row.lsn)
   const notModified =
-    row !== undefined &&
-    ifNoneMatch !== undefined &&
-    (ifNoneMatch === '*' || ifNoneMatch === documentEtag(open.record.number, row.lsn))
-  const document = row && !notModified ? parseStored<T>(row.body) : undefined
-  return { document, notModified, serverTimeMs }
+    etag !== undefined && ifNoneMatch !== undefined && (ifNoneMatch === '*' || ifNoneMatch === etag)
+  const text = notModified ? undefined : row?.body
+  return { text, etag, lsn: row?.lsn, notModified, serverTimeMs }
 }
 
 /** All documents of one partition key value, in one snapshot. */
 export async function readPartition<T extends DocumentBody>(
-  { engine, encoder, record }: OpenCollection,
+  open: OpenCollection,
   partitionKey: PartitionKey,
 ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }> {
+  const { bodies, serverTimeMs } = await readPartitionText(open, partitionKey)
+  return { documents: bodies.map((body) => parseStored<T>(body)), serverTimeMs }
+}
+
+/** As `Collection.readPartition`, with documents as JSON text. */
+export async function readPartitionText(
+  { engine, encoder, record }: OpenCollection,
+  partitionKey: PartitionKey,
+): Promise<{ readonly bodies: readonly string[]; readonly serverTimeMs: number }> {
   const { epk, text } = encoder.encodeKey(partitionKey)
   const { bodies } = await engine.scan({
     collection: record,
@@ -47,5 +78,5 @@ export async function readPartition<T extends DocumentBody>(
     maxItems: WHOLE_PARTITION,
     maxChars: WHOLE_PARTITION,
   })
-  return { documents: bodies.map((body) => parseStored<T>(body)), serverTimeMs: engine.nowMs() }
+  return { bodies, serverTimeMs: engine.nowMs() }
 }

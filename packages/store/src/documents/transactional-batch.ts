@@ -6,7 +6,6 @@ import {
   type BatchOperation,
   type BatchResult,
   type DocumentBody,
-  type Stored,
 } from '@tidemark/contracts'
 import { readPresentRecord } from '../catalog/change-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
@@ -53,6 +52,14 @@ interface EncodedWrite {
   readonly encoded: EncodedDocument
 }
 
+/** As a batch is answered in process: the stored texts are there too, for those who only pass them on. */
+export interface TextBatchResult<T extends DocumentBody> extends BatchResult<T> {
+  /** One entry an operation: the document as written or read, as JSON text; undefined where there is none. */
+  readonly texts: readonly (string | undefined)[]
+  /** One entry an operation: true where it wrote a document that was not there before. */
+  readonly created: readonly boolean[]
+}
+
 /** One transactional batch on one partition key value (ST-4). */
 export class TransactionalBatch<T extends DocumentBody> {
   readonly #open: OpenCollection
@@ -89,7 +96,7 @@ export class TransactionalBatch<T extends DocumentBody> {
     )
   }
 
-  async run(signal: AbortSignal | undefined): Promise<BatchResult<T>> {
+  async run(signal: AbortSignal | undefined): Promise<TextBatchResult<T>> {
     signal?.throwIfAborted()
     const direct = this.#directPlan()
     if (direct !== undefined) {
@@ -210,6 +217,19 @@ export class TransactionalBatch<T extends DocumentBody> {
     return new BatchFailedError(Math.max(0, writer), refusedTtl(operation))
   }
 
+  /** Played through once more: what the commit says is of the documents before the batch. */
+  #created(operations: readonly CommitOperation[], outcome: Committed): readonly boolean[] {
+    const existed = outcome.batches[0]?.existed ?? []
+    const present = new Map(operations.map(({ id }, index) => [id, existed[index] === true]))
+    return this.#operations.map(({ kind }, index) => {
+      const id = this.#ids[index] ?? ''
+      if (kind === 'read') return false
+      const created = kind !== 'delete' && present.get(id) !== true
+      present.set(id, kind !== 'delete')
+      return created
+    })
+  }
+
   #patched(operation: BatchOperation<T>, present: BatchedDocument | undefined): EncodedDocument {
     if (operation.kind !== 'patch') throw new InvalidOptionError('the operation has no document')
     const { id, operations, condition } = operation
@@ -217,23 +237,28 @@ export class TransactionalBatch<T extends DocumentBody> {
     return patchedDocument(this.#open, this.#key, { id, body, operations, condition })
   }
 
-  #result({ operations, answers }: Plan, outcome: Committed): BatchResult<T> {
+  #result({ operations, answers }: Plan, outcome: Committed): TextBatchResult<T> {
     const writes = operations.some(({ kind }) => kind !== 'check')
     const lsn = batchLsn(outcome)
     const stamp = { collection: this.#open.record.number, lsn, ts: seconds(outcome) }
-    const documents = lazily(() =>
-      answers.map((answer): Stored<T> | undefined => {
+    const texts = lazily(() =>
+      answers.map((answer) => {
         if (answer.kind === 'nothing') return undefined
-        return parseStored<T>(
-          answer.kind === 'stored' ? answer.body : stampBody(answer.encoded, stamp),
-        )
+        return answer.kind === 'stored' ? answer.body : stampBody(answer.encoded, stamp)
       }),
+    )
+    const documents = lazily(() =>
+      texts().map((text) => (text === undefined ? undefined : parseStored<T>(text))),
     )
     return {
       lsn: writes ? lsn : undefined,
       get documents() {
         return documents()
       },
+      get texts() {
+        return texts()
+      },
+      created: this.#created(operations, outcome),
       serverTimeMs: outcome.timeMs,
     }
   }

@@ -1,9 +1,4 @@
-import {
-  type DeleteResult,
-  type DocumentBody,
-  type WriteOptions,
-  type WriteResult,
-} from '@tidemark/contracts'
+import { type DeleteResult, type DocumentBody, type WriteOptions } from '@tidemark/contracts'
 import type { CommitOperation, WriteCondition } from '../engine/commit.ts'
 import { documentEtag } from '../engine/stored-body.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
@@ -17,6 +12,7 @@ import {
   writeResult,
   type Committed,
   type OpenCollection,
+  type TextWriteResult,
 } from './open-collection.ts'
 import { MAX_WRITE_ATTEMPTS } from './patch-document.ts'
 import { conditionFailure, engineCondition } from './write-conditions.ts'
@@ -26,7 +22,7 @@ export async function writeDocument<T extends DocumentBody>(
   open: OpenCollection,
   kind: 'create' | 'upsert' | 'replace',
   { encoded, options }: { readonly encoded: EncodedDocument; readonly options: WriteOptions },
-): Promise<WriteResult<T>> {
+): Promise<TextWriteResult<T>> {
   const { id, partitionKey: key } = encoded
   const outcome = await commitConditioned(open, { kind, id, key }, options, (condition) =>
     putOperation(encoded, condition),

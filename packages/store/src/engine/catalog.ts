@@ -20,6 +20,8 @@ export interface CollectionDefinition {
   readonly allVersions: AllVersionsPolicy | null
   /** Bytes of live documents above which a range is split; null = never. */
   readonly splitAboveBytes: number | null
+  /** Text that belongs to whoever made the collection, kept with it and never looked at. Absent = none. */
+  readonly annotation?: string | undefined
 }
 
 /** When pending deletes are purged (TTL-14). */

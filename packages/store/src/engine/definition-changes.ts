@@ -28,6 +28,7 @@ export function changedRecord(
     allVersions: changes.allVersions === undefined ? before.allVersions : changes.allVersions,
     splitAboveBytes:
       changes.splitAboveBytes === undefined ? before.splitAboveBytes : changes.splitAboveBytes,
+    annotation: changes.annotation ?? before.annotation,
   }
   assertIndexed(definition)
   const ts = Math.floor(nowMs / 1000)

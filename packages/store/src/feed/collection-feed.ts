@@ -23,7 +23,14 @@ import { iterateChanges } from './iterate-changes.ts'
 import { joinPositions } from './join-positions.ts'
 import { measureLag } from './measure-lag.ts'
 import { positionAt } from './position-at.ts'
-import { feedPosition, readPage, readTextPage, type FeedTextPage } from './read-page.ts'
+import {
+  feedPosition,
+  readPage,
+  readRowsPage,
+  readTextPage,
+  type FeedRowsPage,
+  type FeedTextPage,
+} from './read-page.ts'
 
 /** One collection's feed by continuations, in both modes; see the methods of the same names of `Collection`. */
 export class CollectionFeed<T extends DocumentBody> {
@@ -54,6 +61,10 @@ export class CollectionFeed<T extends DocumentBody> {
 
   async readPageText(request: FeedPageRequest): Promise<FeedTextPage> {
     return readTextPage(await this.#reader(request.mode, request.signal), request)
+  }
+
+  async readPageRows(request: FeedPageRequest): Promise<FeedRowsPage> {
+    return readRowsPage(await this.#reader(request.mode, request.signal), request)
   }
 
   async waitForChanges(request: FeedWaitRequest): Promise<boolean> {

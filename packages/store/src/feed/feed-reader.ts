@@ -17,7 +17,9 @@ import {
   type EngineFeedPage,
   type EngineVersionPage,
   type FeedPageQuery,
+  type FeedRow,
   type FeedStart,
+  type VersionRow,
 } from '../engine/feed-query.ts'
 import { ChangeDecoder } from './change-decoder.ts'
 import { MAX_PAGE_CHARS } from '../paging/item-count.ts'
@@ -35,6 +37,15 @@ export interface ReadChanges<T extends DocumentBody> {
   readonly position: RangePosition
   readonly caughtUp: boolean
 }
+
+/** As `ReadChanges`, with rows as the engine has them: bodies are JSON text. */
+export type ReadRows = {
+  readonly position: RangePosition
+  readonly caughtUp: boolean
+} & (
+  | { readonly kind: 'documents'; readonly rows: readonly FeedRow[] }
+  | { readonly kind: 'versions'; readonly rows: readonly VersionRow[] }
+)
 
 /** What a page is asked for. */
 export interface PageLimits {
@@ -88,15 +99,35 @@ export class FeedReader<T extends DocumentBody> {
     position: RangePosition,
     request: PageLimits & { readonly pendingDeletes: boolean },
   ): Promise<ReadChanges<T>> {
-    if (this.mode === 'allVersions') {
+    const { pendingDeletes } = request
+    const { position: after, caughtUp, ...page } = await this.readRows(position, request)
+    const changes =
+      page.kind === 'versions'
+        ? this.#decoder.decodeVersions(page.rows)
+        : this.#decoder.decode(page.rows, pendingDeletes)
+    return { changes, position: after, caughtUp }
+  }
+
+  /**
+   * As `read`, not decoded. Rows of pending deletes are among them in any case.
+   *
+   * @throws as `read`
+   */
+  async readRows(
+    position: RangePosition,
+    request: PageLimits & { readonly pendingDeletes: boolean },
+  ): Promise<ReadRows> {
+    const { mode } = this
+    if (mode === 'allVersions') {
       const page = await this.#versionPage(position, request)
       assertNothingMissed(position, page.horizons)
-      return this.#read(position, page, this.#decoder.decodeVersions(page.rows))
+      const { rows, caughtUp } = page
+      return { kind: 'versions', rows, position: positionAfter(position, page, mode), caughtUp }
     }
-    const { pendingDeletes } = request
     const page = await this.#page(position, request)
-    if (pendingDeletes) assertNothingMissed(position, page.horizons)
-    return this.#read(position, page, this.#decoder.decode(page.rows, pendingDeletes))
+    if (request.pendingDeletes) assertNothingMissed(position, page.horizons)
+    const { rows, caughtUp } = page
+    return { kind: 'documents', rows, position: positionAfter(position, page, mode), caughtUp }
   }
 
   /** As `read`, with documents as JSON text and without pending deletes. Of the newest versions only. */
@@ -117,15 +148,6 @@ export class FeedReader<T extends DocumentBody> {
     const { engine, record } = this.open
     const { range, lsn: afterLsn } = position
     return engine.waitForCommit({ collection: record, range, afterLsn, timeoutMs, signal })
-  }
-
-  #read(
-    position: RangePosition,
-    page: EngineFeedPage | EngineVersionPage,
-    changes: Change<T>[],
-  ): ReadChanges<T> {
-    const { caughtUp } = page
-    return { changes, position: positionAfter(position, page, this.mode), caughtUp }
   }
 
   async #page(position: RangePosition, limits: PageLimits): Promise<EngineFeedPage> {

@@ -7,6 +7,7 @@ import {
   type RangePosition,
 } from '@tidemark/contracts'
 import { resolveItemCount } from '../paging/item-count.ts'
+import type { FeedRow, VersionRow } from '../engine/feed-query.ts'
 import type { FeedReader } from './feed-reader.ts'
 
 /** A page of the feed whose documents were not decoded: for HTTP answers and copies. */
@@ -15,6 +16,15 @@ export interface FeedTextPage extends FeedPosition {
   readonly bodies: readonly string[]
   readonly caughtUp: boolean
 }
+
+/**
+ * A page of the feed as the engine has it, with all that a reader elsewhere needs to make changes of it. Rows of
+ * pending deletes are among those of documents in any case.
+ */
+export type FeedRowsPage = FeedPosition & { readonly caughtUp: boolean } & (
+    | { readonly kind: 'documents'; readonly rows: readonly FeedRow[] }
+    | { readonly kind: 'versions'; readonly rows: readonly VersionRow[] }
+  )
 
 /** One page by its continuation. */
 export async function readPage<T extends DocumentBody>(
@@ -30,6 +40,18 @@ export async function readPage<T extends DocumentBody>(
     signal,
   })
   return { changes, ...feedPosition(reader, position), caughtUp }
+}
+
+/** As `readPage`, not decoded. */
+export async function readRowsPage<T extends DocumentBody>(
+  reader: FeedReader<T>,
+  request: FeedPageRequest,
+): Promise<FeedRowsPage> {
+  const { pendingDeletes = true, signal } = request
+  const from = reader.position(request.continuation, request.range)
+  const maxItems = resolveItemCount(request.maxItemCount)
+  const { position, ...page } = await reader.readRows(from, { maxItems, pendingDeletes, signal })
+  return { ...page, ...feedPosition(reader, position) }
 }
 
 /** As `readPage`, with documents as JSON text and without pending deletes. */

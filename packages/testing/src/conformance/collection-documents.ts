@@ -35,6 +35,43 @@ export function collectionDocuments(open: () => Promise<Store>): void {
       expect(await collection.read('a', 'q')).toMatchObject({ document: undefined })
     })
 
+    test('ST-3 writes and reads give the stored text, the same from both', async () => {
+      const collection = await makeCollection(await open())
+      const created = await collection.create({ id: 'a', pk: 'p', n: 1 })
+      expect(JSON.parse(created.text)).toEqual(created.document)
+      const read = await collection.readText('a', 'p')
+      const { etag, lsn } = created
+      expect(read).toMatchObject({ text: created.text, etag, lsn, notModified: false })
+      const patched = await collection.patch('a', 'p', [{ op: 'set', path: '/n', value: 2 }])
+      expect((await collection.readText('a', 'p')).text).toBe(patched.text)
+      const unchanged = await collection.readText('a', 'p', { ifNoneMatch: patched.etag })
+      expect(unchanged).toMatchObject({ text: undefined, etag: patched.etag, notModified: true })
+      const none = await collection.readText('none', 'p')
+      expect(none).toMatchObject({ text: undefined, etag: undefined, notModified: false })
+    })
+
+    test('ST-4 a batch says of each operation what text it left, and whether it made the document', async () => {
+      const collection = await makeCollection(await open())
+      await collection.create({ id: 'there', pk: 'p', n: 1 })
+      const { texts, created, documents } = await collection.batch('p', [
+        { kind: 'upsert', document: { id: 'there', pk: 'p', n: 2 } },
+        { kind: 'upsert', document: { id: 'new', pk: 'p', n: 1 } },
+        { kind: 'upsert', document: { id: 'new', pk: 'p', n: 2 } },
+        { kind: 'read', id: 'there' },
+        { kind: 'delete', id: 'there' },
+        { kind: 'create', document: { id: 'there', pk: 'p', n: 3 } },
+      ])
+      expect(created).toEqual([false, true, false, false, false, true])
+      expect(texts.map((text) => text && (JSON.parse(text) as unknown))).toEqual(documents)
+      expect((await collection.readText('there', 'p')).text).toBe(texts[5])
+      expect((await collection.readText('new', 'p')).text).toBe(texts[2])
+      const direct = await collection.batch('p', [
+        { kind: 'upsert', document: { id: 'new', pk: 'p' } },
+        { kind: 'create', document: { id: 'newer', pk: 'p' } },
+      ])
+      expect(direct.created).toEqual([false, true])
+    })
+
     test("ST-2 a user's own values of system properties are ignored", async () => {
       const collection = await makeCollection(await open())
       const first = await collection.create({ id: 'a', pk: 'p' })

@@ -34,6 +34,21 @@ export function collectionSettings(open: OpenStore): void {
       })
     })
 
+    test('an annotation is kept with the collection, and changed like any other setting', async () => {
+      const store = await open()
+      const plain = await makeCollection(store)
+      expect((await plain.readRecord()).definition.annotation).toBeUndefined()
+      const annotated = await makeCollection(store, { id: 'annotated', annotation: '{"é":1}' })
+      await annotated.updateSettings({ defaultTtl: 60 })
+      const { definition } = await annotated.readRecord()
+      expect(definition).toMatchObject({ annotation: '{"é":1}', defaultTtl: 60 })
+      await annotated.updateSettings({ annotation: 'other' })
+      expect((await annotated.readRecord()).definition).toMatchObject({
+        annotation: 'other',
+        defaultTtl: 60,
+      })
+    })
+
     // What callers without types may give.
     const refused: readonly (readonly [unknown, RegExp])[] = [
       [{ defaultTtl: 0 }, /defaultTtl .*got 0/],
@@ -57,6 +72,8 @@ export function collectionSettings(open: OpenStore): void {
         /allVersions\.previousImages .*got "yes"/,
       ],
       [{ splitAboveBytes: 1000 }, /splitAboveBytes .*got 1000/],
+      [{ annotation: 'x'.repeat(300_000) }, /annotation .*got 300000/],
+      [{ annotation: 5 }, /annotation .*got number/],
       [{ splitAboveBytes: Number.NaN }, /splitAboveBytes .*got NaN/],
     ]
 

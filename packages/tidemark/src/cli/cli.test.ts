@@ -100,6 +100,8 @@ describe('tidemark', () => {
     expect(code).toBe(0)
     expect(errors).toBe('')
     for (const word of [
+      'serve',
+      'dev',
       'migrate',
       'leases',
       'lag',
@@ -113,7 +115,14 @@ describe('tidemark', () => {
     ]) {
       expect(output).toContain(word)
     }
-    for (const command of [['migrate'], ['leases', 'ls'], ['tail'], ['import'], ['archive']]) {
+    for (const command of [
+      ['serve'],
+      ['migrate'],
+      ['leases', 'ls'],
+      ['tail'],
+      ['import'],
+      ['archive'],
+    ]) {
       const help = await tidemark([...command, '--help'])
       expect(help.code).toBe(0)
       expect(help.output).toContain('Examples:')

@@ -1,17 +1,7 @@
 import { Command, CommanderError } from 'commander'
-import { archiveCommand } from './commands/archive-command.ts'
-import { dlqCommand } from './commands/dlq-command.ts'
-import { importCommand } from './commands/import-command.ts'
-import { lagCommand } from './commands/lag-command.ts'
-import { leasesCommand } from './commands/leases-command.ts'
-import { migrateCommand } from './commands/migrate-command.ts'
-import { rangesCommand } from './commands/ranges-command.ts'
-import { storeCommand } from './commands/store-command.ts'
-import { tailCommand } from './commands/tail-command.ts'
-import { ttlCommand } from './commands/ttl-command.ts'
 import type { CommandContext } from './command-context.ts'
 import { CHECK_EXIT, EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-codes.ts'
-import type { Finish } from './finish.ts'
+import { loadCommands } from './load-commands.ts'
 import { errorLine } from './output/report-error.ts'
 import { packageVersion } from './package-version.ts'
 
@@ -21,10 +11,11 @@ export async function runCommand(
   context: CommandContext,
 ): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT.ok
-  const program = buildProgram(context, (code) => {
-    exitCode = code
-  })
   try {
+    const commands = await loadCommands(args[0], context, (code) => {
+      exitCode = code
+    })
+    const program = buildProgram(commands, context)
     await program.parseAsync([...args], { from: 'user' })
     return exitCode
   } catch (error) {
@@ -36,26 +27,14 @@ export async function runCommand(
   }
 }
 
-function buildProgram(context: CommandContext, finish: Finish): Command {
+function buildProgram(commands: readonly Command[], context: CommandContext): Command {
   const program = new Command('tidemark')
     .description(
       'Work on a Tidemark store from the shell: fill collections, follow their changes, copy them\n' +
-        'into others while writes go on, archive what expires. A store is a folder, or\n' +
+        'into others while writes go on, archive what expires, serve it over HTTP. A store is a folder, or\n' +
         'postgres://user@host/database?schema=name; several processes may use it at once.',
     )
     .version(packageVersion())
-  const commands = [
-    migrateCommand(context, finish),
-    leasesCommand(context, finish),
-    lagCommand(context, finish),
-    dlqCommand(context, finish),
-    tailCommand(context, finish),
-    importCommand(context, finish),
-    ttlCommand(context),
-    archiveCommand(context, finish),
-    rangesCommand(context),
-    storeCommand(context, finish),
-  ]
   for (const command of commands) program.addCommand(command)
   program.addHelpText('after', EXIT_CODE_HELP)
   for (const command of [program, ...commands, ...commands.flatMap((each) => each.commands)]) {

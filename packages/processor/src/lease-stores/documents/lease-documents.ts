@@ -1,6 +1,8 @@
 import {
+  FULL_RANGE,
   LeaseStorageError,
   lsn,
+  parseFeedRangeId,
   type BatchAttempts,
   type Checkpoint,
   type DocumentBody,
@@ -9,7 +11,7 @@ import {
 import type { GroupHead, LeaseRecord, SessionRecord } from '../lease-group-state.ts'
 
 /** Raised when the documents change in a way that an older release would read wrongly. */
-const SCHEMA = 1
+const SCHEMA = 2
 
 /** Every document of a group has the group's name under this path (settled: one partition key value). */
 export const PARTITION_KEY_PATH = '/partitionKey'
@@ -63,8 +65,8 @@ export interface PlanDocument extends DocumentBody {
   readonly hosts: readonly { readonly host: string; readonly leaseIds: readonly string[] }[]
 }
 
-/** One lease. The names that people look for are at the top level. */
-export interface LeaseDocument extends DocumentBody {
+/** One lease. The names that people and tools look for are at the top level; those of Azure's V3 processor, too. */
+export interface LeaseDocument extends DocumentBody, CosmosLease {
   readonly partitionKey: string
   readonly kind: 'lease'
   readonly set: string
@@ -78,7 +80,23 @@ export interface LeaseDocument extends DocumentBody {
   /** Absent = none. */
   readonly attempts?: BatchAttempts
   readonly changedMs: number
-  readonly version: number
+  readonly recordVersion: number
+}
+
+/**
+ * The properties by which readers of Azure's V3 lease documents know one: its estimator, with it KEDA's scaler, and
+ * people. Nothing here reads them.
+ */
+interface CosmosLease {
+  /** Kind of V3's leases that are of an interval of keys. */
+  readonly version: 1
+  readonly LeaseToken: string
+  readonly FeedRange: { readonly Range: { readonly min: string; readonly max: string } }
+  /** Host name; null when nobody owns it. */
+  readonly Owner: string | null
+  /** The position as etag of a feed read. */
+  readonly ContinuationToken: string
+  readonly properties: Readonly<Record<string, string>>
 }
 
 /** A group's document with what it says beside the head. */
@@ -158,7 +176,7 @@ export function parsePlanDocument(
 }
 
 export function leaseDocumentId(set: string, leaseId: string): string {
-  return `lease-${set}-${leaseId}`
+  return `${set}-${leaseId}`
 }
 
 export function leaseDocument(group: string, set: string, record: LeaseRecord): LeaseDocument {
@@ -175,7 +193,20 @@ export function leaseDocument(group: string, set: string, record: LeaseRecord): 
     lsn: checkpoint.lsn,
     ...(checkpoint.attempts === undefined ? {} : { attempts: checkpoint.attempts }),
     changedMs,
-    version,
+    recordVersion: version,
+    ...cosmosLease(record),
+  }
+}
+
+function cosmosLease({ id, owner, checkpoint }: LeaseRecord): CosmosLease {
+  const { minInclusive: min, maxExclusive: max } = parseFeedRangeId(id) ?? FULL_RANGE
+  return {
+    version: 1,
+    LeaseToken: id,
+    FeedRange: { Range: { min, max } },
+    Owner: owner?.host ?? null,
+    ContinuationToken: `"${checkpoint.lsn}"`,
+    properties: {},
   }
 }
 
@@ -193,14 +224,14 @@ export function parseLeaseDocument(document: LeaseDocument): LeaseRecord {
       ...(isAttempts(attempts) ? { attempts } : {}),
     },
     changedMs: document.changedMs,
-    version: document.version,
+    version: document.recordVersion,
   }
 }
 
 export function isLeaseDocument(document: DocumentBody): document is LeaseDocument {
   return (
     property(document, 'kind') === 'lease' &&
-    hasNumbers(document, ['epoch', 'lsn', 'changedMs', 'version']) &&
+    hasNumbers(document, ['epoch', 'lsn', 'changedMs', 'recordVersion']) &&
     typeof property(document, 'leaseId') === 'string' &&
     typeof property(document, 'set') === 'string' &&
     typeof property(document, 'continuation') === 'string'

@@ -52,6 +52,8 @@ export interface PartitionContext {
   readonly collection: DocumentCollection
   readonly clock: Clock
   readonly random: Random
+  /** What ids of lease documents begin with. */
+  readonly leaseIdPrefix: string
 }
 
 /** Reads and writes the documents of one group. Keeps nothing but the store's time and newest LSN. */
@@ -62,15 +64,22 @@ export class LeasePartition {
   readonly collection: DocumentCollection
   readonly clock: Clock
   readonly random: Random
+  readonly #leaseIdPrefix: string
   #storeTime: { readonly ms: number; readonly readAtMs: number } | undefined
   #newestLsn = 0
 
-  constructor(group: string, { collection, clock, random }: PartitionContext) {
+  constructor(group: string, { collection, clock, random, leaseIdPrefix }: PartitionContext) {
     this.group = group
     this.handle = random.hex(8)
     this.collection = collection
     this.clock = clock
     this.random = random
+    this.#leaseIdPrefix = leaseIdPrefix
+  }
+
+  /** Name of a set that there was not before. The ids of its lease documents begin with it. */
+  newSet(): string {
+    return `${this.#leaseIdPrefix}${this.random.hex(4)}`
   }
 
   /** The highest LSN seen in this partition's pkrange. */

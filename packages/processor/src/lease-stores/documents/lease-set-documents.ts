@@ -97,7 +97,7 @@ async function createSmallSet(
   leases: readonly NewLease[],
   signal?: AbortSignal,
 ): Promise<readonly Lease[]> {
-  const set = partition.random.hex(4)
+  const set = partition.newSet()
   const records = leases.map((lease) => newLeaseRecord(lease, view.storeTimeUs))
   const { head } = withoutPlan(view.head)
   const setVersion = view.setVersion + 1
@@ -118,7 +118,7 @@ async function createBigSet(
   leases: readonly NewLease[],
   signal?: AbortSignal,
 ): Promise<readonly Lease[]> {
-  const set = partition.random.hex(4)
+  const set = partition.newSet()
   const records = leases.map((lease) => newLeaseRecord(lease, before.storeTimeUs))
   const sinceMs = Math.floor(before.storeTimeUs / 1000)
   const creating = { by: partition.handle, sinceMs }

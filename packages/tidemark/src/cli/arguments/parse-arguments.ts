@@ -15,12 +15,16 @@ export function collectionName(text: string): CollectionName {
   return { database, collection }
 }
 
-/** Parses a whole number of at least `minimum` for commander. */
-export function wholeNumber(minimum: number): (text: string) => number {
+/** Parses a whole number of at least `minimum`, and at most `maximum`, for commander. */
+export function wholeNumber(
+  minimum: number,
+  maximum: number = Number.MAX_SAFE_INTEGER,
+): (text: string) => number {
+  const upTo = maximum === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${maximum}`
   return (text) => {
     const value = Number(text)
-    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < minimum) {
-      throw new InvalidArgumentError(`It must be a whole number of at least ${minimum}.`)
+    if (!/^\d+$/.test(text) || !(value >= minimum && value <= maximum)) {
+      throw new InvalidArgumentError(`It must be a whole number of at least ${minimum}${upTo}.`)
     }
     return value
   }

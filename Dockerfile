@@ -1,0 +1,36 @@
+# Tidemark's gateway: `tidemark serve` on a volume, for clients of Azure Cosmos DB.
+#
+#   docker build -t tidemark .
+#   docker run -p 127.0.0.1:8081:8081 -v tidemark-data:/data tidemark
+#
+# The key is TIDEMARK_GATEWAY_KEY, or made once and kept in the volume: cat /data/gateway-key
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /build
+COPY . .
+RUN npm ci --no-audit --no-fund
+RUN npx tsc -b packages/tidemark
+
+# What runs needs neither compiler nor tests: only `tidemark`, the packages it is made of and their dependencies.
+FROM node:24-bookworm-slim AS packages
+WORKDIR /app
+COPY --from=build /build/package.json /build/package-lock.json /build/.npmrc ./
+COPY --from=build /build/packages ./packages
+COPY --from=build /build/examples ./examples
+RUN npm ci --omit=dev --workspace=tidemark --include-workspace-root=false --ignore-scripts --no-audit --no-fund \
+  && rm -rf examples packages/testing packages/*/src packages/*/dist/.tsbuildinfo
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=packages /app ./
+RUN install -d -o node -g node /data
+USER node
+VOLUME /data
+EXPOSE 8081
+# Without a signature it answers 401: that is how it says that it is well.
+HEALTHCHECK --interval=5s --timeout=3s --start-period=5s --retries=5 \
+  CMD ["node", "--eval", "fetch('http://127.0.0.1:8081/').then(({ status }) => process.exit(status === 401 ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "packages/tidemark/dist/cli/main.js"]
+# Inside a container loopback would be nobody's: who may connect is decided by the ports that are published.
+CMD ["serve", "/data", "--host", "0.0.0.0", "--port", "8081"]

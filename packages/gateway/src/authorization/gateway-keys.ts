@@ -1,0 +1,52 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import { InvalidOptionError } from '@tidemark/contracts'
+
+/** Keys that the gateway accepts, each base64 text of a shared secret. */
+export interface GatewayKeys {
+  /** Master keys: they may do everything. At least one. */
+  readonly readWrite: readonly string[]
+  /** Keys that may only read. @default none */
+  readonly readOnly?: readonly string[] | undefined
+}
+
+/**
+ * The key that Microsoft publishes for its emulator. Everybody knows it, so that a gateway which accepts it listens
+ * on loopback only.
+ */
+export const EMULATOR_KEY =
+  'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
+
+/** A key with what it may do. */
+export interface AcceptedKey {
+  /** As Node keeps it: a signature by it costs a seventh of one by bare bytes. */
+  readonly secret: KeyObject
+  readonly access: 'readWrite' | 'readOnly'
+}
+
+/** Below this a key can be guessed. */
+const MIN_KEY_BYTES = 16
+
+/** @throws ERR_INVALID_OPTION; the message does not show the key */
+export function acceptedKeys({ readWrite, readOnly = [] }: GatewayKeys): readonly AcceptedKey[] {
+  if (readWrite.length === 0) throw new InvalidOptionError('keys.readWrite needs at least one key')
+  return [
+    ...readWrite.map((key, index) => accepted(key, 'readWrite', index)),
+    ...readOnly.map((key, index) => accepted(key, 'readOnly', index)),
+  ]
+}
+
+/** Whether one of the keys is the one that everybody knows. */
+export function includesEmulatorKey({ readWrite, readOnly = [] }: GatewayKeys): boolean {
+  const known = Buffer.from(EMULATOR_KEY, 'base64')
+  return [...readWrite, ...readOnly].some((key) => Buffer.from(key, 'base64').equals(known))
+}
+
+function accepted(key: string, access: AcceptedKey['access'], index: number): AcceptedKey {
+  const bytes = Buffer.from(key, 'base64')
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(key) || bytes.length < MIN_KEY_BYTES) {
+    throw new InvalidOptionError(
+      `keys.${access}[${index}] must be base64 text of at least ${MIN_KEY_BYTES} bytes`,
+    )
+  }
+  return { secret: createSecretKey(bytes), access }
+}

@@ -1,0 +1,225 @@
+import {
+  InvalidOptionError,
+  ResourceNotFoundError,
+  StoreUnavailableError,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type Random,
+} from '@tidemark/contracts'
+import { signature, signedText } from '../authorization/signature.ts'
+import { OWN_HEADER } from '../protocol/extension-wire.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { isJsonRecord } from '../protocol/request-values.ts'
+import { resourcePath } from '../protocol/resource-path.ts'
+import { httpDate, systemFetch, type HttpFetch } from './platform/http-fetch.ts'
+import { isConnectionRefused } from './connection-refused.ts'
+import { retryDelayMs, type RequestFailure, type RetryLimits } from './retry-policy.ts'
+import { parsed, type WireAnswer } from './wire-answer.ts'
+import { errorOfWire, unknownOutcome, type RequestSubject } from './wire-error.ts'
+
+export interface CosmosConnectionOptions {
+  /** `https://account.documents.azure.com:443/`, or what a gateway of ours says of itself. */
+  readonly endpoint: string
+  /** A master key, or a read-only one where nothing is written. Base64 text. */
+  readonly key: string
+  /** @default Node's own */
+  readonly fetch?: HttpFetch | undefined
+  /** @default the machine's */
+  readonly clock?: Clock | undefined
+  /** For the jitter of retries. @default the operating system's */
+  readonly random?: Random | undefined
+  /** How long one attempt may take, beside what a waiting read waits, in ms. @default 10_000 */
+  readonly requestTimeoutMs?: number | undefined
+  /** Attempts of one request at most. @default 10 (the service's own client: 9 retries of a 429) */
+  readonly maxAttempts?: number | undefined
+  /** Time within which a request may be sent again, in ms. @default 30_000 (as in the service's own client) */
+  readonly maxRetryMs?: number | undefined
+}
+
+/** One request, by names that are not encoded yet. */
+export interface WireRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: readonly string[]
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: string | undefined
+  readonly subject: RequestSubject
+  /** That there is no such document is an answer (404), no error. */
+  readonly acceptsAbsence?: true
+  /** What the server may wait on purpose, in ms. */
+  readonly waitMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+const API_VERSION = '2020-07-15'
+const NEVER = new AbortController().signal
+
+/**
+ * Signed requests to a Cosmos DB account or to our gateway: key authorization, gateway mode. It holds no connection
+ * open itself, starts nothing, and is shared by any number of feeds and collections.
+ *
+ * A request that is throttled waits as the server asks. What was not answered is sent again only if it changes
+ * nothing; else ERR_STORE_UNAVAILABLE says that its outcome is unknown.
+ */
+export class CosmosConnection {
+  /** With a slash at its end. */
+  readonly endpoint: string
+  readonly clock: Clock
+  readonly #key: Uint8Array
+  readonly #fetch: HttpFetch
+  readonly #random: Random
+  readonly #timeoutMs: number
+  readonly #limits: RetryLimits
+
+  /** @throws ERR_INVALID_OPTION; the message does not show the key */
+  constructor(options: CosmosConnectionOptions) {
+    const { fetch = systemFetch, clock = systemClock, random = systemRandom } = options
+    const { requestTimeoutMs = 10_000, maxAttempts = 10, maxRetryMs = 30_000 } = options
+    this.endpoint = checkedEndpoint(options.endpoint)
+    this.#key = checkedKey(options.key)
+    this.#fetch = fetch
+    this.clock = clock
+    this.#random = random
+    this.#timeoutMs = atLeastOne('requestTimeoutMs', requestTimeoutMs)
+    this.#limits = {
+      maxAttempts: atLeastOne('maxAttempts', maxAttempts),
+      maxRetryMs: atLeastOne('maxRetryMs', maxRetryMs),
+    }
+  }
+
+  /** The answer, of a status below 400. Rejects with the coded error of any other, and with `signal.reason`. */
+  async send(request: WireRequest): Promise<WireAnswer> {
+    const { signal = NEVER, subject } = request
+    const startedMs = this.clock.monotonicMs()
+    for (let attempt = 1; ; attempt++) {
+      signal.throwIfAborted()
+      const outcome = await this.#attempt(request, signal)
+      if (outcome.kind === 'answered') return outcome.answer
+      const delayMs = retryDelayMs(
+        outcome.failure,
+        {
+          attempt,
+          elapsedMs: this.clock.monotonicMs() - startedMs,
+          effect: subject.effect,
+          fraction: this.#random.fraction(),
+        },
+        this.#limits,
+      )
+      if (delayMs === undefined) throw outcome.error
+      await this.clock.sleep(delayMs, signal)
+    }
+  }
+
+  async #attempt(request: WireRequest, signal: AbortSignal): Promise<Outcome> {
+    const { subject, waitMs = 0 } = request
+    const over = new AbortController()
+    const timeoutMs = this.#timeoutMs + waitMs
+    const timer = this.clock
+      .sleep(timeoutMs, over.signal, { purpose: 'background' })
+      .then(() => over.abort(), ignore)
+    try {
+      const answer = await this.#exchange(request, AbortSignal.any([signal, over.signal]))
+      if (answer.status < 400) return { kind: 'answered', answer }
+      const failure = failureOf(answer)
+      const { status, retryAfterMs } = failure
+      const error = errorOfWire(failure, subject)
+      if (request.acceptsAbsence && isAbsence(error)) return { kind: 'answered', answer }
+      return { kind: 'failed', error, failure: { kind: 'answer', status, retryAfterMs } }
+    } catch (cause) {
+      signal.throwIfAborted()
+      if (isConnectionRefused(cause)) {
+        const error = new StoreUnavailableError(`nothing listens at ${this.endpoint}`, { cause })
+        return { kind: 'failed', error, failure: { kind: 'refused' } }
+      }
+      const what = over.signal.aborted
+        ? `no answer from ${this.endpoint} within ${timeoutMs} ms`
+        : `the connection to ${this.endpoint} broke`
+      const error = new StoreUnavailableError(`${what}${unknownOutcome(subject)}`, { cause })
+      return { kind: 'failed', error, failure: { kind: 'lost' } }
+    } finally {
+      over.abort()
+      await timer
+    }
+  }
+
+  async #exchange(
+    { method, path, headers = {}, body }: WireRequest,
+    signal: AbortSignal,
+  ): Promise<WireAnswer> {
+    const target = path.map(encodeURIComponent).join('/')
+    const date = httpDate(this.clock.wallMs())
+    const { resourceType, resourceLink } = resourcePath(`/${target}`)
+    const signed = { method, resourceType, resourceLink, msDate: date, date: '' }
+    const token = signature(signedText(signed), this.#key).toString('base64')
+    const response = await this.#fetch(`${this.endpoint}${target}`, {
+      method,
+      headers: {
+        accept: 'application/json',
+        [HEADER.msDate]: date,
+        'x-ms-version': API_VERSION,
+        ...(body !== undefined &&
+          method !== 'PATCH' && { [HEADER.contentType]: 'application/json' }),
+        ...(body !== undefined && method === 'PATCH' && { [HEADER.contentType]: PATCH_TYPE }),
+        ...headers,
+        [HEADER.authorization]: encodeURIComponent(`type=master&ver=1.0&sig=${token}`),
+      },
+      ...(body !== undefined && { body }),
+      signal,
+    })
+    const text = await response.text()
+    const header = (name: string): string | undefined => response.headers.get(name) || undefined
+    return { status: response.status, body: text, header }
+  }
+}
+
+/** What the service documents for a patch; its JavaScript client sends none, and servers take both. */
+const PATCH_TYPE = 'application/json_patch+json'
+
+function isAbsence(error: Error): boolean {
+  return error instanceof ResourceNotFoundError && error.resource === 'document'
+}
+
+type Outcome =
+  | { readonly kind: 'answered'; readonly answer: WireAnswer }
+  | { readonly kind: 'failed'; readonly error: Error; readonly failure: RequestFailure }
+
+function failureOf({ status, body, header }: WireAnswer): Parameters<typeof errorOfWire>[0] {
+  const value = parsed(body)
+  const message = isJsonRecord(value) ? value['message'] : undefined
+  const text = typeof message === 'string' ? message : 'the request failed'
+  return {
+    status,
+    substatus: numberOf(header(HEADER.substatus)),
+    message: text.replace(/\s*ActivityId: \S+\s*$/, ''),
+    retryAfterMs: numberOf(header(HEADER.retryAfterMs)),
+    code: header(OWN_HEADER.errorCode),
+    detail: header(OWN_HEADER.errorDetail),
+  }
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  const value = Number(text ?? Number.NaN)
+  return Number.isFinite(value) ? value : undefined
+}
+
+function checkedEndpoint(endpoint: string): string {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return `${url.origin}/`
+  throw new InvalidOptionError(
+    `endpoint must be a http: or https: address, got ${JSON.stringify(endpoint)}`,
+  )
+}
+
+function checkedKey(key: string): Uint8Array {
+  if (typeof key === 'string' && /^[A-Za-z0-9+/]+={0,2}$/.test(key)) {
+    return Buffer.from(key, 'base64')
+  }
+  throw new InvalidOptionError('key must be base64 text')
+}
+
+function atLeastOne(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 1) return value
+  throw new InvalidOptionError(`${name} must be a whole number from 1 on, got ${String(value)}`)
+}
+
+function ignore(): void {}

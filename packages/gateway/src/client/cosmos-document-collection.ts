@@ -1,0 +1,311 @@
+import {
+  PreconditionFailedError,
+  errorCode,
+  extractPartitionKey,
+  lsn,
+  partitionKeyComponents,
+  partitionKeyPathSegments,
+  partitionKeyText,
+  type BatchOperation,
+  type BatchResult,
+  type DeleteResult,
+  type DocumentBody,
+  type DocumentCollection,
+  type Lsn,
+  type PartitionKey,
+  type PatchOperation,
+  type PatchOptions,
+  type ReadOptions,
+  type ReadResult,
+  type RequestOptions,
+  type SourceRange,
+  type Stored,
+  type WriteOptions,
+  type WriteResult,
+} from '@tidemark/contracts'
+import { asciiJson } from '../protocol/extension-wire.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { batchBody, batchDocuments } from './batch-on-wire.ts'
+import { callWaiting } from './call-extension.ts'
+import type { CosmosConnection } from './cosmos-connection.ts'
+import { documentText, idOnPath, jsonText } from './document-text.ts'
+import { createContainer } from './create-container.ts'
+import { storedOf } from './decode-rows.ts'
+import { PresentPkRanges } from './present-pk-ranges.ts'
+import { readPartitionByExtension, readPartitionInPages } from './read-remote-partition.ts'
+import { RemoteContainer, type ContainerName } from './remote-container.ts'
+import { answerLsn, jsonOf, serverTimeMs, type WireAnswer } from './wire-answer.ts'
+
+/** Of a gateway at which nobody may wait. */
+const POLL_INTERVAL_MS = 1000
+/** A patch under a condition of the caller's, of a document that others write to all the time. */
+const MAX_PATCH_ATTEMPTS = 20
+
+/**
+ * A container over HTTP as a collection: for leases, dead letters and jobs. The first call finds it.
+ *
+ * `serverTimeMs` of its answers is the store's clock where the server is our gateway; elsewhere it is of the answer's
+ * `date` header, whole seconds, so up to 1 s early.
+ */
+export class CosmosDocumentCollection<
+  T extends DocumentBody = DocumentBody,
+> implements DocumentCollection<T> {
+  readonly id: string
+  readonly #container: RemoteContainer
+  readonly #ranges: PresentPkRanges
+
+  constructor(connection: CosmosConnection, name: ContainerName) {
+    this.id = name.container
+    this.#container = new RemoteContainer(connection, name)
+    this.#ranges = new PresentPkRanges(this.#container)
+  }
+
+  get identity(): string {
+    return this.#container.identity
+  }
+
+  /** @throws ERR_NOT_FOUND before the first call that found the container */
+  get partitionKeyPaths(): readonly string[] {
+    return this.#container.present.partitionKey.paths
+  }
+
+  async read(
+    id: string,
+    partitionKey: PartitionKey,
+    { ifNoneMatch, signal }: ReadOptions = {},
+  ): Promise<ReadResult<T>> {
+    await this.#container.facts(signal)
+    const headers: Record<string, string> = { ...this.#keyHeader(partitionKey) }
+    if (ifNoneMatch !== undefined) headers[HEADER.ifNoneMatch] = ifNoneMatch
+    const answer = await this.#container.send({
+      method: 'GET',
+      path: ['docs', idOnPath(id)],
+      headers,
+      subject: { resource: 'document', id, effect: 'none' },
+      acceptsAbsence: true,
+      signal,
+    })
+    const notModified = answer.status === 304
+    const document = answer.status === 200 ? this.#stored(jsonOf(answer), answer) : undefined
+    return { document, notModified, serverTimeMs: serverTimeMs(answer) }
+  }
+
+  create(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
+    return this.#write('create', document, options)
+  }
+
+  upsert(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
+    return this.#write('upsert', document, options)
+  }
+
+  replace(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
+    return this.#write('replace', document, options)
+  }
+
+  /** A condition is judged here, on a version that the patch then requires. At most 10 operations, as on the wire. */
+  async patch(
+    id: string,
+    partitionKey: PartitionKey,
+    operations: readonly PatchOperation[],
+    options: PatchOptions<T> = {},
+  ): Promise<WriteResult<T>> {
+    const { condition, ...rest } = options
+    if (condition === undefined) return this.#patch(id, partitionKey, { operations, options: rest })
+    for (let attempt = 1; ; attempt++) {
+      const { document } = await this.read(id, partitionKey, { signal: options.signal })
+      if (document !== undefined && !condition(document)) {
+        throw new PreconditionFailedError(id, 'the condition of the patch is not true')
+      }
+      const ifMatch = options.ifMatch ?? document?._etag
+      try {
+        return await this.#patch(id, partitionKey, { operations, options: { ...rest, ifMatch } })
+      } catch (error) {
+        const isOvertaken =
+          errorCode(error) === 'ERR_PRECONDITION_FAILED' && options.ifMatch === undefined
+        if (!isOvertaken || attempt >= MAX_PATCH_ATTEMPTS) throw error
+      }
+    }
+  }
+
+  async delete(
+    id: string,
+    partitionKey: PartitionKey,
+    options: WriteOptions = {},
+  ): Promise<DeleteResult> {
+    await this.#container.facts(options.signal)
+    const answer = await this.#container.send({
+      method: 'DELETE',
+      path: ['docs', idOnPath(id)],
+      headers: { ...this.#keyHeader(partitionKey), ...conditionHeaders(options) },
+      subject: { resource: 'document', id, effect: 'write' },
+      signal: options.signal,
+    })
+    return { lsn: lsn(answerLsn(answer)), serverTimeMs: serverTimeMs(answer) }
+  }
+
+  async batch(
+    partitionKey: PartitionKey,
+    operations: readonly BatchOperation<T>[],
+    { signal }: RequestOptions = {},
+  ): Promise<BatchResult<T>> {
+    await this.#container.facts(signal)
+    const onlyReads = operations.every(({ kind }) => kind === 'read')
+    const answer = await this.#container.send({
+      method: 'POST',
+      path: ['docs'],
+      headers: {
+        ...this.#keyHeader(partitionKey),
+        [HEADER.isBatch]: 'true',
+        [HEADER.batchAtomic]: 'true',
+      },
+      body: batchBody(operations),
+      subject: { resource: 'collection', id: this.id, effect: onlyReads ? 'none' : 'write' },
+      signal,
+    })
+    const documents = batchDocuments(answer, operations).map((body) =>
+      body === undefined ? undefined : this.#stored(body, answer),
+    )
+    return {
+      lsn: onlyReads ? undefined : lsn(answerLsn(answer)),
+      documents,
+      serverTimeMs: serverTimeMs(answer),
+    }
+  }
+
+  async readPartition(
+    partitionKey: PartitionKey,
+    { signal }: RequestOptions = {},
+  ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }> {
+    const { hasExtensions } = await this.#container.facts(signal)
+    const request = { partitionKey: this.#keyText(partitionKey), signal }
+    return hasExtensions
+      ? readPartitionByExtension<T>(this.#container, request)
+      : readPartitionInPages<T>(this.#container, request)
+  }
+
+  /** At a server that is not ours: false after `timeoutMs`, so that nothing is asked in vain. */
+  async waitForCommit(request: {
+    readonly partitionKey: PartitionKey
+    readonly afterLsn: Lsn
+    readonly timeoutMs: number
+    readonly signal: AbortSignal
+  }): Promise<boolean> {
+    const { afterLsn, timeoutMs, signal } = request
+    const { hasExtensions } = await this.#container.facts(signal)
+    if (!hasExtensions) {
+      await this.#container.connection.clock.sleep(timeoutMs, signal)
+      return false
+    }
+    const partitionKey = this.#keyText(request.partitionKey)
+    const call = { call: 'waitForCommit', partitionKey, afterLsn } as const
+    return callWaiting(this.#container, (waitMs) => ({ ...call, timeoutMs: waitMs }), {
+      timeoutMs,
+      restMs: POLL_INTERVAL_MS,
+      signal,
+    })
+  }
+
+  /** Makes the database, too. One partition key path, hashed by version 2. */
+  async createIfNotExists({
+    partitionKey,
+    signal,
+  }: { readonly partitionKey: string } & RequestOptions): Promise<void> {
+    await createContainer(this.#container, { partitionKey, signal })
+  }
+
+  async readFeedRanges({ signal }: RequestOptions = {}): Promise<readonly SourceRange[]> {
+    await this.#container.facts(signal)
+    return this.#ranges.refresh(signal)
+  }
+
+  async #patch(
+    id: string,
+    partitionKey: PartitionKey,
+    request: { readonly operations: readonly PatchOperation[]; readonly options: WriteOptions },
+  ): Promise<WriteResult<T>> {
+    const { operations, options } = request
+    await this.#container.facts(options.signal)
+    const answer = await this.#container.send({
+      method: 'PATCH',
+      path: ['docs', idOnPath(id)],
+      headers: { ...this.#keyHeader(partitionKey), ...conditionHeaders(options) },
+      body: jsonText({ operations }),
+      subject: { resource: 'document', id, effect: 'write' },
+      signal: options.signal,
+    })
+    return this.#written(answer)
+  }
+
+  async #write(
+    kind: 'create' | 'upsert' | 'replace',
+    document: T,
+    options: WriteOptions,
+  ): Promise<WriteResult<T>> {
+    const { partitionKey: definition } = await this.#container.facts(options.signal)
+    const { partitionKey } = options
+    const { text: body, parsed } = documentText(document)
+    const paths = definition.paths.map(partitionKeyPathSegments)
+    // What counts is the text. A number that it cannot say is refused all the same.
+    extractPartitionKey(document, paths)
+    const key =
+      partitionKey === undefined
+        ? headerText(extractPartitionKey(parsed, paths))
+        : this.#keyText(partitionKey)
+    const id = String(parsed['id'])
+    const answer = await this.#container.send({
+      method: kind === 'replace' ? 'PUT' : 'POST',
+      path: kind === 'replace' ? ['docs', idOnPath(parsed['id'])] : ['docs'],
+      headers: {
+        ...(kind === 'upsert' && { [HEADER.isUpsert]: 'true' }),
+        [HEADER.partitionKey]: key,
+        ...conditionHeaders(options),
+      },
+      body,
+      subject: { resource: 'document', id, effect: 'write' },
+      signal: options.signal,
+    })
+    return this.#written(answer)
+  }
+
+  #written(answer: WireAnswer): WriteResult<T> {
+    const document = this.#stored(jsonOf(answer), answer)
+    return {
+      document,
+      etag: document._etag,
+      lsn: lsn(document._lsn),
+      created: answer.status === 201,
+      serverTimeMs: serverTimeMs(answer),
+    }
+  }
+
+  /** The service's documents have no `_lsn` outside of feeds: what the answer says then stands in. */
+  #stored(value: unknown, answer: WireAnswer): Stored<T> {
+    const document = storedOf<T>(value)
+    if (typeof document._lsn === 'number') return document
+    return { ...document, _lsn: answerLsn(answer) }
+  }
+
+  #keyHeader(partitionKey: PartitionKey): Readonly<Record<string, string>> {
+    return { [HEADER.partitionKey]: this.#keyText(partitionKey) }
+  }
+
+  #keyText(partitionKey: PartitionKey): string {
+    return headerText(partitionKeyComponents(partitionKey, this.partitionKeyPaths.length))
+  }
+}
+
+/** Canonical text of a partition key value, escaped to ASCII. */
+function headerText(components: Parameters<typeof partitionKeyText>[0]): string {
+  const list: unknown = JSON.parse(partitionKeyText(components))
+  return asciiJson(list)
+}
+
+function conditionHeaders({
+  ifMatch,
+  ifNoneMatch,
+}: WriteOptions): Readonly<Record<string, string>> {
+  return {
+    ...(ifMatch !== undefined && { [HEADER.ifMatch]: ifMatch }),
+    ...(ifNoneMatch !== undefined && { [HEADER.ifNoneMatch]: ifNoneMatch }),
+  }
+}

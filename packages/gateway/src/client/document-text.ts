@@ -1,0 +1,46 @@
+import { InvalidDocumentError } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+
+/** @throws ERR_INVALID_DOCUMENT for what JSON cannot carry */
+export function jsonText(value: unknown): string {
+  try {
+    // Undefined for what has no JSON at all.
+    const text: string | undefined = JSON.stringify(value)
+    if (text !== undefined) return text
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new InvalidDocumentError(`the document cannot be written as JSON: ${why}`, { cause })
+  }
+  throw new InvalidDocumentError('the document cannot be written as JSON')
+}
+
+/** A document as it will arrive. */
+export interface DocumentText {
+  readonly text: string
+  /** What the text says. */
+  readonly parsed: JsonRecord
+}
+
+/** @throws ERR_INVALID_DOCUMENT for what is no JSON object */
+export function documentText(document: unknown): DocumentText {
+  const text = jsonText(document)
+  const value: unknown = JSON.parse(text)
+  if (isJsonRecord(value)) return { text, parsed: value }
+  throw new InvalidDocumentError(`a document is a JSON object, got ${text.slice(0, 60)}`)
+}
+
+/**
+ * An id that a path can carry: not `.` or `..` either, which `fetch` takes for steps in the path.
+ *
+ * @throws ERR_INVALID_DOCUMENT
+ */
+export function idOnPath(id: unknown): string {
+  if (typeof id === 'string' && id.length >= 1 && id.length <= 255 && id.isWellFormed()) {
+    // oxlint-disable-next-line no-control-regex -- a NUL is what servers refuse
+    if (!/[/\\?#\u0000]/.test(id) && id !== '.' && id !== '..') return id
+  }
+  throw new InvalidDocumentError(
+    `a document's id has 1 to 255 characters, none of them / \\ ? # or NUL, and over HTTP is not "." or "..", ` +
+      `got ${JSON.stringify(id)}`,
+  )
+}

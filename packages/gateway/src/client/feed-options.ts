@@ -1,0 +1,40 @@
+import { InvalidOptionError } from '@tidemark/contracts'
+import type { ContainerName } from './remote-container.ts'
+
+/** Which feed is read, and how. */
+export interface ChangeFeedOptions extends ContainerName {
+  /** Changes of a page where the reader does not say. @default the server's choice */
+  readonly maxItemCount?: number | undefined
+  /**
+   * No page shows a state older than this token's (CF-15): the server waits for it, else ERR_SESSION_AHEAD. As a
+   * client gets it with the answer to a write (`x-ms-session-token`). @default none
+   */
+  readonly sessionToken?: string | undefined
+  /**
+   * Pause between two questions to a gateway of ours at which nobody may wait, in ms. Elsewhere the host's
+   * `feedPollDelayMs` counts. @default 1_000
+   */
+  readonly pollIntervalMs?: number | undefined
+}
+
+export interface ResolvedFeedOptions {
+  readonly maxItemCount: number | undefined
+  readonly sessionToken: string | undefined
+  readonly pollIntervalMs: number
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function resolveFeedOptions(options: ChangeFeedOptions): ResolvedFeedOptions {
+  const { maxItemCount, sessionToken, pollIntervalMs = 1000 } = options
+  if (maxItemCount !== undefined && maxItemCount !== -1 && !isCount(maxItemCount)) {
+    throw new InvalidOptionError(`maxItemCount must be -1 or above 0, got ${String(maxItemCount)}`)
+  }
+  if (!isCount(pollIntervalMs)) {
+    throw new InvalidOptionError(`pollIntervalMs must be above 0, got ${String(pollIntervalMs)}`)
+  }
+  return { maxItemCount, sessionToken, pollIntervalMs }
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 1
+}

@@ -1,0 +1,7 @@
+export { CosmosConnection, type CosmosConnectionOptions } from './cosmos-connection.ts'
+export { CosmosDocumentCollection } from './cosmos-document-collection.ts'
+export { readCosmosLeasePrefix } from './cosmos-lease-prefix.ts'
+export { openChangeFeed } from './open-change-feed.ts'
+export type { ChangeFeedOptions } from './feed-options.ts'
+export type { HttpFetch, HttpResponse } from './platform/http-fetch.ts'
+export type { ContainerName } from './remote-container.ts'

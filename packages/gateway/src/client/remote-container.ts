@@ -1,0 +1,104 @@
+import {
+  ResourceNotFoundError,
+  UnsupportedServerError,
+  partitionKeyDefinition,
+  type PartitionKeyDefinition,
+} from '@tidemark/contracts'
+import { OWN_HEADER } from '../protocol/extension-wire.ts'
+import { INTENDED_CONTAINER } from '../protocol/intended-container.ts'
+import { isJsonRecord } from '../protocol/request-values.ts'
+import type { CosmosConnection, WireRequest } from './cosmos-connection.ts'
+import { jsonOf, type WireAnswer } from './wire-answer.ts'
+
+/** Which container of an account. */
+export interface ContainerName {
+  readonly database: string
+  readonly container: string
+}
+
+/** What does not change while a container exists. */
+export interface ContainerFacts {
+  readonly rid: string
+  /** As `DocumentCollection.identity`. */
+  readonly identity: string
+  readonly partitionKey: PartitionKeyDefinition
+  /** Seconds; -1 = none by default; undefined = time to live is off. May change; as it was when it was read. */
+  readonly defaultTtl: number | undefined
+  /** Whether the server is our gateway. */
+  readonly hasExtensions: boolean
+}
+
+/** A request on something below a container. */
+export type ContainerRequest = Omit<WireRequest, 'path'> & { readonly path?: readonly string[] }
+
+/** A handle on one container over HTTP. What it is like is read once. */
+export class RemoteContainer {
+  readonly name: ContainerName
+  readonly connection: CosmosConnection
+  #known: ContainerFacts | undefined
+
+  constructor(connection: CosmosConnection, name: ContainerName) {
+    this.connection = connection
+    this.name = name
+  }
+
+  /** `database/container`, for people. */
+  get description(): string {
+    return `${this.name.database}/${this.name.container}`
+  }
+
+  get known(): ContainerFacts | undefined {
+    return this.#known
+  }
+
+  /** Before the container is known, its address stands in. */
+  get identity(): string {
+    const { database, container } = this.name
+    return this.#known?.identity ?? `${this.connection.endpoint}dbs/${database}/colls/${container}`
+  }
+
+  /** Rejects with ERR_NOT_FOUND while there is none, ERR_SERVER_UNSUPPORTED. */
+  async facts(signal?: AbortSignal): Promise<ContainerFacts> {
+    return (this.#known ??= await this.#read(signal))
+  }
+
+  /** @throws ERR_NOT_FOUND before the first call that found it */
+  get present(): ContainerFacts {
+    if (this.#known === undefined)
+      throw new ResourceNotFoundError('collection', this.name.container)
+    return this.#known
+  }
+
+  send(request: ContainerRequest): Promise<WireAnswer> {
+    const { database, container } = this.name
+    const path = ['dbs', database, 'colls', container, ...(request.path ?? [])]
+    // Of another container made under this name nothing is wanted: continuations and leases are not its.
+    const rid = this.#known?.rid
+    const headers = { ...request.headers, ...(rid !== undefined && { [INTENDED_CONTAINER]: rid }) }
+    return this.connection.send({ ...request, headers, path })
+  }
+
+  async #read(signal: AbortSignal | undefined): Promise<ContainerFacts> {
+    const { container: id } = this.name
+    const subject = { resource: 'collection', id, effect: 'none' } as const
+    const answer = await this.send({ method: 'GET', subject, signal })
+    const { _rid, partitionKey, defaultTtl } = jsonOf(answer)
+    if (typeof _rid !== 'string') throw new UnsupportedServerError(`container ${id} has no _rid`)
+    const own = answer.header(OWN_HEADER.identity)
+    return {
+      rid: _rid,
+      identity: own ?? `${this.connection.endpoint}${_rid}`,
+      partitionKey: keyDefinition(partitionKey, id),
+      defaultTtl: typeof defaultTtl === 'number' ? defaultTtl : undefined,
+      hasExtensions: own !== undefined,
+    }
+  }
+}
+
+function keyDefinition(value: unknown, id: string): PartitionKeyDefinition {
+  const paths = isJsonRecord(value) ? value['paths'] : undefined
+  if (!isJsonRecord(value) || !Array.isArray(paths)) {
+    throw new UnsupportedServerError(`container ${id} has no partition key`)
+  }
+  return partitionKeyDefinition(paths.map(String), value['version'] === 2 ? 2 : 1)
+}

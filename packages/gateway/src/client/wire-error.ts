@@ -1,0 +1,130 @@
+import {
+  AllVersionsOffError,
+  DocumentTooLargeError,
+  HorizonPassedError,
+  InvalidContinuationError,
+  InvalidDocumentError,
+  InvalidOptionError,
+  InvalidPartitionKeyError,
+  InvalidPatchError,
+  PartitionKeyMismatchError,
+  PreconditionFailedError,
+  RangeGoneError,
+  ResourceExistsError,
+  ResourceNotFoundError,
+  StoreUnavailableError,
+  type CodedError,
+  type FeedRange,
+  type ResourceKind,
+  feedRangeId,
+} from '@tidemark/contracts'
+import { BadRequestError } from '../errors/bad-request-error.ts'
+import { ForbiddenError } from '../errors/forbidden-error.ts'
+import { SessionAheadError } from '../errors/session-ahead-error.ts'
+import { ThrottledError } from '../errors/throttled-error.ts'
+import { UnauthorizedError } from '../errors/unauthorized-error.ts'
+import { OTHER_CONTAINER } from '../protocol/intended-container.ts'
+import { codeOfStatus } from '../protocol/status-codes.ts'
+import type { RequestEffect } from './retry-policy.ts'
+
+/** What a request was about: errors name it. */
+export interface RequestSubject {
+  readonly resource: ResourceKind
+  readonly id: string
+  readonly effect: RequestEffect
+  readonly range?: FeedRange | undefined
+}
+
+/** What an answer says of an error, of a whole request or of one operation of a batch. */
+export interface WireFailure {
+  readonly status: number
+  readonly substatus: number | undefined
+  readonly message: string
+  readonly retryAfterMs?: number | undefined
+  /** From our own gateway. */
+  readonly code?: string | undefined
+  readonly detail?: string | undefined
+}
+
+/** Of a 404: it is the container that is missing. Seen at the service. */
+const CONTAINER_MISSING = 1003
+
+/** Errors that say everything in their message. */
+const PLAIN: ReadonlyMap<string, (message: string) => CodedError> = new Map<
+  string,
+  (message: string) => CodedError
+>([
+  ['ERR_INVALID_CONTINUATION', (message) => new InvalidContinuationError(message)],
+  ['ERR_INVALID_DOCUMENT', (message) => new InvalidDocumentError(message)],
+  ['ERR_INVALID_OPTION', (message) => new InvalidOptionError(message)],
+  ['ERR_INVALID_PARTITION_KEY', (message) => new InvalidPartitionKeyError(message)],
+  ['ERR_INVALID_PATCH', (message) => new InvalidPatchError(message)],
+  ['ERR_PARTITION_KEY_MISMATCH', (message) => new PartitionKeyMismatchError(message)],
+  ['ERR_DOCUMENT_TOO_LARGE', (message) => new DocumentTooLargeError(message)],
+  ['ERR_REQUEST_TOO_LARGE', (message) => new DocumentTooLargeError(message)],
+  ['ERR_UNAUTHORIZED', (message) => new UnauthorizedError(message)],
+  ['ERR_FORBIDDEN', (message) => new ForbiddenError(message)],
+  ['ERR_SESSION_AHEAD', (message) => new SessionAheadError(message)],
+])
+
+/** The coded error of an answer: the same class as in process where there is one. */
+export function errorOfWire(failure: WireFailure, subject: RequestSubject): CodedError {
+  const { status, substatus, message } = failure
+  const code = failure.code ?? codeOfStatus(status, substatus)
+  const { resource, id } = subject
+  if (status === 400 && substatus === OTHER_CONTAINER)
+    return new ResourceNotFoundError('collection', id)
+  switch (code) {
+    case 'ERR_NOT_FOUND':
+      return new ResourceNotFoundError(missingKind(failure, resource), id)
+    case 'ERR_EXISTS':
+    case 'ERR_UNIQUE_KEY':
+      return new ResourceExistsError(resource, id)
+    case 'ERR_PRECONDITION_FAILED':
+      return new PreconditionFailedError(id, message)
+    case 'ERR_RANGE_GONE':
+      return new RangeGoneError(subject.range === undefined ? id : feedRangeId(subject.range), [])
+    case 'ERR_THROTTLED':
+      return new ThrottledError(failure.retryAfterMs ?? 0, message)
+    case 'ERR_ALL_VERSIONS_OFF':
+      return new AllVersionsOffError(id)
+    case 'ERR_HORIZON_PASSED': {
+      const horizon = horizonOf(failure, subject)
+      if (horizon !== undefined) return horizon
+      break
+    }
+    default:
+  }
+  const plain = PLAIN.get(code)
+  if (plain !== undefined) return plain(message)
+  return status >= 500 || status === 408 || status === 449
+    ? new StoreUnavailableError(`${message} (status ${status}${unknownOutcome(subject)})`)
+    : new BadRequestError(`${message} (status ${status})`)
+}
+
+/** For messages of requests that may have been done all the same. */
+export function unknownOutcome({ effect }: Pick<RequestSubject, 'effect'>): string {
+  return effect === 'write' ? '; its outcome is unknown' : ''
+}
+
+function missingKind({ substatus, detail }: WireFailure, resource: ResourceKind): ResourceKind {
+  if (substatus === CONTAINER_MISSING) return 'collection'
+  switch (detail) {
+    case 'database':
+    case 'collection':
+    case 'range':
+    case 'document':
+      return detail
+    default:
+      return resource
+  }
+}
+
+function horizonOf(
+  { detail = '' }: WireFailure,
+  { range }: RequestSubject,
+): HorizonPassedError | undefined {
+  const [lsn = Number.NaN, horizon = Number.NaN] = detail.split(',').map(Number)
+  if (range === undefined || Number.isNaN(lsn + horizon)) return undefined
+  return new HorizonPassedError({ range, lsn, horizon })
+}

@@ -1,0 +1,75 @@
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import type { Collection, OpenCollection, Store } from '@tidemark/store'
+
+/** A collection that was found, with what lies below its documents. */
+export interface FoundCollection {
+  readonly collection: Collection
+  readonly open: OpenCollection
+}
+
+/** Beyond this handles are made anew: they hold little, but names are a client's to choose. */
+const MAX_HANDLES = 10_000
+
+/**
+ * Handles of collections by name. A handle stays with the collection that it found; when that one is gone, perhaps
+ * through another process, the name is looked up once more.
+ */
+export class CollectionDirectory {
+  readonly #store: Store
+  readonly #found = new Map<string, FoundCollection>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /**
+   * Acts on the collection of that name; a second time if the one that was known is gone.
+   *
+   * @throws ERR_NOT_FOUND, and what `act` throws
+   */
+  async use<Result>(
+    names: { readonly database: string; readonly collection: string },
+    act: (found: FoundCollection) => Promise<Result>,
+  ): Promise<Result> {
+    const key = keyOf(names)
+    const known = this.#found.get(key)
+    if (known === undefined) return act(await this.#find(names))
+    try {
+      return await act(known)
+    } catch (error) {
+      if (!isGone(error)) throw error
+      this.#found.delete(key)
+      return act(await this.#find(names))
+    }
+  }
+
+  /** The next use of the name looks it up. */
+  forget(names: { readonly database: string; readonly collection: string }): void {
+    this.#found.delete(keyOf(names))
+  }
+
+  /** The next use of every name looks it up: a database with all its collections is gone. */
+  forgetAll(): void {
+    this.#found.clear()
+  }
+
+  async #find(names: { database: string; collection: string }): Promise<FoundCollection> {
+    const collection = this.#store.database(names.database).collection(names.collection)
+    const found = { collection, open: await collection.open() }
+    if (this.#found.size >= MAX_HANDLES) this.#found.clear()
+    this.#found.set(keyOf(names), found)
+    return found
+  }
+}
+
+function keyOf({ database, collection }: { database: string; collection: string }): string {
+  // No name has a slash.
+  return `${database}/${collection}`
+}
+
+function isGone(error: unknown): boolean {
+  return (
+    error instanceof ResourceNotFoundError &&
+    (error.resource === 'collection' || error.resource === 'database')
+  )
+}

@@ -1,0 +1,66 @@
+import { RangeGoneError, type Clock } from '@tidemark/contracts'
+import { rangeOfEpk, type OpenCollection, type RangeRecord } from '@tidemark/store'
+
+/**
+ * How long a list of ranges is believed, in ms. Another process may have split: until then its clients read the
+ * parent's interval, which the store refuses if it is not inside one present range, so that nothing is lost.
+ */
+const MAX_AGE_MS = 1000
+
+/** Beyond this lists are read anew: collections come and go. */
+const MAX_COLLECTIONS = 10_000
+
+interface KnownRanges {
+  readonly ranges: readonly RangeRecord[]
+  readonly readAtMs: number
+}
+
+/** The present pkranges of collections, so that a point operation need not ask for them. */
+export class PresentRanges {
+  readonly #clock: Clock
+  readonly #known = new Map<string, KnownRanges>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** In EPK order. */
+  async of(open: OpenCollection): Promise<readonly RangeRecord[]> {
+    const known = this.#known.get(open.record.rid)
+    if (known !== undefined && this.#clock.monotonicMs() - known.readAtMs < MAX_AGE_MS) {
+      return known.ranges
+    }
+    return this.refresh(open)
+  }
+
+  async refresh(open: OpenCollection): Promise<readonly RangeRecord[]> {
+    const ranges = await open.engine.listRanges(open.record)
+    if (this.#known.size >= MAX_COLLECTIONS) this.#known.clear()
+    this.#known.set(open.record.rid, { ranges, readAtMs: this.#clock.monotonicMs() })
+    return ranges
+  }
+
+  /** Ranges were split or merged somewhere. */
+  forgetAll(): void {
+    this.#known.clear()
+  }
+
+  /** The range that holds an EPK. */
+  async holding(open: OpenCollection, epk: string): Promise<RangeRecord> {
+    return rangeOfEpk(await this.of(open), epk)
+  }
+
+  /**
+   * The range of a number.
+   *
+   * @throws ERR_RANGE_GONE, also for one that never was: the client then lists the ranges again
+   */
+  async numbered(open: OpenCollection, number: number): Promise<RangeRecord> {
+    const known = await this.of(open)
+    const found =
+      known.find((range) => range.number === number) ??
+      (await this.refresh(open)).find((range) => range.number === number)
+    if (found === undefined) throw new RangeGoneError(String(number), [])
+    return found
+  }
+}

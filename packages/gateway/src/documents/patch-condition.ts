@@ -1,0 +1,22 @@
+import { matchesCondition } from '../query/execution/matches-condition.ts'
+import { parseCondition } from '../query/syntax/parse-query.ts'
+import type { Json, JsonObject } from '../query/json.ts'
+
+/** Whether a patch is to happen, judged on the present version. */
+export type DocumentCondition = (document: object) => boolean
+
+/**
+ * The condition of a patch, as `from c where c.status = "open"`.
+ *
+ * @throws ERR_BAD_QUERY
+ */
+export function patchCondition(text: string): DocumentCondition {
+  const query = parseCondition(text)
+  return (document) => matchesCondition(query, asJson(document))
+}
+
+function asJson(document: object): JsonObject {
+  // A stored document came out of JSON.parse.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
+  return document as { readonly [name: string]: Json }
+}

@@ -1,0 +1,111 @@
+import { feedRangeId, type Clock } from '@tidemark/contracts'
+import type { FoundCollection } from '../collections/collection-directory.ts'
+import { jsonAnswer, type Answer } from '../protocol/answer.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { listBody } from '../protocol/list-body.ts'
+import { METADATA_CHARGE, chargeText, queryCharge } from '../protocol/request-charge.ts'
+import { queryMetricsText } from '../protocol/query-metrics.ts'
+import { isTrue, itemCount } from '../protocol/request-values.ts'
+import { equalities } from '../query/execution/equalities.ts'
+import { parseQuery } from '../query/syntax/parse-query.ts'
+import { queryPlan } from '../query/query-plan.ts'
+import type { QueryResultPage } from '../query/query-options.ts'
+import { runQuery } from '../query/execution/run-query.ts'
+import { collectionNames } from '../resources/resource-names.ts'
+import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
+import { narrowedScope, queryScope, type RangedScope } from './query-scope.ts'
+import { querySource } from './query-source.ts'
+import { answerAllDocuments } from './read-all-documents.ts'
+
+/** A query for whole documents without a condition: their texts go out as they are. */
+const WHOLE_DOCUMENTS = /^\s*SELECT\s+\*\s+FROM\s+[A-Z_]\w*\s*;?\s*$/i
+
+/** POST …/docs as a query, over the whole container unless headers narrow it. */
+export const queryDocuments: Operation = async (request, context) => {
+  const body = parseQueryBody(await request.readBody())
+  const query = parseQuery(body.text)
+  const began = { request, startedMs: context.clock.monotonicMs(), clock: context.clock }
+  return context.collections.use(collectionNames(request.path), async (found) => {
+    if (WHOLE_DOCUMENTS.test(body.text)) return answerAllDocuments(request, context, found)
+    const scope = await queryScope(request, context, { open: found.open, query })
+    if (scope === undefined) return rowsAnswer(began, found, { items: [], examined: 0 }).answer
+    const budgets = scope.ranges.map(({ number }) => `${found.open.record.rid}/${number}`)
+    for (const budget of budgets) context.budgets.admit(budget)
+    await assertSession(request, context, { found, scope })
+    const { rid } = found.open.record
+    const narrow = narrowedScope(found.open, scope, equalities(query, body.parameters))
+    const page = await runQuery(query, {
+      parameters: body.parameters,
+      source: querySource(found.open, narrow),
+      scope: `${rid} ${feedRangeId(scope.range)}`,
+      continuation: request.header(HEADER.continuation),
+      maxItemCount: itemCount(HEADER.maxItemCount, request.header(HEADER.maxItemCount)),
+      clock: context.clock,
+      signal: request.signal,
+    })
+    const answer = rowsAnswer(began, found, page)
+    for (const budget of budgets) context.budgets.spend(budget, answer.charge / budgets.length)
+    return answer.answer
+  })
+}
+
+interface BegunQuery {
+  readonly request: GatewayRequest
+  readonly clock: Clock
+  readonly startedMs: number
+}
+
+/** Rows as the wire has them, and what they cost. */
+function rowsAnswer(
+  { request, clock, startedMs }: BegunQuery,
+  { open }: FoundCollection,
+  { items, continuation, examined }: QueryResultPage,
+): { readonly answer: Answer; readonly charge: number } {
+  const { rid } = open.record
+  const rows = items.map((item) => JSON.stringify(item))
+  let chars = 0
+  for (const row of rows) chars += row.length
+  const charge = queryCharge(chars, examined)
+  const headers = {
+    [HEADER.requestCharge]: chargeText(charge),
+    [HEADER.contentPath]: rid,
+    [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
+    [HEADER.itemCount]: String(rows.length),
+    ...(continuation !== undefined && { [HEADER.continuation]: continuation }),
+    ...(isTrue(request.header(HEADER.populateQueryMetrics)) && {
+      [HEADER.queryMetrics]: queryMetricsText({
+        examined,
+        rows: rows.length,
+        rowChars: chars,
+        elapsedMs: clock.monotonicMs() - startedMs,
+      }),
+    }),
+  }
+  return {
+    answer: { status: 200, headers, body: listBody({ rid, name: 'Documents' }, rows) },
+    charge,
+  }
+}
+
+/** POST …/docs as a request for a plan: it leaves nothing to the client. */
+export const planQuery: Operation = async (request, context) => {
+  const { text }: QueryBody = parseQueryBody(await request.readBody())
+  const plan = queryPlan(parseQuery(text))
+  return context.collections.use(collectionNames(request.path), async ({ collection }) => {
+    await collection.readRecord()
+    return jsonAnswer(200, plan, { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) })
+  })
+}
+
+/** Holds the reader to its session in every range that it looks at (CF-15). */
+async function assertSession(
+  request: GatewayRequest,
+  { sessions }: GatewayContext,
+  { found: { open }, scope }: { readonly found: FoundCollection; readonly scope: RangedScope },
+): Promise<void> {
+  const token = request.header(HEADER.sessionToken)
+  if (token === undefined) return
+  const { signal } = request
+  for (const range of scope.ranges) await sessions.assertReached(open, { range, token, signal })
+}

@@ -1,0 +1,76 @@
+import type { Answer } from '../protocol/answer.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { listBody } from '../protocol/list-body.ts'
+import { rangeNumber } from '../protocol/range-header.ts'
+import { chargeText, pageCharge } from '../protocol/request-charge.ts'
+import { queryMetricsText } from '../protocol/query-metrics.ts'
+import { isTrue, itemCount } from '../protocol/request-values.ts'
+import { epkBounds } from '../protocol/epk-headers.ts'
+import type { ReadDocumentsOptions } from '@tidemark/store'
+import { collectionNames } from '../resources/resource-names.ts'
+import type { FoundCollection } from '../collections/collection-directory.ts'
+import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { partitionKeyPrefix } from './partition-key-header.ts'
+
+/** Documents of a page when the client does not say how many (the service's own default). */
+const DEFAULT_ITEMS = 100
+
+/** GET …/docs: all current documents, of the container, a pkrange or a partition key value, in pages (ST-8). */
+export const readAllDocuments: Operation = async (request, context) =>
+  context.collections.use(collectionNames(request.path), (found) =>
+    answerAllDocuments(request, context, found),
+  )
+
+/** One page of them, as the texts that the store keeps. */
+export async function answerAllDocuments(
+  request: GatewayRequest,
+  context: GatewayContext,
+  found: FoundCollection,
+): Promise<Answer> {
+  const { collection, open } = found
+  const startedMs = context.clock.monotonicMs()
+  const scope = await readScope(request, context, found)
+  const page = await collection.readDocumentsText({
+    ...scope,
+    maxItemCount:
+      itemCount(HEADER.maxItemCount, request.header(HEADER.maxItemCount)) ?? DEFAULT_ITEMS,
+    continuation: request.header(HEADER.continuation),
+    signal: request.signal,
+  })
+  let chars = 0
+  for (const body of page.bodies) chars += body.length
+  return {
+    status: 200,
+    headers: {
+      [HEADER.requestCharge]: chargeText(pageCharge(chars)),
+      [HEADER.contentPath]: open.record.rid,
+      [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
+      [HEADER.itemCount]: String(page.bodies.length),
+      ...(page.continuation !== undefined && { [HEADER.continuation]: page.continuation }),
+      ...(isTrue(request.header(HEADER.populateQueryMetrics)) && {
+        [HEADER.queryMetrics]: queryMetricsText({
+          examined: page.bodies.length,
+          rows: page.bodies.length,
+          rowChars: chars,
+          elapsedMs: context.clock.monotonicMs() - startedMs,
+        }),
+      }),
+    },
+    body: listBody({ rid: open.record.rid, name: 'Documents' }, page.bodies),
+  }
+}
+
+async function readScope(
+  request: GatewayRequest,
+  { ranges }: GatewayContext,
+  { open }: FoundCollection,
+): Promise<Pick<ReadDocumentsOptions, 'range' | 'partitionKey'>> {
+  const partitionKey = partitionKeyPrefix(request, open)
+  if (partitionKey !== undefined) return { partitionKey }
+  const bounds = epkBounds(request)
+  if (bounds !== undefined) return { range: bounds }
+  const number = rangeNumber(request.header(HEADER.pkRangeId))
+  if (number === undefined) return {}
+  const { minInclusive, maxExclusive } = await ranges.numbered(open, number)
+  return { range: { minInclusive, maxExclusive } }
+}

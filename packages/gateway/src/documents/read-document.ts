@@ -1,0 +1,33 @@
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import { HEADER } from '../protocol/header-names.ts'
+import { wireError } from '../protocol/error-answer.ts'
+import { ownErrorHeaders } from '../protocol/own-error-headers.ts'
+import { readCharge } from '../protocol/request-charge.ts'
+import { documentId } from '../resources/resource-names.ts'
+import type { Operation } from '../requests/gateway-request.ts'
+import { documentText } from './document-text.ts'
+import { inKeyScope, type RangeOutcome } from './key-scope.ts'
+
+/** GET /dbs/{db}/colls/{coll}/docs/{id}: the stored text, not parsed. */
+export const readDocument: Operation = async (request, context) =>
+  inKeyScope(request, context, async ({ collection, open, partitionKey, range }) => {
+    const id = documentId(request.path)
+    const { signal } = request
+    const token = request.header(HEADER.sessionToken)
+    if (token !== undefined) await context.sessions.assertReached(open, { range, token, signal })
+    const ifNoneMatch = request.header(HEADER.ifNoneMatch)
+    const read = await collection.readText(id, partitionKey, { ifNoneMatch, signal })
+    const { text, etag, lsn, serverTimeMs } = read
+    if (read.notModified) return { status: 304, charge: readCharge(0), etag, lsn, serverTimeMs }
+    if (text === undefined) return { ...absent(id), serverTimeMs }
+    const body = [documentText(text)]
+    return { status: 200, charge: readCharge(text.length), etag, lsn, serverTimeMs, body }
+  })
+
+/** As the error would be answered, and beside it what every answer of a range has. */
+function absent(id: string): RangeOutcome {
+  const error = new ResourceNotFoundError('document', id)
+  const { status, name, message } = wireError(error)
+  const body = [JSON.stringify({ code: name, message })]
+  return { status, charge: readCharge(0), headers: ownErrorHeaders(error), body }
+}

@@ -1,0 +1,77 @@
+import { BatchFailedError, partitionKeyText } from '@tidemark/contracts'
+import { BadRequestError } from '../errors/bad-request-error.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { ownErrorHeaders } from '../protocol/own-error-headers.ts'
+import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { parseOperations, type WireOperation } from './batch-operation.ts'
+import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
+import { NOT_RUN, failed, resultText, succeeded, type OperationResult } from './operation-result.ts'
+import { fullPartitionKey } from './partition-key-header.ts'
+
+/** POST …/docs as a transactional batch: all operations on one partition key value, or none (ST-4). */
+export const runBatch: Operation = async (request, context) => {
+  const operations = parseOperations(await request.readBody())
+  return inKeyScope(request, context, async (scope) => {
+    assertOneKey(operations, scope)
+    const wanted = operations.map(({ operation }) => operation)
+    const { signal } = request
+    try {
+      const { texts, created, lsn, serverTimeMs } = await context.uniqueKeys.guard(scope, wanted, {
+        act: () => scope.collection.batch(scope.partitionKey, wanted, { signal }),
+        refuse: ({ operationIndex, error }) => {
+          throw new BatchFailedError(operationIndex, error)
+        },
+      })
+      const results = operations.map(({ operation }, index) =>
+        succeeded(operation.kind, { text: texts[index], created: created[index] === true }),
+      )
+      return { ...batchOutcome(request, { operations, results, lsn }), serverTimeMs }
+    } catch (error) {
+      if (!(error instanceof BatchFailedError)) throw error
+      const { operationIndex, cause } = error
+      const results = operations.map((_, index) =>
+        index === operationIndex ? failed(cause) : NOT_RUN,
+      )
+      // Results have no code: our own client tells by it which 400 it was.
+      const headers = ownErrorHeaders(cause)
+      return { ...batchOutcome(request, { operations, results, lsn: undefined }), headers }
+    }
+  })
+}
+
+/** The outcome of a request of several operations: 207 as soon as one failed. */
+export function batchOutcome(
+  request: GatewayRequest,
+  {
+    operations,
+    results,
+    lsn,
+  }: {
+    readonly operations: readonly WireOperation[]
+    readonly results: readonly OperationResult[]
+    readonly lsn: number | undefined
+  },
+): RangeOutcome {
+  const isMinimal = request.header(HEADER.prefer) === 'return=minimal'
+  let charge = 0
+  let hasFailed = false
+  const texts = results.map((result, index) => {
+    charge += result.charge
+    if (result.status >= 400) hasFailed = true
+    const withBody = !isMinimal || operations[index]?.operation.kind === 'read'
+    return `${index === 0 ? '' : ','}${resultText(result, { withBody })}`
+  })
+  return { status: hasFailed ? 207 : 200, charge, lsn, body: ['[', ...texts, ']'] }
+}
+
+/** @throws ERR_BAD_REQUEST: the whole batch is refused */
+function assertOneKey(operations: readonly WireOperation[], { open, key }: KeyScope): void {
+  if (operations.length === 0) throw new BadRequestError('a batch needs at least one operation')
+  for (const [index, { partitionKey }] of operations.entries()) {
+    if (partitionKey === undefined) continue
+    if (partitionKeyText(fullPartitionKey(partitionKey, open)) === key.text) continue
+    throw new BadRequestError(
+      `operation ${index} of the batch has a different partition key value than the request`,
+    )
+  }
+}

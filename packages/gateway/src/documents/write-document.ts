@@ -1,0 +1,105 @@
+import type { BatchOperation, DocumentBody, WriteOptions } from '@tidemark/contracts'
+import type { TextWriteResult } from '@tidemark/store'
+import type { GuardedPartition, UniqueKeyBreach } from '../collections/unique-key-guard.ts'
+import { BadRequestError } from '../errors/bad-request-error.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { writeCharge } from '../protocol/request-charge.ts'
+import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { documentId } from '../resources/resource-names.ts'
+import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { documentText } from './document-text.ts'
+import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
+
+/** POST /dbs/{db}/colls/{coll}/docs: create, or upsert where the header says so. */
+export const createDocument: Operation = async (request, context) => {
+  const document = documentBody(parseJsonRecord(await request.readBody()))
+  const isUpsert = isTrue(request.header(HEADER.isUpsert))
+  return inKeyScope(request, context, async (scope) => {
+    const { collection, partitionKey } = scope
+    const options = { ...writeOptions(request), partitionKey }
+    const kind = isUpsert ? 'upsert' : 'create'
+    const result = await guarded(context, scope, {
+      operations: [{ kind, document }],
+      act: () =>
+        isUpsert
+          ? collection.upsert(document, options)
+          : collection.create(document, { ...options, ifMatch: undefined }),
+    })
+    return written(request, result, result.created ? 201 : 200)
+  })
+}
+
+/** PUT /dbs/{db}/colls/{coll}/docs/{id} */
+export const replaceDocument: Operation = async (request, context) => {
+  const document = documentBody(parseJsonRecord(await request.readBody()))
+  const id = documentId(request.path)
+  if (document.id !== id) {
+    throw new BadRequestError(
+      `the id of a document cannot be changed: the path says ${JSON.stringify(id)}, ` +
+        `the body ${JSON.stringify(document.id)}`,
+    )
+  }
+  return inKeyScope(request, context, async (scope) => {
+    const options = { ...writeOptions(request), partitionKey: scope.partitionKey }
+    const result = await guarded(context, scope, {
+      operations: [{ kind: 'replace', document }],
+      act: () => scope.collection.replace(document, options),
+    })
+    return written(request, result, 200)
+  })
+}
+
+/** DELETE /dbs/{db}/colls/{coll}/docs/{id} */
+export const deleteDocument: Operation = async (request, context) =>
+  inKeyScope(request, context, async ({ collection, partitionKey }: KeyScope) => {
+    const id = documentId(request.path)
+    const deleted = await collection.delete(id, partitionKey, writeOptions(request))
+    return { status: 204, charge: writeCharge(0), ...deleted }
+  })
+
+/** Writes, unless it would break a unique key of the container (ERR_UNIQUE_KEY). */
+export function guarded<Result>(
+  { uniqueKeys }: GatewayContext,
+  partition: GuardedPartition,
+  {
+    operations,
+    act,
+  }: {
+    readonly operations: readonly BatchOperation<DocumentBody>[]
+    readonly act: () => Promise<Result>
+  },
+): Promise<Result> {
+  const refuse = ({ error }: UniqueKeyBreach): Result => {
+    throw error
+  }
+  return uniqueKeys.guard(partition, operations, { act, refuse })
+}
+
+/** `If-Match` and `If-None-Match` of a write. */
+export function writeOptions({ header, signal }: GatewayRequest): WriteOptions {
+  return { ifMatch: header(HEADER.ifMatch), ifNoneMatch: header(HEADER.ifNoneMatch), signal }
+}
+
+/** The outcome of a write: with the document, unless the client asked for less. */
+export function written(
+  request: GatewayRequest,
+  { text, etag, lsn, serverTimeMs }: TextWriteResult<DocumentBody>,
+  status: number,
+): RangeOutcome {
+  const isMinimal = request.header(HEADER.prefer) === 'return=minimal'
+  return {
+    status,
+    charge: writeCharge(text.length),
+    lsn,
+    etag,
+    serverTimeMs,
+    body: isMinimal ? [] : [documentText(text)],
+  }
+}
+
+/** A client's document; the store judges its id. */
+export function documentBody(value: JsonRecord): DocumentBody {
+  // The store checks the id and everything else of whatever it is given.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
+  return value as unknown as DocumentBody
+}

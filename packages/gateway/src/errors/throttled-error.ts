@@ -1,0 +1,15 @@
+import { CodedError } from '@tidemark/contracts'
+
+/** The range's request budget is spent, or too many requests are being served (429 on the wire). */
+export class ThrottledError extends CodedError {
+  override readonly name = 'ThrottledError'
+  readonly code = 'ERR_THROTTLED'
+  readonly retryable = true
+  /** After this the same request has a chance. */
+  readonly retryAfterMs: number
+
+  constructor(retryAfterMs: number, reason: string, options?: ErrorOptions) {
+    super(`${reason}; try again in ${retryAfterMs} ms`, options)
+    this.retryAfterMs = retryAfterMs
+  }
+}

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { OWN_HEADER, asciiJson } from '../protocol/extension-wire.ts'
+import { send } from '../server/raw-request.fixture.ts'
+import { TEST_KEY, testGateway, type TestGateway } from '../server/running-gateway.fixture.ts'
+
+const READ_ONLY_KEY = Buffer.from('a key that may only read, really').toString('base64')
+const PATH = '/dbs/db/colls/c/operations/tidemark'
+const FULL = { minInclusive: '', maxExclusive: 'FF' }
+const mode = 'latestVersion'
+
+async function call(
+  { gateway }: TestGateway,
+  value: unknown,
+  headers: Record<string, string> = {},
+): ReturnType<typeof send> {
+  const own = { [OWN_HEADER.call]: asciiJson(value), ...headers }
+  return send(gateway.endpoint, 'GET', PATH, { headers: own })
+}
+
+test('TTL-12 TTL-13 a page has the rows of the store: kind, instant and text of each', async () => {
+  await using started = await testGateway()
+  const container = await started.container({ id: 'c', partitionKey: '/pk', defaultTtl: -1 })
+  await container.items.create({ id: 'a', pk: 'x', ttl: 1000 })
+  const { resource } = await container.items.create({ id: 'b', pk: 'ü' })
+  const start = { call: 'resolveStart', range: FULL, start: { kind: 'beginning' }, mode }
+  const position = (await call(started, start)).json as { continuation: string }
+  const response = await call(started, { call: 'readPage', range: FULL, mode, ...position })
+  const page = response.json as { rows: unknown[][] }
+  expect(page).toMatchObject({ kind: 'documents', caughtUp: true, lsn: 2 })
+  expect(page.rows.map(([lsn, kind]) => [lsn, kind])).toEqual([
+    [1, 0],
+    [2, 0],
+  ])
+  expect(page.rows[0]?.[2]).toBeGreaterThan(Date.now() / 1000)
+  expect(page.rows[1]?.[2]).toBe(0)
+  expect(page.rows[1]?.[3]).toMatchObject({ id: 'b', _etag: resource?._etag })
+  expect(started.failures).toEqual([])
+})
+
+test('a call that makes no sense is 400 and says which member is wrong', async () => {
+  await using started = await testGateway()
+  await started.container({ id: 'c', partitionKey: '/pk' })
+  const wrong: readonly (readonly [unknown, RegExp])[] = [
+    [{ call: 'drop' }, /no call "drop"/],
+    [[], /JSON object/],
+    [{ call: 'readPage', mode, continuation: '' }, /"range"/],
+    [
+      { call: 'readPage', mode, continuation: '', range: { ...FULL, minInclusive: 'zz' } },
+      /"range"/,
+    ],
+    [{ call: 'readPage', mode: 'both', continuation: '', range: FULL }, /"mode"/],
+    [{ call: 'readPage', mode, continuation: 7, range: FULL }, /"continuation"/],
+    [{ call: 'readPage', mode, continuation: 'x', range: FULL }, /malformed/],
+    [{ call: 'resolveStart', mode, range: FULL, start: { kind: 'soon' } }, /"start"/],
+    [{ call: 'positionAt', mode, range: FULL, lsn: -1 }, /"lsn"/],
+    [{ call: 'waitForChanges', mode, range: FULL, continuation: '' }, /"timeoutMs"/],
+    [{ call: 'joinPositions', mode, positions: {} }, /"positions"/],
+    [{ call: 'readPartition', partitionKey: 'x' }, /not JSON/],
+  ]
+  for (const [value, message] of wrong) {
+    const response = await call(started, value)
+    expect(response.status).toBe(400)
+    expect((response.json as { message: string }).message).toMatch(message)
+    expect(response.headers.get(OWN_HEADER.errorCode)).toMatch(/^ERR_/)
+  }
+  const none = await send(started.gateway.endpoint, 'GET', PATH)
+  expect(none.status).toBe(400)
+  expect(started.failures).toEqual([])
+})
+
+test('a key that may only read asks, and reports no positions', async () => {
+  const keys = { readWrite: [TEST_KEY], readOnly: [READ_ONLY_KEY] }
+  await using started = await testGateway({ keys })
+  await started.container({ id: 'c', partitionKey: '/pk' })
+  const { endpoint } = started.gateway
+  const headers = { [OWN_HEADER.call]: asciiJson({ call: 'readPositions', group: 'g' }) }
+  const key = READ_ONLY_KEY
+  expect((await send(endpoint, 'GET', PATH, { key, headers })).status).toBe(200)
+  const body = { positions: [{ group: 'g', range: FULL, lsn: 0 }] }
+  const query = { 'x-ms-documentdb-isquery': 'true' }
+  for (const disguise of [{}, query]) {
+    const report = { key, body, headers: disguise }
+    expect((await send(endpoint, 'POST', PATH, report)).status).toBe(403)
+  }
+  expect((await send(endpoint, 'POST', PATH, { body })).status).toBe(204)
+})
+
+test('CF-12 a gateway that stops answers those who wait that nothing has come', async () => {
+  await using started = await testGateway()
+  await started.container({ id: 'c', partitionKey: '/pk' })
+  const start = { call: 'resolveStart', range: FULL, start: { kind: 'now' }, mode }
+  const { continuation } = (await call(started, start)).json as { continuation: string }
+  const wait = { call: 'waitForChanges', range: FULL, mode, continuation, timeoutMs: 25_000 }
+  const waiting = call(started, wait)
+  // Served before the gateway stops, as all that is on a connection already.
+  await call(started, start)
+  await started.gateway.stop()
+  expect((await waiting).json).toBe(false)
+})
+
+test('of a container that was meant and is gone, another of its name is not taken', async () => {
+  await using started = await testGateway()
+  const container = await started.container({ id: 'c', partitionKey: '/pk' })
+  const { resource } = await container.read()
+  const intended = { 'x-ms-cosmos-intended-collection-rid': String(resource?._rid) }
+  const { endpoint } = started.gateway
+  const listed = () => send(endpoint, 'GET', '/dbs/db/colls/c/docs', { headers: intended })
+  expect((await listed()).status).toBe(200)
+  await container.delete()
+  await started.container({ id: 'c', partitionKey: '/pk' })
+  const gone = await listed()
+  expect(gone.status).toBe(404)
+  expect(gone.headers.get(OWN_HEADER.errorDetail)).toBe('collection')
+})

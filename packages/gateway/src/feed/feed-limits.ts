@@ -1,0 +1,27 @@
+import { InvalidContinuationError } from '@tidemark/contracts'
+import { HEADER } from '../protocol/header-names.ts'
+import { itemCount } from '../protocol/request-values.ts'
+import type { GatewayRequest } from '../requests/gateway-request.ts'
+
+/** Documents of a page when the client does not say how many; as the store's own pages. */
+const DEFAULT_FEED_ITEMS = 1000
+/** Characters that end a page early; as the store's own pages. */
+export const MAX_FEED_CHARS: number = 4 * 1024 * 1024
+
+/** @throws ERR_BAD_REQUEST */
+export function feedItemCount({ header }: GatewayRequest): number {
+  return itemCount(HEADER.maxItemCount, header(HEADER.maxItemCount)) ?? DEFAULT_FEED_ITEMS
+}
+
+/**
+ * A position above everything that the range has is of another copy of the store: going on from there would pass over
+ * what gets the LSNs in between.
+ *
+ * @throws ERR_INVALID_CONTINUATION
+ */
+export function assertNotBeyond(afterLsn: number, newestLsn: number): void {
+  if (afterLsn <= newestLsn) return
+  throw new InvalidContinuationError(
+    `the etag is at LSN ${afterLsn}, but the newest of its range is ${newestLsn}`,
+  )
+}

@@ -1,0 +1,28 @@
+import type { OpenCollection, RangeRecord } from '@tidemark/store'
+import type { RangeOutcome } from '../documents/key-scope.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { listBody } from '../protocol/list-body.ts'
+import { pageCharge } from '../protocol/request-charge.ts'
+import { positionEtag } from './feed-start.ts'
+import type { PositionedPage } from './waiting-read.ts'
+
+/** A page of either feed: never an empty 200, and always with the position as etag. */
+export function feedOutcome(
+  { record }: OpenCollection,
+  range: RangeRecord,
+  { items, lsn }: PositionedPage,
+): RangeOutcome {
+  const headers = { [HEADER.pkRangeId]: String(range.number) }
+  const etag = positionEtag(lsn)
+  if (items.length === 0) return { status: 304, charge: pageCharge(0), etag, lsn, headers }
+  let chars = 0
+  for (const item of items) chars += item.length
+  return {
+    status: 200,
+    charge: pageCharge(chars),
+    etag,
+    lsn,
+    headers: { ...headers, [HEADER.itemCount]: String(items.length) },
+    body: listBody({ rid: record.rid, name: 'Documents' }, items),
+  }
+}

@@ -1,0 +1,69 @@
+import { commonKeys, epkPrefixRange, RangeGoneError, type FeedRange } from '@tidemark/contracts'
+import { singleEpkRange, type OpenCollection, type RangeRecord } from '@tidemark/store'
+import { partitionKeyPrefix } from '../documents/partition-key-header.ts'
+import { BadRequestError } from '../errors/bad-request-error.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { epkBounds } from '../protocol/epk-headers.ts'
+import { rangeNumber } from '../protocol/range-header.ts'
+import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
+
+/** What of a container a request reads: keys within one pkrange. */
+export interface FeedScope {
+  readonly range: RangeRecord
+  readonly keys: FeedRange
+  /** Canonical text of the one partition key value that is read; undefined = all of the keys. */
+  readonly partitionKey: string | undefined
+}
+
+/**
+ * The scope of a feed read: by partition key header, by pkrange header, narrowed by EPK headers. Without any of them
+ * a container of one pkrange is read as a whole.
+ *
+ * @throws ERR_BAD_REQUEST, ERR_INVALID_PARTITION_KEY, ERR_RANGE_GONE
+ */
+export async function feedScope(
+  request: GatewayRequest,
+  { ranges }: GatewayContext,
+  open: OpenCollection,
+): Promise<FeedScope> {
+  const prefix = partitionKeyPrefix(request, open)
+  const bounds = epkBounds(request)
+  const number = rangeNumber(request.header(HEADER.pkRangeId))
+  if (prefix !== undefined) {
+    const isFull = prefix.length === open.record.definition.partitionKey.paths.length
+    const key = isFull ? open.encoder.encodeKey(prefix) : undefined
+    const keys = key === undefined ? epkPrefixRange(prefix) : singleEpkRange(key.epk)
+    const range =
+      number === undefined
+        ? await ranges.holding(open, keys.minInclusive)
+        : await ranges.numbered(open, number)
+    return { range, keys: within(range, keys), partitionKey: key?.text }
+  }
+  if (number !== undefined) {
+    const range = await ranges.numbered(open, number)
+    return { range, keys: within(range, bounds ?? range), partitionKey: undefined }
+  }
+  const present = await ranges.refresh(open)
+  const [only] = present
+  if (bounds !== undefined) {
+    const range = await ranges.holding(open, bounds.minInclusive)
+    return { range, keys: within(range, bounds), partitionKey: undefined }
+  }
+  if (only === undefined || present.length !== 1) {
+    throw new BadRequestError(
+      `the container has ${present.length} pkranges: name one by header ${HEADER.pkRangeId}`,
+    )
+  }
+  return { range: only, keys: keysOf(only), partitionKey: undefined }
+}
+
+function within(range: RangeRecord, wanted: FeedRange): FeedRange {
+  const keys = commonKeys(range, wanted)
+  // The keys are in another range by now: the client lists the ranges again.
+  if (keys === undefined) throw new RangeGoneError(String(range.number), [])
+  return keys
+}
+
+function keysOf({ minInclusive, maxExclusive }: FeedRange): FeedRange {
+  return { minInclusive, maxExclusive }
+}

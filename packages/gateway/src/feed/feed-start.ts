@@ -1,0 +1,53 @@
+import type { FeedStart, OpenCollection } from '@tidemark/store'
+import type { FeedMode, FeedRange } from '@tidemark/contracts'
+import { BadRequestError } from '../errors/bad-request-error.ts'
+import { parseHttpDate } from '../platform/http-date.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import type { GatewayRequest } from '../requests/gateway-request.ts'
+
+/** Where a reader asks to begin. `If-None-Match` wins: clients go on sending their start time beside it. */
+export type RequestedStart = FeedStart | { readonly kind: 'lsn'; readonly lsn: number }
+
+/** @throws ERR_BAD_REQUEST for an etag or a date that cannot be read */
+export function requestedStart({ header }: GatewayRequest): RequestedStart {
+  const etag = header(HEADER.ifNoneMatch)
+  if (etag === '*') return { kind: 'now' }
+  if (etag !== undefined) return { kind: 'lsn', lsn: etagPosition(etag) }
+  const since = header(HEADER.ifModifiedSince)
+  if (since === undefined) return { kind: 'beginning' }
+  const timeMs = parseHttpDate(since)
+  if (timeMs === undefined) {
+    throw new BadRequestError(`header ${HEADER.ifModifiedSince} is no HTTP date`)
+  }
+  // The wire excludes the second itself, the store includes it.
+  return { kind: 'time', ts: Math.floor(timeMs / 1000) + 1 }
+}
+
+/** The LSN after which a reader begins. */
+export async function startLsn(
+  { engine, record }: OpenCollection,
+  {
+    range,
+    start,
+    mode,
+  }: { readonly range: FeedRange; readonly start: RequestedStart; readonly mode: FeedMode },
+): Promise<number> {
+  if (start.kind === 'lsn') return start.lsn
+  if (start.kind === 'beginning') return 0
+  const { lsn } = await engine.resolveStart({ collection: record, range, start, mode })
+  return lsn
+}
+
+/** The etag of a position, with its quotes. */
+export function positionEtag(lsn: number): string {
+  return `"${lsn}"`
+}
+
+function etagPosition(etag: string): number {
+  const match = /^(?:W\/)?"?(\d{1,16})"?$/.exec(etag)
+  const lsn = Number(match?.[1])
+  if (match !== null && Number.isSafeInteger(lsn)) return lsn
+  throw new BadRequestError(
+    `header ${HEADER.ifNoneMatch} is no etag of this feed: ${JSON.stringify(etag)}`,
+  )
+}

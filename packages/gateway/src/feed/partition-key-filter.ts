@@ -1,0 +1,31 @@
+import {
+  extractPartitionKey,
+  partitionKeyPathSegments,
+  partitionKeyText,
+} from '@tidemark/contracts'
+import type { OpenCollection } from '@tidemark/store'
+import { isJsonRecord } from '../protocol/request-values.ts'
+
+/** Of longer texts version 1 hashes, and keeps in the EPK, the beginning only. */
+const V1_MAX_CHARS = 100
+
+/**
+ * Whether other partition key values may have the same EPK in earnest: long texts that begin alike, hashed by version
+ * 1. (Two values of one 128-bit hash are not to be reckoned with.)
+ */
+export function mayShareEpk({ record }: OpenCollection, partitionKey: string): boolean {
+  const { kind, version } = record.definition.partitionKey
+  return kind === 'Hash' && version === 1 && partitionKey.length > V1_MAX_CHARS
+}
+
+/** Whether a document has that partition key value, given as canonical text. */
+export function isOfPartitionKey(
+  { record }: OpenCollection,
+  partitionKey: string,
+  body: string,
+): boolean {
+  const document: unknown = JSON.parse(body)
+  if (!isJsonRecord(document)) return false
+  const paths = record.definition.partitionKey.paths.map(partitionKeyPathSegments)
+  return partitionKeyText(extractPartitionKey(document, paths)) === partitionKey
+}

@@ -1,0 +1,96 @@
+import { HorizonPassedError, parsePartitionKeyText } from '@tidemark/contracts'
+import type { OpenCollection, VersionRow } from '@tidemark/store'
+import { inRange } from '../documents/key-scope.ts'
+import { feedDocumentText } from '../documents/document-text.ts'
+import { storedHead } from '../documents/stored-head.ts'
+import { BadRequestError } from '../errors/bad-request-error.ts'
+import { collectionNames } from '../resources/resource-names.ts'
+import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { feedOutcome } from './feed-outcome.ts'
+import { feedScope, type FeedScope } from './feed-scope.ts'
+import { requestedStart, startLsn } from './feed-start.ts'
+import { MAX_FEED_CHARS, assertNotBeyond, feedItemCount } from './feed-limits.ts'
+import { readUntilChange, type PositionedPage } from './waiting-read.ts'
+
+const MODE = 'allVersions'
+
+/** GET …/docs with `A-IM: Full-Fidelity Feed`: every create, replace and delete, from now or from an etag on. */
+export const readFullFidelityFeed: Operation = async (request, context) =>
+  context.collections.use(collectionNames(request.path), async ({ open }) => {
+    const scope = await feedScope(request, context, open)
+    return inRange(request, context, { open, range: scope.range }, async () => {
+      const start = requestedStart(request)
+      if (start.kind === 'beginning') {
+        throw new BadRequestError(
+          "Start from beginning is not supported with 'All Versions and Deletes' mode.",
+        )
+      }
+      if (start.kind === 'time') {
+        throw new BadRequestError(
+          "Start from a time is not supported with 'All Versions and Deletes' mode.",
+        )
+      }
+      const lsn = await startLsn(open, { range: scope.keys, start, mode: MODE })
+      const page = await readUntilChange(request, context, {
+        open,
+        scope,
+        afterLsn: lsn,
+        read: (afterLsn) => readFrom(request, { open, scope, afterLsn }),
+      })
+      return feedOutcome(open, scope.range, page)
+    })
+  })
+
+async function readFrom(
+  request: GatewayRequest,
+  from: { readonly open: OpenCollection; readonly scope: FeedScope; readonly afterLsn: number },
+): Promise<PositionedPage> {
+  const { open, scope } = from
+  const { record: collection } = open
+  const maxItems = feedItemCount(request)
+  const { keys: range, partitionKey } = scope
+  const { signal } = request
+  let { afterLsn } = from
+  for (;;) {
+    if (open.turns.due) await open.turns.take()
+    const query = { collection, range, afterLsn, maxItems, maxChars: MAX_FEED_CHARS, signal }
+    const { rows, lsn, caughtUp, horizon } = await open.engine.readVersionPage(query)
+    assertNotBeyond(afterLsn, lsn)
+    if (afterLsn < horizon) throw new HorizonPassedError({ range, lsn: afterLsn, horizon })
+    const items = rows
+      .filter((row) => partitionKey === undefined || row.partitionKey === partitionKey)
+      .map((row) => versionText(row, collection.definition.partitionKey.paths))
+    for (const item of items) open.turns.spend(item.length)
+    if (items.length > 0 || caughtUp) return { items, lsn }
+    afterLsn = lsn
+  }
+}
+
+/** One version as the wire has it. */
+export function versionText(row: VersionRow, paths: readonly string[]): string {
+  const { operation, current, previous, lsn, commitMs } = row
+  const isDelete = operation === 'delete' || operation === 'expire'
+  const metadata = {
+    lsn,
+    crts: Math.floor(commitMs / 1000),
+    operationType: isDelete ? 'delete' : operation,
+    previousImageLSN: previous === undefined ? 0 : (storedHead(previous)?.lsn ?? 0),
+    timeToLiveExpired: operation === 'expire',
+    ...(isDelete && { id: row.id, partitionKey: keyProperties(row.partitionKey, paths) }),
+  }
+  const image =
+    isDelete && previous !== undefined ? `,"previous":${feedDocumentText(previous)}` : ''
+  const present = current === undefined ? '{}' : feedDocumentText(current)
+  return `{"current":${present}${image},"metadata":${JSON.stringify(metadata)}}`
+}
+
+/** A partition key value by the names of its paths; a part that the document did not have is left out. */
+function keyProperties(text: string, paths: readonly string[]): Readonly<Record<string, unknown>> {
+  const components = parsePartitionKeyText(text)
+  return Object.fromEntries(
+    paths.flatMap((path, index) => {
+      const component = components[index]
+      return component === undefined ? [] : [[path.slice(1), component]]
+    }),
+  )
+}

@@ -1,0 +1,9 @@
+export { EMULATOR_KEY, type GatewayKeys } from './authorization/gateway-keys.ts'
+export { createGateway, type Gateway } from './server/gateway.ts'
+export type { GatewayFailure, GatewayOptions } from './server/gateway-options.ts'
+export {
+  startGateway,
+  type RunningGateway,
+  type StartGatewayOptions,
+} from './server/start-gateway.ts'
+export type { ListenOptions } from './platform/listener.ts'

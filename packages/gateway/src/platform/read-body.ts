@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http'
+import { ClientGoneError } from '../errors/client-gone-error.ts'
+import { RequestTooLargeError } from '../errors/request-too-large-error.ts'
+
+/**
+ * The body of a request as text, read once. Stops reading where the limit is passed.
+ *
+ * Rejects with ERR_REQUEST_TOO_LARGE, with ERR_CLIENT_GONE when the body is cut off, and with the signal's reason.
+ */
+export function readBody(
+  incoming: IncomingMessage,
+  { maxBytes, signal }: { readonly maxBytes: number; readonly signal: AbortSignal },
+): Promise<string> {
+  const announced = Number(incoming.headers['content-length'] ?? 0)
+  if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes))
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const onData = (chunk: Buffer): void => {
+    bytes += chunk.length
+    if (bytes > maxBytes) {
+      incoming.pause()
+      reject(tooLarge(maxBytes))
+    } else chunks.push(chunk)
+  }
+  const onEnd = (): void => {
+    const [only] = chunks
+    const whole = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
+    resolve(whole.toString('utf8'))
+  }
+  const onGone = (): void => {
+    if (!incoming.complete) reject(new ClientGoneError('the body was cut off'))
+  }
+  const onAbort = (): void => reject(signal.reason)
+  incoming.on('data', onData)
+  incoming.once('end', onEnd)
+  incoming.once('error', onGone)
+  incoming.once('close', onGone)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  return promise.finally(() => {
+    incoming.off('data', onData)
+    incoming.off('end', onEnd)
+    incoming.off('close', onGone)
+    signal.removeEventListener('abort', onAbort)
+  })
+}
+
+function tooLarge(maxBytes: number): RequestTooLargeError {
+  return new RequestTooLargeError(`the body of the request has more than ${maxBytes} bytes`)
+}

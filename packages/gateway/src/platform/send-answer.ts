@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { Answer } from '../protocol/answer.ts'
+
+/** Pieces are put together up to this size: a write for each document would cost more than the copy. */
+const CHUNK_CHARS = 256 * 1024
+
+/**
+ * Sends an answer. Large ones go out in chunks while the socket takes them, so that a slow reader holds one chunk
+ * and not a copy of the whole; one that has not taken all when `signal` aborts is cut off. A client that left is no
+ * failure.
+ */
+export async function sendAnswer(
+  outgoing: ServerResponse,
+  { status, headers, body }: Answer,
+  signal: AbortSignal,
+): Promise<void> {
+  if (outgoing.destroyed || outgoing.writableEnded) return
+  if (body === undefined) {
+    outgoing.writeHead(status, headers)
+    outgoing.end()
+    return
+  }
+  const json = { 'content-type': 'application/json' }
+  let chars = 0
+  for (const piece of body) chars += piece.length
+  if (chars <= CHUNK_CHARS) {
+    // As text, not bytes: Node then writes head and body to the socket at once.
+    const text = body.length === 1 ? (body[0] ?? '') : body.join('')
+    outgoing.writeHead(status, {
+      ...json,
+      ...headers,
+      'content-length': Buffer.byteLength(text),
+    })
+    outgoing.end(text)
+    return
+  }
+  outgoing.writeHead(status, { ...json, ...headers })
+  for (const chunk of chunksOf(body)) {
+    if (outgoing.destroyed) return
+    if (!outgoing.write(chunk)) await drained(outgoing, signal)
+  }
+  if (!outgoing.destroyed) outgoing.end()
+}
+
+function* chunksOf(pieces: readonly string[]): Generator<Buffer, void> {
+  let from = 0
+  let chars = 0
+  for (const [index, piece] of pieces.entries()) {
+    chars += piece.length
+    if (chars < CHUNK_CHARS) continue
+    yield Buffer.from(pieces.slice(from, index + 1).join(''))
+    from = index + 1
+    chars = 0
+  }
+  if (from < pieces.length) yield Buffer.from(pieces.slice(from).join(''))
+}
+
+async function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
+  const waits = new AbortController()
+  const either = AbortSignal.any([waits.signal, signal])
+  try {
+    await Promise.race([
+      once(outgoing, 'drain', { signal: either }),
+      once(outgoing, 'close', { signal: either }),
+    ])
+  } catch (error) {
+    if (!signal.aborted) throw error
+    outgoing.destroy()
+  } finally {
+    waits.abort()
+  }
+}

@@ -1,0 +1,38 @@
+import { CodedError, errorCode } from '@tidemark/contracts'
+import { ThrottledError } from '../errors/throttled-error.ts'
+import type { Answer } from './answer.ts'
+import { HEADER } from './header-names.ts'
+import { ownErrorHeaders } from './own-error-headers.ts'
+import { INTERNAL_ERROR, wireStatus, type WireStatus } from './status-codes.ts'
+
+/** An error as the wire has it, of a whole request or of one operation of a batch. */
+export interface WireError extends WireStatus {
+  readonly message: string
+  readonly retryAfterMs: number | undefined
+}
+
+/** What a client is told of an error. Of those that are nobody's fault but ours, only that it happened. */
+export function wireError(error: unknown): WireError {
+  const code = errorCode(error)
+  const status = code === undefined ? undefined : wireStatus(code)
+  if (status === undefined || !(error instanceof CodedError)) {
+    const message = 'The gateway failed to serve this request; its log has the cause.'
+    return { ...INTERNAL_ERROR, message, retryAfterMs: undefined }
+  }
+  const retryAfterMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
+  return { ...status, message: error.message, retryAfterMs }
+}
+
+/** The answer to a request that failed: always a JSON object with `code` and `message`. */
+export function errorAnswer(error: unknown, activityId: string): Answer {
+  const { status, substatus, name, message, retryAfterMs } = wireError(error)
+  return {
+    status,
+    headers: {
+      ...ownErrorHeaders(error),
+      ...(substatus !== undefined && { [HEADER.substatus]: String(substatus) }),
+      ...(retryAfterMs !== undefined && { [HEADER.retryAfterMs]: String(retryAfterMs) }),
+    },
+    body: [JSON.stringify({ code: name, message: `${message}\r\nActivityId: ${activityId}` })],
+  }
+}

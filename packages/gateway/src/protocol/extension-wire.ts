@@ -1,0 +1,90 @@
+import type { FeedMode, FeedRange, HeldPosition, StartPosition } from '@tidemark/contracts'
+
+/*
+ * What the gateway and our own client say to one another beyond the service's protocol (see the README). A client
+ * that knows nothing of it meets none of it.
+ */
+
+/** Calls go to `…/colls/{coll}/operations/tidemark`: GET for those that read, POST for the one that writes. */
+export const EXTENSION_OPERATION = 'tidemark'
+
+/** Our own headers, beside `x-tidemark-wait-ms` of waiting reads. */
+export const OWN_HEADER = {
+  /** Request: what is called, as JSON in ASCII. */
+  call: 'x-tidemark-call',
+  /** Answer with a container's definition: `DocumentCollection.identity` in process. */
+  identity: 'x-tidemark-identity',
+  /** Answer with an error: its code. */
+  errorCode: 'x-tidemark-error',
+  /** With ERR_HORIZON_PASSED: `<lsn of the reader>,<horizon>`. With ERR_NOT_FOUND: the kind of resource. */
+  errorDetail: 'x-tidemark-error-detail',
+  /** Answer of an operation on documents: the store's clock, epoch ms. */
+  serverTimeMs: 'x-tidemark-time-ms',
+} as const
+
+/** The calls that read. Members are as in the contracts. */
+export type ExtensionCall =
+  | ({ readonly call: 'resolveStart'; readonly start: StartPosition } & InRange)
+  | ({
+      readonly call: 'positionAt'
+      readonly lsn: number
+      readonly page?: string | undefined
+    } & InRange)
+  | ({
+      readonly call: 'measureLag'
+      readonly continuation: string
+      readonly limit?: number | undefined
+      readonly pendingDeletes: boolean
+    } & InRange)
+  | ({
+      readonly call: 'readPage'
+      readonly continuation: string
+      readonly maxItemCount?: number | undefined
+      readonly pendingDeletes: boolean
+    } & InRange)
+  | ({
+      readonly call: 'waitForChanges'
+      readonly continuation: string
+      readonly timeoutMs: number
+    } & InRange)
+  | {
+      readonly call: 'joinPositions'
+      readonly mode: FeedMode
+      readonly positions: readonly HeldPosition[]
+    }
+  | { readonly call: 'readPositions'; readonly group: string }
+  /** `partitionKey` is canonical text. */
+  | { readonly call: 'readPartition'; readonly partitionKey: string }
+  | {
+      readonly call: 'waitForCommit'
+      readonly partitionKey: string
+      readonly afterLsn: number
+      readonly timeoutMs: number
+    }
+
+interface InRange {
+  readonly range: FeedRange
+  readonly mode: FeedMode
+}
+
+/** Of a document of the newest versions, or a pending delete (kind 1): `FeedRow` with the document parsed. */
+export type DocumentRow = readonly [lsn: number, kind: number, expirySecond: number, body: unknown]
+
+/** Of the log of all versions; images that are not there are null. */
+export type VersionRowOnWire = readonly [
+  lsn: number,
+  operation: 'create' | 'replace' | 'delete' | 'expire',
+  commitMs: number,
+  id: string,
+  partitionKeyText: string,
+  current: unknown,
+  previous: unknown,
+]
+
+/** The text of a call, for a header: characters beyond ASCII are escaped as JSON has it. */
+export function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

@@ -1,0 +1,16 @@
+import { BadRequestError } from '../errors/bad-request-error.ts'
+import { HEADER } from './header-names.ts'
+
+/**
+ * The number of a pkrange header: an id, or a container's `_rid` and an id.
+ *
+ * @throws ERR_BAD_REQUEST
+ */
+export function rangeNumber(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  const id = header.slice(header.lastIndexOf(',') + 1).trim()
+  if (/^\d{1,9}$/.test(id)) return Number(id)
+  throw new BadRequestError(
+    `header ${HEADER.pkRangeId} must be the id of a pkrange, got ${JSON.stringify(header)}`,
+  )
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { resourcePath } from './resource-path.ts'
+
+test.each([
+  ['/', '', ''],
+  ['/dbs', 'dbs', ''],
+  ['/dbs/', 'dbs', ''],
+  ['/dbs/To%20Do', 'dbs', 'dbs/To Do'],
+  ['/dbs/a/colls', 'colls', 'dbs/a'],
+  ['/dbs/a/colls/b/docs?x=/y', 'docs', 'dbs/a/colls/b'],
+  ['/dbs/a/colls/B%C3%A9/docs/a%25b', 'docs', 'dbs/a/colls/Bé/docs/a%b'],
+  ['/dbs/a/colls/b/pkranges', 'pkranges', 'dbs/a/colls/b'],
+  ['/dbs/a/colls/b/operations/partitionkeydelete', 'colls', 'dbs/a/colls/b'],
+  ['/offers', 'offers', ''],
+  ['/offers/AbC', 'offers', 'abc'],
+  ['http://host:1/dbs/a', 'dbs', 'dbs/a'],
+])('%s is signed as type %j and link %j', (target, resourceType, resourceLink) => {
+  expect(resourcePath(target)).toMatchObject({ resourceType, resourceLink })
+})
+
+test('a broken percent-encoding is refused', () => {
+  expect(() => resourcePath('/dbs/%E0%A4%A')).toThrow(
+    expect.objectContaining({ code: 'ERR_BAD_REQUEST' }),
+  )
+})

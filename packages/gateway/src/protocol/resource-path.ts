@@ -1,0 +1,56 @@
+import { BadRequestError } from '../errors/bad-request-error.ts'
+
+/** A request's path, and what of it the signature covers. */
+export interface ResourcePath {
+  /** As it came, without query and slashes at its ends. */
+  readonly raw: string
+  /** Percent-decoded once. */
+  readonly segments: readonly string[]
+  /** Lower case, as `docs`; empty for the account. */
+  readonly resourceType: string
+  /** Names keep their case: `dbs/a/colls/b`; empty for the account and its lists. */
+  readonly resourceLink: string
+}
+
+/**
+ * Takes a request target apart.
+ *
+ * An odd number of segments is a list, of the type that it ends with; an even number is one resource. Two exceptions
+ * are the protocol's: an offer's link is its id alone, and the removal of a partition key is signed as its
+ * container.
+ *
+ * @throws ERR_BAD_REQUEST when the percent-encoding is broken
+ */
+export function resourcePath(target: string): ResourcePath {
+  const raw = rawPath(target)
+  const segments = raw === '' ? [] : raw.split('/').map(decoded)
+  const [first = '', second = ''] = segments
+  if (first === 'offers') {
+    const resourceLink = segments.length === 2 ? second.toLowerCase() : ''
+    return { raw, segments, resourceType: 'offers', resourceLink }
+  }
+  if (segments.length === 6 && segments[4] === 'operations') {
+    const resourceLink = segments.slice(0, 4).join('/')
+    return { raw, segments, resourceType: 'colls', resourceLink }
+  }
+  const isList = segments.length % 2 === 1
+  const resourceType = (isList ? segments.at(-1) : segments.at(-2)) ?? ''
+  const resourceLink = (isList ? segments.slice(0, -1) : segments).join('/')
+  return { raw, segments, resourceType: resourceType.toLowerCase(), resourceLink }
+}
+
+/** The path of a request target as it came, without query and slashes at its ends. */
+export function rawPath(target: string): string {
+  const query = target.indexOf('?')
+  const path = query === -1 ? target : target.slice(0, query)
+  const relative = path.startsWith('/') ? path : path.replace(/^https?:\/\/[^/]*/i, '')
+  return relative.replace(/^\/+|\/+$/g, '')
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch (cause) {
+    throw new BadRequestError('the percent-encoding of the path is broken', { cause })
+  }
+}

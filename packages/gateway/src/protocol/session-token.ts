@@ -1,0 +1,23 @@
+/** What a session has seen: for each pkrange the highest LSN. */
+export type SessionProgress = ReadonlyMap<number, number>
+
+/** The token of one pkrange: `{id}:-1#{lsn}`. */
+export function sessionToken(range: number, lsn: number): string {
+  return `${range}:-1#${lsn}`
+}
+
+/**
+ * Reads `{id}:{version}#{lsn}[#{region}={lsn}…]`, several joined by commas, and `{id}:{lsn}` of old SDKs. Parts that
+ * are none of these are passed over: they are of another server, and nothing here can be behind them.
+ */
+export function parseSessionToken(text: string): SessionProgress {
+  const progress = new Map<number, number>()
+  for (const part of text.split(',')) {
+    const match = /^\s*(\d+):(?:-?\d+#)?(\d+)(?:#\d+=-?\d+)*\s*$/.exec(part)
+    const range = Number(match?.[1])
+    const lsn = Number(match?.[2])
+    if (!Number.isSafeInteger(range) || !Number.isSafeInteger(lsn)) continue
+    progress.set(range, Math.max(lsn, progress.get(range) ?? 0))
+  }
+  return progress
+}

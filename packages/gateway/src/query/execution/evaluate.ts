@@ -1,0 +1,154 @@
+import { assertNever } from '@tidemark/contracts'
+import { BadQueryError } from '../bad-query-error.ts'
+import { isJsonArray, isJsonObject, type Json } from '../json.ts'
+import type { Expression, SubqueryExpression, UnaryExpression } from '../syntax/expression.ts'
+import { deepEquals, sqlCompare } from '../values/compare.ts'
+import { matchesLikePattern, parseLikePattern } from '../values/like-pattern.ts'
+import { applyOperator } from './operators.ts'
+import type { RowEnvironment } from './row-environment.ts'
+
+/**
+ * The value of an expression in a row; undefined when it has none.
+ *
+ * @throws ERR_BAD_QUERY for a subquery with several rows, and where a value breaks a limit
+ */
+export function evaluate(expression: Expression, row: RowEnvironment): Json {
+  switch (expression.kind) {
+    case 'literal':
+      return expression.value
+    case 'parameter':
+      return row.parameters.get(expression.name)
+    case 'variable':
+      return row.slots[expression.slot]
+    case 'path': {
+      let value = evaluate(expression.root, row)
+      for (const step of expression.steps) value = memberOf(value, evaluate(step, row))
+      return value
+    }
+    case 'unary':
+      return evaluateUnary(expression, row)
+    case 'chain': {
+      let value = evaluate(expression.first, row)
+      for (const { operator, operand } of expression.rest) {
+        value = applyOperator(operator, value, evaluate(operand, row))
+      }
+      return value
+    }
+    case 'logical':
+      return evaluateLogical(expression.operator === 'OR', expression.operands, row)
+    case 'conditional':
+      return evaluate(expression.condition, row) === true
+        ? evaluate(expression.whenTrue, row)
+        : evaluate(expression.otherwise, row)
+    case 'between':
+    case 'in':
+    case 'like':
+      return evaluatePredicate(expression, row)
+    case 'call':
+      return expression.function.evaluate(
+        expression.operands.map((operand) => evaluate(operand, row)),
+        row,
+      )
+    case 'array':
+      return expression.items
+        .map((item) => evaluate(item, row))
+        .filter((item) => item !== undefined)
+    case 'object':
+      return objectOf(expression.properties, row)
+    case 'subquery':
+      return evaluateSubquery(expression, row)
+    case 'result':
+      return (expression.of === 'group' ? row.groupValues : row.aggregateValues)[expression.index]
+    case 'aggregate':
+      throw new BadQueryError(`${expression.name} cannot stand here`)
+    default:
+      return assertNever(expression)
+  }
+}
+
+/** An object of the named values that are defined; own properties only, whatever their names are. */
+export function objectOf(
+  properties: readonly { readonly name: string; readonly value: Expression }[],
+  row: RowEnvironment,
+): Json {
+  return Object.fromEntries(
+    properties
+      .map(({ name, value }) => [name, evaluate(value, row)] as const)
+      .filter(([, value]) => value !== undefined),
+  )
+}
+
+function memberOf(value: Json, step: Json): Json {
+  if (typeof step === 'string') {
+    return isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
+  }
+  return typeof step === 'number' && isJsonArray(value) ? value[step] : undefined
+}
+
+function evaluateUnary({ operator, operand }: UnaryExpression, row: RowEnvironment): Json {
+  const value = evaluate(operand, row)
+  if (operator === 'NOT') return typeof value === 'boolean' ? !value : undefined
+  if (typeof value !== 'number') return undefined
+  if (operator === '~') return ~value
+  return operator === '-' ? -value : value
+}
+
+/**
+ * AND and OR with undefined as the third truth value: a value that decides (false for AND, true for OR)
+ * wins over it. Anything but a truth value counts as undefined.
+ */
+function evaluateLogical(
+  deciding: boolean,
+  operands: readonly Expression[],
+  row: RowEnvironment,
+): boolean | undefined {
+  let known = true
+  for (const operand of operands) {
+    const value = evaluate(operand, row)
+    if (value === deciding) return deciding
+    known &&= typeof value === 'boolean'
+  }
+  return known ? !deciding : undefined
+}
+
+function evaluatePredicate(
+  expression: Extract<Expression, { kind: 'between' | 'in' | 'like' }>,
+  row: RowEnvironment,
+): boolean | undefined {
+  const value = evaluate(expression.value, row)
+  if (expression.kind === 'between') {
+    return isBetween(value, evaluate(expression.low, row), evaluate(expression.high, row))
+  }
+  if (expression.kind === 'like') {
+    const pattern = evaluate(expression.pattern, row)
+    const escape = expression.escape && evaluate(expression.escape, row)
+    return isLike(value, pattern, escape)
+  }
+  if (value === undefined) return undefined
+  return expression.list.some((item) => deepEquals(evaluate(item, row), value))
+}
+
+function isBetween(value: Json, low: Json, high: Json): boolean | undefined {
+  const fromLow = sqlCompare(value, low)
+  const toHigh = sqlCompare(value, high)
+  // As `value >= low AND value <= high`: one side that fails decides, whatever the other is.
+  if ((fromLow !== undefined && fromLow < 0) || (toHigh !== undefined && toHigh > 0)) return false
+  return fromLow === undefined || toHigh === undefined ? undefined : true
+}
+
+function isLike(value: Json, pattern: Json, escape: Json): boolean | undefined {
+  if (escape !== undefined && (typeof escape !== 'string' || escape.length !== 1)) {
+    throw new BadQueryError(`ESCAPE takes one character, got ${JSON.stringify(escape)}`)
+  }
+  if (typeof value !== 'string' || typeof pattern !== 'string') return undefined
+  return matchesLikePattern(value, parseLikePattern(pattern, escape))
+}
+
+function evaluateSubquery({ form, query }: SubqueryExpression, row: RowEnvironment): Json {
+  if (form === 'exists') return row.rowsOf(query, 1).length > 0
+  if (form === 'array') return row.rowsOf(query, Infinity)
+  const rows = row.rowsOf(query, 2)
+  if (rows.length > 1)
+    throw new BadQueryError('a subquery that stands for one value gave several rows')
+  return rows[0]
+}

@@ -1,0 +1,103 @@
+import { systemClock } from '@tidemark/contracts'
+import { BadQueryError } from '../bad-query-error.ts'
+import type { DocumentSource } from '../document-source.ts'
+import { MAX_PAGE_ROWS } from '../limits.ts'
+import type { QueryResultPage, RunQueryOptions } from '../query-options.ts'
+import type { Query } from '../syntax/query.ts'
+import { bindParameters, resolveRowCount } from './bind-parameters.ts'
+import {
+  decodeContinuation,
+  encodeContinuation,
+  hashOfQuery,
+  type QueryProgress,
+} from './continuation.ts'
+import type { QueryRun, RunResult } from './query-run.ts'
+import { createRowEnvironment } from './rows.ts'
+import { runAggregates } from './run-aggregates.ts'
+import { runRanked } from './run-ranked.ts'
+import { runStream } from './run-stream.ts'
+
+/** The source of a query without FROM: one row of nothing. */
+const NOTHING: DocumentSource = {
+  read: () =>
+    Promise.resolve({ documents: [{}], position: undefined, positionAfter: () => '', done: true }),
+}
+
+/**
+ * One page of a query. Each kind of query can be paged; see `runStream`, `runRanked` and `runAggregates`
+ * for what holds when documents change between pages.
+ *
+ * Rejects with ERR_BAD_QUERY for parameters, values and continuations that do not fit, with what the
+ * source rejects with, and with the signal's reason.
+ */
+export async function runQuery(query: Query, options: RunQueryOptions): Promise<QueryResultPage> {
+  const { scope = '', orderByUndefined = 'first', parameters = [] } = options
+  const values = bindParameters(query, parameters)
+  const queryHash = hashOfQuery([query.text, parameters, scope, orderByUndefined])
+  const { clock = systemClock, signal } = options
+  const isRanked = kindOf(query) === 'ranked'
+  const run: Omit<QueryRun, 'progress'> = {
+    query,
+    row: createRowEnvironment({ slots: query.slots, parameters: values, nowMs: clock.wallMs() }),
+    source: query.readsDocuments ? options.source : NOTHING,
+    maxRows: resolveMaxRows(options.maxItemCount, isRanked ? 1000 : 100),
+    maxExamined: options.maxExaminedPerPage ?? 10_000,
+    leaveOutUndefined: orderByUndefined === 'leave-out',
+    signal,
+  }
+  const { items, next, examined } = await runKind(
+    run,
+    startOf(query, { values, queryHash, options }),
+  )
+  return { items, continuation: next && encodeContinuation(next, queryHash), examined }
+}
+
+function kindOf({
+  orderBy,
+  distinct,
+  groupBy,
+  aggregates,
+}: Query): 'ranked' | 'aggregates' | 'stream' {
+  if (groupBy.length > 0) return 'ranked'
+  if (aggregates.length > 0) return 'aggregates'
+  return orderBy.length > 0 || distinct ? 'ranked' : 'stream'
+}
+
+function runKind(run: Omit<QueryRun, 'progress'>, progress: QueryProgress): Promise<RunResult> {
+  if (progress.kind === 'ranked') return runRanked({ ...run, progress })
+  const isAggregate = kindOf(run.query) === 'aggregates'
+  return isAggregate ? runAggregates({ ...run, progress }) : runStream({ ...run, progress })
+}
+
+function startOf(
+  query: Query,
+  context: {
+    values: ReturnType<typeof bindParameters>
+    queryHash: string
+    options: RunQueryOptions
+  },
+): QueryProgress {
+  const { values, queryHash, options } = context
+  const top = resolveRowCount(query.top, values)
+  const offset = resolveRowCount(query.offset, values) ?? 0
+  const limit = resolveRowCount(query.limit, values) ?? top
+  const kind = kindOf(query) === 'ranked' ? 'ranked' : 'stream'
+  if (options.continuation !== undefined) {
+    const progress = decodeContinuation(options.continuation, queryHash)
+    if (progress.kind !== kind) throw new BadQueryError('the continuation token cannot be read')
+    return progress
+  }
+  return kind === 'ranked'
+    ? { kind, boundary: undefined, offset, limit }
+    : { kind, after: undefined, rowsGiven: 0, offset, limit }
+}
+
+function resolveMaxRows(maxItemCount: number | undefined, ownChoice: number): number {
+  if (maxItemCount === undefined || maxItemCount === -1) return ownChoice
+  if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
+    throw new BadQueryError(
+      `the page size must be -1 or a whole number above 0, got ${String(maxItemCount)}`,
+    )
+  }
+  return Math.min(maxItemCount, MAX_PAGE_ROWS)
+}

@@ -1,0 +1,90 @@
+import { isJsonArray, isJsonObject, type Json } from '../json.ts'
+import { MAX_VALUE_CHARS } from '../limits.ts'
+import { deepEquals } from '../values/compare.ts'
+import { valueHash } from '../values/value-hash.ts'
+import { anyFunction, type FunctionTable, type SqlFunction } from './sql-function.ts'
+
+/** True when `item` has every property of `wanted` with an equal value; other types must be equal. */
+function matchesPartially(item: Json, wanted: Json): boolean {
+  if (!isJsonObject(item) || !isJsonObject(wanted)) return deepEquals(item, wanted)
+  return Object.keys(wanted).every(
+    (name) => Object.hasOwn(item, name) && matchesPartially(item[name], wanted[name]),
+  )
+}
+
+function arrayContains(array: Json, wanted: Json, partial: Json): boolean | undefined {
+  if (!isJsonArray(array)) return undefined
+  if (wanted === undefined) return false
+  return array.some((item) =>
+    partial === true ? matchesPartially(item, wanted) : deepEquals(item, wanted),
+  )
+}
+
+/** Negative starts count from the end. */
+function arraySlice(array: Json, start: Json, count: Json): Json {
+  if (!isJsonArray(array) || !Number.isInteger(start) || !Number.isInteger(count)) return undefined
+  const from = Number(start) < 0 ? Math.max(array.length + Number(start), 0) : Number(start)
+  return array.slice(from, from + Math.max(Number(count), 0))
+}
+
+function containsFunction(all: 'all' | 'any'): SqlFunction {
+  return anyFunction([2, Infinity], ([array, ...wanted]) => {
+    if (!isJsonArray(array)) return undefined
+    const has = (value: Json): boolean => arrayContains(array, value, false) === true
+    return all === 'all' ? wanted.every(has) : wanted.some(has)
+  })
+}
+
+/** Each value once, where it came first. */
+function distinctItems(items: readonly Json[]): Json[] {
+  const byHash = new Map<string, Json>()
+  for (const item of items) {
+    const hash = valueHash(item)
+    if (!byHash.has(hash)) byHash.set(hash, item)
+  }
+  return [...byHash.values()]
+}
+
+function setFunction(
+  combine: (left: readonly Json[], right: readonly Json[]) => Json,
+): SqlFunction {
+  return anyFunction([2, 2], ([left, right]) =>
+    isJsonArray(left) && isJsonArray(right) ? combine(left, right) : undefined,
+  )
+}
+
+/** Functions of arrays. */
+export const ARRAY_FUNCTIONS: FunctionTable = {
+  ARRAY_CONCAT: anyFunction([2, Infinity], (arrays) => {
+    const items: Json[] = []
+    for (const array of arrays) {
+      if (!isJsonArray(array) || items.length + array.length > MAX_VALUE_CHARS) return undefined
+      for (const item of array) items.push(item)
+    }
+    return items
+  }),
+  ARRAY_CONTAINS: anyFunction([2, 3], ([array, wanted, partial]) =>
+    arrayContains(array, wanted, partial),
+  ),
+  ARRAY_CONTAINS_ALL: containsFunction('all'),
+  ARRAY_CONTAINS_ANY: containsFunction('any'),
+  ARRAY_LENGTH: anyFunction([1, 1], ([array]) => (isJsonArray(array) ? array.length : undefined)),
+  ARRAY_SLICE: anyFunction([2, 3], ([array, start, count = Number.MAX_SAFE_INTEGER]) =>
+    arraySlice(array, start, count),
+  ),
+  SETINTERSECT: setFunction((left, right) => {
+    const wanted = new Set(right.map(valueHash))
+    return distinctItems(left).filter((item) => wanted.has(valueHash(item)))
+  }),
+  SETUNION: setFunction((left, right) => distinctItems([...left, ...right])),
+  OBJECTTOARRAY: anyFunction([1, 3], ([object, keyName = 'k', valueName = 'v']) => {
+    if (!isJsonObject(object)) return undefined
+    if (typeof keyName !== 'string' || typeof valueName !== 'string') return undefined
+    return Object.entries(object).map(([name, value]) =>
+      Object.fromEntries([
+        [keyName, name],
+        [valueName, value],
+      ]),
+    )
+  }),
+}

@@ -1,0 +1,44 @@
+import type { Clock } from '@tidemark/contracts'
+import type { DocumentSource } from './document-source.ts'
+import type { Json } from './json.ts'
+
+/** One parameter as on the wire; the name with its `@`. */
+export interface QueryParameter {
+  readonly name: string
+  readonly value: Json
+}
+
+export interface RunQueryOptions {
+  /** @default [] */
+  readonly parameters?: readonly QueryParameter[] | undefined
+  readonly source: DocumentSource
+  /** Says what the source covers: a continuation of another scope is ERR_BAD_QUERY. @default '' */
+  readonly scope?: string | undefined
+  /** Of the page before, verbatim. A token of another query text or other parameters is ERR_BAD_QUERY. */
+  readonly continuation?: string | undefined
+  /**
+   * Rows of a page at most; absent or -1 = our choice. @default 100; 1,000 for ORDER BY, DISTINCT and
+   * GROUP BY, of which each page costs a reading of all documents
+   */
+  readonly maxItemCount?: number | undefined
+  /** Documents looked at before a page ends without being full; unordered queries only. @default 10,000 */
+  readonly maxExaminedPerPage?: number | undefined
+  /**
+   * What ORDER BY over one expression does with rows for which it is undefined. The service once left
+   * them out unless the indexing policy named the path; reports from 2025 on, and its manual since 2024,
+   * have them first. @default 'first'
+   */
+  readonly orderByUndefined?: 'leave-out' | 'first' | undefined
+  /** For GetCurrentDateTime and the like. @default systemClock */
+  readonly clock?: Clock | undefined
+  readonly signal: AbortSignal
+}
+
+export interface QueryResultPage {
+  /** Rows, ready for JSON. */
+  readonly items: readonly unknown[]
+  /** Undefined on the last page. Below 1 KiB, plus a third more than a source position over 500 characters. */
+  readonly continuation?: string | undefined
+  /** Documents looked at, for the request charge. */
+  readonly examined: number
+}

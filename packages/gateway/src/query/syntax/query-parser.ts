@@ -1,0 +1,255 @@
+import type { Expression, Subquery } from './expression.ts'
+import { ExpressionParser } from './expression-parser.ts'
+import { parseFrom, parseSubqueryFrom } from './from-parser.ts'
+import { checkDistinctOrder, groupSelection } from './grouping.ts'
+import { NameScope } from './name-scope.ts'
+import { readOperand, type OperandContext } from './operand-parser.ts'
+import type { FromClause, OrderItem, Query, RowCount, Selection } from './query.ts'
+import { parseSelectList } from './select-parser.ts'
+import { TokenCursor } from './token-cursor.ts'
+
+const NO_SOURCES: FromClause = { namesDocument: false, sources: [] }
+
+/** Reads one query; everything it finds is checked, so that a finished query can only fail over values. */
+export class QueryParser {
+  readonly #cursor: TokenCursor
+  readonly #names = new NameScope()
+  readonly #context: OperandContext
+  readonly #expressions: ExpressionParser
+
+  /** @throws ERR_BAD_QUERY as `tokenize` */
+  constructor(text: string) {
+    this.#cursor = new TokenCursor(text)
+    this.#context = {
+      cursor: this.#cursor,
+      names: this.#names,
+      parameterNames: new Set(),
+      readSubquery: () => this.#subquery(),
+      clause: 'SELECT',
+    }
+    this.#expressions = new ExpressionParser(this.#cursor, (parser) =>
+      readOperand(parser, this.#context),
+    )
+  }
+
+  /** A whole query, to the end of the text. */
+  query(): Query {
+    const cursor = this.#cursor
+    cursor.expectKeyword('SELECT')
+    const distinct = cursor.takeKeyword('DISTINCT')
+    const top = cursor.takeKeyword('TOP') ? this.#rowCount('TOP') : undefined
+    const { from, selection } = this.#selectAndFrom(() =>
+      parseFrom(this.#expressions, this.#context),
+    )
+    const where = this.#where()
+    const groupBy = this.#groupBy()
+    const orderBy = this.#orderBy(selection)
+    const { offset, limit } = this.#offsetLimit(top)
+    if (cursor.peek().kind !== 'end') throw cursor.unexpected('the end of the query')
+    const readsDocuments = from !== undefined
+    const grouped = groupSelection({ selection, groupBy, firstSlot: 0 })
+    this.#checkClauses({ distinct, groupBy, orderBy })
+    if (distinct) checkDistinctOrder(selection, orderBy)
+    return {
+      text: cursor.text,
+      readsDocuments,
+      from: from ?? NO_SOURCES,
+      where,
+      ...grouped,
+      distinct,
+      groupBy,
+      orderBy,
+      top,
+      offset,
+      limit,
+      parameterNames: this.#context.parameterNames,
+      slots: this.#names.slots,
+    }
+  }
+
+  /** The condition of a patch: `from c where …`, also with `SELECT *` before it. */
+  condition(): Query {
+    const cursor = this.#cursor
+    if (cursor.isKeyword('SELECT')) {
+      cursor.take()
+      cursor.expectSymbol('*')
+    }
+    cursor.expectKeyword('FROM')
+    const from = parseFrom(this.#expressions, this.#context)
+    const where = this.#where()
+    if (where === undefined || cursor.peek().kind !== 'end') {
+      throw cursor.unexpected(where ? 'the end of the condition' : 'WHERE')
+    }
+    const selection: Selection = { kind: 'value', value: { kind: 'literal', value: true } }
+    return {
+      text: cursor.text,
+      readsDocuments: true,
+      from,
+      where,
+      selection,
+      distinct: false,
+      groupBy: [],
+      aggregates: [],
+      orderBy: [],
+      top: undefined,
+      offset: undefined,
+      limit: undefined,
+      parameterNames: this.#context.parameterNames,
+      slots: this.#names.slots,
+    }
+  }
+
+  #subquery(): Subquery {
+    const cursor = this.#cursor
+    const { clause } = this.#context
+    cursor.expectKeyword('SELECT')
+    const distinct = cursor.takeKeyword('DISTINCT')
+    this.#refuseInSubquery(['TOP'])
+    const subquery = this.#names.inside(() => {
+      const firstSlot = this.#names.slots
+      const { from = NO_SOURCES, selection } = this.#selectAndFrom(() =>
+        parseSubqueryFrom(this.#expressions, this.#context),
+      )
+      const where = this.#where()
+      const grouped = groupSelection({ selection, groupBy: [], firstSlot })
+      return { from, where, distinct, ...grouped }
+    })
+    this.#refuseInSubquery(['GROUP', 'ORDER', 'OFFSET'])
+    this.#context.clause = clause
+    return subquery
+  }
+
+  #refuseInSubquery(keywords: readonly string[]): void {
+    const found = keywords.find((word) => this.#cursor.isKeyword(word))
+    if (found === undefined) return
+    throw this.#cursor.errorAt(this.#cursor.peek(), `${found} in a subquery is not supported,`)
+  }
+
+  /** FROM is read before SELECT, which stands before it and speaks of its names. */
+  #selectAndFrom<T extends FromClause | undefined>(
+    readFrom: () => T,
+  ): { from: T | undefined; selection: Selection } {
+    const cursor = this.#cursor
+    const selectPlace = cursor.place
+    let from: T | undefined
+    let fromPlace: number | undefined
+    let endPlace = selectPlace
+    if (this.#skipToFrom()) {
+      fromPlace = cursor.place
+      cursor.expectKeyword('FROM')
+      this.#context.clause = 'FROM'
+      from = readFrom()
+      endPlace = cursor.place
+    }
+    cursor.goTo(selectPlace)
+    this.#context.clause = 'SELECT'
+    const selection = parseSelectList(this.#expressions, this.#context, from)
+    if (fromPlace !== undefined) {
+      if (cursor.place !== fromPlace) throw cursor.unexpected('FROM')
+      cursor.goTo(endPlace)
+    }
+    return { from, selection }
+  }
+
+  /** Goes to the FROM that belongs to this SELECT; false when there is none. */
+  #skipToFrom(): boolean {
+    const cursor = this.#cursor
+    for (let depth = 0; cursor.peek().kind !== 'end'; cursor.take()) {
+      const { kind, text } = cursor.peek()
+      if (kind === 'symbol' && '([{'.includes(text)) depth++
+      if (kind === 'symbol' && ')]}'.includes(text)) depth--
+      if (depth < 0) return false
+      const isProperty = cursor.place > 0 && cursor.isSymbol('.', -1)
+      if (depth === 0 && cursor.isKeyword('FROM') && !isProperty) return true
+    }
+    return false
+  }
+
+  #where(): Expression | undefined {
+    if (!this.#cursor.takeKeyword('WHERE')) return undefined
+    this.#context.clause = 'WHERE'
+    return this.#expressions.expression()
+  }
+
+  #groupBy(): Expression[] {
+    if (!this.#cursor.takeKeyword('GROUP')) return []
+    this.#cursor.expectKeyword('BY')
+    this.#context.clause = 'GROUP BY'
+    return this.#expressions.list()
+  }
+
+  #orderBy(selection: Selection): OrderItem[] {
+    const cursor = this.#cursor
+    if (!cursor.takeKeyword('ORDER')) return []
+    cursor.expectKeyword('BY')
+    this.#context.clause = 'ORDER BY'
+    const items: OrderItem[] = []
+    do {
+      const value = this.#selectedName(selection) ?? this.#expressions.expression()
+      const descending = cursor.takeKeyword('DESC')
+      if (!descending) cursor.takeKeyword('ASC')
+      items.push({ value, descending })
+    } while (cursor.takeSymbol(','))
+    return items
+  }
+
+  /** ORDER BY may also name a column of SELECT by its alias. */
+  #selectedName(selection: Selection): Expression | undefined {
+    const token = this.#cursor.peek()
+    if (selection.kind !== 'list' || !this.#cursor.isName()) return undefined
+    if (this.#names.slotOf(token.text) !== undefined) return undefined
+    if (['.', '[', '('].some((symbol) => this.#cursor.isSymbol(symbol, 1))) return undefined
+    const item = selection.items.find(({ name }) => name === token.text)
+    if (item !== undefined) this.#cursor.take()
+    return item?.value
+  }
+
+  #offsetLimit(top: RowCount | undefined): Pick<Query, 'offset' | 'limit'> {
+    const cursor = this.#cursor
+    const token = cursor.peek()
+    if (cursor.isKeyword('LIMIT'))
+      throw cursor.errorAt(token, 'LIMIT without OFFSET is not supported,')
+    if (!cursor.takeKeyword('OFFSET')) return { offset: undefined, limit: undefined }
+    if (top !== undefined)
+      throw cursor.errorAt(token, 'TOP together with OFFSET LIMIT is not supported,')
+    const offset = this.#rowCount('OFFSET')
+    cursor.expectKeyword('LIMIT')
+    return { offset, limit: this.#rowCount('LIMIT') }
+  }
+
+  #rowCount(clause: string): RowCount {
+    const token = this.#cursor.take()
+    if (token.kind === 'parameter') {
+      this.#context.parameterNames.add(token.text)
+      return { clause, value: { kind: 'parameter', name: token.text } }
+    }
+    if (token.kind === 'number' && Number.isSafeInteger(token.value)) {
+      return { clause, value: { kind: 'literal', value: token.value } }
+    }
+    throw this.#cursor.errorAt(
+      token,
+      `${clause} takes a whole number or a parameter, found '${token.text}'`,
+    )
+  }
+
+  #checkClauses(query: {
+    distinct: boolean
+    groupBy: readonly Expression[]
+    orderBy: readonly OrderItem[]
+  }): void {
+    const { distinct, groupBy, orderBy } = query
+    const start = this.#cursor.peek()
+    if (orderBy.length > 0 && groupBy.length > 0) {
+      throw this.#cursor.errorAt(
+        start,
+        'ORDER BY together with GROUP BY is not supported: the query ends',
+      )
+    }
+    if (distinct && groupBy.length > 0) {
+      throw this.#cursor.errorAt(
+        start,
+        'DISTINCT together with GROUP BY is not supported: the query ends',
+      )
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { BadQueryError } from '../bad-query-error.ts'
+import { MAX_PATTERN_CHARS } from '../limits.ts'
+
+type PatternPart =
+  | { readonly kind: 'anything' }
+  | { readonly kind: 'anyUnit' }
+  | { readonly kind: 'unit'; readonly unit: string }
+  | { readonly kind: 'set'; readonly inverted: boolean; readonly ranges: readonly UnitRange[] }
+
+interface UnitRange {
+  readonly from: string
+  readonly to: string
+}
+
+/** A LIKE pattern, read once: `%`, `_`, `[a-f]`, `[^abc]`, and what follows the escape character as it is. */
+export type LikePattern = readonly PatternPart[]
+
+/** @throws ERR_BAD_QUERY for a pattern that is too long or ends in its escape character */
+export function parseLikePattern(pattern: string, escape: string | undefined): LikePattern {
+  if (pattern.length > MAX_PATTERN_CHARS) {
+    throw new BadQueryError(`a LIKE pattern has at most ${MAX_PATTERN_CHARS} characters`)
+  }
+  const parts: PatternPart[] = []
+  let at = 0
+  while (at < pattern.length) {
+    const unit = pattern.charAt(at)
+    const setEnd = unit === '[' && unit !== escape ? pattern.indexOf(']', at + 2) : -1
+    if (unit === escape) {
+      at++
+      if (at === pattern.length) {
+        throw new BadQueryError(`the LIKE pattern ${JSON.stringify(pattern)} ends in its ESCAPE`)
+      }
+      parts.push({ kind: 'unit', unit: pattern.charAt(at) })
+    } else if (setEnd > 0) {
+      parts.push(parseSet(pattern.slice(at + 1, setEnd)))
+      at = setEnd
+    } else {
+      parts.push(plainPart(unit))
+    }
+    at++
+  }
+  return parts
+}
+
+function plainPart(unit: string): PatternPart {
+  if (unit === '%') return { kind: 'anything' }
+  return unit === '_' ? { kind: 'anyUnit' } : { kind: 'unit', unit }
+}
+
+function parseSet(text: string): PatternPart {
+  const inverted = text.startsWith('^') && text.length > 1
+  const units = inverted ? text.slice(1) : text
+  const ranges: UnitRange[] = []
+  for (let at = 0; at < units.length; at++) {
+    const from = units.charAt(at)
+    const isRange = units.charAt(at + 1) === '-' && at + 2 < units.length
+    ranges.push({ from, to: isRange ? units.charAt(at + 2) : from })
+    if (isRange) at += 2
+  }
+  return { kind: 'set', inverted, ranges }
+}
+
+/**
+ * True when the whole text fits. Goes back to the last `%` only, so that the time is at most the product
+ * of both lengths.
+ */
+export function matchesLikePattern(text: string, pattern: LikePattern): boolean {
+  let at = 0
+  let part = 0
+  let lastAnything = -1
+  let resumeAt = 0
+  while (at < text.length) {
+    const wanted = pattern[part]
+    if (wanted?.kind === 'anything') {
+      lastAnything = part++
+      resumeAt = at
+    } else if (wanted !== undefined && fits(text.charAt(at), wanted)) {
+      part++
+      at++
+    } else if (lastAnything >= 0) {
+      part = lastAnything + 1
+      at = ++resumeAt
+    } else {
+      return false
+    }
+  }
+  return pattern.slice(part).every(({ kind }) => kind === 'anything')
+}
+
+function fits(unit: string, part: PatternPart): boolean {
+  switch (part.kind) {
+    case 'unit':
+      return part.unit === unit
+    case 'set':
+      return part.inverted !== part.ranges.some(({ from, to }) => unit >= from && unit <= to)
+    case 'anyUnit':
+    case 'anything':
+      return true
+  }
+}

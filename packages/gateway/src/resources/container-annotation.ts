@@ -1,0 +1,40 @@
+import type { CollectionRecord } from '@tidemark/store'
+import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { inferredEcho } from './container-definition.ts'
+import { DEFAULT_OFFER, type Offer } from './offer.ts'
+
+/** What the gateway keeps with a collection, as the store's annotation. */
+export interface ContainerAnnotation {
+  /** The definition as it is answered. */
+  readonly echo: JsonRecord
+  readonly offer: Offer
+}
+
+export function annotationText(annotation: ContainerAnnotation): string {
+  return JSON.stringify(annotation)
+}
+
+/** A collection's annotation; what fits best when it was made in process or its text is of somebody else. */
+export function annotationOf(record: CollectionRecord): ContainerAnnotation {
+  const kept = parsed(record.definition.annotation)
+  const echo = kept?.['echo']
+  const offer = kept?.['offer']
+  return {
+    echo: isJsonRecord(echo) ? echo : inferredEcho(record),
+    offer: isOffer(offer) ? offer : DEFAULT_OFFER,
+  }
+}
+
+function parsed(text: string | undefined): JsonRecord | undefined {
+  if (text === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJsonRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isOffer(value: unknown): value is Offer {
+  return isJsonRecord(value) && typeof value['throughput'] === 'number'
+}

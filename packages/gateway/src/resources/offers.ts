@@ -1,0 +1,136 @@
+import { ResourceNotFoundError, errorCode } from '@tidemark/contracts'
+import {
+  collectionSelfLink,
+  type Collection,
+  type CollectionRecord,
+  type DatabaseRecord,
+  type Store,
+} from '@tidemark/store'
+import { jsonAnswer, type Answer } from '../protocol/answer.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { METADATA_CHARGE, chargeText } from '../protocol/request-charge.ts'
+import { parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import type { GatewayContext, Operation } from '../requests/gateway-request.ts'
+import { answerList } from './answer-list.ts'
+import { annotationOf, annotationText } from './container-annotation.ts'
+import { offerBody, offerId, offerOfContent, rangesOfOffer, type Offer } from './offer.ts'
+
+interface OfferedCollection {
+  readonly collection: Collection
+  readonly record: CollectionRecord
+}
+
+/** GET /offers, and POST /offers as a query. */
+export const listOffers: Operation = async (request, { store, databaseOffers }) => {
+  const offered = await allCollections(store)
+  const items = offered.map(({ record }) => bodyOf(record))
+  for (const database of await store.listDatabases()) {
+    const offer = databaseOffers.get(database.rid)
+    if (offer !== undefined) items.push(databaseBodyOf(database, offer))
+  }
+  return answerList(request, { rid: '', name: 'Offers', items })
+}
+
+/** GET /offers/{id} */
+export const readOffer: Operation = async ({ path }, context) => {
+  const id = path.segments[1] ?? ''
+  const database = await offeredDatabase(context, id)
+  const offer = database && context.databaseOffers.get(database.rid)
+  if (database !== undefined && offer !== undefined) {
+    return offerAnswer(databaseBodyOf(database, offer))
+  }
+  const { record } = await offeredCollection(context.store, id)
+  return offerAnswer(bodyOf(record))
+}
+
+/** PUT /offers/{id}: splits at once until there is a pkrange for each 10,000 units begun; never merges. */
+export const replaceOffer: Operation = async (request, context) => {
+  const { content } = parseJsonRecord(await request.readBody())
+  const offer = offerOfContent(content)
+  const id = request.path.segments[1] ?? ''
+  const database = await offeredDatabase(context, id)
+  if (database !== undefined) {
+    context.databaseOffers.set(database.rid, offer)
+    return offerAnswer(databaseBodyOf(database, offer))
+  }
+  const { collection, record } = await offeredCollection(context.store, id)
+  const { echo } = annotationOf(record)
+  const changed = await collection.updateSettings({ annotation: annotationText({ echo, offer }) })
+  await splitUpTo(collection, rangesOfOffer(offer))
+  context.ranges.forgetAll()
+  return offerAnswer(bodyOf(changed))
+}
+
+/**
+ * Splits until there are `count` pkranges: always the one that has come of the fewest splits, so that they stay even.
+ * One whose documents all have one key is left as it is.
+ */
+async function splitUpTo(collection: Collection, count: number): Promise<void> {
+  const indivisible = new Set<string>()
+  for (;;) {
+    const { ranges } = await collection.readPartitionKeyRanges({ maxItemCount: count })
+    const [next] = ranges
+      .filter(({ id }) => !indivisible.has(id))
+      .toSorted((a, b) => a.parents.length - b.parents.length)
+    if (ranges.length >= count || next === undefined) return
+    try {
+      await collection.split(next.id)
+    } catch (error) {
+      const code = errorCode(error)
+      if (code === 'ERR_RANGE_INDIVISIBLE') indivisible.add(next.id)
+      // Another process has split it: look again.
+      else if (code !== 'ERR_RANGE_GONE') throw error
+    }
+  }
+}
+
+async function offeredCollection(store: Store, id: string): Promise<OfferedCollection> {
+  const wanted = id.toLowerCase()
+  const found = (await allCollections(store)).find(({ record }) => offerId(record.rid) === wanted)
+  if (found === undefined) throw new ResourceNotFoundError('collection', `offers/${id}`)
+  return found
+}
+
+async function allCollections(store: Store): Promise<readonly OfferedCollection[]> {
+  const all: OfferedCollection[] = []
+  for (const { id } of await store.listDatabases()) {
+    const database = store.database(id)
+    try {
+      for (const record of await database.listCollections()) {
+        all.push({ collection: database.collection(record.id), record })
+      }
+    } catch (error) {
+      // Deleted since it was listed.
+      if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+    }
+  }
+  return all
+}
+
+/** The database that has an offer of that id. */
+async function offeredDatabase(
+  { store, databaseOffers }: GatewayContext,
+  id: string,
+): Promise<DatabaseRecord | undefined> {
+  const wanted = id.toLowerCase()
+  return (await store.listDatabases()).find(
+    ({ rid }) => offerId(rid) === wanted && databaseOffers.get(rid) !== undefined,
+  )
+}
+
+function bodyOf(record: CollectionRecord): JsonRecord {
+  const { rid, etag, ts } = record
+  const owner = { rid, etag, ts, resource: collectionSelfLink(record) }
+  return offerBody(owner, annotationOf(record).offer)
+}
+
+function databaseBodyOf({ rid, etag, ts }: DatabaseRecord, offer: Offer): JsonRecord {
+  return offerBody({ rid, etag, ts, resource: `dbs/${rid}/` }, offer)
+}
+
+function offerAnswer(body: JsonRecord): Answer {
+  return jsonAnswer(200, body, {
+    [HEADER.requestCharge]: chargeText(METADATA_CHARGE),
+    [HEADER.etag]: String(body['_etag']),
+  })
+}

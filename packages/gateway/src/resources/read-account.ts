@@ -1,0 +1,33 @@
+import { jsonAnswer } from '../protocol/answer.ts'
+import type { Operation } from '../requests/gateway-request.ts'
+
+/**
+ * GET /: what every client asks first. The endpoints are the address that this client used, or it would leave for
+ * another one.
+ */
+export const readAccount: Operation = async ({ origin }, { accountId }) => {
+  const locations = [{ name: 'Local', databaseAccountEndpoint: `${origin}/` }]
+  return jsonAnswer(200, {
+    _self: '',
+    id: accountId,
+    _rid: accountId,
+    media: '//media/',
+    addresses: '//addresses/',
+    _dbs: '//dbs/',
+    writableLocations: locations,
+    readableLocations: locations,
+    enableMultipleWriteLocations: false,
+    userReplicationPolicy: { asyncReplication: false, minReplicaSetSize: 1, maxReplicasetSize: 1 },
+    userConsistencyPolicy: { defaultConsistencyLevel: 'Session' },
+    systemReplicationPolicy: { minReplicaSetSize: 1, maxReplicasetSize: 1 },
+    readPolicy: { primaryReadCoefficient: 1, secondaryReadCoefficient: 1 },
+    queryEngineConfiguration: JSON.stringify({
+      maxSqlQueryInputLength: 262_144,
+      maxJoinsPerSqlQuery: 0,
+      maxLogicalAndPerSqlQuery: 2000,
+      maxLogicalOrPerSqlQuery: 2000,
+      maxInExpressionItemsCount: 16_000,
+      sqlAllowSubQuery: false,
+    }),
+  })
+}

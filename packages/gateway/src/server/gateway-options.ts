@@ -1,0 +1,104 @@
+import {
+  InvalidOptionError,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type Random,
+} from '@tidemark/contracts'
+import type { Store } from '@tidemark/store'
+import type { GatewayKeys } from '../authorization/gateway-keys.ts'
+
+/** What a failure inside the gateway was, for a log. Never holds keys or signatures. */
+export interface GatewayFailure {
+  readonly activityId: string
+  readonly method: string
+  /** Without query. */
+  readonly path: string
+  readonly error: unknown
+}
+
+export interface GatewayOptions {
+  /** What is served. The gateway does not close it. */
+  readonly store: Store
+  readonly keys: GatewayKeys
+  /** `id` of the account. Not "localhost", which the client takes for an emulator of old. @default 'tidemark' */
+  readonly accountId?: string | undefined
+  /** Largest body of a request in bytes; what is larger is 413. @default 4 MiB (a batch of 2 MiB, with its frame) */
+  readonly maxBodyBytes?: number | undefined
+  /** Requests served at once, those that only wait not counted; what comes above is 429. @default 1_000 */
+  readonly maxConcurrentRequests?: number | undefined
+  /** A request that takes longer is 408, in ms. @default 60_000 (above the client's own 60 s nobody waits) */
+  readonly requestTimeoutMs?: number | undefined
+  /**
+   * Longest wait of a waiting feed read, in ms, less than `requestTimeoutMs`; 0 = none waits. @default 30_000, at most
+   * half of `requestTimeoutMs`
+   */
+  readonly maxWaitMs?: number | undefined
+  /**
+   * Request units a second of each pkrange; what is above is 429 with the time to wait, so that retry code can be
+   * tried. @default none is refused
+   */
+  readonly requestUnitsPerRange?: number | undefined
+  /** Told of every request that failed by no fault of its client. @default nothing */
+  readonly onFailure?: ((failure: GatewayFailure) => void) | undefined
+  /** @default the machine's */
+  readonly clock?: Clock | undefined
+  /** For activity ids. @default the operating system's */
+  readonly random?: Random | undefined
+}
+
+export interface ResolvedGatewayOptions {
+  readonly store: Store
+  readonly keys: GatewayKeys
+  readonly accountId: string
+  readonly maxBodyBytes: number
+  readonly maxConcurrentRequests: number
+  readonly requestTimeoutMs: number
+  readonly maxWaitMs: number
+  readonly requestUnitsPerRange: number | undefined
+  readonly onFailure: (failure: GatewayFailure) => void
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** Longest timer that Node takes. */
+const MAX_TIMER_MS = 2_147_483_647
+
+/** @throws ERR_INVALID_OPTION naming the option */
+export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayOptions {
+  const { accountId = 'tidemark', requestTimeoutMs = 60_000 } = options
+  const { maxWaitMs = Math.min(30_000, Math.floor(requestTimeoutMs / 2)) } = options
+  const { maxBodyBytes = 4 * 1024 * 1024, maxConcurrentRequests = 1000 } = options
+  const { onFailure = () => {}, clock = systemClock, random = systemRandom } = options
+  if (!/^[A-Za-z0-9.-]{1,63}$/.test(accountId) || accountId === 'localhost') {
+    throw new InvalidOptionError(
+      `accountId must be 1 to 63 letters, digits, dots or hyphens, and not "localhost", ` +
+        `got ${JSON.stringify(accountId)}`,
+    )
+  }
+  if (maxWaitMs >= requestTimeoutMs) {
+    throw new InvalidOptionError(
+      `maxWaitMs must be below requestTimeoutMs (${requestTimeoutMs}), got ${maxWaitMs}`,
+    )
+  }
+  return {
+    store: options.store,
+    keys: options.keys,
+    accountId,
+    maxBodyBytes: checked('maxBodyBytes', maxBodyBytes, { least: 1024 }),
+    maxConcurrentRequests: checked('maxConcurrentRequests', maxConcurrentRequests, { least: 1 }),
+    requestTimeoutMs: checked('requestTimeoutMs', requestTimeoutMs, { least: 1 }),
+    maxWaitMs: checked('maxWaitMs', maxWaitMs, { least: 0 }),
+    requestUnitsPerRange: options.requestUnitsPerRange,
+    onFailure,
+    clock,
+    random,
+  }
+}
+
+function checked(name: string, value: number, { least }: { readonly least: number }): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= MAX_TIMER_MS) return value
+  throw new InvalidOptionError(
+    `${name} must be a whole number from ${least} to ${MAX_TIMER_MS}, got ${String(value)}`,
+  )
+}

@@ -1,0 +1,176 @@
+import { errorCode } from '@tidemark/contracts'
+import type { Authorizer } from '../authorization/authorizer.ts'
+import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
+import { ThrottledError } from '../errors/throttled-error.ts'
+import type { NodeBindings } from '../platform/node-bindings.ts'
+import { readBody } from '../platform/read-body.ts'
+import { requestLife } from '../platform/request-life.ts'
+import { sendAnswer } from '../platform/send-answer.ts'
+import { ActivityIds } from '../protocol/activity-ids.ts'
+import type { Answer } from '../protocol/answer.ts'
+import { errorAnswer } from '../protocol/error-answer.ts'
+import { HEADER } from '../protocol/header-names.ts'
+import { rawPath, resourcePath } from '../protocol/resource-path.ts'
+import { INTERNAL_ERROR } from '../protocol/status-codes.ts'
+import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { readsOnly, type Access } from '../requests/query-or.ts'
+import type { ResolvedGatewayOptions } from './gateway-options.ts'
+
+/** What a client that met the limit of requests served at once waits, in ms. */
+const BUSY_RETRY_MS = 50
+
+/** What a request asks for, and what its key needs for it. */
+export interface ServedOperation {
+  readonly operation: Operation
+  readonly access: Access
+}
+
+/** Serves requests one by one: identity, limits, authorization, the operation, and always an answer. */
+export class RequestServer {
+  readonly #context: GatewayContext
+  readonly #authorizer: Authorizer
+  readonly #options: ResolvedGatewayOptions
+  readonly #draining = new AbortController()
+  readonly #stopping = new AbortController()
+  readonly #activityIds: ActivityIds
+  #served = 0
+  /** Of those that are served, the ones that only wait for a change. */
+  #waiting = 0
+  #idle: PromiseWithResolvers<void> | undefined
+
+  constructor(context: GatewayContext, authorizer: Authorizer, options: ResolvedGatewayOptions) {
+    this.#context = context
+    this.#authorizer = authorizer
+    this.#options = options
+    this.#activityIds = new ActivityIds(options.random)
+  }
+
+  drain(): Promise<void> {
+    this.#draining.abort()
+    if (this.#served === 0) return Promise.resolve()
+    this.#idle ??= Promise.withResolvers<void>()
+    return this.#idle.promise
+  }
+
+  abort(): void {
+    this.#stopping.abort(new GatewayStoppingError('the gateway is stopping'))
+  }
+
+  /** Never rejects: whatever fails is an answer, or the end of one connection. */
+  async serve(env: NodeBindings, served: ServedOperation): Promise<void> {
+    const { outgoing } = env
+    const activityId = this.#activityIds.next()
+    const life = requestLife(outgoing, {
+      timeoutMs: this.#options.requestTimeoutMs,
+      stop: this.#stopping.signal,
+    })
+    this.#served++
+    try {
+      const answer = await this.#answer(env, { ...served, activityId, signal: life.signal })
+      await sendAnswer(outgoing, this.#completed(answer, activityId), life.signal)
+    } catch (error) {
+      this.#report(env, activityId, error)
+      outgoing.destroy()
+    } finally {
+      life.end()
+      this.#served--
+      if (this.#served === 0) this.#idle?.resolve()
+    }
+  }
+
+  async #answer(
+    env: NodeBindings,
+    {
+      operation,
+      access,
+      activityId,
+      signal,
+    }: ServedOperation & { readonly activityId: string; readonly signal: AbortSignal },
+  ): Promise<Answer> {
+    try {
+      const request = this.#request(env, signal)
+      this.#authorize(request, access)
+      if (this.#served - this.#waiting > this.#options.maxConcurrentRequests) {
+        throw new ThrottledError(
+          BUSY_RETRY_MS,
+          `${this.#options.maxConcurrentRequests} requests are being served`,
+        )
+      }
+      return await operation(request, this.#context)
+    } catch (error) {
+      const answer = errorAnswer(signal.aborted ? signal.reason : error, activityId)
+      if (answer.status === INTERNAL_ERROR.status) this.#report(env, activityId, error)
+      // What is left of a body that was refused would be taken for the next request.
+      const isUnread = !env.incoming.complete && env.incoming.method !== 'GET'
+      if (!isUnread) return answer
+      return { ...answer, headers: { ...answer.headers, connection: 'close' } }
+    }
+  }
+
+  #request({ incoming }: NodeBindings, signal: AbortSignal): GatewayRequest {
+    const { headers, method = 'GET', url = '/' } = incoming
+    const header = (name: string): string | undefined => {
+      const value = headers[name]
+      const text = Array.isArray(value) ? value.join(',') : value
+      return text === undefined || text === '' ? undefined : text
+    }
+    const isTls = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
+    const { maxBodyBytes } = this.#options
+    return {
+      method,
+      path: resourcePath(url),
+      origin: `${isTls ? 'https' : 'http'}://${header('host') ?? 'localhost'}`,
+      signal,
+      draining: this.#draining.signal,
+      whileWaiting: (act) => this.#whileWaiting(act),
+      header,
+      readBody: () => readBody(incoming, { maxBytes: maxBodyBytes, signal }),
+    }
+  }
+
+  async #whileWaiting<Result>(act: () => Promise<Result>): Promise<Result> {
+    this.#waiting++
+    try {
+      return await act()
+    } finally {
+      this.#waiting--
+    }
+  }
+
+  #authorize(request: GatewayRequest, access: Access): void {
+    const { method, path, header } = request
+    const { resourceType, resourceLink } = path
+    this.#authorizer.check({
+      method,
+      resourceType,
+      resourceLink,
+      msDate: header(HEADER.msDate) ?? '',
+      date: header(HEADER.date) ?? '',
+      authorization: header(HEADER.authorization) ?? '',
+      isRead: access === 'byHeaders' ? readsOnly(request) : access === 'read',
+    })
+  }
+
+  #completed(answer: Answer, activityId: string): Answer {
+    return {
+      ...answer,
+      headers: {
+        [HEADER.activityId]: activityId,
+        [HEADER.requestCharge]: '0',
+        ...answer.headers,
+        ...(this.#draining.signal.aborted && { connection: 'close' }),
+      },
+    }
+  }
+
+  #report({ incoming }: NodeBindings, activityId: string, error: unknown): void {
+    // Of a client that left nobody need know.
+    if (errorCode(error) === 'ERR_CLIENT_GONE') return
+    const { method = '', url = '' } = incoming
+    try {
+      this.#options.onFailure({ activityId, method, path: `/${rawPath(url)}`, error })
+    } catch {
+      // A log that fails must not end what it is told of.
+    }
+  }
+}

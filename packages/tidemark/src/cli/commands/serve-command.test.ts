@@ -1,0 +1,263 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { request as httpsRequest } from 'node:https'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { CosmosClient } from '@azure/cosmos'
+import { EMULATOR_KEY } from '@tidemark/gateway'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openStore } from '../../open-store.ts'
+import { jsonLines, tidemark } from './command-runner.child.ts'
+
+const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
+const KEY = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
+const READ_ONLY_KEY = 'cmVhZC1vbmx5LWtleS1vZi0zMi1ieXRlcy1sb25nISE='
+
+let folder: string
+const running: Served[] = []
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidemark-serve-'))
+})
+afterEach(async () => {
+  for (const served of running.splice(0)) await served.kill()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** A serving command, as a process of its own. */
+class Served {
+  readonly #child
+  readonly #closed
+  output = ''
+  errors = ''
+
+  constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    this.#child = spawn(process.execPath, ['--conditions=@tidemark/source', MAIN, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    })
+    this.#closed = once(this.#child, 'close')
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.output += text
+    })
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.errors += text
+    })
+    running.push(this)
+  }
+
+  /** Resolves with the endpoint that its first line names. */
+  async endpoint(): Promise<string> {
+    while (!this.output.includes('\n')) {
+      if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.errors}`)
+      await Promise.race([once(this.#child.stdout, 'data'), this.#closed])
+    }
+    return /https?:\/\/[^"\s;]+/.exec(this.output)?.[0] ?? ''
+  }
+
+  async end(signal: 'SIGINT' | 'SIGTERM'): Promise<number | null> {
+    this.#child.kill(signal)
+    await this.#closed
+    return this.#child.exitCode
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    this.#child.kill('SIGKILL')
+    await this.#closed
+  }
+}
+
+async function writeAndRead(endpoint: string, key: string): Promise<void> {
+  using client = disposable(new CosmosClient({ endpoint, key }))
+  const { database } = await client.databases.createIfNotExists({ id: 'shop' })
+  const { container } = await database.containers.createIfNotExists({
+    id: 'orders',
+    partitionKey: '/customerId',
+  })
+  await container.items.upsert({ id: 'o1', customerId: 'c7', total: 12 })
+  const { resource } = await container.item('o1', 'c7').read()
+  expect(resource).toMatchObject({ id: 'o1', total: 12 })
+}
+
+function disposable(client: CosmosClient): CosmosClient & Disposable {
+  return Object.assign(client, { [Symbol.dispose]: () => client.dispose() })
+}
+
+const data = (): string => join(folder, 'data')
+
+test('one JSON line when it answers; the real client works with the key of the file; SIGTERM ends it in order', async () => {
+  const keyFile = join(folder, 'key')
+  await writeFile(keyFile, `${KEY}\n`)
+  const served = new Served(['serve', data(), '--port', '0', '--key-file', keyFile, '--json'])
+  const endpoint = await served.endpoint()
+  await writeAndRead(endpoint, KEY)
+  expect(await served.end('SIGTERM')).toBe(0)
+  expect(jsonLines(served.output)).toEqual([{ endpoint, ready: true }])
+  expect(endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/)
+  expect(served.errors).toBe('')
+  // What was written is in the folder, where a program finds it.
+  await using store = await openStore(data())
+  const { document } = await store.database('shop').collection('orders').read('o1', 'c7')
+  expect(document).toMatchObject({ id: 'o1', total: 12 })
+})
+
+test('without a key one is made, kept for its owner only, taken again, and never printed', async () => {
+  const first = new Served(['serve', data(), '--port', '0'])
+  const endpoint = await first.endpoint()
+  const file = join(data(), 'gateway-key')
+  const key = (await readFile(file, 'utf8')).trim()
+  expect(Buffer.from(key, 'base64')).toHaveLength(64)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  await writeAndRead(endpoint, key)
+  expect(await first.end('SIGINT')).toBe(0)
+  expect(first.output).toContain(`serving ${data()} at ${endpoint} with the key in ${file}`)
+
+  const second = new Served(['serve', data(), '--port', '0'])
+  await writeAndRead(await second.endpoint(), key)
+  await second.end('SIGTERM')
+  for (const { output, errors } of [first, second]) expect(output + errors).not.toContain(key)
+})
+
+test('keys of the environment; one that may only read is refused writes', async () => {
+  const served = new Served(['serve', '--memory', '--port', '0'], {
+    TIDEMARK_GATEWAY_KEY: KEY,
+    TIDEMARK_GATEWAY_READ_ONLY_KEY: READ_ONLY_KEY,
+  })
+  const endpoint = await served.endpoint()
+  await writeAndRead(endpoint, KEY)
+  using reader = disposable(new CosmosClient({ endpoint, key: READ_ONLY_KEY }))
+  const orders = reader.database('shop').container('orders')
+  expect((await orders.item('o1', 'c7').read()).resource).toMatchObject({ total: 12 })
+  await expect(orders.items.upsert({ id: 'o2', customerId: 'c7' })).rejects.toMatchObject({
+    code: 403,
+  })
+  await served.end('SIGTERM')
+  expect(served.output).toContain('environment variable TIDEMARK_GATEWAY_KEY')
+  expect(served.output + served.errors).not.toContain(KEY)
+})
+
+test("the emulator's key never listens on a public address", async () => {
+  const keyFile = join(folder, 'key')
+  await writeFile(keyFile, EMULATOR_KEY)
+  const asked = [
+    ['serve', '--memory', '--port', '0', '--host', '0.0.0.0'],
+    ['serve', data(), '--port', '0', '--host', '0.0.0.0', '--key-file', keyFile],
+  ]
+  for (const args of asked) {
+    const { code, output, errors } = await tidemark(...args)
+    expect({ code, output }).toEqual({ code: 1, output: '' })
+    expect(errors).toMatch(/^tidemark: ERR_INVALID_OPTION: the emulator's key .*loopback/)
+  }
+})
+
+test('wrong arguments are told as such, and unreadable files by their name', async () => {
+  const usages = [
+    ['serve'],
+    ['serve', data(), '--memory'],
+    ['serve', data(), '--port', '70000'],
+    ['serve', data(), '--tls-cert', 'cert.pem'],
+    ['serve', '--memory', '--durability', 'relaxed'],
+  ]
+  for (const args of usages) {
+    const { code, errors } = await tidemark(...args)
+    expect({ args, code }).toEqual({ args, code: 2 })
+    expect(errors).toMatch(/^tidemark: ERR_USAGE: /)
+  }
+  const missing = join(folder, 'missing')
+  const noFile = await tidemark('serve', data(), '--port', '0', '--key-file', missing)
+  expect(noFile).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining(`ERR_INPUT: --key-file ${missing}`),
+  })
+  const shortKey = join(folder, 'short')
+  await writeFile(shortKey, 'c2hvcnQ=')
+  const short = await tidemark('serve', data(), '--port', '0', '--key-file', shortKey)
+  expect(short).toMatchObject({ code: 1, errors: expect.stringContaining('ERR_INVALID_OPTION') })
+  expect(short.errors).not.toContain('c2hvcnQ=')
+  const url = 'postgres://nobody:secret@127.0.0.1:1/none'
+  const unreachable = await tidemark('serve', url, '--port', '0')
+  expect(unreachable).toMatchObject({ code: 1, errors: expect.stringMatching(/^tidemark: ERR_/) })
+  expect(unreachable.errors).not.toContain('secret')
+})
+
+test('limits are options: a body above the largest is 413, units above the budget are 429', async () => {
+  const served = new Served(
+    ['serve', '--memory', '--port', '0', '--max-body-mib', '1', '--throttle', '30'],
+    { TIDEMARK_GATEWAY_KEY: KEY },
+  )
+  const endpoint = await served.endpoint()
+  await writeAndRead(endpoint, KEY)
+  const connectionPolicy = { retryOptions: { maxRetryAttemptCount: 0 } }
+  using client = disposable(new CosmosClient({ endpoint, key: KEY, connectionPolicy }))
+  const { items } = client.database('shop').container('orders')
+  const large = { id: 'large', customerId: 'c7', text: 'x'.repeat(1024 * 1024) }
+  await expect(items.upsert(large)).rejects.toMatchObject({ code: 413 })
+  const refused = async (): Promise<void> => {
+    for (let n = 0; n < 1000; n++) await items.upsert({ id: `o${n}`, customerId: 'c7' })
+  }
+  await expect(refused()).rejects.toMatchObject({ code: 429 })
+})
+
+test('https with a certificate and its key', async () => {
+  // Those that another emulator brings along, for a host that nobody checks here.
+  const peer = dirname(
+    createRequire(import.meta.url).resolve('@vercel/cosmosdb-server/package.json'),
+  )
+  const [cert, key] = [join(peer, 'cert.pem'), join(peer, 'key.pem')]
+  const served = new Served([
+    'serve',
+    '--memory',
+    '--port',
+    '0',
+    '--tls-cert',
+    cert,
+    '--tls-key',
+    key,
+    '--json',
+  ])
+  const endpoint = await served.endpoint()
+  expect(endpoint).toMatch(/^https:/)
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    httpsRequest(endpoint, { rejectUnauthorized: false }, (answer) => {
+      answer.resume()
+      resolve(answer.statusCode)
+    })
+      .on('error', reject)
+      .end()
+  })
+  expect(status).toBe(401)
+})
+
+test("dev has the emulator's key and a demo database that the real client reads", async () => {
+  const served = new Served(['dev', '--port', '0'])
+  const endpoint = await served.endpoint()
+  expect(served.output).toContain('"demo"')
+  const connection = /AccountEndpoint=\S+;AccountKey=\S+;/.exec(served.output)?.[0] ?? ''
+  using client = disposable(new CosmosClient(connection))
+  const { resource } = await client
+    .database('demo')
+    .container('orders')
+    .item('order-1', 'grace')
+    .read()
+  expect(resource).toMatchObject({ id: 'order-1', customerId: 'grace' })
+  await writeAndRead(endpoint, EMULATOR_KEY)
+  expect(await served.end('SIGINT')).toBe(0)
+})
+
+test('dev on a folder makes the demo once: what was changed there stays', async () => {
+  await mkdir(data())
+  const first = new Served(['dev', data(), '--port', '0', '--json'])
+  const endpoint = await first.endpoint()
+  using client = disposable(new CosmosClient({ endpoint, key: EMULATOR_KEY }))
+  await client.database('demo').container('orders').item('order-1', 'grace').delete()
+  await first.end('SIGTERM')
+  const second = new Served(['dev', data(), '--port', '0', '--json'])
+  await second.endpoint()
+  await second.end('SIGTERM')
+  await using store = await openStore(data())
+  expect(await store.database('demo').collection('orders').count()).toBe(23)
+})

@@ -1,0 +1,168 @@
+import { readFile } from 'node:fs/promises'
+import { Command, Option } from 'commander'
+import { wholeNumber } from '../arguments/parse-arguments.ts'
+import type { CommandContext } from '../command-context.ts'
+import type { ExitCode } from '../exit-codes.ts'
+import type { Finish } from '../finish.ts'
+import { InputError } from '../input-error.ts'
+import { Interruption } from '../interruption.ts'
+import { gatewayKeys, KEY_VARIABLE, READ_ONLY_KEY_VARIABLE } from '../serve/gateway-key-source.ts'
+import { serveStore } from '../serve/serve-store.ts'
+import {
+  describePlace,
+  openServedStore,
+  servedPlace,
+  type Durability,
+} from '../serve/served-place.ts'
+
+interface ServeOptions {
+  readonly memory?: boolean
+  readonly port: number
+  readonly host: string
+  readonly keyFile?: string
+  readonly readOnlyKeyFile?: string
+  readonly tlsCert?: string
+  readonly tlsKey?: string
+  readonly account?: string
+  readonly durability?: Durability
+  readonly throttle?: number
+  readonly maxBodyMib?: number
+  readonly maxHeaderKib?: number
+  readonly maxRequests?: number
+  readonly maxConnections?: number
+  readonly requestTimeout?: number
+  readonly maxWait?: number
+  readonly json?: boolean
+}
+
+const DEFAULT_PORT = 8081
+const LARGEST_PORT = 65_535
+
+const HELP = `
+Clients are those of Azure Cosmos DB: new CosmosClient({ endpoint, key }). Keys are base64 text, as
+"openssl rand -base64 64 | tr -d '\\n'" makes it; a file may hold several, with blanks or lines
+between. Without --key-file the environment variable ${KEY_VARIABLE} is taken, else a key
+that is made once and kept in the store's folder, in the file gateway-key (mode 600). With --memory
+it is the emulator's well-known key, which is refused on any other address than loopback. Keys that
+may only read: --read-only-key-file, or ${READ_ONLY_KEY_VARIABLE}. No key is ever printed.
+
+The folder is made when it is missing; other processes may use it at the same time. SIGINT and
+SIGTERM end it in order, with exit code 0: what is being served is finished. With --json one line
+{"endpoint":"http://127.0.0.1:8081/","ready":true} is printed when it answers.
+
+Examples:
+  tidemark serve ./data
+  tidemark serve ./data --port 0 --key-file ./key --json
+  tidemark serve ./data --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
+  tidemark serve --memory --throttle 400`
+
+/** `tidemark serve`: a store behind the protocol of Azure Cosmos DB. */
+export function serveCommand(context: CommandContext, finish: Finish): Command {
+  return new Command('serve')
+    .summary('serve a store over HTTP to clients of Azure Cosmos DB')
+    .description('Serves a store over HTTP, so that clients of Azure Cosmos DB work with it.')
+    .argument('[store]', 'folder or postgres:// URL of the store; made if it is missing')
+    .option('--memory', 'keep documents in memory, in place of a store')
+    .option('--port <n>', '0 = any free one', portNumber(), DEFAULT_PORT)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--key-file <file>', 'with the key of clients that may do everything')
+    .option('--read-only-key-file <file>', 'with the key of clients that may only read')
+    .option('--tls-cert <file>', 'certificate (PEM): serves https')
+    .option('--tls-key <file>', 'its key (PEM)')
+    .option('--account <name>', 'id of the account (default: tidemark)')
+    .addOption(
+      new Option(
+        '--durability <how>',
+        'of a folder. relaxed: writes of the last moment are lost if the machine dies',
+      ).choices(['sync', 'relaxed']),
+    )
+    .option('--throttle <units>', 'request units a second of each pkrange', wholeNumber(1))
+    .option('--max-body-mib <n>', 'largest body of a request (default: 4)', wholeNumber(1))
+    .option('--max-header-kib <n>', 'headers of a request together (default: 32)', wholeNumber(1))
+    .option('--max-requests <n>', 'served at once; more are 429 (default: 1000)', wholeNumber(1))
+    .option('--max-connections <n>', 'more are closed (default: 10000)', wholeNumber(1))
+    .option('--request-timeout <seconds>', 'then a request is 408 (default: 60)', wholeNumber(1))
+    .option('--max-wait <seconds>', 'of waiting feed reads; 0: none (default: 30)', wholeNumber(0))
+    .option('--json', 'print one JSON line when it answers')
+    .addHelpText('after', HELP)
+    .action(async (store: string | undefined, options: ServeOptions, command: Command) => {
+      if ((store === undefined) !== (options.memory === true)) {
+        command.error('error: give either a store or --memory\n')
+      }
+      if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
+        command.error('error: --tls-cert and --tls-key go together\n')
+      }
+      if (options.durability !== undefined && servedPlace(store).kind !== 'folder') {
+        command.error('error: --durability is for stores in a folder\n')
+      }
+      finish(await serve(store, options, context))
+    })
+}
+
+/** Parses a port for commander. */
+export function portNumber(): (text: string) => number {
+  return wholeNumber(0, LARGEST_PORT)
+}
+
+async function serve(
+  argument: string | undefined,
+  options: ServeOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  using interruption = new Interruption()
+  const place = servedPlace(argument)
+  const tls = await readTls(options)
+  await using store = await openServedStore(place, options)
+  const { keyFile, readOnlyKeyFile } = options
+  const environment = process.env
+  const { keys, source } = await gatewayKeys({ keyFile, readOnlyKeyFile, environment, place })
+  const gateway = { store, keys, tls, ...limits(options) }
+  const form = options.json === true ? 'json' : 'text'
+  return await serveStore(
+    {
+      gateway,
+      form,
+      interruption,
+      describe: ({ endpoint }) =>
+        `serving ${describePlace(place)} at ${endpoint} with ${source}; end with Ctrl-C`,
+    },
+    context,
+  )
+}
+
+function limits(options: ServeOptions) {
+  const { port, host, account, throttle, maxConnections, maxRequests } = options
+  return {
+    port,
+    host,
+    accountId: account,
+    requestUnitsPerRange: throttle,
+    maxConnections,
+    maxConcurrentRequests: maxRequests,
+    maxBodyBytes: times(options.maxBodyMib, 1024 * 1024),
+    maxHeaderBytes: times(options.maxHeaderKib, 1024),
+    requestTimeoutMs: times(options.requestTimeout, 1000),
+    maxWaitMs: times(options.maxWait, 1000),
+  }
+}
+
+function times(value: number | undefined, factor: number): number | undefined {
+  return value === undefined ? undefined : value * factor
+}
+
+async function readTls({ tlsCert, tlsKey }: ServeOptions) {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined
+  return {
+    cert: await readPem('--tls-cert', tlsCert),
+    key: await readPem('--tls-key', tlsKey),
+  }
+}
+
+async function readPem(option: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new InputError(`${option} ${file} cannot be read: ${reason}`, { cause })
+  }
+}

@@ -1,0 +1,47 @@
+import type { Command } from 'commander'
+import type { CommandContext } from './command-context.ts'
+import type { Finish } from './finish.ts'
+
+type LoadCommand = (context: CommandContext, finish: Finish) => Promise<Command>
+
+/** Every command, in the order of the help. Each is loaded when it is needed: what others use costs it no time. */
+const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map<string, LoadCommand>([
+  ['serve', async (...args) => (await import('./commands/serve-command.ts')).serveCommand(...args)],
+  ['dev', async (...args) => (await import('./commands/dev-command.ts')).devCommand(...args)],
+  [
+    'migrate',
+    async (...args) => (await import('./commands/migrate-command.ts')).migrateCommand(...args),
+  ],
+  [
+    'leases',
+    async (...args) => (await import('./commands/leases-command.ts')).leasesCommand(...args),
+  ],
+  ['lag', async (...args) => (await import('./commands/lag-command.ts')).lagCommand(...args)],
+  ['dlq', async (...args) => (await import('./commands/dlq-command.ts')).dlqCommand(...args)],
+  ['tail', async (...args) => (await import('./commands/tail-command.ts')).tailCommand(...args)],
+  [
+    'import',
+    async (...args) => (await import('./commands/import-command.ts')).importCommand(...args),
+  ],
+  ['ttl', async (context) => (await import('./commands/ttl-command.ts')).ttlCommand(context)],
+  [
+    'archive',
+    async (...args) => (await import('./commands/archive-command.ts')).archiveCommand(...args),
+  ],
+  [
+    'ranges',
+    async (context) => (await import('./commands/ranges-command.ts')).rangesCommand(context),
+  ],
+  ['store', async (...args) => (await import('./commands/store-command.ts')).storeCommand(...args)],
+])
+
+/** The command that is named, or all of them when none is: for help, and to say which there are. */
+export async function loadCommands(
+  name: string | undefined,
+  context: CommandContext,
+  finish: Finish,
+): Promise<readonly Command[]> {
+  const named = COMMANDS.get(name ?? '')
+  const chosen = named === undefined ? [...COMMANDS.values()] : [named]
+  return Promise.all(chosen.map((load) => load(context, finish)))
+}

@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises'
+import { EMULATOR_KEY, type GatewayKeys } from '@tidemark/gateway'
+import { InputError } from '../input-error.ts'
+import { storedKey } from './stored-key.ts'
+import type { ServedPlace } from './served-place.ts'
+
+/** Environment variables with keys, for those who have no files. */
+export const KEY_VARIABLE = 'TIDEMARK_GATEWAY_KEY'
+export const READ_ONLY_KEY_VARIABLE = 'TIDEMARK_GATEWAY_READ_ONLY_KEY'
+
+/** Where keys are looked for. */
+export interface KeyRequest {
+  readonly keyFile?: string | undefined
+  readonly readOnlyKeyFile?: string | undefined
+  readonly environment: NodeJS.ProcessEnv
+  readonly place: ServedPlace
+}
+
+/** Keys, and for people where they are from: never the keys themselves. */
+export interface FoundKeys {
+  readonly keys: GatewayKeys
+  readonly source: string
+}
+
+/**
+ * The keys of a gateway: of a file, of the environment, else the one that is kept in the store's folder (made when it
+ * is missing). A store in memory, which is for tests, takes the emulator's, which binds it to loopback. Rejects with
+ * ERR_INPUT when a file cannot be read or there is no place for a key.
+ */
+export async function gatewayKeys(request: KeyRequest): Promise<FoundKeys> {
+  const { readOnlyKeyFile, environment } = request
+  const { keys: readWrite, source } = await readWriteKeys(request)
+  const readOnly =
+    readOnlyKeyFile === undefined
+      ? keysOf(environment[READ_ONLY_KEY_VARIABLE] ?? '')
+      : await keysInFile('--read-only-key-file', readOnlyKeyFile)
+  return { keys: { readWrite, readOnly }, source }
+}
+
+async function readWriteKeys({
+  keyFile,
+  environment,
+  place,
+}: KeyRequest): Promise<{ readonly keys: readonly string[]; readonly source: string }> {
+  if (keyFile !== undefined) {
+    return { keys: await keysInFile('--key-file', keyFile), source: `the key in ${keyFile}` }
+  }
+  const given = keysOf(environment[KEY_VARIABLE] ?? '')
+  if (given.length > 0) {
+    return { keys: given, source: `the key of the environment variable ${KEY_VARIABLE}` }
+  }
+  if (place.kind === 'memory') {
+    return { keys: [EMULATOR_KEY], source: 'the well-known key of the emulator' }
+  }
+  if (place.kind === 'postgres') {
+    throw new InputError(
+      `a store on PostgreSQL has no folder that a key could be kept in: give --key-file or ${KEY_VARIABLE}`,
+    )
+  }
+  const { key, file } = await storedKey(place.folder)
+  return { keys: [key], source: `the key in ${file}` }
+}
+
+async function keysInFile(option: string, file: string): Promise<readonly string[]> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new InputError(`${option} ${file} cannot be read: ${reason}`, { cause })
+  }
+  const keys = keysOf(text)
+  if (keys.length === 0) throw new InputError(`${option} ${file} holds no key`)
+  return keys
+}
+
+/** Several may stand there, so that one can be replaced by another while clients still use it. */
+function keysOf(text: string): readonly string[] {
+  return text.split(/\s+/).filter((key) => key !== '')
+}

@@ -1,0 +1,36 @@
+import { MemoryStorageEngine, type Store } from '@tidemark/store'
+import { openStore } from '../../open-store.ts'
+import { postgresLocation } from '../../postgres-location.ts'
+
+/** What a gateway serves: a folder, a schema of PostgreSQL, or documents that end with the process. */
+export type ServedPlace =
+  | { readonly kind: 'folder'; readonly folder: string }
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'memory' }
+
+export type Durability = 'sync' | 'relaxed'
+
+/** The place that an argument names; memory without one. Throws ERR_INVALID_OPTION for a malformed URL. */
+export function servedPlace(argument: string | undefined): ServedPlace {
+  if (argument === undefined) return { kind: 'memory' }
+  if (postgresLocation(argument) !== undefined) return { kind: 'postgres', url: argument }
+  return { kind: 'folder', folder: argument }
+}
+
+/** Opens it; what is missing is made. Rejects as `openStore`. */
+export function openServedStore(
+  place: ServedPlace,
+  { durability }: { readonly durability?: Durability | undefined } = {},
+): Promise<Store> {
+  if (place.kind === 'memory') return openStore({ engine: new MemoryStorageEngine() })
+  if (place.kind === 'postgres') return openStore(place.url)
+  return openStore({ folder: place.folder, durability })
+}
+
+/** For people; of a URL without the password. */
+export function describePlace(place: ServedPlace): string {
+  if (place.kind === 'memory') return 'documents in memory'
+  if (place.kind === 'folder') return place.folder
+  const { host, pathname } = new URL(place.url)
+  return `postgres://${host}${pathname}`
+}

@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import { link, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorCode } from '@tidemark/contracts'
+
+const FILE = 'gateway-key'
+/** As long as those of Azure. */
+const KEY_BYTES = 64
+const OWNER_ONLY = 0o600
+
+/**
+ * The key that is kept in a store's folder, readable by its owner only; made when it is missing. Safe when several
+ * processes do it at once: all of them get the same.
+ */
+export async function storedKey(
+  folder: string,
+): Promise<{ readonly key: string; readonly file: string }> {
+  const file = join(folder, FILE)
+  const present = await read(file)
+  if (present !== undefined) return { key: present, file }
+  const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`
+  const key = randomBytes(KEY_BYTES).toString('base64')
+  try {
+    await writeFile(temporary, `${key}\n`, { mode: OWNER_ONLY, flag: 'wx' })
+    // A link, not a rename: it is never made over the key of another process.
+    await link(temporary, file)
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error
+  } finally {
+    await rm(temporary, { force: true })
+  }
+  return { key: (await read(file)) ?? key, file }
+}
+
+async function read(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}

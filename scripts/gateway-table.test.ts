@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { countCases, readFeatures, withFeatures } from './gateway-table.ts'
+import { readCases } from './gateway-table/read-cases.ts'
+
+const DOCUMENT = new URL('../docs/gateway.md', import.meta.url)
+
+test('the table of what the gateway supports is what the suite says (node scripts/gateway-table.ts)', () => {
+  const features = readFeatures()
+  expect(countCases(features)).toBeGreaterThan(150)
+  const present = readFileSync(DOCUMENT, 'utf8')
+  expect(withFeatures(present, features)).toBe(present)
+})
+
+const SUITE = `
+const LIST = ['a', 'b'] as const
+describe('One', () => {
+  let x = 1
+  beforeAll(() => {})
+  test('stands alone', () => {})
+  test.each([1, 2, 3])('row %d', () => {})
+  test.each(LIST)('named %s', () => {})
+})
+describe.each([['p'], ['q']])('Many %s', () => {
+  test.each(LIST)('%s of each', () => {})
+})`
+
+test('cases alone, of tables, and of tables of features are counted', () => {
+  expect(readCases('x.test.ts', SUITE)).toEqual([
+    {
+      name: 'One',
+      cases: [
+        { name: 'stands alone', count: 1 },
+        { name: 'row …', count: 3 },
+        { name: 'named …', count: 2 },
+      ],
+    },
+    { name: 'Many …', cases: [{ name: '… of each', count: 4 }] },
+  ])
+})
+
+test('a title or a list that cannot be read is an error, not a case less', () => {
+  const inside = (line: string) => `describe('One', () => { ${line} })`
+  expect(() => readCases('x.test.ts', inside('test(title, () => {})'))).toThrow('title')
+  expect(() => readCases('x.test.ts', inside("test.each(other())('x', () => {})"))).toThrow('list')
+})
+
+test('a document without the marked region is an error', () => {
+  expect(() => withFeatures('# Nothing', [])).toThrow('region')
+})

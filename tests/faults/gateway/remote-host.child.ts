@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Change, IChangeFeedObserver, ObserverContext } from '@tidemark/contracts'
+import {
+  CosmosConnection,
+  CosmosDocumentCollection,
+  openChangeFeed,
+} from '@tidemark/gateway/client'
+import {
+  ChangeFeedProcessorHost,
+  DocumentLeaseStore,
+  type HostEventName,
+} from '@tidemark/processor'
+import { plainServerFetch } from '../../gateway-client/plain-server.fixture.ts'
+import { endWithParent } from '../end-with-parent.ts'
+import { HistoryWriter } from '../history.ts'
+import { notingFetch } from './noting-fetch.ts'
+import {
+  EVENTS,
+  GATEWAY_KEY,
+  GROUP,
+  LEASES,
+  type RemoteEvent,
+  type RemoteHostTask,
+} from './gateway-tasks.ts'
+
+/* A worker that has nothing but an endpoint and a key: its feed and its leases are behind them. SIGTERM stops it. */
+
+const TOLD: readonly HostEventName[] = [
+  'feedError',
+  'observerError',
+  'fenced',
+  'leaseLost',
+  'leaseStoreUnavailable',
+  'leaseStoreRecovered',
+  'stopped',
+]
+/** So that kills hit the midst of a batch. */
+const MAX_OBSERVER_MS = 10
+
+endWithParent()
+// The stage of these tests is the only caller.
+const task = JSON.parse(process.argv[2] ?? '') as RemoteHostTask
+const history = new HistoryWriter(task.historyFile)
+
+class NotingObserver implements IChangeFeedObserver<RemoteEvent> {
+  open({ leaseId: lease, fence }: ObserverContext): void {
+    history.note({ kind: 'open', lease, epoch: fence.epoch })
+  }
+
+  async processChanges(
+    { leaseId: lease, fence }: ObserverContext,
+    changes: readonly Change<RemoteEvent>[],
+  ): Promise<void> {
+    const { epoch } = fence
+    const ids = changes.map(({ id }) => id)
+    history.note({ kind: 'dispatch', lease, epoch, lsns: changes.map(({ lsn }) => lsn), ids })
+    await sleep(Math.random() * MAX_OBSERVER_MS)
+    history.note({ kind: 'complete', lease, epoch, ids })
+  }
+
+  close({ leaseId: lease, fence }: ObserverContext): void {
+    history.note({ kind: 'close', lease, epoch: fence.epoch })
+  }
+}
+
+const connection = new CosmosConnection({
+  endpoint: task.endpoint,
+  key: GATEWAY_KEY,
+  fetch: notingFetch(task.isPlain ? plainServerFetch() : fetch, () =>
+    history.note({ kind: 'event', name: 'connectionFailed', detail: '' }),
+  ),
+})
+const host = new ChangeFeedProcessorHost<RemoteEvent>({
+  hostName: task.hostName,
+  group: GROUP,
+  feed: await openChangeFeed<RemoteEvent>(connection, EVENTS),
+  leases: new DocumentLeaseStore(new CosmosDocumentCollection(connection, LEASES)),
+  feedOptions: { startFromBeginning: true, maxItemCount: 20 },
+  hostOptions: {
+    leaseRenewIntervalMs: 500,
+    leaseExpirationIntervalMs: task.expirationMs,
+    feedPollDelayMs: 50,
+  },
+})
+for (const name of TOLD) {
+  host.on(name, (event) => {
+    const detail = JSON.stringify(event, (_key, value: unknown) =>
+      value instanceof Error ? `${value.name} ${value.message}` : value,
+    )
+    history.note({ kind: 'event', name, detail })
+  })
+}
+process.once('SIGTERM', () => {
+  void host.unregisterObservers().then(() => process.exit(0))
+})
+await host.registerObserver(new NotingObserver())
+history.note({ kind: 'event', name: 'started', detail: '' })

@@ -1,0 +1,9 @@
+/** What became of one request. */
+export type FuzzOutcome =
+  /** 0 = the connection was ended without an answer. */
+  | { readonly kind: 'answered'; readonly status: number }
+  /** The client did not stay to see. */
+  | { readonly kind: 'left' }
+  /** An answer that no request may get: 500, or an error without a message. */
+  | { readonly kind: 'fault'; readonly what: string }
+  | { readonly kind: 'hang'; readonly what: string }

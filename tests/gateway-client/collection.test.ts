@@ -1,0 +1,28 @@
+import { collectionConformance } from '@tidemark/testing/conformance'
+import { beforeEach } from 'vitest'
+import { gatewayUnderTest } from './gateway-under-test.fixture.ts'
+import { storeOverHttp } from './store-over-http.fixture.ts'
+
+/** Cases of what a store's own collection has beyond the contracts: texts of documents, and ids such as `..`. */
+const NOT_OF_THE_CONTRACTS: ReadonlySet<string> = new Set([
+  'ST-3 writes and reads give the stored text, the same from both',
+  // Addresses do not keep it: see document-text.test.ts.
+  'ids with reserved characters, too long or no text are refused',
+  'ST-4 a batch says of each operation what text it left, and whether it made the document',
+])
+
+beforeEach(({ task, skip }) => {
+  skip(NOT_OF_THE_CONTRACTS.has(task.name), 'not of the contracts')
+})
+
+// Both contracts over the wire, by everything that a store's own collection must do.
+collectionConformance({
+  name: 'documents and feed over HTTP',
+  async open({ clock, maintenance }) {
+    const under = await gatewayUnderTest({ clock, maintenance })
+    return {
+      store: storeOverHttp(under.store, under.connect()),
+      dispose: async () => under[Symbol.asyncDispose](),
+    }
+  },
+})

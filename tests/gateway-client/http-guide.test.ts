@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises'
+import type { IChangeFeedObserver } from '@tidemark/contracts'
+import {
+  CosmosConnection,
+  CosmosDocumentCollection,
+  openChangeFeed,
+  readCosmosLeasePrefix,
+} from '@tidemark/gateway/client'
+import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor'
+import { expect, test } from 'vitest'
+import { TEST_KEY, gatewayUnderTest } from './gateway-under-test.fixture.ts'
+
+/* The snippets of the guide, word for word. */
+
+interface Order {
+  readonly id: string
+}
+
+test('http.md: a worker that knows an endpoint, a real account, the ids of leases', async () => {
+  await using under = await gatewayUnderTest()
+  const orders = await under.store
+    .database('shop')
+    .createCollectionIfNotExists<Order>({ id: 'orders', partitionKey: '/id' })
+  await orders.create({ id: 'o1' })
+  const { endpoint } = under.gateway
+  const key = TEST_KEY
+  const accountKey = TEST_KEY
+  const seen: string[] = []
+  const mirror: IChangeFeedObserver<Order> = {
+    processChanges: (_context, changes) => {
+      seen.push(...changes.map(({ id }) => id))
+    },
+  }
+
+  const connection = new CosmosConnection({ endpoint, key })
+  const leases = new CosmosDocumentCollection(connection, { database: 'shop', container: 'leases' })
+  const host = new ChangeFeedProcessorHost<Order>({
+    hostName: 'worker-1',
+    group: 'mirror',
+    feed: await openChangeFeed<Order>(connection, { database: 'shop', container: 'orders' }),
+    leases: new DocumentLeaseStore(leases), // the container is made if it is missing
+    feedOptions: { startFromBeginning: true },
+  })
+  await host.registerObserver(mirror)
+  await expect.poll(() => seen).toEqual(['o1'])
+  await host.unregisterObservers()
+
+  const account = new CosmosConnection({
+    endpoint: 'https://account.documents.azure.com:443/',
+    key: accountKey,
+    maxRetryMs: 30_000, // how long throttled requests (429) are tried again
+  })
+  expect(account.endpoint).toBe('https://account.documents.azure.com/')
+
+  const leaseIdPrefix = await readCosmosLeasePrefix(connection, {
+    database: 'shop', // of the monitored container, as its account calls them
+    container: 'orders',
+    processorName: 'mirror', // as in the scaler's metadata
+  })
+  const store = new DocumentLeaseStore(leases, { leaseIdPrefix })
+  expect(await store.listGroups()).toEqual(['mirror'])
+})
+
+test('every snippet of http.md is in this file', async () => {
+  const here = squeezed(await readFile(new URL(import.meta.url), 'utf8'))
+  const text = await readFile(new URL('../../docs/guide/http.md', import.meta.url), 'utf8')
+  const snippets = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, snippet = '']) => snippet)
+  expect(snippets).toHaveLength(3)
+  for (const snippet of snippets) expect(here).toContain(squeezed(snippet))
+})
+
+/** Without what a formatter may change. */
+function squeezed(code: string): string {
+  return code.replaceAll(/\s+/g, '').replaceAll(/,(?=[)\]}])/g, '')
+}

@@ -1,0 +1,297 @@
+import type { Container, FeedOptions } from '@azure/cosmos'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openInterop, pagesOf, type Interop } from './interop.fixture.ts'
+
+let interop: Interop
+let container: Container
+const COUNT = 40
+
+interface Doc {
+  readonly id: string
+  readonly n: number
+  readonly kind: string
+  readonly half: number
+}
+
+beforeAll(async () => {
+  interop = await openInterop()
+  container = await interop.container({ throughput: 30_000 })
+  for (let n = 0; n < COUNT; n++) {
+    const document = {
+      id: `d${n}`,
+      pk: `p${n}`,
+      n,
+      kind: n % 3 === 0 ? 'fizz' : 'other',
+      half: n / 2,
+    }
+    await container.items.create(document)
+  }
+})
+afterAll(() => interop.close())
+
+const NUMBERS = Array.from({ length: COUNT }, (_, n) => n)
+
+/** All pages of a query over all ranges. */
+function run<T>(query: string, options: FeedOptions = {}): ReturnType<typeof pagesOf<T>> {
+  return pagesOf(container.items.query<T>(query, options))
+}
+
+async function rows<T>(query: string, options: FeedOptions = {}): Promise<readonly T[]> {
+  return (await run<T>(query, options)).items
+}
+
+describe('Queries: order', () => {
+  test('ORDER BY goes across ranges', async () => {
+    expect(await rows('SELECT VALUE c.n FROM c ORDER BY c.n')).toEqual(NUMBERS)
+    expect(await rows('SELECT VALUE c.n FROM c ORDER BY c.n ASC')).toEqual(NUMBERS)
+    expect(await rows('SELECT VALUE c.n FROM c ORDER BY c.n DESC')).toEqual(NUMBERS.toReversed())
+  })
+
+  test('ORDER BY in small pages', async () => {
+    const { sizes, items } = await run('SELECT VALUE c.n FROM c ORDER BY c.n', { maxItemCount: 6 })
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(6)
+    expect(items).toEqual(NUMBERS)
+  })
+
+  test('ORDER BY several expressions', async () => {
+    const items = await rows<Doc>('SELECT * FROM c ORDER BY c.kind ASC, c.n DESC')
+    const expected = [
+      ...NUMBERS.filter((n) => n % 3 === 0).toReversed(),
+      ...NUMBERS.filter((n) => n % 3 !== 0).toReversed(),
+    ]
+    expect(items.map(({ n }) => n)).toEqual(expected)
+  })
+
+  test('ORDER BY a text, with a condition', async () => {
+    const items = await rows<string>("SELECT VALUE c.id FROM c WHERE c.kind = 'fizz' ORDER BY c.id")
+    expect(items).toEqual(items.toSorted())
+    expect(items).toHaveLength(14)
+  })
+
+  test('ORDER BY _ts is the order of writing, in whole seconds', async () => {
+    const stamps = await rows<number>('SELECT VALUE c._ts FROM c ORDER BY c._ts')
+    expect(stamps).toEqual(stamps.toSorted((a, b) => a - b))
+  })
+
+  test('values of several types have the order null, false, true, numbers, texts', async () => {
+    const mixed = await interop.container({ throughput: 20_000 })
+    const values = ['b', 3, null, true, 'a', -1, false]
+    for (const [n, v] of values.entries()) await mixed.items.create({ id: `${n}`, pk: `p${n}`, v })
+    const query = mixed.items.query<unknown>('SELECT VALUE c.v FROM c ORDER BY c.v')
+    expect((await query.fetchAll()).resources).toEqual([null, false, true, -1, 3, 'a', 'b'])
+  })
+})
+
+describe('Queries: TOP and OFFSET LIMIT', () => {
+  test('TOP counts over all ranges', async () => {
+    expect(await rows('SELECT TOP 5 VALUE c.n FROM c ORDER BY c.n')).toEqual([0, 1, 2, 3, 4])
+    expect(await rows('SELECT TOP 7 * FROM c')).toHaveLength(7)
+    expect(await rows('SELECT TOP 0 * FROM c')).toEqual([])
+    expect(await rows('SELECT TOP 1000 * FROM c')).toHaveLength(COUNT)
+  })
+
+  test('TOP in small pages', async () => {
+    const { sizes, items } = await run('SELECT TOP 10 VALUE c.n FROM c ORDER BY c.n DESC', {
+      maxItemCount: 3,
+    })
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(3)
+    expect(items).toEqual(NUMBERS.toReversed().slice(0, 10))
+  })
+
+  test('TOP takes a parameter', async () => {
+    const query = { query: 'SELECT TOP @n * FROM c', parameters: [{ name: '@n', value: 4 }] }
+    expect((await container.items.query(query).fetchAll()).resources).toHaveLength(4)
+  })
+
+  test('OFFSET LIMIT counts over all ranges', async () => {
+    expect(await rows('SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 10 LIMIT 5')).toEqual([
+      10, 11, 12, 13, 14,
+    ])
+    expect(await rows('SELECT * FROM c OFFSET 35 LIMIT 10')).toHaveLength(5)
+    expect(await rows('SELECT * FROM c OFFSET 0 LIMIT 0')).toEqual([])
+    expect(await rows('SELECT * FROM c OFFSET 100 LIMIT 10')).toEqual([])
+  })
+
+  test('OFFSET LIMIT in small pages', async () => {
+    const { items } = await run('SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 5 LIMIT 12', {
+      maxItemCount: 5,
+    })
+    expect(items).toEqual(NUMBERS.slice(5, 17))
+  })
+})
+
+describe('Queries: aggregates', () => {
+  test.each([
+    ['COUNT(1)', COUNT],
+    ['COUNT(c.n)', COUNT],
+    ['COUNT(c.none)', 0],
+    ['SUM(c.n)', 780],
+    ['AVG(c.n)', 19.5],
+    ['MIN(c.n)', 0],
+    ['MAX(c.n)', 39],
+    ['MAX(c.id)', 'd9'],
+    ['MIN(c.half)', 0],
+    ['SUM(c.half)', 390],
+  ])('SELECT VALUE %s over all ranges is %j', async (aggregate, value) => {
+    expect(await rows(`SELECT VALUE ${aggregate} FROM c`)).toEqual([value])
+  })
+
+  test('aggregates with a condition', async () => {
+    expect(await rows("SELECT VALUE COUNT(1) FROM c WHERE c.kind = 'fizz'")).toEqual([14])
+    expect(await rows('SELECT VALUE COUNT(1) FROM c WHERE c.n > 1000')).toEqual([0])
+    expect(await rows('SELECT VALUE SUM(c.n) FROM c WHERE c.n > 1000')).toEqual([0])
+  })
+
+  test('several aggregates in one row, with names', async () => {
+    const query = 'SELECT COUNT(1) AS number, MAX(c.n) AS greatest, AVG(c.half) AS mean FROM c'
+    expect(await rows(query)).toEqual([{ number: COUNT, greatest: 39, mean: 9.75 }])
+  })
+
+  test('SELECT COUNT(1) without a name is $1', async () => {
+    expect(await rows('SELECT COUNT(1) FROM c')).toEqual([{ $1: COUNT }])
+  })
+
+  test('SUM and AVG of what is no number have no value', async () => {
+    expect(await rows('SELECT VALUE SUM(c.id) FROM c')).toEqual([])
+    expect(await rows('SELECT SUM(c.id) AS s, COUNT(1) AS n FROM c')).toEqual([{ n: COUNT }])
+  })
+
+  test('an aggregate beside ORDER BY is one row', async () => {
+    expect(await rows('SELECT VALUE SUM(c.n) FROM c ORDER BY c.n')).toEqual([780])
+  })
+
+  test('in one partition', async () => {
+    expect(await rows('SELECT VALUE COUNT(1) FROM c', { partitionKey: 'p3' })).toEqual([1])
+  })
+})
+
+describe('Queries: GROUP BY and DISTINCT', () => {
+  test('GROUP BY with aggregates, over all ranges', async () => {
+    const query = 'SELECT c.kind, COUNT(1) AS number, SUM(c.n) AS total FROM c GROUP BY c.kind'
+    const groups = await rows<{ kind: string }>(query)
+    expect(groups.toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([
+      { kind: 'fizz', number: 14, total: 273 },
+      { kind: 'other', number: 26, total: 507 },
+    ])
+  })
+
+  test('GROUP BY alone gives the values', async () => {
+    const groups = await rows<string>('SELECT VALUE c.kind FROM c GROUP BY c.kind')
+    expect(groups.toSorted()).toEqual(['fizz', 'other'])
+  })
+
+  test('GROUP BY an expression, and by two', async () => {
+    const query =
+      'SELECT c.n % 2 AS odd, c.kind, COUNT(1) AS number FROM c GROUP BY c.n % 2, c.kind'
+    const groups = await rows<{ number: number }>(query)
+    expect(groups).toHaveLength(4)
+    expect(groups.reduce((sum, { number }) => sum + number, 0)).toBe(COUNT)
+  })
+
+  test('GROUP BY in small pages', async () => {
+    const query = 'SELECT c.n % 10 AS digit, COUNT(1) AS number FROM c GROUP BY c.n % 10'
+    const { sizes, items } = await run<{ digit: number; number: number }>(query, {
+      maxItemCount: 3,
+    })
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(3)
+    expect(new Set(items.map(({ digit }) => digit))).toEqual(new Set(NUMBERS.slice(0, 10)))
+    expect(items).toHaveLength(10)
+    expect(items.every(({ number }) => number === 4)).toBe(true)
+  })
+
+  test('DISTINCT over all ranges, of values and of rows', async () => {
+    expect((await rows<string>('SELECT DISTINCT VALUE c.kind FROM c')).toSorted()).toEqual([
+      'fizz',
+      'other',
+    ])
+    expect(await rows('SELECT DISTINCT c.kind FROM c')).toHaveLength(2)
+  })
+
+  test('DISTINCT with ORDER BY, in small pages', async () => {
+    const query = 'SELECT DISTINCT VALUE c.kind FROM c ORDER BY c.kind DESC'
+    expect(await rows(query, { maxItemCount: 1 })).toEqual(['other', 'fizz'])
+  })
+})
+
+describe('Queries: paging', () => {
+  test('pages have at most the size that was asked for, and each document comes once', async () => {
+    const { sizes, items } = await run<Doc>('SELECT * FROM c WHERE c.n >= 0', { maxItemCount: 7 })
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(7)
+    expect(items.map(({ n }) => n).toSorted((a, b) => a - b)).toEqual(NUMBERS)
+  })
+
+  test('a continuation token goes on in another iterator, and another client', async () => {
+    for (const query of ['SELECT * FROM c WHERE c.n >= 0', 'SELECT * FROM c ORDER BY c.n']) {
+      const first = await container.items.query<Doc>(query, { maxItemCount: 15 }).fetchNext()
+      expect(first.continuationToken).toBeTypeOf('string')
+      const { continuationToken } = first
+      const other = interop.connect().database('interop').container(container.id)
+      const rest = await pagesOf(other.items.query<Doc>(query, { continuationToken }))
+      const all = [...first.resources, ...rest.items].map(({ n }) => n)
+      expect(all.toSorted((a, b) => a - b)).toEqual(NUMBERS)
+    }
+  })
+
+  test('continuation tokens stay below 1 KiB', async () => {
+    const query = container.items.query('SELECT * FROM c ORDER BY c.kind, c.id', {
+      maxItemCount: 5,
+    })
+    const { continuationToken } = await query.fetchNext()
+    expect(continuationToken.length).toBeLessThanOrEqual(1024)
+  })
+
+  test('fetchAll, the async iterator and fetchNext agree', async () => {
+    const query = 'SELECT * FROM c ORDER BY c.n'
+    const all = (await container.items.query<Doc>(query).fetchAll()).resources
+    const iterated: Doc[] = []
+    const iterator = container.items.query<Doc>(query, { maxItemCount: 9 }).getAsyncIterator()
+    for await (const { resources } of iterator) iterated.push(...resources)
+    expect(iterated).toEqual(all)
+    expect((await run<Doc>(query, { maxItemCount: 11 })).items).toEqual(all)
+  })
+
+  test('pages go on over a split in between', async () => {
+    const split = await interop.container()
+    for (const n of NUMBERS) await split.items.create({ id: `d${n}`, pk: `p${n}`, n })
+    const query = split.items.query<Doc>('SELECT * FROM c WHERE c.n >= 0', { maxItemCount: 10 })
+    const first = (await query.fetchNext()).resources
+    await interop.split(split, '0')
+    const rest = (await pagesOf(query)).items
+    const all = [...first, ...rest].map(({ n }) => n)
+    expect(all.toSorted((a, b) => a - b)).toEqual(NUMBERS)
+  })
+
+  test('forceQueryPlan and enableQueryControl give the same rows', async () => {
+    for (const options of [
+      { forceQueryPlan: true },
+      { enableQueryControl: true, forceQueryPlan: true },
+    ]) {
+      for (const query of [
+        'SELECT VALUE c.n FROM c ORDER BY c.n',
+        'SELECT VALUE c.n FROM c WHERE c.n >= 0',
+      ]) {
+        const { resources } = await container.items.query<number>(query, options).fetchAll()
+        expect(resources.toSorted((a, b) => a - b)).toEqual(NUMBERS)
+      }
+      const count = container.items.query<number>('SELECT VALUE COUNT(1) FROM c', options)
+      expect((await count.fetchAll()).resources).toEqual([COUNT])
+    }
+  })
+
+  test('populateQueryMetrics tells what was looked at', async () => {
+    const { queryMetrics } = await container.items
+      .query('SELECT * FROM c WHERE c.n < 5', { populateQueryMetrics: true })
+      .fetchNext()
+    const [metrics] = Object.values(queryMetrics)
+    expect(metrics).toMatchObject({ retrievedDocumentCount: 40, outputDocumentCount: 5 })
+    const all = await container.items
+      .query('SELECT * FROM c', { populateQueryMetrics: true, maxItemCount: 5 })
+      .fetchNext()
+    expect(all.queryMetrics).toBeDefined()
+  })
+
+  test('maxDegreeOfParallelism, bufferItems and scan options change nothing', async () => {
+    const options = { maxDegreeOfParallelism: 3, bufferItems: true, enableScanInQuery: true }
+    expect(await rows('SELECT VALUE c.n FROM c ORDER BY c.n', options)).toEqual(NUMBERS)
+  })
+})

@@ -1,0 +1,164 @@
+import { ChangeFeedStartFrom, type Container } from '@azure/cosmos'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { drain, openInterop, refusal, type Interop } from './interop.fixture.ts'
+
+let interop: Interop
+beforeAll(async () => {
+  interop = await openInterop()
+})
+afterAll(() => interop.close())
+
+const isThere = async (container: Container, id: string): Promise<boolean> =>
+  (await container.item(id, 'x').read()).statusCode === 200
+
+describe('Time to live', () => {
+  test.each([
+    [undefined, 5, 'never'],
+    [undefined, undefined, 'never'],
+    [-1, undefined, 'never'],
+    [-1, -1, 'never'],
+    [-1, 5, 'after its own time'],
+    [5, undefined, "after the container's time"],
+    [5, -1, 'never'],
+    [3600, 5, 'after its own time'],
+    [5, 3600, 'not before its own time'],
+  ])('TTL-3 with defaultTtl %s a document of ttl %s expires %s', async (defaultTtl, ttl, when) => {
+    const container = await interop.container(defaultTtl === undefined ? {} : { defaultTtl })
+    await container.items.create({ id: 'a', pk: 'x', ...(ttl !== undefined && { ttl }) })
+    interop.clock.putForward(4)
+    expect(await isThere(container, 'a')).toBe(true)
+    interop.clock.putForward(3)
+    expect(await isThere(container, 'a')).toBe(!when.startsWith('after'))
+  })
+
+  test('TTL-4 what has expired is in no read, query, feed, list or batch', async () => {
+    const container = await interop.container({ defaultTtl: -1 })
+    await container.items.create({ id: 'a', pk: 'x', ttl: 5 })
+    await container.items.create({ id: 'b', pk: 'x' })
+    interop.clock.putForward(6)
+    const ids = (items: readonly { id?: string }[]) => items.map(({ id }) => id)
+    expect((await container.item('a', 'x').read()).statusCode).toBe(404)
+    expect(
+      ids((await container.items.query('SELECT * FROM c WHERE true').fetchAll()).resources),
+    ).toEqual(['b'])
+    expect(
+      (await container.items.query('SELECT VALUE COUNT(1) FROM c').fetchAll()).resources,
+    ).toEqual([1])
+    expect(ids((await container.items.readAll().fetchAll()).resources)).toEqual(['b'])
+    const feed = container.items.getChangeFeedIterator<{ id: string }>({
+      changeFeedStartFrom: ChangeFeedStartFrom.Beginning(),
+    })
+    expect(ids(await drain(feed))).toEqual(['b'])
+    const { result } = await container.items.batch([{ operationType: 'Read', id: 'a' }], 'x')
+    expect(result?.[0]?.statusCode).toBe(404)
+  })
+
+  test('TTL-4 replace, patch, delete and conditions find what has expired not there', async () => {
+    const container = await interop.container({ defaultTtl: 5 })
+    const { resource } = await container.items.create({ id: 'a', pk: 'x' })
+    interop.clock.putForward(6)
+    const item = container.item('a', 'x')
+    expect((await refusal(item.replace({ id: 'a', pk: 'x' }))).code).toBe(404)
+    expect((await refusal(item.patch([{ op: 'set', path: '/n', value: 1 }]))).code).toBe(404)
+    expect((await refusal(item.delete())).code).toBe(404)
+    const accessCondition = { type: 'IfMatch', condition: resource?._etag ?? '' }
+    const conditional = item.replace({ id: 'a', pk: 'x' }, { accessCondition })
+    expect([404, 412]).toContain((await refusal(conditional)).code)
+  })
+
+  test('TTL-16 an expired document does not block a create of the same id', async () => {
+    const container = await interop.container({ defaultTtl: 5 })
+    await container.items.create({ id: 'a', pk: 'x' })
+    interop.clock.putForward(6)
+    expect((await container.items.create({ id: 'a', pk: 'x' })).statusCode).toBe(201)
+    expect(await isThere(container, 'a')).toBe(true)
+  })
+
+  test('an upsert over an expired document is a create', async () => {
+    const container = await interop.container({ defaultTtl: 5 })
+    await container.items.create({ id: 'a', pk: 'x' })
+    interop.clock.putForward(6)
+    expect((await container.items.upsert({ id: 'a', pk: 'x' })).statusCode).toBe(201)
+  })
+
+  test('TTL-6 any write starts the time anew', async () => {
+    const container = await interop.container({ defaultTtl: 10 })
+    await container.items.create({ id: 'a', pk: 'x' })
+    interop.clock.putForward(8)
+    await container.item('a', 'x').patch([{ op: 'set', path: '/n', value: 1 }])
+    interop.clock.putForward(8)
+    expect(await isThere(container, 'a')).toBe(true)
+    interop.clock.putForward(3)
+    expect(await isThere(container, 'a')).toBe(false)
+  })
+
+  test('TTL-7 a document that loses its ttl has the default of the container again', async () => {
+    const container = await interop.container({ defaultTtl: 10 })
+    await container.items.create({ id: 'a', pk: 'x', ttl: 3600 })
+    await container.items.upsert({ id: 'a', pk: 'x' })
+    interop.clock.putForward(11)
+    expect(await isThere(container, 'a')).toBe(false)
+  })
+
+  test.each([0, -2, 1.5, '5', null, true, 2_147_483_648])(
+    'TTL-9 a ttl of %j is 400 while the container has a defaultTtl',
+    async (ttl) => {
+      const container = await interop.container({ defaultTtl: -1 })
+      const error = await refusal(container.items.create({ id: 'a', pk: 'x', ttl: ttl as number }))
+      expect(error.code).toBe(400)
+      expect(error.message).toContain('ttl')
+    },
+  )
+
+  test('TTL-9 without a defaultTtl any ttl is an ordinary property', async () => {
+    const container = await interop.container()
+    for (const [n, ttl] of [0, 'text', null].entries()) {
+      expect(
+        (await container.items.create({ id: `${n}`, pk: 'x', ttl: ttl as number })).statusCode,
+      ).toBe(201)
+    }
+  })
+
+  test('TTL-18 a change of defaultTtl acts at once on what is there', async () => {
+    const container = await interop.container()
+    await container.items.create({ id: 'a', pk: 'x' })
+    interop.clock.putForward(10)
+    const { resource } = await container.read()
+    await container.replace({ ...resource!, defaultTtl: 5 })
+    expect(await isThere(container, 'a')).toBe(false)
+  })
+
+  test('TTL-18 what has expired does not come back when TTL is switched off', async () => {
+    const container = await interop.container({ defaultTtl: 5 })
+    await container.items.create({ id: 'a', pk: 'x' })
+    await container.items.create({ id: 'b', pk: 'x', ttl: -1 })
+    interop.clock.putForward(6)
+    const { defaultTtl, ...definition } = (await container.read()).resource!
+    expect(defaultTtl).toBe(5)
+    await container.replace(definition)
+    expect(await isThere(container, 'a')).toBe(false)
+    expect(await isThere(container, 'b')).toBe(true)
+  })
+
+  test('ttl comes back as it was written, and is in the feed', async () => {
+    const container = await interop.container({ defaultTtl: -1 })
+    await container.items.create({ id: 'a', pk: 'x', ttl: 60 })
+    expect((await container.item('a', 'x').read()).resource).toMatchObject({ ttl: 60 })
+    const feed = container.items.getChangeFeedIterator({
+      changeFeedStartFrom: ChangeFeedStartFrom.Beginning(),
+    })
+    expect(await drain(feed)).toMatchObject([{ id: 'a', ttl: 60 }])
+  })
+
+  test('TTL-13 a plain client sees no pending deletes, before or after the sweep', async () => {
+    const container = await interop.container({ defaultTtl: 5 })
+    await container.items.create({ id: 'a', pk: 'x' })
+    const feed = container.items.getChangeFeedIterator({
+      changeFeedStartFrom: ChangeFeedStartFrom.Beginning(),
+    })
+    expect(await drain(feed)).toHaveLength(1)
+    interop.clock.putForward(6)
+    await interop.store.runMaintenance()
+    expect(await drain(feed)).toEqual([])
+  })
+})
