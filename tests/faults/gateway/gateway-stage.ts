@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { CosmosConnection, CosmosDocumentCollection } from '@tidemark/gateway/client'
 import { FaultProcess } from '../fault-process.ts'
 import { entriesOf, type HistoryEntry } from '../history.ts'
+import { FAULT_TIMES } from '../host-process.ts'
 import {
   neverDone,
   neverWritten,
@@ -52,8 +53,7 @@ export class GatewayStage implements AsyncDisposable {
 
   static async open({
     isPlain,
-    // Times are whole seconds at a plain server, so that a session has to be longer.
-    expirationMs = isPlain ? 4_000 : 2_000,
+    expirationMs = FAULT_TIMES.expirationMs,
   }: {
     readonly isPlain: boolean
     readonly expirationMs?: number
