@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { ServingProcess } from '../../tests/gateway/serving-process.ts'
 import { BenchChild } from '../measuring/child-process.ts'
 import type { PreparedScenario, Scenario } from '../measuring/scenario.ts'
 import { machineMs } from '../measuring/stopwatch.ts'
@@ -9,6 +8,7 @@ import { scanFeed, scanFeedUnparsed } from '../store/read-feed.ts'
 import type { BareHttpReply, BareHttpRequest } from './children/bare-http.child.ts'
 import type { ReadHttpFeedReply, ReadHttpFeedRequest } from './children/read-http-feed.child.ts'
 import { readRangeIds } from './feed-pages.ts'
+import { ServerProcess } from './gateway-process.ts'
 import { HttpCalls } from './http-calls.ts'
 
 const BARE = 'bare Node HTTP server, same bytes from memory'
@@ -26,7 +26,7 @@ export const feedOverHttp: Scenario = {
   async prepare({ folder, documents }): Promise<PreparedScenario> {
     const store = await openBenchStore(folder)
     await loadOrders(store, documents)
-    const server = await ServingProcess.start({ folder: join(folder, 'store') })
+    const server = await ServerProcess.gateway(join(folder, 'store'))
     const bare = await BenchChild.start<BareHttpRequest, BareHttpReply>(
       new URL('children/bare-http.child.ts', import.meta.url),
     )
@@ -62,7 +62,7 @@ export const feedOverHttp: Scenario = {
       async [Symbol.asyncDispose]() {
         for (const worker of workers) await worker[Symbol.asyncDispose]()
         await bare[Symbol.asyncDispose]()
-        await server.terminate()
+        await server[Symbol.asyncDispose]()
         await store.close()
       },
     }

@@ -1,5 +1,5 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
-import { signedHeaders } from '../../tests/gateway/signed-request.ts'
+import { signedHeaders } from './signed-headers.ts'
 
 export interface HttpCall {
   readonly method: string
@@ -38,7 +38,7 @@ export class HttpCalls implements Disposable {
         port: this.#port,
         method,
         path,
-        headers: { ...signedHeaders({ method, path }), ...headers, ...length },
+        headers: { ...signedHeaders(method, path), ...headers, ...length },
       },
       (incoming) => {
         const pieces: Buffer[] = []

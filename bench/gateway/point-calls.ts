@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import { ServingProcess } from '../../tests/gateway/serving-process.ts'
 import { customerOf, orderDocument, orderId } from '../data/order-document.ts'
 import { BenchChild } from '../measuring/child-process.ts'
 import type { PreparedScenario, Scenario } from '../measuring/scenario.ts'
 import { rateOfConcurrent } from '../measuring/stopwatch.ts'
 import type { VercelReply } from './children/vercel-server.child.ts'
 import { DOCUMENTS_PATH } from './feed-pages.ts'
+import { ServerProcess } from './gateway-process.ts'
 import { HttpCalls } from './http-calls.ts'
 
 const CONNECTIONS = 32
@@ -24,8 +24,8 @@ export const pointCalls: Scenario = {
     { name: 'gateway.vercel.create', unit: 'requests/s', rawIs: `${OURS}, durable` },
   ],
   async prepare({ folder }): Promise<PreparedScenario> {
-    const server = await ServingProcess.start({ folder: join(folder, 'store') })
-    const inMemory = await ServingProcess.start()
+    const server = await ServerProcess.gateway(join(folder, 'store'))
+    const inMemory = await ServerProcess.gateway()
     const vercel = await BenchChild.start<object, VercelReply>(
       new URL('children/vercel-server.child.ts', import.meta.url),
     )
@@ -55,8 +55,8 @@ export const pointCalls: Scenario = {
       async [Symbol.asyncDispose]() {
         for (const client of [ours, memory, peer]) client[Symbol.dispose]()
         await vercel[Symbol.asyncDispose]()
-        await server.terminate()
-        await inMemory.terminate()
+        await server[Symbol.asyncDispose]()
+        await inMemory[Symbol.asyncDispose]()
       },
     }
   },

@@ -30,10 +30,10 @@ export interface FuzzResult {
 }
 
 /** Between looks at the server's health. */
-const BATCH = 1000
+const BATCH = 2000
 const CONCURRENT = 64
 /** Batches after which the containers are made anew. */
-const RENEW_EVERY = 4
+const RENEW_EVERY = 2
 const MOST_FINDINGS = 20
 
 /** Sends requests to a server of its own and looks after every batch whether it is well. */

@@ -7,17 +7,20 @@ import {
 } from '@tidemark/testing/conformance'
 import { gatewayUnderTest } from './gateway-under-test.fixture.ts'
 import { plainServerFetch } from './plain-server.fixture.ts'
+import { replaced } from './store-over-http.fixture.ts'
 
 const CONTAINER = { database: 'shop', container: 'leases' }
 
 async function leasesOver(
   time: StoreTime,
   options: Partial<CosmosConnectionOptions>,
+  // What the suite expects of times is exact, and so are those of its plain server.
+  exact: object = {},
 ): Promise<LeaseStoreUnderTest> {
   const under = await gatewayUnderTest({ clock: time })
   const leases = (): DocumentLeaseStore => {
     const collection = new CosmosDocumentCollection(under.connect(options), CONTAINER)
-    return new DocumentLeaseStore(collection, { clock: time })
+    return new DocumentLeaseStore(replaced(collection, exact), { clock: time })
   }
   const close = async (): Promise<void> => under[Symbol.asyncDispose]()
   return { store: leases(), other: leases(), time, close }
@@ -36,6 +39,6 @@ leaseStoreConformance({
   hints: false,
   open: () => {
     const time = new StoreTime()
-    return leasesOver(time, { fetch: plainServerFetch(time) })
+    return leasesOver(time, { fetch: plainServerFetch(time) }, { serverTimeErrorMs: 0 })
   },
 })

@@ -84,7 +84,7 @@ function bound(target: object, method: string): (...args: readonly unknown[]) =>
 }
 
 /** The object with some of its members replaced; the others see the object itself, with its private fields. */
-function replaced<Target extends object>(target: Target, own: object): Target {
+export function replaced<Target extends object>(target: Target, own: object): Target {
   return new Proxy(target, {
     get: (_, name) => {
       if (Object.hasOwn(own, name)) return Reflect.get(own, name) as unknown

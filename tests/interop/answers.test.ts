@@ -172,6 +172,20 @@ describe('Errors', () => {
     }
   })
 
+  test('users, permissions and encryption keys are a clear 400', async () => {
+    const { database } = interop
+    const calls = [
+      database.users.create({ id: 'u' }),
+      database.users.readAll().fetchAll(),
+      database.user('u').permissions.readAll().fetchAll(),
+    ]
+    for (const call of calls) {
+      const error = await refusal(call)
+      expect(error.code).toBe(400)
+      expect(error.message).toMatch(/(users|permissions) are not supported/)
+    }
+  })
+
   test('ST-11 lists of scripts and conflicts are empty', async () => {
     const { scripts, conflicts } = container
     expect((await scripts.storedProcedures.readAll().fetchAll()).resources).toEqual([])

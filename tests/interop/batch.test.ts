@@ -144,7 +144,9 @@ describe('Transactional batch', () => {
     }
     const error = await refusal(container.items.batch([create('a'), other], 'x'))
     expect(error.code).toBe(400)
-    expect(error.message).toContain('different partition key value')
+    expect(error.message).toContain(
+      'operations within the batch request have a different partition key value than the request.',
+    )
     expect((await container.item('a', 'x').read()).statusCode).toBe(404)
   })
 

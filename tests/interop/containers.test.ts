@@ -358,6 +358,7 @@ describe('Container definition', () => {
     const container = await interop.container()
     const { headers } = await container.read({ populateQuotaInfo: true })
     expect(headers['x-ms-documentdb-collection-index-transformation-progress']).toBe('100')
+    expect(headers['x-ms-resource-quota']).toContain('collectionSize=')
   })
 
   test('the path of the container comes with every answer, as the client wrote it', async () => {

@@ -107,6 +107,27 @@ describe('Offers', () => {
     expect(status).toBe(400)
   })
 
+  test('an offer addressed by its self link is 400, not 401', async () => {
+    const { resource } = await (await interop.container()).readOffer()
+    const { _self } = resource as unknown as { _self: string }
+    expect((await refusal(interop.client.offer(_self).replace(resource as never))).code).toBe(400)
+  })
+
+  test('a database has the offer that it was made with, and none without', async () => {
+    const { databases } = interop.client
+    const plain = await databases.create({ id: 'offerless' })
+    expect((await plain.database.readOffer()).resource).toBeUndefined()
+    const given = await databases.create({ id: 'offered', throughput: 500 })
+    expect((await given.database.readOffer()).resource).toMatchObject({
+      offerVersion: 'V2',
+      content: { offerThroughput: 500 },
+    })
+    const scaled = await databases.create({ id: 'scaled', maxThroughput: 50_000 })
+    expect((await scaled.database.readOffer()).resource).toMatchObject({
+      content: { offerAutopilotSettings: { maxThroughput: 50_000 } },
+    })
+  })
+
   test('an autoscale offer is made by maxThroughput', async () => {
     const container = await interop.container({ maxThroughput: 4000 })
     const { resource } = await container.readOffer()

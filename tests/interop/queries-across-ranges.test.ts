@@ -156,6 +156,34 @@ describe('Queries: aggregates', () => {
     expect(await rows('SELECT SUM(c.id) AS s, COUNT(1) AS n FROM c')).toEqual([{ n: COUNT }])
   })
 
+  test.each([null, false, [], {}, 'text'])(
+    'a value %j among numbers leaves SUM and AVG without a value, and a missing one does not',
+    async (odd) => {
+      const some = await interop.container({ throughput: 20_000 })
+      for (const n of [1, 2]) await some.items.create({ id: `n${n}`, pk: `p${n}`, age: 22 })
+      await some.items.create({ id: 'missing', pk: 'p3' })
+      const sum = async (): Promise<unknown[]> => {
+        const query = some.items.query<unknown>('SELECT VALUE SUM(c.age) FROM c')
+        return (await query.fetchAll()).resources
+      }
+      expect(await sum()).toEqual([44])
+      await some.items.create({ id: 'odd', pk: 'p4', age: odd })
+      expect(await sum()).toEqual([])
+      const mean = some.items.query<unknown>('SELECT AVG(c.age) AS mean FROM c')
+      expect((await mean.fetchAll()).resources).toEqual([{}])
+    },
+  )
+
+  test('MIN and MAX of nothing have no value, COUNT of nothing is 0', async () => {
+    expect(await rows('SELECT VALUE MIN(c.n) FROM c WHERE false')).toEqual([])
+    expect(await rows('SELECT VALUE MAX(c.none) FROM c')).toEqual([])
+    expect(await rows('SELECT VALUE COUNT(1) FROM c WHERE false')).toEqual([0])
+  })
+
+  test('several aggregates without names are $1, $2', async () => {
+    expect(await rows('SELECT COUNT(1), MAX(c.n) FROM c')).toEqual([{ $1: COUNT, $2: 39 }])
+  })
+
   test('an aggregate beside ORDER BY is one row', async () => {
     expect(await rows('SELECT VALUE SUM(c.n) FROM c ORDER BY c.n')).toEqual([780])
   })
@@ -186,6 +214,16 @@ describe('Queries: GROUP BY and DISTINCT', () => {
     const groups = await rows<{ number: number }>(query)
     expect(groups).toHaveLength(4)
     expect(groups.reduce((sum, { number }) => sum + number, 0)).toBe(COUNT)
+  })
+
+  test('GROUP BY with aggregates of a property that is not there', async () => {
+    const query =
+      'SELECT c.kind, AVG(c.none) AS a, MIN(c.none) AS b, SUM(c.none) AS s, COUNT(c.none) AS n FROM c GROUP BY c.kind'
+    const groups = await rows<{ kind: string }>(query)
+    expect(groups.toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([
+      { kind: 'fizz', s: 0, n: 0 },
+      { kind: 'other', s: 0, n: 0 },
+    ])
   })
 
   test('GROUP BY in small pages', async () => {

@@ -271,6 +271,19 @@ describe('Queries: refusals', () => {
     expect((await refusal(container.items.query(query).fetchAll())).code).toBe(400)
   })
 
+  test('a continuation that is none is 400, in the words that clients look for', async () => {
+    for (const query of [
+      'SELECT * FROM c',
+      'SELECT * FROM c WHERE true',
+      'SELECT * FROM c ORDER BY c.id',
+    ]) {
+      const junk = container.items.query(query, { continuationToken: 'junk' })
+      const error = await refusal(junk.fetchNext())
+      expect(error.code).toBe(400)
+      expect(error.message).toContain('Invalid Continuation Token')
+    }
+  })
+
   test('a continuation of another query is 400', async () => {
     const first = container.items.query('SELECT * FROM c WHERE true', { maxItemCount: 1 })
     const { continuationToken } = await first.fetchNext()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { CosmosConnection, CosmosDocumentCollection } from '@tidemark/gateway/client'
 import { FaultProcess } from '../fault-process.ts'
 import { entriesOf, type HistoryEntry } from '../history.ts'
+import { FAULT_TIMES } from '../host-process.ts'
 import {
   neverDone,
   neverWritten,
@@ -52,8 +53,7 @@ export class GatewayStage implements AsyncDisposable {
 
   static async open({
     isPlain,
-    // Times are whole seconds at a plain server, so that a session has to be longer.
-    expirationMs = isPlain ? 4_000 : 2_000,
+    expirationMs = FAULT_TIMES.expirationMs,
   }: {
     readonly isPlain: boolean
     readonly expirationMs?: number
@@ -111,14 +111,14 @@ export class GatewayStage implements AsyncDisposable {
         const sum = counts.reduce((total, count) => total + count, 0)
         return sum === RANGES && Math.max(...counts) - Math.min(...counts) <= 1
       },
-      { what: `${RANGES} leases shared out over ${hosts.length} hosts`, timeoutMs: 40_000 },
+      { what: `${RANGES} leases shared out over ${hosts.length} hosts`, timeoutMs: 60_000 },
     )
   }
 
   async untilDone(written: readonly string[]): Promise<void> {
     await until(() => neverDone(written, this.histories()).length === 0, {
       what: 'every written change done',
-      timeoutMs: 40_000,
+      timeoutMs: 60_000,
     })
   }
 

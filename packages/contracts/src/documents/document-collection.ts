@@ -89,6 +89,11 @@ export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
   readonly identity: string
   /** 1 to 3 paths, each with a leading slash. */
   readonly partitionKeyPaths: readonly string[]
+  /**
+   * How much later than `serverTimeMs` it may have been, where answers say the time less exactly than to the ms.
+   * Known after the first call. @default 0
+   */
+  readonly serverTimeErrorMs?: number | undefined
 
   read(id: string, partitionKey: PartitionKey, options?: ReadOptions): Promise<ReadResult<T>>
   /** Rejects with ERR_EXISTS if a live document of this id is there. */

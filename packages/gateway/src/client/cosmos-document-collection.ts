@@ -36,6 +36,7 @@ import { readPartitionByExtension, readPartitionInPages } from './read-remote-pa
 import { RemoteContainer, type ContainerName } from './remote-container.ts'
 import { answerLsn, jsonOf, serverTimeMs, type WireAnswer } from './wire-answer.ts'
 
+const DATE_RESOLUTION_MS = 1000
 /** Of a gateway at which nobody may wait. */
 const POLL_INTERVAL_MS = 1000
 /** A patch under a condition of the caller's, of a document that others write to all the time. */
@@ -45,7 +46,7 @@ const MAX_PATCH_ATTEMPTS = 20
  * A container over HTTP as a collection: for leases, dead letters and jobs. The first call finds it.
  *
  * `serverTimeMs` of its answers is the store's clock where the server is our gateway; elsewhere it is of the answer's
- * `date` header, whole seconds, so up to 1 s early.
+ * `date` header, whole seconds, so up to 1 s early (`serverTimeErrorMs`).
  */
 export class CosmosDocumentCollection<
   T extends DocumentBody = DocumentBody,
@@ -67,6 +68,11 @@ export class CosmosDocumentCollection<
   /** @throws ERR_NOT_FOUND before the first call that found the container */
   get partitionKeyPaths(): readonly string[] {
     return this.#container.present.partitionKey.paths
+  }
+
+  /** The `date` of a plain server's answers is in whole seconds. */
+  get serverTimeErrorMs(): number {
+    return this.#container.known?.hasExtensions === false ? DATE_RESOLUTION_MS : 0
   }
 
   async read(

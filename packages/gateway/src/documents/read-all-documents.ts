@@ -1,5 +1,6 @@
 import type { Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
+import { assertIntended } from '../protocol/intended-container.ts'
 import { listBody } from '../protocol/list-body.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
 import { chargeText, pageCharge } from '../protocol/request-charge.ts'
@@ -10,6 +11,7 @@ import type { ReadDocumentsOptions } from '@tidemark/store'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { documentText } from './document-text.ts'
 import { partitionKeyPrefix } from './partition-key-header.ts'
 
 /** Documents of a page when the client does not say how many (the service's own default). */
@@ -28,6 +30,7 @@ export async function answerAllDocuments(
   found: FoundCollection,
 ): Promise<Answer> {
   const { collection, open } = found
+  assertIntended(request, open.record)
   const startedMs = context.clock.monotonicMs()
   const scope = await readScope(request, context, found)
   const page = await collection.readDocumentsText({
@@ -56,7 +59,7 @@ export async function answerAllDocuments(
         }),
       }),
     },
-    body: listBody({ rid: open.record.rid, name: 'Documents' }, page.bodies),
+    body: listBody({ rid: open.record.rid, name: 'Documents' }, page.bodies.map(documentText)),
   }
 }
 

@@ -71,7 +71,8 @@ function assertOneKey(operations: readonly WireOperation[], { open, key }: KeySc
     if (partitionKey === undefined) continue
     if (partitionKeyText(fullPartitionKey(partitionKey, open)) === key.text) continue
     throw new BadRequestError(
-      `operation ${index} of the batch has a different partition key value than the request`,
+      'One or more operations within the batch request have a different partition key value than the request. ' +
+        `The first of them is operation ${index}`,
     )
   }
 }

@@ -20,7 +20,10 @@ export function wireError(error: unknown): WireError {
     return { ...INTERNAL_ERROR, message, retryAfterMs: undefined }
   }
   const retryAfterMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
-  return { ...status, message: error.message, retryAfterMs }
+  // In the service's words at first: clients look for them.
+  const isToken = code === 'ERR_INVALID_CONTINUATION'
+  const message = isToken ? `Invalid Continuation Token: ${error.message}` : error.message
+  return { ...status, message, retryAfterMs }
 }
 
 /** The answer to a request that failed: always a JSON object with `code` and `message`. */

@@ -35,6 +35,7 @@ export const HEADER = {
   populateQueryMetrics: 'x-ms-documentdb-populatequerymetrics',
   prefer: 'prefer',
   queryMetrics: 'x-ms-documentdb-query-metrics',
+  resourceQuota: 'x-ms-resource-quota',
   requestCharge: 'x-ms-request-charge',
   retryAfterMs: 'x-ms-retry-after-ms',
   schemaVersion: 'x-ms-schemaversion',

@@ -10,9 +10,18 @@ export function isJsonRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/**
+ * Lists and objects inside one another. JSON.parse takes any number; whoever compares such a value or writes it as
+ * text again, if only for a message, runs out of stack.
+ */
+const MAX_JSON_LEVELS = 1_000
+
 /** @throws ERR_BAD_REQUEST */
 export function parseJson(text: string): unknown {
   if (text === '') throw new BadRequestError('the request needs a JSON body')
+  if (isNestedDeeper(text, MAX_JSON_LEVELS)) {
+    throw new BadRequestError(`the body is nested deeper than ${MAX_JSON_LEVELS} levels`)
+  }
   try {
     const value: unknown = JSON.parse(text)
     return value
@@ -20,6 +29,34 @@ export function parseJson(text: string): unknown {
     const why = cause instanceof Error ? cause.message : ''
     throw new BadRequestError(`the body is not JSON: ${why}`, { cause })
   }
+}
+
+/** Of a text that is JSON; of any other the answer means nothing. */
+function isNestedDeeper(text: string, levels: number): boolean {
+  // Each level takes a character to open and one to close.
+  if (text.length <= 2 * levels) return false
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfString(text, at)
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (++depth > levels) return true
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--
+  }
+  return false
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c]
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+/** Where the string ends that begins at `from`; the end of the text if it does not. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let escapes = 0
+    while (text.charCodeAt(at - 1 - escapes) === BACKSLASH) escapes++
+    if (escapes % 2 === 0) return at
+  }
+  return text.length
 }
 
 /** @throws ERR_BAD_REQUEST */

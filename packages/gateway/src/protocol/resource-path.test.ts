@@ -13,6 +13,8 @@ test.each([
   ['/dbs/a/colls/b/operations/partitionkeydelete', 'colls', 'dbs/a/colls/b'],
   ['/offers', 'offers', ''],
   ['/offers/AbC', 'offers', 'abc'],
+  ['/offers/AbC/', 'offers', 'abc'],
+  ['/offers/offers/AbC/', 'offers', 'offers/abc/'],
   ['http://host:1/dbs/a', 'dbs', 'dbs/a'],
 ])('%s is signed as type %j and link %j', (target, resourceType, resourceLink) => {
   expect(resourcePath(target)).toMatchObject({ resourceType, resourceLink })

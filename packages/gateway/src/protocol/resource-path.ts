@@ -24,9 +24,11 @@ export interface ResourcePath {
 export function resourcePath(target: string): ResourcePath {
   const raw = rawPath(target)
   const segments = raw === '' ? [] : raw.split('/').map(decoded)
-  const [first = '', second = ''] = segments
+  const [first = ''] = segments
   if (first === 'offers') {
-    const resourceLink = segments.length === 2 ? second.toLowerCase() : ''
+    // With `_self` in place of the id clients come to `/offers/offers/{id}/`, and sign what stands for the id.
+    const isByLink = segments.length > 2 && /\/(?:\?|$)/.test(target)
+    const resourceLink = segments.slice(1).join('/').toLowerCase() + (isByLink ? '/' : '')
     return { raw, segments, resourceType: 'offers', resourceLink }
   }
   if (segments.length === 6 && segments[4] === 'operations') {

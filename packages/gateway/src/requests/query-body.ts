@@ -1,7 +1,6 @@
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { isJsonRecord, parseJsonRecord } from '../protocol/request-values.ts'
 import type { Json } from '../query/json.ts'
-import { MAX_VALUE_DEPTH } from '../query/limits.ts'
 import type { QueryParameter } from '../query/query-options.ts'
 
 /** A query as it comes. */
@@ -27,16 +26,7 @@ function parseParameter(value: unknown, index: number): QueryParameter {
   if (!isJsonRecord(value) || typeof name !== 'string') {
     throw new BadRequestError(`parameter ${index} of the query must have a "name"`)
   }
-  // Whoever writes such a value as text again, or compares it, would run out of stack.
-  if (isDeeperThan(value['value'], MAX_VALUE_DEPTH)) {
-    throw new BadRequestError(`the value of parameter ${index} of the query is nested too deeply`)
-  }
   // It came out of JSON.parse.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
   return { name, value: value['value'] as Json }
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1))
 }

@@ -14,6 +14,9 @@ import { definedByStore, parseContainer, samePartitionKey } from './container-de
 import { offerOfHeaders, rangesOfOffer } from './offer.ts'
 import { collectionNames, databaseName } from './resource-names.ts'
 
+/** The service's words for a container without a limit of its own, in KiB. */
+const QUOTA = 'documentSize=2048;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;'
+
 /** POST /dbs/{db}/colls */
 export const createContainer: Operation = async (request, { store, collections }) => {
   const database = databaseName(request.path)
@@ -132,6 +135,8 @@ function containerHeaders(
     [HEADER.etag]: etag,
     [HEADER.contentPath]: rid,
     [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 2).join('/'),
-    ...(isTrue(request.header(HEADER.populateQuotaInfo)) && { [HEADER.indexProgress]: '100' }),
+    // There is no index that could be behind.
+    [HEADER.indexProgress]: '100',
+    ...(isTrue(request.header(HEADER.populateQuotaInfo)) && { [HEADER.resourceQuota]: QUOTA }),
   }
 }

@@ -20,19 +20,51 @@ test.each([
   },
 )
 
-test('a parameter of a query that is nested without end is 400', async () => {
+const DEEP = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+
+test.each([
+  [
+    'a query',
+    'POST',
+    DOCS,
+    `{"query":"SELECT * FROM c","parameters":[{"name":"@p","value":${DEEP}}]}`,
+  ],
+  ['an id', 'PUT', `${DOCS}/a`, `{"pk":"x","id":${DEEP}}`],
+  [
+    'a document',
+    'POST',
+    DOCS,
+    `{"id":"a","pk":"x","text":${JSON.stringify('"]]\\')},"deep":${DEEP}}`,
+  ],
+])('%s that is nested without end is 400', async (_name, method, path, body) => {
   await using started = await testGateway()
   await started.container({ id: 'c', partitionKey: '/pk' })
-  const value = '['.repeat(100_000) + ']'.repeat(100_000)
-  const answer = await send(started.gateway.endpoint, 'POST', DOCS, {
-    headers: { 'x-ms-documentdb-isquery': 'true' },
-    body: `{"query":"SELECT * FROM c","parameters":[{"name":"@p","value":${value}}]}`,
+  const isQuery = body.includes('SELECT')
+  const answer = await send(started.gateway.endpoint, method, path, {
+    headers: {
+      'x-ms-documentdb-partitionkey': '["x"]',
+      ...(isQuery && { 'x-ms-documentdb-isquery': 'true' }),
+    },
+    body,
   })
   expect(answer).toMatchObject({
     status: 400,
     json: { message: expect.stringContaining('nested') },
   })
   expect(started.failures).toEqual([])
+})
+
+test('deep is what is nested, not what is long or stands in a text', async () => {
+  await using started = await testGateway()
+  const container = await started.container({ id: 'c', partitionKey: '/pk' })
+  const document = {
+    id: 'a',
+    pk: 'x',
+    wide: Array.from({ length: 3000 }, () => []),
+    text: '[{"\\'.repeat(3000),
+  }
+  expect((await container.items.create(document)).statusCode).toBe(201)
+  expect((await container.item('a', 'x').read()).resource).toMatchObject(document)
 })
 
 test('an id in bulk that is an object without a text of its own is refused, and only that operation', async () => {

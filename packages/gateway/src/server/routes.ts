@@ -4,9 +4,11 @@ import { deletePartitionKey } from '../documents/delete-partition-key.ts'
 import { patchDocument } from '../documents/patch-document.ts'
 import { readDocument } from '../documents/read-document.ts'
 import { deleteDocument, replaceDocument } from '../documents/write-document.ts'
+import { BadRequestError } from '../errors/bad-request-error.ts'
 import { MethodNotAllowedError } from '../errors/method-not-allowed-error.ts'
 import { answerCall, reportPositions } from '../extensions/answer-call.ts'
 import { EXTENSION_OPERATION } from '../protocol/extension-wire.ts'
+import { UnsupportedRequestError } from '../errors/unsupported-request-error.ts'
 import {
   createContainer,
   deleteContainer,
@@ -107,7 +109,22 @@ export const methodNotAllowed: Operation = async ({ method, path }) => {
   throw new MethodNotAllowedError(`${method} is not served for /${path.raw}`)
 }
 
+/** Kinds of resource that the service has and this gateway has not. */
+const UNSUPPORTED_KINDS: ReadonlySet<string> = new Set([
+  'users',
+  'permissions',
+  'clientencryptionkeys',
+  'attachments',
+])
+
 /** A path of no kind of resource that is served. */
 export const noSuchResource: Operation = async ({ path }) => {
+  const unsupported = path.segments.find((part, at) => at > 1 && UNSUPPORTED_KINDS.has(part))
+  if (unsupported !== undefined) {
+    throw new UnsupportedRequestError(`${unsupported} are not supported`)
+  }
+  if (path.resourceType === 'offers') {
+    throw new BadRequestError(`an offer is addressed by its id alone, not as /${path.raw}`)
+  }
   throw new ResourceNotFoundError('document', `/${path.raw}`)
 }

@@ -59,7 +59,8 @@ function checksum(text: string): string {
 }
 
 function invalid(why: string): BadQueryError {
-  return new BadQueryError(`the continuation token ${why}`)
+  // In the service's words at first: clients look for them.
+  return new BadQueryError(`Invalid Continuation Token: the continuation token ${why}`)
 }
 
 function parsedState(state: string): Json {
@@ -68,7 +69,7 @@ function parsedState(state: string): Json {
     const value: Json = JSON.parse(Buffer.from(state, 'base64url').toString())
     return value
   } catch (cause) {
-    throw new BadQueryError('the continuation token cannot be read', { cause })
+    throw new BadQueryError('Invalid Continuation Token: it cannot be read', { cause })
   }
 }
 

@@ -84,7 +84,8 @@ function startOf(
   const kind = kindOf(query) === 'ranked' ? 'ranked' : 'stream'
   if (options.continuation !== undefined) {
     const progress = decodeContinuation(options.continuation, queryHash)
-    if (progress.kind !== kind) throw new BadQueryError('the continuation token cannot be read')
+    if (progress.kind !== kind)
+      throw new BadQueryError('Invalid Continuation Token: it is of another kind of query')
     return progress
   }
   return kind === 'ranked'

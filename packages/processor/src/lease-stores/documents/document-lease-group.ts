@@ -49,8 +49,10 @@ export class DocumentLeaseGroup implements LeaseGroup {
     this.#hints = hints
   }
 
-  sync(request: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
+  sync(asked: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
     const partition = this.#partition
+    // A session that looks older than it is must not end before its host's own deadline.
+    const request = { ...asked, ttlMs: asked.ttlMs + (partition.collection.serverTimeErrorMs ?? 0) }
     return partition.retryLostRaces(async () => {
       let step: LeaseGroupStep<SyncReply>
       let view
