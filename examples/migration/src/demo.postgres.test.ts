@@ -8,7 +8,7 @@ import type { City } from './city.ts'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 
-test('JB-1 the demo on PostgreSQL, given one: nothing is missing or different, and nothing is left of an earlier run', async () => {
+test('JB-1 the demo on PostgreSQL, given one, with leases on Redis: nothing is missing or different, and nothing is left of an earlier run', async () => {
   await using server = await sharedPostgres()
   const url = await server.createDatabase()
   const demo = async (...args: readonly string[]): Promise<string> => {
@@ -16,7 +16,7 @@ test('JB-1 the demo on PostgreSQL, given one: nothing is missing or different, a
     const { stdout } = await promisify(execFile)(process.execPath, all)
     return stdout.trimEnd().split('\n').at(-1) ?? ''
   }
-  const args = ['--postgres-url', url, '--cities', '6000', '--pace', '500']
+  const args = ['--leases', 'redis', '--postgres-url', url, '--cities', '6000', '--pace', '500']
   const last =
     /^migrated \d+ documents, \d+ updates on the way, [1-9]\d* takeovers: 0 missing, 0 different$/
   const schema = `${url}?schema=tidemark_demo`

@@ -6,8 +6,7 @@ import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
 
 for (const [name, options] of Object.entries({
   'sqlite, durable': {},
-  'sqlite, relaxed': { durability: 'relaxed' },
-  'sqlite, segments of 5 slots': { segmentSlots: 5 },
+  'sqlite, relaxed, segments of 5 slots': { durability: 'relaxed', segmentSlots: 5 },
 } satisfies Record<string, Partial<SqliteEngineOptions>>)) {
   storageEngineConformance({
     name,

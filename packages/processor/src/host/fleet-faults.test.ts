@@ -26,7 +26,7 @@ const TTL_MS = 8_000
 
 /** Runs a seed again and again the same: SEED=n FLEET_RUNS=1. */
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
-const RUNS = Number(process.env['FLEET_RUNS'] ?? 60)
+const RUNS = Number(process.env['FLEET_RUNS'] ?? 36)
 
 class SeededRandom implements Random {
   #state: number
