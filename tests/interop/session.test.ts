@@ -68,6 +68,20 @@ describe('Session consistency', () => {
     expect((await container.item('a', 'A').read({ sessionToken })).statusCode).toBe(200)
   })
 
+  test('CF-15 a token of a parent that is ahead of the child is 404 with substatus 1002', async () => {
+    for (let n = 0; n < 6; n++) await container.items.create({ id: `d${n}`, pk: `p${n}` })
+    await container.items.create({ id: 'a', pk: 'A' })
+    await interop.split(container, '0')
+    const { status, headers } = await interop.send({
+      path: `${pathOf(container)}/docs/a`,
+      headers: {
+        'x-ms-documentdb-partitionkey': '["A"]',
+        'x-ms-session-token': '0:-1#1000',
+      },
+    })
+    expect([status, headers.get('x-ms-substatus')]).toEqual([404, '1002'])
+  })
+
   test('a client of level Session goes on over a split', async () => {
     const client = interop.connect({ consistencyLevel: ConsistencyLevel.Session })
     const own = client.database('interop').container(container.id)
