@@ -28,7 +28,7 @@ export interface Interop {
   readonly gateway: RunningGateway
   readonly client: CosmosClient
   readonly database: Database
-  /** The store's; the gateway and the client go by the machine's. */
+  /** The store's, which stands still; the gateway and the client go by the machine's. */
   readonly clock: SteerableClock
   /** What failed by no fault of a client: none at the end, or the gateway is wrong. */
   readonly failures: readonly GatewayFailure[]
