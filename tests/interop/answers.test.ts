@@ -204,22 +204,52 @@ describe('Errors', () => {
 })
 
 describe('Throttling', () => {
-  test('429 has a time to wait, and the client waits and succeeds', async () => {
-    const throttled = await openInterop({ gateway: { requestUnitsPerRange: 100 } })
-    try {
-      const target = await throttled.container()
-      for (let n = 0; n < 25; n++) await target.items.create({ id: `d${n}`, pk: 'x' })
-      const impatient = throttled.connect({
-        connectionPolicy: { retryOptions: { maxRetryAttemptCount: 0 } as never },
-      })
-      const own = impatient.database('interop').container(target.id)
-      const outcomes = await Promise.allSettled(
-        Array.from({ length: 60 }, (_, n) => own.items.create({ id: `e${n}`, pk: 'x' })),
-      )
-      const refused = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult
-      expect(refused.reason).toMatchObject({ code: 429, retryAfterInMs: expect.any(Number) })
-    } finally {
-      await throttled.close()
+  /** A container of one range with that budget a second, and a client that does not retry. */
+  async function throttledContainer(requestUnitsPerRange: number) {
+    const throttled = await openInterop({ gateway: { requestUnitsPerRange } })
+    const patient = await throttled.container()
+    const client = throttled.connect({
+      connectionPolicy: { retryOptions: { maxRetryAttemptCount: 0 } as never },
+    })
+    const impatient = client.database('interop').container(patient.id)
+    return { patient, impatient, [Symbol.asyncDispose]: () => throttled.close() }
+  }
+
+  test('429 has substatus 3200 and a time to wait', async () => {
+    // One write is let in, and a minute passes until it is paid for.
+    await using throttled = await throttledContainer(0.1)
+    const { items } = throttled.impatient
+    await items.create({ id: 'a', pk: 'x' })
+    const error = await refusal(items.create({ id: 'b', pk: 'x' }))
+    expect([error.code, error.substatus]).toEqual([429, 3200])
+    expect(error.retryAfterInMs).toBeGreaterThan(1000)
+  })
+
+  test('lists, queries and feeds meet the budget too', async () => {
+    await using throttled = await throttledContainer(0.1)
+    const { items } = throttled.impatient
+    await items.create({ id: 'a', pk: 'x' })
+    const reads: readonly (() => Promise<unknown>)[] = [
+      () => items.query('SELECT * FROM c').fetchAll(),
+      () => items.query('SELECT * FROM c WHERE c.n > 0').fetchAll(),
+      () => items.getChangeFeedIterator({}).readNext(),
+      () => throttled.impatient.item('a', 'x').read(),
+    ]
+    for (const read of reads) expect((await refusal(read())).code).toBe(429)
+  })
+
+  test('a list spends the budget', async () => {
+    await using throttled = await throttledContainer(0.1)
+    const { items } = throttled.impatient
+    expect((await items.query('SELECT * FROM c').fetchAll()).resources).toEqual([])
+    expect((await refusal(items.create({ id: 'a', pk: 'x' }))).code).toBe(429)
+  })
+
+  test('a client that retries waits so long, and succeeds', async () => {
+    await using throttled = await throttledContainer(100)
+    for (let n = 0; n < 35; n++) {
+      const { statusCode } = await throttled.patient.items.create({ id: `d${n}`, pk: 'x' })
+      expect(statusCode).toBe(201)
     }
   })
 })

@@ -31,7 +31,7 @@ describe.each(KINDS)('Bulk over several ranges, %s', (_, partitionKey, keyed, ke
   })
 
   test('creates spread over all ranges, answered in order', async () => {
-    const operations = Array.from({ length: 250 }, (_unused, n): OperationInput => {
+    const operations = Array.from({ length: 150 }, (_unused, n): OperationInput => {
       return { operationType: 'Create', resourceBody: { id: `d${n}`, ...keyed(`p${n}`) } as never }
     })
     const response = await container.items.bulk(operations)

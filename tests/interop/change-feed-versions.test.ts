@@ -167,6 +167,9 @@ describe('All versions and deletes', () => {
     const error = await refusal(follow(ChangeFeedStartFrom.Beginning()).readNext())
     expect(error.code).toBe(400)
     expect(error.message).toContain('beginning')
+    expect(error.message).toContain(
+      'You must read the change feed from within the retention period.',
+    )
   })
 
   test('of a container that does not keep versions is 400', async () => {

@@ -365,6 +365,25 @@ describe('Change feed of a feed range', () => {
     expect(sortedIds([...first.result, ...rest])).toEqual(sortedIds(expected))
   })
 
+  test('ranges of hash version 1, and one that spans several of them', async () => {
+    const partitionKey = { paths: ['/name'], version: 1 }
+    container = await interop.container({ partitionKey, throughput: 21_000 })
+    const names = ['sample1', 'sample2', 'sample3', 'sample4']
+    for (const name of names) {
+      for (let n = 0; n < 3; n++) await container.items.create({ id: `${name}-${n}`, name })
+    }
+    const sizes: number[] = []
+    for (const range of await container.getFeedRanges()) {
+      sizes.push((await drain(start(ChangeFeedStartFrom.Beginning(range)))).length)
+    }
+    expect(sizes).toEqual([3, 3, 6])
+    // The client takes objects of its own class only, and does not export it.
+    const ClientRange = ranges[0]?.constructor as new (min: string, max: string) => FeedRange
+    const lowerHalf = new ClientRange('', '05C1DFFFFFFFF8')
+    const found = await drain(start(ChangeFeedStartFrom.Beginning(lowerHalf), 1))
+    expect(found).toHaveLength(6)
+  })
+
   test('a range narrower than a pkrange', async () => {
     const half = '1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF'
     const { documents: low } = await read({

@@ -361,6 +361,14 @@ describe('Container definition', () => {
     expect(headers['x-ms-resource-quota']).toContain('collectionSize=')
   })
 
+  test('a container of lazy indexing tells how far that is, others do not', async () => {
+    const name = 'x-ms-documentdb-collection-lazy-indexing-progress'
+    const lazy = await interop.container({ indexingPolicy: { indexingMode: IndexingMode.lazy } })
+    expect((await lazy.read()).headers[name]).toBe('100')
+    const plain = await interop.container()
+    expect((await plain.read()).headers).not.toHaveProperty(name)
+  })
+
   test('the path of the container comes with every answer, as the client wrote it', async () => {
     const container = await interop.container({ id: 'alt pfäd' })
     const { headers } = await container.items.create({ id: 'a', pk: 'x' })

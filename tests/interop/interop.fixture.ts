@@ -28,7 +28,7 @@ export interface Interop {
   readonly gateway: RunningGateway
   readonly client: CosmosClient
   readonly database: Database
-  /** The store's; the gateway and the client go by the machine's. */
+  /** The store's, which stands still; the gateway and the client go by the machine's. */
   readonly clock: SteerableClock
   /** What failed by no fault of a client: none at the end, or the gateway is wrong. */
   readonly failures: readonly GatewayFailure[]
@@ -117,6 +117,8 @@ export async function drain<T>(feed: ChangeFeedPullModelIterator<T>): Promise<T[
   for (;;) {
     const page = await feed.readNext()
     if (page.statusCode === 304) return items
+    // A poll without news is 304, never an empty 200, which a reader would ask about for ever.
+    expect(page.count).toBeGreaterThan(0)
     items.push(...page.result)
   }
 }

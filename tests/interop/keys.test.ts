@@ -1,6 +1,6 @@
-import type { Container, PartitionKey } from '@azure/cosmos'
+import { ChangeFeedStartFrom, type Container, type PartitionKey } from '@azure/cosmos'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openInterop, pathOf, sortedIds, type Interop } from './interop.fixture.ts'
+import { drain, openInterop, pathOf, sortedIds, type Interop } from './interop.fixture.ts'
 
 let interop: Interop
 beforeAll(async () => {
@@ -245,6 +245,51 @@ describe('Hierarchical partition keys', () => {
     expect(await idsOfPrefix(['t1', 'u2'])).toEqual(['t1-u2-s1', 't1-u2-s2'])
     expect(await idsOfPrefix(['t1', 'u2', 's2'])).toEqual(['t1-u2-s2'])
     expect(await idsOfPrefix(['none'])).toEqual([])
+  })
+
+  test('bulk with values of all types, missing ones, and one that does not fit', async () => {
+    const response = await container.items.bulk([
+      { operationType: 'Create', resourceBody: { id: 'b1', t: 5, u: 'x', s: true } },
+      { operationType: 'Create', resourceBody: { id: 'b2', t: null as never, u: 0 } },
+      {
+        operationType: 'Upsert',
+        partitionKey: ['U', 'V', 5],
+        resourceBody: { t: 'U', u: 'V', s: 5 },
+      },
+      { operationType: 'Read', id: 'b1', partitionKey: [5, 'x', true] },
+      { operationType: 'Read', id: 'b2', partitionKey: [null, 0, {}] },
+      {
+        operationType: 'Create',
+        partitionKey: ['A', 'V', true],
+        resourceBody: { id: 'b3', t: 'A', u: 'B', s: true },
+      },
+      { operationType: 'Delete', id: 'b2', partitionKey: [null, 0, {}] },
+    ])
+    expect(response.map(({ statusCode }) => statusCode)).toEqual([
+      201, 201, 201, 200, 200, 400, 204,
+    ])
+  })
+
+  test('a hierarchical definition of one path: point operations, bulk and feed', async () => {
+    const single = await interop.container({
+      throughput: 21_000,
+      partitionKey: { paths: ['/name'], version: 2, kind: 'MultiHash' as never },
+    })
+    await single.items.create({ id: 'a', name: 'x' })
+    const response = await single.items.bulk([
+      { operationType: 'Create', resourceBody: { id: 'b', name: 'x' } },
+      { operationType: 'Create', resourceBody: { id: 'c', name: 'y' } },
+    ])
+    expect(response.map(({ statusCode }) => statusCode)).toEqual([201, 201])
+    expect((await single.item('b', 'x').read()).statusCode).toBe(200)
+    const feed = single.items.getChangeFeedIterator<Doc>({
+      changeFeedStartFrom: ChangeFeedStartFrom.Beginning('x'),
+    })
+    expect(sortedIds(await drain(feed))).toEqual(['a', 'b'])
+    const whole = single.items.getChangeFeedIterator<Doc>({
+      changeFeedStartFrom: ChangeFeedStartFrom.Beginning(),
+    })
+    expect(sortedIds(await drain(whole))).toEqual(['a', 'b', 'c'])
   })
 
   test('a point operation with a prefix is 400', async () => {

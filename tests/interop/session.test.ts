@@ -60,12 +60,46 @@ describe('Session consistency', () => {
     expect([status, headers.get('x-ms-substatus')]).toEqual([404, '1002'])
   })
 
+  test.each([
+    ['a list', 'GET', undefined],
+    ['a query for everything', 'POST', 'SELECT * FROM c'],
+    ['a query with a condition', 'POST', 'SELECT * FROM c WHERE c.n > 0'],
+  ] as const)(
+    'CF-15 %s with a token that is ahead is 404 with substatus 1002',
+    async (_, method, query) => {
+      const { status, headers } = await interop.send({
+        method,
+        path: `${pathOf(container)}/docs`,
+        headers: {
+          'x-ms-session-token': '1:-1#1000',
+          ...(query !== undefined && { 'content-type': 'application/query+json' }),
+        },
+        ...(query !== undefined && { body: { query } }),
+      })
+      expect([status, headers.get('x-ms-substatus')]).toEqual([404, '1002'])
+    },
+  )
+
   test('a token of a parent counts for the child after a split', async () => {
     for (let n = 0; n < 6; n++) await container.items.create({ id: `d${n}`, pk: `p${n}` })
     const { headers } = await container.items.create({ id: 'a', pk: 'A' })
     const sessionToken = String(headers['x-ms-session-token'])
     await interop.split(container, sessionToken.split(':')[0] ?? '')
     expect((await container.item('a', 'A').read({ sessionToken })).statusCode).toBe(200)
+  })
+
+  test('CF-15 a token of a parent that is ahead of the child is 404 with substatus 1002', async () => {
+    for (let n = 0; n < 6; n++) await container.items.create({ id: `d${n}`, pk: `p${n}` })
+    await container.items.create({ id: 'a', pk: 'A' })
+    await interop.split(container, '0')
+    const { status, headers } = await interop.send({
+      path: `${pathOf(container)}/docs/a`,
+      headers: {
+        'x-ms-documentdb-partitionkey': '["A"]',
+        'x-ms-session-token': '0:-1#1000',
+      },
+    })
+    expect([status, headers.get('x-ms-substatus')]).toEqual([404, '1002'])
   })
 
   test('a client of level Session goes on over a split', async () => {

@@ -1,11 +1,14 @@
 import { systemClock, type Clock } from '@tidemark/contracts'
 
-/** The machine's clock, which a test may put forward: what expires does so without being waited for. */
+/**
+ * A clock whose wall time stands still at a whole second until a test puts it forward: what expires does so without
+ * being waited for, and never before, however slow the machine is.
+ */
 export class SteerableClock implements Clock {
-  #aheadMs = 0
+  #wallMs = Math.floor(systemClock.wallMs() / 1000) * 1000
 
   wallMs(): number {
-    return systemClock.wallMs() + this.#aheadMs
+    return this.#wallMs
   }
 
   monotonicMs(): number {
@@ -17,6 +20,6 @@ export class SteerableClock implements Clock {
   }
 
   putForward(seconds: number): void {
-    this.#aheadMs += seconds * 1000
+    this.#wallMs += seconds * 1000
   }
 }

@@ -119,6 +119,13 @@ describe('even ranges', () => {
     }
   })
 
+  test('of version 1, three are a quarter, a quarter and a half, as the service has them', () => {
+    const bounds = (count: number) => evenRanges(count, v1).map(({ maxExclusive }) => maxExclusive)
+    expect(bounds(3)).toEqual(['05C1D0', '05C1E0', 'FF'])
+    expect(bounds(5)).toEqual(['05C1C0', '05C1D0', '05C1E0', '05C1E8', 'FF'])
+    expect(bounds(6)).toHaveLength(6)
+  })
+
   test('split points of version 1 are those of the sortable number encoding', () => {
     expect(evenRanges(4, v1).map((range) => range.maxExclusive)).toEqual([
       '05C1D0',

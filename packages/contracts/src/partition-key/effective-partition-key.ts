@@ -25,16 +25,19 @@ export function epkPrefixRange(components: readonly PartitionKeyComponent[]): Fe
   return { minInclusive: prefix, maxExclusive: `${prefix}FF` }
 }
 
-/** `count` ranges that cover every key without gap or overlap and share the hashes out evenly. */
+/**
+ * `count` ranges that cover every key without gap or overlap and share the hashes out evenly. With hash version 1 they
+ * come about by halving, as the service's clients see them: where `count` is no power of two, the last ones are twice
+ * as large as the first (three: a quarter, a quarter, a half).
+ */
 export function evenRanges(
   count: number,
   definition: PartitionKeyDefinition,
 ): readonly FeedRange[] {
   const version1 = definition.kind === 'Hash' && definition.version === 1
   const bounds = Array.from({ length: count - 1 }, (_, index) => {
-    const share = (index + 1) / count
     return version1
-      ? hex(sortableNumber(Math.floor(share * 2 ** 32)))
+      ? hex(sortableNumber(Math.floor(shareByHalves(index + 1, count) * 2 ** 32)))
       : ((BigInt(index + 1) * 2n ** 126n) / BigInt(count))
           .toString(16)
           .toUpperCase()
@@ -44,6 +47,13 @@ export function evenRanges(
     minInclusive: bounds[index - 1] ?? '',
     maxExclusive: bounds[index] ?? 'FF',
   }))
+}
+
+/** How much of all hashes lies below the bound of that number. */
+function shareByHalves(bound: number, count: number): number {
+  const finest = 2 ** Math.ceil(Math.log2(count))
+  const small = 2 * count - finest
+  return (bound <= small ? bound : 2 * bound - small) / finest
 }
 
 /** Version 2, and each component of a hierarchical key: murmur3 x64-128, second half first. */

@@ -12,11 +12,12 @@ import { queryPlan } from '../query/query-plan.ts'
 import type { QueryResultPage } from '../query/query-options.ts'
 import { runQuery } from '../query/execution/run-query.ts'
 import { collectionNames } from '../resources/resource-names.ts'
-import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
-import { narrowedScope, queryScope, type RangedScope } from './query-scope.ts'
+import { narrowedScope, queryScope } from './query-scope.ts'
 import { querySource } from './query-source.ts'
 import { answerAllDocuments } from './read-all-documents.ts'
+import { assertSession } from './session-check.ts'
 
 /** A query for whole documents without a condition: their texts go out as they are. */
 const WHOLE_DOCUMENTS = /^\s*SELECT\s+\*\s+FROM\s+[A-Z_]\w*\s*;?\s*$/i
@@ -32,7 +33,7 @@ export const queryDocuments: Operation = async (request, context) => {
     if (scope === undefined) return rowsAnswer(began, found, { items: [], examined: 0 }).answer
     const budgets = scope.ranges.map(({ number }) => `${found.open.record.rid}/${number}`)
     for (const budget of budgets) context.budgets.admit(budget)
-    await assertSession(request, context, { found, scope })
+    await assertSession(request, context, { open: found.open, ranges: scope.ranges })
     const { rid } = found.open.record
     const narrow = narrowedScope(found.open, scope, equalities(query, body.parameters))
     const page = await runQuery(query, {
@@ -96,16 +97,4 @@ export const planQuery: Operation = async (request, context) => {
     await collection.readRecord()
     return jsonAnswer(200, plan, { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) })
   })
-}
-
-/** Holds the reader to its session in every range that it looks at (CF-15). */
-async function assertSession(
-  request: GatewayRequest,
-  { sessions }: GatewayContext,
-  { found: { open }, scope }: { readonly found: FoundCollection; readonly scope: RangedScope },
-): Promise<void> {
-  const token = request.header(HEADER.sessionToken)
-  if (token === undefined) return
-  const { signal } = request
-  for (const range of scope.ranges) await sessions.assertReached(open, { range, token, signal })
 }

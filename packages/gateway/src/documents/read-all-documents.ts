@@ -7,12 +7,14 @@ import { chargeText, pageCharge } from '../protocol/request-charge.ts'
 import { queryMetricsText } from '../protocol/query-metrics.ts'
 import { isTrue, itemCount } from '../protocol/request-values.ts'
 import { epkBounds } from '../protocol/epk-headers.ts'
-import type { ReadDocumentsOptions } from '@tidemark/store'
+import { commonKeys, epkPrefixRange, type FeedRange } from '@tidemark/contracts'
+import { singleEpkRange, type RangeRecord, type ReadDocumentsOptions } from '@tidemark/store'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { documentText } from './document-text.ts'
 import { partitionKeyPrefix } from './partition-key-header.ts'
+import { assertSession } from './session-check.ts'
 
 /** Documents of a page when the client does not say how many (the service's own default). */
 const DEFAULT_ITEMS = 100
@@ -32,7 +34,10 @@ export async function answerAllDocuments(
   const { collection, open } = found
   assertIntended(request, open.record)
   const startedMs = context.clock.monotonicMs()
-  const scope = await readScope(request, context, found)
+  const { ranges, ...scope } = await readScope(request, context, found)
+  const budgets = ranges.map(({ number }) => `${open.record.rid}/${number}`)
+  for (const budget of budgets) context.budgets.admit(budget)
+  await assertSession(request, context, { open, ranges })
   const page = await collection.readDocumentsText({
     ...scope,
     maxItemCount:
@@ -42,10 +47,12 @@ export async function answerAllDocuments(
   })
   let chars = 0
   for (const body of page.bodies) chars += body.length
+  const charge = pageCharge(chars)
+  for (const budget of budgets) context.budgets.spend(budget, charge / budgets.length)
   return {
     status: 200,
     headers: {
-      [HEADER.requestCharge]: chargeText(pageCharge(chars)),
+      [HEADER.requestCharge]: chargeText(charge),
       [HEADER.contentPath]: open.record.rid,
       [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
       [HEADER.itemCount]: String(page.bodies.length),
@@ -63,17 +70,32 @@ export async function answerAllDocuments(
   }
 }
 
+/** What is read, and the pkranges that it touches. */
+type ReadScope = Pick<ReadDocumentsOptions, 'range' | 'partitionKey'> & {
+  readonly ranges: readonly RangeRecord[]
+}
+
 async function readScope(
   request: GatewayRequest,
-  { ranges }: GatewayContext,
+  context: GatewayContext,
   { open }: FoundCollection,
-): Promise<Pick<ReadDocumentsOptions, 'range' | 'partitionKey'>> {
+): Promise<ReadScope> {
   const partitionKey = partitionKeyPrefix(request, open)
-  if (partitionKey !== undefined) return { partitionKey }
+  const present = await context.ranges.of(open)
+  const within = (range: FeedRange): readonly RangeRecord[] =>
+    present.filter((one) => commonKeys(one, range) !== undefined)
+  if (partitionKey !== undefined) {
+    const isFull = partitionKey.length === open.record.definition.partitionKey.paths.length
+    const range = isFull
+      ? singleEpkRange(open.encoder.encodeKey(partitionKey).epk)
+      : epkPrefixRange(partitionKey)
+    return { partitionKey, ranges: within(range) }
+  }
   const bounds = epkBounds(request)
-  if (bounds !== undefined) return { range: bounds }
+  if (bounds !== undefined) return { range: bounds, ranges: within(bounds) }
   const number = rangeNumber(request.header(HEADER.pkRangeId))
-  if (number === undefined) return {}
-  const { minInclusive, maxExclusive } = await ranges.numbered(open, number)
-  return { range: { minInclusive, maxExclusive } }
+  if (number === undefined) return { ranges: present }
+  const range = await context.ranges.numbered(open, number)
+  const { minInclusive, maxExclusive } = range
+  return { range: { minInclusive, maxExclusive }, ranges: [range] }
 }

@@ -22,7 +22,8 @@ export const readFullFidelityFeed: Operation = async (request, context) =>
       const start = requestedStart(request)
       if (start.kind === 'beginning') {
         throw new BadRequestError(
-          "Start from beginning is not supported with 'All Versions and Deletes' mode.",
+          "Start from beginning is not supported with 'All Versions and Deletes' mode. " +
+            'You must read the change feed from within the retention period.',
         )
       }
       if (start.kind === 'time') {

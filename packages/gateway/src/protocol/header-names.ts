@@ -20,6 +20,7 @@ export const HEADER = {
   ifModifiedSince: 'if-modified-since',
   ifNoneMatch: 'if-none-match',
   indexProgress: 'x-ms-documentdb-collection-index-transformation-progress',
+  lazyProgress: 'x-ms-documentdb-collection-lazy-indexing-progress',
   isBatch: 'x-ms-cosmos-is-batch-request',
   isQuery: 'x-ms-documentdb-isquery',
   isQueryPlan: 'x-ms-cosmos-is-query-plan-request',

@@ -128,7 +128,7 @@ function containerBody(record: CollectionRecord): JsonRecord {
 
 function containerHeaders(
   request: GatewayRequest,
-  { etag, rid }: CollectionRecord,
+  { etag, rid, definition }: CollectionRecord,
 ): Readonly<Record<string, string>> {
   return {
     [HEADER.requestCharge]: chargeText(METADATA_CHARGE),
@@ -137,6 +137,7 @@ function containerHeaders(
     [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 2).join('/'),
     // There is no index that could be behind.
     [HEADER.indexProgress]: '100',
+    ...(definition.indexingMode === 'lazy' && { [HEADER.lazyProgress]: '100' }),
     ...(isTrue(request.header(HEADER.populateQuotaInfo)) && { [HEADER.resourceQuota]: QUOTA }),
   }
 }
