@@ -1,13 +1,10 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { rawSocket, received, send, signedHeaders } from './raw-request.fixture.ts'
 import { testGateway } from './running-gateway.fixture.ts'
+import { LOCALHOST_TLS } from './tls.fixture.ts'
 
 const DOCS = '/dbs/db/colls/c/docs'
 const WAIT = { 'a-im': 'Incremental feed', 'if-none-match': '*', 'x-tidemark-wait-ms': '30000' }
@@ -77,34 +74,19 @@ test('a stop ends what does not end by itself', async () => {
 })
 
 test('TLS: https is served, and the account says so', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'))
-  try {
-    const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'cert.pem')]
-    const subject = ['-nodes', '-days', '2', '-subj', '/CN=localhost']
-    const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
-    execFileSync('openssl', ['req', '-x509', ...algorithm, ...files, ...subject], {
-      stdio: 'ignore',
-    })
-    const tls = {
-      cert: readFileSync(join(folder, 'cert.pem'), 'utf8'),
-      key: readFileSync(join(folder, 'key.pem'), 'utf8'),
-    }
-    await using started = await testGateway({ tls })
-    const { endpoint } = started.gateway
-    expect(endpoint).toMatch(/^https:/)
-    const call = request(endpoint, {
-      ca: tls.cert,
-      servername: 'localhost',
-      headers: signedHeaders('GET', '/'),
-    })
-    call.end()
-    const [answer] = (await once(call, 'response')) as [IncomingMessage]
-    const text = (await answer.toArray()).join('')
-    expect(answer.statusCode).toBe(200)
-    expect(JSON.parse(text)).toMatchObject({
-      writableLocations: [{ databaseAccountEndpoint: endpoint }],
-    })
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  await using started = await testGateway({ tls: LOCALHOST_TLS })
+  const { endpoint } = started.gateway
+  expect(endpoint).toMatch(/^https:/)
+  const call = request(endpoint, {
+    ca: LOCALHOST_TLS.cert,
+    servername: 'localhost',
+    headers: signedHeaders('GET', '/'),
+  })
+  call.end()
+  const [answer] = (await once(call, 'response')) as [IncomingMessage]
+  const text = (await answer.toArray()).join('')
+  expect(answer.statusCode).toBe(200)
+  expect(JSON.parse(text)).toMatchObject({
+    writableLocations: [{ databaseAccountEndpoint: endpoint }],
+  })
 })
