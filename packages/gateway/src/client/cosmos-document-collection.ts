@@ -1,5 +1,6 @@
 import {
   PreconditionFailedError,
+  ResourceNotFoundError,
   errorCode,
   extractPartitionKey,
   lsn,
@@ -119,15 +120,17 @@ export class CosmosDocumentCollection<
     if (condition === undefined) return this.#patch(id, partitionKey, { operations, options: rest })
     for (let attempt = 1; ; attempt++) {
       const { document } = await this.read(id, partitionKey, { signal: options.signal })
-      if (document !== undefined && !condition(document)) {
+      // A document made after this read would be patched without being judged.
+      if (document === undefined) throw new ResourceNotFoundError('document', id)
+      if (!condition(document)) {
         throw new PreconditionFailedError(id, 'the condition of the patch is not true')
       }
-      const ifMatch = options.ifMatch ?? document?._etag
+      const matchesAny = options.ifMatch === undefined || options.ifMatch === '*'
+      const ifMatch = matchesAny ? document._etag : options.ifMatch
       try {
         return await this.#patch(id, partitionKey, { operations, options: { ...rest, ifMatch } })
       } catch (error) {
-        const isOvertaken =
-          errorCode(error) === 'ERR_PRECONDITION_FAILED' && options.ifMatch === undefined
+        const isOvertaken = errorCode(error) === 'ERR_PRECONDITION_FAILED' && matchesAny
         if (!isOvertaken || attempt >= MAX_PATCH_ATTEMPTS) throw error
       }
     }

@@ -9,7 +9,7 @@ import { isJsonRecord } from '../protocol/request-values.ts'
 import { callExtension, notOurs } from './call-extension.ts'
 import { storedOf } from './decode-rows.ts'
 import type { RemoteContainer } from './remote-container.ts'
-import { jsonOf, serverTimeMs as timeOf } from './wire-answer.ts'
+import { answerLsn, jsonOf, serverTimeMs as timeOf } from './wire-answer.ts'
 
 export interface PartitionRead<T extends DocumentBody> {
   readonly documents: readonly Stored<T>[]
@@ -85,7 +85,9 @@ async function readPages<T extends DocumentBody>(
     })
     const { Documents: items } = jsonOf(answer)
     if (!Array.isArray(items)) throw new UnsupportedServerError('the server answers no documents')
-    documents.push(...items.map((item) => storedOf<T>(item)))
+    // The service's documents have no `_lsn` outside of feeds: what the answer says then stands in.
+    const lsn = answerLsn(answer)
+    documents.push(...items.map((item) => ({ ...storedOf<T>(item), _lsn: lsn })))
     // The earliest: nothing that was read later is taken for older than it is.
     serverTimeMs ??= timeOf(answer)
     continuation = answer.header(HEADER.continuation)

@@ -1,7 +1,7 @@
-import type { Clock } from '@tidemark/contracts'
+import type { Clock, FeedRange } from '@tidemark/contracts'
 import type { OpenCollection, RangeRecord } from '@tidemark/store'
 import { SessionAheadError } from '../errors/session-ahead-error.ts'
-import { parseSessionToken } from '../protocol/session-token.ts'
+import { parseSessionToken, type SessionProgress } from '../protocol/session-token.ts'
 
 /** How long a read waits for a state that its session has seen, in ms (CF-15). */
 const SESSION_WAIT_MS = 2000
@@ -30,36 +30,81 @@ export class SessionGuard {
     this.#seen.set(key, lsn)
   }
 
-  /** @throws ERR_SESSION_AHEAD */
+  /**
+   * `keys`: those of the range that are read; another process may have split the range since it was looked up, and
+   * what is read lies in one of its children.
+   *
+   * @throws ERR_SESSION_AHEAD
+   */
   async assertReached(
     open: OpenCollection,
-    { range, token, signal }: { range: RangeRecord; token: string; signal: AbortSignal },
+    {
+      range,
+      keys,
+      token,
+      signal,
+    }: {
+      readonly range: RangeRecord
+      readonly keys: FeedRange
+      readonly token: string
+      readonly signal: AbortSignal
+    },
   ): Promise<void> {
-    const wanted = highestOf(token, range)
+    const progress = parseSessionToken(token)
+    const wanted = highestOf(progress, range)
     if (wanted === 0 || (this.#seen.get(`${open.record.rid}/${range.number}`) ?? -1) >= wanted) {
       return
     }
-    const { engine, record: collection } = open
+    const { engine } = open
     const deadlineMs = this.#clock.monotonicMs() + SESSION_WAIT_MS
     for (;;) {
-      const start = { kind: 'now' } as const
-      const mode = 'latestVersion'
-      const { lsn } = await engine.resolveStart({ collection, range, start, mode })
+      const lsn = await newestLsn(open, keys)
       this.saw(open, range, lsn)
-      if (lsn >= wanted) return
+      if (lsn >= wanted || (await isOfSiblings(open, progress, { range, lsn }))) return
       const timeoutMs = deadlineMs - this.#clock.monotonicMs()
       if (timeoutMs <= 0) {
         throw new SessionAheadError(
           `the session has seen LSN ${wanted} of range ${range.number}, which is at ${lsn} here`,
         )
       }
-      await engine.waitForCommit({ collection, range, afterLsn: lsn, timeoutMs, signal })
+      const wait = { collection: open.record, range: keys, afterLsn: lsn, timeoutMs, signal }
+      await engine.waitForCommit(wait)
     }
   }
 }
 
 /** What a token asks of a range: a parent's state is in its children too. */
-function highestOf(token: string, { number, parents }: RangeRecord): number {
-  const progress = parseSessionToken(token)
+function highestOf(progress: SessionProgress, { number, parents }: RangeRecord): number {
   return Math.max(0, ...[number, ...parents].map((id) => progress.get(id) ?? 0))
+}
+
+/**
+ * Whether all that is ahead of a range is what its siblings have. A gateway that had not heard of a split yet answers
+ * a write with the parent's number and the LSN of one of the children, and no other child need ever come to it.
+ */
+async function isOfSiblings(
+  open: OpenCollection,
+  progress: SessionProgress,
+  { range, lsn }: { readonly range: RangeRecord; readonly lsn: number },
+): Promise<boolean> {
+  if ((progress.get(range.number) ?? 0) > lsn) return false
+  const present = await open.engine.listRanges(open.record)
+  for (const parent of range.parents) {
+    const wanted = progress.get(parent) ?? 0
+    if (wanted <= lsn) continue
+    const children = present.filter(({ parents }) => parents.includes(parent))
+    const reached = await Promise.all(children.map((child) => newestLsn(open, child)))
+    if (Math.max(0, ...reached) < wanted) return false
+  }
+  return true
+}
+
+async function newestLsn({ engine, record }: OpenCollection, range: FeedRange): Promise<number> {
+  const { lsn } = await engine.resolveStart({
+    collection: record,
+    range,
+    start: { kind: 'now' },
+    mode: 'latestVersion',
+  })
+  return lsn
 }

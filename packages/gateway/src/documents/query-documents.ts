@@ -2,6 +2,7 @@ import { feedRangeId, type Clock } from '@tidemark/contracts'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
+import { assertIntended } from '../protocol/intended-container.ts'
 import { listBody } from '../protocol/list-body.ts'
 import { METADATA_CHARGE, chargeText, queryCharge } from '../protocol/request-charge.ts'
 import { queryMetricsText } from '../protocol/query-metrics.ts'
@@ -28,6 +29,7 @@ export const queryDocuments: Operation = async (request, context) => {
   const query = parseQuery(body.text)
   const began = { request, startedMs: context.clock.monotonicMs(), clock: context.clock }
   return context.collections.use(collectionNames(request.path), async (found) => {
+    assertIntended(request, found.open.record)
     if (WHOLE_DOCUMENTS.test(body.text)) return answerAllDocuments(request, context, found)
     const scope = await queryScope(request, context, { open: found.open, query })
     if (scope === undefined) return rowsAnswer(began, found, { items: [], examined: 0 }).answer

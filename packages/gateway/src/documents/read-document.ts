@@ -1,4 +1,5 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
+import { singleEpkRange } from '@tidemark/store'
 import { HEADER } from '../protocol/header-names.ts'
 import { wireError } from '../protocol/error-answer.ts'
 import { ownErrorHeaders } from '../protocol/own-error-headers.ts'
@@ -10,11 +11,14 @@ import { inKeyScope, type RangeOutcome } from './key-scope.ts'
 
 /** GET /dbs/{db}/colls/{coll}/docs/{id}: the stored text, not parsed. */
 export const readDocument: Operation = async (request, context) =>
-  inKeyScope(request, context, async ({ collection, open, partitionKey, range }) => {
+  inKeyScope(request, context, async ({ collection, open, partitionKey, key, range }) => {
     const id = documentId(request.path)
     const { signal } = request
     const token = request.header(HEADER.sessionToken)
-    if (token !== undefined) await context.sessions.assertReached(open, { range, token, signal })
+    const keys = singleEpkRange(key.epk)
+    if (token !== undefined) {
+      await context.sessions.assertReached(open, { range, keys, token, signal })
+    }
     const ifNoneMatch = request.header(HEADER.ifNoneMatch)
     const read = await collection.readText(id, partitionKey, { ifNoneMatch, signal })
     const { text, etag, lsn, serverTimeMs } = read

@@ -15,5 +15,7 @@ export async function assertSession(
   const token = request.header(HEADER.sessionToken)
   if (token === undefined) return
   const { signal } = request
-  for (const range of ranges) await sessions.assertReached(open, { range, token, signal })
+  for (const range of ranges) {
+    await sessions.assertReached(open, { range, keys: range, token, signal })
+  }
 }

@@ -82,7 +82,10 @@ async function readPage(
   const range = await context.ranges.holding(open, call.range.minInclusive)
   return inRange(request, context, { open, range }, async () => {
     const token = request.header(HEADER.sessionToken)
-    if (token !== undefined) await context.sessions.assertReached(open, { range, token, signal })
+    const keys = call.range
+    if (token !== undefined) {
+      await context.sessions.assertReached(open, { range, keys, token, signal })
+    }
     const page = await collection.readPageRows({ ...call, signal })
     const body = rowsBody(page, call)
     let chars = 0

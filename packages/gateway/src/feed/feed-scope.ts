@@ -1,4 +1,11 @@
-import { commonKeys, epkPrefixRange, RangeGoneError, type FeedRange } from '@tidemark/contracts'
+import {
+  commonKeys,
+  epkPrefixRange,
+  feedRangeId,
+  rangeContains,
+  RangeGoneError,
+  type FeedRange,
+} from '@tidemark/contracts'
 import { singleEpkRange, type OpenCollection, type RangeRecord } from '@tidemark/store'
 import { partitionKeyPrefix } from '../documents/partition-key-header.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
@@ -37,6 +44,11 @@ export async function feedScope(
       number === undefined
         ? await ranges.holding(open, keys.minInclusive)
         : await ranges.numbered(open, number)
+    if (number === undefined && !rangeContains(range, keys)) {
+      throw new BadRequestError(
+        `the keys of this prefix are in several pkranges: name one by header ${HEADER.pkRangeId}`,
+      )
+    }
     return { range, keys: within(range, keys), partitionKey: key?.text }
   }
   if (number !== undefined) {
@@ -47,7 +59,9 @@ export async function feedScope(
   const [only] = present
   if (bounds !== undefined) {
     const range = await ranges.holding(open, bounds.minInclusive)
-    return { range, keys: within(range, bounds), partitionKey: undefined }
+    // One etag is of one pkrange: what lies in the next one would never be read.
+    if (!rangeContains(range, bounds)) throw new RangeGoneError(feedRangeId(bounds), [])
+    return { range, keys: bounds, partitionKey: undefined }
   }
   if (only === undefined || present.length !== 1) {
     throw new BadRequestError(

@@ -9,12 +9,17 @@ import { isJsonRecord } from '../protocol/request-values.ts'
 /** Of longer texts version 1 hashes, and keeps in the EPK, the beginning only. */
 const V1_MAX_CHARS = 100
 
+/** In canonical text: half a surrogate pair, and what UTF-8 has in the place of one. */
+const LOST_IN_UTF8 = /\\ud[89a-f]|\ufffd/
+
 /**
  * Whether other partition key values may have the same EPK in earnest: long texts that begin alike, hashed by version
- * 1. (Two values of one 128-bit hash are not to be reckoned with.)
+ * 1, and halves of surrogate pairs, which are all alike as the UTF-8 that is hashed. (Two values of one 128-bit hash
+ * are not to be reckoned with.)
  */
 export function mayShareEpk({ record }: OpenCollection, partitionKey: string): boolean {
   const { kind, version } = record.definition.partitionKey
+  if (LOST_IN_UTF8.test(partitionKey)) return true
   return kind === 'Hash' && version === 1 && partitionKey.length > V1_MAX_CHARS
 }
 

@@ -22,7 +22,9 @@ export const readIncrementalFeed: Operation = async (request, context) =>
     return inRange(request, context, { open, range }, async () => {
       const { signal } = request
       const token = request.header(HEADER.sessionToken)
-      if (token !== undefined) await context.sessions.assertReached(open, { range, token, signal })
+      if (token !== undefined) {
+        await context.sessions.assertReached(open, { range, keys: scope.keys, token, signal })
+      }
       const start = requestedStart(request)
       const mode = 'latestVersion'
       const afterLsn = await startLsn(open, { range: scope.keys, start, mode })

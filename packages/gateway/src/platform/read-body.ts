@@ -1,11 +1,14 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { BadRequestError } from '../errors/bad-request-error.ts'
 import { ClientGoneError } from '../errors/client-gone-error.ts'
 import { RequestTooLargeError } from '../errors/request-too-large-error.ts'
 
 /**
  * The body of a request as text, read once. Stops reading where the limit is passed.
  *
- * Rejects with ERR_REQUEST_TOO_LARGE, with ERR_CLIENT_GONE when the body is cut off, and with the signal's reason.
+ * Rejects with ERR_REQUEST_TOO_LARGE, ERR_BAD_REQUEST when it is no UTF-8, with ERR_CLIENT_GONE when the body is cut
+ * off, and with the signal's reason.
  */
 export function readBody(
   incoming: IncomingMessage,
@@ -26,7 +29,9 @@ export function readBody(
   const onEnd = (): void => {
     const [only] = chunks
     const whole = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
-    resolve(whole.toString('utf8'))
+    // Bytes that are none would become other characters, and be kept so.
+    if (isUtf8(whole)) resolve(whole.toString('utf8'))
+    else reject(new BadRequestError('the body is not UTF-8'))
   }
   const onGone = (): void => {
     if (!incoming.complete) reject(new ClientGoneError('the body was cut off'))

@@ -22,13 +22,28 @@ export function parseJson(text: string): unknown {
   if (isNestedDeeper(text, MAX_JSON_LEVELS)) {
     throw new BadRequestError(`the body is nested deeper than ${MAX_JSON_LEVELS} levels`)
   }
+  let value: unknown
   try {
-    const value: unknown = JSON.parse(text)
-    return value
+    value = JSON.parse(text)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : ''
     throw new BadRequestError(`the body is not JSON: ${why}`, { cause })
   }
+  if (MAY_OVERFLOW.test(text) && hasInfinity(value)) {
+    throw new BadRequestError(
+      'the body has a number beyond what 64 bits of floating point can hold',
+    )
+  }
+  return value
+}
+
+/** Without one of these no number of a text is too large: most texts need no second look. */
+const MAY_OVERFLOW = /[eE]\+?\d{3}|\d{200}/
+
+/** A number that is too large is infinite after JSON.parse, and would be written as null. */
+function hasInfinity(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasInfinity)
 }
 
 /** Of a text that is JSON; of any other the answer means nothing. */

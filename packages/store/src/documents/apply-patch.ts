@@ -66,7 +66,11 @@ function applyOne(document: object, operation: PatchOperation, context: PatchCon
       }
       const present = exists(at) ? read(at) : 0
       if (typeof present !== 'number') return context.fail(`${operation.path} is not a number`)
-      put(at, present + value, { context, insert: false })
+      const sum = present + value
+      // JSON has no such number: the document would keep null in its place.
+      if (!Number.isFinite(sum))
+        context.fail(`${operation.path} would be beyond the largest number`)
+      put(at, sum, { context, insert: false })
       return
     }
     case 'move': {

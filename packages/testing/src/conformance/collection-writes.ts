@@ -37,6 +37,7 @@ export function collectionWrites(open: () => Promise<Store>): void {
         id: 'a',
         outer: { pk: 'p' },
         n: 'text',
+        huge: Number.MAX_VALUE,
         list: [1],
       })
       const good: PatchOperation = { op: 'set', path: '/good', value: 1 }
@@ -45,6 +46,7 @@ export function collectionWrites(open: () => Promise<Store>): void {
         { op: 'remove', path: '/missing' },
         { op: 'incr', path: '/n', value: 1 },
         { op: 'incr', path: '/m', value: '1' },
+        { op: 'incr', path: '/huge', value: Number.MAX_VALUE },
         { op: 'set', path: '/missing/deep', value: 1 },
         { op: 'set', path: '/list/5', value: 1 },
         { op: 'set', path: '/list/x', value: 1 },
