@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { SlowFirst } from './scripts/slow-first.ts'
 
 // Threads and processes that run our TypeScript take its types off once for all of them. Node does that
 // in WebAssembly, and hundreds of threads that each load it now and then end in a crash of V8
@@ -24,6 +25,7 @@ export default defineConfig({
     exclude: ['**/node_modules/**', '**/dist/**', '**/.cache/**'],
     pool: 'forks',
     maxWorkers: 2,
+    sequence: { sequencer: SlowFirst },
     // Worker threads and child processes that pass `process.execArgv` on find the sources too.
     execArgv: ['--conditions=@tidemark/source'],
     testTimeout: 30_000,

@@ -8,12 +8,13 @@ const url = await server.createDatabase()
 let schemas = 0
 afterAll(() => server[Symbol.asyncDispose]())
 
-for (const [name, options] of Object.entries({
-  postgres: {},
-  'postgres, segments of 5 slots': { segmentSlots: 5 },
-} satisfies Record<string, Partial<PostgresEngineOptions>>)) {
+for (const { name, scope, ...options } of [
+  { name: 'postgres', scope: 'everything' },
+  { name: 'postgres, segments of 5 slots', scope: 'layout', segmentSlots: 5 },
+] satisfies (Partial<PostgresEngineOptions> & { name: string; scope: 'everything' | 'layout' })[]) {
   storageEngineConformance({
     name,
+    scope,
     modelRuns: 20,
     open: async ({ clock }) => {
       const schema = `store_${++schemas}`

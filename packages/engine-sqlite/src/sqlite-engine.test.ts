@@ -4,12 +4,18 @@ import { join } from 'node:path'
 import { storageEngineConformance } from '@tidemark/testing/conformance'
 import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
 
-for (const [name, options] of Object.entries({
-  'sqlite, durable': {},
-  'sqlite, relaxed, segments of 5 slots': { durability: 'relaxed', segmentSlots: 5 },
-} satisfies Record<string, Partial<SqliteEngineOptions>>)) {
+for (const { name, scope, ...options } of [
+  { name: 'sqlite, durable', scope: 'everything' },
+  {
+    name: 'sqlite, relaxed, segments of 5 slots',
+    scope: 'layout',
+    durability: 'relaxed',
+    segmentSlots: 5,
+  },
+] satisfies (Partial<SqliteEngineOptions> & { name: string; scope: 'everything' | 'layout' })[]) {
   storageEngineConformance({
     name,
+    scope,
     modelRuns: 20,
     open: async ({ clock }) => {
       const folder = await mkdtemp(join(tmpdir(), 'tidemark-'))

@@ -43,15 +43,17 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
       }
     })
 
-    storageEngineCatalog(open)
-    storageEngineCommit(open)
+    if (options.scope !== 'layout') {
+      storageEngineCatalog(open)
+      storageEngineCommit(open)
+      storageEngineConcurrency(open)
+      storageEngineExpiry(open)
+      storageEngineCounts(open)
+    }
     storageEngineFeed(open)
-    storageEngineConcurrency(open)
-    storageEngineExpiry(open)
     storageEngineMaintenance(open)
     storageEnginePendingDeletes(open)
     storageEngineVersions(open)
-    storageEngineCounts(open)
     storageEngineRanges(open)
     storageEngineInheritance(open)
     storageEngineReopening(openUnderTest)
