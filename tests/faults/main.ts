@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { ensureRedisServer } from '@tidemark/testing/servers'
-import { sequenceSeed } from '../model/seeded-random.ts'
+import { sequenceSeed } from '../model/sequence-seed.ts'
 import { allScenarios } from './campaign/all-scenarios.ts'
 import { closingLine, lineOf } from './campaign/report.ts'
 import type { Scenario, ScenarioResult } from './campaign/scenario.ts'

@@ -12,7 +12,7 @@ import {
   type Step,
   type VersionSettings,
 } from './program.ts'
-import type { SeededRandom } from './seeded-random.ts'
+import type { SeededRandom } from '@tidemark/testing/simulation'
 
 export interface GeneratorOptions {
   /** Steps of a program at most. */

@@ -3,7 +3,8 @@ import { generateProgram } from './generate-program.ts'
 import type { FoundDifference, RunAnswer, RunRequest, RunTask } from './messages.ts'
 import { programText, type Program } from './program.ts'
 import { runProgram, type Failure } from './run-program.ts'
-import { SeededRandom, sequenceSeed } from './seeded-random.ts'
+import { SeededRandom } from '@tidemark/testing/simulation'
+import { sequenceSeed } from './sequence-seed.ts'
 import { shrinkProgram } from './shrink-program.ts'
 
 /** Cutting a program down takes hundreds of runs: the first ones tell enough. */

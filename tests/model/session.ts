@@ -2,7 +2,7 @@ import { errorCode } from '@tidemark/contracts'
 import type { Database } from '@tidemark/store'
 import type { ModelCollection, Stage } from './environment.ts'
 import type { Model } from './model.ts'
-import { SeededRandom } from './seeded-random.ts'
+import { SeededRandom } from '@tidemark/testing/simulation'
 
 /** One run of one program: the store, the model, and where the run stands. */
 export class Session {

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { SeededRandom } from '../../model/seeded-random.ts'
+import { SeededRandom } from '@tidemark/testing/simulation'
 import { entriesOf, machineMs } from '../history.ts'
 import { judge, type Verdict } from './judge.ts'
 import type { Scenario, ScenarioResult, StagedScenario, Told } from './scenario.ts'

@@ -1,4 +1,4 @@
-import { sequenceSeed } from '../../model/seeded-random.ts'
+import { sequenceSeed } from '../../model/sequence-seed.ts'
 import type { Scenario, ScenarioResult } from './scenario.ts'
 
 /** Runs scenarios side by side: they wait more than they work. */

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Change, IChangeFeedObserver, ObserverContext } from '@tidemark/contracts'
 import {
   CosmosConnection,
   CosmosDocumentCollection,
@@ -13,6 +11,7 @@ import {
 import { plainServerFetch } from '../../gateway-client/plain-server.fixture.ts'
 import { endWithParent } from '../end-with-parent.ts'
 import { HistoryWriter } from '../history.ts'
+import { NotingObserver } from '../noting-observer.ts'
 import { notingFetch } from './noting-fetch.ts'
 import {
   EVENTS,
@@ -41,27 +40,6 @@ endWithParent()
 // The stage of these tests is the only caller.
 const task = JSON.parse(process.argv[2] ?? '') as RemoteHostTask
 const history = new HistoryWriter(task.historyFile)
-
-class NotingObserver implements IChangeFeedObserver<RemoteEvent> {
-  open({ leaseId: lease, fence }: ObserverContext): void {
-    history.note({ kind: 'open', lease, epoch: fence.epoch })
-  }
-
-  async processChanges(
-    { leaseId: lease, fence }: ObserverContext,
-    changes: readonly Change<RemoteEvent>[],
-  ): Promise<void> {
-    const { epoch } = fence
-    const ids = changes.map(({ id }) => id)
-    history.note({ kind: 'dispatch', lease, epoch, lsns: changes.map(({ lsn }) => lsn), ids })
-    await sleep(Math.random() * MAX_OBSERVER_MS)
-    history.note({ kind: 'complete', lease, epoch, ids })
-  }
-
-  close({ leaseId: lease, fence }: ObserverContext): void {
-    history.note({ kind: 'close', lease, epoch: fence.epoch })
-  }
-}
 
 const connection = new CosmosConnection({
   endpoint: task.endpoint,
@@ -93,5 +71,5 @@ for (const name of TOLD) {
 process.once('SIGTERM', () => {
   void host.unregisterObservers().then(() => process.exit(0))
 })
-await host.registerObserver(new NotingObserver())
+await host.registerObserver(new NotingObserver<RemoteEvent>(history, MAX_OBSERVER_MS))
 history.note({ kind: 'event', name: 'started', detail: '' })

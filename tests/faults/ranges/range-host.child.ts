@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Change, IChangeFeedObserver, ObserverContext } from '@tidemark/contracts'
 import { ChangeFeedProcessorHost, type HostEventName } from '@tidemark/processor'
 import { HistoryWriter } from '../history.ts'
+import { NotingObserver } from '../noting-observer.ts'
 import { FAULT_TIMES } from '../host-process.ts'
 import { GROUP, openKeyedStore, type KeyedEvent } from './keyed-store.ts'
 import type { RangeHostTask } from './range-tasks.ts'
@@ -26,27 +25,6 @@ endWithParent()
 const task = JSON.parse(process.argv[2] ?? '') as RangeHostTask
 const history = new HistoryWriter(task.historyFile)
 
-class NotingObserver implements IChangeFeedObserver<KeyedEvent> {
-  open({ leaseId: lease, fence }: ObserverContext): void {
-    history.note({ kind: 'open', lease, epoch: fence.epoch })
-  }
-
-  async processChanges(
-    { leaseId: lease, fence }: ObserverContext,
-    changes: readonly Change<KeyedEvent>[],
-  ): Promise<void> {
-    const { epoch } = fence
-    const ids = changes.map(({ id }) => id)
-    history.note({ kind: 'dispatch', lease, epoch, lsns: changes.map(({ lsn }) => lsn), ids })
-    await sleep(Math.random() * MAX_OBSERVER_MS)
-    history.note({ kind: 'complete', lease, epoch, ids })
-  }
-
-  close({ leaseId: lease, fence }: ObserverContext): void {
-    history.note({ kind: 'close', lease, epoch: fence.epoch })
-  }
-}
-
 const { events, leases } = await openKeyedStore(task)
 const host = new ChangeFeedProcessorHost<KeyedEvent>({
   hostName: task.hostName,
@@ -67,5 +45,5 @@ for (const name of EVENTS) {
     history.note({ kind: 'event', name, detail })
   })
 }
-await host.registerObserver(new NotingObserver())
+await host.registerObserver(new NotingObserver<KeyedEvent>(history, MAX_OBSERVER_MS))
 history.note({ kind: 'event', name: 'started', detail: '' })

@@ -1,4 +1,5 @@
-import { SeededRandom, sequenceSeed } from '../../model/seeded-random.ts'
+import { SeededRandom } from '@tidemark/testing/simulation'
+import { sequenceSeed } from '../../model/sequence-seed.ts'
 import type { FuzzRequest } from '../fuzz-request.ts'
 import { randomRawRequest } from './raw-requests.ts'
 import { randomSignedRequest } from './signed-requests.ts'

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../model/seeded-random.ts'
+import type { SeededRandom } from '@tidemark/testing/simulation'
 import { listOf, NAMES, randomJson } from './random-json.ts'
 
 const IDS = ['d0', 'd1', 'd2', 'd3', 'd4', 'd5', 'a b', 'é', '😀', "it's", '%41']

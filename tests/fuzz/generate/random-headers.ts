@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../model/seeded-random.ts'
+import type { SeededRandom } from '@tidemark/testing/simulation'
 import { NAMES } from './random-json.ts'
 
 type Values = readonly string[]

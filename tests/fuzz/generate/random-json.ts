@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../model/seeded-random.ts'
+import type { SeededRandom } from '@tidemark/testing/simulation'
 
 const NUMBERS = [
   '0', '-0', '1', '-1', '5', '0.1', '1e308', '1e400', '-1e400', '5e-324', '9007199254740993',

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../model/seeded-random.ts'
+import type { SeededRandom } from '@tidemark/testing/simulation'
 import { damaged, listOf, NAMES, randomJson } from './random-json.ts'
 
 const FUNCTIONS = [

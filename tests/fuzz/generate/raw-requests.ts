@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../model/seeded-random.ts'
+import type { SeededRandom } from '@tidemark/testing/simulation'
 import type { RawFuzz } from '../fuzz-request.ts'
 import { signedPlaceholder } from '../sign-raw.ts'
 import { FUZZ } from './signed-requests.ts'

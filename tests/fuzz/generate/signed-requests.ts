@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../model/seeded-random.ts'
+import type { SeededRandom } from '@tidemark/testing/simulation'
 import type { SignedFuzz } from '../fuzz-request.ts'
 import { randomDocument, randomId, randomKey } from './random-document.ts'
 import { randomHeaders } from './random-headers.ts'
