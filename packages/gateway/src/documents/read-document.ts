@@ -8,17 +8,15 @@ import { documentId } from '../resources/resource-names.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 import { documentText } from './document-text.ts'
 import { inKeyScope, type RangeOutcome } from './key-scope.ts'
+import { assertSession } from './session-check.ts'
 
 /** GET /dbs/{db}/colls/{coll}/docs/{id}: the stored text, not parsed. */
 export const readDocument: Operation = async (request, context) =>
   inKeyScope(request, context, async ({ collection, open, partitionKey, key, range }) => {
     const id = documentId(request.path)
     const { signal } = request
-    const token = request.header(HEADER.sessionToken)
     const keys = singleEpkRange(key.epk)
-    if (token !== undefined) {
-      await context.sessions.assertReached(open, { range, keys, token, signal })
-    }
+    await assertSession(request, context, { open, ranges: [range], keys })
     const ifNoneMatch = request.header(HEADER.ifNoneMatch)
     const read = await collection.readText(id, partitionKey, { ifNoneMatch, signal })
     const { text, etag, lsn, serverTimeMs } = read

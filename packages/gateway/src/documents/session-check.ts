@@ -1,3 +1,4 @@
+import type { FeedRange } from '@tidemark/contracts'
 import type { OpenCollection, RangeRecord } from '@tidemark/store'
 import { HEADER } from '../protocol/header-names.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
@@ -10,12 +11,21 @@ import type { GatewayContext, GatewayRequest } from '../requests/gateway-request
 export async function assertSession(
   request: GatewayRequest,
   { sessions }: GatewayContext,
-  { open, ranges }: { readonly open: OpenCollection; readonly ranges: readonly RangeRecord[] },
+  {
+    open,
+    ranges,
+    keys,
+  }: {
+    readonly open: OpenCollection
+    readonly ranges: readonly RangeRecord[]
+    /** What of them is looked at. @default all */
+    readonly keys?: FeedRange | undefined
+  },
 ): Promise<void> {
   const token = request.header(HEADER.sessionToken)
   if (token === undefined) return
   const { signal } = request
   for (const range of ranges) {
-    await sessions.assertReached(open, { range, keys: range, token, signal })
+    await sessions.assertReached(open, { range, keys: keys ?? range, token, signal })
   }
 }

@@ -2,6 +2,7 @@ import { HorizonPassedError, parsePartitionKeyText } from '@tidemark/contracts'
 import type { OpenCollection, VersionRow } from '@tidemark/store'
 import { inRange } from '../documents/key-scope.ts'
 import { feedDocumentText } from '../documents/document-text.ts'
+import { assertSession } from '../documents/session-check.ts'
 import { storedHead } from '../documents/stored-head.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { collectionNames } from '../resources/resource-names.ts'
@@ -19,6 +20,7 @@ export const readFullFidelityFeed: Operation = async (request, context) =>
   context.collections.use(collectionNames(request.path), async ({ open }) => {
     const scope = await feedScope(request, context, open)
     return inRange(request, context, { open, range: scope.range }, async () => {
+      await assertSession(request, context, { open, ranges: [scope.range], keys: scope.keys })
       const start = requestedStart(request)
       if (start.kind === 'beginning') {
         throw new BadRequestError(

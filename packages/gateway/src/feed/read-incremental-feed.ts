@@ -1,7 +1,7 @@
 import { LIVE_ROW, type OpenCollection } from '@tidemark/store'
 import { feedDocumentText } from '../documents/document-text.ts'
 import { inRange } from '../documents/key-scope.ts'
-import { HEADER } from '../protocol/header-names.ts'
+import { assertSession } from '../documents/session-check.ts'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { feedOutcome } from './feed-outcome.ts'
@@ -20,11 +20,7 @@ export const readIncrementalFeed: Operation = async (request, context) =>
     const scope = await feedScope(request, context, open)
     const { range } = scope
     return inRange(request, context, { open, range }, async () => {
-      const { signal } = request
-      const token = request.header(HEADER.sessionToken)
-      if (token !== undefined) {
-        await context.sessions.assertReached(open, { range, keys: scope.keys, token, signal })
-      }
+      await assertSession(request, context, { open, ranges: [range], keys: scope.keys })
       const start = requestedStart(request)
       const mode = 'latestVersion'
       const afterLsn = await startLsn(open, { range: scope.keys, start, mode })

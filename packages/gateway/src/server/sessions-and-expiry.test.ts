@@ -47,6 +47,26 @@ test('CF-15 a state that never comes is 404 with substatus 1002', async () => {
   expect(started.failures).toEqual([])
 })
 
+test.each(['Incremental feed', 'Full-Fidelity Feed'])(
+  'CF-15 a feed read (%s) of a state that never comes is 404 with substatus 1002, and of one that is there an answer',
+  async (mode) => {
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() * 1000 }
+    await using started = await testGateway({ clock })
+    const changeFeedPolicy = { retentionDuration: 5 }
+    const definition = { id: 'c', partitionKey: '/pk', changeFeedPolicy }
+    const container = await started.container(definition)
+    const read = (token: string) => {
+      const headers = { 'a-im': mode, 'if-none-match': '"0"', 'x-ms-session-token': token }
+      return send(started.gateway.endpoint, 'GET', DOCS, { headers })
+    }
+    await container.items.create({ id: 'a', pk: 'x' })
+    expect((await read('0:-1#1')).status).toBe(200)
+    const ahead = await read('0:-1#99')
+    expect([ahead.status, ahead.headers.get('x-ms-substatus')]).toEqual([404, '1002'])
+    expect(started.failures).toEqual([])
+  },
+)
+
 test('TTL-4 an expired document is absent to everything at that instant', async () => {
   let shiftMs = 0
   const storeClock = { ...systemClock, wallMs: () => systemClock.wallMs() + shiftMs }
