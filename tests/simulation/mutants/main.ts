@@ -24,7 +24,12 @@ const { values } = parseArgs({
 const [first, seeds] = [values.first, values.seeds].map(Number)
 const only = values.only?.split(',')
 const chosen = MUTANTS.filter(({ name }) => only === undefined || only.includes(name))
-if (values.help || !Number.isSafeInteger(first) || !Number.isSafeInteger(seeds)) {
+if (
+  values.help ||
+  chosen.length === 0 ||
+  !Number.isSafeInteger(first) ||
+  !Number.isSafeInteger(seeds)
+) {
   console.error(USAGE)
   process.exit(values.help ? 0 : 2)
 }

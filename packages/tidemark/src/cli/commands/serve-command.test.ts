@@ -175,6 +175,8 @@ test('wrong arguments are told as such, and unreadable files by their name', asy
   })
   const shortKey = join(folder, 'short')
   await writeFile(shortKey, 'c2hvcnQ=')
+  // Nothing was made for it.
+  await expect(stat(data())).rejects.toMatchObject({ code: 'ENOENT' })
   const short = await tidemark('serve', data(), '--port', '0', '--key-file', shortKey)
   expect(short).toMatchObject({ code: 1, errors: expect.stringContaining('ERR_INVALID_OPTION') })
   expect(short.errors).not.toContain('c2hvcnQ=')

@@ -6,7 +6,12 @@ import type { ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
 import { InputError } from '../input-error.ts'
 import { Interruption } from '../interruption.ts'
-import { gatewayKeys, KEY_VARIABLE, READ_ONLY_KEY_VARIABLE } from '../serve/gateway-key-source.ts'
+import {
+  gatewayKeys,
+  givenKeys,
+  KEY_VARIABLE,
+  READ_ONLY_KEY_VARIABLE,
+} from '../serve/gateway-key-source.ts'
 import { serveStore } from '../serve/serve-store.ts'
 import {
   describePlace,
@@ -112,10 +117,11 @@ async function serve(
   using interruption = new Interruption()
   const place = servedPlace(argument)
   const tls = await readTls(options)
-  await using store = await openServedStore(place, options)
   const { keyFile, readOnlyKeyFile } = options
   const environment = process.env
-  const { keys, source } = await gatewayKeys({ keyFile, readOnlyKeyFile, environment, place })
+  const given = await givenKeys({ keyFile, readOnlyKeyFile, environment, place })
+  await using store = await openServedStore(place, options)
+  const { keys, source } = await gatewayKeys(given)
   const gateway = { store, keys, tls, ...limits(options) }
   const form = options.json === true ? 'json' : 'text'
   return await serveStore(

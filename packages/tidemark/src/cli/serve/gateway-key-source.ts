@@ -22,26 +22,47 @@ export interface FoundKeys {
   readonly source: string
 }
 
+interface ReadWriteKeys {
+  readonly keys: readonly string[]
+  readonly source: string
+}
+
+/** Keys that were given: to be read before a store is made, so that a mistake in them leaves nothing behind. */
+export interface GivenKeys {
+  /** Or the folder that one is kept in. */
+  readonly readWrite: ReadWriteKeys | { readonly folder: string }
+  readonly readOnly: readonly string[]
+}
+
 /**
- * The keys of a gateway: of a file, of the environment, else the one that is kept in the store's folder (made when it
- * is missing). A store in memory, which is for tests, takes the emulator's, which binds it to loopback. Rejects with
- * ERR_INPUT when a file cannot be read or there is no place for a key.
+ * The keys of a gateway: of a file, of the environment, else the one that is kept in the store's folder. A store in memory,
+ * which is for tests, takes the emulator's, which binds it to loopback. Rejects with ERR_INPUT when a file cannot be read
+ * or there is no place for a key.
  */
-export async function gatewayKeys(request: KeyRequest): Promise<FoundKeys> {
+export async function givenKeys(request: KeyRequest): Promise<GivenKeys> {
   const { readOnlyKeyFile, environment } = request
-  const { keys: readWrite, source } = await readWriteKeys(request)
+  const readWrite = await readWriteKeys(request)
   const readOnly =
     readOnlyKeyFile === undefined
       ? keysOf(environment[READ_ONLY_KEY_VARIABLE] ?? '')
       : await keysInFile('--read-only-key-file', readOnlyKeyFile)
-  return { keys: { readWrite, readOnly }, source }
+  return { readWrite, readOnly }
+}
+
+/** The keys of a gateway whose store is open; that of its folder is made when it is missing. */
+export async function gatewayKeys({ readWrite, readOnly }: GivenKeys): Promise<FoundKeys> {
+  if ('keys' in readWrite) {
+    return { keys: { readWrite: readWrite.keys, readOnly }, source: readWrite.source }
+  }
+  const { key, file } = await storedKey(readWrite.folder)
+  return { keys: { readWrite: [key], readOnly }, source: `the key in ${file}` }
 }
 
 async function readWriteKeys({
   keyFile,
   environment,
   place,
-}: KeyRequest): Promise<{ readonly keys: readonly string[]; readonly source: string }> {
+}: KeyRequest): Promise<GivenKeys['readWrite']> {
   if (keyFile !== undefined) {
     return { keys: await keysInFile('--key-file', keyFile), source: `the key in ${keyFile}` }
   }
@@ -57,8 +78,7 @@ async function readWriteKeys({
       `a store on PostgreSQL has no folder that a key could be kept in: give --key-file or ${KEY_VARIABLE}`,
     )
   }
-  const { key, file } = await storedKey(place.folder)
-  return { keys: [key], source: `the key in ${file}` }
+  return { folder: place.folder }
 }
 
 async function keysInFile(option: string, file: string): Promise<readonly string[]> {
