@@ -170,6 +170,24 @@ describe('pause and resume', () => {
 })
 
 describe('seek', () => {
+  test('a group that is resumed while it drains is paused again: no call is cut short, and it runs in the end', async () => {
+    const slow = slowly(() => all.fleet, 2_000)
+    const all = newFleet({ behaviour: slow.behaviour })
+    await all.fleet.start('a')
+    await all.fleet.until(() => all.fleet.isBalanced())
+    write(all.fleet)
+    await all.fleet.advance(20)
+    const seeking = all.group.seek({ to: 'beginning' })
+    await all.fleet.advance(20)
+    expect(await all.group.resume()).toBe(true)
+    await all.fleet.advance(500)
+    expect((await all.group.status()).isPaused).toBe(true)
+    expect(await all.fleet.run(seeking)).toHaveLength(4)
+    expect((await all.group.status()).isPaused).toBe(false)
+    await all.fleet.until(() => all.fleet.isDrained(), 20_000)
+    expect(slow.overlaps).toEqual([])
+  })
+
   test('LE-11 to the beginning, while hosts run: all comes again, in order per key, and no two calls run on one key', async () => {
     const slow = slowly(() => all.fleet, 300)
     const all = newFleet({ behaviour: slow.behaviour })

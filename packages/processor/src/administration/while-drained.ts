@@ -22,33 +22,47 @@ const DRAIN_TIMEOUT_MS = 60_000
 /** Of the resumption, which nobody else would do. About 15 s, beside what the calls themselves take. */
 const RESUME = { attempts: 24, pauseMs: 50 }
 
-/** See `ProcessorGroup.waitUntilDrained`. */
+/**
+ * See `ProcessorGroup.waitUntilDrained`. `whenResumed` is called when somebody has resumed the group meanwhile, and
+ * is to pause it again.
+ */
 export async function waitUntilDrained(
   group: LeaseGroup,
   clock: Clock,
   { timeoutMs = Infinity, signal = new AbortController().signal }: WaitUntilDrainedOptions,
+  whenResumed?: () => Promise<void>,
 ): Promise<boolean> {
   const watch = new DrainWatch()
   const endMs = clock.monotonicMs() + timeoutMs
   for (;;) {
     const nowMs = clock.monotonicMs()
-    if (watch.workingHosts(await group.read(signal), nowMs).length === 0) return true
+    const snapshot = await group.read(signal)
+    const isResumed = !snapshot.paused && whenResumed !== undefined
+    if (isResumed) await whenResumed()
+    else if (watch.workingHosts(snapshot, nowMs).length === 0) return true
     const leftMs = endMs - nowMs
     if (leftMs <= 0) return false
     await clock.sleep(Math.min(DRAIN_POLL_MS, leftMs), signal)
   }
 }
 
-/** Pauses the group for what is done, unless it is paused already, and resumes it whatever happens. */
+/**
+ * Pauses the group for what is done, unless it is paused already, and resumes it whatever happens. Who resumes it
+ * while its hosts are still waited for has to wait for that, too.
+ */
 export async function whileDrained<Result>(
   { group, clock }: { readonly group: LeaseGroup; readonly clock: Clock },
   { drainTimeoutMs = DRAIN_TIMEOUT_MS, signal }: MoveOptions,
   act: () => Promise<Result>,
 ): Promise<Result> {
   if (!(drainTimeoutMs > 0)) return act()
-  const isOwnPause = await group.setPaused(true, signal)
+  let isOwnPause = false
+  const pause = async (): Promise<void> => {
+    if (await group.setPaused(true, signal)) isOwnPause = true
+  }
+  await pause()
   try {
-    await waitUntilDrained(group, clock, { timeoutMs: drainTimeoutMs, signal })
+    await waitUntilDrained(group, clock, { timeoutMs: drainTimeoutMs, signal }, pause)
     return await act()
   } finally {
     if (isOwnPause) await resumeAfterwards(group, clock)
