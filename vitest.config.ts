@@ -27,6 +27,7 @@ export default defineConfig({
     maxWorkers: 2,
     sequence: { sequencer: SlowFirst },
     // Worker threads and child processes that pass `process.execArgv` on find the sources too.
+    setupFiles: ['scripts/property-seed.ts'],
     execArgv: ['--conditions=@tidemark/source'],
     testTimeout: 30_000,
     hookTimeout: 60_000,

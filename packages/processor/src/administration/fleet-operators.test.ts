@@ -169,7 +169,7 @@ test('PH-4 LE-10 LE-11 operators, hosts and splits all at once: nothing is lost,
       await assertToldIsStored(run)
       await fleet.end()
     }),
-    { numRuns: Number(process.env['FLEET_RUNS'] ?? 25), ...seedOf(process.env['SEED']) },
+    { numRuns: Number(process.env['FLEET_RUNS'] ?? 25) },
   )
 })
 
@@ -182,8 +182,4 @@ async function assertToldIsStored({ fleet, group }: Run): Promise<void> {
       if (rangesOverlap(lease.range, range)) expect(lsn).toBeLessThanOrEqual(lease.lsn)
     }
   }
-}
-
-function seedOf(text: string | undefined): { readonly seed?: number } {
-  return text === undefined ? {} : { seed: Number(text) }
 }
