@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { access, chmod, constants, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { aptErrorLine } from './apt-error-line.ts'
 import { cacheFolderOf } from './cache-folder.ts'
+import { installDebianPackage, unpackDebianPackages, writeWrapper } from './debian-packages.ts'
+import { foldersOfPath, isExecutable } from './executables.ts'
 
 const run = promisify(execFile)
 
@@ -33,8 +34,8 @@ export async function ensurePgBouncer(
   if (found !== undefined) return found
   const report = options.onProgress ?? (() => {})
   try {
-    if (process.getuid?.() === 0) await installAsRoot(report)
-    else await unpackWithoutRoot(cacheFolder, report)
+    if (process.getuid?.() === 0) await installDebianPackage('pgbouncer', report)
+    else await unpack(join(cacheFolder, 'pgbouncer'), report)
   } catch (cause) {
     throw new Error(`${NO_PGBOUNCER} Installing it failed: ${aptErrorLine(cause)}`, { cause })
   }
@@ -56,9 +57,8 @@ async function findProgram(cacheFolder: string): Promise<PgBouncerProgram | unde
     // Falling back to another one would hide that the caller's choice is not what is tested.
     throw new Error(`PGBOUNCER_BIN is set to ${named}, which does not run as PgBouncer`)
   }
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
-  const paths = [...folders, SYSTEM_FOLDER].map((folder) => join(folder, 'pgbouncer'))
-  for (const path of [...paths, wrapperPath(cacheFolder)]) {
+  const paths = [...foldersOfPath(), SYSTEM_FOLDER].map((folder) => join(folder, 'pgbouncer'))
+  for (const path of [...paths, join(cacheFolder, 'pgbouncer', 'pgbouncer')]) {
     if (!(await isExecutable(path))) continue
     const program = await programAt(path)
     if (program !== undefined) return program
@@ -77,65 +77,12 @@ async function programAt(path: string): Promise<PgBouncerProgram | undefined> {
   }
 }
 
-async function isExecutable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-const MAX_OUTPUT = 16 * 1024 * 1024
-
-async function installAsRoot(report: (line: string) => void): Promise<void> {
-  report('installing pgbouncer with apt-get')
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update'], { env, timeout: 180_000, maxBuffer: MAX_OUTPUT })
-  await run('apt-get', ['install', '-y', '--no-install-recommends', 'pgbouncer'], {
-    env,
-    timeout: 300_000,
-    maxBuffer: MAX_OUTPUT,
+function unpack(folder: string, report: (line: string) => void): Promise<void> {
+  return unpackDebianPackages({
+    packages: DEBIAN_PACKAGES,
+    folder,
+    report,
+    finish: (made) =>
+      writeWrapper({ path: join(made, 'pgbouncer'), folder: made, program: 'sbin/pgbouncer' }),
   })
 }
-
-function wrapperPath(cacheFolder: string): string {
-  return join(cacheFolder, 'pgbouncer', 'pgbouncer')
-}
-
-async function unpackWithoutRoot(
-  cacheFolder: string,
-  report: (line: string) => void,
-): Promise<void> {
-  report(`unpacking pgbouncer into ${join(cacheFolder, 'pgbouncer')}`)
-  // Built aside and renamed, so that two commands at once, or one that was killed, leave nothing half-made.
-  const target = join(cacheFolder, `pgbouncer-${process.pid}`)
-  await mkdir(target, { recursive: true })
-  try {
-    await run('apt-get', ['download', ...DEBIAN_PACKAGES], {
-      cwd: target,
-      timeout: 180_000,
-      maxBuffer: MAX_OUTPUT,
-    })
-    for (const file of await readdir(target)) {
-      if (file.endsWith('.deb')) await run('dpkg', ['-x', file, 'root'], { cwd: target })
-    }
-    const wrapper = join(target, 'pgbouncer')
-    await writeFile(wrapper, WRAPPER)
-    await chmod(wrapper, 0o755)
-    await rm(join(cacheFolder, 'pgbouncer'), { recursive: true, force: true })
-    await rename(target, join(cacheFolder, 'pgbouncer'))
-  } finally {
-    await rm(target, { recursive: true, force: true })
-  }
-}
-
-/** `exec` keeps the process id, so that signals sent to the child reach the program itself. */
-const WRAPPER = `#!/bin/sh
-root="$(cd "$(dirname "$0")" && pwd)/root/usr"
-for folder in "$root"/lib "$root"/lib/*-linux-gnu*; do
-  LD_LIBRARY_PATH="$folder\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-done
-export LD_LIBRARY_PATH
-exec "$root/sbin/pgbouncer" "$@"
-`

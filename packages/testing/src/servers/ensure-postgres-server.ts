@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { access, constants, readdir, realpath } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
+import { readdir, realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { aptErrorLine } from './apt-error-line.ts'
 import { cacheFolderOf } from './cache-folder.ts'
+import { foldersOfPath, isExecutable } from './executables.ts'
 import {
   installPostgresAsRoot,
   unpackedPostgresFolder,
@@ -104,9 +105,8 @@ async function majorVersion(path: string): Promise<number | undefined> {
 }
 
 async function foldersOnPath(): Promise<string[]> {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
   const found: string[] = []
-  for (const folder of folders) {
+  for (const folder of foldersOfPath()) {
     try {
       // A link on PATH may name only `postgres`; the other programs are where it leads.
       found.push(dirname(await realpath(join(folder, 'postgres'))))
@@ -123,15 +123,6 @@ async function debianFolders(): Promise<string[]> {
     return versions.toSorted((a, b) => b - a).map((major) => `${DEBIAN_FOLDER}/${major}/bin`)
   } catch {
     return []
-  }
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }
 

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { access, chmod, constants, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { aptErrorLine } from './apt-error-line.ts'
 import { cacheFolderOf } from './cache-folder.ts'
+import { installDebianPackage, unpackDebianPackages, writeWrapper } from './debian-packages.ts'
+import { foldersOfPath, isExecutable } from './executables.ts'
 
 const run = promisify(execFile)
 
@@ -25,8 +26,8 @@ export async function ensureRedisServer(options: EnsureRedisServerOptions = {}):
   if (found !== undefined) return found
   const report = options.onProgress ?? (() => {})
   try {
-    if (process.getuid?.() === 0) await installAsRoot(report)
-    else await unpackWithoutRoot(cacheFolder, report)
+    if (process.getuid?.() === 0) await installDebianPackage('redis-server', report)
+    else await unpack(join(cacheFolder, 'redis'), report)
   } catch (cause) {
     throw new Error(`${NO_REDIS} Installing it failed: ${aptErrorLine(cause)}`, { cause })
   }
@@ -45,12 +46,11 @@ async function findBinary(cacheFolder: string): Promise<string | undefined> {
     // Falling back to another server would hide that the caller's choice is not what is tested.
     throw new Error(`REDIS_SERVER_BIN is set to ${named}, which does not run as a Redis server`)
   }
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
-  for (const folder of folders) {
+  for (const folder of foldersOfPath()) {
     const path = join(folder, 'redis-server')
     if ((await isExecutable(path)) && (await works(path))) return path
   }
-  const unpacked = wrapperPath(cacheFolder)
+  const unpacked = join(cacheFolder, 'redis', 'redis-server')
   return (await works(unpacked)) ? unpacked : undefined
 }
 
@@ -63,67 +63,16 @@ async function works(path: string): Promise<boolean> {
   }
 }
 
-async function isExecutable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-async function installAsRoot(report: (line: string) => void): Promise<void> {
-  report('installing redis-server with apt-get')
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update'], { env, timeout: 180_000, maxBuffer: MAX_OUTPUT })
-  await run('apt-get', ['install', '-y', '--no-install-recommends', 'redis-server'], {
-    env,
-    timeout: 300_000,
-    maxBuffer: MAX_OUTPUT,
+function unpack(folder: string, report: (line: string) => void): Promise<void> {
+  return unpackDebianPackages({
+    packages: DEBIAN_PACKAGES,
+    folder,
+    report,
+    finish: (made) =>
+      writeWrapper({
+        path: join(made, 'redis-server'),
+        folder: made,
+        program: 'bin/redis-server',
+      }),
   })
-}
-
-const MAX_OUTPUT = 16 * 1024 * 1024
-
-function wrapperPath(cacheFolder: string): string {
-  return join(cacheFolder, 'redis', 'redis-server')
-}
-
-async function unpackWithoutRoot(
-  cacheFolder: string,
-  report: (line: string) => void,
-): Promise<void> {
-  report(`unpacking redis-server into ${join(cacheFolder, 'redis')}`)
-  // Built aside and renamed, so that two commands at once, or one that was killed, leave nothing half-made.
-  const target = join(cacheFolder, `redis-${process.pid}`)
-  await mkdir(target, { recursive: true })
-  try {
-    await run('apt-get', ['download', ...DEBIAN_PACKAGES], {
-      cwd: target,
-      timeout: 180_000,
-      maxBuffer: MAX_OUTPUT,
-    })
-    for (const file of await readdir(target)) {
-      if (file.endsWith('.deb')) await run('dpkg', ['-x', file, 'root'], { cwd: target })
-    }
-    const wrapper = join(target, 'redis-server')
-    await writeFile(wrapper, wrapperScript())
-    await chmod(wrapper, 0o755)
-    await rm(join(cacheFolder, 'redis'), { recursive: true, force: true })
-    await rename(target, join(cacheFolder, 'redis'))
-  } finally {
-    await rm(target, { recursive: true, force: true })
-  }
-}
-
-/** `exec` keeps the process id, so that signals sent to the child reach the server itself. */
-function wrapperScript(): string {
-  return `#!/bin/sh
-root="$(cd "$(dirname "$0")" && pwd)/root/usr"
-for folder in "$root"/lib "$root"/lib/*-linux-gnu*; do
-  LD_LIBRARY_PATH="$folder\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-done
-export LD_LIBRARY_PATH
-exec "$root/bin/redis-server" "$@"
-`
 }
