@@ -8,6 +8,7 @@ import type { ArchiveEvent } from './archive-events.ts'
 import type { ArchiveOptions } from './archive-options.ts'
 import { archiveKey, type ArchivedDocument } from './archived-document.ts'
 import type { Sink, SinkContext } from './sink.ts'
+import { inTime } from '../in-time.fixture.ts'
 
 interface Session extends DocumentBody {
   readonly user: string
@@ -37,7 +38,11 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  for (const archive of running) await inTime(archive.stop().catch(() => {}))
+  for (const archive of running)
+    await inTime(
+      clock,
+      archive.stop().catch(() => {}),
+    )
   await store.close()
 })
 
@@ -82,21 +87,8 @@ async function started(
   options: Partial<ArchiveOptions<Session>> = {},
 ): Promise<ExpiryArchive> {
   const made = archive(sink, options)
-  await inTime(made.start())
+  await inTime(clock, made.start())
   return made
-}
-
-/** Lets simulated time pass until `work` is done. */
-async function inTime<Value>(work: Promise<Value>): Promise<Value> {
-  let settled = false
-  const watched = work.finally(() => {
-    settled = true
-  })
-  watched.catch(() => {})
-  if (!(await clock.advanceUntil(() => settled, { limitMs: 120_000 }))) {
-    throw new Error('not done after two simulated minutes')
-  }
-  return watched
 }
 
 async function expire(count: number, first = 0): Promise<readonly string[]> {
@@ -122,7 +114,7 @@ describe('archiveExpired', () => {
     const sink = new ListSink()
     const made = await started(sink)
     const ids = await expire(20)
-    await inTime(made.caughtUp())
+    await inTime(clock, made.caughtUp())
     expect(sink.ids.toSorted()).toEqual(ids)
     const { rid } = await source.readRecord()
     for (const archived of sink.batches.flat()) {
@@ -155,7 +147,7 @@ describe('archiveExpired', () => {
     expect(await purge()).toBe(0)
     expect(await pendingDeletes()).toBe(10)
     gate.resolve()
-    await inTime(made.caughtUp())
+    await inTime(clock, made.caughtUp())
     expect(await purge()).toBe(10)
   })
 
@@ -165,15 +157,15 @@ describe('archiveExpired', () => {
     expect((await source.readRecord()).definition.pendingDeletes.waitFor).toEqual([
       'archive-db.sessions',
     ])
-    await inTime(made.stop())
+    await inTime(clock, made.stop())
     await expire(5)
     expect(await purge()).toBe(0)
     const next = await started(sink, { hostName: 'archiver-2' })
-    await inTime(next.caughtUp())
+    await inTime(clock, next.caughtUp())
     expect(sink.distinct).toHaveLength(5)
     expect(await purge()).toBe(5)
 
-    await inTime(next.retire())
+    await inTime(clock, next.retire())
     expect((await source.readRecord()).definition.pendingDeletes.waitFor).toEqual([])
     await expire(5, 100)
     expect(await purge()).toBe(5)
@@ -187,7 +179,7 @@ describe('archiveExpired', () => {
       listGroups: async () => [],
     }
     const made = archive(new ListSink(), { leases: broken, hostOptions: { startTimeoutMs: 1_000 } })
-    await expect(inTime(made.start())).rejects.toThrow()
+    await expect(inTime(clock, made.start())).rejects.toThrow()
     expect((await source.readRecord()).definition.pendingDeletes.waitFor).toEqual([made.group])
     expect(events.map(({ kind }) => kind)).toContain('registered')
   })
@@ -196,7 +188,7 @@ describe('archiveExpired', () => {
     const before = await expire(5)
     const sink = new ListSink()
     const made = await started(sink)
-    await inTime(made.caughtUp())
+    await inTime(clock, made.caughtUp())
     expect(sink.distinct).toEqual(before)
   })
 
@@ -214,10 +206,10 @@ describe('archiveExpired', () => {
     const killed = await started(sink, { hostOptions, maxItemCount: 4 })
     const ids = await expire(12)
     await clock.advance(1_000)
-    await inTime(killed.stop())
+    await inTime(clock, killed.stop())
     expect(await purge()).toBeLessThan(12)
     const next = await started(sink, { hostName: 'archiver-2', maxItemCount: 4 })
-    await inTime(next.caughtUp())
+    await inTime(clock, next.caughtUp())
     expect(sink.distinct).toEqual(ids)
     expect(sink.ids.length).toBeGreaterThan(ids.length)
     stuck.resolve()
@@ -234,7 +226,7 @@ describe('archiveExpired', () => {
     }
     const made = await started(sink)
     const ids = await expire(10)
-    await inTime(made.caughtUp())
+    await inTime(clock, made.caughtUp())
     expect(sink.distinct).toEqual(ids)
     const told = events.filter((event) => event.kind === 'failure' && event.what === 'batch')
     expect(told).toHaveLength(5)
@@ -246,13 +238,13 @@ describe('archiveExpired', () => {
     const second = await started(sink, { hostName: 'archiver-2' })
     await clock.advance(10_000)
     const ids = await expire(40)
-    await inTime(second.caughtUp())
+    await inTime(clock, second.caughtUp())
     expect(sink.distinct).toEqual(ids)
     expect((await first.progress()).archived).toBeGreaterThan(0)
     expect((await second.progress()).archived).toBeGreaterThan(0)
-    await inTime(first.stop())
+    await inTime(clock, first.stop())
     const more = await expire(20, 500)
-    await inTime(second.caughtUp())
+    await inTime(clock, second.caughtUp())
     expect(sink.distinct).toEqual([...ids, ...more].toSorted())
     expect(await purge()).toBe(60)
   })
@@ -265,7 +257,7 @@ describe('archiveExpired', () => {
     }
     const made = await started(sink)
     await expire(20)
-    await inTime(made.caughtUp())
+    await inTime(clock, made.caughtUp())
     const epochs = new Map(contexts.map(({ range, fence }) => [range.minInclusive, fence.epoch]))
     expect(epochs.size).toBe(2)
     for (const { source: name, fence } of contexts) {
@@ -279,7 +271,7 @@ describe('archiveExpired', () => {
     const made = await started(sink)
     await expire(1)
     await expire(1)
-    await inTime(made.caughtUp())
+    await inTime(clock, made.caughtUp())
     expect(sink.ids).toEqual(['s000', 's000'])
     expect(sink.distinct).toHaveLength(2)
   })
@@ -288,13 +280,13 @@ describe('archiveExpired', () => {
     const sink = new ListSink()
     const first = await started(sink)
     await expire(10)
-    await inTime(first.caughtUp())
-    await inTime(first.retire())
+    await inTime(clock, first.caughtUp())
+    await inTime(clock, first.retire())
     await expire(10, 100)
     expect(await purge()).toBe(20)
     const second = await started(sink, { hostName: 'archiver-2', onHorizonPassed: 'resync' })
     await expire(10, 200)
-    await inTime(second.caughtUp())
+    await inTime(clock, second.caughtUp())
     const missed = events.filter(({ kind }) => kind === 'missed')
     expect(missed).toHaveLength(2)
     expect(missed[0]).toMatchObject({ action: 'resync', lsn: expect.any(Number) })
@@ -311,7 +303,7 @@ describe('archiveExpired', () => {
     ids.push(...(await expire(20, 100)))
     await source.merge(low.id, high.id)
     ids.push(...(await expire(20, 200)))
-    await inTime(made.caughtUp())
+    await inTime(clock, made.caughtUp())
     expect(sink.distinct).toEqual(ids)
     await clock.advance(2_000)
     expect(await purge()).toBe(60)
@@ -321,7 +313,7 @@ describe('archiveExpired', () => {
     const ids = await expire(7)
     const sink = new ListSink()
     const made = await started(sink, { stopWhenCaughtUp: true })
-    await inTime(made.finished)
+    await inTime(clock, made.finished)
     expect(sink.distinct).toEqual(ids)
     await expect(made.progress()).rejects.toMatchObject({ code: 'ERR_HOST_STOPPED' })
   })
@@ -330,7 +322,7 @@ describe('archiveExpired', () => {
     const controller = new AbortController()
     const made = await started(new ListSink(), { signal: controller.signal })
     controller.abort()
-    await inTime(made.finished)
+    await inTime(clock, made.finished)
     await expect(made.caughtUp()).rejects.toMatchObject({ code: 'ERR_HOST_STOPPED' })
   })
 

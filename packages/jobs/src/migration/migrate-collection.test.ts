@@ -8,6 +8,7 @@ import { migrateCollection, type Migration } from './migrate-collection.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import type { MigrationOptions } from './migration-options.ts'
 import { watchMigration } from './watch-migration.ts'
+import { inTime } from '../in-time.fixture.ts'
 
 interface City extends DocumentBody {
   readonly country: string
@@ -38,7 +39,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  for (const migration of running) await inTime(migration.stop())
+  for (const migration of running) await inTime(clock, migration.stop())
   await store.close()
 })
 
@@ -64,21 +65,8 @@ async function started(
   options: Partial<MigrationOptions<City, City>> = {},
 ): Promise<Migration<City>> {
   const migration = worker(options)
-  await inTime(migration.start())
+  await inTime(clock, migration.start())
   return migration
-}
-
-/** Lets simulated time pass until `work` is done. */
-async function inTime<Value>(work: Promise<Value>): Promise<Value> {
-  let settled = false
-  const watched = work.finally(() => {
-    settled = true
-  })
-  watched.catch(() => {})
-  if (!(await clock.advanceUntil(() => settled, { limitMs: 120_000 }))) {
-    throw new Error('not done after two simulated minutes')
-  }
-  return watched
 }
 
 async function targetKeys(target: Collection<City>): Promise<readonly string[]> {
@@ -94,13 +82,13 @@ describe('migrateCollection', () => {
   test('JB-1 copies what is there and what is written meanwhile under the other partition key', async () => {
     for (const city of [PARIS, LYON]) await source.upsert(city)
     const migration = await started()
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     expect(await targetKeys(migration.target)).toEqual(['Lyon/2', 'Paris/1'])
     expect(migration.target.partitionKeyPaths).toEqual(['/name'])
 
     await source.upsert(PARIS_TEXAS)
     await source.upsert({ ...PARIS, population: 3 })
-    const progress = await inTime(migration.cutOver())
+    const progress = await inTime(clock, migration.cutOver())
     expect(await targetKeys(migration.target)).toEqual(['Lyon/2', 'Paris/1', 'Paris/3'])
     const { document } = await migration.target.read('1', 'Paris')
     expect(document?.population).toBe(3)
@@ -117,9 +105,9 @@ describe('migrateCollection', () => {
   test('JB-1 an update that moves a document to another target key leaves no old copy', async () => {
     await source.upsert(PARIS)
     const migration = await started()
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     await source.upsert({ ...PARIS, name: 'Lutetia' })
-    const progress = await inTime(migration.cutOver())
+    const progress = await inTime(clock, migration.cutOver())
     expect(await targetKeys(migration.target)).toEqual(['Lutetia/1'])
     expect(progress).toMatchObject({ documents: 1, updates: 1, moves: 1 })
   })
@@ -129,11 +117,11 @@ describe('migrateCollection', () => {
     const mapDocument = (city: City): City | undefined =>
       (city.population ?? 0) > 1 ? city : undefined
     const migration = await started({ mapDocument })
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     expect(await targetKeys(migration.target)).toEqual(['Paris/1'])
     await source.upsert({ ...PARIS, population: 0 })
     await source.upsert({ ...LYON, population: 5 })
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     expect(await targetKeys(migration.target)).toEqual(['Lyon/2'])
     const report = await verifyMigration({ source, target: migration.target, mapDocument })
     expect(report).toMatchObject({
@@ -147,12 +135,12 @@ describe('migrateCollection', () => {
   test('a second worker of the same job goes on where the first one stopped, and applies nothing twice', async () => {
     await source.upsert(PARIS)
     const first = await started()
-    await inTime(first.cutOver())
-    await inTime(first.stop())
+    await inTime(clock, first.cutOver())
+    await inTime(clock, first.stop())
     await source.upsert(LYON)
     events = []
     const second = await started({ hostName: 'worker-2' })
-    await inTime(second.cutOver())
+    await inTime(clock, second.cutOver())
     expect(await targetKeys(second.target)).toEqual(['Lyon/2', 'Paris/1'])
     const changes = events.filter((event) => event.kind === 'applied')
     expect(changes.reduce((sum, event) => sum + event.changes, 0)).toBe(1)
@@ -161,11 +149,11 @@ describe('migrateCollection', () => {
   test('a job whose leases are gone reads all again and changes nothing', async () => {
     for (const city of [PARIS, LYON]) await source.upsert(city)
     const first = await started()
-    await inTime(first.cutOver())
-    await inTime(first.stop())
+    await inTime(clock, first.cutOver())
+    await inTime(clock, first.stop())
     const before = await first.target.readDocuments()
     const second = await started({ leases: new MemoryLeaseStore({ clock }) })
-    const progress = await inTime(second.cutOver())
+    const progress = await inTime(clock, second.cutOver())
     expect(await first.target.readDocuments()).toEqual(before)
     expect(progress).toMatchObject({ documents: 2, updates: 0 })
   })
@@ -178,13 +166,13 @@ describe('migrateCollection', () => {
       leases = new DocumentLeaseStore(kept)
       for (const city of [PARIS, LYON]) await source.upsert(city)
       const first = await started()
-      await inTime(first.cutOver())
-      await inTime(first.stop())
+      await inTime(clock, first.cutOver())
+      await inTime(clock, first.stop())
       await database.deleteCollection('byName')
       await database.deleteCollection('migration-by-name')
       if (what.endsWith('with it')) kept.restore(before)
       const second = await started()
-      const progress = await inTime(second.cutOver())
+      const progress = await inTime(clock, second.cutOver())
       expect(await targetKeys(second.target)).toEqual(['Lyon/2', 'Paris/1'])
       expect(progress).toMatchObject({ documents: 2 })
     },
@@ -196,13 +184,13 @@ describe('migrateCollection', () => {
     leases = new DocumentLeaseStore(kept)
     for (const city of [PARIS, LYON]) await source.upsert(city)
     const first = await started()
-    await inTime(first.cutOver())
-    await inTime(first.stop())
+    await inTime(clock, first.cutOver())
+    await inTime(clock, first.stop())
     kept.restore(before)
     await source.upsert(PARIS_TEXAS)
     events.length = 0
     const second = await started()
-    await inTime(second.cutOver())
+    await inTime(clock, second.cutOver())
     expect(await targetKeys(second.target)).toEqual(['Lyon/2', 'Paris/1', 'Paris/3'])
     const applied = events.filter((event) => event.kind === 'applied')
     expect(applied.reduce((sum, event) => sum + event.changes, 0)).toBe(1)
@@ -237,7 +225,7 @@ describe('migrateCollection', () => {
       // Longer than a session: what is written meanwhile is read after it.
       for (let n = 0; n < 60; n += 1) await write((round += 1))
     }
-    const progress = await inTime(first.cutOver())
+    const progress = await inTime(clock, first.cutOver())
     expect(progress).toMatchObject({ state: 'caughtUp', lag: 0 })
     const report = await verifyMigration({ source, target: first.target, mapDocument: keep })
     expect(report).toMatchObject({ same: true })
@@ -249,9 +237,9 @@ describe('migrateCollection', () => {
   test('deletes in the source do not keep the lag above zero, and verify lists what they leave as extra', async () => {
     for (const city of [PARIS, LYON]) await source.upsert(city)
     const migration = await started()
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     await source.delete('2', 'FR')
-    const progress = await inTime(migration.cutOver())
+    const progress = await inTime(clock, migration.cutOver())
     expect(progress.lag).toBe(0)
     const report = await verifyMigration({ source, target: migration.target, mapDocument: keep })
     expect(report).toMatchObject({
@@ -266,7 +254,7 @@ describe('migrateCollection', () => {
     await source.upsert(PARIS)
     const migration = await started()
     await source.upsert(LYON)
-    await inTime(migration.caughtUp())
+    await inTime(clock, migration.caughtUp())
     expect(await targetKeys(migration.target)).toEqual(['Lyon/2', 'Paris/1'])
   })
 
@@ -281,7 +269,7 @@ describe('migrateCollection', () => {
     })
     expect(await watched.progress()).toMatchObject({ state: 'starting', documents: 0, lag: 0 })
     await started()
-    const progress = await inTime(watched.cutOver())
+    const progress = await inTime(clock, watched.cutOver())
     expect(progress).toMatchObject({ state: 'caughtUp', documents: 1, sourceDocuments: 1 })
     expect(progress.ranges.map(({ owner }) => owner)).toEqual(Array(4).fill('worker-1'))
   })
@@ -296,7 +284,7 @@ describe('migrateCollection', () => {
     await clock.advance(1_000)
     expect(told.length).toBeGreaterThanOrEqual(9)
     expect(told.at(-1)).toBe(1)
-    await inTime(migration.stop())
+    await inTime(clock, migration.stop())
     const { length } = told
     await clock.advance(1_000)
     expect(told).toHaveLength(length)
@@ -307,9 +295,9 @@ describe('migrateCollection', () => {
     await source.upsert(PARIS)
     const target = { database: other.database('elsewhere'), id: 'byName', partitionKey: '/name' }
     const migration = await started({ target })
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     expect(await targetKeys(migration.target)).toEqual(['Paris/1'])
-    await inTime(migration.stop())
+    await inTime(clock, migration.stop())
   })
 })
 
@@ -320,9 +308,9 @@ describe('collisions', () => {
   test('the second source of one target key is reported and kept out; the first one stays', async () => {
     await source.upsert(PARIS)
     const migration = await started({ mapDocument: byName })
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     await source.upsert(PARIS_TEXAS)
-    const progress = await inTime(migration.cutOver())
+    const progress = await inTime(clock, migration.cutOver())
     expect(await targetKeys(migration.target)).toEqual(['Paris/Paris'])
     const { document } = await migration.target.read('Paris', 'Paris')
     expect(document?.country).toBe('FR')
@@ -341,12 +329,12 @@ describe('collisions', () => {
   test('when the first one leaves the key, the one that waits gets it, in its newest version', async () => {
     await source.upsert(PARIS)
     const migration = await started({ mapDocument: byName })
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     await source.upsert(PARIS_TEXAS)
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     await source.upsert({ ...PARIS_TEXAS, population: 25 })
     await source.upsert({ ...PARIS, name: 'Lutetia' })
-    const progress = await inTime(migration.cutOver())
+    const progress = await inTime(clock, migration.cutOver())
     expect(await targetKeys(migration.target)).toEqual(['Lutetia/Lutetia', 'Paris/Paris'])
     const { document } = await migration.target.read('Paris', 'Paris')
     expect(document).toMatchObject({ country: 'US', population: 25 })
@@ -360,11 +348,11 @@ describe('collisions', () => {
     const b = { ...PARIS_TEXAS, name: 'B' }
     for (const city of [a, b]) await source.upsert(city)
     const migration = await started({ mapDocument: byName })
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     await source.upsert({ ...a, name: 'C' })
     await source.upsert({ ...b, name: 'A' })
     await source.upsert({ ...a, name: 'B' })
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     const report = await verifyMigration({ source, target: migration.target, mapDocument: byName })
     expect(report).toMatchObject({ same: true, targetDocuments: 2 })
     const { document } = await migration.target.read('A', 'A')
@@ -374,13 +362,13 @@ describe('collisions', () => {
   test('one that waits and goes elsewhere leaves the queue', async () => {
     await source.upsert(PARIS)
     const migration = await started({ mapDocument: byName })
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     await source.upsert(PARIS_TEXAS)
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     await source.upsert({ ...PARIS_TEXAS, name: 'Dallas' })
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     await source.upsert({ ...PARIS, name: 'Lutetia' })
-    const progress = await inTime(migration.cutOver())
+    const progress = await inTime(clock, migration.cutOver())
     expect(await targetKeys(migration.target)).toEqual(['Dallas/Dallas', 'Lutetia/Lutetia'])
     expect(progress.waiting).toBe(0)
   })
@@ -389,7 +377,7 @@ describe('collisions', () => {
 describe('what is refused', () => {
   test('a target that is missing and has no partition key given: ERR_MIGRATION_TARGET says so', async () => {
     const migration = worker({ target: { database, id: 'nowhere' } })
-    await expect(inTime(migration.start())).rejects.toMatchObject({
+    await expect(inTime(clock, migration.start())).rejects.toMatchObject({
       code: 'ERR_MIGRATION_TARGET',
       message: expect.stringMatching(/world\/nowhere.*does not exist.*partition key/),
     })
@@ -399,7 +387,7 @@ describe('what is refused', () => {
   test('a target with another partition key: ERR_MIGRATION_TARGET, and it is left as it is', async () => {
     await database.createCollection({ id: 'byName', partitionKey: '/other' })
     const migration = worker()
-    await expect(inTime(migration.start())).rejects.toMatchObject({
+    await expect(inTime(clock, migration.start())).rejects.toMatchObject({
       code: 'ERR_MIGRATION_TARGET',
       message: expect.stringContaining('/other'),
     })
@@ -407,12 +395,14 @@ describe('what is refused', () => {
 
   test('the source itself as the target', async () => {
     const migration = worker({ target: { database, id: 'cities' } })
-    await expect(inTime(migration.start())).rejects.toMatchObject({ code: 'ERR_MIGRATION_TARGET' })
+    await expect(inTime(clock, migration.start())).rejects.toMatchObject({
+      code: 'ERR_MIGRATION_TARGET',
+    })
   })
 
   test('a source that does not exist', async () => {
     const migration = worker({ source: database.collection<City>('gone') })
-    await expect(inTime(migration.start())).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' })
+    await expect(inTime(clock, migration.start())).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' })
   })
 
   test('options out of range, at construction', () => {
@@ -433,17 +423,17 @@ describe('what is refused', () => {
     expect(failures.length).toBeGreaterThan(0)
     expect(String(failures[0]?.error)).toMatch(/a\/b/)
     await source.upsert(PARIS)
-    await inTime(migration.cutOver())
+    await inTime(clock, migration.cutOver())
     expect(await targetKeys(migration.target)).toEqual(['Paris/1'])
   })
 
   test('calls before start and after stop reject with a coded error', async () => {
     const migration = worker()
     await expect(migration.progress()).rejects.toMatchObject({ code: 'ERR_HOST_STOPPED' })
-    await inTime(migration.start())
+    await inTime(clock, migration.start())
     const waiting = migration.cutOver()
     waiting.catch(() => {})
-    await inTime(migration.stop())
+    await inTime(clock, migration.stop())
     await expect(migration.start()).rejects.toMatchObject({ code: 'ERR_HOST_STOPPED' })
     await migration.stop()
   })

@@ -9,6 +9,7 @@ import {
   type StorageEngine,
 } from '@tidemark/store'
 import { SimulatedClock } from '@tidemark/testing'
+import { inTime } from '../in-time.fixture.ts'
 import { verifyMigration } from '../verification/verify-migration.ts'
 import { migrateCollection, type Migration } from './migrate-collection.ts'
 import type { MigrationEvent } from './migration-events.ts'
@@ -34,6 +35,7 @@ type Fate =
   | 'sleeps'
 
 const EXPIRATION_MS = 4_000
+const STEP = { stepMs: 50 }
 
 class WorkerProcess {
   readonly hostName: string
@@ -301,7 +303,7 @@ async function run(
       onEvent: (event) => events.push(event),
     })
     // A worker that is struck while it starts does not start.
-    await inTime(clock, migration.start()).catch(() => {})
+    await inTime(clock, migration.start(), STEP).catch(() => {})
     return migration
   }
 
@@ -337,16 +339,16 @@ async function run(
   const rescuer = new WorkerProcess('rescuer', clock, { fate: undefined, commit: 0, seed })
   const rescue = await start(rescuer)
   migrations.push(rescue)
-  await inTime(clock, rescue.cutOver())
+  await inTime(clock, rescue.cutOver(), STEP)
   // Whoever slept has come back by now, with what it still wanted to write.
   await clock.advance(3 * EXPIRATION_MS)
   await writer.runMaintenance()
-  const progress = await inTime(clock, rescue.cutOver())
+  const progress = await inTime(clock, rescue.cutOver(), STEP)
   const target = writer.database('db').collection<Item>('target')
   const report = await verifyMigration({ source, target, mapDocument })
   const { documents } = await source.readDocuments()
   const wanted = new Set(documents.flatMap((item) => mapDocument(item)?.name ?? []))
-  for (const migration of migrations) await inTime(clock, migration.stop()).catch(() => {})
+  for (const migration of migrations) await inTime(clock, migration.stop(), STEP).catch(() => {})
   return {
     report,
     waiting: progress.waiting,
@@ -357,16 +359,4 @@ async function run(
     fenced: events.filter(({ kind }) => kind === 'fenced').length,
     struck: struckWorkers.filter((worker) => worker.struck).length,
   }
-}
-
-async function inTime<Value>(clock: SimulatedClock, work: Promise<Value>): Promise<Value> {
-  let settled = false
-  const watched = work.finally(() => {
-    settled = true
-  })
-  watched.catch(() => {})
-  if (!(await clock.advanceUntil(() => settled, { limitMs: 300_000, stepMs: 50 }))) {
-    throw new Error('not done after five simulated minutes')
-  }
-  return watched
 }

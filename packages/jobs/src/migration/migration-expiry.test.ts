@@ -6,6 +6,7 @@ import { SimulatedClock } from '@tidemark/testing'
 import { verifyMigration } from '../verification/verify-migration.ts'
 import { migrateCollection, type Migration } from './migrate-collection.ts'
 import type { MigrationOptions } from './migration-options.ts'
+import { inTime } from '../in-time.fixture.ts'
 
 interface City extends DocumentBody {
   readonly country: string
@@ -30,7 +31,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  for (const migration of running) await inTime(migration.stop())
+  for (const migration of running) await inTime(clock, migration.stop())
   await store.close()
 })
 
@@ -60,21 +61,8 @@ async function started(
     ...options,
   })
   running.push(migration)
-  await inTime(migration.start())
+  await inTime(clock, migration.start())
   return migration
-}
-
-/** Lets simulated time pass until `work` is done. */
-async function inTime<Value>(work: Promise<Value>): Promise<Value> {
-  let settled = false
-  const watched = work.finally(() => {
-    settled = true
-  })
-  watched.catch(() => {})
-  if (!(await clock.advanceUntil(() => settled, { limitMs: 120_000 }))) {
-    throw new Error('not done after two simulated minutes')
-  }
-  return watched
 }
 
 async function keys(collection: Collection<City>): Promise<readonly string[]> {
@@ -109,7 +97,7 @@ describe('JB-2 a migration carries expiry', () => {
     const expected = await expiry(source, '1', 'FR')
     await clock.advance(40_500)
     const { target, cutOver } = await startedCopy()
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     expect(await expiry(target, '1', 'Paris')).toBe(expected)
     expect(await expiry(target, '2', 'Lyon')).toBeUndefined()
     expect(await verified(target)).toMatchObject({ same: true, expected: 2 })
@@ -126,13 +114,13 @@ describe('JB-2 a migration carries expiry', () => {
   test('JB-2 an update restarts the countdown of both', async () => {
     await source.upsert(city('1', 'Paris', 100))
     const { target, cutOver } = await startedCopy()
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     await clock.advance(50_000)
     await source.upsert(city('1', 'Paris', 100))
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     expect(await expiry(target, '1', 'Paris')).toBe(await expiry(source, '1', 'FR'))
     await source.upsert(city('1', 'Paris'))
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     expect(await expiry(target, '1', 'Paris')).toBeUndefined()
     await clock.advance(200_000)
     expect(await verified(target)).toMatchObject({ same: true, expected: 1 })
@@ -146,7 +134,7 @@ describe('JB-2 a migration carries expiry', () => {
     await source.upsert(city('2', 'Lyon', -1))
     await source.upsert(city('3', 'Nice', 50))
     const { target, cutOver } = await startedCopy()
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     for (const [id, name] of [
       ['1', 'Paris'],
       ['2', 'Lyon'],
@@ -166,7 +154,7 @@ describe('JB-2 a migration carries expiry', () => {
     await store.runMaintenance()
     await clock.advance(4_000)
     const { target, cutOver } = await startedCopy()
-    const progress = await inTime(cutOver())
+    const progress = await inTime(clock, cutOver())
     expect(await keys(target)).toEqual([])
     expect(progress).toMatchObject({ documents: 0, lag: 0, remaining: 0 })
     expect((await target.readExpiry()).pendingDeletes).toBe(0)
@@ -175,15 +163,15 @@ describe('JB-2 a migration carries expiry', () => {
   test('JB-2 pending deletes keep no lag, and nothing is remembered of what has expired', async () => {
     await source.upsert(city('1', 'Paris', 10))
     const { migration, target, cutOver } = await startedCopy()
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     const state = database.collection('migration-by-name')
     const remembered = await state.count()
     await clock.advance(11_000)
     await store.runMaintenance()
-    expect(await inTime(cutOver())).toMatchObject({ lag: 0, expired: 1, remaining: 0 })
+    expect(await inTime(clock, cutOver())).toMatchObject({ lag: 0, expired: 1, remaining: 0 })
     expect(await state.count()).toBe(remembered - 1)
     await source.upsert(city('1', 'Paris', 10))
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     expect(await keys(target)).toEqual(['Paris/1'])
     expect((await migration.progress()).documents).toBe(2)
   })
@@ -197,27 +185,27 @@ describe('JB-2 a migration carries expiry', () => {
     await source.upsert(city('1', 'Paris', 10))
     const target = { database: other.database('world'), id: 'byName', partitionKey: '/name' }
     const { migration, cutOver } = await startedCopy({ target })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     expect(await keys(migration.target)).toEqual(['Paris/1'])
     await clock.advance(11_000)
     await store.runMaintenance()
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     expect(await keys(migration.target)).toEqual([])
-    await inTime(migration.stop())
+    await inTime(clock, migration.stop())
   })
 
   test('JB-2 a worker that was away for longer than the retention reads again, and both sides say the same', async () => {
     for (let n = 0; n < 20; n += 1) await source.upsert(city(`${n}`, `N${n}`, n < 10 ? 30 : -1))
     const first = await startedCopy()
-    await inTime(first.cutOver())
-    await inTime(first.migration.stop())
+    await inTime(clock, first.cutOver())
+    await inTime(clock, first.migration.stop())
     await clock.advance(31_000)
     await store.runMaintenance()
     await clock.advance(61_000)
     expect((await store.runMaintenance()).purged).toBe(10)
     await source.upsert(city('3', 'N3', 500))
     const { target, cutOver } = await startedCopy({ hostName: 'worker-2' })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     expect(await verified(target)).toMatchObject({ same: true, expected: 11 })
   })
 })
@@ -229,14 +217,14 @@ describe('target keys of copies that expire', () => {
   test('a key whose holder has expired goes to the next that wants it, and the pending delete leaves that one alone', async () => {
     await source.upsert(city('1', 'Paris', 10))
     const { target, cutOver } = await startedCopy({ mapDocument: byName })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     await clock.advance(10_000)
     // Not swept yet: the pending delete comes after this one.
     await source.upsert({ id: '2', country: 'US', name: 'Paris' })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     expect(await target.read('Paris', 'Paris')).toMatchObject({ document: { country: 'US' } })
     await store.runMaintenance()
-    expect(await inTime(cutOver())).toMatchObject({ collisions: 0, waiting: 0, expired: 1 })
+    expect(await inTime(clock, cutOver())).toMatchObject({ collisions: 0, waiting: 0, expired: 1 })
     expect(await target.read('Paris', 'Paris')).toMatchObject({ document: { country: 'US' } })
     expect(await verified(target, byName)).toMatchObject({ same: true })
   })
@@ -244,24 +232,24 @@ describe('target keys of copies that expire', () => {
   test('one that waits gets the key when its holder expires', async () => {
     await source.upsert(city('1', 'Paris', 10))
     const { target, cutOver } = await startedCopy({ mapDocument: byName })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     await source.upsert({ id: '2', country: 'US', name: 'Paris', ttl: 500 })
-    expect(await inTime(cutOver())).toMatchObject({ collisions: 1, waiting: 1 })
+    expect(await inTime(clock, cutOver())).toMatchObject({ collisions: 1, waiting: 1 })
     await clock.advance(10_000)
     await store.runMaintenance()
-    expect(await inTime(cutOver())).toMatchObject({ waiting: 0, collisionsResolved: 1 })
+    expect(await inTime(clock, cutOver())).toMatchObject({ waiting: 0, collisionsResolved: 1 })
     expect(await verified(target, byName)).toMatchObject({ same: true, expected: 1 })
   })
 
   test('one that waits and expires leaves the queue', async () => {
     await source.upsert(city('1', 'Paris'))
     const { target, cutOver } = await startedCopy({ mapDocument: byName })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     await source.upsert({ id: '2', country: 'US', name: 'Paris', ttl: 10 })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     await clock.advance(10_000)
     await store.runMaintenance()
-    expect(await inTime(cutOver())).toMatchObject({ waiting: 0, expired: 1 })
+    expect(await inTime(clock, cutOver())).toMatchObject({ waiting: 0, expired: 1 })
     expect(await target.read('Paris', 'Paris')).toMatchObject({ document: { country: 'FR' } })
     expect(await verified(target, byName)).toMatchObject({ same: true })
   })
@@ -269,15 +257,15 @@ describe('target keys of copies that expire', () => {
   test('a document that comes back after it expired does not take its key from whoever has it since', async () => {
     await source.upsert(city('1', 'Paris', 10))
     const { target, cutOver } = await startedCopy({ mapDocument: byName })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     await clock.advance(10_000)
     await source.upsert({ id: '2', country: 'US', name: 'Paris' })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     await source.upsert(city('1', 'Paris', 500))
-    expect(await inTime(cutOver())).toMatchObject({ waiting: 1 })
+    expect(await inTime(clock, cutOver())).toMatchObject({ waiting: 1 })
     expect(await target.read('Paris', 'Paris')).toMatchObject({ document: { country: 'US' } })
     await source.upsert({ id: '2', country: 'US', name: 'Dallas' })
-    expect(await inTime(cutOver())).toMatchObject({ waiting: 0 })
+    expect(await inTime(clock, cutOver())).toMatchObject({ waiting: 0 })
     expect(await verified(target, byName)).toMatchObject({ same: true, expected: 2 })
   })
 })
@@ -297,10 +285,10 @@ describe('deletes: "apply"', () => {
   test('JB-2 CF-11 what is deleted in the source is removed from the target, and only that', async () => {
     for (let n = 0; n < 20; n += 1) await source.upsert(city(`${n}`, `N${n}`))
     const { target, cutOver } = await startedCopy({ deletes: 'apply' })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     for (let n = 0; n < 10; n += 1) await source.delete(`${n}`, 'FR')
     await source.upsert(city('3', 'N3'))
-    const progress = await inTime(cutOver())
+    const progress = await inTime(clock, cutOver())
     expect(progress).toMatchObject({ lag: 0, remaining: 0 })
     // Whether the one that came back was deleted in between depends on who was first.
     expect(progress.documents - progress.deleted).toBe(11)
@@ -323,24 +311,24 @@ describe('deletes: "apply"', () => {
     await clock.advance(1_000)
     held.resolve()
     held = undefined
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     expect(await keys(target)).toEqual(['Lyon/2'])
     await source.upsert(city('1', 'Paris'))
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     expect(await keys(target)).toEqual(['Lyon/2', 'Paris/1'])
   })
 
   test('JB-2 a worker that comes later applies what was deleted while none ran', async () => {
     for (let n = 0; n < 10; n += 1) await source.upsert(city(`${n}`, `N${n}`))
     const first = await startedCopy({ deletes: 'apply' })
-    await inTime(first.cutOver())
-    await inTime(first.migration.stop())
+    await inTime(clock, first.cutOver())
+    await inTime(clock, first.migration.stop())
     await source.delete('1', 'FR')
     const [range] = await source.readFeedRanges()
     await source.split(range?.id ?? '', { at: '10' })
     await source.delete('2', 'FR')
     const second = await startedCopy({ deletes: 'apply', hostName: 'worker-2' })
-    await inTime(second.cutOver())
+    await inTime(clock, second.cutOver())
     expect(await verified(second.target)).toMatchObject({ same: true, expected: 8 })
   })
 
@@ -377,10 +365,10 @@ describe('targets and options', () => {
     })
     running = []
     const { target, cutOver } = await startedCopy({ expiry: 'ignore' })
-    await inTime(cutOver())
+    await inTime(clock, cutOver())
     await clock.advance(11_000)
     await store.runMaintenance()
-    expect(await inTime(cutOver())).toMatchObject({ lag: 0 })
+    expect(await inTime(clock, cutOver())).toMatchObject({ lag: 0 })
     expect(await keys(target)).toEqual(['Paris/1'])
     const report = await verifyMigration({ source, target, mapDocument: keep, expiry: 'ignore' })
     expect(report).toMatchObject({ same: false, extra: { count: 1 } })
@@ -404,8 +392,8 @@ describe('targets and options', () => {
   test('verify finds a copy that expires at another instant, and not what expires while it reads', async () => {
     for (let n = 0; n < 10; n += 1) await source.upsert(city(`${n}`, `N${n}`, 100))
     const { target, cutOver, migration } = await startedCopy()
-    await inTime(cutOver())
-    await inTime(migration.stop())
+    await inTime(clock, cutOver())
+    await inTime(clock, migration.stop())
     await target.upsert(city('3', 'N3', 700))
     expect(await verified(target)).toMatchObject({ different: { count: 1 }, missing: { count: 0 } })
     await target.delete('3', 'N3')
@@ -440,13 +428,13 @@ describe('ST-9 a source that is split and merged meanwhile', () => {
       for (let n = 0; n < 40; n += 1) await write(n * 11 + round)
       await store.runMaintenance()
     }
-    const progress = await inTime(cutOver())
+    const progress = await inTime(clock, cutOver())
     expect(progress).toMatchObject({ lag: 0, waiting: 0 })
     expect(await verified(target)).toMatchObject({ same: true })
     await clock.advance(61_000)
     await store.runMaintenance()
-    await inTime(cutOver())
-    await inTime(migration.caughtUp())
+    await inTime(clock, cutOver())
+    await inTime(clock, migration.caughtUp())
     expect(await verified(target)).toMatchObject({ same: true })
     expect((await source.readExpiry()).pendingDeletes).toBeGreaterThan(0)
     expect(await target.count()).toBeGreaterThan(0)

@@ -5,7 +5,6 @@ import {
   rangesOverlap,
   type FeedRange,
   type LeaseStore,
-  type Random,
 } from '@tidemark/contracts'
 import {
   FakeDocumentCollection,
@@ -19,6 +18,7 @@ import {
 } from '@tidemark/testing'
 import { DocumentLeaseStore } from '../lease-stores/documents/document-lease-store.ts'
 import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
+import { SeededRandom } from './seeded-random.fixture.ts'
 
 const never = new AbortController().signal
 
@@ -27,37 +27,6 @@ const TTL_MS = 8_000
 /** Runs a seed again and again the same: SEED=n FLEET_RUNS=1. */
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
 const RUNS = Number(process.env['FLEET_RUNS'] ?? 36)
-
-class SeededRandom implements Random {
-  #state: number
-
-  constructor(seed: number) {
-    this.#state = (seed * 2_654_435_761) >>> 0 || 1
-  }
-
-  fraction(): number {
-    // xorshift32
-    this.#state ^= this.#state << 13
-    this.#state ^= this.#state >>> 17
-    this.#state ^= this.#state << 5
-    this.#state >>>= 0
-    return this.#state / 2 ** 32
-  }
-
-  hex(bytes: number): string {
-    let text = ''
-    for (let n = 0; n < bytes; n += 1) text += Math.floor(this.fraction() * 256).toString(16)
-    return text
-  }
-
-  below(count: number): number {
-    return Math.floor(this.fraction() * count)
-  }
-
-  pick<T>(items: readonly T[]): T {
-    return items[this.below(items.length)]!
-  }
-}
 
 /** `changing`: ranges split and merge all the time, and some readers come too late. */
 type Reshaping = 'fixed' | 'changing'

@@ -1,22 +1,9 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { errorCode, type FeedRange, type Resynchronization } from '@tidemark/contracts'
-import { Fleet, assertFleetHistory, type FleetHost, type FleetOptions } from '@tidemark/testing'
+import { type Fleet, assertFleetHistory, type FleetHost } from '@tidemark/testing'
+import { fleetsWith } from './fleets.fixture.ts'
 
-let fleet: Fleet | undefined
-
-function newFleet(options: FleetOptions = {}): Fleet {
-  fleet = new Fleet({ ranges: 2, feedOptions: { startFromBeginning: true }, ...options })
-  return fleet
-}
-
-afterEach(async () => {
-  const ended = fleet
-  fleet = undefined
-  if (ended === undefined) return
-  assertFleetHistory(ended)
-  await ended.end()
-  assertFleetHistory(ended)
-})
+const newFleet = fleetsWith({ ranges: 2 })
 
 function write(target: Fleet, count = 32): void {
   for (let n = 0; n < count; n += 1) target.feed.append(`key${n}`)

@@ -1,23 +1,10 @@
-import { afterEach, expect, test } from 'vitest'
-import { Fleet, assertFleetHistory, type FleetOptions } from '@tidemark/testing'
+import { expect, test } from 'vitest'
+import type { Fleet } from '@tidemark/testing'
+import { fleetsWith } from './fleets.fixture.ts'
 
 const never = new AbortController().signal
 
-let fleet: Fleet | undefined
-
-function newFleet(options: FleetOptions = {}): Fleet {
-  fleet = new Fleet({ ranges: 2, feedOptions: { startFromBeginning: true }, ...options })
-  return fleet
-}
-
-afterEach(async () => {
-  const ended = fleet
-  fleet = undefined
-  if (ended === undefined) return
-  assertFleetHistory(ended)
-  await ended.end()
-  assertFleetHistory(ended)
-})
+const newFleet = fleetsWith({ ranges: 2 })
 
 function write(target: Fleet, count = 32): void {
   for (let n = 0; n < count; n += 1) target.feed.append(`key${n}`)

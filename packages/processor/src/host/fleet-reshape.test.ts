@@ -1,25 +1,12 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { FeedRange } from '@tidemark/contracts'
-import { Fleet, assertFleetHistory, type FleetOptions } from '@tidemark/testing'
+import { type Fleet, assertFleetHistory } from '@tidemark/testing'
+import { fleetsWith } from './fleets.fixture.ts'
 
 const TTL_MS = 8_000
 const never = new AbortController().signal
 
-let fleet: Fleet | undefined
-
-function newFleet(options: FleetOptions = {}): Fleet {
-  fleet = new Fleet({ ranges: 2, feedOptions: { startFromBeginning: true }, ...options })
-  return fleet
-}
-
-afterEach(async () => {
-  const ended = fleet
-  fleet = undefined
-  if (ended === undefined) return
-  assertFleetHistory(ended)
-  await ended.end()
-  assertFleetHistory(ended)
-})
+const newFleet = fleetsWith({ ranges: 2 })
 
 const KEYS = Array.from({ length: 64 }, (_, index) => `key${index}`)
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   LeaseStoreUnavailableError,
   feedRangeId,
@@ -7,7 +7,8 @@ import {
   type LeaseGroup,
   type NewLease,
 } from '@tidemark/contracts'
-import { Fleet, assertFleetHistory, assertNoStaleOwner, type FleetOptions } from '@tidemark/testing'
+import { type Fleet, assertFleetHistory, assertNoStaleOwner } from '@tidemark/testing'
+import { fleetsWith } from './fleets.fixture.ts'
 
 /*
  * The telling scenarios of the tests of the .NET and Java change feed processors, by their names there. Of those that
@@ -21,21 +22,9 @@ import { Fleet, assertFleetHistory, assertNoStaleOwner, type FleetOptions } from
 const never = new AbortController().signal
 const KEYS = Array.from({ length: 64 }, (_, index) => `key${index}`)
 
-let fleet: Fleet | undefined
-
-function newFleet(options: FleetOptions = {}): Fleet {
-  fleet = new Fleet({ ranges: 8, feedOptions: { startFromBeginning: true }, ...options })
-  return fleet
-}
-
-afterEach(async () => {
-  const ended = fleet
-  fleet = undefined
-  if (ended === undefined) return
-  assertFleetHistory(ended)
-  await ended.end()
-  assertFleetHistory(ended)
-  assertNoStaleOwner(ended)
+const newFleet = fleetsWith({ ranges: 8 }, (fleet) => {
+  assertFleetHistory(fleet)
+  assertNoStaleOwner(fleet)
 })
 
 function write(target: Fleet, rounds = 1): void {

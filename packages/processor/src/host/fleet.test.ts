@@ -1,27 +1,14 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { errorCode } from '@tidemark/contracts'
-import { Fleet, assertFleetHistory, type FleetHost, type FleetOptions } from '@tidemark/testing'
+import type { Fleet, FleetHost } from '@tidemark/testing'
 import type { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
+import { fleetsWith } from './fleets.fixture.ts'
 
 const TTL_MS = 8_000
 const HEARTBEAT_MS = 2_000
 const never = new AbortController().signal
 
-let fleet: Fleet | undefined
-
-function newFleet(options: FleetOptions = {}): Fleet {
-  fleet = new Fleet({ feedOptions: { startFromBeginning: true }, ...options })
-  return fleet
-}
-
-afterEach(async () => {
-  const ended = fleet
-  fleet = undefined
-  if (ended === undefined) return
-  assertFleetHistory(ended)
-  await ended.end()
-  assertFleetHistory(ended)
-})
+const newFleet = fleetsWith({})
 
 const KEYS = Array.from({ length: 128 }, (_, index) => `key${index}`)
 

@@ -1,25 +1,12 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { RangeGoneError, errorCode, type ObserverContext } from '@tidemark/contracts'
-import { Fleet, assertFleetHistory, type FleetOptions } from '@tidemark/testing'
+import { Fleet } from '@tidemark/testing'
 import type { CheckpointFrequency } from './host-options.ts'
+import { fleetsWith } from './fleets.fixture.ts'
 
 const never = new AbortController().signal
 
-let fleet: Fleet | undefined
-
-function newFleet(options: FleetOptions = {}): Fleet {
-  fleet = new Fleet({ ranges: 4, feedOptions: { startFromBeginning: true }, ...options })
-  return fleet
-}
-
-afterEach(async () => {
-  const ended = fleet
-  fleet = undefined
-  if (ended === undefined) return
-  assertFleetHistory(ended)
-  await ended.end()
-  assertFleetHistory(ended)
-})
+const newFleet = fleetsWith({ ranges: 4 })
 
 function write(target: Fleet, count: number): void {
   for (let n = 0; n < count; n += 1) target.feed.append(`key${n % 16}`)
