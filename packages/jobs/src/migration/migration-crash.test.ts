@@ -36,6 +36,8 @@ type Fate =
 
 const EXPIRATION_MS = 4_000
 const STEP = { stepMs: 50 }
+/** What is found is told before the test runs into its time limit, cut down or not. */
+const SHRINKING = { interruptAfterTimeLimit: 25_000, markInterruptAsFailure: true }
 
 class WorkerProcess {
   readonly hostName: string
@@ -187,7 +189,7 @@ test('JB-1 workers killed or delayed at any two commits leave exactly the right 
       fenced += outcome.fenced
       expect(outcome.report).toMatchObject({ same: true })
     }),
-    { numRuns: 80 },
+    { numRuns: 80, ...SHRINKING },
   )
   // Faults that never happened would show nothing.
   expect(struck).toBeGreaterThan(50)
@@ -206,7 +208,7 @@ test('the same with target keys that several documents want: as many copies as k
       expect(waiting).toBe(report.expected - wanted.size)
       expect(report.different.count).toBe(waiting)
     }),
-    { numRuns: 80 },
+    { numRuns: 80, ...SHRINKING },
   )
 })
 
@@ -222,7 +224,7 @@ test('JB-2 the same with documents that expire and are deleted: both sides say t
       expired += outcome.expired
       deleted += outcome.deleted
     }),
-    { numRuns: 40 },
+    { numRuns: 40, ...SHRINKING },
   )
   await fc.assert(
     fc.asyncProperty(scenario, async (given) => {
@@ -232,7 +234,7 @@ test('JB-2 the same with documents that expire and are deleted: both sides say t
       expect(report.targetDocuments).toBe(wanted.size)
       expect(waiting).toBe(report.expected - wanted.size)
     }),
-    { numRuns: 40 },
+    { numRuns: 40, ...SHRINKING },
   )
   expect(struck).toBeGreaterThan(10)
   expect(expired).toBeGreaterThan(0)

@@ -4,6 +4,7 @@ import {
   lsn,
   type Change,
   type DocumentBody,
+  type DocumentChange,
   type FeedRange,
 } from '@tidemark/contracts'
 import { MemoryStorageEngine, Store, type Collection } from '@tidemark/store'
@@ -153,6 +154,51 @@ describe('MigrationWriter', () => {
       currentEpoch: 5,
     })
     expect(await copies()).toEqual(['x:a:1'])
+  })
+
+  test('LE-11 a document that expired before anything of it was copied stays away, although an earlier owner was about to copy it', async () => {
+    const change = await write('a', 'x', 1)
+    const gone: Change<Item> = {
+      kind: 'pendingDelete',
+      id: 'a',
+      partitionKey: 'a',
+      lsn: lsn(change.lsn + 1),
+      expiredAt: 1_000,
+      lastVersion: (change as DocumentChange<Item>).document,
+    }
+    const other = new MigrationWriter(storage, byName)
+    const late = new MigrationWriter(
+      interrupted(1, () => other.apply([gone], { ...highOwner, epoch: 2 }, never)),
+      byName,
+    )
+    await expect(late.apply([change], { ...owner, epoch: 1 }, never)).rejects.toMatchObject({
+      code: 'ERR_FENCED_WRITE',
+      currentEpoch: 2,
+    })
+    expect(await copies()).toEqual([])
+  })
+
+  test('an owner is fenced once: what it leaves out afterwards costs no commit', async () => {
+    const gone = async (id: string): Promise<Change<Item>> => {
+      const change = (await write(id, id, 1)) as DocumentChange<Item>
+      const { document: lastVersion, ...rest } = change
+      return { ...rest, kind: 'pendingDelete', lastVersion, expiredAt: 1_000 }
+    }
+    let commits = 0
+    const writer = new MigrationWriter<Item, Item>(
+      {
+        ...storage,
+        commit: (writes, by, signal) => {
+          commits += 1
+          return storage.commit(writes, by, signal)
+        },
+      },
+      byName,
+    )
+    for (const id of ['a', 'b', 'c']) await writer.apply([await gone(id)], owner, never)
+    expect(commits).toBe(1)
+    await writer.apply([await gone('d')], { ...owner, epoch: 2 }, never)
+    expect(commits).toBe(2)
   })
 
   test('a large page is written in several commits, none of them above the bound', async () => {

@@ -48,6 +48,8 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
   readonly #targetKey: (document: DocumentBody) => DocumentKey
   /** What the last documents of each range were, as the next ones will probably be. */
   readonly #expectations = new Map<string, Expectation>()
+  /** The epoch at which each range was written to here: nobody with a lower one writes there any more. */
+  readonly #fences = new Map<string, number>()
 
   constructor(storage: MigrationStorage<S, T>, map: MapDocument<S, T>) {
     this.#storage = storage
@@ -144,10 +146,16 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
       const chunk = planChunk(candidates, facts)
       const { documents } = chunk.counts
       this.#expectations.set(rangeId, documents === chunk.taken ? 'new' : 'known')
-      if (chunk.writes.length === 0) return chunk
-      const writes = [...chunk.writes, progressWrite(owner, chunk, progress)]
+      // What an earlier owner still wants to write of a document that is gone has to be refused before it is left out.
+      const fencesOnly = chunk.unseen && this.#fences.get(rangeId) !== owner.epoch
+      if (chunk.writes.length === 0 && !fencesOnly) return chunk
+      const done = fencesOnly ? NOTHING_DONE : chunk
+      const writes = [...done.writes, progressWrite(owner, done, progress)]
       const outcome = await this.#storage.commit(writes, owner, signal)
-      if (outcome === 'committed') return chunk
+      if (outcome === 'committed') {
+        this.#fences.set(rangeId, owner.epoch)
+        if (!fencesOnly) return chunk
+      }
       if (attempt >= MAX_ATTEMPTS) {
         throw new Error(
           `commit was refused ${attempt} times; another process keeps changing the same documents`,
@@ -183,6 +191,14 @@ interface Chunk extends AppliedPage {
   readonly taken: number
   readonly lsn: number
   readonly writes: readonly PlannedWrite[]
+  /** Whether one of them is gone, and is not known. */
+  readonly unseen: boolean
+}
+
+const NOTHING_DONE: Pick<Chunk, 'counts' | 'lsn' | 'writes'> = {
+  counts: NO_COUNTS,
+  lsn: 0,
+  writes: [],
 }
 
 /** Plans documents until the commit is full or one needs what another one of it changes. */
@@ -194,6 +210,7 @@ function planChunk(candidates: readonly IncomingDocument[], facts: Facts): Chunk
   let taken = 0
   let replays = 0
   let lsn = 0
+  let unseen = false
   for (const incoming of candidates) {
     const plan = planDocument(incoming, facts)
     if (plan.kind === 'write') {
@@ -207,15 +224,16 @@ function planChunk(candidates: readonly IncomingDocument[], facts: Facts): Chunk
       lsn = Math.max(lsn, incoming.lsn)
     } else {
       replays += 1
+      unseen ||= plan.unseen === true
     }
     taken += 1
   }
-  return { writes, counts, taken, replays, collisions, lsn }
+  return { writes, counts, taken, replays, collisions, lsn, unseen }
 }
 
 function progressWrite(
   owner: RangeOwner,
-  { counts, lsn }: Chunk,
+  { counts, lsn }: Pick<Chunk, 'counts' | 'lsn'>,
   present: Versioned<RangeProgress> | undefined,
 ): PlannedWrite {
   const { range, epoch, hostName } = owner

@@ -115,7 +115,7 @@ function planRemoval(
   if (gone === 'deleted') writes.push(entryTombstone({ source, lsn }, entry))
   else if (entry !== undefined) writes.push(entryRemoval(source, entry))
   // It was never copied, or is forgotten already.
-  else return { kind: 'replay' }
+  else return { kind: 'replay', unseen: true }
   let resolved = 0
   if (awaited !== undefined) {
     writes.push(...stopWaiting(source, awaited, facts))

@@ -82,8 +82,11 @@ export interface Collision {
 }
 
 export type DocumentPlan =
-  /** This version or a newer one was applied before. */
-  | { readonly kind: 'replay' }
+  /**
+   * This version or a newer one was applied before. `unseen`: or its document never was; nothing is written either
+   * way, so that only the owner's fence keeps what an earlier owner still wants to write from coming after.
+   */
+  | { readonly kind: 'replay'; readonly unseen?: true }
   | {
       readonly kind: 'write'
       readonly writes: readonly PlannedWrite[]
