@@ -11,6 +11,7 @@ import { MemoryStorageEngine, Store, type Collection } from '@tidemark/store'
 import type { MigrationStorage } from './migration-storage.ts'
 import { MigrationWriter } from './migration-writer.ts'
 import { openMigrationStorage, type OpenedStorage } from './open-migration-storage.ts'
+import { rangeProgressKey, type RangeProgress } from './state-documents.ts'
 
 /*
  * Two writers whose steps are laid against each other: what one has read is old when it commits. Each test
@@ -72,6 +73,12 @@ function interrupted(nth: number, meanwhile: () => Promise<unknown>): MigrationS
 async function write(id: string, name: string, n: number): Promise<Change<Item>> {
   const { document } = await source.upsert({ id, group: id, name, n })
   return { kind: 'document', id, partitionKey: id, lsn: lsn(document._lsn), document }
+}
+
+async function counts(): Promise<{ readonly progress: RangeProgress | undefined }> {
+  const { id, partition } = rangeProgressKey(owner)
+  const { document } = await storage.progress.read(id, partition)
+  return { progress: document }
 }
 
 async function copies(): Promise<readonly string[]> {
@@ -142,6 +149,48 @@ describe('MigrationWriter', () => {
     expect(await copies()).toEqual(['x:c:3', 'y:a:4'])
     await writer.apply([await write('c', 'z', 5)], lowOwner, never)
     expect(await copies()).toEqual(['x:b:2', 'y:a:4', 'z:c:5'])
+  })
+
+  test('a document that wanted another key for a moment, when its turn came, waits again for the one that it wants', async () => {
+    const writer = new MigrationWriter(storage, byName)
+    const first = await write('a', 'x', 1)
+    await writer.apply([first, await write('b', 'x', 2)], owner, never)
+    await write('b', 'z', 3)
+    await writer.apply([await write('a', 'y', 4), await write('c', 'x', 5)], owner, never)
+    expect(await copies()).toEqual(['x:c:5', 'y:a:4'])
+    await writer.apply([await write('b', 'x', 6)], owner, never)
+    await writer.apply([await write('c', 'v', 7)], owner, never)
+    expect(await copies()).toEqual(['v:c:7', 'x:b:6', 'y:a:4'])
+    const { progress } = await counts()
+    expect(progress).toMatchObject({ collisions: 1, collisionsResolved: 1 })
+  })
+
+  test('a document that is passed over at the moment in which its newer version is planned is not forgotten', async () => {
+    const writer = new MigrationWriter(storage, byName)
+    await writer.apply([await write('a', 'x', 1), await write('b', 'x', 2)], owner, never)
+    await write('b', 'z', 3)
+    const planned = Promise.withResolvers<void>()
+    const passedOver = Promise.withResolvers<void>()
+    const late = new MigrationWriter(
+      interrupted(3, () => {
+        planned.resolve()
+        return passedOver.promise
+      }),
+      byName,
+    )
+    let returning: Promise<unknown> | undefined
+    // It has read that b wants another key. Now b comes back, and is planned to go on waiting.
+    const leaving = new MigrationWriter(
+      interrupted(2, async () => {
+        returning = late.apply([await write('b', 'x', 4)], highOwner, never)
+        await planned.promise
+      }),
+      byName,
+    )
+    await leaving.apply([await write('a', 'y', 5)], lowOwner, never)
+    passedOver.resolve()
+    await returning
+    expect(await copies()).toEqual(['x:b:4', 'y:a:5'])
   })
 
   test('LE-11 a worker whose epoch is behind is refused, whatever it wants to write', async () => {

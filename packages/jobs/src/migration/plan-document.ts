@@ -45,7 +45,7 @@ export function planDocument(incoming: IncomingDocument, facts: Facts): Document
   if (wanted !== undefined && !collides) {
     writes.push(putCopy(wanted, keeps ? ownCondition(standing.holding) : { kind: 'absent' }))
   }
-  if (collides && !waitsOn) writes.push(...waitFor(incoming.source, wanted.key, facts))
+  if (collides) writes.push(...waitFor(incoming.source, wanted.key, facts))
   if (awaited !== undefined && !waitsOn)
     writes.push(...stopWaiting(incoming.source, awaited, facts))
   if (left !== undefined && !returns) {

@@ -11,18 +11,24 @@ import {
 } from './planned-write.ts'
 import { waitersEntryKey, type WaitersEntry } from './state-documents.ts'
 
-/** Joins the queue for a target key that another document has. */
+/**
+ * Joins the queue for a target key that another document has, or stays in it: who wanted another key when its turn
+ * came was passed over, and wants it again.
+ */
 export function waitFor(
   source: DocumentKey,
   target: DocumentKey,
   facts: Facts,
 ): readonly PlannedWrite[] {
   const queue = facts.waiters.get(keyText(target))
-  const others = (queue?.document.sources ?? []).filter((other) => !sameKey(other, source))
+  const sources = queue?.document.sources ?? []
+  if (queue !== undefined && sources.some((other) => sameKey(other, source))) {
+    return [queueCheck(target, { kind: 'lsn', lsn: queue.lsn })]
+  }
   return [
     // Were the key left in this moment, nobody would find this document in the queue.
     { to: 'target', operation: { kind: 'check' }, key: target, condition: { kind: 'present' } },
-    queueWrite(target, [...others, source], queue),
+    queueWrite(target, [...sources, source], queue),
   ]
 }
 
@@ -58,7 +64,7 @@ export function leaveTarget(
   const queue = facts.waiters.get(keyText(target))
   if (queue === undefined) {
     // Were someone to join the queue in this moment, it would wait for ever.
-    return { writes: [remove, queueCheck(target)], succeeded: false }
+    return { writes: [remove, queueCheck(target, { kind: 'absent' })], succeeded: false }
   }
   const { successor, remaining = [] } = facts.successions.get(keyText(target)) ?? {}
   const left = queueWrite(target, remaining, queue)
@@ -96,11 +102,11 @@ function queueWrite(
   }
 }
 
-function queueCheck(target: DocumentKey): PlannedWrite {
+function queueCheck(target: DocumentKey, condition: WriteCondition): PlannedWrite {
   return {
     to: 'state',
     operation: { kind: 'check' },
     key: stateKey(waitersEntryKey(target)),
-    condition: { kind: 'absent' },
+    condition,
   }
 }
