@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '@tidemark/contracts'
-import type { CollectionDefinition, CollectionRecord, TtlEra } from './catalog.ts'
+import type { CollectionDefinition, CollectionRecord, DatabaseRecord, TtlEra } from './catalog.ts'
 import { changedRecordEtag } from './resource-ids.ts'
 
 /** What may change of a collection after it was made. Absent = stays as it is. */
@@ -35,6 +35,16 @@ export function changedRecord(
   const ttlEras = erasAfter(record, definition.defaultTtl, nowMs)
   const etag = changedRecordEtag(record.rid, record.etag, ts)
   return { ...record, definition, ttlEras, etag, ts }
+}
+
+/** A database's record after it was given another annotation. */
+export function annotatedDatabase(
+  record: DatabaseRecord,
+  annotation: string,
+  nowMs: number,
+): DatabaseRecord {
+  const ts = Math.floor(nowMs / 1000)
+  return { ...record, annotation, etag: changedRecordEtag(record.rid, record.etag, ts), ts }
 }
 
 /** @throws ERR_INVALID_OPTION */
