@@ -123,8 +123,12 @@ class PostgresEngine implements StorageEngine {
     return (await insertDatabase(context, { id, storeId: this.storeId, ts, annotation })).record
   }
 
-  async annotateDatabase(database: DatabaseRecord, annotation: string): Promise<DatabaseRecord> {
-    return annotateDatabase(this.#open(), database, annotation)
+  async annotateDatabase(
+    database: DatabaseRecord,
+    annotation: string,
+    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
+    return annotateDatabase(this.#open(), database, { annotation, ifEtag })
   }
 
   async deleteDatabase(id: string): Promise<void> {

@@ -127,9 +127,13 @@ class SqliteEngine implements StorageEngine {
     }
   }
 
-  async annotateDatabase(database: DatabaseRecord, annotation: string): Promise<DatabaseRecord> {
+  async annotateDatabase(
+    database: DatabaseRecord,
+    annotation: string,
+    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
     this.#assertOpen()
-    return this.#catalog.annotate(database, annotation, this.#nowMs())
+    return this.#catalog.annotate(database, annotation, { nowMs: this.#nowMs(), ifEtag })
   }
 
   async deleteDatabase(id: string): Promise<void> {

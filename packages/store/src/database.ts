@@ -49,10 +49,16 @@ export class Database {
     return record
   }
 
-  /** Keeps a text of the caller's own with the database, in the place of the one before; see `CollectionSettings`. */
-  async annotate(annotation: string): Promise<DatabaseRecord> {
+  /**
+   * Keeps a text of the caller's own with the database, in the place of the one before; see `CollectionSettings`.
+   * Rejects with ERR_PRECONDITION_FAILED where `ifEtag` is given and is not the present record's.
+   */
+  async annotate(
+    annotation: string,
+    options: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
     const checked = checkedAnnotation(annotation)
-    return this.#context.engine.annotateDatabase(await this.readRecord(), checked)
+    return this.#context.engine.annotateDatabase(await this.readRecord(), checked, options)
   }
 
   /**

@@ -10,8 +10,7 @@ const INSERT = `INSERT INTO :schema.database(number, id, rid, etag, ts, annotati
 VALUES ($1, $2, $3, $4, $5, $6, 0, '', 0, 0) ON CONFLICT (id) DO NOTHING RETURNING number`
 
 const LOCK = `SELECT ${DATABASE_COLUMNS} FROM :schema.database WHERE id = $1 FOR UPDATE`
-const ANNOTATE =
-  'UPDATE :schema.database SET etag = $2, ts = $3, annotation = $4 WHERE number = $1'
+const ANNOTATE = 'UPDATE :schema.database SET etag = $2, ts = $3, annotation = $4 WHERE number = $1'
 
 /** Rejects with ERR_EXISTS. */
 export async function insertDatabase(
@@ -39,17 +38,18 @@ export async function insertDatabase(
   return { number, record: { id, rid, etag, ts, ...(annotation !== undefined && { annotation }) } }
 }
 
-/** Gives a database another annotation. Rejects with ERR_NOT_FOUND, also when another has its name. */
+/** See `StorageEngine.annotateDatabase`. */
 export async function annotateDatabase(
   { connections, statements, clock }: ReadContext,
   { id, rid }: DatabaseRecord,
-  annotation: string,
+  { annotation, ifEtag }: { readonly annotation: string; readonly ifEtag: string | undefined },
 ): Promise<DatabaseRecord> {
   return connections.transaction(async (sql) => {
     const [row] = await sql.rows(statements.of(LOCK), [id])
     const present = row && databaseRow(row)
     if (present?.record.rid !== rid) throw new ResourceNotFoundError('database', id)
-    const changed = annotatedDatabase(present.record, annotation, clock.nowMs())
+    const nowMs = clock.nowMs()
+    const changed = annotatedDatabase(present.record, annotation, { nowMs, ifEtag })
     const values = [present.number, changed.etag, changed.ts, annotation]
     await sql.rows(statements.of(ANNOTATE), values)
     return changed

@@ -69,9 +69,7 @@ export class DatabaseCatalog {
 
   list(): readonly CatalogEntry[] {
     return withStoreErrors(this.#file, () =>
-      this.#connection
-        .all(`${ENTRIES} ORDER BY d.number`)
-        .map(catalogEntry),
+      this.#connection.all(`${ENTRIES} ORDER BY d.number`).map(catalogEntry),
     )
   }
 
@@ -112,12 +110,16 @@ export class DatabaseCatalog {
     })
   }
 
-  /** @throws ERR_NOT_FOUND, also when another database has the name */
-  annotate({ id, rid }: DatabaseRecord, annotation: string, nowMs: number): DatabaseRecord {
+  /** @throws ERR_NOT_FOUND, also when another database has the name; ERR_PRECONDITION_FAILED */
+  annotate(
+    { id, rid }: DatabaseRecord,
+    annotation: string,
+    when: { readonly nowMs: number; readonly ifEtag: string | undefined },
+  ): DatabaseRecord {
     return this.#write(() => {
       const present = this.find(id)?.record
       if (present?.rid !== rid) throw new ResourceNotFoundError('database', id)
-      const changed = annotatedDatabase(present, annotation, nowMs)
+      const changed = annotatedDatabase(present, annotation, when)
       const { etag, ts } = changed
       this.#connection.run('UPDATE database SET etag = ?, ts = ? WHERE rid = ?', etag, ts, rid)
       this.#keepAnnotation(rid, annotation)

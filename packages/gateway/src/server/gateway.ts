@@ -3,7 +3,6 @@ import { Hono } from 'hono'
 import { acceptedKeys } from '../authorization/gateway-keys.ts'
 import { Authorizer } from '../authorization/authorizer.ts'
 import { CollectionDirectory } from '../collections/collection-directory.ts'
-import { DatabaseOffers } from '../collections/database-offers.ts'
 import { PresentRanges } from '../collections/present-ranges.ts'
 import { RangeBudgets } from '../collections/range-budgets.ts'
 import { SessionGuard } from '../collections/session-progress.ts'
@@ -43,7 +42,6 @@ export function createGateway(options: GatewayOptions): Gateway {
     ranges: new PresentRanges(clock),
     sessions: new SessionGuard(clock),
     uniqueKeys: new UniqueKeyGuard(),
-    databaseOffers: new DatabaseOffers(),
     budgets: new RangeBudgets(requestUnitsPerRange, clock),
   }
   const onRangesChanged = (): void => context.ranges.forgetAll()

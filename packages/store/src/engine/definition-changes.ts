@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '@tidemark/contracts'
+import { InvalidOptionError, PreconditionFailedError } from '@tidemark/contracts'
 import type { CollectionDefinition, CollectionRecord, DatabaseRecord, TtlEra } from './catalog.ts'
 import { changedRecordEtag } from './resource-ids.ts'
 
@@ -37,12 +37,19 @@ export function changedRecord(
   return { ...record, definition, ttlEras, etag, ts }
 }
 
-/** A database's record after it was given another annotation. */
+/**
+ * A database's record after it was given another annotation, judged inside the engine's transaction.
+ *
+ * @throws ERR_PRECONDITION_FAILED when it must have another etag
+ */
 export function annotatedDatabase(
   record: DatabaseRecord,
   annotation: string,
-  nowMs: number,
+  { nowMs, ifEtag }: { readonly nowMs: number; readonly ifEtag: string | undefined },
 ): DatabaseRecord {
+  if (ifEtag !== undefined && ifEtag !== record.etag) {
+    throw new PreconditionFailedError(record.id, `its etag is ${record.etag}`)
+  }
   const ts = Math.floor(nowMs / 1000)
   return { ...record, annotation, etag: changedRecordEtag(record.rid, record.etag, ts), ts }
 }

@@ -50,9 +50,14 @@ export interface StorageEngine {
   ): Promise<DatabaseRecord>
   /**
    * Gives a database another annotation, and its record another etag; every process sees it at once. Rejects with
-   * ERR_NOT_FOUND when the database is gone, also when another has its name.
+   * ERR_NOT_FOUND when the database is gone, also when another has its name, and with ERR_PRECONDITION_FAILED when
+   * `ifEtag` is given and is not the present record's.
    */
-  annotateDatabase(database: DatabaseRecord, annotation: string): Promise<DatabaseRecord>
+  annotateDatabase(
+    database: DatabaseRecord,
+    annotation: string,
+    options?: { readonly ifEtag?: string | undefined },
+  ): Promise<DatabaseRecord>
   /** Rejects with ERR_NOT_FOUND. Deletes its collections too. */
   deleteDatabase(id: string): Promise<void>
   /** Rejects with ERR_NOT_FOUND. Opening twice gives the same one. */

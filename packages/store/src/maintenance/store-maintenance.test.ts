@@ -302,7 +302,7 @@ function unclosed(engine: MemoryStorageEngine): StorageEngine {
     listDatabases: () => engine.listDatabases(),
     readDatabase: (id) => engine.readDatabase(id),
     createDatabase: (id, options) => engine.createDatabase(id, options),
-    annotateDatabase: (database, annotation) => engine.annotateDatabase(database, annotation),
+    annotateDatabase: (...args) => engine.annotateDatabase(...args),
     deleteDatabase: (id) => engine.deleteDatabase(id),
     openDatabase: (id) => engine.openDatabase(id),
     close: () => Promise.resolve(),

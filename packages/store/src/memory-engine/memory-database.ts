@@ -62,8 +62,8 @@ export class MemoryDatabase implements DatabaseEngine {
     return this.#record
   }
 
-  annotate(annotation: string, nowMs: number): DatabaseRecord {
-    this.#record = annotatedDatabase(this.#record, annotation, nowMs)
+  annotate(annotation: string, ifEtag: string | undefined): DatabaseRecord {
+    this.#record = annotatedDatabase(this.#record, annotation, { nowMs: this.nowMs(), ifEtag })
     return this.#record
   }
 

@@ -65,10 +65,14 @@ export class MemoryStorageEngine implements StorageEngine {
     return record
   }
 
-  async annotateDatabase({ id, rid }: DatabaseRecord, annotation: string): Promise<DatabaseRecord> {
+  async annotateDatabase(
+    { id, rid }: DatabaseRecord,
+    annotation: string,
+    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
     const database = this.#database(id)
     if (database.record.rid !== rid) throw new ResourceNotFoundError('database', id)
-    return database.annotate(annotation, this.#storeClock.nowMs())
+    return database.annotate(annotation, ifEtag)
   }
 
   async deleteDatabase(id: string): Promise<void> {

@@ -32,7 +32,9 @@ export function storageEngineCatalog(open: () => Promise<StorageEngine>): void {
       const changed = await engine.annotateDatabase(made, 'other')
       expect(changed).toMatchObject({ id: 'shop', rid: made.rid, annotation: 'other' })
       expect(changed.etag).not.toBe(made.etag)
-      // The etag need not be the present one: who comes last has it.
+      const stale = engine.annotateDatabase(made, 'lost', { ifEtag: made.etag })
+      await expect(stale).rejects.toMatchObject({ code: 'ERR_PRECONDITION_FAILED' })
+      // Without a condition the record that is named may be an old one: who comes last has it.
       const last = await engine.annotateDatabase(made, '')
       expect(last.annotation).toBe('')
       expect(new Set([made.etag, changed.etag, last.etag]).size).toBe(3)
