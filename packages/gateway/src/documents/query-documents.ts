@@ -9,7 +9,7 @@ import { queryMetricsText } from '../protocol/query-metrics.ts'
 import { isTrue, itemCount } from '../protocol/request-values.ts'
 import { equalities } from '../query/execution/equalities.ts'
 import { parseQuery } from '../query/syntax/parse-query.ts'
-import { queryPlan } from '../query/query-plan.ts'
+import { isPlanned, queryPlan } from '../query/query-plan.ts'
 import type { QueryResultPage } from '../query/query-options.ts'
 import { runQuery } from '../query/execution/run-query.ts'
 import { collectionNames } from '../resources/resource-names.ts'
@@ -31,7 +31,10 @@ export const queryDocuments: Operation = async (request, context) => {
   return context.collections.use(collectionNames(request.path), async (found) => {
     assertIntended(request, found.open.record)
     if (WHOLE_DOCUMENTS.test(body.text)) return answerAllDocuments(request, context, found)
-    const scope = await queryScope(request, context, { open: found.open, query })
+    const scope = await queryScope(request, context, {
+      open: found.open,
+      isPlanned: isPlanned(body.text),
+    })
     if (scope === undefined) return rowsAnswer(began, found, { items: [], examined: 0 }).answer
     const budgets = scope.ranges.map(({ number }) => `${found.open.record.rid}/${number}`)
     for (const budget of budgets) context.budgets.admit(budget)
