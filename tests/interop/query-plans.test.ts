@@ -60,6 +60,31 @@ describe('Queries: plans', () => {
     }
   })
 
+  test('enableQueryControl: a token of its own making goes on in another client, also after a split', async () => {
+    const split = await interop.container({ throughput: 20_000 })
+    await fill(split)
+    for (const query of ['SELECT VALUE c.n FROM c', 'SELECT VALUE c.n FROM c ORDER BY c.n DESC']) {
+      const options = { enableQueryControl: true, maxItemCount: 7 }
+      const all: number[] = []
+      let continuationToken: string | undefined
+      for (let page = 0; page < 40; page++) {
+        const { items } = interop.connect().database(split.database.id).container(split.id)
+        const iterator = items.query<number>(query, {
+          ...options,
+          ...(continuationToken !== undefined && { continuationToken }),
+        })
+        const answer = await iterator.fetchNext()
+        all.push(...answer.resources)
+        continuationToken = answer.continuationToken
+        if (continuationToken === undefined) break
+        expect(continuationToken).toContain('"rangeMappings"')
+        if (page === 1) await splitFirst(split)
+      }
+      expect(all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: COUNT }, (_, n) => n))
+      if (query.includes('ORDER')) expect(all).toEqual(all.toSorted((a, b) => b - a))
+    }
+  })
+
   test('a plan goes on over a split between two pages', async () => {
     const splitting = await interop.container({ throughput: 20_000 })
     await fill(splitting)
@@ -69,8 +94,7 @@ describe('Queries: plans', () => {
         maxItemCount: 5,
       })
       const first = (await iterator.fetchNext()).resources
-      const { resources: ranges } = await splitting.readPartitionKeyRanges().fetchAll()
-      await interop.split(splitting, ranges[0]!.id)
+      await splitFirst(splitting)
       const { items } = await pagesOf(iterator)
       const all = [...first, ...items]
       expect(all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: COUNT }, (_, n) => n))
@@ -113,6 +137,11 @@ describe('Queries: plans', () => {
     expect(halves[0]! + halves[1]!).toBe(COUNT)
   })
 })
+
+async function splitFirst(target: Container): Promise<void> {
+  const { resources: ranges } = await target.readPartitionKeyRanges().fetchAll()
+  await interop.split(target, ranges[0]!.id)
+}
 
 const QUERY = { 'x-ms-documentdb-isquery': 'true', 'content-type': 'application/query+json' }
 
