@@ -12,9 +12,11 @@ import { parseQuery } from '../query/syntax/parse-query.ts'
 import { isPlanned, queryPlan } from '../query/query-plan.ts'
 import type { QueryResultPage } from '../query/query-options.ts'
 import { runQuery } from '../query/execution/run-query.ts'
+import { annotationOf } from '../resources/container-annotation.ts'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
+import { computedPropertiesOf } from './computed-properties.ts'
 import { narrowedScope, queryScope } from './query-scope.ts'
 import { querySource } from './query-source.ts'
 import { answerAllDocuments } from './read-all-documents.ts'
@@ -40,9 +42,12 @@ export const queryDocuments: Operation = async (request, context) => {
     for (const budget of budgets) context.budgets.admit(budget)
     await assertSession(request, context, { open: found.open, ranges: scope.ranges })
     const { rid } = found.open.record
+    // Its computed properties may have been replaced, by another process too.
+    const present = await found.collection.readRecord()
     const narrow = narrowedScope(found.open, scope, equalities(query, body.parameters))
     const page = await runQuery(query, {
       parameters: body.parameters,
+      computedProperties: computedPropertiesOf(annotationOf(present).echo),
       source: querySource(found.open, narrow),
       scope: `${rid} ${feedRangeId(scope.range)}`,
       continuation: request.header(HEADER.continuation),

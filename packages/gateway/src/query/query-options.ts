@@ -1,5 +1,6 @@
 import type { Clock } from '@tidemark/contracts'
 import type { DocumentSource } from './document-source.ts'
+import type { ComputedProperty } from './execution/computed-properties.ts'
 import type { Json } from './json.ts'
 
 /** One parameter as on the wire; the name with its `@`. */
@@ -12,6 +13,8 @@ export interface RunQueryOptions {
   /** @default [] */
   readonly parameters?: readonly QueryParameter[] | undefined
   readonly source: DocumentSource
+  /** Of the container. @default [] */
+  readonly computedProperties?: readonly ComputedProperty[] | undefined
   /** Says what the source covers: a continuation of another scope is ERR_BAD_QUERY. @default '' */
   readonly scope?: string | undefined
   /** Of the page before, verbatim. A token of another query text or other parameters is ERR_BAD_QUERY. */

@@ -5,6 +5,7 @@ import { MAX_PAGE_ROWS } from '../limits.ts'
 import type { QueryResultPage, RunQueryOptions } from '../query-options.ts'
 import type { Query } from '../syntax/query.ts'
 import { bindParameters, resolveRowCount } from './bind-parameters.ts'
+import { computedValues } from './computed-properties.ts'
 import {
   decodeContinuation,
   encodeContinuation,
@@ -36,9 +37,11 @@ export async function runQuery(query: Query, options: RunQueryOptions): Promise<
   const queryHash = hashOfQuery([query.text, parameters, scope, orderByUndefined])
   const { clock = systemClock, signal } = options
   const isRanked = kindOf(query) === 'ranked'
+  const nowMs = clock.wallMs()
+  const computed = computedValues(options.computedProperties ?? [], nowMs)
   const run: Omit<QueryRun, 'progress'> = {
     query,
-    row: createRowEnvironment({ slots: query.slots, parameters: values, nowMs: clock.wallMs() }),
+    row: createRowEnvironment({ slots: query.slots, parameters: values, nowMs, computed }),
     source: query.readsDocuments ? options.source : NOTHING,
     maxRows: resolveMaxRows(options.maxItemCount, isRanked ? 1000 : 100),
     maxExamined: options.maxExaminedPerPage ?? 10_000,
