@@ -106,6 +106,11 @@ describe('a query is refused with what is wrong and where', () => {
     ['SELECT * FROM c ORDER BY VectorDistance(c.a, [1])', 'vector search function'],
     ['SELECT * FROM c WHERE RegexMatch(c.a, "a+")', 'regular expression function'],
     ['SELECT RAND() FROM c', 'RAND is not supported'],
+    [
+      'SELECT ALL(SELECT VALUE t FROM t IN c.tags) FROM c',
+      'the subquery expression ALL is not supported',
+    ],
+    ['SELECT LASTINDEXOF(c.a, "x") FROM c', 'the function LASTINDEXOF is not supported'],
     ['SELECT * FROM c HAVING 1 = 1', 'HAVING'],
     ['SELECT c.a FROM c GROUP BY c.a HAVING COUNT(1) > 1', 'HAVING is not supported'],
     ['SELECT * FROM c UNION SELECT * FROM c', 'UNION is not supported'],
