@@ -34,25 +34,26 @@ const QUERIES = [
   'SELECT VALUE c.n FROM c WHERE c.n % 2 = 0',
 ]
 
+const WAYS: readonly (readonly [string, FeedOptions])[] = [
+  ['forceQueryPlan', { forceQueryPlan: true }],
+  ['enableQueryControl', { enableQueryControl: true }],
+  [
+    'both, in small pages, all ranges at once',
+    {
+      forceQueryPlan: true,
+      enableQueryControl: true,
+      maxItemCount: 3,
+      maxDegreeOfParallelism: 9,
+    },
+  ],
+  [
+    'forceQueryPlan in small pages, buffered',
+    { forceQueryPlan: true, maxItemCount: 4, bufferItems: true },
+  ],
+]
+
 describe('Queries: plans', () => {
-  const ways: readonly (readonly [string, FeedOptions])[] = [
-    ['forceQueryPlan', { forceQueryPlan: true }],
-    ['enableQueryControl', { enableQueryControl: true }],
-    [
-      'both, in small pages, all ranges at once',
-      {
-        forceQueryPlan: true,
-        enableQueryControl: true,
-        maxItemCount: 3,
-        maxDegreeOfParallelism: 9,
-      },
-    ],
-    [
-      'forceQueryPlan in small pages, buffered',
-      { forceQueryPlan: true, maxItemCount: 4, bufferItems: true },
-    ],
-  ]
-  test.each(ways)('%s: rows and their order are those without a plan', async (_way, options) => {
+  test.each(WAYS)('%s: rows and their order are those without a plan', async (_way, options) => {
     for (const query of QUERIES) {
       const plain = await container.items.query<unknown>(query).fetchAll()
       const { items } = await pagesOf(container.items.query<unknown>(query, options))
