@@ -1,5 +1,5 @@
 import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
-import type { ComputedProperty } from '../query/execution/computed-properties.ts'
+import type { ComputedProperty } from '../query/query-options.ts'
 
 /** The computed properties of a container's definition; what cannot be read is none. */
 export function computedPropertiesOf(definition: JsonRecord): readonly ComputedProperty[] {

@@ -1,12 +1,18 @@
 import type { Clock } from '@tidemark/contracts'
 import type { DocumentSource } from './document-source.ts'
-import type { ComputedProperty } from './execution/computed-properties.ts'
 import type { Json } from './json.ts'
 
 /** One parameter as on the wire; the name with its `@`. */
 export interface QueryParameter {
   readonly name: string
   readonly value: Json
+}
+
+/** A property that queries see and that is stored nowhere, as in a container's definition. */
+export interface ComputedProperty {
+  readonly name: string
+  /** `SELECT VALUE … FROM c`. */
+  readonly query: string
 }
 
 export interface RunQueryOptions {

@@ -44,6 +44,15 @@ test('a computed property with a subquery does not disturb the rows around it', 
   ])
 })
 
+test('subqueries in FROM see them too, and what is asked of their rows does not', async () => {
+  const plain = "SELECT VALUE x.l FROM (SELECT c.low AS l FROM c) x WHERE x.l = 'ann'"
+  expect(await rows(plain, [LOWER])).toEqual(['ann'])
+  const distinct = 'SELECT VALUE MAX(x.low) FROM (SELECT DISTINCT c.low FROM c) x'
+  expect(await rows(distinct, [LOWER])).toEqual(['bob'])
+  const renamed = 'SELECT VALUE COUNT(x.low) FROM (SELECT DISTINCT c.low AS other FROM c) x'
+  expect(await rows(renamed, [LOWER])).toEqual([0])
+})
+
 test('computed properties are in no whole document, and hold for the document alone', async () => {
   expect(await rows("SELECT * FROM c WHERE c.low = 'bob'", [LOWER])).toEqual([
     expect.not.objectContaining({ low: 'bob' }),

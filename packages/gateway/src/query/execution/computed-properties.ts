@@ -1,17 +1,11 @@
 import { BadQueryError } from '../bad-query-error.ts'
 import type { Json } from '../json.ts'
+import type { ComputedProperty } from '../query-options.ts'
 import { parseQuery } from '../syntax/parse-query.ts'
 import type { Query } from '../syntax/query.ts'
 import { evaluate } from './evaluate.ts'
 import type { RowEnvironment } from './row-environment.ts'
 import { createRowEnvironment, enterDocument } from './rows.ts'
-
-/** A property that queries see and that is stored nowhere, as in a container's definition. */
-export interface ComputedProperty {
-  readonly name: string
-  /** `SELECT VALUE … FROM c`. */
-  readonly query: string
-}
 
 const NO_PARAMETERS: ReadonlyMap<string, Json> = new Map()
 
