@@ -52,7 +52,8 @@ export async function queryScope(
   }
   if (isPlanned) {
     const isFirst = bounds === undefined || bounds.minInclusive === ''
-    // Only a first range is split into a first range: its forebears are those of no other.
+    // Only a first range splits into a first range. After a merge others are its forebears too, but a client had its
+    // empty page of them with the first answer, and does not ask again.
     const [first] = present
     const isHeir = first?.number === number || first?.parents.includes(number) === true
     return isFirst && isHeir
