@@ -22,6 +22,8 @@ const ORDER = [
   'read-feed',
   'queries',
   'queries-across-ranges',
+  'query-plans',
+  'computed-properties',
   'change-feed',
   'change-feed-versions',
   'waiting-reads',

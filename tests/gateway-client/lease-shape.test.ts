@@ -80,3 +80,23 @@ test('LE-1 PH-9 leases in a container are found by V3’s prefix, and their cont
   await host.unregisterObservers()
   expect((await read()).map(({ Owner }) => Owner)).toEqual([null, null])
 })
+
+test('a name of a processor that makes no prefix for ids is refused, and what fits is said', async () => {
+  await using under = await gatewayUnderTest()
+  await under.store
+    .database('db')
+    .createCollectionIfNotExists({ id: 'orders', partitionKey: '/id' })
+  const connection = under.connect()
+  const prefixFor = (processorName: string) =>
+    readCosmosLeasePrefix(connection, { ...MONITORED, processorName })
+  const room = 100 - (await prefixFor('')).length
+  const collection = new CosmosDocumentCollection(connection, MONITORED)
+  const leaseIdPrefix = await prefixFor('n'.repeat(room))
+  expect(new DocumentLeaseStore(collection, { leaseIdPrefix })).toBeInstanceOf(DocumentLeaseStore)
+  for (const name of ['n'.repeat(room + 1), 'a/b', 'a b']) {
+    await expect(prefixFor(name)).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      message: expect.stringContaining(`processorName must be at most ${room} characters`),
+    })
+  }
+})

@@ -164,6 +164,7 @@ describe('Errors', () => {
       }),
       scripts.userDefinedFunctions.create({ id: 'u', body: 'function () {}' }),
       scripts.storedProcedure('s').execute('x'),
+      scripts.storedProcedure('s').replace({ id: 's', body: 'function () {}' }),
     ]
     for (const call of calls) {
       const error = await refusal(call)
@@ -192,6 +193,18 @@ describe('Errors', () => {
     expect((await scripts.triggers.readAll().fetchAll()).resources).toEqual([])
     expect((await scripts.userDefinedFunctions.readAll().fetchAll()).resources).toEqual([])
     expect((await conflicts.readAll().fetchAll()).resources).toEqual([])
+  })
+
+  test('ST-11 a script or conflict that somebody looks for or deletes is 404', async () => {
+    const { scripts } = container
+    const calls = [
+      scripts.storedProcedure('s').read(),
+      scripts.storedProcedure('s').delete(),
+      scripts.trigger('t').read(),
+      scripts.userDefinedFunction('u').delete(),
+      container.conflict('c').delete(),
+    ]
+    for (const call of calls) expect((await refusal(call)).code).toBe(404)
   })
 
   test('an abort signal ends the call of the client and does no harm to the gateway', async () => {

@@ -104,6 +104,33 @@ describe('All versions and deletes', () => {
     })
   })
 
+  test('a delete names its key by the paths, without the first slash, of every level', async () => {
+    const keys: readonly (readonly [string[], object, object])[] = [
+      [
+        ['/customer/address/zip'],
+        { customer: { address: { zip: 7 } } },
+        { 'customer/address/zip': 7 },
+      ],
+      [['/t', '/u/name'], { t: 'x', u: { name: null } }, { t: 'x', 'u/name': null }],
+      [['/t', '/u/name'], { t: 'x' }, { t: 'x' }],
+    ]
+    for (const [paths, properties, partitionKey] of keys) {
+      container = await interop.container({
+        partitionKey: {
+          paths,
+          version: 2,
+          kind: (paths.length > 1 ? 'MultiHash' : 'Hash') as never,
+        },
+        changeFeedPolicy: { retentionDuration: 5 },
+      })
+      const feed = await fromNow()
+      const { item } = await container.items.create({ id: 'a', ...properties })
+      await item.delete()
+      const metadata = (await drain(feed)).at(-1)?.metadata
+      expect(metadata?.partitionKey).toEqual(partitionKey)
+    }
+  })
+
   test('crts is the time of the commit in whole seconds', async () => {
     const feed = await fromNow()
     const { resource } = await container.items.create({ id: 'a', pk: 'x' })

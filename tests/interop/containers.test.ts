@@ -354,6 +354,33 @@ describe('Container definition', () => {
     expect((await refusal(refused)).code).toBe(412)
   })
 
+  test('of replaces that race with one etag exactly one wins', async () => {
+    const container = await interop.container()
+    const { resource } = await container.read()
+    const accessCondition = { type: 'IfMatch', condition: resource!._etag }
+    const results = await Promise.allSettled(
+      [1, 2, 3, 4].map((n) =>
+        container.replace({ ...resource!, defaultTtl: 100 + n }, { accessCondition }),
+      ),
+    )
+    const won = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+    expect(won).toHaveLength(1)
+    const { resource: after } = await container.read()
+    expect(after).toEqual(won[0]?.resource)
+  })
+
+  test('a delete with an old etag in If-Match is 412 and deletes nothing, with the present one 204', async () => {
+    const container = await interop.container()
+    const deleteWith = (condition: string): Promise<unknown> =>
+      container.delete({ accessCondition: { type: 'IfMatch', condition } })
+    const { resource } = await container.read()
+    await container.replace({ ...resource!, defaultTtl: 5 })
+    expect((await refusal(deleteWith(resource!._etag))).code).toBe(412)
+    const { resource: present } = await container.read()
+    await deleteWith(present!._etag)
+    expect((await refusal(container.read())).code).toBe(404)
+  })
+
   test('read with quota information tells how far the index is', async () => {
     const container = await interop.container()
     const { headers } = await container.read({ populateQuotaInfo: true })

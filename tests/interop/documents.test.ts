@@ -293,6 +293,19 @@ describe('Documents: replace', () => {
     expect(replaced.statusCode).toBe(200)
   })
 
+  test('an empty If-Match is none, as in the service', async () => {
+    await container.items.create({ id: 'a', pk: 'x' })
+    const { statusCode } = await container.item('a', 'x').replace({ id: 'a', pk: 'x' }, ifMatch(''))
+    expect(statusCode).toBe(200)
+    const answer = await interop.send({
+      method: 'PUT',
+      path: `${pathOf(container)}/docs/a`,
+      headers: { 'x-ms-documentdb-partitionkey': '["x"]', 'if-match': '' },
+      body: { id: 'a', pk: 'x', n: 2 },
+    })
+    expect(answer.status).toBe(200)
+  })
+
   test('of two that race with one etag exactly one wins', async () => {
     const { resource } = await container.items.create({ id: 'a', pk: 'x' })
     const options = ifMatch(resource?._etag ?? '')

@@ -128,6 +128,47 @@ describe('Offers', () => {
     })
   })
 
+  test('the offer of a database is replaced, found and listed, and goes with it', async () => {
+    const { database } = await interop.client.databases.create({ id: 'moved', throughput: 400 })
+    const { offer, resource } = await database.readOffer()
+    const body = resource as unknown as OfferBody
+    const content = { ...body.content, offerThroughput: 700 }
+    await offer?.replace({ ...body, content } as never)
+    const { resource: after } = await database.readOffer()
+    expect(after).toMatchObject({ id: body.id, content: { offerThroughput: 700 } })
+    expect((await interop.client.offers.readAll().fetchAll()).resources).toContainEqual(after)
+    await database.delete()
+    expect((await refusal(interop.client.offer(body.id).read())).code).toBe(404)
+  })
+
+  test('of two that replace an offer and its container at once neither undoes the other', async () => {
+    const container = await interop.container({ throughput: 400 })
+    const { resource } = await container.read()
+    for (const n of [1, 2, 3]) {
+      await Promise.all([
+        raise(container, 400 + 100 * n),
+        container.replace({ ...resource!, defaultTtl: n, purpose: n } as never),
+      ])
+      expect((await container.readOffer()).resource).toMatchObject({
+        content: { offerThroughput: 400 + 100 * n },
+      })
+      expect((await container.read()).resource).toMatchObject({ defaultTtl: n, purpose: n })
+    }
+  })
+
+  test('an offer replaced with an old etag in If-Match is 412', async () => {
+    const container = await interop.container({ throughput: 400 })
+    const { offer, resource } = await container.readOffer()
+    const body = resource as unknown as OfferBody & { readonly _etag: string }
+    await raise(container, 500)
+    const accessCondition = { type: 'IfMatch', condition: body._etag }
+    const late = offer!.replace(body as never, { accessCondition })
+    expect((await refusal(late)).code).toBe(412)
+    expect((await container.readOffer()).resource).toMatchObject({
+      content: { offerThroughput: 500 },
+    })
+  })
+
   test('an autoscale offer is made by maxThroughput', async () => {
     const container = await interop.container({ maxThroughput: 4000 })
     const { resource } = await container.readOffer()

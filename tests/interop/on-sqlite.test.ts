@@ -141,7 +141,7 @@ describe('The same over SQLite', () => {
     expect((await container.items.readAll().fetchAll()).resources).toMatchObject([{ pk: 'y' }])
   })
 
-  test('CF-8 ST-6 another gateway over the same folder: documents, etags and continuations are good', async () => {
+  test('CF-8 ST-6 another gateway over the same folder: documents, etags, offers of databases and continuations are good', async () => {
     const container = await interop.container()
     for (const document of documents.slice(0, 5)) await container.items.create(document)
     const { continuationToken } = await container.items
@@ -154,6 +154,10 @@ describe('The same over SQLite', () => {
     const client = new CosmosClient({ endpoint: gateway.endpoint, key: KEY })
     const other = client.database('interop').container(container.id)
     expect((await other.item('d0', 'p0').read()).etag).toBe(etag)
+    const { database } = await interop.client.databases.create({ id: 'shared', throughput: 900 })
+    const { resource: offer } = await client.database('shared').readOffer()
+    expect(offer).toMatchObject({ content: { offerThroughput: 900 } })
+    expect((await database.readOffer()).resource).toEqual(offer)
     const rest = other.items.getChangeFeedIterator<Doc>({
       changeFeedStartFrom: ChangeFeedStartFrom.Continuation(continuationToken),
     })

@@ -184,6 +184,20 @@ describe('Queries: aggregates', () => {
     expect(await rows('SELECT COUNT(1), MAX(c.n) FROM c')).toEqual([{ $1: COUNT, $2: 39 }])
   })
 
+  test('COUNT over SELECT DISTINCT counts different values, over all ranges', async () => {
+    const text = 'SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.kind FROM c)'
+    expect(await rows(text)).toEqual([2])
+    expect(await rows(text, { forceQueryPlan: true })).toEqual([2])
+    const named = 'SELECT COUNT(1) AS n FROM (SELECT DISTINCT c.n FROM c WHERE c.n < 10) AS x'
+    expect(await rows(named)).toEqual([{ n: 10 }])
+  })
+
+  test('rows of a subquery in FROM are filtered and sorted like documents', async () => {
+    const text =
+      'SELECT VALUE x.n FROM (SELECT c.n FROM c WHERE c.n > 30) x WHERE x.n < 35 ORDER BY x.n'
+    expect(await rows(text, { maxItemCount: 2 })).toEqual([31, 32, 33, 34])
+  })
+
   test('an aggregate beside ORDER BY is one row', async () => {
     expect(await rows('SELECT VALUE SUM(c.n) FROM c ORDER BY c.n')).toEqual([780])
   })

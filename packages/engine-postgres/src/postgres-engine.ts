@@ -15,7 +15,7 @@ import { Doorbell } from './wakeup/doorbell.ts'
 import { Ringer } from './wakeup/ringer.ts'
 import type { TouchedRange } from './wakeup/touched-range.ts'
 import { ClockKeeper } from './writer/clock-keeper.ts'
-import { insertDatabase, removeDatabase } from './writer/database-writes.ts'
+import { annotateDatabase, insertDatabase, removeDatabase } from './writer/database-writes.ts'
 
 /** How often readers that wait look at the server when nothing rings in time: see `#hearsAll`. */
 const QUIET_POLL_MS = 20
@@ -110,10 +110,25 @@ class PostgresEngine implements StorageEngine {
     return (await listDatabases(this.#open())).map(({ record }) => record)
   }
 
-  async createDatabase(id: string): Promise<DatabaseRecord> {
+  async readDatabase(id: string): Promise<DatabaseRecord | undefined> {
+    return (await findDatabase(this.#open(), id))?.record
+  }
+
+  async createDatabase(
+    id: string,
+    { annotation }: { readonly annotation?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
     const context = this.#open()
     const ts = Math.floor(context.clock.nowMs() / 1000)
-    return (await insertDatabase(context, { id, storeId: this.storeId, ts })).record
+    return (await insertDatabase(context, { id, storeId: this.storeId, ts, annotation })).record
+  }
+
+  async annotateDatabase(
+    database: DatabaseRecord,
+    annotation: string,
+    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
+    return annotateDatabase(this.#open(), database, { annotation, ifEtag })
   }
 
   async deleteDatabase(id: string): Promise<void> {

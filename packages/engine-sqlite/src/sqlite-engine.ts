@@ -103,7 +103,15 @@ class SqliteEngine implements StorageEngine {
     return this.#catalog.list().map(({ record }) => record)
   }
 
-  async createDatabase(id: string): Promise<DatabaseRecord> {
+  async readDatabase(id: string): Promise<DatabaseRecord | undefined> {
+    this.#assertOpen()
+    return this.#catalog.find(id)?.record
+  }
+
+  async createDatabase(
+    id: string,
+    { annotation }: { readonly annotation?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
     this.#assertOpen()
     const { folder, random } = this.#options
     const name = `db-${random.hex(8)}.sqlite`
@@ -112,11 +120,20 @@ class SqliteEngine implements StorageEngine {
     createDatabaseFile(file)
     await syncFolder(folder)
     try {
-      return this.#catalog.add(id, name, Math.floor(this.#nowMs() / 1000))
+      return this.#catalog.add(id, name, { ts: Math.floor(this.#nowMs() / 1000), annotation })
     } catch (error) {
       removeSqliteFile(file)
       throw error
     }
+  }
+
+  async annotateDatabase(
+    database: DatabaseRecord,
+    annotation: string,
+    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
+    this.#assertOpen()
+    return this.#catalog.annotate(database, annotation, { nowMs: this.#nowMs(), ifEtag })
   }
 
   async deleteDatabase(id: string): Promise<void> {

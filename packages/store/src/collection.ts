@@ -142,10 +142,14 @@ export class Collection<T extends DocumentBody = DocumentBody>
 
   /**
    * Changes the settings that are given; of `pendingDeletes`, the properties that are given. It acts at
-   * once, in every process, on documents that are there too (TTL-18). Rejects with ERR_INVALID_OPTION.
+   * once, in every process, on documents that are there too (TTL-18). Rejects with ERR_INVALID_OPTION, and with
+   * ERR_PRECONDITION_FAILED where `ifEtag` is given and is not the present record's.
    */
-  async updateSettings(settings: CollectionSettings): Promise<CollectionRecord> {
-    return changeSettings(await this.open(), settings)
+  async updateSettings(
+    settings: CollectionSettings,
+    options: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<CollectionRecord> {
+    return changeSettings(await this.open(), settings, options)
   }
 
   /** Has purges wait for a processor group (TTL-14), besides those that they wait for already. */

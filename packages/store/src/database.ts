@@ -10,6 +10,7 @@ import {
   type CollectionOptions,
   type ResolvedCollectionOptions,
 } from './catalog/collection-options.ts'
+import { checkedAnnotation } from './catalog/collection-settings.ts'
 import type { KnownCollections } from './catalog/known-collections.ts'
 import { checkedResourceId } from './catalog/resource-names.ts'
 import { Collection } from './collection.ts'
@@ -41,8 +42,23 @@ export class Database {
     this.#context = context
   }
 
+  /** The database's record as it is now; other processes may change it at any time. */
   async readRecord(): Promise<DatabaseRecord> {
-    return (await this.#open()).record
+    const record = await this.#context.engine.readDatabase(this.id)
+    if (record === undefined) throw new ResourceNotFoundError('database', this.id)
+    return record
+  }
+
+  /**
+   * Keeps a text of the caller's own with the database, in the place of the one before; see `CollectionSettings`.
+   * Rejects with ERR_PRECONDITION_FAILED where `ifEtag` is given and is not the present record's.
+   */
+  async annotate(
+    annotation: string,
+    options: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
+    const checked = checkedAnnotation(annotation)
+    return this.#context.engine.annotateDatabase(await this.readRecord(), checked, options)
   }
 
   /**

@@ -31,6 +31,7 @@ export {
 } from './engine/commit-waits.ts'
 export {
   assertIndexed,
+  annotatedDatabase,
   changedRecord,
   type DefinitionChanges,
 } from './engine/definition-changes.ts'

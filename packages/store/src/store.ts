@@ -6,6 +6,7 @@ import {
   type Clock,
   type Random,
 } from '@tidemark/contracts'
+import { checkedAnnotation } from './catalog/collection-settings.ts'
 import { KnownCollections } from './catalog/known-collections.ts'
 import { checkedResourceId } from './catalog/resource-names.ts'
 import { Database, createDatabaseIfNotExists, type StoreContext } from './database.ts'
@@ -101,10 +102,14 @@ export class Store {
     return new Database(id, this.#context)
   }
 
-  /** Rejects with ERR_EXISTS. */
-  async createDatabase(id: string): Promise<Database> {
+  /** Rejects with ERR_EXISTS. `annotation`: as of `CollectionSettings`. */
+  async createDatabase(
+    id: string,
+    { annotation }: { readonly annotation?: string | undefined } = {},
+  ): Promise<Database> {
     const database = this.database(id)
-    await this.#context.engine.createDatabase(id)
+    const checked = annotation === undefined ? undefined : checkedAnnotation(annotation)
+    await this.#context.engine.createDatabase(id, { annotation: checked })
     return database
   }
 

@@ -9,9 +9,10 @@ export interface DatabaseRow {
 }
 
 /** Columns of the table `database` that `databaseRow` reads. */
-export const DATABASE_COLUMNS = 'number, id, rid, etag, ts'
+export const DATABASE_COLUMNS = 'number, id, rid, etag, ts, annotation'
 
 export function databaseRow(row: SqlRow): DatabaseRow {
+  const isAnnotated = row[5] !== null
   return {
     number: numberColumn(row, 0),
     record: {
@@ -19,6 +20,7 @@ export function databaseRow(row: SqlRow): DatabaseRow {
       rid: textColumn(row, 2),
       etag: textColumn(row, 3),
       ts: numberColumn(row, 4),
+      ...(isAnnotated && { annotation: textColumn(row, 5) }),
     },
   }
 }

@@ -1,27 +1,59 @@
 import { ResourceExistsError, ResourceNotFoundError } from '@tidemark/contracts'
-import { databaseRid, recordEtag } from '@tidemark/store'
-import type { DatabaseRow } from '../catalog/database-row.ts'
+import { annotatedDatabase, databaseRid, recordEtag, type DatabaseRecord } from '@tidemark/store'
+import { DATABASE_COLUMNS, databaseRow, type DatabaseRow } from '../catalog/database-row.ts'
 import { numberColumn } from '../connection/columns.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import { nextNumber } from '../schema/next-number.ts'
 import { removeCollectionRows } from './collection-writes.ts'
 
-const INSERT = `INSERT INTO :schema.database(number, id, rid, etag, ts, clock, holder, until, purge)
-VALUES ($1, $2, $3, $4, $5, 0, '', 0, 0) ON CONFLICT (id) DO NOTHING RETURNING number`
+const INSERT = `INSERT INTO :schema.database(number, id, rid, etag, ts, annotation, clock, holder, until, purge)
+VALUES ($1, $2, $3, $4, $5, $6, 0, '', 0, 0) ON CONFLICT (id) DO NOTHING RETURNING number`
+
+const LOCK = `SELECT ${DATABASE_COLUMNS} FROM :schema.database WHERE id = $1 FOR UPDATE`
+const ANNOTATE = 'UPDATE :schema.database SET etag = $2, ts = $3, annotation = $4 WHERE number = $1'
 
 /** Rejects with ERR_EXISTS. */
 export async function insertDatabase(
   { connections, statements }: ReadContext,
-  { id, storeId, ts }: { readonly id: string; readonly storeId: string; readonly ts: number },
+  {
+    id,
+    storeId,
+    ts,
+    annotation,
+  }: {
+    readonly id: string
+    readonly storeId: string
+    readonly ts: number
+    readonly annotation: string | undefined
+  },
 ): Promise<DatabaseRow> {
   const next = statements.of(`SELECT ${nextNumber('database_number')}`)
   const [numbered = []] = await connections.write(next)
   const number = numberColumn(numbered, 0)
   const rid = databaseRid(storeId, number)
   const etag = recordEtag(rid, ts)
-  const made = await connections.write(statements.of(INSERT), [number, id, rid, etag, ts])
+  const values = [number, id, rid, etag, ts, annotation ?? null]
+  const made = await connections.write(statements.of(INSERT), values)
   if (made.length === 0) throw new ResourceExistsError('database', id)
-  return { number, record: { id, rid, etag, ts } }
+  return { number, record: { id, rid, etag, ts, ...(annotation !== undefined && { annotation }) } }
+}
+
+/** See `StorageEngine.annotateDatabase`. */
+export async function annotateDatabase(
+  { connections, statements, clock }: ReadContext,
+  { id, rid }: DatabaseRecord,
+  { annotation, ifEtag }: { readonly annotation: string; readonly ifEtag: string | undefined },
+): Promise<DatabaseRecord> {
+  return connections.transaction(async (sql) => {
+    const [row] = await sql.rows(statements.of(LOCK), [id])
+    const present = row && databaseRow(row)
+    if (present?.record.rid !== rid) throw new ResourceNotFoundError('database', id)
+    const nowMs = clock.nowMs()
+    const changed = annotatedDatabase(present.record, annotation, { nowMs, ifEtag })
+    const values = [present.number, changed.etag, changed.ts, annotation]
+    await sql.rows(statements.of(ANNOTATE), values)
+    return changed
+  })
 }
 
 /** Takes a database and its collections out of the catalog. Rejects with ERR_NOT_FOUND. */

@@ -59,7 +59,7 @@ INSERT INTO meta VALUES ('schema', ${SCHEMA_VERSION}), ('nextCollection', 1), ('
 INSERT INTO head VALUES (1, 1, 0, '', 0, 0);
 `
 
-/** The databases of a folder. `file` exists before its row does. */
+/** The databases of a folder. `file` exists before its row does. meta holds their annotations, too. */
 export const CATALOG_SCHEMA: string = `
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE database(

@@ -7,7 +7,7 @@ import {
   type Clock,
   type Random,
 } from '@tidemark/contracts'
-import { databaseRid, recordEtag, type DatabaseRecord } from '@tidemark/store'
+import { annotatedDatabase, databaseRid, recordEtag, type DatabaseRecord } from '@tidemark/store'
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
@@ -17,6 +17,10 @@ import { linkIntoPlace, temporaryFile } from './link-into-place.ts'
 import { createSqliteFile, openSqliteFile, removeSqliteFile } from './sqlite-file.ts'
 
 const CATALOG_FILE = 'catalog.sqlite'
+/** Rows of `meta` that hold databases' annotations: name prefix, then the `_rid`. */
+const ANNOTATION = 'annotation:'
+const ENTRIES = `SELECT d.id, d.rid, d.etag, d.ts, d.file, m.value
+  FROM database d LEFT JOIN meta m ON m.name = '${ANNOTATION}' || d.rid`
 const DATABASE_FILE = /^db-[0-9a-f]+\.sqlite$/
 
 export interface CatalogEntry {
@@ -65,24 +69,23 @@ export class DatabaseCatalog {
 
   list(): readonly CatalogEntry[] {
     return withStoreErrors(this.#file, () =>
-      this.#connection
-        .all('SELECT id, rid, etag, ts, file FROM database ORDER BY number')
-        .map(catalogEntry),
+      this.#connection.all(`${ENTRIES} ORDER BY d.number`).map(catalogEntry),
     )
   }
 
   find(id: string): CatalogEntry | undefined {
     return withStoreErrors(this.#file, () => {
-      const row = this.#connection.get(
-        'SELECT id, rid, etag, ts, file FROM database WHERE id = ?',
-        id,
-      )
+      const row = this.#connection.get(`${ENTRIES} WHERE d.id = ?`, id)
       return row && catalogEntry(row)
     })
   }
 
   /** @throws ERR_EXISTS */
-  add(id: string, file: string, ts: number): DatabaseRecord {
+  add(
+    id: string,
+    file: string,
+    { ts, annotation }: { readonly ts: number; readonly annotation: string | undefined },
+  ): DatabaseRecord {
     return this.#write(() => {
       if (this.find(id) !== undefined) throw new ResourceExistsError('database', id)
       const number = numberColumn(
@@ -101,21 +104,49 @@ export class DatabaseCatalog {
         ts,
         file,
       )
-      return record
+      if (annotation === undefined) return record
+      this.#keepAnnotation(rid, annotation)
+      return { ...record, annotation }
+    })
+  }
+
+  /** @throws ERR_NOT_FOUND, also when another database has the name; ERR_PRECONDITION_FAILED */
+  annotate(
+    { id, rid }: DatabaseRecord,
+    annotation: string,
+    when: { readonly nowMs: number; readonly ifEtag: string | undefined },
+  ): DatabaseRecord {
+    return this.#write(() => {
+      const present = this.find(id)?.record
+      if (present?.rid !== rid) throw new ResourceNotFoundError('database', id)
+      const changed = annotatedDatabase(present, annotation, when)
+      const { etag, ts } = changed
+      this.#connection.run('UPDATE database SET etag = ?, ts = ? WHERE rid = ?', etag, ts, rid)
+      this.#keepAnnotation(rid, annotation)
+      return changed
     })
   }
 
   /** @throws ERR_NOT_FOUND */
   remove(id: string): void {
     this.#write(() => {
-      if (this.#connection.run('DELETE FROM database WHERE id = ?', id) === 0) {
-        throw new ResourceNotFoundError('database', id)
-      }
+      const present = this.find(id)?.record
+      if (present === undefined) throw new ResourceNotFoundError('database', id)
+      this.#connection.run('DELETE FROM database WHERE id = ?', id)
+      this.#connection.run('DELETE FROM meta WHERE name = ?', `${ANNOTATION}${present.rid}`)
     })
   }
 
   close(): void {
     this.#connection.close()
+  }
+
+  #keepAnnotation(rid: string, annotation: string): void {
+    this.#connection.run(
+      'INSERT OR REPLACE INTO meta VALUES (?, ?)',
+      `${ANNOTATION}${rid}`,
+      annotation,
+    )
   }
 
   #write<Result>(act: () => Result): Result {
@@ -135,12 +166,14 @@ async function createCatalog(folder: string, file: string, random: Random): Prom
 }
 
 function catalogEntry(row: Row): CatalogEntry {
+  const isAnnotated = row[5] !== null
   return {
     record: {
       id: textColumn(row, 0),
       rid: textColumn(row, 1),
       etag: textColumn(row, 2),
       ts: numberColumn(row, 3),
+      ...(isAnnotated && { annotation: textColumn(row, 5) }),
     },
     file: textColumn(row, 4),
   }

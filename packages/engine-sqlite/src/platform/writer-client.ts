@@ -64,11 +64,11 @@ export class WriterClient {
     }
     const id = this.#nextId++
     const { promise, resolve, reject } = Promise.withResolvers<WriterResult>()
-    if (this.#pending.size === 0) this.#worker.ref()
+    const isIdle = this.#pending.size === 0
+    if (isIdle) this.#worker.ref()
     this.#pending.set(id, { resolve, reject })
     this.#outbox.push({ id, nowMs, task })
-    // After the promise callbacks that are running now: writers that were woken together write together.
-    if (this.#outbox.length === 1) process.nextTick(() => this.#flush())
+    if (this.#outbox.length === 1) this.#flushSoon(isIdle)
     const result = await promise
     if (result.kind === 'failed') throw errorFromPortable(result.error)
     return result
@@ -83,6 +83,13 @@ export class WriterClient {
       this.#post({ kind: 'close' })
     }
     await this.#ended.promise
+  }
+
+  #flushSoon(isIdle: boolean): void {
+    // After the promise callbacks that are running now: writers that were woken together write together.
+    if (isIdle) process.nextTick(() => this.#flush())
+    // The thread has something to do: what other sockets have in this turn of the loop goes in the same message.
+    else setImmediate(() => this.#flush())
   }
 
   #flush(): void {

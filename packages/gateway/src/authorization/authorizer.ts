@@ -25,6 +25,11 @@ export interface AuthorizedRequest extends SignedRequest {
 export class Authorizer {
   readonly #keys: readonly AcceptedKey[]
   readonly #clock: Clock
+  /** The last date that was read: requests of one second say the same. */
+  #date: { readonly text: string; readonly timeMs: number | undefined } = {
+    text: '',
+    timeMs: undefined,
+  }
 
   constructor(keys: readonly AcceptedKey[], clock: Clock) {
     this.#keys = keys
@@ -64,7 +69,9 @@ export class Authorizer {
   }
 
   #checkDate({ msDate, date }: SignedRequest): void {
-    const timeMs = parseHttpDate(msDate === '' ? date : msDate)
+    const text = msDate === '' ? date : msDate
+    if (text !== this.#date.text) this.#date = { text, timeMs: parseHttpDate(text) }
+    const { timeMs } = this.#date
     if (timeMs === undefined) throw new ForbiddenError('x-ms-date is missing or is no HTTP date')
     const offMs = Math.abs(this.#clock.wallMs() - timeMs)
     if (offMs > DATE_WINDOW_MS) {

@@ -90,6 +90,13 @@ export function batchDocuments<T extends DocumentBody>(
   })
 }
 
+/** LSN of each result's document, where the server is our gateway and something was read; else undefined. */
+export function batchLsns({ header }: WireAnswer): readonly (number | undefined)[] | undefined {
+  return header(OWN_HEADER.lsns)
+    ?.split(',')
+    .map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined))
+}
+
 function failureOf<T extends DocumentBody>(
   results: readonly unknown[],
   operations: readonly BatchOperation<T>[],

@@ -26,7 +26,7 @@ import {
 } from '@tidemark/contracts'
 import { asciiJson } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import { batchBody, batchDocuments } from './batch-on-wire.ts'
+import { batchBody, batchDocuments, batchLsns } from './batch-on-wire.ts'
 import { callWaiting } from './call-extension.ts'
 import type { CosmosConnection } from './cosmos-connection.ts'
 import { documentText, idOnPath, jsonText } from './document-text.ts'
@@ -93,7 +93,8 @@ export class CosmosDocumentCollection<
       signal,
     })
     const notModified = answer.status === 304
-    const document = answer.status === 200 ? this.#stored(jsonOf(answer), answer) : undefined
+    const document =
+      answer.status === 200 ? this.#stored(jsonOf(answer), answerLsn(answer)) : undefined
     return { document, notModified, serverTimeMs: serverTimeMs(answer) }
   }
 
@@ -171,8 +172,9 @@ export class CosmosDocumentCollection<
       subject: { resource: 'collection', id: this.id, effect: onlyReads ? 'none' : 'write' },
       signal,
     })
-    const documents = batchDocuments(answer, operations).map((body) =>
-      body === undefined ? undefined : this.#stored(body, answer),
+    const lsns = batchLsns(answer)
+    const documents = batchDocuments(answer, operations).map((body, index) =>
+      body === undefined ? undefined : this.#stored(body, lsns?.[index] ?? answerLsn(answer)),
     )
     return {
       lsn: onlyReads ? undefined : lsn(answerLsn(answer)),
@@ -277,7 +279,7 @@ export class CosmosDocumentCollection<
   }
 
   #written(answer: WireAnswer): WriteResult<T> {
-    const document = this.#stored(jsonOf(answer), answer)
+    const document = this.#stored(jsonOf(answer), answerLsn(answer))
     return {
       document,
       etag: document._etag,
@@ -288,10 +290,10 @@ export class CosmosDocumentCollection<
   }
 
   /** The service's documents have no `_lsn` outside of feeds: what the answer says then stands in. */
-  #stored(value: unknown, answer: WireAnswer): Stored<T> {
+  #stored(value: unknown, standIn: number): Stored<T> {
     const document = storedOf<T>(value)
     if (typeof document._lsn === 'number') return document
-    return { ...document, _lsn: answerLsn(answer) }
+    return { ...document, _lsn: standIn }
   }
 
   #keyHeader(partitionKey: PartitionKey): Readonly<Record<string, string>> {

@@ -1,7 +1,10 @@
-import { UnsupportedServerError } from '@tidemark/contracts'
+import { InvalidOptionError, UnsupportedServerError } from '@tidemark/contracts'
 import type { CosmosConnection } from './cosmos-connection.ts'
 import { RemoteContainer, type ContainerName } from './remote-container.ts'
 import { jsonOf } from './wire-answer.ts'
+
+/** Of `leaseIdPrefix`. */
+const MAX_PREFIX_CHARS = 100
 
 /**
  * What the ids of lease documents begin with at Azure's V3 processor, for the option `leaseIdPrefix` of
@@ -9,6 +12,9 @@ import { jsonOf } from './wire-answer.ts'
  *
  * It is made of the processor's name, the host of the *monitored* account's endpoint, and the `_rid`s of the monitored
  * database and container.
+ *
+ * Rejects with ERR_INVALID_OPTION when it is no prefix that `DocumentLeaseStore` takes: `processorName` is too long or
+ * has a character that ids cannot have; ERR_NOT_FOUND.
  */
 export async function readCosmosLeasePrefix(
   connection: CosmosConnection,
@@ -28,5 +34,17 @@ export async function readCosmosLeasePrefix(
   const { _rid } = jsonOf(answer)
   if (typeof _rid !== 'string') throw new UnsupportedServerError(`database ${database} has no _rid`)
   const { hostname } = new URL(connection.endpoint)
-  return `${processorName}${hostname}_${_rid}_${rid}..`
+  return checkedPrefix(processorName, `${hostname}_${_rid}_${rid}..`)
+}
+
+/** As `DocumentLeaseStore` takes it; said here in terms of what a user chose. */
+function checkedPrefix(processorName: string, rest: string): string {
+  const room = MAX_PREFIX_CHARS - rest.length
+  if (processorName.length > room || /[/\\?#\s]/.test(processorName)) {
+    throw new InvalidOptionError(
+      `processorName must be at most ${room} characters, none of / \\ ? # or a space, for ids of leases to have ` +
+        `room for it before ${JSON.stringify(rest)}; got ${JSON.stringify(processorName)}`,
+    )
+  }
+  return `${processorName}${rest}`
 }

@@ -60,20 +60,29 @@ export async function inRange(
   const { status, charge, lsn, etag, serverTimeMs, headers, body } = await act()
   budgets.spend(budget, charge)
   if (lsn !== undefined) sessions.saw(open, range, lsn)
-  return {
-    status,
-    headers: {
-      [HEADER.requestCharge]: chargeText(charge),
-      [HEADER.contentPath]: open.record.rid,
-      [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
-      ...(lsn !== undefined && {
-        [HEADER.sessionToken]: sessionToken(range.number, lsn),
-        [HEADER.lsn]: String(lsn),
-      }),
-      ...(etag !== undefined && { [HEADER.etag]: etag }),
-      ...(serverTimeMs !== undefined && { [OWN_HEADER.serverTimeMs]: String(serverTimeMs) }),
-      ...headers,
-    },
-    body,
+  const all: Record<string, string> = {
+    [HEADER.requestCharge]: chargeText(charge),
+    [HEADER.contentPath]: open.record.rid,
+    [HEADER.altContentPath]: containerPath(request.path.raw),
   }
+  if (lsn !== undefined) {
+    all[HEADER.sessionToken] = sessionToken(range.number, lsn)
+    all[HEADER.lsn] = String(lsn)
+  }
+  if (etag !== undefined) all[HEADER.etag] = etag
+  if (serverTimeMs !== undefined) all[OWN_HEADER.serverTimeMs] = String(serverTimeMs)
+  if (headers !== undefined) Object.assign(all, headers)
+  return { status, headers: all, body }
 }
+
+/** `dbs/…/colls/…`, as the client wrote it. */
+function containerPath(raw: string): string {
+  let end = -1
+  for (let parts = 0; parts < CONTAINER_PARTS; parts++) {
+    end = raw.indexOf('/', end + 1)
+    if (end === -1) return raw
+  }
+  return raw.slice(0, end)
+}
+
+const CONTAINER_PARTS = 4

@@ -9,12 +9,14 @@ import { queryMetricsText } from '../protocol/query-metrics.ts'
 import { isTrue, itemCount } from '../protocol/request-values.ts'
 import { equalities } from '../query/execution/equalities.ts'
 import { parseQuery } from '../query/syntax/parse-query.ts'
-import { queryPlan } from '../query/query-plan.ts'
+import { isPlanned, queryPlan } from '../query/query-plan.ts'
 import type { QueryResultPage } from '../query/query-options.ts'
 import { runQuery } from '../query/execution/run-query.ts'
+import { annotationOf } from '../resources/container-annotation.ts'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
+import { computedPropertiesOf } from './computed-properties.ts'
 import { narrowedScope, queryScope } from './query-scope.ts'
 import { querySource } from './query-source.ts'
 import { answerAllDocuments } from './read-all-documents.ts'
@@ -31,15 +33,21 @@ export const queryDocuments: Operation = async (request, context) => {
   return context.collections.use(collectionNames(request.path), async (found) => {
     assertIntended(request, found.open.record)
     if (WHOLE_DOCUMENTS.test(body.text)) return answerAllDocuments(request, context, found)
-    const scope = await queryScope(request, context, { open: found.open, query })
+    const scope = await queryScope(request, context, {
+      open: found.open,
+      isPlanned: isPlanned(body.text),
+    })
     if (scope === undefined) return rowsAnswer(began, found, { items: [], examined: 0 }).answer
     const budgets = scope.ranges.map(({ number }) => `${found.open.record.rid}/${number}`)
     for (const budget of budgets) context.budgets.admit(budget)
     await assertSession(request, context, { open: found.open, ranges: scope.ranges })
     const { rid } = found.open.record
+    // Its computed properties may have been replaced, by another process too.
+    const present = await found.collection.readRecord()
     const narrow = narrowedScope(found.open, scope, equalities(query, body.parameters))
     const page = await runQuery(query, {
       parameters: body.parameters,
+      computedProperties: computedPropertiesOf(annotationOf(present).echo),
       source: querySource(found.open, narrow),
       scope: `${rid} ${feedRangeId(scope.range)}`,
       continuation: request.header(HEADER.continuation),

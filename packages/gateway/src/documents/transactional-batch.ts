@@ -1,5 +1,6 @@
 import { BatchFailedError, partitionKeyText } from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
+import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { ownErrorHeaders } from '../protocol/own-error-headers.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
@@ -7,6 +8,7 @@ import { parseOperations, type WireOperation } from './batch-operation.ts'
 import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
 import { NOT_RUN, failed, resultText, succeeded, type OperationResult } from './operation-result.ts'
 import { fullPartitionKey } from './partition-key-header.ts'
+import { storedHead } from './stored-head.ts'
 
 /** POST …/docs as a transactional batch: all operations on one partition key value, or none (ST-4). */
 export const runBatch: Operation = async (request, context) => {
@@ -25,7 +27,8 @@ export const runBatch: Operation = async (request, context) => {
       const results = operations.map(({ operation }, index) =>
         succeeded(operation.kind, { text: texts[index], created: created[index] === true }),
       )
-      return { ...batchOutcome(request, { operations, results, lsn }), serverTimeMs }
+      const headers = lsnHeader(operations, texts)
+      return { ...batchOutcome(request, { operations, results, lsn }), headers, serverTimeMs }
     } catch (error) {
       if (!(error instanceof BatchFailedError)) throw error
       const { operationIndex, cause } = error
@@ -37,6 +40,16 @@ export const runBatch: Operation = async (request, context) => {
       return { ...batchOutcome(request, { operations, results, lsn: undefined }), headers }
     }
   })
+}
+
+/** What was written has the batch's LSN; what was read has its own, which documents on the wire do not say. */
+function lsnHeader(
+  operations: readonly WireOperation[],
+  texts: readonly (string | undefined)[],
+): Readonly<Record<string, string>> {
+  if (!operations.some(({ operation }) => operation.kind === 'read')) return {}
+  const lsns = texts.map((text) => (text === undefined ? '' : storedHead(text)?.lsn))
+  return { [OWN_HEADER.lsns]: lsns.join(',') }
 }
 
 /** The outcome of a request of several operations: 207 as soon as one failed. */

@@ -1,9 +1,14 @@
 import { once } from 'node:events'
-import { createServer, STATUS_CODES, type Server, type ServerOptions } from 'node:http'
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { getRequestListener } from '@hono/node-server'
-import type { NodeBindings } from './node-bindings.ts'
 
 export interface ListenOptions {
   /** @default '127.0.0.1' */
@@ -50,20 +55,12 @@ const LAST_WORDS_MS = 500
 /** Rejects with what the system says when the address cannot be had. */
 export async function openListener(
   gateway: {
-    fetch(request: Request, bindings: NodeBindings): Promise<Response>
+    serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>
   },
   options: ListenOptions & { readonly host: string },
 ): Promise<Listener> {
   const { host, port = DEFAULT_PORT, tls, maxConnections = 10_000 } = options
-  const listener = getRequestListener(
-    (request, env) => gateway.fetch(request, requestBindings(env)),
-    {
-      overrideGlobalObjects: false,
-      hostname: 'localhost',
-      errorHandler: () => badRequest(),
-    },
-  )
-  const onRequest = (...[incoming, outgoing]: Parameters<typeof listener>): void => {
+  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     const { host: name, expect } = incoming.headers
     // Node would refuse these itself, without a word that a client could read.
     if (name === undefined && incoming.httpVersion === '1.1') {
@@ -74,7 +71,7 @@ export async function openListener(
       refuse(outgoing, { status: 417, message: 'The header expect asks for what is not known.' })
       return
     }
-    listener(incoming, outgoing).catch(() => outgoing.destroy())
+    gateway.serve(incoming, outgoing).catch(() => outgoing.destroy())
   }
   const limits = serverOptions(options)
   const server =
@@ -144,11 +141,7 @@ async function within(promise: Promise<unknown>, timeoutMs: number): Promise<voi
 
 /** Answers with JSON, and reads nothing more of this connection. */
 function refuse(
-  outgoing: {
-    statusCode: number
-    setHeader(name: string, value: string): unknown
-    end(text: string): unknown
-  },
+  outgoing: ServerResponse,
   { status, message }: { readonly status: number; readonly message: string },
 ): void {
   outgoing.statusCode = status
@@ -176,18 +169,6 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     () => socket.destroy(),
   )
-}
-
-/** What hono's adapter refuses before the application sees it: a host or path that is none. */
-function badRequest(): Response {
-  const message = 'The address of the request cannot be read.'
-  return Response.json({ code: 'BadRequest', message }, { status: 400 })
-}
-
-function requestBindings(env: unknown): NodeBindings {
-  // A server of HTTP/1 has no other bindings.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
-  return env as NodeBindings
 }
 
 function shownHost(host: string): string {

@@ -4,35 +4,81 @@ import { RequestTimeoutError } from '../errors/request-timeout-error.ts'
 
 /** How long a request is worth serving. */
 export interface RequestLife {
-  /** Aborted with ERR_CLIENT_GONE, ERR_REQUEST_TIMEOUT, or the reason of `stop`. */
+  /** Aborted with ERR_CLIENT_GONE, ERR_REQUEST_TIMEOUT, or the reason that all were ended with. */
   readonly signal: AbortSignal
-  /** Frees the timer and the listeners. */
+  /** It was served. */
   end(): void
 }
 
-/** Follows a request until its client leaves, its time is over, or everything stops. */
-export function requestLife(
-  outgoing: ServerResponse,
-  { timeoutMs, stop }: { readonly timeoutMs: number; readonly stop: AbortSignal },
-): RequestLife {
-  const controller = new AbortController()
-  const onTimeout = (): void => {
-    controller.abort(new RequestTimeoutError(`the request was not served within ${timeoutMs} ms`))
+interface Life {
+  readonly controller: AbortController
+  readonly untilMs: number
+}
+
+/**
+ * Follows requests until their clients leave, their time is over, or all are ended. They have the same time each, so
+ * that one timer does for all: it is set for the oldest, who is the first in the set.
+ */
+export class RequestLives {
+  readonly #timeoutMs: number
+  readonly #lives = new Set<Life>()
+  #timer: NodeJS.Timeout | undefined
+  #ended: Error | undefined
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs
   }
-  const onClose = (): void => {
-    if (!outgoing.writableFinished) controller.abort(new ClientGoneError('the client is gone'))
+
+  /** Requests that are being served. */
+  get count(): number {
+    return this.#lives.size
   }
-  const onStop = (): void => controller.abort(stop.reason)
-  const timer = setTimeout(onTimeout, timeoutMs)
-  outgoing.once('close', onClose)
-  stop.addEventListener('abort', onStop, { once: true })
-  if (stop.aborted) onStop()
-  return {
-    signal: controller.signal,
-    end: () => {
-      clearTimeout(timer)
-      outgoing.off('close', onClose)
-      stop.removeEventListener('abort', onStop)
-    },
+
+  begin(outgoing: ServerResponse): RequestLife {
+    const controller = new AbortController()
+    const life = { controller, untilMs: performance.now() + this.#timeoutMs }
+    const onClose = (): void => {
+      if (!outgoing.writableFinished) controller.abort(new ClientGoneError('the client is gone'))
+    }
+    outgoing.once('close', onClose)
+    this.#lives.add(life)
+    if (this.#ended !== undefined) controller.abort(this.#ended)
+    else if (this.#timer === undefined) this.#setTimer(this.#timeoutMs)
+    return {
+      signal: controller.signal,
+      end: () => {
+        outgoing.off('close', onClose)
+        this.#lives.delete(life)
+      },
+    }
+  }
+
+  /** Ends what is being served and what comes. */
+  endAll(reason: Error): void {
+    this.#ended ??= reason
+    clearTimeout(this.#timer)
+    for (const { controller } of this.#lives) controller.abort(this.#ended)
+  }
+
+  #setTimer(delayMs: number): void {
+    this.#timer = setTimeout(() => this.#endOverdue(), delayMs)
+    // Who is served has a connection, which keeps the process.
+    this.#timer.unref()
+  }
+
+  #endOverdue(): void {
+    this.#timer = undefined
+    const nowMs = performance.now()
+    for (const { controller, untilMs } of this.#lives) {
+      if (controller.signal.aborted) continue
+      // A timer may come a fraction of a millisecond early.
+      const leftMs = Math.ceil(untilMs - nowMs)
+      if (leftMs > 0) {
+        this.#setTimer(leftMs)
+        return
+      }
+      const reason = `the request was not served within ${this.#timeoutMs} ms`
+      controller.abort(new RequestTimeoutError(reason))
+    }
   }
 }

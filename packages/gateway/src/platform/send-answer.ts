@@ -6,14 +6,14 @@ import type { Answer } from '../protocol/answer.ts'
 const CHUNK_CHARS = 256 * 1024
 
 /**
- * Sends an answer. Large ones go out in chunks while the socket takes them, so that a slow reader holds one chunk
+ * Sends an answer with these headers, which it completes. Large ones go out in chunks while the socket takes them, so that a slow reader holds one chunk
  * and not a copy of the whole; one that has not taken all when `signal` aborts is cut off. A client that left is no
  * failure.
  */
 export async function sendAnswer(
   outgoing: ServerResponse,
-  { status, headers, body }: Answer,
-  signal: AbortSignal,
+  { status, body }: Answer,
+  { headers, signal }: { readonly headers: Record<string, string>; readonly signal: AbortSignal },
 ): Promise<void> {
   if (outgoing.destroyed || outgoing.writableEnded) return
   if (body === undefined) {
@@ -21,21 +21,20 @@ export async function sendAnswer(
     outgoing.end()
     return
   }
-  const json = { 'content-type': 'application/json' }
+  headers['content-type'] ??= 'application/json'
   let chars = 0
   for (const piece of body) chars += piece.length
   if (chars <= CHUNK_CHARS) {
     // As text, not bytes: Node then writes head and body to the socket at once.
     const text = body.length === 1 ? (body[0] ?? '') : body.join('')
-    outgoing.writeHead(status, {
-      ...json,
-      ...headers,
-      'content-length': Buffer.byteLength(text),
-    })
-    outgoing.end(text)
+    const bytes = Buffer.byteLength(text)
+    headers['content-length'] = String(bytes)
+    outgoing.writeHead(status, headers)
+    // Where each character is one byte, it is ASCII, and the same in an encoding that is cheaper to write.
+    outgoing.end(text, bytes === text.length ? 'latin1' : 'utf8')
     return
   }
-  outgoing.writeHead(status, { ...json, ...headers })
+  outgoing.writeHead(status, headers)
   for (const chunk of chunksOf(body)) {
     if (outgoing.destroyed) return
     if (!outgoing.write(chunk)) await drained(outgoing, signal)

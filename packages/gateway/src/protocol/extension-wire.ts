@@ -18,6 +18,8 @@ export const OWN_HEADER = {
   errorCode: 'x-tidemark-error',
   /** With ERR_HORIZON_PASSED: `<lsn of the reader>,<horizon>`. With ERR_NOT_FOUND: the kind of resource. */
   errorDetail: 'x-tidemark-error-detail',
+  /** Answer of a batch that reads: the LSN of each result's document, joined by commas; empty where there is none. */
+  lsns: 'x-tidemark-lsns',
   /** Answer of an operation on documents: the store's clock, epoch ms. */
   serverTimeMs: 'x-tidemark-time-ms',
 } as const

@@ -50,6 +50,7 @@ export function rawPath(target: string): string {
 }
 
 function decoded(segment: string): string {
+  if (!segment.includes('%')) return segment
   try {
     return decodeURIComponent(segment)
   } catch (cause) {

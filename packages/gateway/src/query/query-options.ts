@@ -8,10 +8,19 @@ export interface QueryParameter {
   readonly value: Json
 }
 
+/** A property that queries see and that is stored nowhere, as in a container's definition. */
+export interface ComputedProperty {
+  readonly name: string
+  /** `SELECT VALUE … FROM c`. */
+  readonly query: string
+}
+
 export interface RunQueryOptions {
   /** @default [] */
   readonly parameters?: readonly QueryParameter[] | undefined
   readonly source: DocumentSource
+  /** Of the container. @default [] */
+  readonly computedProperties?: readonly ComputedProperty[] | undefined
   /** Says what the source covers: a continuation of another scope is ERR_BAD_QUERY. @default '' */
   readonly scope?: string | undefined
   /** Of the page before, verbatim. A token of another query text or other parameters is ERR_BAD_QUERY. */

@@ -1,7 +1,6 @@
 import type { Clock } from '@tidemark/contracts'
 import type { Store } from '@tidemark/store'
 import type { CollectionDirectory } from '../collections/collection-directory.ts'
-import type { DatabaseOffers } from '../collections/database-offers.ts'
 import type { PresentRanges } from '../collections/present-ranges.ts'
 import type { RangeBudgets } from '../collections/range-budgets.ts'
 import type { SessionGuard } from '../collections/session-progress.ts'
@@ -37,7 +36,6 @@ export interface GatewayContext {
   readonly sessions: SessionGuard
   readonly budgets: RangeBudgets
   readonly uniqueKeys: UniqueKeyGuard
-  readonly databaseOffers: DatabaseOffers
   /** Longest wait of a waiting read, in ms. */
   readonly maxWaitMs: number
 }

@@ -1,4 +1,4 @@
-import type { CollectionRecord } from '@tidemark/store'
+import type { CollectionRecord, DatabaseRecord } from '@tidemark/store'
 import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 import { inferredEcho } from './container-definition.ts'
 import { DEFAULT_OFFER, type Offer } from './offer.ts'
@@ -23,6 +23,17 @@ export function annotationOf(record: CollectionRecord): ContainerAnnotation {
     echo: isJsonRecord(echo) ? echo : inferredEcho(record),
     offer: isOffer(offer) ? offer : DEFAULT_OFFER,
   }
+}
+
+/** What the gateway keeps with a database: its offer. */
+export function databaseAnnotationText(offer: Offer): string {
+  return JSON.stringify({ offer })
+}
+
+/** The throughput that a database was given; undefined when it has none. */
+export function databaseOffer({ annotation }: DatabaseRecord): Offer | undefined {
+  const offer = parsed(annotation)?.['offer']
+  return isOffer(offer) ? offer : undefined
 }
 
 function parsed(text: string | undefined): JsonRecord | undefined {

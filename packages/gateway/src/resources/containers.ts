@@ -1,5 +1,4 @@
-import { PreconditionFailedError } from '@tidemark/contracts'
-import { collectionSelfLink, type CollectionRecord } from '@tidemark/store'
+import { collectionSelfLink, type CollectionRecord, type CollectionSettings } from '@tidemark/store'
 import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { jsonAnswer } from '../protocol/answer.ts'
@@ -9,8 +8,14 @@ import { METADATA_CHARGE, chargeText } from '../protocol/request-charge.ts'
 import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { answerList } from './answer-list.ts'
+import { assertMatch, changeRecord } from './change-record.ts'
 import { annotationOf, annotationText } from './container-annotation.ts'
-import { definedByStore, parseContainer, samePartitionKey } from './container-definition.ts'
+import {
+  definedByStore,
+  parseContainer,
+  samePartitionKey,
+  type ContainerDefinition,
+} from './container-definition.ts'
 import { offerOfHeaders, rangesOfOffer } from './offer.ts'
 import { collectionNames, databaseName } from './resource-names.ts'
 
@@ -61,36 +66,38 @@ export const readContainer: Operation = async (request, { collections }) =>
 export const replaceContainer: Operation = async (request, { collections }) => {
   const body = parseJsonRecord(await request.readBody())
   return collections.use(collectionNames(request.path), async ({ collection }) => {
-    const { id, settings, echo } = parseContainer(body)
-    const before = await collection.readRecord()
-    const ifMatch = request.header(HEADER.ifMatch)
-    if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== before.etag) {
-      throw new PreconditionFailedError(id, `its etag is ${before.etag}, not ${ifMatch}`)
-    }
-    if (id !== before.id) {
-      throw new BadRequestError(
-        `the id of a container cannot be changed, got ${JSON.stringify(id)}`,
-      )
-    }
-    const kept = annotationOf(before)
-    if (!samePartitionKey(echo, kept.echo)) {
-      throw new BadRequestError('the partition key of a container cannot be changed')
-    }
-    const { partitionKey: keptKey, uniqueKeyPolicy } = kept.echo
-    if (!sameUniqueKeys(echo, kept.echo)) {
-      throw new BadRequestError('the unique keys of a container cannot be changed')
-    }
-    const annotation = annotationText({
-      echo: {
-        ...echo,
-        partitionKey: keptKey,
-        ...(uniqueKeyPolicy !== undefined && { uniqueKeyPolicy }),
-      },
-      offer: kept.offer,
+    const wanted = parseContainer(body)
+    const record = await changeRecord({
+      ifMatch: request.header(HEADER.ifMatch),
+      read: () => collection.readRecord(),
+      write: (before) =>
+        collection.updateSettings(replacedSettings(before, wanted), { ifEtag: before.etag }),
     })
-    const record = await collection.updateSettings({ ...settings, annotation })
     return jsonAnswer(200, containerBody(record), containerHeaders(request, record))
   })
+}
+
+/** @throws ERR_BAD_REQUEST when something would change that is for ever */
+function replacedSettings(
+  before: CollectionRecord,
+  { id, settings, echo }: ContainerDefinition,
+): CollectionSettings {
+  if (id !== before.id) {
+    throw new BadRequestError(`the id of a container cannot be changed, got ${JSON.stringify(id)}`)
+  }
+  const kept = annotationOf(before)
+  if (!samePartitionKey(echo, kept.echo)) {
+    throw new BadRequestError('the partition key of a container cannot be changed')
+  }
+  const { partitionKey, uniqueKeyPolicy } = kept.echo
+  if (!sameUniqueKeys(echo, kept.echo)) {
+    throw new BadRequestError('the unique keys of a container cannot be changed')
+  }
+  const annotation = annotationText({
+    echo: { ...echo, partitionKey, ...(uniqueKeyPolicy !== undefined && { uniqueKeyPolicy }) },
+    offer: kept.offer,
+  })
+  return { ...settings, annotation }
 }
 
 /** A replace may leave them out, or say the same again. */
@@ -100,9 +107,14 @@ function sameUniqueKeys(wanted: JsonRecord, kept: JsonRecord): boolean {
 }
 
 /** DELETE /dbs/{db}/colls/{coll} */
-export const deleteContainer: Operation = async ({ path }, { store, collections }) => {
+export const deleteContainer: Operation = async ({ path, header }, { store, collections }) => {
   const names = collectionNames(path)
-  await store.database(names.database).deleteCollection(names.collection)
+  const database = store.database(names.database)
+  const ifMatch = header(HEADER.ifMatch)
+  if (ifMatch !== undefined) {
+    assertMatch(await database.collection(names.collection).readRecord(), ifMatch)
+  }
+  await database.deleteCollection(names.collection)
   collections.forget(names)
   return { status: 204, headers: { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) } }
 }

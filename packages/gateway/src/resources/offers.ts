@@ -10,9 +10,15 @@ import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { METADATA_CHARGE, chargeText } from '../protocol/request-charge.ts'
 import { parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
-import type { GatewayContext, Operation } from '../requests/gateway-request.ts'
+import type { Operation } from '../requests/gateway-request.ts'
 import { answerList } from './answer-list.ts'
-import { annotationOf, annotationText } from './container-annotation.ts'
+import { changeRecord } from './change-record.ts'
+import {
+  annotationOf,
+  annotationText,
+  databaseAnnotationText,
+  databaseOffer,
+} from './container-annotation.ts'
 import { offerBody, offerId, offerOfContent, rangesOfOffer, type Offer } from './offer.ts'
 
 interface OfferedCollection {
@@ -21,25 +27,25 @@ interface OfferedCollection {
 }
 
 /** GET /offers, and POST /offers as a query. */
-export const listOffers: Operation = async (request, { store, databaseOffers }) => {
+export const listOffers: Operation = async (request, { store }) => {
   const offered = await allCollections(store)
   const items = offered.map(({ record }) => bodyOf(record))
   for (const database of await store.listDatabases()) {
-    const offer = databaseOffers.get(database.rid)
+    const offer = databaseOffer(database)
     if (offer !== undefined) items.push(databaseBodyOf(database, offer))
   }
   return answerList(request, { rid: '', name: 'Offers', items })
 }
 
 /** GET /offers/{id} */
-export const readOffer: Operation = async ({ path }, context) => {
+export const readOffer: Operation = async ({ path }, { store }) => {
   const id = path.segments[1] ?? ''
-  const database = await offeredDatabase(context, id)
-  const offer = database && context.databaseOffers.get(database.rid)
+  const database = await offeredDatabase(store, id)
+  const offer = database && databaseOffer(database)
   if (database !== undefined && offer !== undefined) {
     return offerAnswer(databaseBodyOf(database, offer))
   }
-  const { record } = await offeredCollection(context.store, id)
+  const { record } = await offeredCollection(store, id)
   return offerAnswer(bodyOf(record))
 }
 
@@ -48,14 +54,27 @@ export const replaceOffer: Operation = async (request, context) => {
   const { content } = parseJsonRecord(await request.readBody())
   const offer = offerOfContent(content)
   const id = request.path.segments[1] ?? ''
-  const database = await offeredDatabase(context, id)
+  const ifMatch = request.header(HEADER.ifMatch)
+  const database = await offeredDatabase(context.store, id)
   if (database !== undefined) {
-    context.databaseOffers.set(database.rid, offer)
-    return offerAnswer(databaseBodyOf(database, offer))
+    const handle = context.store.database(database.id)
+    const annotation = databaseAnnotationText(offer)
+    const changed = await changeRecord({
+      ifMatch,
+      read: () => handle.readRecord(),
+      write: ({ etag }) => handle.annotate(annotation, { ifEtag: etag }),
+    })
+    return offerAnswer(databaseBodyOf(changed, offer))
   }
-  const { collection, record } = await offeredCollection(context.store, id)
-  const { echo } = annotationOf(record)
-  const changed = await collection.updateSettings({ annotation: annotationText({ echo, offer }) })
+  const { collection } = await offeredCollection(context.store, id)
+  const changed = await changeRecord({
+    ifMatch,
+    read: () => collection.readRecord(),
+    write: (before) => {
+      const annotation = annotationText({ echo: annotationOf(before).echo, offer })
+      return collection.updateSettings({ annotation }, { ifEtag: before.etag })
+    },
+  })
   await splitUpTo(collection, rangesOfOffer(offer))
   context.ranges.forgetAll()
   return offerAnswer(bodyOf(changed))
@@ -108,13 +127,10 @@ async function allCollections(store: Store): Promise<readonly OfferedCollection[
 }
 
 /** The database that has an offer of that id. */
-async function offeredDatabase(
-  { store, databaseOffers }: GatewayContext,
-  id: string,
-): Promise<DatabaseRecord | undefined> {
+async function offeredDatabase(store: Store, id: string): Promise<DatabaseRecord | undefined> {
   const wanted = id.toLowerCase()
   return (await store.listDatabases()).find(
-    ({ rid }) => offerId(rid) === wanted && databaseOffers.get(rid) !== undefined,
+    (record) => offerId(record.rid) === wanted && databaseOffer(record) !== undefined,
   )
 }
 

@@ -1,3 +1,4 @@
+import { ResourceNotFoundError } from '@tidemark/contracts'
 import { UnsupportedRequestError } from '../errors/unsupported-request-error.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 import { answerList } from './answer-list.ts'
@@ -14,6 +15,11 @@ const LIST_NAMES: ReadonlyMap<string, string> = new Map([
 export const listNothing: Operation = async (request) => {
   const name = LIST_NAMES.get(request.path.segments[4] ?? '') ?? ''
   return answerList(request, { rid: '', name, items: [] })
+}
+
+/** None of them is ever there: set-up code that looks, or deletes before it creates, is told so. */
+export const findNothing: Operation = async ({ path }) => {
+  throw new ResourceNotFoundError('document', `/${path.raw}`)
 }
 
 /** Stored procedures, triggers and functions are neither made nor run. */

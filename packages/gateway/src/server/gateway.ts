@@ -1,25 +1,21 @@
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { Hono } from 'hono'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { acceptedKeys } from '../authorization/gateway-keys.ts'
 import { Authorizer } from '../authorization/authorizer.ts'
 import { CollectionDirectory } from '../collections/collection-directory.ts'
-import { DatabaseOffers } from '../collections/database-offers.ts'
 import { PresentRanges } from '../collections/present-ranges.ts'
 import { RangeBudgets } from '../collections/range-budgets.ts'
 import { SessionGuard } from '../collections/session-progress.ts'
 import { UniqueKeyGuard } from '../collections/unique-key-guard.ts'
 import { rawPath } from '../protocol/resource-path.ts'
-import type { GatewayContext, Operation } from '../requests/gateway-request.ts'
-import type { Access } from '../requests/query-or.ts'
+import type { GatewayContext } from '../requests/gateway-request.ts'
 import { resolveGatewayOptions, type GatewayOptions } from './gateway-options.ts'
-import type { NodeBindings } from '../platform/node-bindings.ts'
 import { RequestServer } from './request-server.ts'
-import { methodNotAllowed, noSuchResource, routes } from './routes.ts'
+import { RequestRouter } from './router.ts'
 
-/** The gateway without a socket: a hono application that a Node server feeds. */
+/** The gateway without a socket, for a Node server of HTTP/1. */
 export interface Gateway {
-  /** Serves one request of Node's server; the answer is written to `outgoing` itself. Never rejects. */
-  fetch(request: Request, bindings: NodeBindings): Promise<Response>
+  /** Serves one request of Node's server; the answer is written to `outgoing`. Never rejects. */
+  serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>
   /** From now on waiting reads answer at once and connections are not kept; resolves when nothing is being served. */
   drain(): Promise<void>
   /** Ends what is still being served, with 503 where an answer is possible. */
@@ -27,7 +23,7 @@ export interface Gateway {
 }
 
 /**
- * Makes the application over a store. It starts nothing; `startGateway` gives it a socket.
+ * Makes the gateway over a store. It starts nothing; `startGateway` gives it a socket.
  *
  * @throws ERR_INVALID_OPTION
  */
@@ -43,35 +39,18 @@ export function createGateway(options: GatewayOptions): Gateway {
     ranges: new PresentRanges(clock),
     sessions: new SessionGuard(clock),
     uniqueKeys: new UniqueKeyGuard(),
-    databaseOffers: new DatabaseOffers(),
     budgets: new RangeBudgets(requestUnitsPerRange, clock),
   }
   const onRangesChanged = (): void => context.ranges.forgetAll()
   store.events.on('rangeSplit', onRangesChanged).on('rangesMerged', onRangesChanged)
   const authorizer = new Authorizer(acceptedKeys(resolved.keys), clock)
   const server = new RequestServer(context, authorizer, resolved)
-  const app = new Hono<{ Bindings: NodeBindings }>({
-    // Names come percent-encoded and are decoded once, by the gateway itself.
-    getPath: (request, options) => {
-      const target = options?.env?.incoming.url
-      return `/${rawPath(target ?? new URL(request.url).pathname)}`
-    },
-  })
-  const serve = (operation: Operation, access: Access) => {
-    return async ({ env }: { readonly env: NodeBindings }) => {
-      await server.serve(env, { operation, access })
-      return RESPONSE_ALREADY_SENT
-    }
-  }
-  for (const { method, path, operation, access } of routes) {
-    app.on(method, path, serve(operation, access ?? (method === 'GET' ? 'read' : 'write')))
-  }
-  for (const path of new Set(routes.map((route) => route.path))) {
-    app.all(path, serve(methodNotAllowed, 'read'))
-  }
-  app.notFound(serve(noSuchResource, 'read'))
+  const router = new RequestRouter()
   return {
-    fetch: async (request, bindings) => app.fetch(request, bindings),
+    serve: (incoming, outgoing) => {
+      const { method = 'GET', url = '/' } = incoming
+      return server.serve({ incoming, outgoing }, router.find(method, rawPath(url)))
+    },
     drain: () => server.drain(),
     abort: () => {
       server.abort()

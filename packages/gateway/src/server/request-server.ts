@@ -1,10 +1,11 @@
 import { errorCode } from '@tidemark/contracts'
 import type { Authorizer } from '../authorization/authorizer.ts'
+import { BadRequestError } from '../errors/bad-request-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
 import { ThrottledError } from '../errors/throttled-error.ts'
 import type { NodeBindings } from '../platform/node-bindings.ts'
 import { readBody } from '../platform/read-body.ts'
-import { requestLife } from '../platform/request-life.ts'
+import { RequestLives } from '../platform/request-life.ts'
 import { sendAnswer } from '../platform/send-answer.ts'
 import { ActivityIds } from '../protocol/activity-ids.ts'
 import type { Answer } from '../protocol/answer.ts'
@@ -19,6 +20,9 @@ import type { ResolvedGatewayOptions } from './gateway-options.ts'
 /** What a client that met the limit of requests served at once waits, in ms. */
 const BUSY_RETRY_MS = 50
 
+/** A name or an address, perhaps with a port: answers repeat it. */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
+
 /** What a request asks for, and what its key needs for it. */
 export interface ServedOperation {
   readonly operation: Operation
@@ -31,9 +35,8 @@ export class RequestServer {
   readonly #authorizer: Authorizer
   readonly #options: ResolvedGatewayOptions
   readonly #draining = new AbortController()
-  readonly #stopping = new AbortController()
+  readonly #lives: RequestLives
   readonly #activityIds: ActivityIds
-  #served = 0
   /** Of those that are served, the ones that only wait for a change. */
   #waiting = 0
   #idle: PromiseWithResolvers<void> | undefined
@@ -42,39 +45,38 @@ export class RequestServer {
     this.#context = context
     this.#authorizer = authorizer
     this.#options = options
+    this.#lives = new RequestLives(options.requestTimeoutMs)
     this.#activityIds = new ActivityIds(options.random)
   }
 
   drain(): Promise<void> {
     this.#draining.abort()
-    if (this.#served === 0) return Promise.resolve()
+    if (this.#lives.count === 0) return Promise.resolve()
     this.#idle ??= Promise.withResolvers<void>()
     return this.#idle.promise
   }
 
   abort(): void {
-    this.#stopping.abort(new GatewayStoppingError('the gateway is stopping'))
+    this.#lives.endAll(new GatewayStoppingError('the gateway is stopping'))
   }
 
   /** Never rejects: whatever fails is an answer, or the end of one connection. */
   async serve(env: NodeBindings, served: ServedOperation): Promise<void> {
     const { outgoing } = env
     const activityId = this.#activityIds.next()
-    const life = requestLife(outgoing, {
-      timeoutMs: this.#options.requestTimeoutMs,
-      stop: this.#stopping.signal,
-    })
-    this.#served++
+    const life = this.#lives.begin(outgoing)
     try {
       const answer = await this.#answer(env, { ...served, activityId, signal: life.signal })
-      await sendAnswer(outgoing, this.#completed(answer, activityId), life.signal)
+      await sendAnswer(outgoing, answer, {
+        signal: life.signal,
+        headers: this.#headersOf(answer, activityId),
+      })
     } catch (error) {
       this.#report(env, activityId, error)
       outgoing.destroy()
     } finally {
       life.end()
-      this.#served--
-      if (this.#served === 0) this.#idle?.resolve()
+      if (this.#lives.count === 0) this.#idle?.resolve()
     }
   }
 
@@ -90,7 +92,7 @@ export class RequestServer {
     try {
       const request = this.#request(env, signal)
       this.#authorize(request, access)
-      if (this.#served - this.#waiting > this.#options.maxConcurrentRequests) {
+      if (this.#lives.count - this.#waiting > this.#options.maxConcurrentRequests) {
         throw new ThrottledError(
           BUSY_RETRY_MS,
           `${this.#options.maxConcurrentRequests} requests are being served`,
@@ -115,11 +117,13 @@ export class RequestServer {
       return text === undefined || text === '' ? undefined : text
     }
     const isTls = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
+    const host = header('host') ?? 'localhost'
+    if (!HOST.test(host)) throw new BadRequestError('the host header of the request is no address')
     const { maxBodyBytes } = this.#options
     return {
       method,
       path: resourcePath(url),
-      origin: `${isTls ? 'https' : 'http'}://${header('host') ?? 'localhost'}`,
+      origin: `${isTls ? 'https' : 'http'}://${host}`,
       signal,
       draining: this.#draining.signal,
       whileWaiting: (act) => this.#whileWaiting(act),
@@ -151,16 +155,14 @@ export class RequestServer {
     })
   }
 
-  #completed(answer: Answer, activityId: string): Answer {
-    return {
-      ...answer,
-      headers: {
-        [HEADER.activityId]: activityId,
-        [HEADER.requestCharge]: '0',
-        ...answer.headers,
-        ...(this.#draining.signal.aborted && { connection: 'close' }),
-      },
+  #headersOf({ headers }: Answer, activityId: string): Record<string, string> {
+    const all: Record<string, string> = {
+      [HEADER.activityId]: activityId,
+      [HEADER.requestCharge]: '0',
     }
+    Object.assign(all, headers)
+    if (this.#draining.signal.aborted) all['connection'] = 'close'
+    return all
   }
 
   #report({ incoming }: NodeBindings, activityId: string, error: unknown): void {

@@ -25,7 +25,7 @@ import {
 import { listOffers, readOffer, replaceOffer } from '../resources/offers.ts'
 import { readPkRanges } from '../resources/pk-ranges.ts'
 import { readAccount } from '../resources/read-account.ts'
-import { listNothing, refuseScripts } from '../resources/unsupported.ts'
+import { findNothing, listNothing, refuseScripts } from '../resources/unsupported.ts'
 import { queryOr, type Access } from '../requests/query-or.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 
@@ -101,6 +101,9 @@ export const routes: readonly Route[] = [
       access: 'byHeaders',
     },
     { method: 'POST', path: `${COLLECTION}/${scripts}/:script`, operation: refuseScripts },
+    { method: 'PUT', path: `${COLLECTION}/${scripts}/:script`, operation: refuseScripts },
+    { method: 'GET', path: `${COLLECTION}/${scripts}/:script`, operation: findNothing },
+    { method: 'DELETE', path: `${COLLECTION}/${scripts}/:script`, operation: findNothing },
   ]),
 ]
 

@@ -1,4 +1,4 @@
-import { ResourceNotFoundError, errorCode } from '@tidemark/contracts'
+import { PreconditionFailedError, ResourceNotFoundError, errorCode } from '@tidemark/contracts'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import type { DefinitionChanges } from '../engine/definition-changes.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
@@ -35,13 +35,15 @@ export async function readPresentRecord({
 }
 
 /**
- * Changes the settings that are given, and of `pendingDeletes` the properties that are given.
+ * Changes the settings that are given, and of `pendingDeletes` the properties that are given; with `ifEtag` only while
+ * the record has that etag.
  *
- * @throws ERR_INVALID_OPTION, ERR_NOT_FOUND, ERR_WRITE_CONFLICT
+ * @throws ERR_INVALID_OPTION, ERR_NOT_FOUND, ERR_WRITE_CONFLICT, ERR_PRECONDITION_FAILED
  */
 export async function changeSettings(
   found: FoundRecord,
   settings: CollectionSettings,
+  { ifEtag }: { readonly ifEtag?: string | undefined } = {},
 ): Promise<CollectionRecord> {
   const { defaultTtl, indexingMode, allVersions, splitAboveBytes, annotation } = settings
   const pendingDeletes = checkedPendingDeletes(settings.pendingDeletes)
@@ -53,11 +55,18 @@ export async function changeSettings(
       splitAboveBytes === undefined ? undefined : checkedSplitAboveBytes(splitAboveBytes),
     annotation: annotation === undefined ? undefined : checkedAnnotation(annotation),
   }
-  if (pendingDeletes === undefined) return found.engine.updateCollection(found.record, changes)
-  return changeFromPresent(found, ({ definition }) => ({
-    ...changes,
-    pendingDeletes: { ...definition.pendingDeletes, ...pendingDeletes },
-  }))
+  if (pendingDeletes === undefined) {
+    return found.engine.updateCollection(found.record, changes, { ifEtag })
+  }
+  return changeFromPresent(found, ({ definition, id, etag }) => {
+    if (ifEtag !== undefined && ifEtag !== etag) {
+      throw new PreconditionFailedError(id, `its etag is ${etag}`)
+    }
+    return {
+      ...changes,
+      pendingDeletes: { ...definition.pendingDeletes, ...pendingDeletes },
+    }
+  })
 }
 
 /** From now on nothing is purged that this group has not come past. */

@@ -7,6 +7,8 @@ export interface DatabaseRecord {
   readonly etag: string
   /** Epoch seconds. */
   readonly ts: number
+  /** As `CollectionDefinition.annotation`. */
+  readonly annotation?: string | undefined
 }
 
 /** What a user defines of a collection, completed and checked by the store. */

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '@tidemark/contracts'
-import type { CollectionDefinition, CollectionRecord, TtlEra } from './catalog.ts'
+import { InvalidOptionError, PreconditionFailedError } from '@tidemark/contracts'
+import type { CollectionDefinition, CollectionRecord, DatabaseRecord, TtlEra } from './catalog.ts'
 import { changedRecordEtag } from './resource-ids.ts'
 
 /** What may change of a collection after it was made. Absent = stays as it is. */
@@ -35,6 +35,23 @@ export function changedRecord(
   const ttlEras = erasAfter(record, definition.defaultTtl, nowMs)
   const etag = changedRecordEtag(record.rid, record.etag, ts)
   return { ...record, definition, ttlEras, etag, ts }
+}
+
+/**
+ * A database's record after it was given another annotation, judged inside the engine's transaction.
+ *
+ * @throws ERR_PRECONDITION_FAILED when it must have another etag
+ */
+export function annotatedDatabase(
+  record: DatabaseRecord,
+  annotation: string,
+  { nowMs, ifEtag }: { readonly nowMs: number; readonly ifEtag: string | undefined },
+): DatabaseRecord {
+  if (ifEtag !== undefined && ifEtag !== record.etag) {
+    throw new PreconditionFailedError(record.id, `its etag is ${record.etag}`)
+  }
+  const ts = Math.floor(nowMs / 1000)
+  return { ...record, annotation, etag: changedRecordEtag(record.rid, record.etag, ts), ts }
 }
 
 /** @throws ERR_INVALID_OPTION */

@@ -42,7 +42,7 @@ export function recordEtag(rid: string, ts: number): string {
   return `"${ridBytes(rid).toString('hex')}-${ts.toString(16).padStart(10, '0')}"`
 }
 
-/** Etag of a collection's record after a change: another one, also within the same second. */
+/** Etag of a database's or collection's record after a change: another one, also within the same second. */
 export function changedRecordEtag(rid: string, etag: string, ts: number): string {
   const before = Number.parseInt(/-([0-9a-f]+)"$/.exec(etag)?.[1] ?? '0', 16)
   return recordEtag(rid, Math.max(before + 1, ts))

@@ -41,8 +41,23 @@ export interface StorageEngine {
   readonly supports: EngineSupport
 
   listDatabases(): Promise<readonly DatabaseRecord[]>
+  /** Its record as it is now; undefined when there is none. */
+  readDatabase(id: string): Promise<DatabaseRecord | undefined>
   /** Rejects with ERR_EXISTS. */
-  createDatabase(id: string): Promise<DatabaseRecord>
+  createDatabase(
+    id: string,
+    options?: { readonly annotation?: string | undefined },
+  ): Promise<DatabaseRecord>
+  /**
+   * Gives a database another annotation, and its record another etag; every process sees it at once. Rejects with
+   * ERR_NOT_FOUND when the database is gone, also when another has its name, and with ERR_PRECONDITION_FAILED when
+   * `ifEtag` is given and is not the present record's.
+   */
+  annotateDatabase(
+    database: DatabaseRecord,
+    annotation: string,
+    options?: { readonly ifEtag?: string | undefined },
+  ): Promise<DatabaseRecord>
   /** Rejects with ERR_NOT_FOUND. Deletes its collections too. */
   deleteDatabase(id: string): Promise<void>
   /** Rejects with ERR_NOT_FOUND. Opening twice gives the same one. */
@@ -53,6 +68,7 @@ export interface StorageEngine {
 
 /** One database: the unit of atomic commits. */
 export interface DatabaseEngine extends MaintenanceEngine {
+  /** As it was when the database was opened: id and `_rid` are for ever, the rest is what `readDatabase` says. */
   readonly record: DatabaseRecord
 
   listCollections(): Promise<readonly CollectionRecord[]>

@@ -13,7 +13,7 @@ import type {
   RangeRecord,
 } from '../engine/catalog.ts'
 import type { CommitOutcome, CommitRequest } from '../engine/commit.ts'
-import type { DefinitionChanges } from '../engine/definition-changes.ts'
+import { annotatedDatabase, type DefinitionChanges } from '../engine/definition-changes.ts'
 import type { DocumentKey, ScanPage, ScanQuery, StoredRow } from '../engine/document-query.ts'
 import { refusingEpoch, withFence, type FenceRecord } from '../engine/fence-check.ts'
 import type {
@@ -42,7 +42,7 @@ import type { StoreClock } from './store-clock.ts'
  * that commits are atomic and a page is one snapshot.
  */
 export class MemoryDatabase implements DatabaseEngine {
-  readonly record: DatabaseRecord
+  #record: DatabaseRecord
   readonly #clock: Clock
   readonly #storeClock: StoreClock
   readonly #collections = new Map<string, MemoryCollection>()
@@ -53,9 +53,18 @@ export class MemoryDatabase implements DatabaseEngine {
   #status: 'open' | 'deleted' | 'closed' = 'open'
 
   constructor(record: DatabaseRecord, clock: Clock, storeClock: StoreClock) {
-    this.record = record
+    this.#record = record
     this.#clock = clock
     this.#storeClock = storeClock
+  }
+
+  get record(): DatabaseRecord {
+    return this.#record
+  }
+
+  annotate(annotation: string, ifEtag: string | undefined): DatabaseRecord {
+    this.#record = annotatedDatabase(this.#record, annotation, { nowMs: this.nowMs(), ifEtag })
+    return this.#record
   }
 
   async listCollections(): Promise<readonly CollectionRecord[]> {

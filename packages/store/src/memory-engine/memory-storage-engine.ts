@@ -46,14 +46,33 @@ export class MemoryStorageEngine implements StorageEngine {
     return [...this.#databases.values()].map(({ record }) => record)
   }
 
-  async createDatabase(id: string): Promise<DatabaseRecord> {
+  async readDatabase(id: string): Promise<DatabaseRecord | undefined> {
+    this.#assertOpen()
+    return this.#databases.get(id)?.record
+  }
+
+  async createDatabase(
+    id: string,
+    { annotation }: { readonly annotation?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
     this.#assertOpen()
     if (this.#databases.has(id)) throw new ResourceExistsError('database', id)
     const rid = databaseRid(this.storeId, this.#nextDatabase++)
     const ts = Math.floor(this.#storeClock.nowMs() / 1000)
-    const record = { id, rid, etag: recordEtag(rid, ts), ts }
+    const etag = recordEtag(rid, ts)
+    const record = { id, rid, etag, ts, ...(annotation !== undefined && { annotation }) }
     this.#databases.set(id, new MemoryDatabase(record, this.#clock, this.#storeClock))
     return record
+  }
+
+  async annotateDatabase(
+    { id, rid }: DatabaseRecord,
+    annotation: string,
+    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+  ): Promise<DatabaseRecord> {
+    const database = this.#database(id)
+    if (database.record.rid !== rid) throw new ResourceNotFoundError('database', id)
+    return database.annotate(annotation, ifEtag)
   }
 
   async deleteDatabase(id: string): Promise<void> {

@@ -49,6 +49,31 @@ export function collectionSettings(open: OpenStore): void {
       })
     })
 
+    test('with an etag settings change only while the record has it: of many with one etag, one wins', async () => {
+      const store = await open()
+      const collection = await makeCollection(store)
+      const { etag } = await collection.readRecord()
+      const attempts = await Promise.allSettled(
+        Array.from({ length: 8 }, (_, n) =>
+          collection.updateSettings({ annotation: `${n}` }, { ifEtag: etag }),
+        ),
+      )
+      const won = attempts.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+      expect(won).toHaveLength(1)
+      expect(await collection.readRecord()).toEqual(won[0])
+      for (const attempt of attempts) {
+        if (attempt.status === 'rejected') {
+          expect(attempt.reason).toMatchObject({ code: 'ERR_PRECONDITION_FAILED' })
+        }
+      }
+      const pendingDeletes = { retentionSeconds: 5 }
+      expect(await rejection(collection.updateSettings({ pendingDeletes }, { ifEtag: etag }))).toBe(
+        'ERR_PRECONDITION_FAILED',
+      )
+      await collection.updateSettings({ pendingDeletes }, { ifEtag: String(won[0]?.etag) })
+      expect((await collection.readRecord()).definition.pendingDeletes.retentionSeconds).toBe(5)
+    })
+
     // What callers without types may give.
     const refused: readonly (readonly [unknown, RegExp])[] = [
       [{ defaultTtl: 0 }, /defaultTtl .*got 0/],

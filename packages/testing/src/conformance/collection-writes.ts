@@ -213,6 +213,24 @@ export function collectionWrites(open: () => Promise<Store>): void {
       expect(documents.map((document) => document?._etag)).toEqual([etag, undefined])
     })
 
+    test('ST-5 each document of a batch has its own LSN: what is only read keeps that of its writing', async () => {
+      const collection = await makeCollection(await open())
+      const { lsn: first } = await collection.create({ id: 'a', pk: 'p' })
+      const { lsn: second } = await collection.create({ id: 'b', pk: 'p' })
+      const read = await collection.batch('p', [
+        { kind: 'read', id: 'b' },
+        { kind: 'read', id: 'a' },
+      ])
+      expect(read.documents.map((document) => document?._lsn)).toEqual([second, first])
+      const { lsn, documents } = await collection.batch('p', [
+        { kind: 'read', id: 'a' },
+        { kind: 'delete', id: 'b' },
+        { kind: 'upsert', document: { id: 'c', pk: 'p' } },
+        { kind: 'read', id: 'c' },
+      ])
+      expect(documents.map((document) => document?._lsn)).toEqual([first, undefined, lsn, lsn])
+    })
+
     test('ST-4 a batch has 1 to 100 operations', async () => {
       const collection = await makeCollection(await open())
       const operations = Array.from({ length: 101 }, (_, n) => ({

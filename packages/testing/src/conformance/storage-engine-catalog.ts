@@ -20,6 +20,40 @@ export function storageEngineCatalog(open: () => Promise<StorageEngine>): void {
       expect(await database.readCollection('other')).toBeUndefined()
     })
 
+    test('a database has the annotation that it was made with, until it is given another', async () => {
+      const engine = await open()
+      expect(await engine.readDatabase('shop')).toBeUndefined()
+      const plain = await engine.createDatabase('plain')
+      expect(plain).not.toHaveProperty('annotation')
+      expect(await engine.readDatabase('plain')).toEqual(plain)
+      const made = await engine.createDatabase('shop', { annotation: '{"é":"\'"}' })
+      expect(made.annotation).toBe('{"é":"\'"}')
+      expect(await engine.readDatabase('shop')).toEqual(made)
+      const changed = await engine.annotateDatabase(made, 'other')
+      expect(changed).toMatchObject({ id: 'shop', rid: made.rid, annotation: 'other' })
+      expect(changed.etag).not.toBe(made.etag)
+      const stale = engine.annotateDatabase(made, 'lost', { ifEtag: made.etag })
+      await expect(stale).rejects.toMatchObject({ code: 'ERR_PRECONDITION_FAILED' })
+      // Without a condition the record that is named may be an old one: who comes last has it.
+      const last = await engine.annotateDatabase(made, '')
+      expect(last.annotation).toBe('')
+      expect(new Set([made.etag, changed.etag, last.etag]).size).toBe(3)
+      expect(await engine.readDatabase('shop')).toEqual(last)
+      expect(await engine.listDatabases()).toEqual(expect.arrayContaining([plain, last]))
+    })
+
+    test('an annotation goes with its database, and is none of another that has the name', async () => {
+      const engine = await open()
+      const made = await engine.createDatabase('shop', { annotation: 'mine' })
+      await engine.deleteDatabase('shop')
+      const gone = { code: 'ERR_NOT_FOUND' }
+      await expect(engine.annotateDatabase(made, 'late')).rejects.toMatchObject(gone)
+      const again = await engine.createDatabase('shop')
+      await expect(engine.annotateDatabase(made, 'late')).rejects.toMatchObject(gone)
+      expect(await engine.readDatabase('shop')).toEqual(again)
+      expect(again).not.toHaveProperty('annotation')
+    })
+
     test('a database has a resource id of 4 bytes, its collections 8 that begin with it', async () => {
       const engine = await open()
       const { rid } = await engine.createDatabase('shop')

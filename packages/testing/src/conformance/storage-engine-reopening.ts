@@ -60,6 +60,25 @@ export function storageEngineReopening(
       await reopened.close()
     })
 
+    test('annotations of databases are durable, and a second process sees each change', async (context) => {
+      const underTest = await open()
+      if (!underTest.engine.supports.durable) context.skip('this engine is not durable')
+      const { engine } = underTest
+      const made = await engine.createDatabase('shop', { annotation: 'first' })
+      const second = await underTest.openSecond?.()
+      if (second === undefined) throw new Error('a durable engine of many needs `openSecond`')
+      await second.openDatabase('shop')
+      expect(await second.readDatabase('shop')).toEqual(made)
+      const changed = await engine.annotateDatabase(made, 'second')
+      expect(await second.readDatabase('shop')).toEqual(changed)
+      expect(await second.listDatabases()).toEqual([changed])
+      await second.close()
+      await engine.close()
+      const reopened = await reopen(underTest)
+      expect(await reopened.readDatabase('shop')).toEqual(changed)
+      await reopened.close()
+    })
+
     test('deleted numbers and names are not given out again after a restart', async (context) => {
       const underTest = await open()
       if (!underTest.engine.supports.durable) context.skip('this engine is not durable')

@@ -48,6 +48,14 @@ test('elements of an array are no property of the document', () => {
   expect(equalities(parseQuery(joined))).toEqual([{ path: ['id'], value: 'a' }])
 })
 
+test('what a subquery in FROM asks for counts, what is asked of its rows does not', () => {
+  const rows = 'SELECT VALUE x.id FROM (SELECT c.id FROM c WHERE c.pk = "p") AS x WHERE x.id = "a"'
+  expect(equalities(parseQuery(rows))).toEqual([{ path: ['pk'], value: 'p' }])
+  const distinct = `SELECT VALUE COUNT(1) FROM (SELECT DISTINCT c.kind AS pk FROM c WHERE c.pk = "p") AS x
+    WHERE x.pk = "k"`
+  expect(equalities(parseQuery(distinct))).toEqual([{ path: ['pk'], value: 'p' }])
+})
+
 test('a parameter without a value is refused', () => {
   const query = parseQuery('SELECT * FROM c WHERE c.id = @p')
   expect(() => equalities(query)).toThrow(expect.objectContaining({ code: 'ERR_BAD_QUERY' }))

@@ -18,6 +18,8 @@ export interface Equality {
  * @throws ERR_BAD_QUERY for a parameter without a value
  */
 export function equalities(query: Query, parameters?: readonly QueryParameter[]): Equality[] {
+  // What the conditions outside speak of are the subquery's rows, not documents.
+  if (query.from.derived !== undefined) return equalities(query.from.derived, parameters)
   if (query.where === undefined) return []
   const values = bindParameters(query, parameters)
   return conjuncts(query.where).flatMap((condition) => {

@@ -1,11 +1,16 @@
 import { assertNever } from '@tidemark/contracts'
 import { BadQueryError } from '../bad-query-error.ts'
 import { isJsonArray, isJsonObject, type Json } from '../json.ts'
-import type { Expression, SubqueryExpression, UnaryExpression } from '../syntax/expression.ts'
+import type {
+  Expression,
+  PathExpression,
+  SubqueryExpression,
+  UnaryExpression,
+} from '../syntax/expression.ts'
 import { deepEquals, sqlCompare } from '../values/compare.ts'
 import { matchesLikePattern, parseLikePattern } from '../values/like-pattern.ts'
 import { applyOperator } from './operators.ts'
-import type { RowEnvironment } from './row-environment.ts'
+import { computedOf, type RowEnvironment } from './row-environment.ts'
 
 /**
  * The value of an expression in a row; undefined when it has none.
@@ -20,11 +25,8 @@ export function evaluate(expression: Expression, row: RowEnvironment): Json {
       return row.parameters.get(expression.name)
     case 'variable':
       return row.slots[expression.slot]
-    case 'path': {
-      let value = evaluate(expression.root, row)
-      for (const step of expression.steps) value = memberOf(value, evaluate(step, row))
-      return value
-    }
+    case 'path':
+      return evaluatePath(expression, row)
     case 'unary':
       return evaluateUnary(expression, row)
     case 'chain': {
@@ -76,6 +78,16 @@ export function objectOf(
       .map(({ name, value }) => [name, evaluate(value, row)] as const)
       .filter(([, value]) => value !== undefined),
   )
+}
+
+function evaluatePath(path: PathExpression, row: RowEnvironment): Json {
+  const { root, steps } = path
+  const computed = computedOf(path, row)
+  let value = computed === undefined ? evaluate(root, row) : computed(row.slots[0])
+  for (const step of computed === undefined ? steps : steps.slice(1)) {
+    value = memberOf(value, evaluate(step, row))
+  }
+  return value
 }
 
 function memberOf(value: Json, step: Json): Json {

@@ -26,11 +26,13 @@ export function createRowEnvironment({
   slots,
   parameters,
   nowMs,
-}: Pick<RowEnvironment, 'parameters' | 'nowMs'> & { slots: number }): RowEnvironment {
+  computed,
+}: Pick<RowEnvironment, 'parameters' | 'nowMs' | 'computed'> & { slots: number }): RowEnvironment {
   const row: RowEnvironment = {
     slots: Array.from<Json>({ length: slots }),
     parameters,
     nowMs,
+    computed,
     groupValues: [],
     aggregateValues: [],
     rowsLeft: MAX_ROWS_PER_DOCUMENT,

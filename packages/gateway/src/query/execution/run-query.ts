@@ -2,9 +2,11 @@ import { systemClock } from '@tidemark/contracts'
 import { BadQueryError } from '../bad-query-error.ts'
 import type { DocumentSource } from '../document-source.ts'
 import { MAX_PAGE_ROWS } from '../limits.ts'
+import type { JsonObject } from '../json.ts'
 import type { QueryResultPage, RunQueryOptions } from '../query-options.ts'
 import type { Query } from '../syntax/query.ts'
 import { bindParameters, resolveRowCount } from './bind-parameters.ts'
+import { computedValues } from './computed-properties.ts'
 import {
   decodeContinuation,
   encodeContinuation,
@@ -23,6 +25,33 @@ const NOTHING: DocumentSource = {
     Promise.resolve({ documents: [{}], position: undefined, positionAfter: () => '', done: true }),
 }
 
+function sourceOf({ readsDocuments, from }: Query, options: RunQueryOptions): DocumentSource {
+  if (!readsDocuments) return NOTHING
+  return from.derived === undefined ? options.source : derivedSource(from.derived, options)
+}
+
+/** The rows of a subquery as documents, all of them; only for aggregates, which ask for no place between them. */
+function derivedSource(derived: Query, options: RunQueryOptions): DocumentSource {
+  return {
+    read: async ({ after, signal }) => {
+      const { items, continuation } = await runQuery(derived, {
+        ...options,
+        continuation: after,
+        maxItemCount: MAX_PAGE_ROWS,
+        signal,
+      })
+      return {
+        // Rows are values of any kind, and aggregates take documents for nothing else.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
+        documents: items as readonly JsonObject[],
+        position: continuation,
+        positionAfter: () => '',
+        done: continuation === undefined,
+      }
+    },
+  }
+}
+
 /**
  * One page of a query. Each kind of query can be paged; see `runStream`, `runRanked` and `runAggregates`
  * for what holds when documents change between pages.
@@ -36,10 +65,14 @@ export async function runQuery(query: Query, options: RunQueryOptions): Promise<
   const queryHash = hashOfQuery([query.text, parameters, scope, orderByUndefined])
   const { clock = systemClock, signal } = options
   const isRanked = kindOf(query) === 'ranked'
+  const nowMs = clock.wallMs()
+  const { derived } = query.from
+  // Rows of a subquery have what it selected, and no more.
+  const computed = derived ? undefined : computedValues(options.computedProperties ?? [], nowMs)
   const run: Omit<QueryRun, 'progress'> = {
     query,
-    row: createRowEnvironment({ slots: query.slots, parameters: values, nowMs: clock.wallMs() }),
-    source: query.readsDocuments ? options.source : NOTHING,
+    row: createRowEnvironment({ slots: query.slots, parameters: values, nowMs, computed }),
+    source: sourceOf(query, options),
     maxRows: resolveMaxRows(options.maxItemCount, isRanked ? 1000 : 100),
     maxExamined: options.maxExaminedPerPage ?? 10_000,
     leaveOutUndefined: orderByUndefined === 'leave-out',

@@ -1,14 +1,26 @@
+import { BadQueryError } from '../bad-query-error.ts'
 import { isJsonArray, isJsonObject, type Json } from '../json.ts'
-import { MAX_VALUE_CHARS } from '../limits.ts'
+import { MAX_VALUE_CHARS, MAX_VALUE_DEPTH } from '../limits.ts'
 import { deepEquals } from '../values/compare.ts'
 import { valueHash } from '../values/value-hash.ts'
 import { anyFunction, type FunctionTable, type SqlFunction } from './sql-function.ts'
 
-/** True when `item` has every property of `wanted` with an equal value; other types must be equal. */
-function matchesPartially(item: Json, wanted: Json): boolean {
+/**
+ * True when `item` has every property of `wanted` with a value that matches, in arrays place by place; other types
+ * must be equal.
+ */
+function matchesPartially(item: Json, wanted: Json, depth = 0): boolean {
+  if (depth > MAX_VALUE_DEPTH)
+    throw new BadQueryError('a value is nested too deeply to be compared')
+  if (isJsonArray(item) && isJsonArray(wanted)) {
+    return (
+      item.length === wanted.length &&
+      item.every((part, index) => matchesPartially(part, wanted[index], depth + 1))
+    )
+  }
   if (!isJsonObject(item) || !isJsonObject(wanted)) return deepEquals(item, wanted)
   return Object.keys(wanted).every(
-    (name) => Object.hasOwn(item, name) && matchesPartially(item[name], wanted[name]),
+    (name) => Object.hasOwn(item, name) && matchesPartially(item[name], wanted[name], depth + 1),
   )
 }
 

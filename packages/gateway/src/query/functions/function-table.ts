@@ -26,6 +26,11 @@ const UNSUPPORTED: readonly (readonly [begin: RegExp, kind: string])[] = [
     /^(INT[A-Z]+|NUMBERBIN|DATETIMEBIN|RAND|DOCUMENTID|FULLTEXTSCORE|ARRAY_AGG|COUNTIF|MAKELIST|MAKESET)$/,
     'function',
   ],
+  [/^(ALL|FIRST|LAST)$/, 'subquery expression'],
+  [
+    /^(ARRAY_(MAX|MIN|SUM|AVG|MEDIAN)|SETDIFFERENCE|SETEQUAL|AGO|NOW|DATETIMEFORMAT|LASTINDEXOF|CONTAINS_(ALL|ANY)_C[IS])$/,
+    'function',
+  ],
 ]
 
 /** The function of that name, whatever its case. */

@@ -39,7 +39,8 @@ export const MATH_FUNCTIONS: FunctionTable = {
   SQUARE: numberFunction((x) => x * x),
   TAN: numberFunction((x) => Math.tan(x)),
   TRUNC: numberFunction((x) => Math.trunc(x)),
-  ATN2: twoNumbersFunction((y, x) => Math.atan2(y, x)),
+  // Of the second number over the first, as the service documents it.
+  ATN2: twoNumbersFunction((x, y) => Math.atan2(y, x)),
   POWER: twoNumbersFunction((x, y) => x ** y),
   PI: anyFunction([0, 0], () => Math.PI),
   LOG: anyFunction([1, 2], ([x, base = Math.E]) => {

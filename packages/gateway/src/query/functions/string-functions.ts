@@ -51,6 +51,39 @@ function indexOf(text: string, wanted: string, from: number): number {
   return text.indexOf(wanted, Math.max(from, 0))
 }
 
+/** Whether a character at an end of a text is to go. */
+type IsLoose = (character: string) => boolean
+
+function trimStart(text: string, isLoose: IsLoose): string {
+  let start = 0
+  for (const character of text) {
+    if (!isLoose(character)) break
+    start += character.length
+  }
+  return text.slice(start)
+}
+
+function trimEnd(text: string, isLoose: IsLoose): string {
+  let end = text.length
+  for (const character of Array.from(text).reverse()) {
+    if (!isLoose(character)) break
+    end -= character.length
+  }
+  return text.slice(0, end)
+}
+
+/** Takes blanks off, or whatever characters the second argument has. */
+function trimFunction(trim: (text: string, isLoose: IsLoose) => string): SqlFunction {
+  return anyFunction([1, 2], ([text, ...rest]) => {
+    if (typeof text !== 'string') return undefined
+    if (rest.length === 0) return trim(text, (character) => character.trim() === '')
+    const [characters] = rest
+    if (typeof characters !== 'string') return undefined
+    const loose = new Set(characters)
+    return trim(text, (character) => loose.has(character))
+  })
+}
+
 /** Functions of strings that give strings, numbers or truth values. */
 export const STRING_FUNCTIONS: FunctionTable = {
   CONCAT: anyFunction([2, Infinity], (parts) => joinStrings(parts)),
@@ -61,9 +94,9 @@ export const STRING_FUNCTIONS: FunctionTable = {
   LENGTH: stringFunction((text) => text.length),
   LOWER: stringFunction((text) => text.toLowerCase()),
   UPPER: stringFunction((text) => text.toUpperCase()),
-  TRIM: stringFunction((text) => text.trim()),
-  LTRIM: stringFunction((text) => text.trimStart()),
-  RTRIM: stringFunction((text) => text.trimEnd()),
+  TRIM: trimFunction((text, isLoose) => trimEnd(trimStart(text, isLoose), isLoose)),
+  LTRIM: trimFunction(trimStart),
+  RTRIM: trimFunction(trimEnd),
   // By code points: halves of a surrogate pair are no text.
   REVERSE: stringFunction((text) => Array.from(text).reverse().join('')),
   LEFT: cutFunction((text, count) => text.slice(0, Math.max(count, 0))),

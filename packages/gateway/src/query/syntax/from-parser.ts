@@ -8,9 +8,7 @@ const DOCUMENT: Expression = { kind: 'variable', name: 'root', slot: 0 }
 /** FROM of the whole query: its first name is the container, whatever it is called. */
 export function parseFrom(parser: ExpressionParser, context: OperandContext): FromClause {
   const { cursor, names } = context
-  if (cursor.isSymbol('(')) {
-    throw cursor.errorAt(cursor.peek(), 'a subquery over the container in FROM is not supported,')
-  }
+  if (cursor.isSymbol('(')) return parseDerived(parser, context)
   const alias = cursor.isName() && cursor.isKeyword('IN', 1) ? cursor.take().text : undefined
   if (alias !== undefined) cursor.expectKeyword('IN')
   const container = cursor.expectName('a container name')
@@ -26,6 +24,25 @@ export function parseFrom(parser: ExpressionParser, context: OperandContext): Fr
   return { namesDocument: false, sources: [source, ...readJoins(parser, context)] }
 }
 
+/** `(SELECT … FROM c …) [[AS] x]` in the place of the container. */
+function parseDerived(parser: ExpressionParser, context: OperandContext): FromClause {
+  const { cursor, names } = context
+  cursor.expectSymbol('(')
+  const { from, where, selection, distinct } = cursor.nested(context.readDerived)
+  cursor.expectSymbol(')')
+  // Without a name nothing can speak of it: no name is empty.
+  const alias = readSourceAlias(context) ?? ''
+  if (distinct !== undefined) {
+    names.bindDocument(alias)
+    return { namesDocument: true, sources: readJoins(parser, context), derived: distinct }
+  }
+  const value: Expression =
+    selection.kind === 'value' ? selection.value : { kind: 'object', properties: selection.items }
+  const source: FromSource = { alias, slot: names.bind(alias), each: 'value', from: value }
+  const sources = [...from.sources, source, ...readJoins(parser, context)]
+  return { namesDocument: false, sources, where }
+}
+
 /** FROM of a subquery: over values of the row around it. */
 export function parseSubqueryFrom(parser: ExpressionParser, context: OperandContext): FromClause {
   const first = readSource(parser, context)
@@ -38,7 +55,7 @@ function readJoins(parser: ExpressionParser, context: OperandContext): FromSourc
   return joins
 }
 
-/** `x IN path`, `x IN (SELECT …)`, `path [AS x]` or `(SELECT …) [AS] x`. */
+/** `x IN path`, `x IN (SELECT …)`, `path [AS x]` or `(SELECT …) [[AS] x]`. */
 function readSource(parser: ExpressionParser, context: OperandContext): FromSource {
   const { cursor, names } = context
   const start = cursor.peek()
@@ -50,6 +67,10 @@ function readSource(parser: ExpressionParser, context: OperandContext): FromSour
   }
   const from = readCollection(parser, context)
   const alias = readSourceAlias(context) ?? impliedAlias(from)
+  // Only its rows count, as in the manual's rewritten JOINs: no name is empty, so that none can mean it.
+  if (alias === undefined && from.kind === 'rows') {
+    return { alias: '', slot: names.bind(''), each: 'value', from }
+  }
   if (alias === undefined) throw cursor.errorAt(start, 'a source needs a name: add AS and a name,')
   return { alias, slot: names.bind(alias), each: 'value', from }
 }

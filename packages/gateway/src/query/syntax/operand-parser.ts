@@ -10,6 +10,7 @@ import type {
 import { UNSUPPORTED_CLAUSES } from './keywords.ts'
 import type { ExpressionParser } from './expression-parser.ts'
 import type { NameScope } from './name-scope.ts'
+import type { FromClause, Query, Selection } from './query.ts'
 import type { TokenCursor } from './token-cursor.ts'
 import type { Token } from './token.ts'
 
@@ -28,6 +29,14 @@ const LITERALS: ReadonlyMap<string, null | boolean | undefined> = new Map([
   ['UNDEFINED', undefined],
 ])
 
+/** What a subquery in FROM gives its query: plain rows, or the query of them where each is to come once. */
+export interface DerivedTable {
+  readonly from: FromClause
+  readonly where: Expression | undefined
+  readonly selection: Selection
+  readonly distinct: Query | undefined
+}
+
 /** What operands need to know of the query around them. */
 export interface OperandContext {
   readonly cursor: TokenCursor
@@ -36,6 +45,8 @@ export interface OperandContext {
   readonly parameterNames: Set<string>
   /** Reads a query that begins with SELECT. */
   readonly readSubquery: () => Subquery
+  /** The same over the container, in FROM. */
+  readonly readDerived: () => DerivedTable
   /** Where aggregates may stand: in SELECT. Elsewhere the clause, for the message. */
   clause: string
 }

@@ -3,12 +3,17 @@ import { ExpressionParser } from './expression-parser.ts'
 import { parseFrom, parseSubqueryFrom } from './from-parser.ts'
 import { checkDistinctOrder, groupSelection } from './grouping.ts'
 import { NameScope } from './name-scope.ts'
-import { readOperand, type OperandContext } from './operand-parser.ts'
+import { readOperand, type DerivedTable, type OperandContext } from './operand-parser.ts'
 import type { FromClause, OrderItem, Query, RowCount, Selection } from './query.ts'
 import { parseSelectList } from './select-parser.ts'
 import { TokenCursor } from './token-cursor.ts'
 
 const NO_SOURCES: FromClause = { namesDocument: false, sources: [] }
+
+function both(left: Expression | undefined, right: Expression | undefined): Expression | undefined {
+  if (left === undefined || right === undefined) return left ?? right
+  return { kind: 'logical', operator: 'AND', operands: [left, right] }
+}
 
 /** Reads one query; everything it finds is checked, so that a finished query can only fail over values. */
 export class QueryParser {
@@ -25,6 +30,7 @@ export class QueryParser {
       names: this.#names,
       parameterNames: new Set(),
       readSubquery: () => this.#subquery(),
+      readDerived: () => this.#derived(),
       clause: 'SELECT',
     }
     this.#expressions = new ExpressionParser(this.#cursor, (parser) =>
@@ -41,7 +47,7 @@ export class QueryParser {
     const { from, selection } = this.#selectAndFrom(() =>
       parseFrom(this.#expressions, this.#context),
     )
-    const where = this.#where()
+    const where = both(from?.where, this.#where())
     const groupBy = this.#groupBy()
     const orderBy = this.#orderBy(selection)
     const { offset, limit } = this.#offsetLimit(top)
@@ -50,6 +56,12 @@ export class QueryParser {
     const grouped = groupSelection({ selection, groupBy, firstSlot: 0 })
     this.#checkClauses({ distinct, groupBy, orderBy })
     if (distinct) checkDistinctOrder(selection, orderBy)
+    if (from?.derived && (grouped.aggregates.length === 0 || groupBy.length > 0)) {
+      throw cursor.errorAt(
+        cursor.peek(),
+        'a subquery with DISTINCT in FROM is supported for aggregates without GROUP BY only: the query ends',
+      )
+    }
     return {
       text: cursor.text,
       readsDocuments,
@@ -75,6 +87,7 @@ export class QueryParser {
       cursor.expectSymbol('*')
     }
     cursor.expectKeyword('FROM')
+    if (cursor.isSymbol('(')) throw cursor.unexpected('a container name')
     const from = parseFrom(this.#expressions, this.#context)
     const where = this.#where()
     if (where === undefined || cursor.peek().kind !== 'end') {
@@ -117,6 +130,44 @@ export class QueryParser {
     this.#refuseInSubquery(['GROUP', 'ORDER', 'OFFSET'])
     this.#context.clause = clause
     return subquery
+  }
+
+  /** A subquery in FROM, over the container. */
+  #derived(): DerivedTable {
+    const cursor = this.#cursor
+    cursor.expectKeyword('SELECT')
+    const isDistinct = cursor.takeKeyword('DISTINCT')
+    this.#refuseInSubquery(['TOP'])
+    const { from, selection, where } = this.#names.inside(() => {
+      const read = this.#selectAndFrom(() => parseFrom(this.#expressions, this.#context))
+      return { ...read, where: this.#where() }
+    })
+    this.#refuseInSubquery(['GROUP', 'ORDER', 'OFFSET'])
+    const { aggregates } = groupSelection({ selection, groupBy: [], firstSlot: 0 })
+    if (from === undefined || from.derived !== undefined || aggregates.length > 0) {
+      throw cursor.errorAt(
+        cursor.peek(),
+        'an aggregate, another DISTINCT or no container in a subquery of FROM is not supported: it ends',
+      )
+    }
+    this.#context.clause = 'FROM'
+    const plain = { from, where: both(from.where, where), selection }
+    if (!isDistinct) return { ...plain, distinct: undefined }
+    const distinct: Query = {
+      ...plain,
+      text: cursor.text,
+      readsDocuments: true,
+      distinct: true,
+      groupBy: [],
+      aggregates: [],
+      orderBy: [],
+      top: undefined,
+      offset: undefined,
+      limit: undefined,
+      parameterNames: this.#context.parameterNames,
+      slots: this.#names.slots,
+    }
+    return { ...plain, distinct }
   }
 
   #refuseInSubquery(keywords: readonly string[]): void {

@@ -24,6 +24,10 @@ export interface FromClause {
   /** True when a name stands for the document itself, in slot 0. */
   readonly namesDocument: boolean
   readonly sources: readonly FromSource[]
+  /** The condition of a subquery that these sources stand for; its rows have to meet it too. */
+  readonly where?: Expression | undefined
+  /** `(SELECT DISTINCT …)` over the container: its rows take the place of the documents. */
+  readonly derived?: Query | undefined
 }
 
 export interface OrderItem {

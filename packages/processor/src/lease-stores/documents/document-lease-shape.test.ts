@@ -70,6 +70,25 @@ test('hosts with another prefix, or none, work on the leases that are there', as
   await two.close()
 })
 
+test('a prefix that leaves no room for the name of a range is refused when its lease is made', async () => {
+  const collection = new FakeDocumentCollection({ clock: new SimulatedClock() })
+  const open = (chars: number) =>
+    new DocumentLeaseStore(collection, { leaseIdPrefix: 'x'.repeat(chars) }).openGroup('orders')
+  // As long as a split of three levels of keys can make them.
+  const range = { minInclusive: '1'.repeat(96), maxExclusive: '2'.repeat(96) }
+  const tooLong = await open(54)
+  await expect(tooLong.create([startOf(range, 7)])).rejects.toMatchObject({
+    code: 'ERR_INVALID_OPTION',
+    message: expect.stringMatching(/256 characters.*leaseIdPrefix is too long by 1/),
+  })
+  expect((await tooLong.read()).leases).toEqual([])
+  const fitting = await open(53)
+  await fitting.create([startOf(range, 7)])
+  expect((await fitting.read()).leases).toHaveLength(1)
+  await tooLong.close()
+  await fitting.close()
+})
+
 test('a prefix that no id can begin with is refused', () => {
   for (const leaseIdPrefix of ['', 'a/b', 'a b', 'x'.repeat(101)]) {
     const make = () =>

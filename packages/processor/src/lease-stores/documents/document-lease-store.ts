@@ -16,6 +16,9 @@ import { DocumentLeaseGroup } from './document-lease-group.ts'
 import { PARTITION_KEY_PATH, REGISTRY_PARTITION } from './lease-documents.ts'
 import { leaseStoreError, LeasePartition } from './lease-partition.ts'
 
+/** What an id of 255 characters leaves beside the name of a set and that of a range of usual length. */
+const MAX_PREFIX_CHARS = 100
+
 export interface DocumentLeaseStoreOptions {
   /**
    * Creates the collection, with `/partitionKey` as its partition key path (LE-14). Called by
@@ -26,7 +29,8 @@ export interface DocumentLeaseStoreOptions {
   /**
    * What ids of lease documents begin with, for tools that look for leases by it: KEDA's scaler for Cosmos DB, and
    * the estimator of Azure's V3 processor. 1 to 100 characters, as in ids. The one of the host that makes the
-   * leases counts. @default 'lease-'
+   * leases counts. With a hierarchical partition key the names of ranges may be so long that only 53 fit: making such
+   * a lease rejects with ERR_INVALID_OPTION. @default 'lease-'
    */
   leaseIdPrefix?: string | undefined
   /** @default the system's */
@@ -131,9 +135,14 @@ export class DocumentLeaseStore implements LeaseStore {
 }
 
 function checkedPrefix(prefix: string): string {
-  if (/^[^/\\?#\s]{1,100}$/.test(prefix)) return prefix
+  if (typeof prefix === 'string' && prefix.length > MAX_PREFIX_CHARS) {
+    throw new InvalidOptionError(
+      `leaseIdPrefix has ${prefix.length} characters, ${MAX_PREFIX_CHARS} are allowed: ${JSON.stringify(prefix)}`,
+    )
+  }
+  if (/^[^/\\?#\s]+$/.test(prefix)) return prefix
   throw new InvalidOptionError(
-    `leaseIdPrefix must be 1 to 100 characters, none of / \\ ? # or a space, got ${JSON.stringify(prefix)}`,
+    `leaseIdPrefix must be 1 to ${MAX_PREFIX_CHARS} characters, none of / \\ ? # or a space, got ${JSON.stringify(prefix)}`,
   )
 }
 

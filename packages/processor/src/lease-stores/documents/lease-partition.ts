@@ -1,5 +1,6 @@
 import {
   errorCode,
+  InvalidOptionError,
   LeaseStorageError,
   LeaseStoreUnavailableError,
   type BatchOperation,
@@ -28,6 +29,8 @@ import {
 
 /** A transactional batch takes at most so many operations (ST-4). */
 const BATCH_LIMIT = 100
+/** Of a document's id, here and at Azure. */
+const MAX_ID_CHARS = 255
 /** Of one operation that others keep overtaking. With the back-off below: 5 to 10 s. */
 const ATTEMPT_LIMIT = 60
 const BACK_OFF_MS = { first: 2, highest: 200 }
@@ -166,7 +169,15 @@ export class LeasePartition {
     return { kind: 'replace', document: leaseDocument(this.group, set, record), ifMatch: etag }
   }
 
+  /** @throws ERR_INVALID_OPTION when the prefix of ids leaves no room for the lease's */
   createLease(set: string, record: LeaseRecord): BatchOperation {
+    const { length } = leaseDocumentId(set, record.id)
+    if (length > MAX_ID_CHARS) {
+      throw new InvalidOptionError(
+        `the lease of range ${record.id} would have an id of ${length} characters, ${MAX_ID_CHARS} are allowed: ` +
+          `leaseIdPrefix is too long by ${length - MAX_ID_CHARS}`,
+      )
+    }
     return { kind: 'create', document: leaseDocument(this.group, set, record) }
   }
 

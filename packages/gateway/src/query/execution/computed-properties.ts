@@ -1,0 +1,70 @@
+import { BadQueryError } from '../bad-query-error.ts'
+import type { Json } from '../json.ts'
+import type { ComputedProperty } from '../query-options.ts'
+import { parseQuery } from '../syntax/parse-query.ts'
+import type { Query } from '../syntax/query.ts'
+import { evaluate } from './evaluate.ts'
+import type { RowEnvironment } from './row-environment.ts'
+import { createRowEnvironment, enterDocument } from './rows.ts'
+
+const NO_PARAMETERS: ReadonlyMap<string, Json> = new Map()
+
+/** By name, what a document's computed properties are worked out with; each is read when it is first asked for. */
+export function computedValues(
+  properties: readonly ComputedProperty[],
+  nowMs: number,
+): RowEnvironment['computed'] {
+  if (properties.length === 0) return undefined
+  return new Map(properties.map((property) => [property.name, evaluator(property, nowMs)]))
+}
+
+function evaluator(property: ComputedProperty, nowMs: number): (document: Json) => Json {
+  let ready: { query: Query; row: RowEnvironment } | undefined
+  // Once a document, however often a query names it: its budget of combinations is each time the whole one.
+  let last: { readonly document: Json; readonly value: Json } | undefined
+  return (document) => {
+    if (last !== undefined && last.document === document) return last.value
+    if (ready === undefined) {
+      const query = readDefinition(property)
+      const row = createRowEnvironment({ slots: query.slots, parameters: NO_PARAMETERS, nowMs })
+      ready = { query, row }
+    }
+    const { query, row } = ready
+    enterDocument(row, document)
+    const { selection } = query
+    last = {
+      document,
+      value: selection.kind === 'value' ? evaluate(selection.value, row) : undefined,
+    }
+    return last.value
+  }
+}
+
+/** @throws ERR_BAD_QUERY for a definition that is more than one expression over the document */
+function readDefinition({ name, query: text }: ComputedProperty): Query {
+  const query = parsed(name, text)
+  const isPlain =
+    query.selection.kind === 'value' &&
+    query.from.namesDocument &&
+    query.from.sources.length === 0 &&
+    query.where === undefined &&
+    query.aggregates.length + query.groupBy.length + query.orderBy.length === 0 &&
+    query.parameterNames.size === 0 &&
+    !query.distinct &&
+    query.top === undefined &&
+    query.limit === undefined
+  if (isPlain) return query
+  throw new BadQueryError(
+    `the computed property '${name}' of the container must be of the form SELECT VALUE … FROM c`,
+  )
+}
+
+function parsed(name: string, text: string): Query {
+  try {
+    return parseQuery(text)
+  } catch (cause) {
+    if (!(cause instanceof BadQueryError)) throw cause
+    const message = `the computed property '${name}' of the container: ${cause.message}`
+    throw new BadQueryError(message, { cause })
+  }
+}
