@@ -6,6 +6,7 @@ export type {
   PendingDeletePolicy,
   RangeRecord,
   TtlEra,
+  UniqueKey,
 } from './engine/catalog.ts'
 export type {
   CommitBatch,
@@ -94,6 +95,16 @@ export { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './engin
 export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './engine/resource-ids.ts'
 export type { DatabaseEngine, EngineSupport, StorageEngine } from './engine/storage-engine.ts'
 export { documentEtag, etagLsn, stampBody, ttlUntil } from './engine/stored-body.ts'
+export {
+  planUniqueEntries,
+  uniqueBreach,
+  type UniqueBreach,
+  type UniqueClaim,
+  type UniqueHolder,
+  type UniquePlan,
+  type UniqueScope,
+  type UniqueStep,
+} from './engine/unique-entries.ts'
 export { conditionHolds } from './engine/write-condition.ts'
 
 export {

@@ -11,12 +11,12 @@ import { databaseRid, recordEtag, type DatabaseRecord } from '@tidemark/store'
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
-import { CATALOG_SCHEMA } from '../connection/schema.ts'
+import { CATALOG_FILE, CATALOG_TABLES } from '../connection/schema.ts'
 import { storeError, withStoreErrors } from '../connection/sqlite-error.ts'
 import { linkIntoPlace, temporaryFile } from './link-into-place.ts'
 import { createSqliteFile, openSqliteFile, removeSqliteFile } from './sqlite-file.ts'
 
-const CATALOG_FILE = 'catalog.sqlite'
+const CATALOG_NAME = 'catalog.sqlite'
 const DATABASE_FILE = /^db-[0-9a-f]+\.sqlite$/
 
 export interface CatalogEntry {
@@ -46,7 +46,7 @@ export class DatabaseCatalog {
       random,
     }: { readonly storeId: string; readonly clock: Clock; readonly random: Random },
   ): Promise<DatabaseCatalog> {
-    const file = join(folder, CATALOG_FILE)
+    const file = join(folder, CATALOG_NAME)
     try {
       // In this order: another process that is making the store now writes its catalog first.
       const databases = readdirSync(folder).some((name) => DATABASE_FILE.test(name))
@@ -56,7 +56,7 @@ export class DatabaseCatalog {
         }
         await createCatalog(folder, file, random)
       }
-      const connection = await retryWhileBusy(clock, () => openSqliteFile(file))
+      const connection = await retryWhileBusy(clock, () => openSqliteFile(file, CATALOG_FILE))
       return new DatabaseCatalog(file, storeId, connection)
     } catch (error) {
       throw storeError(error, file)
@@ -127,7 +127,7 @@ export class DatabaseCatalog {
 async function createCatalog(folder: string, file: string, random: Random): Promise<void> {
   const temporary = temporaryFile(folder, random)
   try {
-    createSqliteFile(temporary, CATALOG_SCHEMA)
+    createSqliteFile(temporary, CATALOG_TABLES)
     await linkIntoPlace(temporary, file)
   } finally {
     removeSqliteFile(temporary)
