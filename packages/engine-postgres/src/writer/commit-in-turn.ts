@@ -1,4 +1,4 @@
-import type { CommitOutcome, CommittedBatch } from '@tidemark/store'
+import { planUniqueEntries, type CommitOutcome, type CommittedBatch } from '@tidemark/store'
 import type { ReadContext } from '../reader/read-context.ts'
 import {
   COMMIT,
@@ -42,6 +42,7 @@ export async function commitInTurn(
         const single: PlacedCommit = {
           request: { batches: [batch], fence: request.fence },
           places: place === undefined ? [] : [place],
+          unique: planUniqueEntries([batch]),
         }
         const [row = []] = await sql.rows(statements.of(COMMIT), groupValues([single], store))
         const result = groupOutcomes(row, [single])?.[0]
