@@ -5,7 +5,6 @@ import type { DatabaseOffers } from '../collections/database-offers.ts'
 import type { PresentRanges } from '../collections/present-ranges.ts'
 import type { RangeBudgets } from '../collections/range-budgets.ts'
 import type { SessionGuard } from '../collections/session-progress.ts'
-import type { UniqueKeyGuard } from '../collections/unique-key-guard.ts'
 import type { Answer } from '../protocol/answer.ts'
 import type { ResourcePath } from '../protocol/resource-path.ts'
 
@@ -36,7 +35,6 @@ export interface GatewayContext {
   readonly ranges: PresentRanges
   readonly sessions: SessionGuard
   readonly budgets: RangeBudgets
-  readonly uniqueKeys: UniqueKeyGuard
   readonly databaseOffers: DatabaseOffers
   /** Longest wait of a waiting read, in ms. */
   readonly maxWaitMs: number

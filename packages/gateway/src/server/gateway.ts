@@ -7,7 +7,6 @@ import { DatabaseOffers } from '../collections/database-offers.ts'
 import { PresentRanges } from '../collections/present-ranges.ts'
 import { RangeBudgets } from '../collections/range-budgets.ts'
 import { SessionGuard } from '../collections/session-progress.ts'
-import { UniqueKeyGuard } from '../collections/unique-key-guard.ts'
 import { rawPath } from '../protocol/resource-path.ts'
 import type { GatewayContext, Operation } from '../requests/gateway-request.ts'
 import type { Access } from '../requests/query-or.ts'
@@ -42,7 +41,6 @@ export function createGateway(options: GatewayOptions): Gateway {
     collections: new CollectionDirectory(store),
     ranges: new PresentRanges(clock),
     sessions: new SessionGuard(clock),
-    uniqueKeys: new UniqueKeyGuard(),
     databaseOffers: new DatabaseOffers(),
     budgets: new RangeBudgets(requestUnitsPerRange, clock),
   }
