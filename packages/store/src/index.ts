@@ -139,7 +139,6 @@ export type {
   EncodedPartitionKey,
 } from './documents/document-encoder.ts'
 export type { OpenCollection, TextWriteResult } from './documents/open-collection.ts'
-export { applyPatch } from './documents/apply-patch.ts'
 export { readPartitionText, type ReadTextResult } from './documents/read-document.ts'
 export type { TextBatchResult } from './documents/transactional-batch.ts'
 export type { DocumentsPage, ReadDocumentsOptions } from './documents/read-documents.ts'

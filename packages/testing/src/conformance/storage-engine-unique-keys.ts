@@ -66,6 +66,13 @@ export function storageEngineUniqueKeys(
         ]),
       )
       expect(outcome).toMatchObject({ kind: 'refused', operationIndex: 1 })
+      const missing: Write = [put('z', { condition: { kind: 'present' } }), ['m9', 'z']]
+      const later = await commit(
+        batch('p', write('b', 'm2', 'y')),
+        batch('p', write('b', 'm1', 'y')),
+        batch('q', missing),
+      )
+      expect(later).toMatchObject({ kind: 'refused', batchIndex: 2 })
     })
 
     test('steps are judged in order: what one gives up is free for the next, not for the one before', async () => {
@@ -333,8 +340,8 @@ async function make(
 ): Promise<{
   readonly fixture: EngineFixture
   readonly clock: SteppedClock
-  batch(pk: string, ...writes: readonly Write[]): CommitBatch
-  commit(...batches: readonly CommitBatch[]): Promise<CommitOutcome>
+  readonly batch: (pk: string, ...writes: readonly Write[]) => CommitBatch
+  readonly commit: (...batches: readonly CommitBatch[]) => Promise<CommitOutcome>
 }> {
   const clock = new SteppedClock()
   const definition = { uniqueKeys: UNIQUE_KEYS, ...setup.definition }
