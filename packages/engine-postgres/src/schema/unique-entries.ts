@@ -1,12 +1,13 @@
 /**
  * Step 2. What documents have of their collection's unique keys: one row a document and key (ukey counts from 0).
- * `has_unique` repeats for SQL what the definition says. See decision 0010.
+ * `has_unique` repeats for SQL what the definition says. The index by value begins with it, so that no plan made while
+ * the table was empty takes it for a look-up by document. See decision 0010.
  */
 export const UNIQUE_ENTRIES: string = `
 CREATE TABLE :schema.unique_entry(
   coll integer NOT NULL, ukey smallint NOT NULL, epk text COLLATE "C" NOT NULL, pk text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL, value text COLLATE "C" NOT NULL, PRIMARY KEY(coll, epk, pk, id, ukey));
-CREATE UNIQUE INDEX unique_entry_value ON :schema.unique_entry(coll, epk, pk, ukey, value);
+CREATE UNIQUE INDEX unique_entry_value ON :schema.unique_entry(value, ukey, coll, epk, pk);
 ALTER TABLE :schema.collection ADD COLUMN has_unique boolean NOT NULL DEFAULT false;
 `
 
@@ -36,9 +37,11 @@ BEGIN
       SELECT c.r, c.n
       FROM jsonb_to_recordset(p_unique -> 'claims')
         AS c(r integer, n integer, at integer, coll integer, epk text, pk text, k smallint, e text)
-      JOIN :schema.unique_entry u
-        ON u.coll = c.coll AND u.epk = c.epk AND u.pk = c.pk AND u.ukey = c.k AND u.value = c.e
-      JOIN :schema.doc d ON d.coll = u.coll AND d.epk = u.epk AND d.pk = u.pk AND d.id = u.id AND d.kind = 0
+      -- OFFSET 0: in this order, whatever a plan expects of tables that were empty when it was made.
+      CROSS JOIN LATERAL (SELECT u.id FROM :schema.unique_entry u
+        WHERE u.coll = c.coll AND u.epk = c.epk AND u.pk = c.pk AND u.ukey = c.k AND u.value = c.e OFFSET 0) u
+      CROSS JOIN LATERAL (SELECT d.ts, d.ttl FROM :schema.doc d
+        WHERE d.coll = c.coll AND d.epk = c.epk AND d.pk = c.pk AND d.id = u.id AND d.kind = 0 OFFSET 0) d
       JOIN :schema.collection l ON l.number = c.coll
       WHERE (v_steps ->> (c.r || '/' || c.coll || '/' || u.id || '/' || c.pk))::integer <= c.at IS NOT TRUE
         AND CASE WHEN l.default_ttl IS NULL AND l.eras = '[]' THEN true
