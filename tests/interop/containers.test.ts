@@ -1,6 +1,8 @@
 import { GeospatialType, IndexingMode, PartitionKeyKind, SpatialType } from '@azure/cosmos'
+import type { DocumentBody } from '@tidemark/contracts'
+import { startGateway } from '@tidemark/gateway'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { idsOf, openInterop, pathOf, refusal, type Interop } from './interop.fixture.ts'
+import { KEY, idsOf, openInterop, pathOf, refusal, type Interop } from './interop.fixture.ts'
 
 let interop: Interop
 beforeAll(async () => {
@@ -462,5 +464,78 @@ describe('Unique keys', () => {
     const free = await container.item('b', 'x').replace({ id: 'b', pk: 'x', mail: 'm' })
     expect(free.statusCode).toBe(200)
     expect((await container.items.create({ id: 'c', pk: 'x', mail: 'n' })).statusCode).toBe(201)
+  })
+
+  test('two gateways on one store hold one another’s unique keys, and those of writes in process', async () => {
+    const container = await interop.container({
+      uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] },
+    })
+    const { store } = interop
+    const second = await startGateway({ store, keys: { readWrite: [KEY] }, port: 0 })
+    const client = interop.connect({ endpoint: second.endpoint })
+    try {
+      const other = client.database(interop.database.id).container(container.id)
+      const writes = await Promise.allSettled(
+        Array.from({ length: 10 }, (_, n) =>
+          (n % 2 === 0 ? container : other).items.create({ id: `d${n}`, pk: 'x', mail: 'm' }),
+        ),
+      )
+      expect(writes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      for (const write of writes) {
+        if (write.status === 'rejected') expect(write.reason).toMatchObject({ code: 409 })
+      }
+      const collection = store.database(interop.database.id).collection(container.id)
+      const inProcess = collection.create({ id: 'p', pk: 'x', mail: 'm' } as DocumentBody)
+      await expect(inProcess).rejects.toMatchObject({ code: 'ERR_UNIQUE_KEY', paths: ['/mail'] })
+      await collection.create({ id: 'p', pk: 'x', mail: 'n' } as DocumentBody)
+      const after = other.items.upsert({ id: 'q', pk: 'x', mail: 'n' })
+      expect((await refusal(after)).code).toBe(409)
+    } finally {
+      await second.stop()
+    }
+  })
+
+  test('the path of a unique key may have names in quotes', async () => {
+    const container = await interop.container({
+      uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/"a/b"/c'] }] },
+    })
+    await container.items.create({ id: '1', pk: 'x', 'a/b': { c: 1 } })
+    await container.items.create({ id: '2', pk: 'x', 'a/b': { c: 2 }, a: { b: { c: 1 } } })
+    const third = container.items.create({ id: '3', pk: 'x', 'a/b': { c: 1 } })
+    expect((await refusal(third)).code).toBe(409)
+  })
+
+  test('what is missing counts as null', async () => {
+    const container = await interop.container({
+      uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] },
+    })
+    await container.items.create({ id: '1', pk: 'x' })
+    expect((await refusal(container.items.create({ id: '2', pk: 'x', mail: null }))).code).toBe(409)
+    expect((await container.items.create({ id: '3', pk: 'x', mail: 'null' })).statusCode).toBe(201)
+  })
+
+  test('more than ten unique keys, or sixteen paths of one, are 400', async () => {
+    const paths = Array.from({ length: 17 }, (_, n) => `/p${n}`)
+    for (const uniqueKeys of [paths.slice(0, 11).map((path) => ({ paths: [path] })), [{ paths }]]) {
+      const body = {
+        id: 'too-many',
+        partitionKey: { paths: ['/pk'], kind: 'Hash' },
+        uniqueKeyPolicy: { uniqueKeys },
+      }
+      expect(await statusOf(body)).toBe(400)
+    }
+  })
+
+  test('the unique keys of a collection made in process are answered, and hold', async () => {
+    const database = interop.store.database('interop')
+    const uniqueKeys = [['/mail'], ['/a', '/b']]
+    await database.createCollection({ id: 'unique-in-process', partitionKey: '/pk', uniqueKeys })
+    const container = interop.database.container('unique-in-process')
+    const { resource } = await container.read()
+    expect(resource?.uniqueKeyPolicy).toEqual({
+      uniqueKeys: uniqueKeys.map((paths) => ({ paths })),
+    })
+    await container.items.create({ id: '1', pk: 'x', mail: 'm' })
+    expect((await refusal(container.items.create({ id: '2', pk: 'x', mail: 'm' }))).code).toBe(409)
   })
 })

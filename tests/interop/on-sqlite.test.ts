@@ -164,4 +164,24 @@ describe('The same over SQLite', () => {
     expect(sortedIds(await drain(rest))).toEqual(['after'])
     client.dispose()
   })
+
+  test('unique keys hold over two gateways of a folder, each with a store of its own', async () => {
+    const container = await interop.container({
+      uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] },
+    })
+    await using store = await Store.open({ engine: await openSqliteEngine({ folder }) })
+    await using gateway = await startGateway({ store, keys: { readWrite: [KEY] }, port: 0 })
+    const client = new CosmosClient({ endpoint: gateway.endpoint, key: KEY })
+    const other = client.database('interop').container(container.id)
+    const writes = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, n) =>
+        (n % 2 === 0 ? container : other).items.create({ id: `d${n}`, pk: 'x', mail: `m${n % 3}` }),
+      ),
+    )
+    expect(writes.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
+    for (const write of writes) {
+      if (write.status === 'rejected') expect(write.reason).toMatchObject({ code: 409 })
+    }
+    client.dispose()
+  })
 })

@@ -33,6 +33,7 @@ export { StoreDamagedError } from './errors/store-damaged-error.ts'
 export { StoreFormatError } from './errors/store-format-error.ts'
 export { StoreInUseError } from './errors/store-in-use-error.ts'
 export { StoreUnavailableError } from './errors/store-unavailable-error.ts'
+export { UniqueKeyError } from './errors/unique-key-error.ts'
 export { UnsupportedServerError } from './errors/unsupported-server-error.ts'
 
 export type { Clock, SleepOptions } from './clock.ts'

@@ -167,11 +167,12 @@ export class SqliteDatabase implements DatabaseEngine {
     const result = await this.#request({
       kind: 'commit',
       fence,
-      batches: batches.map(({ collection, epk, partitionKey, operations }) => ({
+      batches: batches.map(({ collection, epk, partitionKey, operations, uniqueSteps }) => ({
         collection: collection.number,
         epk,
         partitionKey,
         operations,
+        uniqueSteps,
       })),
     })
     assert(result.kind === 'committed', `unexpected answer ${result.kind}`)

@@ -4,6 +4,7 @@ import {
   InvalidOptionError,
   PreconditionFailedError,
   ResourceNotFoundError,
+  UniqueKeyError,
   assertNever,
   lsn,
   type DocumentBody,
@@ -13,10 +14,19 @@ import {
 import { MAX_TTL_SECONDS } from './catalog/collection-settings.ts'
 import { checkedDocumentId } from './catalog/resource-names.ts'
 import type { Collection } from './collection.ts'
-import { putOperation, refusedTtl, type OpenCollection } from './documents/open-collection.ts'
+import type { EncodedPartitionKey } from './documents/document-encoder.ts'
+import {
+  notUnique,
+  putOperation,
+  refusedTtl,
+  singlePut,
+  type OpenCollection,
+  type SingleWrite,
+} from './documents/open-collection.ts'
 import type { CommitBatch, CommitOperation, WriteCondition, WriteFence } from './engine/commit.ts'
 import type { DatabaseEngine } from './engine/storage-engine.ts'
 import { documentEtag } from './engine/stored-body.ts'
+import type { UniqueStep } from './engine/unique-entries.ts'
 import { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 
 /** One write of an atomic commit. Without a condition it is done whatever is there. */
@@ -64,6 +74,9 @@ export interface AtomicCommitResult {
 /** A batch as it grows, with the write that each of its operations stands for. */
 interface GrowingBatch extends CommitBatch {
   readonly operations: CommitOperation[]
+  readonly uniqueSteps: UniqueStep[] | undefined
+  /** Of each step. */
+  readonly stepIndexes: number[]
   readonly writeIndexes: number[]
   readonly ids: Set<string>
 }
@@ -112,6 +125,14 @@ export async function commitAtomically(
         refusedTtl(batch?.operations[outcome.operationIndex]),
       )
     }
+    case 'notUnique': {
+      const batch = batches[outcome.batchIndex]
+      const writeIndex = batch?.stepIndexes[outcome.stepIndex] ?? 0
+      const id = batch?.uniqueSteps?.[outcome.stepIndex]?.id ?? ''
+      if (batch === undefined)
+        throw new AtomicWriteFailedError(writeIndex, new UniqueKeyError(id, []))
+      throw new AtomicWriteFailedError(writeIndex, notUnique(batch.collection, id, outcome))
+    }
     case 'fenced':
       throw new FencedWriteError(fence?.job ?? '', fence?.epoch ?? 0, outcome.currentEpoch)
     case 'collectionGone': {
@@ -152,11 +173,11 @@ function groupWrites(
   for (const [writeIndex, { collection, operation }] of writes.entries()) {
     const open = opened.get(collection)
     if (open === undefined) continue
-    const { key, commit } = failingAs(writeIndex, () => commitOperation(open, operation))
+    const { key, write } = failingAs(writeIndex, () => commitOperation(open, operation))
     const groupKey = `${open.record.number} ${key.text}`
     let batch = latest.get(groupKey)
     // An id comes once in a batch: the second write of it begins another one.
-    if (batch === undefined || batch.ids.has(commit.id)) {
+    if (batch === undefined || batch.ids.has(write.operation.id)) {
       const { epk, text: partitionKey } = key
       const collectionRecord = open.record
       batch = {
@@ -164,15 +185,22 @@ function groupWrites(
         epk,
         partitionKey,
         operations: [],
+        uniqueSteps: open.record.definition.uniqueKeys && [],
+        stepIndexes: [],
         writeIndexes: [],
         ids: new Set(),
       }
       batches.push(batch)
       latest.set(groupKey, batch)
     }
+    const { operation: commit, uniqueEntries: entries = [] } = write
+    const { id } = commit
     batch.operations.push(commit)
     batch.writeIndexes.push(writeIndex)
-    batch.ids.add(commit.id)
+    batch.ids.add(id)
+    if (commit.kind === 'check' || batch.uniqueSteps === undefined) continue
+    batch.uniqueSteps.push({ id, entries })
+    batch.stepIndexes.push(writeIndex)
   }
   return batches
 }
@@ -180,21 +208,23 @@ function groupWrites(
 function commitOperation(
   { encoder, engine }: OpenCollection,
   operation: AtomicOperation,
-): { readonly key: ReturnType<typeof encoder.encodeKey>; readonly commit: CommitOperation } {
+): { readonly key: EncodedPartitionKey; readonly write: SingleWrite } {
   const { condition = { kind: 'none' } } = operation
   if (operation.kind === 'put') {
     const { expiresAt } = operation
     if (expiresAt === undefined) {
       const encoded = encoder.encode(operation.document)
-      return { key: encoded.partitionKey, commit: putOperation(encoded, condition) }
+      return { key: encoded.partitionKey, write: singlePut(encoded, condition) }
     }
     assertExpiresAt(expiresAt, engine)
     const encoded = encoder.encodeWithoutTtl(operation.document)
-    return { key: encoded.partitionKey, commit: { ...putOperation(encoded, condition), expiresAt } }
+    const { uniqueEntries } = encoded
+    const put = { ...putOperation(encoded, condition), expiresAt }
+    return { key: encoded.partitionKey, write: { operation: put, uniqueEntries } }
   }
   const key = encoder.encodeKey(operation.partitionKey)
   const { kind } = operation
-  return { key, commit: { kind, id: checkedDocumentId(operation.id), condition } }
+  return { key, write: { operation: { kind, id: checkedDocumentId(operation.id), condition } } }
 }
 
 function assertExpiresAt(expiresAt: number, engine: DatabaseEngine): void {
@@ -206,8 +236,14 @@ function assertExpiresAt(expiresAt: number, engine: DatabaseEngine): void {
 }
 
 /** What engines take, and may send to a thread: without what only this file needs. */
-function commitBatchOf({ collection, epk, partitionKey, operations }: GrowingBatch): CommitBatch {
-  return { collection, epk, partitionKey, operations }
+function commitBatchOf({
+  collection,
+  epk,
+  partitionKey,
+  operations,
+  uniqueSteps,
+}: GrowingBatch): CommitBatch {
+  return { collection, epk, partitionKey, operations, uniqueSteps }
 }
 
 function failingAs<Value>(writeIndex: number, act: () => Value): Value {

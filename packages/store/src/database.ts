@@ -83,16 +83,15 @@ export class Database {
    * Makes the collection, and the database too, unless they are there. Many may call it at once.
    *
    * An existing collection is taken as it is: its time to live, indexing and number of pkranges may
-   * differ from the options; with another partition key it rejects with ERR_COLLECTION_MISMATCH.
+   * differ from the options; with another partition key, or other unique
+   * keys than the options name, it rejects with ERR_COLLECTION_MISMATCH.
    */
   async createCollectionIfNotExists<T extends DocumentBody = DocumentBody>(
     options: CollectionOptions,
   ): Promise<Collection<T>> {
     const resolved = resolveCollectionOptions(options)
     const found = await this.#findOrCreate(resolved)
-    const present = JSON.stringify(found.record.definition.partitionKey)
-    const wanted = JSON.stringify(resolved.definition.partitionKey)
-    if (present !== wanted) throw new CollectionMismatchError(resolved.id, present, wanted)
+    assertForEver(found.record, resolved, options)
     return this.#found<T>(found)
   }
 
@@ -183,6 +182,22 @@ export class Database {
       },
     }
   }
+}
+
+/** What of a collection cannot be changed is as it was asked for. Unique keys that are not spoken of may be any. */
+function assertForEver(
+  { definition: present }: CollectionRecord,
+  { id, definition: wanted }: ResolvedCollectionOptions,
+  { uniqueKeys }: Pick<CollectionOptions, 'uniqueKeys'>,
+): void {
+  const compare = (what: string, a: unknown, b: unknown): void => {
+    const [there, asked] = [JSON.stringify(a), JSON.stringify(b)]
+    if (there !== asked)
+      throw new CollectionMismatchError(id, { what, present: there, wanted: asked })
+  }
+  compare('partition key', present.partitionKey, wanted.partitionKey)
+  if (uniqueKeys === undefined) return
+  compare('unique keys', present.uniqueKeys ?? [], wanted.uniqueKeys ?? [])
 }
 
 /** Another process may make it at the same moment. */

@@ -6,6 +6,7 @@ export type {
   PendingDeletePolicy,
   RangeRecord,
   TtlEra,
+  UniqueKey,
 } from './engine/catalog.ts'
 export type {
   CommitBatch,
@@ -95,6 +96,16 @@ export { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './engin
 export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './engine/resource-ids.ts'
 export type { DatabaseEngine, EngineSupport, StorageEngine } from './engine/storage-engine.ts'
 export { documentEtag, etagLsn, stampBody, ttlUntil } from './engine/stored-body.ts'
+export {
+  planUniqueEntries,
+  uniqueBreach,
+  type UniqueBreach,
+  type UniqueClaim,
+  type UniqueHolder,
+  type UniquePlan,
+  type UniqueScope,
+  type UniqueStep,
+} from './engine/unique-entries.ts'
 export { conditionHolds } from './engine/write-condition.ts'
 
 export {
@@ -129,7 +140,6 @@ export type {
   EncodedPartitionKey,
 } from './documents/document-encoder.ts'
 export type { OpenCollection, TextWriteResult } from './documents/open-collection.ts'
-export { applyPatch } from './documents/apply-patch.ts'
 export { readPartitionText, type ReadTextResult } from './documents/read-document.ts'
 export type { TextBatchResult } from './documents/transactional-batch.ts'
 export type { DocumentsPage, ReadDocumentsOptions } from './documents/read-documents.ts'

@@ -95,6 +95,8 @@ export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
    */
   readonly serverTimeErrorMs?: number | undefined
 
+  // Writes of all kinds reject with ERR_UNIQUE_KEY where the collection has unique keys and another document the values.
+
   read(id: string, partitionKey: PartitionKey, options?: ReadOptions): Promise<ReadResult<T>>
   /** Rejects with ERR_EXISTS if a live document of this id is there. */
   create(document: T, options?: WriteOptions): Promise<WriteResult<T>>

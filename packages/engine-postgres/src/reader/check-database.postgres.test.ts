@@ -90,7 +90,21 @@ const DAMAGES: Readonly<Record<string, readonly [sql: string, sentence: RegExp]>
   ],
   'a definition that SQL reads otherwise': [
     'UPDATE collection SET log = 1',
-    /the columns default_ttl and log are not as defined/,
+    /the columns default_ttl, log and has_unique are not as defined/,
+  ],
+  'unique keys that SQL does not know of': [
+    'UPDATE collection SET has_unique = true',
+    /the columns default_ttl, log and has_unique are not as defined/,
+  ],
+  'an entry of a unique key that no document has': [
+    `INSERT INTO unique_entry(coll, ukey, epk, pk, id, value)
+      SELECT number, 0, '00', '["p"]', 'x', 'v' FROM collection`,
+    /entry 0 of document x has no document/,
+  ],
+  'a document that has lost its entry of a unique key': [
+    `WITH living AS (UPDATE doc SET exp = 0)
+      UPDATE collection SET definition = (definition::jsonb || '{"uniqueKeys":[["/a"]]}')::text`,
+    /document f\d+ has 0 entries of 1 unique keys/,
   ],
 }
 
@@ -99,7 +113,15 @@ test('a store that nothing was done to has no contradictions', async () => {
 })
 
 test.each(Object.entries(DAMAGES))('finds %s', async (_, [sql, sentence]) => {
-  const tables = ['collection', 'pkrange', 'segment', 'pkrange_segment', 'doc', 'log']
+  const tables = [
+    'collection',
+    'pkrange',
+    'segment',
+    'pkrange_segment',
+    'doc',
+    'log',
+    'unique_entry',
+  ]
   for (const table of tables) await store.query(`CREATE TABLE kept_${table} AS TABLE ${table}`)
   try {
     await store.query(sql)

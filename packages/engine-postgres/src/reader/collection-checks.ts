@@ -45,12 +45,26 @@ FROM :schema.collection c JOIN :schema.doc d ON d.coll = c.number AND d.kind = 0
 WHERE c.number = $1 AND c.reindex IS NULL
   AND d.exp <> :schema.expiry_second(d.ts, d.ttl, c.default_ttl)`
 
+/** Only what has expired may have lost entries, to documents that were written since then. */
+const UNIQUE_ENTRIES = `SELECT format('entry %s of document %s has no document', u.ukey, u.id)
+FROM :schema.unique_entry u WHERE u.coll = $1 AND NOT EXISTS (
+  SELECT 1 FROM :schema.doc d
+  WHERE d.coll = u.coll AND d.epk = u.epk AND d.pk = u.pk AND d.id = u.id AND d.kind = 0)
+UNION ALL SELECT format('document %s has %s entries of %s unique keys', d.id, e.count, c.keys)
+FROM (SELECT number, coalesce(json_array_length(definition::json -> 'uniqueKeys'), 0) AS keys
+  FROM :schema.collection WHERE number = $1 AND reindex IS NULL) c
+JOIN :schema.doc d ON d.coll = c.number AND d.kind = 0 AND d.exp = 0
+CROSS JOIN LATERAL (SELECT count(*) AS count FROM :schema.unique_entry u
+  WHERE u.coll = d.coll AND u.epk = d.epk AND u.pk = d.pk AND u.id = d.id) e
+WHERE e.count <> c.keys`
+
 /** What SQL reads of a definition in columns of their own. */
-const REPEATED_DEFINITION = `SELECT 'the columns default_ttl and log are not as defined'
+const REPEATED_DEFINITION = `SELECT 'the columns default_ttl, log and has_unique are not as defined'
 FROM :schema.collection c CROSS JOIN LATERAL (SELECT c.definition::json AS json) d WHERE c.number = $1 AND (
   c.default_ttl IS DISTINCT FROM (d.json ->> 'defaultTtl')::integer
   OR c.log <> CASE WHEN d.json ->> 'allVersions' IS NULL THEN 0
     WHEN (d.json -> 'allVersions' ->> 'previousImages')::boolean THEN 2 ELSE 1 END
+  OR c.has_unique <> (d.json -> 'uniqueKeys' IS NOT NULL)
   OR c.log > 0 AND NOT c.logged)`
 
 export const COLLECTION_CHECKS: readonly string[] = [
@@ -64,6 +78,7 @@ export const COLLECTION_CHECKS: readonly string[] = [
   orderOfTime('log', 'at'),
   DOCUMENTS_IN_FEED,
   FILED_EXPIRY,
+  UNIQUE_ENTRIES,
 ]
 
 function rowsOfSegments(table: 'doc' | 'log'): string {

@@ -22,14 +22,16 @@ $$;
  * The arrays have one entry an operation, in the order of the group: `request` and `batch` count up from 1;
  * kind: 0 put, 1 delete, 2 check; cond: 0 none, 1 absent, 2 present, 3 lsn, 4 notLsn, with `cond_lsn`;
  * ttl: null = invalid; until: expiry second in place of ttl. No key occurs twice. `fence_*` have one entry a
- * request, null without a fence; of one job all have the same epoch.
+ * request, null without a fence; of one job all have the same epoch. `unique`: null, or see `ENTRY_FUNCTIONS`; no two
+ * requests give out one entry.
  *
  * Order of locks: the database's row (only where processes have clocks of their own), segments by id, jobs by
  * name. Every statement after the locks has a snapshot of its own (READ COMMITTED), which sees what the
  * holder before has committed.
  *
  * Returns one row. `moved`: a segment is not open any more, or not that of the key, and nothing was done. Else for each operation its
- * fault (0 none, 1 refused, 2 invalid ttl, 3 fenced) and the LSN of what is there, or the epoch in the way;
+ * fault (0 none, 1 refused, 2 invalid ttl, 3 fenced, 4 of its request: not unique) and the LSN of what is there, or the
+ * epoch in the way, or the number of the claim;
  * the LSN of its batch; whether a live document was there. A request with a fault was not carried out.
  */
 export const COMMIT_GROUP: string = `
@@ -38,7 +40,7 @@ CREATE FUNCTION :schema.commit_group(
   p_fence_job text[], p_fence_min text[], p_fence_max text[], p_fence_epoch bigint[],
   p_request integer[], p_batch integer[], p_segment integer[], p_coll integer[],
   p_epk text[], p_pk text[], p_id text[], p_kind integer[], p_cond integer[], p_cond_lsn bigint[],
-  p_ttl integer[], p_until bigint[], p_head text[], p_tail text[],
+  p_ttl integer[], p_until bigint[], p_head text[], p_tail text[], p_unique jsonb,
   OUT moved boolean, OUT time_ms bigint, OUT faults integer[], OUT fault_lsns bigint[],
   OUT lsns bigint[], OUT existed boolean[])
 LANGUAGE plpgsql :planner AS $$
@@ -49,6 +51,7 @@ DECLARE
   v_timeline integer := :timeline;
   v_has_other_timeline boolean;
   v_fenced_by bigint[];
+  v_broken integer[];
   v_ords integer[];
   v_expiry_lsns bigint[];
   v_expired bigint[];
@@ -80,6 +83,9 @@ BEGIN
   IF array_length(array_remove(p_fence_job, NULL), 1) > 0 THEN
     v_fenced_by := :schema.lock_fences(p_db, p_fence_job, p_fence_min, p_fence_max, p_fence_epoch);
   END IF;
+  IF p_unique IS NOT NULL THEN
+    v_broken := :schema.judge_entries(p_unique, cardinality(p_fence_job), time_ms);
+  END IF;
 
   -- Judged before the first row is touched: a refusal leaves nothing behind.
   WITH present AS (
@@ -100,6 +106,7 @@ BEGIN
       WHEN cond = 1 AND live IS NOT NULL OR cond = 2 AND live IS NULL
         OR cond = 3 AND live IS DISTINCT FROM cond_lsn OR cond = 4 AND live = cond_lsn THEN 1
       WHEN kind = 0 AND ttl IS NULL AND default_ttl IS NOT NULL THEN 2
+      WHEN v_broken[request] IS NOT NULL THEN 4
       ELSE 0 END AS fault
     FROM seen s
   ), decided AS (
@@ -118,7 +125,7 @@ BEGIN
     array_agg(CASE WHEN expires AND applies THEN base + upto - width + expiry_ord END),
     array_agg(expired), array_agg(applies), array_agg(live IS NOT NULL),
     array_agg(fault),
-    array_agg(CASE fault WHEN 3 THEN v_fenced_by[request] ELSE live END),
+    array_agg(CASE fault WHEN 3 THEN v_fenced_by[request] WHEN 4 THEN v_broken[request] ELSE live END),
     coalesce(bool_or(log > 0 AND applies), false), coalesce(bool_or(expires AND applies), false),
     coalesce(bool_or(live IS NOT NULL AND writes AND applies), false), bool_or(is_astray)
     INTO lsns, v_ords, v_expiry_lsns, v_expired, v_apply, existed, faults, fault_lsns, v_logs, v_expires,
@@ -192,6 +199,10 @@ BEGIN
       ELSE least(2147483647, greatest(1, o.until - v_second))::integer END AS ttl) t
     JOIN :schema.collection c ON c.number = o.coll
     WHERE o.apply AND o.kind = 0;
+  IF p_unique IS NOT NULL THEN
+    PERFORM :schema.keep_entries(p_unique,
+      ARRAY(SELECT DISTINCT o.request FROM unnest(p_request, v_apply) AS o(request, apply) WHERE o.apply));
+  END IF;
   UPDATE :schema.segment s SET lsn = m.lsn, clock = time_ms
     FROM (SELECT o.segment, max(o.lsn) AS lsn
       FROM unnest(p_segment, lsns, v_apply) AS o(segment, lsn, apply)

@@ -27,17 +27,24 @@ LANGUAGE plpgsql :planner AS $$
 DECLARE
   v_lsns bigint[];
   v_log smallint;
+  v_has_unique boolean;
 BEGIN
   v_lsns := ARRAY(
     SELECT s.lsn + row_number() OVER (PARTITION BY o.open ORDER BY o.n)
     FROM unnest(p_open) WITH ORDINALITY AS o(open, n) JOIN :schema.segment s ON s.id = o.open ORDER BY o.n);
-  SELECT c.log INTO v_log FROM :schema.collection c WHERE c.number = p_coll;
+  SELECT c.log, c.has_unique INTO v_log, v_has_unique FROM :schema.collection c WHERE c.number = p_coll;
   IF v_log > 0 THEN
     INSERT INTO :schema.log(lsn, at, segment, ord, coll, op, epk, pk, id, current, previous)
       SELECT o.to_lsn, p_time_ms, o.open, 1, d.coll, 3, d.epk, d.pk, d.id, NULL,
         CASE v_log WHEN 2 THEN d.body END
       FROM unnest(v_lsns, p_open, p_segment, p_lsn, p_ord) AS o(to_lsn, open, segment, lsn, ord)
       JOIN :schema.doc d ON d.segment = o.segment AND d.lsn = o.lsn AND d.ord = o.ord;
+  END IF;
+  IF v_has_unique THEN
+    DELETE FROM :schema.unique_entry u
+      USING unnest(p_segment, p_lsn, p_ord) AS o(segment, lsn, ord)
+      JOIN :schema.doc d ON d.segment = o.segment AND d.lsn = o.lsn AND d.ord = o.ord
+      WHERE u.coll = d.coll AND u.epk = d.epk AND u.pk = d.pk AND u.id = d.id;
   END IF;
   UPDATE :schema.doc d
     SET lsn = o.to_lsn, segment = o.open, ord = 1, kind = 1, ts = p_time_ms / 1000, exp = o.second

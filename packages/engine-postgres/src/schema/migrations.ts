@@ -11,18 +11,23 @@ import { REMOVE_DROPPED } from './remove-dropped.ts'
 import type { SchemaProgram } from './schema-program.ts'
 import { SWEEP_EXPIRED } from './sweep-expired.ts'
 import { TABLES } from './tables.ts'
+import { ENTRY_FUNCTIONS, UNIQUE_ENTRIES } from './unique-entries.ts'
 
 /**
  * The schema of this program. To change tables after a release, append a step; to change functions, append a
  * step too, so that a program of before knows that they are not its own. Nothing here was released yet.
  */
 export const STORE_SCHEMA: SchemaProgram = {
-  steps: [{ title: 'documents, their order, ranges, fences and positions', ddl: TABLES }],
+  steps: [
+    { title: 'documents, their order, ranges, fences and positions', ddl: TABLES },
+    { title: 'entries of unique keys', ddl: UNIQUE_ENTRIES },
+  ],
   functions: [
     EXPIRED_SECOND,
     STAMPED_BODY,
     BEGIN_EPOCH,
     FENCES,
+    ENTRY_FUNCTIONS,
     COMMIT_GROUP,
     TAKE_MAINTENANCE,
     MAINTENANCE_STATE,

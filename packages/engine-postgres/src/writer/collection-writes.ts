@@ -29,8 +29,8 @@ const LOCK_DATABASE = `SELECT ${storeTime(2)} FROM :schema.database b WHERE b.nu
 const IS_TAKEN = 'SELECT 1 FROM :schema.collection WHERE db = $1 AND id = $2'
 const NEXT_NUMBER = `SELECT ${nextNumber('collection_number')}`
 const INSERT = `INSERT INTO :schema.collection(
-  number, db, id, rid, definition, default_ttl, log, eras, reindex, logged, etag, ts, version)
-VALUES ($1, $2, $3, $4, $5, $6, $7, '[]', NULL, $8, $9, $10, :server_now * 1000)`
+  number, db, id, rid, definition, default_ttl, log, eras, reindex, logged, etag, ts, version, has_unique)
+VALUES ($1, $2, $3, $4, $5, $6, $7, '[]', NULL, $8, $9, $10, :server_now * 1000, $11)`
 const UPDATE = `UPDATE :schema.collection SET definition = $2, default_ttl = $3, log = $4, eras = $5,
   reindex = $6, logged = $7, etag = $8, ts = $9, version = ${NEXT_VERSION} WHERE number = $1`
 const RAISE_CLOCK = 'UPDATE :schema.database SET clock = greatest(clock, $2) WHERE number = $1'
@@ -72,6 +72,7 @@ export async function insertCollection(
       log > 0,
       etag,
       ts,
+      definition.uniqueKeys !== undefined,
     ])
     const writer = { sql, statements }
     const state = await newSegmentState(writer)

@@ -1,10 +1,16 @@
 import { StoreUnavailableError, errorCode } from '@tidemark/contracts'
-import { rangeOfEpk, type CommitOutcome, type CommitRequest } from '@tidemark/store'
+import {
+  planUniqueEntries,
+  rangeOfEpk,
+  type CommitOutcome,
+  type CommitRequest,
+} from '@tidemark/store'
 import type { RangeRow } from '../catalog/collection-row.ts'
 import { nextTurn } from '../platform/next-turn.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import type { TouchedRange } from '../wakeup/touched-range.ts'
 import { commitInTurn } from './commit-in-turn.ts'
+import { entryKeys } from './entry-values.ts'
 import {
   COMMIT,
   groupOutcomes,
@@ -82,15 +88,17 @@ export class CommitGroups {
   }
 
   async #commit(request: CommitRequest): Promise<CommitOutcome> {
-    const keys = documentKeys(request)
-    const isRepeated = request.batches.length > 1 && new Set(keys).size < keys.length
+    const unique = planUniqueEntries(request.batches)
+    const documents = documentKeys(request)
+    const isRepeated = request.batches.length > 1 && new Set(documents).size < documents.length
+    const keys = unique === undefined ? documents : [...documents, ...entryKeys(unique)]
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const placed = await this.#place(request, round > 0)
       if ('outcome' in placed) return placed.outcome
       const { places } = placed
       const outcome = isRepeated
-        ? await this.#inTurn({ request, places })
-        : await this.#enqueue({ request, places, keys })
+        ? await this.#inTurn({ request, places, unique })
+        : await this.#enqueue({ request, places, unique, keys })
       if (outcome !== undefined) return outcome
     }
     throw new StoreUnavailableError('the ranges change faster than a commit can follow')

@@ -1,4 +1,9 @@
-import type { CommitOutcome, CommittedBatch } from '@tidemark/store'
+import {
+  planUniqueEntries,
+  type CommitOutcome,
+  type CommittedBatch,
+  type UniquePlan,
+} from '@tidemark/store'
 import type { ReadContext } from '../reader/read-context.ts'
 import {
   COMMIT,
@@ -37,14 +42,26 @@ export async function commitInTurn(
       // In the order of every commit: where it moves the clock itself, that comes before the segments.
       if (clock.isOwn) await sql.rows(statements.of(LOCK_CLOCK), [database])
       await sql.rows(statements.of(LOCK), [segments])
+      let breach: CommitOutcome | undefined
       for (const [batchIndex, batch] of request.batches.entries()) {
         const place = places[batchIndex]
-        const single: PlacedCommit = {
-          request: { batches: [batch], fence: request.fence },
-          places: place === undefined ? [] : [place],
+        const commit = async (
+          unique: UniquePlan | undefined,
+        ): Promise<GroupOutcome | undefined> => {
+          const single: PlacedCommit = {
+            request: { batches: [batch], fence: request.fence },
+            places: place === undefined ? [] : [place],
+            unique,
+          }
+          const [row = []] = await sql.rows(statements.of(COMMIT), groupValues([single], store))
+          return groupOutcomes(row, [single])?.[0]
         }
-        const [row = []] = await sql.rows(statements.of(COMMIT), groupValues([single], store))
-        const result = groupOutcomes(row, [single])?.[0]
+        let result = await commit(breach === undefined ? planUniqueEntries([batch]) : undefined)
+        if (result?.outcome.kind === 'notUnique') {
+          // Conditions come first, also those of later batches: they are judged as if it were not so.
+          breach = ofBatch(result.outcome, batchIndex)
+          result = await commit(undefined)
+        }
         if (result?.outcome.kind !== 'committed') {
           ended = result === undefined ? 'moved' : ofBatch(result.outcome, batchIndex)
           // Takes back what the batches before it wrote.
@@ -53,6 +70,10 @@ export async function commitInTurn(
         batches.push(...result.outcome.batches)
         touched.push(...result.touched)
         timeMs = result.outcome.timeMs
+      }
+      if (breach !== undefined) {
+        ended = breach
+        throw new Error('a batch breaks a unique key')
       }
       return { outcome: { kind: 'committed', timeMs, batches }, touched }
     })

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict'
-import type { CommitBatch, CommitOperation, CommitOutcome, CommitRequest } from '@tidemark/store'
+import type {
+  CommitBatch,
+  CommitOperation,
+  CommitOutcome,
+  CommitRequest,
+  UniqueBreach,
+  UniquePlan,
+} from '@tidemark/store'
 import { integerArray, textArray } from '../connection/binary-array.ts'
 import {
   booleanColumn,
@@ -10,11 +17,14 @@ import {
 } from '../connection/columns.ts'
 import type { SqlRow, SqlValue } from '../connection/sql.ts'
 import type { TouchedRange } from '../wakeup/touched-range.ts'
+import { breachOf, entryValues } from './entry-values.ts'
 
 /** A commit, and the segment and pkrange that each of its batches goes to as far as this process knows. */
 export interface PlacedCommit {
   readonly request: CommitRequest
   readonly places: readonly BatchPlace[]
+  /** Of the request; undefined in collections without unique keys. */
+  readonly unique: UniquePlan | undefined
 }
 
 export interface BatchPlace {
@@ -23,7 +33,7 @@ export interface BatchPlace {
 }
 
 export const COMMIT = `SELECT moved, time_ms, faults, fault_lsns, lsns, existed FROM :schema.commit_group(
-  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`
 
 /** Values of COMMIT; see `COMMIT_GROUP`. */
 export function groupValues(
@@ -32,7 +42,8 @@ export function groupValues(
 ): readonly SqlValue[] {
   const columns = new GroupColumns()
   for (const [index, commit] of commits.entries()) columns.add(commit, index + 1)
-  return [store.database, store.atLeastMs, store.isOwnClock, ...columns.values()]
+  const entries = entryValues(commits.map(({ unique }) => unique))
+  return [store.database, store.atLeastMs, store.isOwnClock, ...columns.values(), entries]
 }
 
 /** What became of each commit of a group; undefined when nothing was done because a segment is closed. */
@@ -51,16 +62,21 @@ export function groupOutcomes(
     const batches: { lsn: number; existed: readonly boolean[] }[] = []
     const touched: TouchedRange[] = []
     let failure: CommitOutcome | undefined
+    // The same for each of its operations, and less than any fault of one of them.
+    let breach: UniqueBreach | undefined
     for (const [batchIndex, batch] of commit.request.batches.entries()) {
       const first = next
       next += Math.max(1, batch.operations.length)
       const lsn = lsns[first] ?? 0
       batches.push({ lsn, existed: batch.operations.map((_, i) => existed[first + i] === true) })
       failure ??= failureOf({ faults, faultLsns, first, batchIndex, batch })
+      const broken = faults.indexOf(NOT_UNIQUE, first)
+      if (broken !== -1 && broken < next) breach = breachOf(commit.unique, faultLsns[broken] ?? 0)
       const place = commit.places[batchIndex]
       assert(place !== undefined, 'each batch has a place')
       touched.push({ collection: batch.collection.number, range: place.range, lsn })
     }
+    if (breach !== undefined) failure ??= { kind: 'notUnique', ...breach }
     return failure === undefined
       ? { outcome: { kind: 'committed', timeMs, batches }, touched }
       : { outcome: failure, touched: [] }
@@ -75,6 +91,7 @@ export interface GroupOutcome {
 const REFUSED = 1
 const INVALID_TTL = 2
 const FENCED = 3
+const NOT_UNIQUE = 4
 
 /** The first fault of a batch, as the caller is told it. */
 function failureOf({

@@ -1,5 +1,6 @@
-import type { CollectionRecord, CommitRequest } from '@tidemark/store'
+import { planUniqueEntries, type CollectionRecord, type CommitRequest } from '@tidemark/store'
 import { expect, test } from 'vitest'
+import { entryKeys } from './entry-values.ts'
 import { WriteQueue, documentKeys, textChars, type WaitingCommit } from './write-queue.ts'
 
 const LIMITS = { maxOperations: 3, maxChars: 100 }
@@ -93,4 +94,16 @@ test('JB-2 a group has one epoch of a job, and a commit that waits for it holds 
     commit('d', ['3'], { epoch: 1 }),
   ]
   expect(groupsOf(commits)).toEqual([['a', 'd'], ['b'], ['c']])
+})
+
+test('of two commits that give out one entry of a unique key the second waits for the group after', () => {
+  const holding = (name: string, mail: string): Named => {
+    const named = commit(name, [name])
+    const [batch] = named.request.batches
+    const plan =
+      batch && planUniqueEntries([{ ...batch, uniqueSteps: [{ id: name, entries: [mail] }] }])
+    return { ...named, keys: [...named.keys, ...entryKeys(plan)] }
+  }
+  const waiting = [holding('a', 'm'), holding('b', 'm'), holding('c', 'n'), commit('d', ['d'])]
+  expect(groupsOf(waiting)).toEqual([['a', 'c', 'd'], ['b']])
 })

@@ -6,7 +6,7 @@ export interface WaitingCommit {
   readonly operations: number
   /** Of the texts that it writes. */
   readonly chars: number
-  /** One for each document that it concerns. */
+  /** One for each document that it concerns, and each entry of a unique key that it gives out. */
   readonly keys: readonly string[]
 }
 
@@ -29,7 +29,7 @@ export class WriteQueue<Commit extends WaitingCommit> {
   }
 
   /**
-   * The next group: of one document at most one commit, of one job one epoch. A commit that has to wait for
+   * The next group: of one document, or entry of a unique key, at most one commit, of one job one epoch. A commit that has to wait for
    * the group after holds back the later ones of its documents, so that each document's come in order.
    */
   take({ maxOperations, maxChars }: GroupLimits): readonly Commit[] {

@@ -1,5 +1,9 @@
-/** Version of the tables below; another one is not opened. */
-export const SCHEMA_VERSION = 2
+/** The tables of one kind of file. A newer version is not opened, an older one is brought to this one by its steps. */
+export interface FileSchema {
+  readonly version: number
+  /** What makes the version after of one; a version that has none was never released. */
+  readonly steps: ReadonlyMap<number, string>
+}
 
 /** Slots of a segment: `seq = segment * SEGMENT_SLOTS + slot`, which leaves 2,097,151 segments. */
 export const SEGMENT_SLOTS: number = 2 ** 32
@@ -20,8 +24,20 @@ export const SEGMENT_SLOTS: number = 2 ** 32
  *            expired, ts = second of the pending delete.
  * log        all versions, for collections that keep them. op: 0 create, 1 replace, 2 delete, 3 expire;
  *            at = commit time, epoch ms.
+ * entry      what documents have of their collection's unique keys: one row a document and key (ukey counts
+ *            from 0). A document that has expired may have lost some to others. See decision 0010.
  */
-export const DATABASE_SCHEMA: string = `
+const ENTRY_TABLE = `
+CREATE TABLE entry(
+  coll INT NOT NULL, epk TEXT NOT NULL, pk TEXT NOT NULL, id TEXT NOT NULL, ukey INT NOT NULL,
+  value TEXT NOT NULL, PRIMARY KEY(coll, epk, pk, id, ukey)) WITHOUT ROWID;
+CREATE UNIQUE INDEX entry_value ON entry(coll, epk, pk, ukey, value);
+`
+
+export const DATABASE_FILE: FileSchema = { version: 3, steps: new Map([[2, ENTRY_TABLE]]) }
+export const CATALOG_FILE: FileSchema = { version: 2, steps: new Map() }
+
+export const DATABASE_TABLES: string = `
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE head(
   one INTEGER PRIMARY KEY CHECK (one = 1), catalog INT NOT NULL, clock INT NOT NULL,
@@ -54,16 +70,17 @@ CREATE INDEX pending ON doc(coll, seq) WHERE kind = 1;
 CREATE TABLE log(
   seq INTEGER PRIMARY KEY, lsn INT NOT NULL, coll INT NOT NULL, epk TEXT NOT NULL, pk TEXT NOT NULL,
   id TEXT NOT NULL, op INT NOT NULL, at INT NOT NULL, current TEXT, previous TEXT);
-INSERT INTO meta VALUES ('schema', ${SCHEMA_VERSION}), ('nextCollection', 1), ('nextSegment', 1),
+${ENTRY_TABLE}
+INSERT INTO meta VALUES ('schema', ${DATABASE_FILE.version}), ('nextCollection', 1), ('nextSegment', 1),
   ('dropped', 0);
 INSERT INTO head VALUES (1, 1, 0, '', 0, 0);
 `
 
 /** The databases of a folder. `file` exists before its row does. meta holds their annotations, too. */
-export const CATALOG_SCHEMA: string = `
+export const CATALOG_TABLES: string = `
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE database(
   number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, rid TEXT NOT NULL, etag TEXT NOT NULL,
   ts INT NOT NULL, file TEXT NOT NULL);
-INSERT INTO meta VALUES ('schema', ${SCHEMA_VERSION}), ('nextDatabase', 1);
+INSERT INTO meta VALUES ('schema', ${CATALOG_FILE.version}), ('nextDatabase', 1);
 `

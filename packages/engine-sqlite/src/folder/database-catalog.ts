@@ -11,12 +11,12 @@ import { annotatedDatabase, databaseRid, recordEtag, type DatabaseRecord } from 
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
-import { CATALOG_SCHEMA } from '../connection/schema.ts'
+import { CATALOG_FILE, CATALOG_TABLES } from '../connection/schema.ts'
 import { storeError, withStoreErrors } from '../connection/sqlite-error.ts'
 import { linkIntoPlace, temporaryFile } from './link-into-place.ts'
 import { createSqliteFile, openSqliteFile, removeSqliteFile } from './sqlite-file.ts'
 
-const CATALOG_FILE = 'catalog.sqlite'
+const CATALOG_NAME = 'catalog.sqlite'
 /** Rows of `meta` that hold databases' annotations: name prefix, then the `_rid`. */
 const ANNOTATION = 'annotation:'
 const ENTRIES = `SELECT d.id, d.rid, d.etag, d.ts, d.file, m.value
@@ -50,7 +50,7 @@ export class DatabaseCatalog {
       random,
     }: { readonly storeId: string; readonly clock: Clock; readonly random: Random },
   ): Promise<DatabaseCatalog> {
-    const file = join(folder, CATALOG_FILE)
+    const file = join(folder, CATALOG_NAME)
     try {
       // In this order: another process that is making the store now writes its catalog first.
       const databases = readdirSync(folder).some((name) => DATABASE_FILE.test(name))
@@ -60,7 +60,7 @@ export class DatabaseCatalog {
         }
         await createCatalog(folder, file, random)
       }
-      const connection = await retryWhileBusy(clock, () => openSqliteFile(file))
+      const connection = await retryWhileBusy(clock, () => openSqliteFile(file, CATALOG_FILE))
       return new DatabaseCatalog(file, storeId, connection)
     } catch (error) {
       throw storeError(error, file)
@@ -158,7 +158,7 @@ export class DatabaseCatalog {
 async function createCatalog(folder: string, file: string, random: Random): Promise<void> {
   const temporary = temporaryFile(folder, random)
   try {
-    createSqliteFile(temporary, CATALOG_SCHEMA)
+    createSqliteFile(temporary, CATALOG_TABLES)
     await linkIntoPlace(temporary, file)
   } finally {
     removeSqliteFile(temporary)

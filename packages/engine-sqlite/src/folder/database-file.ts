@@ -2,7 +2,7 @@ import type { Clock } from '@tidemark/contracts'
 import { raiseCatalogVersion } from '../connection/head.ts'
 import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
-import { DATABASE_SCHEMA } from '../connection/schema.ts'
+import { DATABASE_FILE, DATABASE_TABLES } from '../connection/schema.ts'
 import { storeError } from '../connection/sqlite-error.ts'
 import { createSqliteFile, openSqliteFile } from './sqlite-file.ts'
 
@@ -19,7 +19,7 @@ const NUMBER_JUMP = 1000
 /** Makes a new, empty database file. Durable when this returns, except for its name. */
 export function createDatabaseFile(file: string): void {
   try {
-    createSqliteFile(file, DATABASE_SCHEMA)
+    createSqliteFile(file, DATABASE_TABLES)
   } catch (error) {
     throw storeError(error, file)
   }
@@ -90,7 +90,7 @@ async function withDatabaseFile<Result>(
 ): Promise<Result> {
   try {
     return await retryWhileBusy(clock, () => {
-      const connection = openSqliteFile(file)
+      const connection = openSqliteFile(file, DATABASE_FILE)
       try {
         return act(connection)
       } finally {

@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { StoreDamagedError, StoreFormatError } from '@tidemark/contracts'
 import { numberColumn } from '../connection/column.ts'
 import { Connection } from '../connection/connection.ts'
-import { SCHEMA_VERSION } from '../connection/schema.ts'
+import type { FileSchema } from '../connection/schema.ts'
 
 /** How long opening a file waits for another process, blocking the thread. */
 const LOCK_TIMEOUT_MS = 5000
@@ -20,31 +20,46 @@ export function createSqliteFile(file: string, tables: string): void {
 }
 
 /**
- * Opens a file that `createSqliteFile` made, for durable changes.
+ * Opens a file that `createSqliteFile` made, for durable changes. Tables of an older version are brought to this
+ * program's; programs that know only the older one do not open the file any more.
  *
  * @throws ERR_STORE_DAMAGED, ERR_STORE_FORMAT, or as SQLite does
  */
-export function openSqliteFile(file: string): Connection {
+export function openSqliteFile(file: string, schema: FileSchema): Connection {
   if (!existsSync(file)) throw new StoreDamagedError(`${file} is missing`)
   const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS, mode: 'existing' })
   try {
     connection.exec('PRAGMA synchronous = FULL')
     const table = connection.get(`SELECT 1 FROM sqlite_schema WHERE name = 'meta'`)
     if (table === undefined) throw new StoreDamagedError(`${file} is damaged: it has no tables`)
-    const row = connection.get(`SELECT value FROM meta WHERE name = 'schema'`) ?? []
-    const schema = numberColumn(row, 0)
-    if (schema === SCHEMA_VERSION) return connection
-    const advice =
-      schema > SCHEMA_VERSION
-        ? 'Use a newer Tidemark'
-        : 'It was made by one that was never released'
-    throw new StoreFormatError(
-      `${file} has schema ${schema}; this version reads ${SCHEMA_VERSION}. ${advice}`,
-    )
+    if (versionOf(connection) !== schema.version) migrate(connection, file, schema)
+    return connection
   } catch (error) {
     connection.close()
     throw error
   }
+}
+
+/** All steps or none. Another process may be faster. */
+function migrate(connection: Connection, file: string, { version, steps }: FileSchema): void {
+  connection.transaction('BEGIN IMMEDIATE', () => {
+    for (let from = versionOf(connection); from !== version; from++) {
+      const step = steps.get(from)
+      if (step === undefined) {
+        const advice =
+          from > version ? 'Use a newer Tidemark' : 'It was made by one that was never released'
+        throw new StoreFormatError(
+          `${file} has schema ${from}; this version reads ${version}. ${advice}`,
+        )
+      }
+      connection.exec(step)
+      connection.run(`UPDATE meta SET value = ? WHERE name = 'schema'`, from + 1)
+    }
+  })
+}
+
+function versionOf(connection: Connection): number {
+  return numberColumn(connection.get(`SELECT value FROM meta WHERE name = 'schema'`) ?? [], 0)
 }
 
 export function removeSqliteFile(file: string): void {

@@ -46,6 +46,7 @@ function checkCollection(connection: Connection, collection: CollectionRow): rea
   }
   for (const seq of inFeed) problems.push(`row ${seq} is in the feed and not in the index`)
   if (collection.reindex === undefined) problems.push(...checkExpiry(connection, collection))
+  problems.push(...checkEntries(connection, collection))
   return problems
 }
 
@@ -109,6 +110,38 @@ function checkExpiry(connection: Connection, { record }: CollectionRow): readonl
   return problems
 }
 
+/** Only what has expired may have lost entries, to documents that were written since then. */
+function checkEntries(
+  connection: Connection,
+  { record, reindex }: CollectionRow,
+): readonly string[] {
+  const { uniqueKeys = [] } = record.definition
+  const unheld = connection.all(
+    `SELECT e.id, e.ukey FROM entry e WHERE e.coll = ? AND NOT EXISTS (
+       SELECT 1 FROM doc d WHERE d.coll = e.coll AND d.epk = e.epk AND d.pk = e.pk AND d.id = e.id
+         AND d.kind = 0)`,
+    record.number,
+  )
+  const wrong = connection.all(
+    `SELECT d.id, count(e.ukey) FROM doc d INDEXED BY pri
+     LEFT JOIN entry e ON e.coll = d.coll AND e.epk = d.epk AND e.pk = d.pk AND e.id = d.id
+     WHERE d.coll = ?1 AND d.kind = 0 AND d.exp = 0 AND ?2 GROUP BY d.seq HAVING count(e.ukey) <> ?3`,
+    record.number,
+    // Until it is exact again the index of expiry does not say what has expired.
+    reindex === undefined ? 1 : 0,
+    uniqueKeys.length,
+  )
+  return [
+    ...unheld.map(
+      (row) => `entry ${numberColumn(row, 1)} of ${textColumn(row, 0)} has no document`,
+    ),
+    ...wrong.map(
+      (row) =>
+        `${textColumn(row, 0)} has ${numberColumn(row, 1)} entries of ${uniqueKeys.length} unique keys`,
+    ),
+  ]
+}
+
 /** A segment that no range has any more has nothing that anybody needs. */
 function checkDropped(connection: Connection): readonly string[] {
   const unknown = connection.all(
@@ -120,7 +153,13 @@ function checkDropped(connection: Connection): readonly string[] {
      WHERE s.state = 'dropped' AND EXISTS (
        SELECT 1 FROM doc WHERE seq >= s.id * 4294967296 AND seq < (s.id + 1) * 4294967296)`,
   )
+  const forgotten = connection.all(
+    `SELECT DISTINCT e.coll FROM entry e
+     WHERE NOT EXISTS (SELECT 1 FROM collection c WHERE c.number = e.coll)
+       AND NOT EXISTS (SELECT 1 FROM segment s WHERE s.coll = e.coll)`,
+  )
   return [
+    ...forgotten.map((row) => `collection ${numberColumn(row, 0)} is gone, and has entries`),
     ...unknown.map((row) => `segment ${numberColumn(row, 0)} is in no range`),
     ...left.map((row) => `segment ${numberColumn(row, 0)} is dropped, and has documents`),
   ]

@@ -121,6 +121,11 @@ export function removeCollection(connection: Connection, number: number): void {
 /** Rows that one call of `purgeDropped` deletes at most: a few milliseconds of work. */
 const PURGED_ROWS = 2000
 
+const PURGE_ENTRIES = `DELETE FROM entry WHERE (coll, epk, pk, id, ukey) IN (
+  SELECT e.coll, e.epk, e.pk, e.id, e.ukey FROM segment s JOIN entry e ON e.coll = s.coll
+  WHERE s.id = ? AND NOT EXISTS (SELECT 1 FROM collection c WHERE c.number = s.coll)
+  LIMIT ${PURGED_ROWS})`
+
 /** Deletes some rows of segments that nobody has any more. False when nothing is left to do. */
 export function purgeDropped(connection: Connection): boolean {
   const row = connection.get(`SELECT id FROM segment WHERE state = 'dropped' LIMIT 1`)
@@ -135,6 +140,8 @@ export function purgeDropped(connection: Connection): boolean {
       segment,
     )
   }
+  // Entries of unique keys are in no segment: they go with the last rows of whichever comes first.
+  if (deleted === 0) deleted = connection.run(PURGE_ENTRIES, segment)
   if (deleted === 0) connection.run('DELETE FROM segment WHERE id = ?', segment)
   return true
 }

@@ -10,6 +10,7 @@ import {
   type PlannedBatch,
   type PresentDocument,
 } from './plan-batches.ts'
+import { storeEntries } from './unique-entry-rows.ts'
 import type { TouchedRange, WireBatch, WriterTask } from './writer-messages.ts'
 
 type CommitTask = Extract<WriterTask, { kind: 'commit' }>
@@ -49,6 +50,7 @@ export function applyCommit(
   if (fence !== undefined) context.fences.remember(fence)
   const { timeMs } = context
   for (const planned of plan.batches) writeBatch(context, planned)
+  if (plan.unique !== undefined) storeEntries(context.connection, plan.unique)
   return {
     outcome: {
       kind: 'committed',

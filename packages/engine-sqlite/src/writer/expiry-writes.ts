@@ -2,6 +2,7 @@ import { rangeOfEpk } from '@tidemark/store'
 import type { CollectionRow } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
 import { sequenceNumber, type OpenSegments } from './open-segments.ts'
+import { releaseEntries } from './unique-entry-rows.ts'
 import type { TouchedRange } from './writer-messages.ts'
 
 /** A live row that has expired. */
@@ -40,6 +41,7 @@ export function writePendingDelete(
   if (allVersions !== null) {
     connection.run(LOG_EXPIRY, moved, lsn, timeMs, allVersions.previousImages ? 1 : 0, seq)
   }
+  if (collection.record.definition.uniqueKeys !== undefined) releaseEntries(connection, seq)
   connection.run(MOVE, moved, lsn, Math.floor(timeMs / 1000), second, seq)
   segment.lsn = lsn
   segment.changed = true

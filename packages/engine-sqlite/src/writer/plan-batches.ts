@@ -2,15 +2,18 @@ import {
   conditionHolds,
   expiredSecond,
   neverExpires,
+  planUniqueEntries,
   rangeOfEpk,
   type CommitOutcome,
   type TtlPolicy,
+  type UniquePlan,
 } from '@tidemark/store'
 import type { CatalogRows, CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { policyOf } from '../connection/live-rows.ts'
 import { sequenceNumber, type OpenSegment, type OpenSegments } from './open-segments.ts'
+import { storedBreach } from './unique-entry-rows.ts'
 import type { WireBatch } from './writer-messages.ts'
 
 /** A document as the transaction has it now. */
@@ -31,8 +34,13 @@ export interface PlannedBatch {
 }
 
 export type CommitPlan =
-  | { readonly kind: 'planned'; readonly batches: readonly PlannedBatch[] }
-  | Extract<CommitOutcome, { kind: 'refused' | 'collectionGone' | 'invalidTtl' }>
+  | {
+      readonly kind: 'planned'
+      readonly batches: readonly PlannedBatch[]
+      /** Undefined in collections without unique keys. */
+      readonly unique: UniquePlan | undefined
+    }
+  | Extract<CommitOutcome, { kind: 'refused' | 'collectionGone' | 'invalidTtl' | 'notUnique' }>
 
 /** The transaction's state of catalog and counters. */
 export interface PlanContext {
@@ -84,7 +92,10 @@ export function planBatches(context: PlanContext, batches: readonly WireBatch[])
     }
     planned.push({ batch, collection, range, present, lsn })
   }
-  return { kind: 'planned', batches: planned }
+  const unique = planUniqueEntries(batches)
+  const breach = unique && storedBreach(context, unique, context.timeMs)
+  if (breach !== undefined) return { kind: 'notUnique', ...breach }
+  return { kind: 'planned', batches: planned, unique }
 }
 
 /** How many pending deletes the batch writes first: of expired documents that it writes anew (TTL-16). */

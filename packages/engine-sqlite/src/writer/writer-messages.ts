@@ -7,6 +7,7 @@ import type {
   MaintenanceOutcome,
   MaintenanceTask,
   RangeRecord,
+  UniqueStep,
   WriteFence,
 } from '@tidemark/store'
 import type { FeedRange } from '@tidemark/contracts'
@@ -18,6 +19,7 @@ export interface WireBatch {
   readonly epk: string
   readonly partitionKey: string
   readonly operations: readonly CommitOperation[]
+  readonly uniqueSteps: readonly UniqueStep[] | undefined
 }
 
 /** What the writer is asked to do. */

@@ -142,6 +142,12 @@ const CASES: readonly (readonly [Answered, string, object])[] = [
   [substatus(400, 1001), 'ERR_PARTITION_KEY_MISMATCH', {}],
   [substatus(400, 1024), 'ERR_NOT_FOUND', { resource: 'collection' }],
   [{ status: 409 }, 'ERR_EXISTS', { resource: 'document', resourceId: 'a' }],
+  [
+    own(409, 'ERR_UNIQUE_KEY', '%2Fmail,%2F%22a%2Fb%22'),
+    'ERR_UNIQUE_KEY',
+    { resourceId: 'a', paths: ['/mail', '/"a/b"'] },
+  ],
+  [own(409, 'ERR_UNIQUE_KEY', '%'), 'ERR_UNIQUE_KEY', { paths: [] }],
   [substatus(410, 1002), 'ERR_RANGE_GONE', {}],
   [substatus(410, 1007), 'ERR_RANGE_GONE', {}],
   [{ status: 412 }, 'ERR_PRECONDITION_FAILED', { resourceId: 'a' }],

@@ -13,6 +13,7 @@ import {
   ResourceExistsError,
   ResourceNotFoundError,
   StoreUnavailableError,
+  UniqueKeyError,
   type CodedError,
   type FeedRange,
   type ResourceKind,
@@ -78,8 +79,9 @@ export function errorOfWire(failure: WireFailure, subject: RequestSubject): Code
     case 'ERR_NOT_FOUND':
       return new ResourceNotFoundError(missingKind(failure, resource), id)
     case 'ERR_EXISTS':
-    case 'ERR_UNIQUE_KEY':
       return new ResourceExistsError(resource, id)
+    case 'ERR_UNIQUE_KEY':
+      return new UniqueKeyError(id, uniqueKeyPaths(failure))
     case 'ERR_PRECONDITION_FAILED':
       return new PreconditionFailedError(id, message)
     case 'ERR_RANGE_GONE':
@@ -117,6 +119,15 @@ function missingKind({ substatus, detail }: WireFailure, resource: ResourceKind)
       return detail
     default:
       return resource
+  }
+}
+
+function uniqueKeyPaths({ detail }: WireFailure): readonly string[] {
+  try {
+    return detail === undefined ? [] : detail.split(',').map(decodeURIComponent)
+  } catch {
+    // Somebody between has changed it.
+    return []
   }
 }
 

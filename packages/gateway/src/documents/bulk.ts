@@ -18,7 +18,6 @@ import { inRange } from './key-scope.ts'
 import { NOT_RUN, failed, succeeded, type OperationResult } from './operation-result.ts'
 import { fullPartitionKey } from './partition-key-header.ts'
 import { batchOutcome } from './transactional-batch.ts'
-import { guarded } from './write-document.ts'
 
 /** An operation with the partition key value that it is about. */
 interface KeyedOperation extends WireOperation {
@@ -129,11 +128,7 @@ async function run(operation: KeyedOperation, scope: BulkScope): Promise<Operati
   const { budgets } = scope.context
   try {
     budgets.admit(`${scope.open.record.rid}/${scope.range.number}`)
-    const partition = { ...scope, key: operation.key, partitionKey: operation.components }
-    const { text, created, lsn } = await guarded(scope.context, partition, {
-      operations: [operation.operation],
-      act: () => perform(operation, scope),
-    })
+    const { text, created, lsn } = await perform(operation, scope)
     if (lsn !== undefined) scope.lsn = Math.max(lsn, scope.lsn ?? 0)
     return succeeded(operation.operation.kind, { text, created })
   } catch (error) {

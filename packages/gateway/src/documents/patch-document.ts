@@ -5,7 +5,7 @@ import { documentId } from '../resources/resource-names.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 import { inKeyScope } from './key-scope.ts'
 import { patchCondition, type DocumentCondition } from './patch-condition.ts'
-import { guarded, writeOptions, written } from './write-document.ts'
+import { writeOptions, written } from './write-document.ts'
 
 /** What a client asks of a patch. */
 export interface PatchRequest {
@@ -19,10 +19,7 @@ export const patchDocument: Operation = async (request, context) => {
   return inKeyScope(request, context, async (scope) => {
     const options = { ...writeOptions(request), condition }
     const id = documentId(request.path)
-    const result = await guarded(context, scope, {
-      operations: [{ kind: 'patch', id, operations }],
-      act: () => scope.collection.patch(id, scope.partitionKey, operations, options),
-    })
+    const result = await scope.collection.patch(id, scope.partitionKey, operations, options)
     return written(request, result, 200)
   })
 }

@@ -18,12 +18,11 @@ export const runBatch: Operation = async (request, context) => {
     const wanted = operations.map(({ operation }) => operation)
     const { signal } = request
     try {
-      const { texts, created, lsn, serverTimeMs } = await context.uniqueKeys.guard(scope, wanted, {
-        act: () => scope.collection.batch(scope.partitionKey, wanted, { signal }),
-        refuse: ({ operationIndex, error }) => {
-          throw new BatchFailedError(operationIndex, error)
-        },
-      })
+      const { texts, created, lsn, serverTimeMs } = await scope.collection.batch(
+        scope.partitionKey,
+        wanted,
+        { signal },
+      )
       const results = operations.map(({ operation }, index) =>
         succeeded(operation.kind, { text: texts[index], created: created[index] === true }),
       )

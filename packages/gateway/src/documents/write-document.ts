@@ -1,12 +1,11 @@
-import type { BatchOperation, DocumentBody, WriteOptions } from '@tidemark/contracts'
+import type { DocumentBody, WriteOptions } from '@tidemark/contracts'
 import type { TextWriteResult } from '@tidemark/store'
-import type { GuardedPartition, UniqueKeyBreach } from '../collections/unique-key-guard.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { writeCharge } from '../protocol/request-charge.ts'
 import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 import { documentId } from '../resources/resource-names.ts'
-import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { documentText } from './document-text.ts'
 import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
 
@@ -17,14 +16,9 @@ export const createDocument: Operation = async (request, context) => {
   return inKeyScope(request, context, async (scope) => {
     const { collection, partitionKey } = scope
     const options = { ...writeOptions(request), partitionKey }
-    const kind = isUpsert ? 'upsert' : 'create'
-    const result = await guarded(context, scope, {
-      operations: [{ kind, document }],
-      act: () =>
-        isUpsert
-          ? collection.upsert(document, options)
-          : collection.create(document, { ...options, ifMatch: undefined }),
-    })
+    const result = isUpsert
+      ? await collection.upsert(document, options)
+      : await collection.create(document, { ...options, ifMatch: undefined })
     return written(request, result, result.created ? 201 : 200)
   })
 }
@@ -41,10 +35,7 @@ export const replaceDocument: Operation = async (request, context) => {
   }
   return inKeyScope(request, context, async (scope) => {
     const options = { ...writeOptions(request), partitionKey: scope.partitionKey }
-    const result = await guarded(context, scope, {
-      operations: [{ kind: 'replace', document }],
-      act: () => scope.collection.replace(document, options),
-    })
+    const result = await scope.collection.replace(document, options)
     return written(request, result, 200)
   })
 }
@@ -56,24 +47,6 @@ export const deleteDocument: Operation = async (request, context) =>
     const deleted = await collection.delete(id, partitionKey, writeOptions(request))
     return { status: 204, charge: writeCharge(0), ...deleted }
   })
-
-/** Writes, unless it would break a unique key of the container (ERR_UNIQUE_KEY). */
-export function guarded<Result>(
-  { uniqueKeys }: GatewayContext,
-  partition: GuardedPartition,
-  {
-    operations,
-    act,
-  }: {
-    readonly operations: readonly BatchOperation<DocumentBody>[]
-    readonly act: () => Promise<Result>
-  },
-): Promise<Result> {
-  const refuse = ({ error }: UniqueKeyBreach): Result => {
-    throw error
-  }
-  return uniqueKeys.guard(partition, operations, { act, refuse })
-}
 
 /** `If-Match` and `If-None-Match` of a write. */
 export function writeOptions({ header, signal }: GatewayRequest): WriteOptions {

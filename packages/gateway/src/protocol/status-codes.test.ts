@@ -8,6 +8,7 @@ test.each([
   ['ERR_NOT_FOUND', 404, undefined],
   ['ERR_SESSION_AHEAD', 404, 1002],
   ['ERR_EXISTS', 409, undefined],
+  ['ERR_UNIQUE_KEY', 409, undefined],
   ['ERR_PARTITION_KEY_MISMATCH', 400, 1001],
   ['ERR_RANGE_GONE', 410, 1002],
   ['ERR_PRECONDITION_FAILED', 412, undefined],

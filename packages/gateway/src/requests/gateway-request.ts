@@ -4,7 +4,6 @@ import type { CollectionDirectory } from '../collections/collection-directory.ts
 import type { PresentRanges } from '../collections/present-ranges.ts'
 import type { RangeBudgets } from '../collections/range-budgets.ts'
 import type { SessionGuard } from '../collections/session-progress.ts'
-import type { UniqueKeyGuard } from '../collections/unique-key-guard.ts'
 import type { Answer } from '../protocol/answer.ts'
 import type { ResourcePath } from '../protocol/resource-path.ts'
 
@@ -35,7 +34,6 @@ export interface GatewayContext {
   readonly ranges: PresentRanges
   readonly sessions: SessionGuard
   readonly budgets: RangeBudgets
-  readonly uniqueKeys: UniqueKeyGuard
   /** Longest wait of a waiting read, in ms. */
   readonly maxWaitMs: number
 }

@@ -1,4 +1,5 @@
 import type { CollectionOptions, CollectionRecord, CollectionSettings } from '@tidemark/store'
+import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 import { completeIndexingPolicy, indexingModeOf } from './indexing-policy.ts'
@@ -8,6 +9,7 @@ export interface ContainerDefinition {
   readonly id: string
   readonly partitionKey: CollectionOptions['partitionKey']
   readonly settings: CollectionSettings
+  readonly uniqueKeys: readonly (readonly string[])[]
   /** What is answered: the client's own properties, completed. */
   readonly echo: JsonRecord
 }
@@ -46,6 +48,7 @@ export function parseContainer(body: JsonRecord): ContainerDefinition {
       indexingMode: indexingModeOf(policy),
       allVersions: parseChangeFeedPolicy(changeFeedPolicy),
     },
+    uniqueKeys: uniqueKeysOf(body),
     echo: {
       conflictResolutionPolicy: {
         mode: 'LastWriterWins',
@@ -75,8 +78,14 @@ export function definedByStore({ id, definition }: CollectionRecord): JsonRecord
 
 /** What is answered for a collection that was made in process. */
 export function inferredEcho({ id, definition }: CollectionRecord): JsonRecord {
-  const { partitionKey, indexingMode } = definition
-  return parseContainer({ id, partitionKey, indexingPolicy: { indexingMode } }).echo
+  const { partitionKey, indexingMode, uniqueKeys } = definition
+  const uniqueKeyPolicy = uniqueKeys && { uniqueKeys: uniqueKeys.map((paths) => ({ paths })) }
+  return parseContainer({
+    id,
+    partitionKey,
+    indexingPolicy: { indexingMode },
+    ...(uniqueKeyPolicy && { uniqueKeyPolicy }),
+  }).echo
 }
 
 /** Whether two definitions name the same partition key, however much of the defaults they say. */

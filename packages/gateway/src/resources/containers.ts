@@ -25,7 +25,7 @@ const QUOTA = 'documentSize=2048;documentsSize=10485760;documentsCount=-1;collec
 /** POST /dbs/{db}/colls */
 export const createContainer: Operation = async (request, { store, collections }) => {
   const database = databaseName(request.path)
-  const { id, partitionKey, settings, echo } = parseContainer(
+  const { id, partitionKey, settings, uniqueKeys, echo } = parseContainer(
     parseJsonRecord(await request.readBody()),
   )
   const offer = offerOfHeaders(request)
@@ -33,6 +33,7 @@ export const createContainer: Operation = async (request, { store, collections }
     id,
     partitionKey,
     ...settings,
+    uniqueKeys,
     partitionCount: rangesOfOffer(offer),
     annotation: annotationText({ echo, offer }),
   })

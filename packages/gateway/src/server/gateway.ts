@@ -5,7 +5,6 @@ import { CollectionDirectory } from '../collections/collection-directory.ts'
 import { PresentRanges } from '../collections/present-ranges.ts'
 import { RangeBudgets } from '../collections/range-budgets.ts'
 import { SessionGuard } from '../collections/session-progress.ts'
-import { UniqueKeyGuard } from '../collections/unique-key-guard.ts'
 import { rawPath } from '../protocol/resource-path.ts'
 import type { GatewayContext } from '../requests/gateway-request.ts'
 import { resolveGatewayOptions, type GatewayOptions } from './gateway-options.ts'
@@ -38,7 +37,6 @@ export function createGateway(options: GatewayOptions): Gateway {
     collections: new CollectionDirectory(store),
     ranges: new PresentRanges(clock),
     sessions: new SessionGuard(clock),
-    uniqueKeys: new UniqueKeyGuard(),
     budgets: new RangeBudgets(requestUnitsPerRange, clock),
   }
   const onRangesChanged = (): void => context.ranges.forgetAll()

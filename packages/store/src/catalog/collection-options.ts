@@ -5,9 +5,10 @@ import {
   type FeedRange,
   type PartitionKeyDefinition,
 } from '@tidemark/contracts'
-import type { CollectionDefinition } from '../engine/catalog.ts'
+import type { CollectionDefinition, UniqueKey } from '../engine/catalog.ts'
 import { resolveSettings, type CollectionSettings } from './collection-settings.ts'
 import { checkedResourceId } from './resource-names.ts'
+import { checkedUniqueKeys } from './unique-keys.ts'
 
 /** How the documents of a new collection are spread. */
 export type PartitionKeyOption = string | readonly string[] | PartitionKeyDefinition
@@ -19,6 +20,12 @@ export interface CollectionOptions extends CollectionSettings {
   readonly partitionKey: PartitionKeyOption
   /** pkranges to begin with, 1 to 10,000; more = more readers in parallel. @default 1 */
   readonly partitionCount?: number | undefined
+  /**
+   * Up to 10 lists of up to 16 paths: no two documents of one partition key value (all of its paths) may have the same
+   * values at the paths of a list. What is missing counts as null; types are told apart. For ever: only a new
+   * collection has others. @default none (as in Cosmos DB)
+   */
+  readonly uniqueKeys?: readonly UniqueKey[] | undefined
 }
 
 export interface ResolvedCollectionOptions {
@@ -45,9 +52,10 @@ export function resolveCollectionOptions(options: CollectionOptions): ResolvedCo
     )
   }
   const partitionKey = resolvePartitionKey(options.partitionKey)
+  const uniqueKeys = checkedUniqueKeys(options.uniqueKeys ?? [])
   return {
     id,
-    definition: { partitionKey, ...settings },
+    definition: { partitionKey, ...settings, ...(uniqueKeys.length > 0 && { uniqueKeys }) },
     ranges: evenRanges(partitionCount, partitionKey),
   }
 }

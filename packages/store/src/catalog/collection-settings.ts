@@ -60,7 +60,7 @@ const MAX_ANNOTATION_CHARS = 256 * 1024
 /** @throws ERR_INVALID_OPTION naming the option and its value */
 export function resolveSettings(
   settings: CollectionSettings,
-): Omit<CollectionDefinition, 'partitionKey'> {
+): Omit<CollectionDefinition, 'partitionKey' | 'uniqueKeys'> {
   const { defaultTtl = null, indexingMode = 'consistent' } = settings
   const { allVersions = null, splitAboveBytes = null, annotation } = settings
   const { retentionSeconds = DEFAULT_RETENTION_SECONDS, waitFor = [] } =

@@ -17,6 +17,7 @@ import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import { ridBytes } from '../engine/resource-ids.ts'
 import { documentRid } from './document-rid.ts'
+import { UniqueEntries } from './unique-entries.ts'
 
 /** A partition key value in the forms that engines take. */
 export interface EncodedPartitionKey {
@@ -33,6 +34,8 @@ export interface EncodedDocument {
   readonly tail: string
   /** The document's own time to live; 0 = it has none. `invalid`: refused while TTL is on (TTL-9). */
   readonly ttl: number | 'invalid'
+  /** One entry a unique key of the collection; undefined when it has none. */
+  readonly uniqueEntries: readonly string[] | undefined
 }
 
 /** Turns users' documents into stored text, once. One for each collection. */
@@ -42,6 +45,7 @@ export class DocumentEncoder {
   readonly #ridBytes: Buffer
   readonly #selfPrefix: string
   readonly #maxBytes: number
+  readonly #uniqueEntries: UniqueEntries | undefined
   /** The last key, because writes of one partition key value often come together. */
   #recent: EncodedPartitionKey | undefined
 
@@ -51,6 +55,8 @@ export class DocumentEncoder {
     this.#ridBytes = ridBytes(record.rid)
     this.#selfPrefix = `${collectionSelfLink(record)}docs/`
     this.#maxBytes = maxBytes
+    const { uniqueKeys = [] } = record.definition
+    this.#uniqueEntries = uniqueKeys.length === 0 ? undefined : new UniqueEntries(uniqueKeys)
   }
 
   /**
@@ -80,7 +86,9 @@ export class DocumentEncoder {
     const ttl = storedTtl(body, text)
     const rid = documentRid(this.#ridBytes, `${partitionKey.text}\n${id}`)
     const head = `{"_rid":"${rid}","_self":"${this.#selfPrefix}${rid}/",`
-    return { id, partitionKey, head, tail: text.slice(1), ttl }
+    // Of the text: what is stored decides here, too.
+    const uniqueEntries = this.#uniqueEntries?.of(parsedObject(text))
+    return { id, partitionKey, head, tail: text.slice(1), ttl, uniqueEntries }
   }
 
   /** @throws ERR_INVALID_PARTITION_KEY */

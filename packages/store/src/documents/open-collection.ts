@@ -2,6 +2,7 @@ import {
   PreconditionFailedError,
   ResourceExistsError,
   ResourceNotFoundError,
+  UniqueKeyError,
   lsn,
   type CodedError,
   type DocumentBody,
@@ -10,7 +11,7 @@ import {
   type WriteResult,
 } from '@tidemark/contracts'
 import type { CollectionRecord } from '../engine/catalog.ts'
-import type { CommitOperation, CommitOutcome } from '../engine/commit.ts'
+import type { CommitBatch, CommitOperation, CommitOutcome } from '../engine/commit.ts'
 import type { StoredRow } from '../engine/document-query.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import { documentEtag, stampBody } from '../engine/stored-body.ts'
@@ -22,6 +23,7 @@ import {
   type EncodedPartitionKey,
 } from './document-encoder.ts'
 import { lazily, parseStored } from './stored-document.ts'
+import { uniqueStep } from './unique-entries.ts'
 import type { ConditionedKind } from './write-conditions.ts'
 
 /** A collection whose record was read: what its operations work with. */
@@ -36,6 +38,7 @@ export interface OpenCollection {
 export type Committed = Extract<CommitOutcome, { kind: 'committed' }>
 export type Refused = Extract<CommitOutcome, { kind: 'refused' }>
 export type InvalidTtl = Extract<CommitOutcome, { kind: 'invalidTtl' }>
+export type NotUnique = Extract<CommitOutcome, { kind: 'notUnique' }>
 
 /**
  * Commits operations on one partition key value.
@@ -45,15 +48,16 @@ export type InvalidTtl = Extract<CommitOutcome, { kind: 'invalidTtl' }>
 export async function commitBatch(
   { engine, record }: OpenCollection,
   { epk, text }: EncodedPartitionKey,
-  operations: readonly CommitOperation[],
-): Promise<Committed | Refused | InvalidTtl> {
+  { operations, uniqueSteps }: Pick<CommitBatch, 'operations' | 'uniqueSteps'>,
+): Promise<Committed | Refused | InvalidTtl | NotUnique> {
   const outcome = await engine.commit({
-    batches: [{ collection: record, epk, partitionKey: text, operations }],
+    batches: [{ collection: record, epk, partitionKey: text, operations, uniqueSteps }],
   })
   switch (outcome.kind) {
     case 'committed':
     case 'refused':
     case 'invalidTtl':
+    case 'notUnique':
       return outcome
     default:
       // A commit without a fence cannot be fenced.
@@ -61,19 +65,49 @@ export async function commitBatch(
   }
 }
 
+/** One operation, and of a put what the document holds of the collection's unique keys. */
+export interface SingleWrite {
+  readonly operation: CommitOperation
+  readonly uniqueEntries?: readonly string[] | undefined
+}
+
 /**
  * Commits one operation.
  *
- * @throws ERR_INVALID_DOCUMENT for a `ttl` that is none while the collection has TTL on (TTL-9)
+ * @throws ERR_INVALID_DOCUMENT for a `ttl` that is none while the collection has TTL on (TTL-9), ERR_UNIQUE_KEY
  */
 export async function commitOne(
   open: OpenCollection,
   key: EncodedPartitionKey,
-  operation: CommitOperation,
+  { operation, uniqueEntries }: SingleWrite,
 ): Promise<Committed | Refused> {
-  const outcome = await commitBatch(open, key, [operation])
+  const { id } = operation
+  const { uniqueKeys } = open.record.definition
+  const uniqueSteps = uniqueStep(uniqueKeys, id, uniqueEntries)
+  const outcome = await commitBatch(open, key, { operations: [operation], uniqueSteps })
   if (outcome.kind === 'invalidTtl') throw refusedTtl(operation)
+  if (outcome.kind === 'notUnique') throw notUnique(open.record, id, outcome)
   return outcome
+}
+
+/** The error of a write that would have given a document what another one has of a unique key. */
+export function notUnique(
+  { definition: { uniqueKeys = [] } }: CollectionRecord,
+  id: string,
+  { keyIndex }: Pick<NotUnique, 'keyIndex'>,
+): UniqueKeyError {
+  return new UniqueKeyError(id, uniqueKeys[keyIndex] ?? [])
+}
+
+/** The put of a document, as `commitOne` takes it. */
+export function singlePut(
+  encoded: EncodedDocument,
+  condition: CommitOperation['condition'],
+): SingleWrite {
+  return {
+    operation: putOperation(encoded, condition),
+    uniqueEntries: encoded.uniqueEntries,
+  }
 }
 
 /** The error of an operation whose `ttl` the engine refused. */

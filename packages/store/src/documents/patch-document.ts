@@ -10,8 +10,8 @@ import { documentEtag } from '../engine/stored-body.ts'
 import { applyPatch } from './apply-patch.ts'
 import {
   commitOne,
-  putOperation,
   readRow,
+  singlePut,
   writeResult,
   type OpenCollection,
   type TextWriteResult,
@@ -64,7 +64,7 @@ export async function patchDocument<T extends DocumentBody>(
     if (failure !== undefined) throw failure
     const { body = '', lsn = 0 } = row ?? {}
     const encoded = patchedDocument(open, key, { id, body, operations, condition })
-    const outcome = await commitOne(open, key, putOperation(encoded, { kind: 'lsn', lsn }))
+    const outcome = await commitOne(open, key, singlePut(encoded, { kind: 'lsn', lsn }))
     if (outcome.kind === 'committed') return writeResult(open, encoded, outcome)
   }
   throw new WriteConflictError(id, MAX_WRITE_ATTEMPTS)

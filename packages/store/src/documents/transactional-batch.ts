@@ -12,11 +12,13 @@ import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CommitOperation, WriteCondition } from '../engine/commit.ts'
 import type { StoredRow } from '../engine/document-query.ts'
 import { documentEtag, stampBody } from '../engine/stored-body.ts'
+import type { UniqueStep } from '../engine/unique-entries.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { invalidTtl, type EncodedDocument, type EncodedPartitionKey } from './document-encoder.ts'
 import {
   batchLsn,
   commitBatch,
+  notUnique,
   putOperation,
   readRow,
   refusal,
@@ -24,6 +26,7 @@ import {
   seconds,
   type Committed,
   type InvalidTtl,
+  type NotUnique,
   type OpenCollection,
 } from './open-collection.ts'
 import { MAX_WRITE_ATTEMPTS, patchedDocument } from './patch-document.ts'
@@ -45,6 +48,13 @@ interface Plan {
   readonly answers: readonly Answer[]
   /** Writes that a later operation of the batch overwrites, so that the engine does not see them. */
   readonly overwritten: readonly EncodedWrite[]
+  /** One entry each write of the batch, overwritten ones too; undefined in a collection without unique keys. */
+  readonly uniqueSteps: readonly BatchStep[] | undefined
+}
+
+/** With the operation that it belongs to. */
+interface BatchStep extends UniqueStep {
+  readonly operationIndex: number
 }
 
 interface EncodedWrite {
@@ -100,9 +110,10 @@ export class TransactionalBatch<T extends DocumentBody> {
     signal?.throwIfAborted()
     const direct = this.#directPlan()
     if (direct !== undefined) {
-      const outcome = await commitBatch(this.#open, this.#key, direct.operations)
+      const outcome = await this.#commit(direct)
       if (outcome.kind === 'committed') return this.#result(direct, outcome)
       if (outcome.kind === 'invalidTtl') throw this.#invalidTtl(direct, outcome)
+      if (outcome.kind === 'notUnique') throw this.#notUnique(direct, outcome)
       const { operationIndex, presentLsn } = outcome
       const { kind = 'read' } = this.#operations[operationIndex] ?? {}
       const id = this.#ids[operationIndex] ?? ''
@@ -112,9 +123,10 @@ export class TransactionalBatch<T extends DocumentBody> {
       signal?.throwIfAborted()
       const plan = this.#simulate(await this.#readAll())
       await this.#checkOverwritten(plan)
-      const outcome = await commitBatch(this.#open, this.#key, plan.operations)
+      const outcome = await this.#commit(plan)
       if (outcome.kind === 'committed') return this.#result(plan, outcome)
       if (outcome.kind === 'invalidTtl') throw this.#invalidTtl(plan, outcome)
+      if (outcome.kind === 'notUnique') throw this.#notUnique(plan, outcome)
     }
     throw new WriteConflictError(this.#ids[0] ?? '', MAX_WRITE_ATTEMPTS)
   }
@@ -139,7 +151,7 @@ export class TransactionalBatch<T extends DocumentBody> {
         answers.push({ kind: 'written', encoded })
       }
     }
-    return { operations: commits, answers, overwritten: [] }
+    return { operations: commits, answers, overwritten: [], uniqueSteps: this.#stepsOf(answers) }
   }
 
   async #readAll(): Promise<ReadonlyMap<string, StoredRow>> {
@@ -190,7 +202,29 @@ export class TransactionalBatch<T extends DocumentBody> {
       const { encoded } = answer
       return documents.get(encoded.id)?.encoded === encoded ? [] : [{ operationIndex, encoded }]
     })
-    return { operations, answers, overwritten }
+    return { operations, answers, overwritten, uniqueSteps: this.#stepsOf(answers) }
+  }
+
+  /** In the order of the batch, although the engine sees each document's last state only: values may change hands. */
+  #stepsOf(answers: readonly Answer[]): readonly BatchStep[] | undefined {
+    const { uniqueKeys } = this.#open.record.definition
+    if (uniqueKeys === undefined || uniqueKeys.length === 0) return undefined
+    return answers.flatMap((answer, operationIndex) => {
+      if (this.#operations[operationIndex]?.kind === 'read') return []
+      const id = this.#ids[operationIndex] ?? ''
+      const { uniqueEntries: entries = [] } = answer.kind === 'written' ? answer.encoded : {}
+      return [{ operationIndex, id, entries }]
+    })
+  }
+
+  #commit({ operations, uniqueSteps }: Plan): ReturnType<typeof commitBatch> {
+    const steps = uniqueSteps?.map(({ id, entries }) => ({ id, entries }))
+    return commitBatch(this.#open, this.#key, { operations, uniqueSteps: steps })
+  }
+
+  #notUnique({ uniqueSteps }: Plan, outcome: NotUnique): BatchFailedError {
+    const { operationIndex = 0, id = '' } = uniqueSteps?.[outcome.stepIndex] ?? {}
+    return new BatchFailedError(operationIndex, notUnique(this.#open.record, id, outcome))
   }
 
   /**

@@ -1,17 +1,18 @@
 import { type DeleteResult, type DocumentBody, type WriteOptions } from '@tidemark/contracts'
-import type { CommitOperation, WriteCondition } from '../engine/commit.ts'
+import type { WriteCondition } from '../engine/commit.ts'
 import { documentEtag } from '../engine/stored-body.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
 import {
   batchLsn,
   commitOne,
-  putOperation,
   readRow,
   refusal,
+  singlePut,
   writeResult,
   type Committed,
   type OpenCollection,
+  type SingleWrite,
   type TextWriteResult,
 } from './open-collection.ts'
 import { MAX_WRITE_ATTEMPTS } from './patch-document.ts'
@@ -25,7 +26,7 @@ export async function writeDocument<T extends DocumentBody>(
 ): Promise<TextWriteResult<T>> {
   const { id, partitionKey: key } = encoded
   const outcome = await commitConditioned(open, { kind, id, key }, options, (condition) =>
-    putOperation(encoded, condition),
+    singlePut(encoded, condition),
   )
   return writeResult(open, encoded, outcome)
 }
@@ -40,11 +41,7 @@ export async function deleteDocument(
     open,
     { kind: 'delete', ...target },
     options,
-    (condition) => ({
-      kind: 'delete',
-      id,
-      condition,
-    }),
+    (condition) => ({ operation: { kind: 'delete', id, condition } }),
   )
   return { lsn: batchLsn(outcome), serverTimeMs: outcome.timeMs }
 }
@@ -59,13 +56,13 @@ async function commitConditioned(
   open: OpenCollection,
   { kind, id, key }: WriteTarget,
   options: WriteOptions,
-  operation: (condition: WriteCondition) => CommitOperation,
+  write: (condition: WriteCondition) => SingleWrite,
 ): Promise<Committed> {
   const { signal } = options
   signal?.throwIfAborted()
   const condition = engineCondition(kind, options, open.record.number)
   if (condition !== undefined) {
-    const outcome = await commitOne(open, key, operation(condition))
+    const outcome = await commitOne(open, key, write(condition))
     if (outcome.kind === 'committed') return outcome
     throw refusal(kind, id, open, outcome.presentLsn)
   }
@@ -76,7 +73,7 @@ async function commitConditioned(
     const failure = conditionFailure(kind, id, options, etag)
     if (failure !== undefined) throw failure
     const same: WriteCondition = row ? { kind: 'lsn', lsn: row.lsn } : { kind: 'absent' }
-    const outcome = await commitOne(open, key, operation(same))
+    const outcome = await commitOne(open, key, write(same))
     if (outcome.kind === 'committed') return outcome
   }
   throw new WriteConflictError(id, MAX_WRITE_ATTEMPTS)

@@ -24,7 +24,12 @@ export interface CollectionDefinition {
   readonly splitAboveBytes: number | null
   /** Text that belongs to whoever made the collection, kept with it and never looked at. Absent = none. */
   readonly annotation?: string | undefined
+  /** As long as the collection is there. Absent = none. */
+  readonly uniqueKeys?: readonly UniqueKey[] | undefined
 }
+
+/** Paths at which no two documents of one partition key value have the same values. */
+export type UniqueKey = readonly string[]
 
 /** When pending deletes are purged (TTL-14). */
 export interface PendingDeletePolicy {
@@ -53,7 +58,7 @@ export interface CollectionRecord {
   readonly number: number
   /** 8 bytes (the first 4 of the database), base64 with `-` for `/`. Never reused. */
   readonly rid: string
-  /** As it was when this was read; others may have changed it. Only the partition key is for ever. */
+  /** As it was when this was read; others may have changed it. Only the partition key and unique keys are for ever. */
   readonly definition: CollectionDefinition
   /** Past values whose expired documents are not all pending deletes yet, oldest first. */
   readonly ttlEras: readonly TtlEra[]

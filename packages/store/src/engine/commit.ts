@@ -1,5 +1,6 @@
 import type { FeedRange } from '@tidemark/contracts'
 import type { CollectionRecord } from './catalog.ts'
+import type { UniqueBreach, UniqueStep } from './unique-entries.ts'
 
 /**
  * A condition on the present live document, judged inside the write transaction. One that has expired by
@@ -44,6 +45,11 @@ export interface CommitBatch {
   /** Canonical text of the partition key value. */
   readonly partitionKey: string
   readonly operations: readonly CommitOperation[]
+  /**
+   * Only of a collection with unique keys: one for each time that the batch, as its caller sees it, writes or deletes
+   * a document, in order, at least one for each put and delete among the operations. Judged after all conditions.
+   */
+  readonly uniqueSteps?: readonly UniqueStep[] | undefined
 }
 
 /**
@@ -84,4 +90,6 @@ export type CommitOutcome =
   | { readonly kind: 'fenced'; readonly currentEpoch: number }
   /** `ttl` of this operation is invalid, and the collection has TTL on. Nothing was written. */
   | { readonly kind: 'invalidTtl'; readonly batchIndex: number; readonly operationIndex: number }
+  /** Another live document of the partition key value has the entry. All conditions hold; nothing was written. */
+  | ({ readonly kind: 'notUnique' } & UniqueBreach)
   | { readonly kind: 'collectionGone'; readonly batchIndex: number }

@@ -4,7 +4,7 @@ import { changedRecordEtag } from './resource-ids.ts'
 
 /** What may change of a collection after it was made. Absent = stays as it is. */
 export type DefinitionChanges = {
-  readonly [Name in Exclude<keyof CollectionDefinition, 'partitionKey'>]?:
+  readonly [Name in Exclude<keyof CollectionDefinition, 'partitionKey' | 'uniqueKeys'>]?:
     CollectionDefinition[Name] | undefined
 }
 
@@ -29,6 +29,7 @@ export function changedRecord(
     splitAboveBytes:
       changes.splitAboveBytes === undefined ? before.splitAboveBytes : changes.splitAboveBytes,
     annotation: changes.annotation ?? before.annotation,
+    uniqueKeys: before.uniqueKeys,
   }
   assertIndexed(definition)
   const ts = Math.floor(nowMs / 1000)

@@ -9,7 +9,7 @@ export class AtomicWriteFailedError extends CodedError {
   readonly writeIndex: number
   /** LSN of the live document that was found instead; undefined if there is none, or none was looked for. */
   readonly presentLsn: number | undefined
-  /** ERR_PRECONDITION_FAILED, ERR_NOT_FOUND for a collection that is gone, or why the document is invalid. */
+  /** ERR_PRECONDITION_FAILED, ERR_UNIQUE_KEY, ERR_NOT_FOUND for a collection that is gone, or why the document is invalid. */
   override readonly cause: CodedError
 
   constructor(writeIndex: number, cause: CodedError, presentLsn?: number) {

@@ -1,15 +1,22 @@
 import { CodedError } from '@tidemark/contracts'
 
-/** The collection exists with another partition key than the one that was asked for. It was not touched. */
+/** The collection exists with another partition key, or other unique keys, than were asked for. It was not touched. */
 export class CollectionMismatchError extends CodedError {
   override readonly name = 'CollectionMismatchError'
   readonly code = 'ERR_COLLECTION_MISMATCH'
   readonly retryable = false
   readonly collectionId: string
 
-  constructor(collectionId: string, present: string, wanted: string) {
+  constructor(
+    collectionId: string,
+    {
+      what,
+      present,
+      wanted,
+    }: { readonly what: string; readonly present: string; readonly wanted: string },
+  ) {
     super(
-      `collection ${JSON.stringify(collectionId)} exists with partition key ${present}, not ${wanted}`,
+      `collection ${JSON.stringify(collectionId)} exists with ${what} ${present}, not ${wanted}`,
     )
     this.collectionId = collectionId
   }

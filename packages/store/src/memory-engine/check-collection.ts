@@ -15,6 +15,7 @@ export function checkCollection(collection: MemoryCollection): readonly string[]
   }
   checkCover(collection, report)
   checkOrders(collection, report)
+  checkEntries(collection, report)
   let inFeeds = 0
   for (const range of collection.ranges) {
     inFeeds += checkFeed(collection, range, report)
@@ -58,6 +59,21 @@ function checkOrders({ documents, record }: MemoryCollection, report: Report): v
   for (const row of byExpiry) {
     if (documents.read(row) !== row) report(`order of expiry holds another version of ${row.id}`)
   }
+}
+
+/** Only what has expired may have lost entries, to documents that were written since then. */
+function checkEntries({ documents, record, heldEntries }: MemoryCollection, report: Report): void {
+  const { uniqueKeys = [], defaultTtl } = record.definition
+  let held = 0
+  for (const row of documents.from()) {
+    const count = heldEntries.countOf(row)
+    held += count
+    const mayHaveExpired = defaultTtl !== null || record.ttlEras.length > 0
+    if (count !== uniqueKeys.length && !mayHaveExpired) {
+      report(`${row.id} has ${count} entries of ${uniqueKeys.length} unique keys`)
+    }
+  }
+  if (held !== heldEntries.size) report('entries of unique keys are kept for no document')
 }
 
 /** Returns how many live rows there are. */

@@ -5,6 +5,7 @@ import type {
   CommitOutcome,
   CommittedBatch,
 } from '../engine/commit.ts'
+import { planUniqueEntries, uniqueBreach, type UniqueHolder } from '../engine/unique-entries.ts'
 import { conditionHolds } from '../engine/write-condition.ts'
 import type { MemoryCollection } from './memory-collection.ts'
 import type { MemoryRange } from './memory-range.ts'
@@ -27,10 +28,19 @@ export interface PlannedBatch extends CommittedBatch {
   readonly expiries: readonly PlannedExpiry[]
 }
 
-type CommitFailure = Extract<CommitOutcome, { kind: 'refused' | 'collectionGone' | 'invalidTtl' }>
+type CommitFailure = Extract<
+  CommitOutcome,
+  { kind: 'refused' | 'collectionGone' | 'invalidTtl' | 'notUnique' }
+>
 
 export type CommitPlan =
-  { readonly kind: 'planned'; readonly batches: readonly PlannedBatch[] } | CommitFailure
+  | {
+      readonly kind: 'planned'
+      readonly batches: readonly PlannedBatch[]
+      /** What the commit's documents have of unique keys afterwards. */
+      readonly holders: readonly UniqueHolder[]
+    }
+  | CommitFailure
 
 /**
  * Judges all conditions and hands out LSNs, changing nothing: each batch sees the effects of those
@@ -50,7 +60,17 @@ export function planCommit(
     if ('kind' in plan) return plan
     planned.push(plan)
   }
-  return { kind: 'planned', batches: planned }
+  const unique = planUniqueEntries(batches)
+  const breach =
+    unique &&
+    uniqueBreach(unique, (claim) => {
+      const collection = collectionOf(claim.scope.collection)
+      const id = collection?.heldEntries.holderOf(claim)
+      const { partitionKey } = claim.scope
+      return id === undefined ? undefined : collection?.read({ partitionKey, id }, nowMs)?.id
+    })
+  if (breach !== undefined) return { kind: 'notUnique', ...breach }
+  return { kind: 'planned', batches: planned, holders: unique?.holders ?? [] }
 }
 
 /** What the batches so far would leave. */

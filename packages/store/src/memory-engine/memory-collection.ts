@@ -21,6 +21,7 @@ import type {
 } from '../engine/feed-query.ts'
 import { withPositions, type PositionList } from '../engine/group-positions.ts'
 import { rangeHolding, rangeOfEpk } from '../engine/range-lookup.ts'
+import { HeldEntries } from './held-entries.ts'
 import { LiveDocuments } from './live-documents.ts'
 import { MemoryRange } from './memory-range.ts'
 import type { MemoryRow } from './memory-row.ts'
@@ -32,6 +33,7 @@ import { readFeedPage, readVersionPage, startLsn } from './read-pages.ts'
 export class MemoryCollection {
   /** As they stand, expired ones included. */
   readonly documents: LiveDocuments = new LiveDocuments()
+  readonly heldEntries: HeldEntries = new HeldEntries()
   readonly #positions = new Map<string, PositionList>()
   #purgeStamp = 0
   #record: CollectionRecord

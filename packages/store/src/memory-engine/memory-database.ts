@@ -153,6 +153,9 @@ export class MemoryDatabase implements DatabaseEngine {
     if (plan.kind !== 'planned') return plan
     if (fence && fences) this.#fences.set(fence.job, withFence(fences, fence))
     for (const batch of plan.batches) applyBatch(batch, timeMs)
+    for (const [number, holders] of Map.groupBy(plan.holders, ({ scope }) => scope.collection)) {
+      this.#byNumber.get(number)?.heldEntries.replace(holders)
+    }
     for (const { range } of plan.batches) range.waiters.committed(range.lsn)
     return {
       kind: 'committed',

@@ -68,6 +68,7 @@ export function expireDocument(
 ): void {
   row.segment?.remove(row)
   collection.documents.delete(row)
+  collection.heldEntries.release(row)
   const range = collection.rangeOfEpk(row.epk)
   range.lsn = moment.lsn
   range.appendPending({

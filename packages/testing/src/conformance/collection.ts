@@ -17,6 +17,7 @@ import { collectionPendingDeletes } from './collection-pending-deletes.ts'
 import { collectionPositions } from './collection-positions.ts'
 import { collectionRanges } from './collection-ranges.ts'
 import { collectionSettings } from './collection-settings.ts'
+import { collectionUniqueKeys } from './collection-unique-keys.ts'
 import { collectionVersions } from './collection-versions.ts'
 import { collectionWrites } from './collection-writes.ts'
 import { SteppedClock } from './stepped-clock.ts'
@@ -56,6 +57,7 @@ export function collectionConformance(options: CollectionConformance): void {
     collectionRanges(open)
     collectionPositions(open)
     collectionLag(open)
+    collectionUniqueKeys(open)
   })
 }
 

@@ -11,6 +11,8 @@ export interface ModelDocument {
   readonly ts: number
   /** 0 = none of its own. */
   readonly ttl: number
+  /** Of the only unique key. */
+  readonly entry: string
 }
 
 export interface ModelPendingDelete {
@@ -30,7 +32,13 @@ export interface ModelLogEntry {
 }
 
 export type ModelWrite =
-  { readonly kind: 'put'; readonly n: number; readonly ttl: number } | { readonly kind: 'delete' }
+  | {
+      readonly kind: 'put'
+      readonly n: number
+      readonly ttl: number
+      readonly entry: string
+    }
+  | { readonly kind: 'delete' }
 
 /**
  * What an engine holds, too simple to be wrong: no index, no segments, no ranges. Past values of the
@@ -107,8 +115,8 @@ export class EngineModel {
       return
     }
     if (there !== undefined && before === undefined) this.expire(there, nowMs)
-    const { n, ttl } = write
-    this.documents.set(key, { pk, id, n, lsn, ts: Math.floor(nowMs / 1000), ttl })
+    const { n, ttl, entry } = write
+    this.documents.set(key, { pk, id, n, lsn, ts: Math.floor(nowMs / 1000), ttl, entry })
     this.#note(key, `${before === undefined ? 'create' : 'replace'} ${n}`, nowMs)
   }
 

@@ -8,6 +8,7 @@ import {
   type FeedRow,
   type MaintenanceTask,
   type StorageEngine,
+  type UniqueStep,
 } from '@tidemark/store'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -35,6 +36,8 @@ interface ModelOperation {
   readonly id: string
   readonly condition: 'none' | 'absent' | 'present'
   readonly ttl: number | 'invalid'
+  /** Of the only unique key; undefined: one that no other document has. */
+  readonly entry: string | undefined
 }
 
 type Step =
@@ -83,6 +86,7 @@ export function storageEngineHistory(
                 defaultTtl,
                 pendingDeletes: { retentionSeconds: PENDING_SECONDS, waitFor: [] },
                 allVersions: { retentionSeconds: LOG_SECONDS, previousImages: true },
+                uniqueKeys: [['/u']],
               }
               const ranges = evenRanges(2, DEFINITION.partitionKey)
               const collection = await database.createCollection('coll', definition, ranges)
@@ -112,6 +116,7 @@ function steps(): fc.Arbitrary<Step> {
     id: fc.constantFrom(...IDS),
     condition: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'none', 'absent', 'present'),
     ttl: fc.constantFrom<number | 'invalid'>(0, 0, 0, 0, 0, 0, -1, 1, 1, 2, 4, 'invalid'),
+    entry: fc.constantFrom(undefined, undefined, undefined, 'x', 'x', 'y'),
   } as const)
   const batch = fc.record({
     pk: fc.constantFrom(...KEYS),
@@ -289,9 +294,9 @@ class History {
     const nowMs = this.#fixture.database.nowMs()
     const present = new Map<string, boolean>()
     let failure: Partial<CommitOutcome> | undefined
-    const writes: { pk: string; id: string; write: ModelWrite; batchIndex: number }[] = []
-    const requests = batches.map(({ pk, operations }, batchIndex) =>
-      this.#fixture.batch(
+    const writes: PlannedWrite[] = []
+    const requests = batches.map(({ pk, operations }, batchIndex) => ({
+      ...this.#fixture.batch(
         pk,
         operations.map((operation, operationIndex): CommitOperation => {
           const { kind, id, ttl } = operation
@@ -307,15 +312,18 @@ class History {
           if (kind === 'check') return { kind, id, condition }
           present.set(key, kind === 'put')
           const n = ++this.#n
+          const { entry = `own ${n}` } = operation
           const write: ModelWrite =
-            kind === 'put' ? { kind, n, ttl: ttl === 'invalid' ? 0 : ttl } : { kind }
+            kind === 'put' ? { kind, n, ttl: ttl === 'invalid' ? 0 : ttl, entry } : { kind }
           writes.push({ pk, id, write, batchIndex })
           if (kind === 'delete') return { kind, id, condition }
           const tail = JSON.stringify({ pk, id, n }).slice(1)
           return { kind, id, condition, head: '{"_rid":"r","_self":"s",', tail, ttl }
         }),
       ),
-    )
+      uniqueSteps: stepsOf(writes, batchIndex),
+    }))
+    failure ??= this.#breach(writes, nowMs)
     const outcome = await this.#fixture.commit(...requests)
     if (failure !== undefined) {
       expect(outcome).toMatchObject(failure)
@@ -326,6 +334,26 @@ class History {
     for (const { pk, id, write, batchIndex } of writes) {
       this.#model.write({ pk, id }, write, { lsn: outcome.batches[batchIndex]?.lsn ?? 0, nowMs })
     }
+  }
+
+  /** The first write that gives a document an entry of another one. */
+  #breach(writes: readonly PlannedWrite[], nowMs: number): Partial<CommitOutcome> | undefined {
+    const held = new Map(this.#model.live(nowMs).map((each) => [keyText(each), each]))
+    const entries = new Map([...held].map(([key, { pk, entry }]) => [key, `${pk}/${entry}`]))
+    for (const [index, { pk, id, write, batchIndex }] of writes.entries()) {
+      const key = keyText({ pk, id })
+      entries.delete(key)
+      if (write.kind === 'delete') continue
+      const entry = `${pk}/${write.entry}`
+      if ([...entries.values()].includes(entry)) {
+        const stepIndex = writes
+          .slice(0, index)
+          .filter((each) => each.batchIndex === batchIndex).length
+        return { kind: 'notUnique', batchIndex, stepIndex, keyIndex: 0 }
+      }
+      entries.set(key, entry)
+    }
+    return undefined
   }
 
   async #changeDefault(defaultTtl: number | null): Promise<void> {
@@ -446,6 +474,19 @@ class History {
     }
     return entries
   }
+}
+
+interface PlannedWrite {
+  readonly pk: string
+  readonly id: string
+  readonly write: ModelWrite
+  readonly batchIndex: number
+}
+
+function stepsOf(writes: readonly PlannedWrite[], batchIndex: number): readonly UniqueStep[] {
+  return writes
+    .filter((each) => each.batchIndex === batchIndex)
+    .map(({ id, write }) => ({ id, entries: write.kind === 'put' ? [write.entry] : [] }))
 }
 
 interface FeedText {

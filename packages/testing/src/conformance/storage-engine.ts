@@ -14,6 +14,7 @@ import { storageEngineHistory } from './storage-engine-history.ts'
 import { storageEngineInheritance } from './storage-engine-inheritance.ts'
 import { storageEngineMaintenance } from './storage-engine-maintenance.ts'
 import { storageEnginePendingDeletes } from './storage-engine-pending-deletes.ts'
+import { storageEngineUniqueKeys } from './storage-engine-unique-keys.ts'
 import { storageEngineVersions } from './storage-engine-versions.ts'
 import { SteppedClock } from './stepped-clock.ts'
 
@@ -50,6 +51,7 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
       storageEngineExpiry(open)
       storageEngineCounts(open)
     }
+    storageEngineUniqueKeys(open, openUnderTest)
     storageEngineFeed(open)
     storageEngineMaintenance(open)
     storageEnginePendingDeletes(open)

@@ -1,0 +1,76 @@
+/**
+ * Step 2. What documents have of their collection's unique keys: one row a document and key (ukey counts from 0).
+ * `has_unique` repeats for SQL what the definition says. The index by value begins with it, so that no plan made while
+ * the table was empty takes it for a look-up by document. See decision 0010.
+ */
+export const UNIQUE_ENTRIES: string = `
+CREATE TABLE :schema.unique_entry(
+  coll integer NOT NULL, ukey smallint NOT NULL, epk text COLLATE "C" NOT NULL, pk text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL, value text COLLATE "C" NOT NULL, PRIMARY KEY(coll, epk, pk, id, ukey));
+CREATE UNIQUE INDEX unique_entry_value ON :schema.unique_entry(value, ukey, coll, epk, pk);
+ALTER TABLE :schema.collection ADD COLUMN has_unique boolean NOT NULL DEFAULT false;
+`
+
+/**
+ * Entries of unique keys, as commits judge and keep them. The segments of their keys are locked: nobody else changes
+ * an entry meanwhile, so that the unique index never refuses one.
+ *
+ * `p_unique`: `claims` are the entries that commits give out (r: request, n: its number there, at: step; coll, epk,
+ * pk, k: unique key, e: text). `steps` says from which step on nothing counts that is stored of a document, by
+ * `r/coll/id/pk`. `docs` are the documents that are written or deleted, `kept` what they have in the end. `own`: a
+ * commit that breaks a key by itself, with the number that stands for it.
+ *
+ * `judge_entries` answers, for each request, the number of its first claim that a live document has already, or null.
+ * What has expired has nothing: its entries are taken over. `keep_entries` does what the requests say that are
+ * carried out.
+ */
+export const ENTRY_FUNCTIONS: string = `
+CREATE FUNCTION :schema.judge_entries(p_unique jsonb, p_requests integer, p_time_ms bigint) RETURNS integer[]
+LANGUAGE plpgsql :planner AS $$
+DECLARE
+  v_broken integer[] := array_fill(NULL::integer, ARRAY[p_requests]);
+  v_steps jsonb := p_unique -> 'steps';
+  v_found record;
+BEGIN
+  FOR v_found IN
+    SELECT f.r, min(f.n) AS n FROM (
+      SELECT c.r, c.n
+      FROM jsonb_to_recordset(p_unique -> 'claims')
+        AS c(r integer, n integer, at integer, coll integer, epk text, pk text, k smallint, e text)
+      -- OFFSET 0: in this order, whatever a plan expects of tables that were empty when it was made.
+      CROSS JOIN LATERAL (SELECT u.id FROM :schema.unique_entry u
+        WHERE u.coll = c.coll AND u.epk = c.epk AND u.pk = c.pk AND u.ukey = c.k AND u.value = c.e OFFSET 0) u
+      CROSS JOIN LATERAL (SELECT d.ts, d.ttl FROM :schema.doc d
+        WHERE d.coll = c.coll AND d.epk = c.epk AND d.pk = c.pk AND d.id = u.id AND d.kind = 0 OFFSET 0) d
+      JOIN :schema.collection l ON l.number = c.coll
+      WHERE (v_steps ->> (c.r || '/' || c.coll || '/' || u.id || '/' || c.pk))::integer <= c.at IS NOT TRUE
+        AND CASE WHEN l.default_ttl IS NULL AND l.eras = '[]' THEN true
+          ELSE :schema.expired_second(d.ts, d.ttl, l.default_ttl, l.eras, p_time_ms) = 0 END
+      UNION ALL SELECT o.r, o.n FROM jsonb_to_recordset(p_unique -> 'own') AS o(r integer, n integer)) f
+    GROUP BY f.r
+  LOOP
+    v_broken[v_found.r] := v_found.n;
+  END LOOP;
+  RETURN v_broken;
+END
+$$;
+CREATE FUNCTION :schema.keep_entries(p_unique jsonb, p_requests integer[]) RETURNS void
+LANGUAGE plpgsql :planner AS $$
+BEGIN
+  DELETE FROM :schema.unique_entry u
+    USING jsonb_to_recordset(p_unique -> 'docs') AS o(r integer, coll integer, epk text, pk text, id text)
+    WHERE o.r = ANY(p_requests) AND u.coll = o.coll AND u.epk = o.epk AND u.pk = o.pk AND u.id = o.id;
+  -- Whoever has one of these still has expired.
+  DELETE FROM :schema.unique_entry u
+    USING jsonb_to_recordset(p_unique -> 'kept')
+      AS o(r integer, coll integer, epk text, pk text, k smallint, e text)
+    WHERE o.r = ANY(p_requests)
+      AND u.coll = o.coll AND u.epk = o.epk AND u.pk = o.pk AND u.ukey = o.k AND u.value = o.e;
+  INSERT INTO :schema.unique_entry(coll, ukey, epk, pk, id, value)
+    SELECT o.coll, o.k, o.epk, o.pk, o.id, o.e
+    FROM jsonb_to_recordset(p_unique -> 'kept')
+      AS o(r integer, coll integer, epk text, pk text, id text, k smallint, e text)
+    WHERE o.r = ANY(p_requests);
+END
+$$;
+`

@@ -1,0 +1,55 @@
+import type { UniqueBreach, UniquePlan, UniqueScope } from '@tidemark/store'
+
+interface ScopeColumns {
+  /** Request: counts from 1. */
+  readonly r: number
+  readonly coll: number
+  readonly epk: string
+  readonly pk: string
+}
+
+/** The parameter `p_unique` of `commit_group`; null when no commit of the group has entries of unique keys. */
+export function entryValues(plans: readonly (UniquePlan | undefined)[]): string | null {
+  if (plans.every((plan) => plan === undefined)) return null
+  const claims: unknown[] = []
+  const steps: Record<string, number> = {}
+  const docs: unknown[] = []
+  const kept: unknown[] = []
+  const own: unknown[] = []
+  for (const [index, plan] of plans.entries()) {
+    if (plan === undefined) continue
+    const r = index + 1
+    for (const [n, { scope, step, keyIndex, entry }] of plan.claims.entries()) {
+      claims.push({ ...columns(r, scope), n, at: step, k: keyIndex, e: entry })
+    }
+    for (const { scope, id, firstStep, entries } of plan.holders) {
+      // Ids have no slash, so that no two documents have one text.
+      steps[`${r}/${scope.collection}/${id}/${scope.partitionKey}`] = firstStep
+      docs.push({ ...columns(r, scope), id })
+      for (const [k, e] of entries.entries()) kept.push({ ...columns(r, scope), id, k, e })
+    }
+    if (plan.breach !== undefined) own.push({ r, n: plan.claims.length })
+  }
+  return JSON.stringify({ claims, steps, docs, kept, own })
+}
+
+/** What the number of `judge_entries` stands for. */
+export function breachOf(plan: UniquePlan | undefined, n: number): UniqueBreach | undefined {
+  const found = plan?.claims[n] ?? plan?.breach
+  if (found === undefined) return undefined
+  const { batchIndex, stepIndex, keyIndex } = found
+  return { batchIndex, stepIndex, keyIndex }
+}
+
+/** One text an entry that a commit gives out: of two commits with the same the second waits for the group after. */
+export function entryKeys(plan: UniquePlan | undefined): readonly string[] {
+  // No id has a NUL: none of these is taken for a document.
+  return (plan?.claims ?? []).map(
+    ({ scope: { collection, partitionKey }, keyIndex, entry }) =>
+      `${collection}\n${partitionKey}\n\0${keyIndex}\n${entry}`,
+  )
+}
+
+function columns(r: number, { collection, epk, partitionKey }: UniqueScope): ScopeColumns {
+  return { r, coll: collection, epk, pk: partitionKey }
+}

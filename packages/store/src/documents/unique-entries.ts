@@ -1,0 +1,57 @@
+import { uniqueKeyPathSegments } from '../catalog/unique-keys.ts'
+import type { UniqueKey } from '../engine/catalog.ts'
+import type { UniqueStep } from '../engine/unique-entries.ts'
+import { textDigest } from '../platform/text-digest.ts'
+
+/** A longer text is kept as its digest: engines index it. */
+const MAX_TEXT_CHARS = 100
+
+/** Reads off documents what they hold of the unique keys of their collection. */
+export class UniqueEntries {
+  readonly #keys: readonly (readonly (readonly string[])[])[]
+
+  constructor(keys: readonly UniqueKey[]) {
+    this.#keys = keys.map((paths) => paths.map(uniqueKeyPathSegments))
+  }
+
+  /** One entry a key: the values at its paths as JSON text, or the digest of it. What is missing counts as null. */
+  of(document: object): readonly string[] {
+    return this.#keys.map((paths) => {
+      const text = canonicalText(paths.map((segments) => valueAt(document, segments)))
+      if (text.length <= MAX_TEXT_CHARS) return text
+      // JSON texts of lists begin with a bracket: the two are never taken for one another.
+      return `sha256:${textDigest(text)}`
+    })
+  }
+}
+
+/** The step of a batch that writes a document, or deletes it; none in a collection without unique keys. */
+export function uniqueStep(
+  uniqueKeys: readonly UniqueKey[] | undefined,
+  id: string,
+  entries: readonly string[] = [],
+): readonly UniqueStep[] | undefined {
+  return uniqueKeys === undefined || uniqueKeys.length === 0 ? undefined : [{ id, entries }]
+}
+
+function valueAt(document: object, segments: readonly string[]): unknown {
+  let value: unknown = document
+  for (const segment of segments) {
+    if (!isRecord(value) || !Object.hasOwn(value, segment)) return null
+    value = Reflect.get(value, segment)
+  }
+  return value
+}
+
+/** Objects with the same properties have the same text, whatever the order in which they were written. */
+function canonicalText(values: readonly unknown[]): string {
+  return JSON.stringify(values, (_, value: unknown) =>
+    isRecord(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  )
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
