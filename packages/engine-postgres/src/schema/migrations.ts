@@ -21,6 +21,10 @@ export const STORE_SCHEMA: SchemaProgram = {
   steps: [
     { title: 'documents, their order, ranges, fences and positions', ddl: TABLES },
     { title: 'entries of unique keys', ddl: UNIQUE_ENTRIES },
+    {
+      title: 'annotations of databases',
+      ddl: 'ALTER TABLE :schema.database ADD COLUMN annotation text;',
+    },
   ],
   functions: [
     EXPIRED_SECOND,

@@ -29,7 +29,7 @@ CREATE SEQUENCE :schema.segment_number AS integer;
 CREATE TABLE :schema.database(
   number integer PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, rid text NOT NULL, etag text NOT NULL,
   ts bigint NOT NULL, clock bigint NOT NULL, holder text NOT NULL, until bigint NOT NULL,
-  purge bigint NOT NULL, annotation text) WITH (fillfactor = 50);
+  purge bigint NOT NULL) WITH (fillfactor = 50);
 CREATE TABLE :schema.collection(
   number integer PRIMARY KEY, db integer NOT NULL, id text COLLATE "C" NOT NULL, rid text NOT NULL,
   definition text NOT NULL, default_ttl integer, log smallint NOT NULL, eras text NOT NULL, reindex text,
