@@ -162,33 +162,15 @@ function stormOf(faults: Fault[], random: SeededRandom): Fault[] {
  * - A lease store that loses data and whose clock goes back may give an epoch anew that it has given already, and fools a
  *   sink outside that compares epochs.
  * - A machine that sleeps while its wall clock is set back cannot know that time has passed.
- * - A lease store that forgets a take-over from an owner that has not noticed it (it slept, or another process of its name
- *   came, or an operator took the lease away a moment ago) makes that one the owner again, at an epoch that a sink outside
- *   refuses by now.
  */
 function withoutBadCompany(faults: readonly Fault[]): Fault[] {
   const has = (...kinds: readonly FaultKind[]): boolean =>
     faults.some(({ kind }) => kinds.includes(kind))
   const losesData = has('storeRollback', 'storeWipe')
   const sleeps = has('suspend')
-  const isTakenUnnoticed = sleeps || has('twin')
   return faults.filter(
     (fault) =>
       !(losesData && fault.kind === 'storeClock' && fault.byMs < 0) &&
-      !(sleeps && fault.kind === 'wallJump' && fault.byMs < 0) &&
-      !(fault.kind === 'storeRollback' && (isTakenUnnoticed || forgetsOperator(fault, faults))),
-  )
-}
-
-/** Whether what an operator has just done is lost. */
-function forgetsOperator(
-  { atMs, lostMs }: Extract<Fault, { kind: 'storeRollback' }>,
-  faults: readonly Fault[],
-): boolean {
-  return faults.some(
-    (one) =>
-      (one.kind === 'release' || one.kind === 'seek') &&
-      one.atMs <= atMs &&
-      one.atMs >= atMs - lostMs,
+      !(sleeps && fault.kind === 'wallJump' && fault.byMs < 0),
   )
 }
