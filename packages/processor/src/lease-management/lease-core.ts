@@ -155,7 +155,8 @@ export class LeaseCore {
       this.#core.plan.needsRead = true
     }
     if (call.op === 'acquire') this.#core.acquireDueMs = 0
-    if (call.op === 'reconcile') this.#core.needsReconcile = true
+    // What an acquire may have got is asked for again only while the plan says so.
+    if (call.op === 'acquire' || call.op === 'reconcile') this.#core.needsReconcile = true
     if (!this.#core.storeAvailable) return
     this.#core.storeAvailable = false
     const { effects } = this.#core
