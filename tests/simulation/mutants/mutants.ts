@@ -343,7 +343,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'if (currentEpoch !== this.#epoch) return false',
       },
     ],
-    killedBy: 1,
+    killedBy: 362,
   },
   {
     name: 'yields-to-itself',

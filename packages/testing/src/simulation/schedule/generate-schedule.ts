@@ -11,6 +11,9 @@ import type { HostSettings, Schedule } from './schedule.ts'
 /** Session time to live of the simulated hosts, to which the lengths of faults are related. */
 const TTL_MS = 8_000
 
+/** Whoever owns a lease may learn of these only by being refused. */
+const UNNOTICED: ReadonlySet<FaultKind> = new Set(['release', 'seek', 'twin'])
+
 type MakeFault = (random: SeededRandom) => FaultAction
 
 const host = (random: SeededRandom): number => random.below(6)
@@ -124,7 +127,9 @@ export function generateSchedule(
     ranges: random.between(1, 6),
     commits: random.between(55, 95),
     faultsForMs,
-    faults: withoutBadCompany(stormOf(faults, random)).sort((a, b) => a.atMs - b.atMs),
+    faults: withoutBadCompany(forgottenOf(stormOf(faults, random), { random, faultsForMs })).sort(
+      (a, b) => a.atMs - b.atMs,
+    ),
   }
 }
 
@@ -154,6 +159,21 @@ function stormOf(faults: Fault[], random: SeededRandom): Fault[] {
     faults.push({ atMs: first.atMs + random.below(2_000), ...action })
   }
   return faults
+}
+
+/** As a rule a store that goes back forgets somebody whom the owner of before had not noticed. By chance alone it hardly ever would. */
+function forgottenOf(
+  faults: Fault[],
+  { random, faultsForMs }: { readonly random: SeededRandom; readonly faultsForMs: number },
+): Fault[] {
+  const rollback = faults.find(({ kind }) => kind === 'storeRollback')
+  const unnoticed = faults.find(({ kind }) => UNNOTICED.has(kind))
+  if (rollback === undefined || unnoticed === undefined || random.chance(0.3)) return faults
+  const afterMs = random.between(1, 1_500)
+  const atMs = unnoticed.atMs + afterMs
+  if (atMs >= faultsForMs) return faults
+  const moved: Fault = { kind: 'storeRollback', atMs, lostMs: afterMs + random.below(300) }
+  return [...faults.filter((fault) => fault !== rollback), moved]
 }
 
 /**
