@@ -331,7 +331,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'one.epoch >= epoch * 2 && rangesOverlap(one.range, range)',
       },
     ],
-    killedBy: 269,
+    killedBy: 186,
   },
   {
     name: 'refused-lease-kept',
