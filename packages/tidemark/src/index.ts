@@ -160,6 +160,7 @@ export {
 
 export {
   CodedError,
+  FencedWriteError,
   errorCode,
   feedRangeId,
   type HorizonPassedError,

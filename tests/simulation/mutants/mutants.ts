@@ -323,7 +323,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'past-lease-worked-on',
-    why: 'a store that went back in time gives a lease at an epoch of the past, which sinks refuse for ever (LE-11)',
+    why: 'a store that went back in time gives a lease at an epoch of the past, which sinks refuse (LE-11)',
     edits: [
       {
         file: 'lease-management/worked-epochs.ts',
@@ -331,7 +331,19 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'one.epoch >= epoch * 2 && rangesOverlap(one.range, range)',
       },
     ],
-    killedBy: 269,
+    killedBy: 186,
+  },
+  {
+    name: 'refused-lease-kept',
+    why: 'a store that forgot a newer owner leaves a range standing still, because a sink refuses the older one (LE-11)',
+    edits: [
+      {
+        file: 'feed-processing/fence-watch.ts',
+        find: 'if (currentEpoch === undefined) return false',
+        replace: 'if (currentEpoch !== this.#epoch) return false',
+      },
+    ],
+    killedBy: 362,
   },
   {
     name: 'yields-to-itself',

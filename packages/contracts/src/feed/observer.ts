@@ -6,7 +6,8 @@ import type { Lsn } from '../ranges/lsn.ts'
 /**
  * Why an observer's lease ended (PH-2). `rangeGone`: other leases came in its place, because of a split or
  * after a merge. `resynchronized`: the range begins anew, with a new observer, after `resynchronize`.
- * `observerStuck`: a call did not return within `maxBatchMs`; it may still be running.
+ * `observerStuck`: a call did not return within `maxBatchMs`; it may still be running. `fenced`: a call failed with
+ * ERR_FENCED_WRITE, because a sink knows a newer owner.
  */
 export type CloseReason =
   | 'shutdown'
@@ -16,6 +17,7 @@ export type CloseReason =
   | 'rangeGone'
   | 'resynchronized'
   | 'observerStuck'
+  | 'fenced'
   | 'unknown'
 
 /** What a sink may compare to refuse a stale owner (LE-11). */

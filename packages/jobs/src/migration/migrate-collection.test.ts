@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { DocumentBody, LeaseStore } from '@tidemark/contracts'
+import type { DocumentBody, LeaseGroup, LeaseStore } from '@tidemark/contracts'
 import { DocumentLeaseStore, MemoryLeaseStore } from '@tidemark/processor'
 import { MemoryStorageEngine, Store, type Collection, type Database } from '@tidemark/store'
 import { FakeDocumentCollection, SimulatedClock } from '@tidemark/testing'
@@ -44,6 +44,21 @@ afterEach(async () => {
 })
 
 const keep = (city: City): City => city
+
+/** As one process sees it that cannot reach it for a while. */
+function cutOffWhile(isCutOff: () => boolean, group: LeaseGroup): LeaseGroup {
+  return new Proxy(group, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]): unknown => {
+        const isCall = name !== 'subscribe' && name !== 'close'
+        if (isCall && isCutOff()) return Promise.reject(new Error('cut off'))
+        return Reflect.apply(value, target, args) as unknown
+      }
+    },
+  })
+}
 
 function worker(options: Partial<MigrationOptions<City, City>> = {}): Migration<City> {
   const migration = migrateCollection<City, City>({
@@ -232,6 +247,49 @@ describe('migrateCollection', () => {
     const acquired = events.filter((event) => event.kind === 'rangeAcquired')
     // Four ranges, of which some moved when the second worker came; and again after each loss.
     expect(acquired.length).toBeGreaterThanOrEqual(12)
+  })
+
+  test('JB-1 LE-11 a lease store that forgets who took over: the target refuses the former owner, and the job goes on by itself', async () => {
+    const memory = new MemoryLeaseStore({ clock })
+    leases = memory
+    let group: LeaseGroup | undefined
+    let isCutOff = false
+    const ofFirst = new MemoryLeaseStore({ clock })
+    ofFirst.openGroup = async (id) => {
+      group = await memory.openGroup(id)
+      return cutOffWhile(() => isCutOff, group)
+    }
+    const first = await started({ leases: ofFirst })
+    for (let n = 0; n < 40; n += 1) {
+      await source.upsert({ id: `${n}`, country: `C${n}`, name: `name${n}`, population: 0 })
+    }
+    await inTime(first.caughtUp())
+    await clock.advance(1_000)
+    const snapshot = memory.snapshot()
+    // Two leases go to another worker, and the first one does not hear of it, nor has it anything to do.
+    isCutOff = true
+    for (const { id, epoch, range, checkpoint } of (await group!.read()).leases) {
+      await group!.override({ old: [{ leaseId: id, epoch }], next: [{ range, checkpoint }] })
+    }
+    const had = events.filter(({ kind }) => kind === 'rangeAcquired').length
+    const second = await started({ hostName: 'worker-2' })
+    const isTaken = (): boolean =>
+      events.filter(({ kind }) => kind === 'rangeAcquired').length > had + 1
+    expect(await clock.advanceUntil(isTaken, { limitMs: 4_000 })).toBe(true)
+    for (let n = 0; n < 40; n += 1) {
+      await source.upsert({ id: `${n}`, country: `C${n}`, name: `name${n + 1}`, population: 1 })
+    }
+    await clock.advance(500)
+    memory.restore(snapshot)
+    isCutOff = false
+    for (let n = 0; n < 40; n += 1) {
+      await source.upsert({ id: `${n}`, country: `C${n}`, name: `name${n + 2}`, population: 2 })
+    }
+    await inTime(first.cutOver())
+    await inTime(second.cutOver())
+    expect(events.filter(({ kind }) => kind === 'fenced').length).toBeGreaterThan(0)
+    const report = await verifyMigration({ source, target: first.target, mapDocument: keep })
+    expect(report).toMatchObject({ same: true })
   })
 
   test('deletes in the source do not keep the lag above zero, and verify lists what they leave as extra', async () => {

@@ -56,17 +56,8 @@ export class MigrationObserver<
     } catch (error) {
       if (errorCode(error) !== 'ERR_FENCED_WRITE') throw error
       this.#emit({ kind: 'fenced', leaseId, epoch })
-      // Another worker has this range. Neither done (that would checkpoint) nor worth a retry: the host
-      // finds out with its next heartbeat and aborts.
-      await untilAborted(signal)
+      // Another worker has this range, or had: the host sees which, and does not try again at this epoch.
       throw error
     }
   }
-}
-
-async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

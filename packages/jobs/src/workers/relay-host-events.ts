@@ -39,6 +39,9 @@ export function relayHostEvents<S extends DocumentBody>(
   host.on('observerError', ({ error }) => {
     emit({ kind: 'failure', what: 'batch', error })
   })
+  host.on('leaseFenced', ({ error }) => {
+    emit({ kind: 'failure', what: 'batch', error })
+  })
   host.on('feedError', ({ error }) => {
     emit({ kind: 'failure', what: 'feed', error })
   })

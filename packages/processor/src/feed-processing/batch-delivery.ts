@@ -155,6 +155,11 @@ class Delivering<T extends DocumentBody> {
       if (!outcome.begun) tries?.withdraw(from, this.#bisection.triesSoFar)
       return false
     }
+    if (outcome.kind === 'fenced') {
+      // Nothing was written: the changes are innocent.
+      tries?.withdraw(from, this.#bisection.triesSoFar)
+      return false
+    }
     if (outcome.kind === 'failed') return this.#failed(piece, outcome.error)
     const { durationMs } = outcome
     office.accepted()

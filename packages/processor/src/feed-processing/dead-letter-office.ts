@@ -11,6 +11,7 @@ import {
 import { deadLetterOf } from '../dead-letters/dead-letter-of.ts'
 import { backoffMs } from './backoff.ts'
 import type { Bell } from './bell.ts'
+import type { FenceWatch } from './fence-watch.ts'
 import type { PumpEnding } from './pump-ending.ts'
 import type { PumpNotice, PumpOptions } from './pump-options.ts'
 
@@ -23,6 +24,7 @@ export interface DeadLetterOfficeParts<T extends DocumentBody> {
   readonly options: PumpOptions
   readonly bell: Bell
   readonly ending: PumpEnding
+  readonly fence: FenceWatch
   readonly onNotice: (notice: PumpNotice) => void
 }
 
@@ -154,13 +156,13 @@ export class DeadLetterOffice<T extends DocumentBody> {
   }
 
   async #untilDone(act: () => Promise<void>): Promise<boolean> {
-    const { clock, random, options, ending, onNotice } = this.#parts
+    const { clock, random, options, ending, fence, onNotice } = this.#parts
     for (let attempt = 1; !ending.isAsked; attempt += 1) {
       try {
         // A sink that ignores its signal keeps nobody.
         return await ending.untilSettled(act())
       } catch (error) {
-        if (ending.isAsked) break
+        if (ending.isAsked || fence.sees(error)) break
         const retryInMs = backoffMs(attempt, {
           baseMs: options.retryDelayMs,
           maxMs: options.retryMaxDelayMs,

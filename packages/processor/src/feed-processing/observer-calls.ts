@@ -9,6 +9,7 @@ import type {
 import { backoffMs } from './backoff.ts'
 import type { Bell } from './bell.ts'
 import { CallWatchdog } from './call-watchdog.ts'
+import type { FenceWatch } from './fence-watch.ts'
 import type { PumpEnding } from './pump-ending.ts'
 import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
 
@@ -20,6 +21,7 @@ export interface ObserverCallsParts {
   readonly onNotice: (notice: PumpNotice) => void
   readonly bell: Bell
   readonly ending: PumpEnding
+  readonly fence: FenceWatch
   /** Whether the lease may be relied on at this moment. */
   readonly mayDispatch: () => boolean
 }
@@ -29,6 +31,8 @@ export type CallPhase = 'open' | 'processChanges' | 'resynchronize'
 export type CallOutcome =
   | { readonly kind: 'done'; readonly durationMs: number }
   | { readonly kind: 'failed'; readonly error: unknown }
+  /** A sink refused it, because there is a newer owner: no call of this pump can succeed any more. */
+  | { readonly kind: 'fenced' }
   /** The call was never made, or (`begun`) did not settle within its grace. */
   | { readonly kind: 'ended'; readonly begun: boolean }
 
@@ -84,7 +88,7 @@ export class ObserverCalls {
     createObserver: () => IChangeFeedObserver<T>,
     contextOf: (attempt: number) => ObserverContext,
   ): Promise<IChangeFeedObserver<T> | undefined> {
-    const { ending } = this.#parts
+    const { ending, fence } = this.#parts
     for (let attempt = 1; !ending.isAsked; attempt += 1) {
       let observer: IChangeFeedObserver<T> | undefined
       try {
@@ -97,7 +101,10 @@ export class ObserverCalls {
         this.succeeded(this)
         return created
       } catch (error) {
-        if (observer !== undefined) await this.close(observer, contextOf(1), 'observerError')
+        const isFenced = fence.sees(error)
+        const reason = isFenced ? 'fenced' : 'observerError'
+        if (observer !== undefined) await this.close(observer, contextOf(1), reason)
+        if (isFenced) return undefined
         await this.failed(this, { phase: 'open', error, attempt })
       }
     }
@@ -112,7 +119,7 @@ export class ObserverCalls {
   ): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.once(contextOf(attempt), call)
-      if (outcome.kind === 'ended') return false
+      if (outcome.kind === 'ended' || outcome.kind === 'fenced') return false
       if (outcome.kind === 'done') {
         this.succeeded(this)
         return true
@@ -130,7 +137,7 @@ export class ObserverCalls {
     call: (context: ObserverContext) => Promise<void> | void,
     prepare?: () => Promise<boolean>,
   ): Promise<CallOutcome> {
-    const { bell, clock, ending, mayDispatch } = this.#parts
+    const { bell, clock, ending, fence, mayDispatch } = this.#parts
     let isCalledOff = false
     for (;;) {
       while (!mayDispatch() && !ending.endsCalls) await bell.next
@@ -158,7 +165,7 @@ export class ObserverCalls {
           return { kind: 'done', durationMs: clock.monotonicMs() - calledAtMs }
         }
       } catch (error) {
-        return { kind: 'failed', error }
+        return fence.sees(error) ? { kind: 'fenced' } : { kind: 'failed', error }
       }
     }
   }

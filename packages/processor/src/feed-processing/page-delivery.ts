@@ -41,6 +41,7 @@ export class PageDelivery<T extends DocumentBody> {
   /** Nothing was done yet: whoever had the lease may have died of what comes now. */
   #isFirst: boolean
   #before: TriedBefore | undefined
+  #announced: FeedPage<T> | undefined
 
   constructor(parts: PageDeliveryParts<T>) {
     const { options, feed, attempts } = parts
@@ -60,7 +61,14 @@ export class PageDelivery<T extends DocumentBody> {
   async announce(page: FeedPage<T>): Promise<boolean> {
     const isFirst = this.#isFirst
     this.#isFirst = false
+    if (isFirst) this.#announced = page
     return !isFirst || this.#marks.storePage(page)
+  }
+
+  /** What was announced, and is not done, was refused with all the rest: no try of its changes. */
+  withdraw(): void {
+    if (this.#announced !== undefined)
+      this.#marks.withdraw(this.#announced, 0, { count: 0, size: 0 })
   }
 
   /** Hands a page over in order; false when the end came first. Never rejects. */

@@ -107,3 +107,4 @@ export type PumpNotice =
       readonly error: unknown
     }
   | { readonly kind: 'observerStuck'; readonly inFlightMs: number; readonly error: unknown }
+  | { readonly kind: 'leaseFenced'; readonly currentEpoch: number; readonly error: unknown }

@@ -19,6 +19,7 @@ import {
 import { BatchDelivery, type AroundCall } from './batch-delivery.ts'
 import { Bell } from './bell.ts'
 import { DeadLetterOffice } from './dead-letter-office.ts'
+import { FenceWatch } from './fence-watch.ts'
 import { Lanes } from './lanes.ts'
 import { ObserverCalls } from './observer-calls.ts'
 import { observerContext } from './observer-context.ts'
@@ -111,9 +112,10 @@ export class RangePump<T extends DocumentBody> {
     const ending = this.#ending
     this.#reader = new PageReader({ ...parts, range, start, onArrival: () => bell.ring() })
     const mayDispatch = (): boolean => link.mayDispatch()
-    this.#calls = new ObserverCalls({ ...parts, bell, ending, mayDispatch })
+    const fence = new FenceWatch({ epoch: link.held.epoch, ending, onNotice })
+    this.#calls = new ObserverCalls({ ...parts, bell, ending, fence, mayDispatch })
     const calls = this.#calls
-    this.#office = new DeadLetterOffice({ ...parts, sink, range, bell, ending })
+    this.#office = new DeadLetterOffice({ ...parts, sink, range, bell, ending, fence })
     const office = this.#office
     const { turns } = parts
     const delivering = { range, options, calls, office, bell, ending, turns, onNotice }
@@ -189,6 +191,7 @@ export class RangePump<T extends DocumentBody> {
       this.#isWorking = false
     }
     const { reason, replacement } = this.#outcome()
+    if (reason === 'fenced') this.#pages.withdraw()
     this.#reader.stop()
     if (observer !== undefined) {
       const context = this.#context({ at: this.#keeper.processed, attempt: 1 })

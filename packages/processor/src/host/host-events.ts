@@ -22,7 +22,7 @@ export interface HostEvents {
   leaseAcquired: LeaseEventBase & { readonly lsn: Lsn }
   /** Handed over or given back, with its last position. */
   leaseReleased: LeaseEventBase & {
-    readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck'
+    readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck' | 'fenced'
   }
   /** Another host may own it, or it was deleted. Its last batch may be processed again elsewhere. */
   leaseLost: LeaseEventBase & {
@@ -87,6 +87,17 @@ export interface HostEvents {
   }
   /** A call did not return within `maxBatchMs`. It was aborted, and its lease goes to another host. */
   observerStuck: LeaseEventBase & { readonly inFlightMs: number; readonly error: unknown }
+  /**
+   * A sink refused what was written at this epoch (ERR_FENCED_WRITE), because it knows a newer owner. The observer is
+   * closed. If there is one, `leaseLost` follows; else the lease store has forgotten it, and the lease is given back
+   * after the time of a session or, when that happens again and again, of up to a minute (`leaseReleased`), and got at an epoch
+   * above all.
+   */
+  leaseFenced: LeaseEventBase & {
+    /** The highest that the sink has seen. */
+    readonly currentEpoch: number
+    readonly error: unknown
+  }
   /**
    * A worker thread of an `observerModule` ended by itself. Calls in flight fail (`observerError`); the observers of
    * these leases are opened anew in another thread when their next batch comes.

@@ -6,7 +6,7 @@ export type HostStatus =
   | 'starting'
   /** Joined, and the session is valid. */
   | 'running'
-  /** The lease store does not answer, or an observer or the feed keeps failing. */
+  /** The lease store does not answer, an observer or the feed keeps failing, or a sink refuses the epoch of a lease. */
   | 'degraded'
   /** The lease store lost its data; nothing is dispatched until there are leases again. */
   | 'recovering'
@@ -18,9 +18,19 @@ export type HostStatus =
 export interface LeaseHealth {
   readonly leaseId: string
   readonly epoch: number
-  /** `replacing`: leases of a split or merged range are about to come in its place. */
+  /**
+   * `replacing`: leases of a split or merged range are about to come in its place. `fenced`: a sink refuses its epoch; it is
+   * not worked on, and given back after a while, to be got at a new one.
+   */
   readonly state:
-    'waiting' | 'running' | 'draining' | 'aborting' | 'releasing' | 'replacing' | 'rangeGone'
+    | 'waiting'
+    | 'running'
+    | 'draining'
+    | 'aborting'
+    | 'releasing'
+    | 'replacing'
+    | 'rangeGone'
+    | 'fenced'
   /** Position that is stored. */
   readonly checkpointLsn: Lsn
   /** End of the last batch that was processed; undefined before the first. */

@@ -58,7 +58,7 @@ export class RunningHost<T extends DocumentBody> {
       case 'joining':
         return 'starting'
       case 'joined':
-        return this.leases().some(({ lastError }) => lastError !== undefined)
+        return this.leases().some((one) => one.lastError !== undefined || one.state === 'fenced')
           ? 'degraded'
           : 'running'
       case 'suspect':

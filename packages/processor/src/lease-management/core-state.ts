@@ -1,6 +1,7 @@
-import type { LeaseGroupSnapshot } from '@tidemark/contracts'
+import type { HeldLease, LeaseGroupSnapshot } from '@tidemark/contracts'
 import type { LeasePlan } from '../load-balancing/plan-leases.ts'
 import { CallSlots } from './call-slots.ts'
+import { FencePauses } from './fence-pauses.ts'
 import { HostSessionState } from './host-session.ts'
 import { LeaseTable } from './lease-table.ts'
 import type { LeaseCoreOptions, LeaseEffect } from './lease-protocol.ts'
@@ -20,6 +21,7 @@ export class CoreState {
   readonly slots: CallSlots
   readonly table: LeaseTable
   readonly plan: PlanFollower
+  readonly #fencePauses: FencePauses
   proposal: PlanProposal | undefined
   /** A graceful stop was asked for. */
   leaving = false
@@ -41,6 +43,7 @@ export class CoreState {
     this.slots = new CallSlots(options.heartbeatMs)
     this.table = new LeaseTable(this.effects)
     this.plan = new PlanFollower(options.host, this.effects)
+    this.#fencePauses = new FencePauses(options.ttlMs)
   }
 
   /** Nothing is under way that would make host and store differ without a fault. */
@@ -58,6 +61,15 @@ export class CoreState {
   refuse(leaseId: string, nowMs: number): void {
     this.refused.set(leaseId, nowMs + this.options.refusalMs)
     this.session.hurry(nowMs)
+  }
+
+  /**
+   * A sink knows a newer owner than this one. If there is one, the store says so at once, and the lease is its; else the store
+   * has forgotten it, and the lease is given back after a while, so that whoever is to have it gets it at an epoch above all.
+   */
+  standStill(held: HeldLease, nowMs: number): void {
+    this.table.standUntil(held, this.#fencePauses.begin(held.leaseId, nowMs))
+    this.plan.needsRead = true
   }
 
   /** Returns when the next refusal ends. */

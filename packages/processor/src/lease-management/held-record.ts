@@ -19,11 +19,20 @@ import type { OpenPumps } from './open-pumps.ts'
  * - `releasing`: no pump; the store is being told.
  * - `replacing`: other leases are to come in its place; its pump closes, or has closed.
  * - `rangeGone`: owned, no pump: the range is gone, and nothing is known to come in its place.
+ * - `fenced`: owned, no pump: a sink refuses its epoch. Given back when it is due, to be got at a new one.
  */
 export type HeldState =
-  'waiting' | 'running' | 'draining' | 'aborting' | 'releasing' | 'replacing' | 'rangeGone'
+  | 'waiting'
+  | 'running'
+  | 'draining'
+  | 'aborting'
+  | 'releasing'
+  | 'replacing'
+  | 'rangeGone'
+  | 'fenced'
 
-export type ReleaseReason = 'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck'
+export type ReleaseReason =
+  'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck' | 'fenced'
 
 /** Leases that are to be replaced by others in one step. */
 export interface Replacement {
@@ -45,7 +54,8 @@ export interface HeldRecord {
   wanted: Checkpoint
   dirty: boolean
   releaseReason: ReleaseReason
-  drainDeadlineMs: number
+  /** When the time to drain is over, or a fenced lease is given back. */
+  dueMs: number
   final: Checkpoint | undefined
   replacement: Replacement | undefined
 }
@@ -64,7 +74,7 @@ export function newHeldRecord(
     wanted: lease.checkpoint,
     dirty: false,
     releaseReason: 'unplanned',
-    drainDeadlineMs: Infinity,
+    dueMs: Infinity,
     final: undefined,
     replacement: undefined,
   }

@@ -269,6 +269,24 @@ describe('ownership', () => {
     expect(driver.of('abortPump').map(({ held: { leaseId } }) => leaseId)).toEqual(['-40'])
   })
 
+  test('I7 an acquire without an answer is looked into at once: the next plan may have given what it got to others', () => {
+    const driver = new Driver()
+    driver.tell({ kind: 'start' })
+    driver.synced()
+    driver.read(IDS.map((id) => lease(id)))
+    driver.fail('acquire')
+    expect(driver.pending('reconcile')).toMatchObject({ request: { held: [] } })
+    const owner = { host: 'a', incarnation: 'i' }
+    driver.tell({ kind: 'hint', hint: 'plan', jitter: 0 })
+    driver.read(IDS.map((id) => lease(id, { owner, epoch: 7, target: 'b' })))
+    const unknownToHost = IDS.map((id) => lease(id, { owner, epoch: 7, target: 'b' }))
+    driver.answer({ op: 'reconcile', reply: { unknownToHost, lost: [], behind: [] } })
+    expect(driver.of('startPump')).toEqual([])
+    expect(driver.pending('release')).toMatchObject({
+      request: { releases: IDS.map((id) => held(id)) },
+    })
+  })
+
   test('I7 an acquire whose answer was lost is found: used if it is wanted, given back if not', () => {
     const driver = running()
     driver.passTo(HEARTBEAT_MS)

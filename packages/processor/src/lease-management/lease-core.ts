@@ -75,9 +75,9 @@ export class LeaseCore {
       // Without a session there is nothing to release and nothing to leave.
       this.#core.stop(undefined)
     }
-    table.abortOverdue(nowMs)
+    table.endDue(nowMs)
     const refusedUntilMs = this.#core.endRefusals(nowMs)
-    const dueMs = Math.min(beginDueCalls(this.#core, nowMs), table.nextDrainDeadlineMs())
+    const dueMs = Math.min(beginDueCalls(this.#core, nowMs), table.nextDueMs())
     this.#wakeBy(Math.min(dueMs, refusedUntilMs))
     this.#tellEnd()
     return effects.splice(0)
@@ -122,6 +122,7 @@ export class LeaseCore {
       case 'pumpClosed':
         table.pumpClosed(event.held, event, session.generation ?? '')
         if (event.reason === 'observerStuck') this.#core.refuse(event.held.leaseId, nowMs)
+        if (event.reason === 'fenced') this.#core.standStill(event.held, nowMs)
         return
       case 'join':
         if (session.status === 'joined' && !this.#core.leaving) table.join(event.held, event.next)
@@ -154,7 +155,8 @@ export class LeaseCore {
       this.#core.plan.needsRead = true
     }
     if (call.op === 'acquire') this.#core.acquireDueMs = 0
-    if (call.op === 'reconcile') this.#core.needsReconcile = true
+    // What an acquire may have got is asked for again only while the plan says so.
+    if (call.op === 'acquire' || call.op === 'reconcile') this.#core.needsReconcile = true
     if (!this.#core.storeAvailable) return
     this.#core.storeAvailable = false
     const { effects } = this.#core

@@ -178,7 +178,7 @@ export type LeaseNotice =
   | {
       readonly kind: 'released'
       readonly held: HeldLease
-      readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck'
+      readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck' | 'fenced'
     }
   | { readonly kind: 'lost'; readonly held: HeldLease; readonly cause: LostCause }
   /** The position that the store has now, also if another one came meanwhile. */

@@ -12,6 +12,7 @@ import {
   type NewLease,
   type ReleaseRequest,
 } from '@tidemark/contracts'
+import { endDue, nextDueMs } from './due-records.ts'
 import {
   closeReasonOf,
   digestOf,
@@ -98,13 +99,14 @@ export class LeaseTable {
     switch (record.state) {
       case 'waiting':
       case 'rangeGone':
+      case 'fenced':
         record.state = 'releasing'
         record.releaseReason = reason
         return
       case 'running':
         record.state = 'draining'
         record.releaseReason = reason
-        record.drainDeadlineMs = deadlineMs
+        record.dueMs = deadlineMs
         this.#effects.push({
           kind: 'drainPump',
           held: record.held,
@@ -112,7 +114,7 @@ export class LeaseTable {
         })
         return
       case 'draining':
-        record.drainDeadlineMs = Math.min(record.drainDeadlineMs, deadlineMs)
+        record.dueMs = Math.min(record.dueMs, deadlineMs)
         return
       case 'aborting':
       case 'releasing':
@@ -126,24 +128,14 @@ export class LeaseTable {
     for (const leaseId of this.#records.keys()) this.drain(leaseId, reason, deadlineMs)
   }
 
-  /** Aborts the pumps whose time to drain is over. */
-  abortOverdue(nowMs: number): void {
-    for (const record of this.#records.values()) {
-      if (record.state !== 'draining' || nowMs < record.drainDeadlineMs) continue
-      record.state = 'aborting'
-      record.dirty = false
-      const { held, releaseReason } = record
-      this.#effects.push({ kind: 'abortPump', held, reason: closeReasonOf(releaseReason) })
-    }
+  /** Aborts the pumps whose time to drain is over, and gives back what was fenced. */
+  endDue(nowMs: number): void {
+    endDue(this.#records.values(), nowMs, this.#effects)
   }
 
-  /** When `abortOverdue` has something to do next. */
-  nextDrainDeadlineMs(): number {
-    let next = Infinity
-    for (const { state, drainDeadlineMs } of this.#records.values()) {
-      if (state === 'draining') next = Math.min(next, drainDeadlineMs)
-    }
-    return next
+  /** When `endDue` has something to do next. */
+  nextDueMs(): number {
+    return nextDueMs(this.#records.values())
   }
 
   /** As `lose`, unless the lease is held at another epoch by now. */
@@ -223,19 +215,28 @@ export class LeaseTable {
       record.final = checkpoint
       return
     }
-    if (record.state === 'running' && (replacement !== undefined || reason === 'rangeGone')) {
+    const isKept = replacement !== undefined || reason === 'rangeGone' || reason === 'fenced'
+    if (record.state === 'running' && isKept) {
       if (checkpoint !== undefined) this.progress(held, checkpoint)
       if (replacement !== undefined) {
         record.state = 'replacing'
         record.replacement = replacementOf(record, replacement)
         return
       }
-      record.state = 'rangeGone'
+      record.state = reason === 'fenced' ? 'fenced' : 'rangeGone'
       return
     }
     if (reason === 'observerStuck') record.releaseReason = reason
     record.final = record.state === 'aborting' ? undefined : checkpoint
     record.state = 'releasing'
+  }
+
+  /** A sink refuses the epoch of this lease, which stands still until then, and is given back. */
+  standUntil({ leaseId, epoch }: HeldLease, dueMs: number): void {
+    const record = this.#records.get(leaseId)
+    if (record?.held.epoch !== epoch || record.state !== 'fenced') return
+    record.releaseReason = 'fenced'
+    record.dueMs = dueMs
   }
 
   /** Neighbouring leases become one: their idle pumps close, then `next` comes in their place. */

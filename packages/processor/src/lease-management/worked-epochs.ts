@@ -6,7 +6,7 @@ import { keysNotIn } from '../bootstrapping/keys-not-in.ts'
  *
  * A store that goes back to what it was some moments ago, as after a fail-over to a replica that lagged, makes a host the
  * owner again of leases that it has given up, at the epochs of then. By now others may have worked on them, at
- * higher epochs of which the store knows nothing any more; a sink that has seen those refuses the old one for ever. So
+ * higher epochs of which the store knows nothing any more; a sink that has seen those refuses the old one. So
  * such a lease is given back, and got again at a new epoch.
  */
 export class WorkedEpochs {

@@ -114,6 +114,7 @@ const EVENTS: readonly HostEventName[] = [
   'unownedRanges',
   'observerError',
   'observerStuck',
+  'leaseFenced',
   'batchBisected',
   'deadLettered',
   'deadLetterFailed',

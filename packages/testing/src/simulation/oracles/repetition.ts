@@ -57,11 +57,14 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
     member.isOutdone || joined.get(member.name) !== member
 
   let forgiven: Forgiven[] = []
+  /** The newest of each key. */
+  let grants: readonly { readonly range: FeedRange; readonly epoch: number }[] = []
 
   function granted({ id, epoch, checkpoint }: LeaseRecord, change: StoreChange): void {
     begins.set(`${id}@${epoch}`, checkpoint.lsn)
     const range = parseFeedRangeId(id)
     if (range === undefined || change.by === undefined || change.before.leases.size === 0) return
+    grants = [...grants.filter((one) => !rangesOverlap(one.range, range)), { range, epoch }]
     let again = 0
     let limit = ends.wereAllOrderly(range, change) ? 0 : allowed
     for (const progress of keys.values()) {
@@ -144,7 +147,11 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
         failingKeys.delete(key)
         // A process whose name another one has taken is somebody else, whom nobody waits for.
         if (isOutdone(member)) continue
-        noteDone(keys, { key, n, lsn: change.lsn })
+        const before = keys.get(key)?.n ?? 0
+        const progress = noteDone(keys, { key, n, lsn: change.lsn })
+        // An aborted call that did its work after the next owner had got the lease: that one does it again.
+        const newest = grants.find(({ range }) => rangeContainsEpk(range, progress.epk))
+        if (newest !== undefined && newest.epoch > epoch) progress.owed += progress.n - before
         done.set(`${member.id} ${leaseId}@${epoch} ${key}`, n)
       }
     },
@@ -205,7 +212,7 @@ function mayBeLost({ settings, faults }: Schedule): number {
 function noteDone(
   keys: Map<string, Progress>,
   { key, n, lsn }: { key: string; n: number; lsn: number },
-): void {
+): Progress {
   let progress = keys.get(key)
   if (progress === undefined) {
     progress = { epk: epkOf(key), n: 0, lsns: [], owed: 0 }
@@ -213,6 +220,7 @@ function noteDone(
   }
   progress.n = Math.max(progress.n, n)
   progress.lsns[n] = lsn
+  return progress
 }
 
 function countAgain({ lsns, n }: Progress, storedLsn: number): number {

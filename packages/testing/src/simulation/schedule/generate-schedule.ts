@@ -11,6 +11,9 @@ import type { HostSettings, Schedule } from './schedule.ts'
 /** Session time to live of the simulated hosts, to which the lengths of faults are related. */
 const TTL_MS = 8_000
 
+/** Whoever owns a lease may learn of these only by being refused. */
+const UNNOTICED: ReadonlySet<FaultKind> = new Set(['release', 'seek', 'twin'])
+
 type MakeFault = (random: SeededRandom) => FaultAction
 
 const host = (random: SeededRandom): number => random.below(6)
@@ -124,7 +127,9 @@ export function generateSchedule(
     ranges: random.between(1, 6),
     commits: random.between(55, 95),
     faultsForMs,
-    faults: withoutBadCompany(stormOf(faults, random)).sort((a, b) => a.atMs - b.atMs),
+    faults: withoutBadCompany(forgottenOf(stormOf(faults, random), { random, faultsForMs })).sort(
+      (a, b) => a.atMs - b.atMs,
+    ),
   }
 }
 
@@ -156,39 +161,36 @@ function stormOf(faults: Fault[], random: SeededRandom): Fault[] {
   return faults
 }
 
+/** As a rule a store that goes back forgets somebody whom the owner of before had not noticed. By chance alone it hardly ever would. */
+function forgottenOf(
+  faults: Fault[],
+  { random, faultsForMs }: { readonly random: SeededRandom; readonly faultsForMs: number },
+): Fault[] {
+  const rollback = faults.find(({ kind }) => kind === 'storeRollback')
+  const unnoticed = faults.find(({ kind }) => UNNOTICED.has(kind))
+  if (rollback === undefined || unnoticed === undefined || random.chance(0.3)) return faults
+  const afterMs = random.between(1, 1_500)
+  const atMs = unnoticed.atMs + afterMs
+  if (atMs >= faultsForMs) return faults
+  const moved: Fault = { kind: 'storeRollback', atMs, lostMs: afterMs + random.below(300) }
+  return [...faults.filter((fault) => fault !== rollback), moved]
+}
+
 /**
  * Faults that nothing can be promised for together are not combined; what the simulation does not show tells so.
  *
  * - A lease store that loses data and whose clock goes back may give an epoch anew that it has given already, and fools a
  *   sink outside that compares epochs.
  * - A machine that sleeps while its wall clock is set back cannot know that time has passed.
- * - A lease store that forgets a take-over from an owner that has not noticed it (it slept, or another process of its name
- *   came, or an operator took the lease away a moment ago) makes that one the owner again, at an epoch that a sink outside
- *   refuses by now.
  */
 function withoutBadCompany(faults: readonly Fault[]): Fault[] {
   const has = (...kinds: readonly FaultKind[]): boolean =>
     faults.some(({ kind }) => kinds.includes(kind))
   const losesData = has('storeRollback', 'storeWipe')
   const sleeps = has('suspend')
-  const isTakenUnnoticed = sleeps || has('twin')
   return faults.filter(
     (fault) =>
       !(losesData && fault.kind === 'storeClock' && fault.byMs < 0) &&
-      !(sleeps && fault.kind === 'wallJump' && fault.byMs < 0) &&
-      !(fault.kind === 'storeRollback' && (isTakenUnnoticed || forgetsOperator(fault, faults))),
-  )
-}
-
-/** Whether what an operator has just done is lost. */
-function forgetsOperator(
-  { atMs, lostMs }: Extract<Fault, { kind: 'storeRollback' }>,
-  faults: readonly Fault[],
-): boolean {
-  return faults.some(
-    (one) =>
-      (one.kind === 'release' || one.kind === 'seek') &&
-      one.atMs <= atMs &&
-      one.atMs >= atMs - lostMs,
+      !(sleeps && fault.kind === 'wallJump' && fault.byMs < 0),
   )
 }
