@@ -263,7 +263,7 @@ describe('migrateCollection', () => {
     for (let n = 0; n < 40; n += 1) {
       await source.upsert({ id: `${n}`, country: `C${n}`, name: `name${n}`, population: 0 })
     }
-    await inTime(first.caughtUp())
+    await inTime(clock, first.caughtUp())
     await clock.advance(1_000)
     const snapshot = memory.snapshot()
     // Two leases go to another worker, and the first one does not hear of it, nor has it anything to do.
@@ -285,8 +285,8 @@ describe('migrateCollection', () => {
     for (let n = 0; n < 40; n += 1) {
       await source.upsert({ id: `${n}`, country: `C${n}`, name: `name${n + 2}`, population: 2 })
     }
-    await inTime(first.cutOver())
-    await inTime(second.cutOver())
+    await inTime(clock, first.cutOver())
+    await inTime(clock, second.cutOver())
     expect(events.filter(({ kind }) => kind === 'fenced').length).toBeGreaterThan(0)
     const report = await verifyMigration({ source, target: first.target, mapDocument: keep })
     expect(report).toMatchObject({ same: true })
