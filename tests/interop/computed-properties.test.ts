@@ -33,6 +33,18 @@ describe('Queries: computed properties', () => {
     expect((await found.fetchAll()).resources).toEqual(['a'])
   })
 
+  test('one named as the partition key narrows no query to what is stored under that name', async () => {
+    const container = await interop.container({
+      computedProperties: [{ name: 'pk', query: 'SELECT VALUE LOWER(c.name) FROM c' }],
+      throughput: 20_000,
+    })
+    await container.items.create({ id: 'a', pk: 'A', name: 'ANN' })
+    const { resources } = await container.items
+      .query("SELECT VALUE c.id FROM c WHERE c.pk = 'ann'")
+      .fetchAll()
+    expect(resources).toEqual(['a'])
+  })
+
   test('are in no document, read or selected as a whole', async () => {
     const container = await filled()
     expect((await container.item('a', 'a').read()).resource).not.toHaveProperty('lowerName')

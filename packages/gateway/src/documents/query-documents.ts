@@ -44,10 +44,15 @@ export const queryDocuments: Operation = async (request, context) => {
     const { rid } = found.open.record
     // Its computed properties may have been replaced, by another process too.
     const present = await found.collection.readRecord()
-    const narrow = narrowedScope(found.open, scope, equalities(query, body.parameters))
+    const computedProperties = computedPropertiesOf(annotationOf(present).echo)
+    const computed = new Set(computedProperties.map(({ name }) => name))
+    const stored = equalities(query, body.parameters).filter(
+      ({ path }) => !computed.has(path[0] ?? ''),
+    )
+    const narrow = narrowedScope(found.open, scope, stored)
     const page = await runQuery(query, {
       parameters: body.parameters,
-      computedProperties: computedPropertiesOf(annotationOf(present).echo),
+      computedProperties,
       source: querySource(found.open, narrow),
       scope: `${rid} ${feedRangeId(scope.range)}`,
       continuation: request.header(HEADER.continuation),

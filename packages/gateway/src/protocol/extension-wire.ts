@@ -16,7 +16,10 @@ export const OWN_HEADER = {
   identity: 'x-tidemark-identity',
   /** Answer with an error: its code. */
   errorCode: 'x-tidemark-error',
-  /** With ERR_HORIZON_PASSED: `<lsn of the reader>,<horizon>`. With ERR_NOT_FOUND: the kind of resource. */
+  /**
+   * With ERR_HORIZON_PASSED: `<lsn of the reader>,<horizon>`. With ERR_NOT_FOUND: the kind of resource. With ERR_UNIQUE_KEY: the
+   * paths of the key, percent-encoded, joined by commas.
+   */
   errorDetail: 'x-tidemark-error-detail',
   /** Answer of a batch that reads: the LSN of each result's document, joined by commas; empty where there is none. */
   lsns: 'x-tidemark-lsns',

@@ -7,6 +7,8 @@ test.each([
   ['/dbs/', 'dbs', ''],
   ['/dbs/To%20Do', 'dbs', 'dbs/To Do'],
   ['/dbs/a/colls', 'colls', 'dbs/a'],
+  ['//dbs/a///', 'dbs', 'dbs/a'],
+  ['///', '', ''],
   ['/dbs/a/colls/b/docs?x=/y', 'docs', 'dbs/a/colls/b'],
   ['/dbs/a/colls/B%C3%A9/docs/a%25b', 'docs', 'dbs/a/colls/Bé/docs/a%b'],
   ['/dbs/a/colls/b/pkranges', 'pkranges', 'dbs/a/colls/b'],

@@ -46,7 +46,12 @@ export function rawPath(target: string): string {
   const query = target.indexOf('?')
   const path = query === -1 ? target : target.slice(0, query)
   const relative = path.startsWith('/') ? path : path.replace(/^https?:\/\/[^/]*/i, '')
-  return relative.replace(/^\/+|\/+$/g, '')
+  // Not by a regular expression: this is done before anybody is known, and one goes through a run of slashes again and again.
+  let start = 0
+  let end = relative.length
+  while (start < end && relative[start] === '/') start += 1
+  while (end > start && relative[end - 1] === '/') end -= 1
+  return relative.slice(start, end)
 }
 
 function decoded(segment: string): string {

@@ -1,4 +1,5 @@
 import type { CollectionRecord, DatabaseRecord } from '@tidemark/store'
+import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
 import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 import { inferredEcho } from './container-definition.ts'
 import { DEFAULT_OFFER, type Offer } from './offer.ts'
@@ -20,9 +21,16 @@ export function annotationOf(record: CollectionRecord): ContainerAnnotation {
   const echo = kept?.['echo']
   const offer = kept?.['offer']
   return {
-    echo: isJsonRecord(echo) ? echo : inferredEcho(record),
+    echo: isJsonRecord(echo) ? heldEcho(echo, record) : inferredEcho(record),
     offer: isOffer(offer) ? offer : DEFAULT_OFFER,
   }
+}
+
+/** Containers of before the store held unique keys have some in their annotation, and nobody holds those. */
+function heldEcho(echo: JsonRecord, { definition }: CollectionRecord): JsonRecord {
+  if (definition.uniqueKeys !== undefined || uniqueKeysOf(echo).length === 0) return echo
+  const { uniqueKeyPolicy: _notHeld, ...held } = echo
+  return held
 }
 
 /** What the gateway keeps with a database: its offer. */

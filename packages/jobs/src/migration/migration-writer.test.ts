@@ -193,6 +193,20 @@ describe('MigrationWriter', () => {
     expect(await copies()).toEqual(['x:b:4', 'y:a:5'])
   })
 
+  test('a document that goes on waiting while it is about to be passed over is not forgotten', async () => {
+    const writer = new MigrationWriter(storage, byName)
+    await writer.apply([await write('a', 'x', 1), await write('b', 'x', 2)], owner, never)
+    await write('b', 'z', 3)
+    const other = new MigrationWriter(storage, byName)
+    // It has read that b wants another key. Before it commits, b is back and waits on.
+    const leaving = new MigrationWriter(
+      interrupted(2, async () => other.apply([await write('b', 'x', 4)], highOwner, never)),
+      byName,
+    )
+    await leaving.apply([await write('a', 'y', 5)], lowOwner, never)
+    expect(await copies()).toEqual(['x:b:4', 'y:a:5'])
+  })
+
   test('LE-11 a worker whose epoch is behind is refused, whatever it wants to write', async () => {
     const writer = new MigrationWriter(storage, byName)
     const change = await write('a', 'x', 1)

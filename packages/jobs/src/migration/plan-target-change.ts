@@ -23,7 +23,8 @@ export function waitFor(
   const queue = facts.waiters.get(keyText(target))
   const sources = queue?.document.sources ?? []
   if (queue !== undefined && sources.some((other) => sameKey(other, source))) {
-    return [queueCheck(target, { kind: 'lsn', lsn: queue.lsn })]
+    // Written, not only looked at: whoever passes it over in this moment has to look again.
+    return [queueWrite(target, sources, queue)]
   }
   return [
     // Were the key left in this moment, nobody would find this document in the queue.
@@ -64,7 +65,7 @@ export function leaveTarget(
   const queue = facts.waiters.get(keyText(target))
   if (queue === undefined) {
     // Were someone to join the queue in this moment, it would wait for ever.
-    return { writes: [remove, queueCheck(target, { kind: 'absent' })], succeeded: false }
+    return { writes: [remove, queueCheck(target)], succeeded: false }
   }
   const { successor, remaining = [] } = facts.successions.get(keyText(target)) ?? {}
   const left = queueWrite(target, remaining, queue)
@@ -102,11 +103,11 @@ function queueWrite(
   }
 }
 
-function queueCheck(target: DocumentKey, condition: WriteCondition): PlannedWrite {
+function queueCheck(target: DocumentKey): PlannedWrite {
   return {
     to: 'state',
     operation: { kind: 'check' },
     key: stateKey(waitersEntryKey(target)),
-    condition,
+    condition: { kind: 'absent' },
   }
 }

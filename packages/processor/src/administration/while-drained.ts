@@ -58,10 +58,13 @@ export async function whileDrained<Result>(
   if (!(drainTimeoutMs > 0)) return act()
   let isOwnPause = false
   const pause = async (): Promise<void> => {
-    if (await group.setPaused(true, signal)) isOwnPause = true
+    // Also when no answer comes: whoever saw the group run is the one to let it go on.
+    isOwnPause = true
+    await group.setPaused(true, signal)
   }
-  await pause()
+  const { paused } = await group.read(signal)
   try {
+    if (!paused) await pause()
     await waitUntilDrained(group, clock, { timeoutMs: drainTimeoutMs, signal }, pause)
     return await act()
   } finally {

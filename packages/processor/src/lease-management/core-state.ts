@@ -68,7 +68,7 @@ export class CoreState {
    * has forgotten it, and the lease is given back after a while, so that whoever is to have it gets it at an epoch above all.
    */
   standStill(held: HeldLease, nowMs: number): void {
-    this.table.standUntil(held, this.#fencePauses.begin(held.leaseId, nowMs))
+    this.table.standStill(held, () => this.#fencePauses.begin(held.leaseId, nowMs))
     this.plan.needsRead = true
   }
 

@@ -231,12 +231,12 @@ export class LeaseTable {
     record.state = 'releasing'
   }
 
-  /** A sink refuses the epoch of this lease, which stands still until then, and is given back. */
-  standUntil({ leaseId, epoch }: HeldLease, dueMs: number): void {
+  /** A sink refuses the epoch of this lease, which stands still until `begin` says, and is given back. */
+  standStill({ leaseId, epoch }: HeldLease, begin: () => number): void {
     const record = this.#records.get(leaseId)
     if (record?.held.epoch !== epoch || record.state !== 'fenced') return
     record.releaseReason = 'fenced'
-    record.dueMs = dueMs
+    record.dueMs = begin()
   }
 
   /** Neighbouring leases become one: their idle pumps close, then `next` comes in their place. */

@@ -170,6 +170,11 @@ export function checkedSplitAboveBytes(bytes: number | null): number | null {
 
 /** @throws ERR_INVALID_OPTION */
 export function checkedAnnotation(annotation: string): string {
+  if (typeof annotation === 'string' && (annotation.includes('\0') || !annotation.isWellFormed())) {
+    throw new InvalidOptionError(
+      'annotation must not have U+0000 or half of a surrogate pair in it',
+    )
+  }
   if (typeof annotation === 'string' && annotation.length <= MAX_ANNOTATION_CHARS) return annotation
   throw new InvalidOptionError(
     `annotation must be text of at most ${MAX_ANNOTATION_CHARS} characters, ` +

@@ -99,6 +99,8 @@ export function collectionSettings(open: OpenStore): void {
       [{ splitAboveBytes: 1000 }, /splitAboveBytes .*got 1000/],
       [{ annotation: 'x'.repeat(300_000) }, /annotation .*got 300000/],
       [{ annotation: 5 }, /annotation .*got number/],
+      [{ annotation: 'a\0b' }, /annotation .*U\+0000/],
+      [{ annotation: 'a\uD800' }, /annotation .*surrogate/],
       [{ splitAboveBytes: Number.NaN }, /splitAboveBytes .*got NaN/],
     ]
 
