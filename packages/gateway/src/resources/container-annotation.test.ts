@@ -22,12 +22,10 @@ test('unique keys are told where the store holds them, and not where only an ann
 test('a container that has none may say so', async () => {
   await using store = await Store.open({ engine: new MemoryStorageEngine() })
   const echo = { id: 'c', uniqueKeyPolicy: { uniqueKeys: [] } }
-  const collection = await store
-    .database('db')
-    .createCollectionIfNotExists({
-      id: 'c',
-      partitionKey: '/pk',
-      annotation: JSON.stringify({ echo }),
-    })
+  const collection = await store.database('db').createCollectionIfNotExists({
+    id: 'c',
+    partitionKey: '/pk',
+    annotation: JSON.stringify({ echo }),
+  })
   expect(annotationOf(await collection.readRecord()).echo).toEqual(echo)
 })
