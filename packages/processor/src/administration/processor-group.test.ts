@@ -1,12 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import {
+  LeaseStoreUnavailableError,
   effectivePartitionKey,
+  errorCode,
   feedRangeId,
   partitionKeyDefinition,
   rangeContainsEpk,
   rangesOverlap,
   type Change,
   type FeedRange,
+  type LeaseGroup,
   type LeaseStore,
 } from '@tidemark/contracts'
 import {
@@ -32,6 +35,30 @@ function newFleet(options: FleetOptions = {}): { fleet: Fleet; group: ProcessorG
   fleet = new Fleet({ ranges: 4, feedOptions: { startFromBeginning: true }, ...options })
   group = groupOf(fleet)
   return { fleet, group }
+}
+
+/** Groups are paused through it, and nobody hears that they are. */
+function losingAnswers(inner: LeaseStore, onLost: () => void): LeaseStore {
+  return {
+    description: inner.description,
+    listGroups: (signal) => inner.listGroups(signal),
+    openGroup: async (name, signal) => {
+      const opened = await inner.openGroup(name, signal)
+      const setPaused: LeaseGroup['setPaused'] = async (paused, s) => {
+        const answer = await opened.setPaused(paused, s)
+        if (!paused) return answer
+        onLost()
+        throw new LeaseStoreUnavailableError('the answer was lost')
+      }
+      return new Proxy(opened, {
+        get(target, property): unknown {
+          if (property === 'setPaused') return setPaused
+          const value: unknown = Reflect.get(target, property)
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value
+        },
+      })
+    },
+  }
 }
 
 function groupOf({ leases, feed, clock }: Fleet, store: LeaseStore = leases): ProcessorGroup {
@@ -395,6 +422,32 @@ describe('seek', () => {
       }
     }
   })
+
+  test.each(['at first', 'after somebody resumed it'])(
+    'a pause of which no answer comes, %s, does not outlast the seek that failed by it',
+    async (when) => {
+      const all = newFleet({ behaviour: () => all.fleet.clock.sleep(2_000, never) })
+      await all.fleet.start('a')
+      await all.fleet.until(() => all.fleet.isBalanced())
+      write(all.fleet)
+      await all.fleet.advance(20)
+      const isRepeated = when !== 'at first'
+      // Then the first pause is another operator's, and so is the resumption.
+      if (isRepeated) await all.group.pause()
+      let lost = 0
+      const cutOff = groupOf(
+        all.fleet,
+        losingAnswers(all.fleet.leases, () => void (lost += 1)),
+      )
+      const seeking = cutOff.seek({ to: 'beginning' }).catch((error: unknown) => errorCode(error))
+      await all.fleet.advance(20)
+      if (isRepeated) await all.group.resume()
+      expect(await all.fleet.run(seeking)).toBe('ERR_LEASE_STORE_UNAVAILABLE')
+      expect(lost).toBe(1)
+      expect((await all.group.status()).isPaused).toBe(false)
+      await cutOff.close()
+    },
+  )
 
   test('leases that others change again and again: nothing is done, and the group is resumed', async () => {
     const all = newFleet()

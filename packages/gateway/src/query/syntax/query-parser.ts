@@ -94,22 +94,7 @@ export class QueryParser {
       throw cursor.unexpected(where ? 'the end of the condition' : 'WHERE')
     }
     const selection: Selection = { kind: 'value', value: { kind: 'literal', value: true } }
-    return {
-      text: cursor.text,
-      readsDocuments: true,
-      from,
-      where,
-      selection,
-      distinct: false,
-      groupBy: [],
-      aggregates: [],
-      orderBy: [],
-      top: undefined,
-      offset: undefined,
-      limit: undefined,
-      parameterNames: this.#context.parameterNames,
-      slots: this.#names.slots,
-    }
+    return this.#ofDocuments({ from, where, selection, distinct: false })
   }
 
   #subquery(): Subquery {
@@ -153,11 +138,15 @@ export class QueryParser {
     this.#context.clause = 'FROM'
     const plain = { from, where: both(from.where, where), selection }
     if (!isDistinct) return { ...plain, distinct: undefined }
-    const distinct: Query = {
-      ...plain,
-      text: cursor.text,
+    return { ...plain, distinct: this.#ofDocuments({ ...plain, distinct: true }) }
+  }
+
+  /** A query that neither groups nor orders nor bounds what it finds. */
+  #ofDocuments(parts: Pick<Query, 'from' | 'where' | 'selection' | 'distinct'>): Query {
+    return {
+      ...parts,
+      text: this.#cursor.text,
       readsDocuments: true,
-      distinct: true,
       groupBy: [],
       aggregates: [],
       orderBy: [],
@@ -167,7 +156,6 @@ export class QueryParser {
       parameterNames: this.#context.parameterNames,
       slots: this.#names.slots,
     }
-    return { ...plain, distinct }
   }
 
   #refuseInSubquery(keywords: readonly string[]): void {
