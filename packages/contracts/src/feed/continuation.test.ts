@@ -65,6 +65,30 @@ describe('CF-8 a continuation', () => {
     )
   })
 
+  // They are in leases and files: these texts may never change.
+  test('is the text that it has always been, with all eight digits of its checksum', () => {
+    const whole = { range: FULL_RANGE, epoch: 0 }
+    const golden: readonly (readonly [string, ContinuationToken])[] = [
+      ['tm1;Sl8fALN4sw4=;L;-20:0:7:0,20-FF:3:0:-;64c8d8fe', token],
+      [
+        'tm1;Sl8fALN4sw4=;L;-FF:0:31:-;060bab5d',
+        { ...token, positions: [{ ...whole, lsn: lsn(31), purgeStamp: undefined }] },
+      ],
+      [
+        'tm1;Sl8fALN4sw4=;A;-FF:0:2435:2436;0005d2b5',
+        {
+          ...token,
+          mode: 'allVersions',
+          positions: [{ ...whole, lsn: lsn(2435), purgeStamp: 2436 }],
+        },
+      ],
+    ]
+    for (const [written, value] of golden) {
+      expect(encodeContinuation(value)).toBe(written)
+      expect(decodeContinuation(written)).toEqual(value)
+    }
+  })
+
   test('that was altered or cut off anywhere is refused', () => {
     fc.assert(
       fc.property(fc.nat(text.length - 1), fc.constantFrom('', '0', 'x', ';', ':'), (at, put) => {

@@ -135,6 +135,26 @@ describe('MigrationWriter', () => {
     },
   )
 
+  test.each([1, 2])(
+    'a key that another document takes between plan and commit (try %i) stays with that one until it leaves',
+    async (nth) => {
+      const first = await write('a', 'x', 1)
+      const second = await write('b', 'x', 2)
+      const other = new MigrationWriter(storage, byName)
+      const late = new MigrationWriter(
+        interrupted(nth, () => other.apply([second], highOwner, never)),
+        byName,
+      )
+      // Known already, so that one try looks it up first.
+      if (nth === 2) await late.apply([await write('c', 'z', 3)], lowOwner, never)
+      await late.apply([first], lowOwner, never)
+      expect(await copies()).toEqual(nth === 2 ? ['x:b:2', 'z:c:3'] : ['x:b:2'])
+      await other.apply([await write('b', 'y', 4)], highOwner, never)
+      expect(await copies()).toContain('x:a:1')
+      expect(await copies()).toContain('y:b:4')
+    },
+  )
+
   test('two documents that queue at the same moment are both kept', async () => {
     const writer = new MigrationWriter(storage, byName)
     await writer.apply([await write('a', 'x', 1)], lowOwner, never)

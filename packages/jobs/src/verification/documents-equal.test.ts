@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { documentsEqual } from './documents-equal.ts'
+import { documentsEqual, documentsEqualButTtl } from './documents-equal.ts'
 
 test('the order of properties does not matter, at any depth; that of elements does', () => {
   expect(documentsEqual({ a: 1, b: { c: 2, d: 3 } }, { b: { d: 3, c: 2 }, a: 1 })).toBe(true)
@@ -18,6 +18,39 @@ test('null, absent, zero, false and empty are five different things', () => {
     for (const [j, b] of values.entries()) expect(documentsEqual(a, b)).toBe(i === j)
   }
   expect(documentsEqual({ a: undefined }, {})).toBe(true)
+})
+
+test.each([
+  [{ a: [1] }, { a: [1, 2] }],
+  [{ a: [] }, { a: [null] }],
+  [{ a: [1, null] }, { a: [1] }],
+  [{ a: [[1], [2]] }, { a: [[1], [2, 3]] }],
+  [{ a: [1, 2] }, { a: { 0: 1, 1: 2, length: 2 } }],
+  [{ a: [] }, { a: {} }],
+  [{ a: 1 }, { a: 1, b: 1 }],
+  [
+    { a: 1, b: 1 },
+    { a: 1, c: 1 },
+  ],
+  [{ a: { b: 1 } }, { a: { b: 1, c: undefined, d: null } }],
+  [{ a: { b: { c: 1 } } }, { a: { b: { c: 2 } } }],
+  [{ a: 1 }, { a: '1' }],
+  [{ a: 1 }, { a: true }],
+  [{ a: 'x' }, { a: 'x ' }],
+  [{ a: 'é' }, { a: 'e\u0301' }],
+  [{ a: 9007199254740992 }, { a: 9007199254740994 }],
+  [{ toString: 1 }, {}],
+  [{ a: { constructor: 1 } }, { a: {} }],
+])('%j and %j are not equal, whichever comes first', (a, b) => {
+  expect(documentsEqual(a, b)).toBe(false)
+  expect(documentsEqual(b, a)).toBe(false)
+})
+
+test('of a copy that carries its expiry `ttl` says nothing, and only at the top', () => {
+  expect(documentsEqualButTtl({ a: 1, ttl: 5 }, { a: 1 })).toBe(true)
+  expect(documentsEqualButTtl({ a: 1 }, { a: 1, ttl: 5, _ts: 1 })).toBe(true)
+  expect(documentsEqualButTtl({ a: { ttl: 5 } }, { a: {} })).toBe(false)
+  expect(documentsEqual({ a: 1, ttl: 5 }, { a: 1 })).toBe(false)
 })
 
 test('a document equals itself read back, and no other', () => {

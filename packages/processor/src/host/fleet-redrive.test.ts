@@ -110,6 +110,32 @@ describe('a letter that is sent back', () => {
     expect((await group.read()).leases[0]?.checkpoint.lsn).toBe(0)
   })
 
+  test.each([1, 4])(
+    'CF-1 of several of one key the oldest comes first, with %i keys at once',
+    async (maxConcurrentKeys) => {
+      const one = newFleet({ maxConcurrentKeys })
+      write(one, 8)
+      for (const key of ['key3', 'key5', 'key3']) one.feed.append(key)
+      const ids = (wanted: string): readonly string[] =>
+        one.feed.changes.filter(({ partitionKey }) => partitionKey === wanted).map(({ id }) => id)
+      const poisons = [...ids('key3'), ...ids('key5')]
+      expect(poisons).toHaveLength(5)
+      one.behaviour = failsOn(...poisons)
+      await one.start('a')
+      await one.until(() => box.letters.size === 5)
+      one.behaviour = () => {}
+      for (const id of box.letters.keys()) box.sentBack.add(id)
+      const before = one.deliveries.length
+      await one.until(() => box.letters.size === 0)
+      const delivered = one.deliveries
+        .slice(before)
+        .flatMap(({ changes }) => changes.map(({ id }) => id))
+      for (const key of ['key3', 'key5']) {
+        expect(delivered.filter((id) => ids(key).includes(id))).toEqual(ids(key))
+      }
+    },
+  )
+
   test('PH-8 waits for its own key alone: one that hangs holds nobody', async () => {
     const { one, poison } = await withLetter({ maxConcurrentKeys: 4 })
     one.behaviour = (_context, changes) => {

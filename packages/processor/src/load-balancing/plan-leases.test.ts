@@ -83,6 +83,26 @@ describe('figures', () => {
     )
   })
 
+  test.each([
+    { promised: 'a', worked: 'b' },
+    { promised: 'b', worked: 'a' },
+  ])(
+    'LE-5 a host gives up what it was promised before what it works on: $promised before $worked',
+    ({ promised, worked }) => {
+      const { targets, moves } = planLeases(hosts(2), [
+        { id: promised, owner: 'gone', target: 'h000' },
+        { id: worked, owner: 'h000', target: 'h000' },
+      ])
+      expect(new Map(targets)).toEqual(
+        new Map([
+          [promised, 'h001'],
+          [worked, 'h000'],
+        ]),
+      )
+      expect(moves).toBe(1)
+    },
+  )
+
   test('LE-9 more hosts than leases: each lease has one host, the surplus stands by', () => {
     const plan = planLeases(hosts(5), leases(3))
     expect(

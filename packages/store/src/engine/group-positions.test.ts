@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import fc from 'fast-check'
 import { feedRangeId, parseFeedRangeId } from '@tidemark/contracts'
-import { withPositions, type PositionList } from './group-positions.ts'
+import {
+  allArePast,
+  parsePositions,
+  positionAt,
+  positionPart,
+  positionsText,
+  withPositions,
+  type PositionList,
+} from './group-positions.ts'
 
 /** `'-40@5'` is a position of LSN 5. */
 function list(...texts: readonly string[]): PositionList {
@@ -60,5 +68,58 @@ describe('positions after reports', () => {
         expect(bounds).toEqual(bounds.toSorted())
       }),
     )
+  })
+})
+
+describe('TTL-14 groups that are waited for', () => {
+  const groups = new Map([
+    ['a', list('-40@3', '40-FF@8')],
+    ['b', list('-20@9', '20-60@5', '60-FF@7')],
+    ['late', list('-10@9')],
+  ])
+  const positionsOf = (group: string): PositionList => groups.get(group) ?? []
+
+  test('a group stands where it reported, from the first key of a part on, and else at the beginning', () => {
+    const at = (epk: string): number => positionAt(positionsOf('b'), epk)
+    expect(['', '1F', '20', '5F', '60', 'FE'].map(at)).toEqual([9, 9, 5, 5, 7, 7])
+    expect(positionAt(positionsOf('late'), '10')).toBe(0)
+    expect(positionAt([], '10')).toBe(0)
+  })
+
+  test('all are past what the last of them has come to, and no more', () => {
+    const past = (waitFor: readonly string[], epk: string, lsn: number): boolean =>
+      allArePast(waitFor, positionsOf, { epk, lsn })
+    expect(past([], '30', 99)).toBe(true)
+    expect(past(['a', 'b'], '30', 3)).toBe(true)
+    expect(past(['b', 'a'], '30', 4)).toBe(false)
+    expect(past(['a', 'b'], '50', 5)).toBe(true)
+    expect(past(['a', 'b'], '50', 6)).toBe(false)
+    expect(past(['a', 'b', 'late'], '30', 1)).toBe(false)
+    expect(past(['a', 'nobody'], '30', 1)).toBe(false)
+  })
+
+  test('a part has one position of every group, and is as large as they let it be', () => {
+    const part = (waitFor: readonly string[], epk: string): string =>
+      feedRangeId(positionPart(waitFor, positionsOf, epk))
+    expect(part([], '30')).toBe('-FF')
+    for (const waitFor of [
+      ['a', 'b'],
+      ['b', 'a'],
+    ]) {
+      expect(['', '20', '3F', '40', '60'].map((epk) => part(waitFor, epk))).toEqual([
+        '-20',
+        '20-40',
+        '20-40',
+        '40-60',
+        '60-FF',
+      ])
+    }
+    expect(part(['b', 'a', 'late'], '05')).toBe('-10')
+  })
+
+  test('positions come back from their text as they went in', () => {
+    for (const positions of groups.values()) {
+      expect(parsePositions(positionsText(positions))).toEqual(positions)
+    }
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { planFold, type FoldableSegment } from './plan-fold.ts'
+import { planFold, sharedSegments, type FoldableSegment } from './plan-fold.ts'
 
 interface TestSegment extends FoldableSegment {
   readonly folded?: true
@@ -54,4 +54,13 @@ test('ST-9 a fold that has begun goes on, whatever came since', () => {
   const begun = segment(3, [0, 5], { folded: true, state: 'folding' })
   const below = segment(1, [0, 4], { folded: true })
   expect(plan([below, segment(2, [4, 20]), begun])).toEqual([3, 1, 2])
+})
+
+test('ST-9 a segment is shared when any two ranges have it', () => {
+  const ids = (...lists: number[][]): number[] => [
+    ...sharedSegments(lists.map((list) => ({ segments: list.map((id) => ({ id })) }))),
+  ]
+  expect(ids()).toEqual([])
+  expect(ids([1, 2], [3], [])).toEqual([])
+  expect(ids([1, 2], [3], [2, 4], [4, 5, 2])).toEqual([2, 4])
 })

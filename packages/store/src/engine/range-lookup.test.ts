@@ -6,7 +6,7 @@ import {
 } from '@tidemark/contracts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { rangeHolding, rangeOfEpk, singleEpkRange } from './range-lookup.ts'
+import { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './range-lookup.ts'
 
 test('ST-1 every key is in the range that is found for it', () => {
   const definitions = fc.constantFrom(
@@ -41,4 +41,29 @@ test('ST-9 a range that is in no single one names those that cover it', () => {
   expect(() => rangeHolding(ranges, across)).toThrow(
     expect.objectContaining({ code: 'ERR_RANGE_GONE', successors: [first, second] }),
   )
+})
+
+test('ST-9 a range that is gone by its number names every range that came of it', () => {
+  const range = (number: number, min: string, max: string, ...parents: number[]) => ({
+    number,
+    parents,
+    minInclusive: min,
+    maxExclusive: max,
+  })
+  const ranges = [range(3, '', '20', 0, 1), range(4, '20', '40', 0, 1), range(2, '40', 'FF')]
+  expect(rangeNumbered(ranges, 4)).toBe(ranges[1])
+  const successors = [
+    { minInclusive: '', maxExclusive: '20' },
+    { minInclusive: '20', maxExclusive: '40' },
+  ]
+  // Also the grandchildren of one: it was split, and its part was split again.
+  for (const [gone, came] of [
+    [0, successors],
+    [1, successors],
+    [9, []],
+  ] as const) {
+    expect(() => rangeNumbered(ranges, gone)).toThrow(
+      expect.objectContaining({ code: 'ERR_RANGE_GONE', successors: came }),
+    )
+  }
 })

@@ -18,3 +18,10 @@ test('resource ids are what they have always been', () => {
   expect(databaseRid('store', 1)).toBe('faBTfw==')
   expect(collectionRid('AQIDBA==', 1)).toBe('AQIDBIAAAAE=')
 })
+
+test("a collection's resource id begins with its database's, and no two of a database are one", () => {
+  const database = databaseRid('store', 1)
+  const rids = new Set(Array.from({ length: 100 }, (_, n) => collectionRid(database, n + 1)))
+  expect(rids.size).toBe(100)
+  for (const rid of rids) expect(ridText(ridBytes(rid).subarray(0, 4))).toBe(database)
+})

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { documentEtag, etagLsn, stampBody } from './stored-body.ts'
+import { documentEtag, etagLsn, stampBody, ttlUntil } from './stored-body.ts'
 
 const number = fc.integer({ min: 0, max: 2 ** 31 })
 
@@ -36,4 +36,13 @@ test('ST-2 stamped text is JSON with the system properties before the document',
       })
     }),
   )
+})
+
+test('JB-2 a time to live up to a given second is at least one, and stands in the text', () => {
+  expect([120, 101, 100, 99].map((second) => ttlUntil(second, 100))).toEqual([20, 1, 1, 1])
+  const body = stampBody(
+    { head: '{', tail: '"id":"a"}' },
+    { collection: 7, lsn: 1, ts: 100, ttl: ttlUntil(120, 100) },
+  )
+  expect(JSON.parse(body)).toMatchObject({ ttl: 20, id: 'a' })
 })

@@ -1,9 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { planUniqueEntries, uniqueBreach, type UniqueStep } from './unique-entries.ts'
+import {
+  planUniqueEntries,
+  uniqueBreach,
+  type UniqueScope,
+  type UniqueStep,
+} from './unique-entries.ts'
 
 interface TestBatch {
-  readonly pk: string
+  /** Number of the collection and partition key value. */
+  readonly place: string
   readonly steps: readonly UniqueStep[]
 }
 
@@ -15,16 +21,16 @@ const step = fc.record({
   ),
 })
 const batch: fc.Arbitrary<TestBatch> = fc.record({
-  pk: fc.constantFrom('p', 'p', 'q'),
+  place: fc.constantFrom('1p', '1p', '1q', '2p'),
   steps: fc.array(step, { maxLength: 4 }),
 })
 
 function planned(batches: readonly TestBatch[]) {
   return planUniqueEntries(
-    batches.map(({ pk, steps }) => ({
-      collection: 1,
+    batches.map(({ place, steps }) => ({
+      collection: Number(place[0]),
       epk: '00',
-      partitionKey: pk,
+      partitionKey: place.slice(1),
       uniqueSteps: steps,
     })),
   )
@@ -33,7 +39,7 @@ function planned(batches: readonly TestBatch[]) {
 test('batches without steps have no plan', () => {
   expect(planUniqueEntries([])).toBeUndefined()
   expect(planUniqueEntries([{ collection: 1, epk: '', partitionKey: 'p' }])).toBeUndefined()
-  expect(planned([{ pk: 'p', steps: [] }])).toMatchObject({ claims: [], breach: undefined })
+  expect(planned([{ place: '1p', steps: [] }])).toMatchObject({ claims: [], breach: undefined })
 })
 
 test('looking up first claims only finds what playing all steps one after the other finds', () => {
@@ -44,35 +50,34 @@ test('looking up first claims only finds what playing all steps one after the ot
       (before, batches) => {
         const documents = new Map<string, readonly string[]>()
         // What is stored breaks no key.
-        for (const { pk, steps } of before) {
-          for (const each of steps) if (!breaks(documents, pk, each)) put(documents, pk, each)
+        for (const { place, steps } of before) {
+          for (const each of steps) if (!breaks(documents, place, each)) put(documents, place, each)
         }
         const stored = new Map(documents)
         let expected: object | undefined
-        search: for (const [batchIndex, { pk, steps }] of batches.entries()) {
+        search: for (const [batchIndex, { place, steps }] of batches.entries()) {
           for (const [stepIndex, each] of steps.entries()) {
-            const keyIndex = brokenKey(documents, pk, each)
+            const keyIndex = brokenKey(documents, place, each)
             if (keyIndex !== undefined) {
               expected = { batchIndex, stepIndex, keyIndex }
               break search
             }
-            put(documents, pk, each)
+            put(documents, place, each)
           }
         }
         const plan = planned(batches)
         if (plan === undefined) throw new Error('there are steps')
         const found = uniqueBreach(plan, ({ scope, keyIndex, entry }) => {
           const holder = [...stored].find(
-            ([key, entries]) =>
-              key.startsWith(`${scope.partitionKey}/`) && entries[keyIndex] === entry,
+            ([key, entries]) => key.startsWith(`${placeOf(scope)}/`) && entries[keyIndex] === entry,
           )
           return holder?.[0].split('/')[1]
         })
         expect(found).toEqual(expected)
         if (expected !== undefined) return
-        for (const { scope, id } of plan.holders) stored.delete(`${scope.partitionKey}/${id}`)
+        for (const { scope, id } of plan.holders) stored.delete(`${placeOf(scope)}/${id}`)
         for (const { scope, id, entries } of plan.holders) {
-          if (entries.length > 0) stored.set(`${scope.partitionKey}/${id}`, entries)
+          if (entries.length > 0) stored.set(`${placeOf(scope)}/${id}`, entries)
         }
         expect(stored).toEqual(documents)
       },
@@ -81,22 +86,29 @@ test('looking up first claims only finds what playing all steps one after the ot
   )
 })
 
-function put(documents: Map<string, readonly string[]>, pk: string, { id, entries }: UniqueStep) {
-  documents.delete(`${pk}/${id}`)
-  if (entries.length > 0) documents.set(`${pk}/${id}`, entries)
+function placeOf({ collection, partitionKey }: UniqueScope): string {
+  return `${collection}${partitionKey}`
 }
 
-function breaks(documents: Map<string, readonly string[]>, pk: string, each: UniqueStep): boolean {
-  return brokenKey(documents, pk, each) !== undefined
+function put(documents: Map<string, readonly string[]>, place: string, each: UniqueStep): void {
+  const { id, entries } = each
+  documents.delete(`${place}/${id}`)
+  if (entries.length > 0) documents.set(`${place}/${id}`, entries)
+}
+
+function breaks(documents: Map<string, readonly string[]>, place: string, each: UniqueStep) {
+  return brokenKey(documents, place, each) !== undefined
 }
 
 /** The first unique key at which another document has the same. */
 function brokenKey(
   documents: ReadonlyMap<string, readonly string[]>,
-  pk: string,
+  place: string,
   { id, entries }: UniqueStep,
 ): number | undefined {
-  const others = [...documents].filter(([key]) => key.startsWith(`${pk}/`) && key !== `${pk}/${id}`)
+  const others = [...documents].filter(
+    ([key]) => key.startsWith(`${place}/`) && key !== `${place}/${id}`,
+  )
   const index = entries.findIndex((entry, keyIndex) =>
     others.some(([, held]) => held[keyIndex] === entry),
   )

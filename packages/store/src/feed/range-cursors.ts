@@ -191,11 +191,12 @@ function heldPositions(
     a.range.minInclusive < b.range.minInclusive ? -1 : 1,
   )
   let end = wanted.minInclusive
-  for (const { range } of positions) {
-    if (range.minInclusive !== end) break
+  const doMeet = positions.every(({ range }) => {
+    const isNext = range.minInclusive === end
     end = range.maxExclusive
-  }
-  if (end !== wanted.maxExclusive || positions.at(-1)?.range.maxExclusive !== end) {
+    return isNext
+  })
+  if (!doMeet || end !== wanted.maxExclusive) {
     const held = token.positions.map(({ range }) => feedRangeId(range)).join(', ')
     throw new InvalidContinuationError(
       `continuation is of range ${held}, which does not cover ${feedRangeId(wanted)} once`,
