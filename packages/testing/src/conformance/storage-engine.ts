@@ -10,6 +10,7 @@ import type { StorageEngineConformance, StorageEngineUnderTest } from './storage
 import { storageEngineModel } from './storage-engine-model.ts'
 import { storageEngineRanges } from './storage-engine-ranges.ts'
 import { storageEngineReopening } from './storage-engine-reopening.ts'
+import { storageEngineSharing } from './storage-engine-sharing.ts'
 import { storageEngineHistory } from './storage-engine-history.ts'
 import { storageEngineInheritance } from './storage-engine-inheritance.ts'
 import { storageEngineMaintenance } from './storage-engine-maintenance.ts'
@@ -59,6 +60,7 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
     storageEngineRanges(open)
     storageEngineInheritance(open)
     storageEngineReopening(openUnderTest)
+    storageEngineSharing(openUnderTest, options.scope)
     storageEngineModel(open, options.modelRuns ?? 100)
     storageEngineHistory(open, options.modelRuns ?? 100)
   })
