@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { FULL_RANGE, systemClock } from '@tidemark/contracts'
+import { FULL_RANGE, decodeContinuation, systemClock } from '@tidemark/contracts'
 import type { Collection, Store } from '@tidemark/store'
 import {
   startPostgresReplica,
@@ -109,6 +109,14 @@ async function idsOf(notes: Collection<Note>): Promise<string[]> {
   return ids
 }
 
+/** Of the positions that the feed's pages give out now. */
+async function epochOf(notes: Collection<Note>): Promise<number> {
+  const { continuation } = await notes.resolveStart({ range: FULL_RANGE, start: { kind: 'now' } })
+  const epochs = decodeContinuation(continuation).positions.map(({ epoch }) => epoch)
+  expect(epochs).toHaveLength(1)
+  return epochs[0] ?? Number.NaN
+}
+
 const create = async (notes: Collection<Note>, id: string, text = ''): Promise<number> =>
   (await notes.create({ id, key: 'a', text })).document._lsn
 
@@ -121,6 +129,8 @@ describe('when an asynchronous standby takes over that lacks the last commits', 
   let two: Program
   let follower: FeedFollower
   let keptLsn: number
+  /** Of the page that gave it out. */
+  let keptEpoch: number
   let lostLsn: number
   /** Of a collection that was lost. */
   let lostRid: string
@@ -133,6 +143,7 @@ describe('when an asynchronous standby takes over that lacks the last commits', 
     two = await openProgram(pair.url)
     follower = follow(two.followed)
     keptLsn = await create(one.followed, 'kept')
+    keptEpoch = await epochOf(one.followed)
     await create(one.read, 'kept')
     for (const id of ['a', 'b', 'c']) await create(one.changed, id)
     await pair.standby.caughtUpWith(pair.primary)
@@ -165,10 +176,13 @@ describe('when an asynchronous standby takes over that lacks the last commits', 
     expect(nextLsn).toBeGreaterThan(lostLsn)
     expect(nextLsn - keptLsn).toBe(EPOCH_JUMP + 1)
     await expect.poll(follower.ids).toEqual(['kept', 'lost', 'next'])
+    // The history in which it was is another one, and stays so with the next writes.
+    for (const { followed } of [one, two]) expect(await epochOf(followed)).toBe(keptEpoch + 1)
     // What was lost is not there, and can be made anew.
     expect(await idsOf(one.followed)).toEqual(['kept', 'next'])
-    await create(one.followed, 'lost')
+    expect(await create(one.followed, 'lost')).toBe(nextLsn + 1)
     await expect.poll(follower.ids).toEqual(['kept', 'lost', 'next', 'lost'])
+    expect(await epochOf(one.followed)).toBe(keptEpoch + 1)
   })
 
   test('a reader that is ahead is refused nothing, before anybody writes, and then sees every commit', async () => {

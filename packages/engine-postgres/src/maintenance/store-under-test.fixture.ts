@@ -172,14 +172,14 @@ export class StoreUnderTest implements AsyncDisposable {
     return rows
   }
 
-  /** Resolves when a statement of an engine waits for a lock. */
-  async untilBlocked(): Promise<void> {
+  /** Resolves when so many statements of engines wait for locks. */
+  async untilBlocked(statements = 1): Promise<void> {
     const blocked = `SELECT count(*) FROM pg_stat_activity
       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`
     do {
       // Within a transaction the server answers what it answered before.
       await this.query('SELECT pg_stat_clear_snapshot()')
-    } while ((await this.number(blocked)) === 0)
+    } while ((await this.number(blocked)) < statements)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -237,3 +237,74 @@ test('a commit that writes one document twice locks in the order of all others: 
   await store.query('COMMIT')
   expect(await committed).toMatchObject({ kind: 'committed' })
 })
+
+/** A store whose keys below and above '20' are in segments of their own, the lower one behind the other on disk. */
+async function crossingStore(): Promise<StoreUnderTest & { readonly segments: readonly number[] }> {
+  const store = await StoreUnderTest.open(server)
+  await store.split('20')
+  const ranges = await store.database.listRanges(store.collection)
+  const segments = ranges.map(({ segment }) => segment)
+  await store.query('UPDATE segment SET clock = clock WHERE id = $1', [Math.min(...segments)])
+  const onDisk = await store.query(`SELECT id FROM segment WHERE state = 'open' ORDER BY ctid DESC`)
+  expect(onDisk.flat()).toEqual(segments.toSorted((a, b) => a - b))
+  return Object.assign(store, { segments })
+}
+
+const inLow = { epk: '00', partitionKey: '["low"]' }
+const inHigh = { epk: '30', partitionKey: '["high"]' }
+
+test.each([
+  { commits: 'commits', again: [] },
+  { commits: 'commits that write one document twice', again: [put('two')] },
+])(
+  '$commits over several ranges lock them in one order, whatever theirs and that on disk',
+  async ({ again }) => {
+    await using store = await crossingStore()
+    const { database, collection, segments } = store
+    await store.query('BEGIN')
+    await store.query('SELECT 1 FROM segment WHERE id = $1 FOR UPDATE', [Math.min(...segments)])
+    const committed = database.commit({
+      batches: [
+        { collection, ...inHigh, operations: [put('two')] },
+        { collection, ...inLow, operations: [put('two')] },
+        ...again.map((operation) => ({ collection, ...inHigh, operations: [operation] })),
+      ],
+    })
+    await store.untilBlocked()
+    const higher = 'SELECT 1 FROM segment WHERE id = $1 FOR UPDATE NOWAIT'
+    // Held by the one that waits for the lower, it would be waited for by one that holds the lower.
+    expect(await store.query(higher, [Math.max(...segments)])).toHaveLength(1)
+    await store.query('COMMIT')
+    expect(await committed).toMatchObject({ kind: 'committed' })
+  },
+)
+
+test('ST-4 ST-5 commits of two processes that cross over several ranges all come through, each in every range', async () => {
+  await using store = await crossingStore()
+  const { database, other, collection } = store
+  const lsns: number[][] = [[], []]
+  const commit = async (n: number): Promise<void> => {
+    const places = [inLow, inHigh]
+    // Every other one in the other order, every third with a document twice.
+    const order = n % 2 === 0 ? [0, 1] : [1, 0]
+    const crossing = n % 3 === 0 ? [...order, order[0] ?? 0] : order
+    const outcome = await (n % 4 < 2 ? database : other).commit({
+      batches: crossing.map((place) => ({
+        collection,
+        ...(places[place] ?? inLow),
+        operations: [put(`d${n}`)],
+      })),
+    })
+    if (outcome.kind !== 'committed') throw new Error(outcome.kind)
+    for (const [index, place] of crossing.entries()) {
+      lsns[place]?.push(outcome.batches[index]?.lsn ?? 0)
+    }
+  }
+  await Promise.all(Array.from({ length: 36 }, (_, n) => commit(n)))
+  for (const each of lsns) expect(new Set(each).size).toBe(each.length)
+  const rows = await store.query(
+    `SELECT id, count(*)::integer FROM doc WHERE kind = 0 GROUP BY id HAVING count(*) = 2`,
+  )
+  expect(rows).toHaveLength(36)
+  expect(await database.check()).toEqual([])
+})
