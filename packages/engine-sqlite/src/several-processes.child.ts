@@ -15,6 +15,7 @@ export type ProcessTask = { readonly folder: string } & (
   | { readonly kind: 'wait'; readonly commits: number }
   | { readonly kind: 'fill'; readonly bytes: number }
   | { readonly kind: 'leaveOpen' }
+  | { readonly kind: 'fence'; readonly epoch: number }
 )
 
 export type ProcessMessage =
@@ -31,6 +32,7 @@ export type ProcessMessage =
   | { readonly kind: 'woken'; readonly atMs: readonly number[] }
   | { readonly kind: 'filled'; readonly commits: number; readonly code: string | undefined }
   | { readonly kind: 'left' }
+  | { readonly kind: 'fenced'; readonly outcome: CommitOutcome['kind'] }
 
 /** The same in every process of the machine. */
 export function machineMs(): number {
@@ -40,13 +42,18 @@ export function machineMs(): number {
 export function commitOne(
   database: DatabaseEngine,
   collection: CollectionRecord,
-  { id, filler = '' }: { readonly id: string; readonly filler?: string },
+  {
+    id,
+    filler = '',
+    epoch,
+  }: { readonly id: string; readonly filler?: string; readonly epoch?: number },
 ): Promise<CommitOutcome> {
   const condition = { kind: 'none' } as const
   const tail = JSON.stringify({ id, filler }).slice(1)
   const operation = { kind: 'put', id, condition, head: '{', tail, ttl: 0 } as const
   return database.commit({
     batches: [{ collection, epk: '1A', partitionKey: '["p"]', operations: [operation] }],
+    fence: epoch === undefined ? undefined : { job: 'job', range: FULL_RANGE, epoch },
   })
 }
 
@@ -129,6 +136,10 @@ async function carryOut(task: ProcessTask, engine: StorageEngine): Promise<Proce
     case 'leaveOpen':
       await commitOne(database, collection, { id: 'a' })
       return { kind: 'left' }
+    case 'fence': {
+      const { kind } = await commitOne(database, collection, { id: 'a', epoch: task.epoch })
+      return { kind: 'fenced', outcome: kind }
+    }
   }
 }
 

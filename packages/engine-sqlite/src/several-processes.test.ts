@@ -116,6 +116,20 @@ test('ST-10 three writing processes share one file fairly, and lose nothing', as
   await engine.close()
 })
 
+test('LE-11 a fence that another process raises refuses the earlier owner, who has written in between', async () => {
+  const engine = await openSqliteEngine({ folder })
+  const { database, collection } = await openCollection(engine)
+  const write = (epoch: number) => commitOne(database, collection, { id: 'a', epoch })
+  expect(await write(5)).toMatchObject({ kind: 'committed' })
+  const [successor] = await StoreProcess.start(1)
+  expect(await write(5)).toMatchObject({ kind: 'committed' })
+  successor?.tell({ kind: 'fence', folder, epoch: 6 })
+  expect(await successor?.receive('fenced')).toMatchObject({ outcome: 'committed' })
+  expect(await write(5)).toEqual({ kind: 'fenced', currentEpoch: 6 })
+  expect(await successor?.exitCode()).toBe(0)
+  await engine.close()
+})
+
 test.each([
   ['by the doorbell', false],
   ['by the poll, where doorbells cannot be', true],
