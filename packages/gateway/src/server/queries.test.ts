@@ -77,7 +77,7 @@ test('a patch whose etag fits and whose condition does not hold is 412: alone, i
   await using started = await withDocuments(400)
   const { items } = started.container
   const item = started.container.item('d3', 'p3')
-  const { etag = '' } = await item.read()
+  const { etag } = await item.read()
   const operations = [{ op: 'set' as const, path: '/seen', value: true }]
   const patch = { condition: 'from c where c.n = 4', operations }
   const accessCondition = { type: 'IfMatch', condition: etag }
