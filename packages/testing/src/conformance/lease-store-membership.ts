@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DIGEST_MODULUS } from '@tidemark/contracts'
+import { DIGEST_MODULUS, type HostProfile } from '@tidemark/contracts'
 import {
   CAP_MS,
   identity,
@@ -51,19 +51,26 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       expect((await two.read()).hosts.map(({ host }) => host)).toEqual(['b'])
     })
 
-    test('standby and refusals are part of the profile; left out and said to be the default are the same', async () => {
+    test('every part of a profile counts when it alone changes; left out and said to be the default are the same', async () => {
       const { one, two } = await suite.group()
       const joined = await syncOk(one, A, 'join')
       const same = { ...PROFILE, standby: false, refuses: [] }
       const beaten = await syncOk(one, A, 'beat', { profile: same })
       expect(beaten.membershipVersion).toBe(joined.membershipVersion)
       let { membershipVersion } = beaten
-      for (const profile of [
-        { ...PROFILE, standby: true },
-        { ...PROFILE, standby: true, refuses: ['-80'] },
-        { ...PROFILE, refuses: ['-80', '80-FF'] },
-        { ...PROFILE, refuses: ['80-FF'] },
+      let profile: HostProfile = PROFILE
+      for (const change of [
+        { leaving: true },
+        { weight: 2 },
+        { minLeases: 1 },
+        { maxLeases: 7 },
+        { standby: true },
+        { refuses: ['-80'] },
+        { refuses: ['80-FF'] },
+        { refuses: ['-80', '80-FF'] },
+        { standby: false },
       ]) {
+        profile = { ...profile, ...change }
         const changed = await syncOk(one, A, 'beat', { profile })
         membershipVersion += 1
         expect(changed.membershipVersion).toBe(membershipVersion)
