@@ -68,7 +68,6 @@ export function describeMembership(suite: LeaseStoreSuite): void {
         { refuses: ['-80'] },
         { refuses: ['80-FF'] },
         { refuses: ['-80', '80-FF'] },
-        { standby: false },
       ]) {
         profile = { ...profile, ...change }
         const changed = await syncOk(one, A, 'beat', { profile })
