@@ -187,11 +187,14 @@ export function collectionVersions(open: OpenStore): void {
       const seen = await read(collection, early)
       // It has read, even though there was nothing: from here on it is to miss nothing.
       const empty = await read(collection, seen)
+      // Whoever begins at a moment is promised everything after it, also before its first read.
+      const now = await start(collection, { kind: 'now' })
+      const atTime = await start(collection, { kind: 'time', timeMs: clock.wallMs() })
       await collection.upsert({ id: 'a', pk: 'p', n: 2 })
       clock.step(61_000)
       expect(await store.runMaintenance()).toMatchObject({ versionsTrimmed: 2 })
       await collection.upsert({ id: 'a', pk: 'p', n: 3 })
-      for (const position of [seen, empty]) {
+      for (const position of [seen, empty, now, atTime]) {
         await expect(read(collection, position)).rejects.toMatchObject({
           code: 'ERR_HORIZON_PASSED',
           range: FULL_RANGE,
