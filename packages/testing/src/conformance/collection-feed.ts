@@ -1,5 +1,5 @@
 import { FULL_RANGE, encodeContinuation, lsn, rangeContainsEpk } from '@tidemark/contracts'
-import type { FeedPosition, FeedRange, StartPosition } from '@tidemark/contracts'
+import type { Continuation, FeedPosition, FeedRange, StartPosition } from '@tidemark/contracts'
 import type { Store } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { settle } from '../platform/settle.ts'
@@ -142,19 +142,34 @@ export function collectionFeed(open: () => Promise<Store>): void {
       expect(await rejection(read(again, low, continuation))).toBe(code)
     })
 
-    test('CF-8 a continuation beyond the newest LSN is refused: going on would skip changes', async () => {
-      const collection = await makeCollection(await open())
-      for (let n = 0; n < 3; n++) await collection.upsert({ id: 'a', pk: 'p' })
-      const { rid: collectionRid } = await collection.readRecord()
-      const ahead = encodeContinuation({
-        collectionRid,
-        mode: 'latestVersion',
-        positions: [{ range: FULL_RANGE, epoch: 0, lsn: lsn(2 ** 40), purgeStamp: 0 }],
-      })
-      expect(await rejection(collection.readPage({ range: FULL_RANGE, continuation: ahead }))).toBe(
-        'ERR_INVALID_CONTINUATION',
-      )
-    })
+    test.each(['latestVersion', 'allVersions'] as const)(
+      'CF-8 a continuation beyond the newest LSN (%s) is refused: going on would skip changes',
+      async (mode) => {
+        const allVersions = { retentionSeconds: 3600 }
+        const collection = await makeCollection(await open(), { allVersions })
+        for (let n = 0; n < 3; n++) await collection.upsert({ id: 'a', pk: 'p' })
+        const { rid: collectionRid } = await collection.readRecord()
+        const range = FULL_RANGE
+        const { lsn: newest } = await collection.resolveStart({
+          range,
+          start: { kind: 'now' },
+          mode,
+        })
+        const at = (position: number): Continuation => {
+          const held = { range, epoch: 0, lsn: lsn(position), purgeStamp: 0 }
+          return encodeContinuation({ collectionRid, mode, positions: [held] })
+        }
+        for (const read of [
+          (continuation: Continuation) => collection.readPage({ range, continuation, mode }),
+          (continuation: Continuation) => collection.measureLag({ range, continuation, mode }),
+          (continuation: Continuation) =>
+            collection.changes({ from: { continuation }, mode, follow: false }).next(),
+        ]) {
+          await read(at(newest))
+          expect(await rejection(read(at(newest + 1)))).toBe('ERR_INVALID_CONTINUATION')
+        }
+      },
+    )
 
     test('CF-7 maxItemCount: -1 and absent are the choice of the store, others are counts', async () => {
       const collection = await makeCollection(await open())
