@@ -157,8 +157,10 @@ export function describeOwnership(suite: LeaseStoreSuite): void {
       })
       expect(outcomes).toEqual(['lost', 'lost', 'stored', 'lost', 'stored', 'regress'])
       const checkpoints = [{ ...good, checkpoint: position(9) }]
-      expect(await one.checkpoint({ ...A2, checkpoints })).toEqual(['lost'])
-      expect(await one.checkpoint({ ...B, checkpoints })).toEqual(['lost'])
+      for (const stranger of [A2, B, identity(B.host, A.incarnation)]) {
+        expect(await one.checkpoint({ ...stranger, checkpoints })).toEqual(['lost'])
+        expect(await one.release({ ...stranger, releases: [good] })).toEqual(['lost'])
+      }
       const stored = (await one.read()).leases.map((lease) => lease.checkpoint)
       expect(stored).toEqual(expect.arrayContaining([position(3), position(4)]))
     })
