@@ -8,6 +8,8 @@ const NOT_OF_THE_CONTRACTS: ReadonlySet<string> = new Set([
   'ST-3 writes and reads give the stored text, the same from both',
   // Addresses do not keep it: see document-text.test.ts.
   'ids with reserved characters, too long or no text are refused',
+  // A function cannot be sent in a batch.
+  'ST-3 both its condition and its etag have to hold, in a batch',
   'ST-4 a batch says of each operation what text it left, and whether it made the document',
 ])
 
