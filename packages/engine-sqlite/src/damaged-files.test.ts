@@ -153,14 +153,15 @@ test('a database of a newer schema is refused', async () => {
   })
 })
 
-test('a file that another program holds is in use, after a bounded wait, and free afterwards', async () => {
+test('a file that another program holds is unavailable, after a bounded wait, and free afterwards', async () => {
   const engine = await open({ lockTimeoutMs: 50 })
   const database = await filled(engine, 1)
   const collection = await collectionOf(database)
   const other = new DatabaseSync(await databaseFile(), { timeout: 5000 })
   other.exec('BEGIN IMMEDIATE')
   await expect(database.commit(request(collection, 'x'))).rejects.toMatchObject({
-    code: 'ERR_STORE_IN_USE',
+    code: 'ERR_STORE_UNAVAILABLE',
+    retryable: true,
     message: expect.stringContaining(await databaseFile()),
   })
   // Readers are not in its way.

@@ -33,9 +33,9 @@ export interface SqliteEngineOptions {
   readonly durability?: 'sync' | 'relaxed' | undefined
   /** Commits that may wait for the disk, per database. @default 100_000 */
   readonly maxPendingCommits?: number | undefined
-  /** Operations that one transaction and sync take together. @default 2_000 */
+  /** Operations that one transaction and sync take together; 8 MiB of text and 50 ms end it too. @default 2_000 */
   readonly maxGroupOperations?: number | undefined
-  /** How long a commit waits for other processes' writers, in ms. @default 30_000 */
+  /** How long a commit waits for other processes' writers, in ms; then it fails with ERR_STORE_UNAVAILABLE. @default 30_000 */
   readonly lockTimeoutMs?: number | undefined
   /** Slots after which a range goes on in a new segment. @default 2 ** 31 */
   readonly segmentSlots?: number | undefined
@@ -55,8 +55,8 @@ type ResolvedOptions = {
  * Opens the store in a folder, or makes one there. Any number of processes of one machine may open the
  * same folder at once (ST-10). Not for network file systems: the log needs shared memory.
  *
- * Rejects with ERR_STORE_IN_USE (not a store, or held by a program that does not share), ERR_STORE_FORMAT
- * (newer), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE (no permission, disk full), ERR_INVALID_OPTION.
+ * Rejects with ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT (newer), ERR_STORE_DAMAGED,
+ * ERR_STORE_UNAVAILABLE (no permission, disk full, held by another process), ERR_INVALID_OPTION.
  */
 export async function openSqliteEngine(options: SqliteEngineOptions): Promise<StorageEngine> {
   const resolved = resolveOptions(options)

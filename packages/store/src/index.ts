@@ -17,6 +17,7 @@ export type {
   WriteCondition,
   WriteFence,
 } from './engine/commit.ts'
+export { commitChars } from './engine/commit-size.ts'
 export type {
   DocumentKey,
   ScanPage,

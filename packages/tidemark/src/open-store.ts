@@ -54,8 +54,7 @@ export interface EngineStoreOptions {
  * Opens a store: a folder, durable and without a server; `postgres://user@host/database`, for several machines;
  * or any engine. Acquire it with `await using`, or call `close()`.
  *
- * Rejects with ERR_INVALID_OPTION, ERR_STORE_IN_USE (not a store, or held by a program that does not
- * share), ERR_STORE_FORMAT (made by a newer version), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE or
+ * Rejects with ERR_INVALID_OPTION, ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT (made by a newer version), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE or
  * ERR_SERVER_UNSUPPORTED (PostgreSQL before 15, or a database that is not UTF-8).
  */
 export async function openStore(

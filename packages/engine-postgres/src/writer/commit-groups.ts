@@ -1,5 +1,6 @@
 import { StoreUnavailableError, errorCode } from '@tidemark/contracts'
 import {
+  commitChars,
   planUniqueEntries,
   rangeOfEpk,
   type CommitOutcome,
@@ -20,7 +21,7 @@ import {
   type PlacedCommit,
 } from './group-statement.ts'
 import { rollSegment } from './range-writes.ts'
-import { WriteQueue, documentKeys, textChars, type WaitingCommit } from './write-queue.ts'
+import { WriteQueue, documentKeys, type WaitingCommit } from './write-queue.ts'
 
 export interface CommitGroupsOptions {
   readonly context: ReadContext
@@ -146,7 +147,13 @@ export class CommitGroups {
     const queue = this.#queues.get(only)
     const { promise, resolve, reject } = Promise.withResolvers<CommitOutcome | undefined>()
     const operations = commit.request.batches.reduce((sum, each) => sum + each.operations.length, 0)
-    const queued = { ...commit, operations, chars: textChars(commit.request), resolve, reject }
+    const queued = {
+      ...commit,
+      operations,
+      chars: commitChars(commit.request.batches),
+      resolve,
+      reject,
+    }
     if (queue !== undefined) {
       queue.push(queued)
       return promise

@@ -1,7 +1,12 @@
-import { planUniqueEntries, type CollectionRecord, type CommitRequest } from '@tidemark/store'
+import {
+  commitChars,
+  planUniqueEntries,
+  type CollectionRecord,
+  type CommitRequest,
+} from '@tidemark/store'
 import { expect, test } from 'vitest'
 import { entryKeys } from './entry-values.ts'
-import { WriteQueue, documentKeys, textChars, type WaitingCommit } from './write-queue.ts'
+import { WriteQueue, documentKeys, type WaitingCommit } from './write-queue.ts'
 
 const LIMITS = { maxOperations: 3, maxChars: 100 }
 const collection: CollectionRecord = {
@@ -47,7 +52,7 @@ function commit(name: string, ids: readonly string[], { chars = 1, epoch = 0 } =
     name,
     request,
     operations: ids.length,
-    chars: textChars(request),
+    chars: commitChars(request.batches),
     keys: documentKeys(request),
   }
 }

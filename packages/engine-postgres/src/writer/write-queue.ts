@@ -66,17 +66,6 @@ export class WriteQueue<Commit extends WaitingCommit> {
   }
 }
 
-/** Characters of the texts that a commit writes. */
-export function textChars({ batches }: CommitRequest): number {
-  let chars = 0
-  for (const { operations } of batches) {
-    for (const operation of operations) {
-      if (operation.kind === 'put') chars += operation.head.length + operation.tail.length
-    }
-  }
-  return chars
-}
-
 /** One text a document, for telling whether two commits concern the same. */
 export function documentKeys({ batches }: CommitRequest): readonly string[] {
   return batches.flatMap(({ collection, partitionKey, operations }) =>

@@ -1,9 +1,4 @@
-import {
-  StoreDamagedError,
-  StoreInUseError,
-  StoreUnavailableError,
-  type CodedError,
-} from '@tidemark/contracts'
+import { StoreDamagedError, StoreUnavailableError, type CodedError } from '@tidemark/contracts'
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
 const BUSY = 5
@@ -33,7 +28,7 @@ export function storeError(error: unknown, file: string): unknown {
     return new StoreDamagedError(`${file} is damaged: ${reason}`, options)
   }
   if (code === BUSY || code === LOCKED) {
-    return new StoreInUseError(`${file} is held by another program: ${reason}`, options)
+    return new StoreUnavailableError(`${file} is held by another process: ${reason}`, options)
   }
   return new StoreUnavailableError(`${file} cannot be used now: ${reason}`, options)
 }
@@ -49,7 +44,8 @@ export function withStoreErrors<Result>(file: string, act: () => Result): Result
 
 /** How an error crosses from the writer's thread to the caller's. */
 export interface PortableError {
-  readonly kind: 'damaged' | 'inUse' | 'unavailable'
+  /** `locked`: another process had the write lock for longer than commits wait for it. */
+  readonly kind: 'damaged' | 'locked' | 'unavailable'
   readonly message: string
 }
 
@@ -57,16 +53,14 @@ export function portableError(error: unknown, file: string): PortableError {
   const coded = storeError(error, file)
   const message = coded instanceof Error ? coded.message : String(coded)
   if (coded instanceof StoreDamagedError) return { kind: 'damaged', message }
-  if (coded instanceof StoreInUseError) return { kind: 'inUse', message }
-  return { kind: 'unavailable', message }
+  return { kind: isBusy(error) ? 'locked' : 'unavailable', message }
 }
 
 export function errorFromPortable({ kind, message }: PortableError): CodedError {
   switch (kind) {
     case 'damaged':
       return new StoreDamagedError(message)
-    case 'inUse':
-      return new StoreInUseError(message)
+    case 'locked':
     case 'unavailable':
       return new StoreUnavailableError(message)
   }

@@ -29,7 +29,7 @@ export function createDatabaseFile(file: string): void {
  * Makes a database file ready for use: checks that it is one, and begins a new epoch if commits may
  * have been lost since it was last open.
  *
- * Rejects with ERR_STORE_DAMAGED, ERR_STORE_FORMAT or ERR_STORE_IN_USE.
+ * Rejects with ERR_STORE_DAMAGED, ERR_STORE_FORMAT or ERR_STORE_UNAVAILABLE.
  */
 export async function prepareDatabaseFile(
   file: string,

@@ -1,10 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import { StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
+import { commitChars } from '@tidemark/store'
 import { errorFromPortable } from '../connection/sqlite-error.ts'
 import { unpackReplies } from '../writer/committed-replies.ts'
 import type {
   FromWriter,
   ToWriter,
+  WriterReply,
   WriterRequest,
   WriterResult,
   WriterSettings,
@@ -13,25 +15,40 @@ import type {
 } from '../writer/writer-messages.ts'
 
 interface Pending {
+  readonly chars: number
+  readonly acceptedMs: number
   resolve(result: WriterResult): void
   reject(error: Error): void
 }
+
+/**
+ * Characters of texts that are on their way at most: a message is copied at once, on the caller's thread. Enough for
+ * the group that is being written and the one after it; a single request may be larger.
+ */
+const MAX_SENT_CHARS: number = 16 * 2 ** 20
 
 /** The caller's end of a writer's thread: sends requests together, settles them in the order of their groups. */
 export class WriterClient {
   readonly #worker: Worker
   readonly #bell: Int32Array
   readonly #maxPending: number
+  readonly #lockTimeoutMs: number
   readonly #pending = new Map<number, Pending>()
   readonly #ready = Promise.withResolvers<void>()
   readonly #ended = Promise.withResolvers<void>()
   #outbox: WriterRequest[] = []
+  #isFlushDue = false
+  /** The thread is to end once it has everything. */
+  #isClosing = false
+  /** Of the requests that the thread has and did not answer. */
+  #sentChars = 0
   #nextId = 1
   /** Set when the thread is of no more use: why. */
   #broken: Error | undefined
 
   private constructor(settings: WriterSettings, maxPending: number) {
     this.#maxPending = maxPending
+    this.#lockTimeoutMs = settings.lockTimeoutMs
     this.#bell = new Int32Array(new SharedArrayBuffer(4))
     const workerData: WriterThreadData = { settings, bell: this.#bell }
     this.#worker = new Worker(threadFile(), { workerData })
@@ -63,12 +80,13 @@ export class WriterClient {
       throw new StoreUnavailableError(`${this.#maxPending} writes wait for the disk already`)
     }
     const id = this.#nextId++
+    const chars = textChars(task)
     const { promise, resolve, reject } = Promise.withResolvers<WriterResult>()
     const isIdle = this.#pending.size === 0
     if (isIdle) this.#worker.ref()
-    this.#pending.set(id, { resolve, reject })
-    this.#outbox.push({ id, nowMs, task })
-    if (this.#outbox.length === 1) this.#flushSoon(isIdle)
+    this.#pending.set(id, { chars, acceptedMs: performance.now(), resolve, reject })
+    this.#outbox.push({ id, nowMs, chars, task })
+    this.#flushSoon(isIdle)
     const result = await promise
     if (result.kind === 'failed') throw errorFromPortable(result.error)
     return result
@@ -76,27 +94,41 @@ export class WriterClient {
 
   /** Carries out what was requested, then ends the thread. */
   async close(): Promise<void> {
-    this.#flush()
     if (this.#broken === undefined) {
       this.#broken = new StoreClosedError('the store was closed')
+      this.#isClosing = true
       this.#worker.ref()
-      this.#post({ kind: 'close' })
+      this.#flush()
     }
     await this.#ended.promise
   }
 
   #flushSoon(isIdle: boolean): void {
+    if (this.#isFlushDue) return
+    this.#isFlushDue = true
+    const flush = (): void => {
+      this.#isFlushDue = false
+      this.#flush()
+    }
     // After the promise callbacks that are running now: writers that were woken together write together.
-    if (isIdle) process.nextTick(() => this.#flush())
+    if (isIdle) process.nextTick(flush)
     // The thread has something to do: what other sockets have in this turn of the loop goes in the same message.
-    else setImmediate(() => this.#flush())
+    else setImmediate(flush)
   }
 
+  /** Sends what there is room for; the rest follows when the thread has answered. */
   #flush(): void {
-    if (this.#outbox.length === 0) return
-    const requests = this.#outbox
-    this.#outbox = []
-    this.#post({ kind: 'requests', requests })
+    const fitting = this.#outbox.findIndex(({ chars }) => {
+      if (this.#sentChars > 0 && this.#sentChars + chars > MAX_SENT_CHARS) return true
+      this.#sentChars += chars
+      return false
+    })
+    const requests = fitting === -1 ? this.#outbox : this.#outbox.slice(0, fitting)
+    this.#outbox = fitting === -1 ? [] : this.#outbox.slice(fitting)
+    if (requests.length > 0) this.#post({ kind: 'requests', requests })
+    if (!this.#isClosing || this.#outbox.length > 0) return
+    this.#isClosing = false
+    this.#post({ kind: 'close' })
   }
 
   #post(message: ToWriter): void {
@@ -118,14 +150,32 @@ export class WriterClient {
       case 'replies':
         unpackReplies(message.committed, (id, result) => this.#settle(id, result))
         for (const { id, result } of message.others) this.#settle(id, result)
+        this.#refuseOverdue(message.others.find(isLockedOut)?.result)
+        this.#flush()
         // While it is being closed, its end is waited for: the process must not end before.
         if (this.#pending.size === 0 && this.#broken === undefined) this.#worker.unref()
     }
   }
 
   #settle(id: number, result: WriterResult): void {
-    this.#pending.get(id)?.resolve(result)
+    const pending = this.#pending.get(id)
+    if (pending === undefined) return
     this.#pending.delete(id)
+    this.#sentChars -= pending.chars
+    pending.resolve(result)
+  }
+
+  /** Who waited here for as long as the thread for the lock does not wait as long again. */
+  #refuseOverdue(locked: WriterResult | undefined): void {
+    if (locked === undefined) return
+    const acceptedBeforeMs = performance.now() - this.#lockTimeoutMs
+    this.#outbox = this.#outbox.filter(({ id }) => {
+      const pending = this.#pending.get(id)
+      if (pending === undefined || pending.acceptedMs > acceptedBeforeMs) return true
+      this.#pending.delete(id)
+      pending.resolve(locked)
+      return false
+    })
   }
 
   #break(cause: unknown): void {
@@ -137,6 +187,14 @@ export class WriterClient {
     for (const pending of this.#pending.values()) pending.reject(broken)
     this.#pending.clear()
   }
+}
+
+function isLockedOut({ result }: WriterReply): boolean {
+  return result.kind === 'failed' && result.error.kind === 'locked'
+}
+
+function textChars(task: WriterTask): number {
+  return task.kind === 'commit' ? commitChars(task.batches) : 0
 }
 
 /** Beside this file, in the sources as in what is published. */

@@ -39,26 +39,31 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
   }
   send({ kind: 'ready' })
   const background = new BackgroundRequests(blockingClock)
+  let waiting: readonly WriterRequest[] = []
   let closing = false
   for (let purging = true; ;) {
     const heard = Atomics.load(bell, 0)
-    const received = receive(port, settings.maxGroupOperations)
+    const received = receive(port)
     closing ||= received.closing
-    const requests = background.setAside(received.requests)
+    const urgent = background.setAside(received.requests)
+    if (urgent.length > 0) waiting = [...waiting, ...urgent]
+    const isBusy = waiting.length > 0
     // Background work has its turn when nobody waits, and now and then when somebody always does.
-    const piece = closing || requests.length === 0 ? background.next() : background.overdue()
-    if (requests.length > 0) {
+    const piece = isBusy ? background.overdue() : background.next()
+    if (isBusy) {
       const committed: number[] = []
-      const others = writer.runGroup(requests).filter((reply) => !packReply(committed, reply))
+      const replies = writer.runGroup(waiting)
+      const others = replies.filter((reply) => !packReply(committed, reply))
       send({ kind: 'replies', committed, others })
-      purging ||= requests.some(leavesRowsBehind)
+      purging ||= waiting.slice(0, replies.length).some(leavesRowsBehind)
+      waiting = waiting.slice(replies.length)
       writer.yieldToOthers()
     }
     if (piece !== undefined) {
       send({ kind: 'replies', committed: [], others: writer.runGroup([piece]) })
       purging ||= leavesRowsBehind(piece)
       writer.yieldToOthers()
-    } else if (requests.length > 0) {
+    } else if (isBusy) {
       continue
     } else if (purging && !closing) {
       purging = writer.purge()
@@ -66,7 +71,7 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
     } else if (!closing) {
       Atomics.wait(bell, 0, heard)
     }
-    if (closing && background.isEmpty) break
+    if (closing && waiting.length === 0 && background.isEmpty) break
   }
   writer.close()
   send({ kind: 'closed' })
@@ -87,28 +92,18 @@ function leavesRowsBehind({ task }: WriterRequest): boolean {
   }
 }
 
-/** What waits in the port, up to the size of a group. */
-function receive(
-  port: MessagePort,
-  maxOperations: number,
-): { readonly requests: readonly WriterRequest[]; readonly closing: boolean } {
+/** What waits in the port: the caller's end bounds how much that can be. */
+function receive(port: MessagePort): {
+  readonly requests: readonly WriterRequest[]
+  readonly closing: boolean
+} {
   const requests: WriterRequest[] = []
-  let operations = 0
-  while (operations < maxOperations) {
+  for (;;) {
     const received = receiveMessageOnPort(port)
-    if (received === undefined) break
+    if (received === undefined) return { requests, closing: false }
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only WriterClient posts to this port
     const message = received.message as ToWriter
     if (message.kind === 'close') return { requests, closing: true }
-    for (const request of message.requests) {
-      requests.push(request)
-      operations += operationsOf(request)
-    }
+    for (const request of message.requests) requests.push(request)
   }
-  return { requests, closing: false }
-}
-
-function operationsOf({ task }: WriterRequest): number {
-  if (task.kind !== 'commit') return 1
-  return task.batches.reduce((sum, { operations }) => sum + operations.length, 0)
 }

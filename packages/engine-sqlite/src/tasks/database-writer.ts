@@ -3,6 +3,7 @@ import { READ_HEAD } from '../connection/head.ts'
 import { isBusy, portableError } from '../connection/sqlite-error.ts'
 import { FileIdentity } from '../folder/file-identity.ts'
 import { carryOut, MaintenanceMemory } from './carry-out.ts'
+import { firstGroup } from './first-group.ts'
 import { purgeDropped } from '../writer/collection-writes.ts'
 import { TransactionState } from './transaction-state.ts'
 import type { WriterReply, WriterRequest, WriterSettings } from '../writer/writer-messages.ts'
@@ -20,6 +21,11 @@ const SHARED_WINDOW_MS = 100
 const LOCK_RETRY_MS = 1
 const OPEN_TIMEOUT_MS = 5000
 const MIN_PAUSE_MS = 0.5
+/** A group takes no further request after this long: other processes' commits wait for its end. */
+const MAX_GROUP_MS = 50
+/** A group that held the lock for this long is followed by a pause in which everyone who waits tries once. */
+const LONG_GROUP_MS = 10
+const LONG_PAUSE_MS: number = 2 * LOCK_RETRY_MS
 
 /**
  * The one connection of this process that writes to a database. Takes requests in groups: one
@@ -33,6 +39,7 @@ export class DatabaseWriter {
   readonly #memory = new MaintenanceMemory()
   readonly #identity: FileIdentity
   #sharedUntilMs = -1
+  #lastGroupMs = 0
 
   constructor(settings: WriterSettings, clock: BlockingClock) {
     this.#settings = settings
@@ -52,15 +59,24 @@ export class DatabaseWriter {
     this.#identity = new FileIdentity(settings.file)
   }
 
-  /** One reply a request, in order. The replies' commits are durable. */
-  runGroup(requests: readonly WriterRequest[]): readonly WriterReply[] {
+  /**
+   * Carries out the first of these requests, as many as one transaction takes: one reply each, in order. What the
+   * replies speak of is durable. Another process that holds the lock for too long fails all that waited for it.
+   */
+  runGroup(waiting: readonly WriterRequest[]): readonly WriterReply[] {
+    const group = firstGroup(waiting, this.#settings.maxGroupOperations)
     try {
-      return this.#inTransaction(() => requests.map((request) => this.#reply(request)))
+      return this.#inTransaction(() => this.#replies(group))
     } catch (error) {
-      if (requests.length === 1 || isBusy(error))
-        return requests.map(({ id }) => this.#failure(id, error))
+      if (isBusy(error)) return waiting.map(({ id }) => this.#failure(id, error))
+      const [only, ...others] = group
+      if (only === undefined || others.length === 0)
+        return group.map(({ id }) => this.#failure(id, error))
       // One of them cannot be carried out; alone, each of the others can.
-      return requests.flatMap((request) => this.runGroup([request]))
+      return group.flatMap((request) => {
+        this.yieldToOthers()
+        return this.runGroup([request])
+      })
     }
   }
 
@@ -76,8 +92,11 @@ export class DatabaseWriter {
 
   /** Lets other writing processes have their turn, if there are any. */
   yieldToOthers(): void {
-    if (this.#clock.monotonicMs() > this.#sharedUntilMs) return
-    this.#clock.sleep(MIN_PAUSE_MS + this.#clock.fraction())
+    const isShared = this.#clock.monotonicMs() <= this.#sharedUntilMs
+    const isLong = this.#lastGroupMs >= LONG_GROUP_MS
+    this.#lastGroupMs = 0
+    if (!isLong && !isShared) return
+    this.#clock.sleep((isLong ? LONG_PAUSE_MS : MIN_PAUSE_MS) + this.#clock.fraction())
   }
 
   close(): void {
@@ -86,6 +105,7 @@ export class DatabaseWriter {
 
   #inTransaction<Result>(act: () => Result): Result {
     this.#begin()
+    const beganMs = this.#clock.monotonicMs()
     try {
       if (this.#state.refresh()) {
         this.#sharedUntilMs = this.#clock.monotonicMs() + SHARED_WINDOW_MS
@@ -99,6 +119,8 @@ export class DatabaseWriter {
       this.#connection.rollback()
       this.#state.forget()
       throw error
+    } finally {
+      this.#lastGroupMs = this.#clock.monotonicMs() - beganMs
     }
   }
 
@@ -113,6 +135,17 @@ export class DatabaseWriter {
         this.#clock.sleep(LOCK_RETRY_MS)
       }
     }
+  }
+
+  /** Of the whole group, or of its beginning when it takes too long. */
+  #replies(group: readonly WriterRequest[]): readonly WriterReply[] {
+    const endMs = this.#clock.monotonicMs() + MAX_GROUP_MS
+    const replies: WriterReply[] = []
+    for (const request of group) {
+      replies.push(this.#reply(request))
+      if (this.#clock.monotonicMs() >= endMs) break
+    }
+    return replies
   }
 
   #reply(request: WriterRequest): WriterReply {

@@ -87,6 +87,8 @@ export interface WriterRequest {
   readonly id: number
   /** The caller's wall clock, epoch ms: time comes with the request, so that tests inject it. */
   readonly nowMs: number
+  /** Of the texts that it writes. */
+  readonly chars: number
   readonly task: WriterTask
 }
 
