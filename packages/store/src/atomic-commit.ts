@@ -24,6 +24,7 @@ import {
   type SingleWrite,
 } from './documents/open-collection.ts'
 import type { CommitBatch, CommitOperation, WriteCondition, WriteFence } from './engine/commit.ts'
+import { assertCommitSize, assertOperations } from './engine/commit-size.ts'
 import type { DatabaseEngine } from './engine/storage-engine.ts'
 import { documentEtag } from './engine/stored-body.ts'
 import type { UniqueStep } from './engine/unique-entries.ts'
@@ -88,12 +89,14 @@ interface GrowingBatch extends CommitBatch {
 export async function commitAtomically(
   engine: DatabaseEngine,
   writes: readonly AtomicWrite[],
-  { fence, signal }: AtomicCommitOptions,
+  { fence, signal, maxDocumentBytes }: AtomicCommitOptions & { readonly maxDocumentBytes: number },
 ): Promise<AtomicCommitResult> {
   signal?.throwIfAborted()
   if (writes.length === 0) throw new InvalidOptionError('an atomic commit needs at least one write')
+  assertOperations(writes.length)
   const opened = await openAll(engine, writes)
   const batches = groupWrites(writes, opened)
+  assertCommitSize(batches, maxDocumentBytes)
   const outcome = await engine.commit({ batches: batches.map(commitBatchOf), fence })
   switch (outcome.kind) {
     case 'committed': {

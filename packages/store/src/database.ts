@@ -113,13 +113,15 @@ export class Database {
    *
    * Rejects with ERR_FENCED_WRITE when a later owner has written, with ERR_ATOMIC_WRITE_FAILED naming
    * the write whose condition did not hold, whose document is invalid or whose collection is gone, and
-   * with ERR_INVALID_OPTION for no writes or a collection of another database.
+   * with ERR_INVALID_OPTION for no writes or a collection of another database. ERR_COMMIT_TOO_LARGE: more than
+   * 10,000 writes, or more text than 64 MiB (than `maxDocumentBytes` and 1 MiB, if that is more).
    */
   async commitAtomically(
     writes: readonly AtomicWrite[],
     options: AtomicCommitOptions = {},
   ): Promise<AtomicCommitResult> {
-    return commitAtomically(await this.#open(), writes, options)
+    const { maxDocumentBytes } = this.#context
+    return commitAtomically(await this.#open(), writes, { ...options, maxDocumentBytes })
   }
 
   /** Contradictions between documents, indexes, ranges and counters; none is the rule. Reads everything. */

@@ -111,7 +111,7 @@ export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
   ): Promise<WriteResult<T>>
   /** Rejects with ERR_NOT_FOUND if there is none. */
   delete(id: string, partitionKey: PartitionKey, options?: WriteOptions): Promise<DeleteResult>
-  /** All or nothing; rejects with ERR_BATCH_FAILED naming the operation. */
+  /** All or nothing; rejects with ERR_BATCH_FAILED naming the operation, or with ERR_COMMIT_TOO_LARGE. */
   batch(
     partitionKey: PartitionKey,
     operations: readonly BatchOperation<T>[],

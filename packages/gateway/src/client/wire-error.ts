@@ -1,5 +1,6 @@
 import {
   AllVersionsOffError,
+  CommitTooLargeError,
   DocumentTooLargeError,
   HorizonPassedError,
   InvalidContinuationError,
@@ -62,6 +63,7 @@ const PLAIN: ReadonlyMap<string, (message: string) => CodedError> = new Map<
   ['ERR_INVALID_PATCH', (message) => new InvalidPatchError(message)],
   ['ERR_PARTITION_KEY_MISMATCH', (message) => new PartitionKeyMismatchError(message)],
   ['ERR_DOCUMENT_TOO_LARGE', (message) => new DocumentTooLargeError(message)],
+  ['ERR_COMMIT_TOO_LARGE', (message) => new CommitTooLargeError(message)],
   ['ERR_REQUEST_TOO_LARGE', (message) => new DocumentTooLargeError(message)],
   ['ERR_UNAUTHORIZED', (message) => new UnauthorizedError(message)],
   ['ERR_FORBIDDEN', (message) => new ForbiddenError(message)],

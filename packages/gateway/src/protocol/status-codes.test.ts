@@ -13,6 +13,7 @@ test.each([
   ['ERR_RANGE_GONE', 410, 1002],
   ['ERR_PRECONDITION_FAILED', 412, undefined],
   ['ERR_DOCUMENT_TOO_LARGE', 413, undefined],
+  ['ERR_COMMIT_TOO_LARGE', 413, undefined],
   ['ERR_THROTTLED', 429, 3200],
 ])('%s is %d on the wire', (code, status, substatus) => {
   expect(wireStatus(code)).toMatchObject({ status })

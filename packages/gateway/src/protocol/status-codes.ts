@@ -43,6 +43,7 @@ const STATUS_OF_CODE: ReadonlyMap<string, WireStatus> = new Map([
   ['ERR_RANGE_GONE', { status: 410, substatus: 1002, name: 'Gone' }],
   ['ERR_PRECONDITION_FAILED', { status: 412, name: 'PreconditionFailed' }],
   ['ERR_DOCUMENT_TOO_LARGE', { status: 413, name: 'RequestEntityTooLarge' }],
+  ['ERR_COMMIT_TOO_LARGE', { status: 413, name: 'RequestEntityTooLarge' }],
   ['ERR_REQUEST_TOO_LARGE', { status: 413, name: 'RequestEntityTooLarge' }],
   ['ERR_THROTTLED', { status: 429, substatus: 3200, name: 'TooManyRequests' }],
   ['ERR_WRITE_CONFLICT', { status: 449, name: 'RetryWith' }],

@@ -70,6 +70,20 @@ function interrupted(nth: number, meanwhile: () => Promise<unknown>): MigrationS
   }
 }
 
+test('a page of documents that are too large for one commit is copied in several', async () => {
+  const changes: Change<Item>[] = []
+  for (let n = 0; n < 40; n++) changes.push(await write(`d${n}`, `name${n}`, n))
+  const text = 'x'.repeat(2 * 2 ** 20 - 200)
+  const enlarging = (item: Item) => ({ ...byName(item), text })
+  const { counts: done } = await new MigrationWriter(storage, enlarging).apply(
+    changes,
+    owner,
+    never,
+  )
+  expect(done).toMatchObject({ documents: 40 })
+  expect(await storage.target.count()).toBe(40)
+})
+
 async function write(id: string, name: string, n: number): Promise<Change<Item>> {
   const { document } = await source.upsert({ id, group: id, name, n })
   return { kind: 'document', id, partitionKey: id, lsn: lsn(document._lsn), document }

@@ -1,4 +1,5 @@
 import {
+  errorCode,
   feedRangeId,
   type Change,
   type DocumentBody,
@@ -132,13 +133,13 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
     owner: RangeOwner,
     signal: AbortSignal,
   ): Promise<AppliedPage & { readonly taken: number }> {
-    const first = pending.slice(0, MAX_DOCUMENTS)
+    let most = Math.min(pending.length, MAX_DOCUMENTS)
     const rangeId = `${owner.group} ${feedRangeId(owner.range)}`
     const efforts = EFFORTS[this.#expectations.get(rangeId) ?? 'new']
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted()
       const { progress, timeMs } = await this.#facts.progress(owner)
-      const candidates = first.map((incoming) => withoutExpired(incoming, timeMs))
+      const candidates = pending.slice(0, most).map((incoming) => withoutExpired(incoming, timeMs))
       const facts = await this.#facts.read(
         candidates,
         effortFor(candidates, efforts[attempt - 1] ?? 'all'),
@@ -151,10 +152,15 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
       if (chunk.writes.length === 0 && !fencesOnly) return chunk
       const done = fencesOnly ? NOTHING_DONE : chunk
       const writes = [...done.writes, progressWrite(owner, done, progress)]
-      const outcome = await this.#storage.commit(writes, owner, signal)
-      if (outcome === 'committed') {
-        this.#fences.set(rangeId, owner.epoch)
-        if (!fencesOnly) return chunk
+      try {
+        const outcome = await this.#storage.commit(writes, owner, signal)
+        if (outcome === 'committed') {
+          this.#fences.set(rangeId, owner.epoch)
+          if (!fencesOnly) return chunk
+        }
+      } catch (error) {
+        if (errorCode(error) !== 'ERR_COMMIT_TOO_LARGE' || chunk.taken === 1) throw error
+        most = Math.ceil(chunk.taken / 2)
       }
       if (attempt >= MAX_ATTEMPTS) {
         throw new Error(

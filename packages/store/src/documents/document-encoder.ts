@@ -40,11 +40,12 @@ export interface EncodedDocument {
 
 /** Turns users' documents into stored text, once. One for each collection. */
 export class DocumentEncoder {
+  /** Of one document's text. */
+  readonly maxBytes: number
   readonly #record: CollectionRecord
   readonly #paths: readonly (readonly string[])[]
   readonly #ridBytes: Buffer
   readonly #selfPrefix: string
-  readonly #maxBytes: number
   readonly #uniqueEntries: UniqueEntries | undefined
   /** The last key, because writes of one partition key value often come together. */
   #recent: EncodedPartitionKey | undefined
@@ -54,7 +55,7 @@ export class DocumentEncoder {
     this.#paths = record.definition.partitionKey.paths.map(partitionKeyPathSegments)
     this.#ridBytes = ridBytes(record.rid)
     this.#selfPrefix = `${collectionSelfLink(record)}docs/`
-    this.#maxBytes = maxBytes
+    this.maxBytes = maxBytes
     const { uniqueKeys = [] } = record.definition
     this.#uniqueEntries = uniqueKeys.length === 0 ? undefined : new UniqueEntries(uniqueKeys)
   }
@@ -115,11 +116,11 @@ export class DocumentEncoder {
 
   #checkSize(text: string, id: string): void {
     // A UTF-16 unit takes at most 3 bytes: most documents need no counting.
-    if (text.length * 3 <= this.#maxBytes) return
+    if (text.length * 3 <= this.maxBytes) return
     const bytes = Buffer.byteLength(text)
-    if (bytes <= this.#maxBytes) return
+    if (bytes <= this.maxBytes) return
     throw new DocumentTooLargeError(
-      `document ${JSON.stringify(id)} has ${bytes} bytes, at most ${this.#maxBytes} are allowed`,
+      `document ${JSON.stringify(id)} has ${bytes} bytes, at most ${this.maxBytes} are allowed`,
     )
   }
 }

@@ -12,6 +12,7 @@ import {
 } from '@tidemark/contracts'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import type { CommitBatch, CommitOperation, CommitOutcome } from '../engine/commit.ts'
+import { assertCommitSize } from '../engine/commit-size.ts'
 import type { StoredRow } from '../engine/document-query.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import { documentEtag, stampBody } from '../engine/stored-body.ts'
@@ -43,13 +44,14 @@ export type NotUnique = Extract<CommitOutcome, { kind: 'notUnique' }>
 /**
  * Commits operations on one partition key value.
  *
- * @throws ERR_NOT_FOUND when the collection is gone
+ * @throws ERR_NOT_FOUND when the collection is gone, ERR_COMMIT_TOO_LARGE
  */
 export async function commitBatch(
-  { engine, record }: OpenCollection,
+  { engine, record, encoder }: OpenCollection,
   { epk, text }: EncodedPartitionKey,
   { operations, uniqueSteps }: Pick<CommitBatch, 'operations' | 'uniqueSteps'>,
 ): Promise<Committed | Refused | InvalidTtl | NotUnique> {
+  assertCommitSize([{ operations, uniqueSteps }], encoder.maxBytes)
   const outcome = await engine.commit({
     batches: [{ collection: record, epk, partitionKey: text, operations, uniqueSteps }],
   })

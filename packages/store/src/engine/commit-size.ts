@@ -1,15 +1,58 @@
+import { CommitTooLargeError } from '@tidemark/contracts'
 import type { CommitBatch } from './commit.ts'
 
 type SizedBatch = Pick<CommitBatch, 'operations' | 'uniqueSteps'>
 
-/** Characters of the texts that a commit writes: of its documents, and of what they hold of unique keys. */
+/**
+ * One commit holds its ranges, and of an embedded store all others, until it is durable: a tenth of a second at these
+ * limits, more on slow disks. They are also far below what engines can take at all (1 GB in PostgreSQL).
+ */
+const MAX_COMMIT_OPERATIONS = 10_000
+const MAX_COMMIT_BYTES: number = 64 * 2 ** 20
+/** For what is written beside a document that is as large as documents may be. */
+const BESIDE_LARGEST_BYTES: number = 2 ** 20
+
+/** @throws ERR_COMMIT_TOO_LARGE */
+export function assertOperations(operations: number): void {
+  if (operations <= MAX_COMMIT_OPERATIONS) return
+  throw new CommitTooLargeError(
+    `a commit has at most ${MAX_COMMIT_OPERATIONS} operations, got ${operations}`,
+  )
+}
+
+/**
+ * Holds for every engine, before it is asked.
+ *
+ * @throws ERR_COMMIT_TOO_LARGE
+ */
+export function assertCommitSize(batches: readonly SizedBatch[], maxDocumentBytes: number): void {
+  assertOperations(batches.reduce((sum, { operations }) => sum + operations.length, 0))
+  const maxBytes = Math.max(MAX_COMMIT_BYTES, maxDocumentBytes + BESIDE_LARGEST_BYTES)
+  // A UTF-16 unit takes at most 3 bytes: most commits need no counting.
+  if (commitChars(batches) * 3 <= maxBytes) return
+  let bytes = 0
+  for (const text of commitTexts(batches)) bytes += Buffer.byteLength(text)
+  if (bytes <= maxBytes) return
+  throw new CommitTooLargeError(
+    `a commit writes at most ${maxBytes} bytes of text, this one has ${bytes}`,
+  )
+}
+
+/** Characters of the texts that a commit writes. */
 export function commitChars(batches: readonly SizedBatch[]): number {
   let chars = 0
+  for (const text of commitTexts(batches)) chars += text.length
+  return chars
+}
+
+/** Of its documents, and of what they hold of unique keys. */
+function* commitTexts(batches: readonly SizedBatch[]): Generator<string, void, undefined> {
   for (const { operations, uniqueSteps = [] } of batches) {
     for (const operation of operations) {
-      if (operation.kind === 'put') chars += operation.head.length + operation.tail.length
+      if (operation.kind !== 'put') continue
+      yield operation.head
+      yield operation.tail
     }
-    for (const { entries } of uniqueSteps) for (const entry of entries) chars += entry.length
+    for (const { entries } of uniqueSteps) yield* entries
   }
-  return chars
 }

@@ -62,6 +62,7 @@ export interface WriteFence {
   readonly epoch: number
 }
 
+/** At most 10,000 operations and 64 MiB of text; a little more than one document where those may be larger. */
 export interface CommitRequest {
   readonly batches: readonly CommitBatch[]
   readonly fence?: WriteFence | undefined

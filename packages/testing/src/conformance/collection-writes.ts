@@ -3,6 +3,8 @@ import type { Store } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { makeCollection, rejection, type TestDocument } from './collection-fixtures.ts'
 
+const MIB = 2 ** 20
+
 /** Patches, transactional batches and atomic commits. */
 export function collectionWrites(open: () => Promise<Store>): void {
   describe('patch', () => {
@@ -390,6 +392,33 @@ export function collectionWrites(open: () => Promise<Store>): void {
         currentEpoch: 6,
       })
       expect((await a.read('stale', 'p')).document).toBeUndefined()
+    })
+
+    test('more than one commit may have is refused for good before anything is sent, less is done', async () => {
+      const store = await open()
+      const a = await makeCollection(store)
+      const database = store.database('db')
+      const text = 'x'.repeat(2 * MIB - 100)
+      const puts = (count: number) =>
+        Array.from({ length: count }, (_, n) => {
+          const document = { id: `d${n}`, pk: `p${n % 3}`, text }
+          return { collection: a, operation: { kind: 'put', document } } as const
+        })
+      const refused = { code: 'ERR_COMMIT_TOO_LARGE', retryable: false }
+      await expect(database.commitAtomically(puts(33))).rejects.toMatchObject(refused)
+      const condition = { kind: 'absent' } as const
+      const checks = Array.from({ length: 10_001 }, (_, n) => {
+        const operation = { kind: 'check', id: `c${n}`, partitionKey: 'p', condition } as const
+        return { collection: a, operation }
+      })
+      await expect(database.commitAtomically(checks)).rejects.toMatchObject(refused)
+      const upserts = puts(33).map(({ operation }) => {
+        return { kind: 'upsert', document: { ...operation.document, pk: 'p' } } as const
+      })
+      await expect(a.batch('p', upserts)).rejects.toMatchObject(refused)
+      expect(await a.count()).toBe(0)
+      await database.commitAtomically(puts(12))
+      expect(await a.count()).toBe(12)
     })
 
     test('no writes, another database, and a collection that is gone are refused', async () => {
