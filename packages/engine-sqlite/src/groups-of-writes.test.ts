@@ -90,7 +90,7 @@ test.each([
 test('another writer of the folder has its turn between the groups of a large turn', async () => {
   const large = await open({ maxGroupOperations: 4 })
   const small = await open()
-  const writes = writeAtOnce(large, { count: 48, bytes: MIB })
+  const writes = writeAtOnce(large, { count: 32, bytes: MIB })
   await lockIsHeld()
   const between = await commitOne(small.database, small.collection, { id: 'small' })
   await Promise.all(writes)
@@ -127,7 +127,7 @@ test('texts of one turn cross to the writer in bounded messages, also those of a
     posted.push(JSON.stringify(values[0]).length)
     return post.apply(this, values)
   })
-  const writes = writeAtOnce(place, { count: 48, bytes: MIB })
+  const writes = writeAtOnce(place, { count: 34, bytes: MIB })
   const [close] = closing.splice(0)
   await close?.()
   for (const { kind } of await Promise.all(writes)) expect(kind).toBe('committed')
@@ -139,7 +139,7 @@ test('a lock held for too long refuses all that waited, as errors that may pass'
   const place = await open({ lockTimeoutMs: 50 })
   const other = new DatabaseSync(await databaseFile(), { timeout: 5000 })
   other.exec('BEGIN IMMEDIATE')
-  const refused = await Promise.allSettled(writeAtOnce(place, { count: 24, bytes: MIB }))
+  const refused = await Promise.allSettled(writeAtOnce(place, { count: 18, bytes: MIB }))
   for (const outcome of refused) {
     expect(outcome).toMatchObject({
       status: 'rejected',

@@ -9,7 +9,7 @@ import {
   type Clock,
   type Random,
 } from '@tidemark/contracts'
-import type { DatabaseRecord, EngineSupport, StorageEngine } from '@tidemark/store'
+import type { DatabaseRecord, EngineNotice, EngineSupport, StorageEngine } from '@tidemark/store'
 import { SEGMENT_SLOTS } from './connection/schema.ts'
 import { DatabaseCatalog, type CatalogEntry } from './folder/database-catalog.ts'
 import { createDatabaseFile, endRelaxedUse, prepareDatabaseFile } from './folder/database-file.ts'
@@ -37,6 +37,11 @@ export interface SqliteEngineOptions {
   readonly maxGroupOperations?: number | undefined
   /** How long a commit waits for other processes' writers, in ms; then it fails with ERR_STORE_UNAVAILABLE. @default 30_000 */
   readonly lockTimeoutMs?: number | undefined
+  /**
+   * Bytes of a database's log of writes (its `-wal` file), which is written back and emptied from half of them on. Beyond
+   * them it grows by one commit, and while somebody reads for long (event `logHeld`). @default 64 MiB
+   */
+  readonly maxLogBytes?: number | undefined
   /** Slots after which a range goes on in a new segment. @default 2 ** 31 */
   readonly segmentSlots?: number | undefined
   /** @default the machine's clock */
@@ -78,6 +83,7 @@ class SqliteEngine implements StorageEngine {
   readonly #processId: string
   readonly #doorbells: Doorbells
   readonly #databases = new Map<string, Promise<SqliteDatabase>>()
+  #onNotice: (notice: EngineNotice) => void = () => undefined
   #highWaterMs = 0
   #closing: Promise<void> | undefined
 
@@ -91,6 +97,10 @@ class SqliteEngine implements StorageEngine {
       id: this.#processId,
       onRing: () => void this.#recheckWaits(),
     })
+  }
+
+  listen(listener: (notice: EngineNotice) => void): void {
+    this.#onNotice = listener
   }
 
   /** Begins to hear other processes' commits. */
@@ -217,10 +227,13 @@ class SqliteEngine implements StorageEngine {
       bootId: this.#options.bootId,
       processId: this.#processId,
     })
-    const { segmentSlots, lockTimeoutMs, maxGroupOperations } = this.#options
+    const { segmentSlots, lockTimeoutMs, maxGroupOperations, maxLogBytes } = this.#options
     const writer = await WriterClient.start(
-      { file, durability, segmentSlots, lockTimeoutMs, maxGroupOperations },
-      maxPendingCommits,
+      { file, durability, segmentSlots, lockTimeoutMs, maxGroupOperations, maxLogBytes },
+      {
+        maxPending: maxPendingCommits,
+        onNotice: (notice) => this.#onNotice({ databaseId: record.id, ...notice }),
+      },
     )
     try {
       const nowMs = (atLeastMs?: number): number => this.#nowMs(atLeastMs)
@@ -264,6 +277,7 @@ function resolveOptions(options: SqliteEngineOptions): ResolvedOptions {
     maxPendingCommits: options.maxPendingCommits ?? 100_000,
     maxGroupOperations: options.maxGroupOperations ?? 2000,
     lockTimeoutMs: options.lockTimeoutMs ?? 30_000,
+    maxLogBytes: options.maxLogBytes ?? 64 * 2 ** 20,
     segmentSlots: options.segmentSlots ?? 2 ** 31,
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
@@ -278,6 +292,7 @@ function resolveOptions(options: SqliteEngineOptions): ResolvedOptions {
     'maxPendingCommits',
     'maxGroupOperations',
     'lockTimeoutMs',
+    'maxLogBytes',
     'segmentSlots',
   ] as const) {
     if (!Number.isInteger(resolved[name]) || resolved[name] < 1) {

@@ -102,6 +102,7 @@ test.each([
   [{ maxPendingCommits: 0 }, /maxPendingCommits.*0/],
   [{ maxGroupOperations: 1.5 }, /maxGroupOperations.*1.5/],
   [{ lockTimeoutMs: -1 }, /lockTimeoutMs.*-1/],
+  [{ maxLogBytes: 0 }, /maxLogBytes.*0/],
   [{ segmentSlots: 2 ** 32 }, /segmentSlots/],
 ])('a wrong option %o is refused and named', async (options, message) => {
   await expect(openSqliteEngine({ folder, ...options })).rejects.toMatchObject({

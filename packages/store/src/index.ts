@@ -95,7 +95,12 @@ export {
 } from './engine/plan-fold.ts'
 export { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './engine/range-lookup.ts'
 export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './engine/resource-ids.ts'
-export type { DatabaseEngine, EngineSupport, StorageEngine } from './engine/storage-engine.ts'
+export type {
+  DatabaseEngine,
+  EngineNotice,
+  EngineSupport,
+  StorageEngine,
+} from './engine/storage-engine.ts'
 export { documentEtag, etagLsn, stampBody, ttlUntil } from './engine/stored-body.ts'
 export {
   planUniqueEntries,

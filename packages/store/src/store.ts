@@ -72,8 +72,9 @@ export class Store {
       )
     }
     const known = new KnownCollections()
-    await learnCollections(engine, known)
     const events = new StoreEventEmitter()
+    engine.listen?.(({ kind, ...event }) => events.emit(kind, event))
+    await learnCollections(engine, known)
     const maintenance = new StoreMaintenance({ engine, clock, random, events, options })
     maintenance.start()
     return new Store({ engine, known, events, maxDocumentBytes }, maintenance)

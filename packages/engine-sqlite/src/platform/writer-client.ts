@@ -5,6 +5,7 @@ import { errorFromPortable } from '../connection/sqlite-error.ts'
 import { unpackReplies } from '../writer/committed-replies.ts'
 import type {
   FromWriter,
+  LogNotice,
   ToWriter,
   WriterReply,
   WriterRequest,
@@ -27,11 +28,18 @@ interface Pending {
  */
 const MAX_SENT_CHARS: number = 16 * 2 ** 20
 
+export interface WriterClientOptions {
+  /** Requests that may wait. */
+  readonly maxPending: number
+  readonly onNotice: (notice: LogNotice) => void
+}
+
 /** The caller's end of a writer's thread: sends requests together, settles them in the order of their groups. */
 export class WriterClient {
   readonly #worker: Worker
   readonly #bell: Int32Array
   readonly #maxPending: number
+  readonly #onNotice: (notice: LogNotice) => void
   readonly #lockTimeoutMs: number
   readonly #pending = new Map<number, Pending>()
   readonly #ready = Promise.withResolvers<void>()
@@ -46,8 +54,9 @@ export class WriterClient {
   /** Set when the thread is of no more use: why. */
   #broken: Error | undefined
 
-  private constructor(settings: WriterSettings, maxPending: number) {
+  private constructor(settings: WriterSettings, { maxPending, onNotice }: WriterClientOptions) {
     this.#maxPending = maxPending
+    this.#onNotice = onNotice
     this.#lockTimeoutMs = settings.lockTimeoutMs
     this.#bell = new Int32Array(new SharedArrayBuffer(4))
     const workerData: WriterThreadData = { settings, bell: this.#bell }
@@ -62,8 +71,11 @@ export class WriterClient {
   }
 
   /** Starts the thread. Rejects with the coded error of a file that cannot be opened. */
-  static async start(settings: WriterSettings, maxPending: number): Promise<WriterClient> {
-    const client = new WriterClient(settings, maxPending)
+  static async start(
+    settings: WriterSettings,
+    options: WriterClientOptions,
+  ): Promise<WriterClient> {
+    const client = new WriterClient(settings, options)
     client.#worker.ref()
     try {
       await client.#ready.promise
@@ -144,6 +156,9 @@ export class WriterClient {
         return
       case 'broken':
         this.#break(errorFromPortable(message.error))
+        return
+      case 'notice':
+        this.#onNotice(message.notice)
         return
       case 'closed':
         return

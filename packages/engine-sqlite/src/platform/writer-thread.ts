@@ -42,6 +42,8 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
   let waiting: readonly WriterRequest[] = []
   let closing = false
   for (let purging = true; ;) {
+    const notice = writer.log.keepShort()
+    if (notice !== undefined) send({ kind: 'notice', notice })
     const heard = Atomics.load(bell, 0)
     const received = receive(port)
     closing ||= received.closing
@@ -69,7 +71,7 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
       purging = writer.purge()
       writer.yieldToOthers()
     } else if (!closing) {
-      Atomics.wait(bell, 0, heard)
+      Atomics.wait(bell, 0, heard, writer.log.retryInMs)
     }
     if (closing && waiting.length === 0 && background.isEmpty) break
   }

@@ -28,6 +28,7 @@ function writerWith({ stepMs }: { readonly stepMs: number }): {
       segmentSlots: 2 ** 31,
       lockTimeoutMs: 1000,
       maxGroupOperations: 2000,
+      maxLogBytes: 2 ** 26,
     },
     {
       sleep: (ms) => void pauses.push(ms),

@@ -6,6 +6,7 @@ import { carryOut, MaintenanceMemory } from './carry-out.ts'
 import { firstGroup } from './first-group.ts'
 import { purgeDropped } from '../writer/collection-writes.ts'
 import { TransactionState } from './transaction-state.ts'
+import { WriteAheadLog } from './write-ahead-log.ts'
 import type { WriterReply, WriterRequest, WriterSettings } from '../writer/writer-messages.ts'
 
 /** Blocks the writer's thread: it has nothing else to do while another process writes. */
@@ -38,6 +39,8 @@ export class DatabaseWriter {
   readonly #state: TransactionState
   readonly #memory = new MaintenanceMemory()
   readonly #identity: FileIdentity
+  /** To be kept short between transactions. */
+  readonly log: WriteAheadLog
   #sharedUntilMs = -1
   #lastGroupMs = 0
 
@@ -57,6 +60,8 @@ export class DatabaseWriter {
     this.#connection.exec(`PRAGMA synchronous = ${synchronous}`)
     this.#state = new TransactionState(this.#connection, settings.segmentSlots)
     this.#identity = new FileIdentity(settings.file)
+    const { file, maxLogBytes: maxBytes } = settings
+    this.log = new WriteAheadLog(this.#connection, { file, maxBytes, clock })
   }
 
   /**

@@ -133,6 +133,12 @@ export interface WriterReply {
   readonly result: WriterResult
 }
 
+/** The log of writes stays above its bound, or is below half of it again. */
+export interface LogNotice {
+  readonly kind: 'logHeld' | 'logFreed'
+  readonly bytes: number
+}
+
 /** Caller to writer. */
 export type ToWriter =
   | { readonly kind: 'requests'; readonly requests: readonly WriterRequest[] }
@@ -147,6 +153,7 @@ export type FromWriter =
       readonly committed: readonly number[]
       readonly others: readonly WriterReply[]
     }
+  | { readonly kind: 'notice'; readonly notice: LogNotice }
   | { readonly kind: 'closed' }
   | { readonly kind: 'broken'; readonly error: PortableError }
 
@@ -157,6 +164,7 @@ export interface WriterSettings {
   /** How long a group waits for other processes' writers. */
   readonly lockTimeoutMs: number
   readonly maxGroupOperations: number
+  readonly maxLogBytes: number
 }
 
 /** What the thread starts with. `bell` is woken for each message: waiting on it is faster than the event loop. */

@@ -27,6 +27,13 @@ export interface EngineSupport {
   readonly durable: boolean
 }
 
+/** The log of writes of an embedded engine stays above its bound, or is short again. */
+export interface EngineNotice {
+  readonly kind: 'logHeld' | 'logFreed'
+  readonly databaseId: string
+  readonly bytes: number
+}
+
 /**
  * Keeps documents, their order and the catalog; knows nothing of JSON paths, options or users.
  *
@@ -39,6 +46,9 @@ export interface StorageEngine {
   /** Random, made with the store, never changes. */
   readonly storeId: string
   readonly supports: EngineSupport
+
+  /** Says who is told what the engine notices by itself, from now on. An engine that never does has none. */
+  listen?(listener: (notice: EngineNotice) => void): void
 
   listDatabases(): Promise<readonly DatabaseRecord[]>
   /** Its record as it is now; undefined when there is none. */

@@ -46,6 +46,13 @@ export interface StoreEvents {
     readonly rangeIds: readonly [PkRangeId, PkRangeId]
     readonly range: EventRange
   }
+  /**
+   * The log of writes of a folder's database stays above `maxLogBytes`, because somebody reads it for long: a check, another
+   * program, a process that was stopped amid a read. Told by processes that write, again every 10 s.
+   */
+  logHeld: DatabaseEventBase & { readonly bytes: number }
+  /** After `logHeld`: it is short again. */
+  logFreed: DatabaseEventBase & { readonly bytes: number }
   /** Background work failed. It is tried again after `retryInMs`, for ever. */
   maintenanceFailed: {
     /** Undefined when the databases could not be listed. */
