@@ -1,3 +1,4 @@
+import type { SQLInputValue } from 'node:sqlite'
 import { neverExpires, type TtlEra, type TtlPolicy } from '@tidemark/store'
 import type { CollectionRow } from './catalog-rows.ts'
 
@@ -5,10 +6,16 @@ export function policyOf({ record }: CollectionRow): TtlPolicy {
   return { defaultTtl: record.definition.defaultTtl, eras: record.ttlEras }
 }
 
+/** A part of a statement: its `?` take `values` in the order in which they stand. */
+export interface Condition {
+  readonly sql: string
+  readonly values: readonly SQLInputValue[]
+}
+
 /** How SQL tells live documents of one collection from expired ones, in one snapshot. */
 export interface LiveRows {
-  /** Condition for rows of kind 0 with the present second as `?1`; undefined when none can have expired. */
-  readonly condition: string | undefined
+  /** Condition for rows of kind 0; undefined when none can have expired. */
+  readonly condition: Condition | undefined
   /** Value for a row of kind 0: the second at which it will expire, or 0. */
   readonly expirySecond: string
 }
@@ -17,11 +24,13 @@ export interface LiveRows {
  * The column `exp` is exact except while documents are filed anew after a change of `defaultTtl`: then
  * expiry is computed from `ts` and `ttl`, as `expiredSecond` does it.
  */
-export function liveRows(collection: CollectionRow): LiveRows {
+export function liveRows(collection: CollectionRow, nowSecond: number): LiveRows {
   const policy = policyOf(collection)
   if (collection.reindex === undefined) {
     return {
-      condition: neverExpires(policy) ? undefined : '(exp = 0 OR exp > ?1)',
+      condition: neverExpires(policy)
+        ? undefined
+        : { sql: '(exp = 0 OR exp > ?)', values: [nowSecond] },
       expirySecond: 'exp',
     }
   }
@@ -29,8 +38,8 @@ export function liveRows(collection: CollectionRow): LiveRows {
   const eras = policy.eras.map(
     (era) => `NOT ${hasExpired(expiryExpression(era.defaultTtl), secondsOf(era))}`,
   )
-  const condition = [`NOT ${hasExpired(expirySecond, '?1')}`, ...eras].join(' AND ')
-  return { condition: `(${condition})`, expirySecond }
+  const condition = [`NOT ${hasExpired(expirySecond, '?')}`, ...eras].join(' AND ')
+  return { condition: { sql: `(${condition})`, values: [nowSecond] }, expirySecond }
 }
 
 function expiryExpression(defaultTtl: number | null): string {

@@ -92,7 +92,6 @@ function movedRows(
         columns: 'seq',
         range: { minInclusive, maxExclusive },
         condition: undefined,
-        nowSecond: 0,
       },
       'any',
     )
@@ -116,7 +115,8 @@ function append(
 ): number {
   const first = segment * SEGMENT_SLOTS
   const newest = connection.get(
-    `SELECT coalesce(max(seq), ?1) FROM ${table} WHERE seq >= ?1 AND seq < ?2`,
+    `SELECT coalesce(max(seq), ?) FROM ${table} WHERE seq >= ? AND seq < ?`,
+    first,
     first,
     first + SEGMENT_SLOTS,
   )
@@ -151,7 +151,7 @@ function endFold(
     )
     connection.run(
       `UPDATE segment SET state = 'dropped'
-       WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM pkrange_segment WHERE segment = ?1)`,
+       WHERE id = ? AND NOT EXISTS (SELECT 1 FROM pkrange_segment p WHERE p.segment = segment.id)`,
       id,
     )
   }

@@ -17,9 +17,9 @@ export interface AgingRow {
 
 const STATEMENTS: Readonly<Record<AgingRows, string>> = {
   pendingDeletes: `SELECT seq, lsn, ts, epk FROM doc INDEXED BY pending
-    WHERE coll = ?1 AND kind = 1 AND seq >= ?2 AND seq < ?3 ORDER BY seq LIMIT ?4`,
+    WHERE coll = ? AND kind = 1 AND seq >= ? AND seq < ? ORDER BY seq LIMIT ?`,
   versions: `SELECT seq, lsn, at, epk FROM log
-    WHERE ?1 = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq LIMIT ?4`,
+    WHERE ? IS NOT NULL AND seq >= ? AND seq < ? ORDER BY seq LIMIT ?`,
 }
 
 /**

@@ -125,7 +125,7 @@ function checkEntries(
   const wrong = connection.all(
     `SELECT d.id, count(e.ukey) FROM doc d INDEXED BY pri
      LEFT JOIN entry e ON e.coll = d.coll AND e.epk = d.epk AND e.pk = d.pk AND e.id = d.id
-     WHERE d.coll = ?1 AND d.kind = 0 AND d.exp = 0 AND ?2 GROUP BY d.seq HAVING count(e.ukey) <> ?3`,
+     WHERE d.coll = ? AND d.kind = 0 AND d.exp = 0 AND ? GROUP BY d.seq HAVING count(e.ukey) <> ?`,
     record.number,
     // Until it is exact again the index of expiry does not say what has expired.
     reindex === undefined ? 1 : 0,

@@ -22,7 +22,7 @@ export function countFeed(snapshot: FeedSnapshot, query: FeedCountQuery): FeedCo
     {
       range,
       newestLsn: head.lsn,
-      selection: isLog ? logTimes(snapshot, query) : feedTimes(snapshot, query),
+      selection: isLog ? logTimes(query) : feedTimes(snapshot, query),
       sizeOf: () => 0,
     },
   )
@@ -45,7 +45,8 @@ export function countFeed(snapshot: FeedSnapshot, query: FeedCountQuery): FeedCo
 function feedTimes(snapshot: FeedSnapshot, query: FeedCountQuery): RowSelection {
   const selection = feedSelection(snapshot, query)
   const { condition } = selection
-  const live = condition === undefined ? 'kind = 0' : `kind = 0 AND ${condition}`
+  const also = condition === undefined ? '' : ` AND ${condition.sql}`
+  const live = { sql: `kind = 0${also}`, values: condition?.values ?? [] }
   return {
     ...selection,
     columns: 'ts, epk',
@@ -53,6 +54,6 @@ function feedTimes(snapshot: FeedSnapshot, query: FeedCountQuery): RowSelection 
   }
 }
 
-function logTimes({ nowSecond }: FeedSnapshot, { range }: FeedCountQuery): RowSelection {
-  return { table: 'log', columns: 'at, epk', range, condition: undefined, nowSecond }
+function logTimes({ range }: FeedCountQuery): RowSelection {
+  return { table: 'log', columns: 'at, epk', range, condition: undefined }
 }

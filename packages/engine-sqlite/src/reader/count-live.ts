@@ -14,10 +14,10 @@ export function countLive(
   nowSecond: number,
 ): number {
   const { number } = collection.record
-  const { condition } = liveRows(collection)
+  const { condition } = liveRows(collection, nowSecond)
   if (collection.reindex !== undefined && condition !== undefined) {
-    const sql = `SELECT count(*) FROM doc WHERE coll = ?2 AND kind = 0 AND ${condition}`
-    return numberColumn(connection.get(sql, nowSecond, number) ?? [], 0)
+    const sql = `SELECT count(*) FROM doc WHERE coll = ? AND kind = 0 AND ${condition.sql}`
+    return numberColumn(connection.get(sql, number, ...condition.values) ?? [], 0)
   }
   const all = numberColumn(connection.get(ALL, number) ?? [], 0)
   if (condition === undefined) return all

@@ -134,8 +134,7 @@ export class DatabaseReader {
       scanDocuments(
         {
           connection: this.#connection,
-          condition: liveRows(collection).condition,
-          nowSecond: seconds(nowMs),
+          condition: liveRows(collection, seconds(nowMs)).condition,
         },
         query,
       ),
@@ -212,9 +211,8 @@ export class DatabaseReader {
     return this.#inCollection(record, (collection, { nowMs }) => {
       const range = collection.ranges.find((each) => each.number === number)
       if (range === undefined) throw rangeGone(collection.ranges, number)
-      const { condition } = liveRows(collection)
-      const nowSecond = seconds(nowMs)
-      return act(this.#connection, { number: record.number, range, condition, nowSecond })
+      const { condition } = liveRows(collection, seconds(nowMs))
+      return act(this.#connection, { number: record.number, range, condition })
     })
   }
 

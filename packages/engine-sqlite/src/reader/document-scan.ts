@@ -2,6 +2,7 @@ import type { SQLInputValue } from 'node:sqlite'
 import type { ScanPage, ScanQuery } from '@tidemark/store'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
+import type { Condition } from '../connection/live-rows.ts'
 
 /** Rows of one read: a page of large documents ends after few of them. */
 const ROWS_A_READ = 200
@@ -9,8 +10,7 @@ const ROWS_A_READ = 200
 /** What an expired document is told by, in this snapshot; see `LiveRows`. */
 export interface ScanSnapshot {
   readonly connection: Connection
-  readonly condition: string | undefined
-  readonly nowSecond: number
+  readonly condition: Condition | undefined
 }
 
 /** Live documents in (EPK, partition key text, id) order, within the caller's snapshot. */
@@ -36,27 +36,26 @@ export function scanDocuments(snapshot: ScanSnapshot, query: ScanQuery): ScanPag
 }
 
 function scanStatement(
-  { condition, nowSecond }: ScanSnapshot,
+  { condition }: ScanSnapshot,
   query: ScanQuery,
   limit: number,
 ): [string, ...SQLInputValue[]] {
   const { collection, range, partitionKey, after } = query
-  const conditions = ['coll = ?2', 'kind = 0']
-  const values: SQLInputValue[] = [nowSecond, collection.number]
-  const parameter = (value: SQLInputValue): string => `?${values.push(value)}`
+  const conditions: Condition[] = [{ sql: 'coll = ? AND kind = 0', values: [collection.number] }]
   if (condition !== undefined) conditions.push(condition)
   if (after === undefined) {
-    conditions.push(`epk >= ${parameter(range.minInclusive)}`)
+    conditions.push({ sql: 'epk >= ?', values: [range.minInclusive] })
   } else {
     // The only lower bound, so that the index goes straight to it however many documents share an EPK.
-    const key = [after.epk, after.partitionKey, after.id].map(parameter)
-    conditions.push(`(epk, pk, id) > (${key.join(', ')})`)
+    const values = [after.epk, after.partitionKey, after.id]
+    conditions.push({ sql: '(epk, pk, id) > (?, ?, ?)', values })
   }
-  conditions.push(`epk < ${parameter(range.maxExclusive)}`)
-  if (partitionKey !== undefined) conditions.push(`pk = ${parameter(partitionKey)}`)
-  const where = conditions.join(' AND ')
+  conditions.push({ sql: 'epk < ?', values: [range.maxExclusive] })
+  if (partitionKey !== undefined) conditions.push({ sql: 'pk = ?', values: [partitionKey] })
+  const where = conditions.map(({ sql }) => sql).join(' AND ')
   return [
-    `SELECT epk, pk, id, body FROM doc WHERE ${where} ORDER BY epk, pk, id LIMIT ${parameter(limit)}`,
-    ...values,
+    `SELECT epk, pk, id, body FROM doc WHERE ${where} ORDER BY epk, pk, id LIMIT ?`,
+    ...conditions.flatMap(({ values }) => values),
+    limit,
   ]
 }

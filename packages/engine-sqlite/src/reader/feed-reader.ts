@@ -44,14 +44,13 @@ export function feedSelection(
   { collection, nowSecond }: Pick<FeedSnapshot, 'collection' | 'nowSecond'>,
   { range }: Pick<FeedPageQuery, 'range'>,
 ): RowSelection {
-  const { condition, expirySecond } = liveRows(collection)
+  const { condition, expirySecond } = liveRows(collection, nowSecond)
   const second = expirySecond === 'exp' ? 'exp' : `iif(kind = 1, exp, ${expirySecond})`
   return {
     table: 'doc',
     columns: `kind, body, ${second}`,
     range,
-    condition: condition && `(kind = 1 OR ${condition})`,
-    nowSecond,
+    condition: condition && { ...condition, sql: `(kind = 1 OR ${condition.sql})` },
   }
 }
 
@@ -70,7 +69,7 @@ const OPERATIONS = ['create', 'replace', 'delete', 'expire'] as const
 
 /** @throws ERR_ALL_VERSIONS_OFF */
 export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): EngineVersionPage {
-  const { connection, collection, range, head, nowSecond } = snapshot
+  const { connection, collection, range, head } = snapshot
   assertKeepsVersions(collection)
   const { rows, lsn } = buildPage<LogRow>(connection, query, {
     range,
@@ -80,7 +79,6 @@ export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): E
       columns: 'id, pk, op, at, current, previous, epk',
       range: query.range,
       condition: undefined,
-      nowSecond,
     },
     sizeOf: (row) => (row[5]?.length ?? 0) + (row[6]?.length ?? 0),
   })

@@ -1,6 +1,8 @@
+import type { SQLInputValue } from 'node:sqlite'
 import type { FeedRange } from '@tidemark/contracts'
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
+import type { Condition } from '../connection/live-rows.ts'
 
 /** Rows that one step looks at: between steps other readers have their turn. */
 const ROWS_A_STEP = 5000
@@ -19,8 +21,7 @@ export const WALK_START: RangeWalk = { after: '', documents: 0, bytes: 0, isAtEn
 export interface WalkedRange {
   readonly number: number
   readonly range: FeedRange
-  readonly condition: string | undefined
-  readonly nowSecond: number
+  readonly condition: Condition | undefined
 }
 
 /**
@@ -31,7 +32,7 @@ export function walkRange(connection: Connection, walked: WalkedRange, walk: Ran
   const step = stepOf(connection, walked, walk)
   const row = connection.get(
     `SELECT count(*), coalesce(sum(octet_length(body)), 0) FROM doc
-     WHERE ${step.where} AND ${walked.condition ?? 'TRUE'}`,
+     WHERE ${step.where}`,
     ...step.values,
   )
   return advanced(walk, step, row ?? [])
@@ -47,10 +48,7 @@ export function countRange(
   walk: RangeWalk,
 ): RangeWalk {
   const step = stepOf(connection, walked, walk)
-  const row = connection.get(
-    `SELECT count(*), 0 FROM doc WHERE ${step.where} AND ${walked.condition ?? 'TRUE'}`,
-    ...step.values,
-  )
+  const row = connection.get(`SELECT count(*), 0 FROM doc WHERE ${step.where}`, ...step.values)
   return advanced(walk, step, row ?? [])
 }
 
@@ -60,14 +58,14 @@ export function epkAfter(
   walked: WalkedRange,
   { after, skip }: { readonly after: string; readonly skip: number },
 ): string | undefined {
-  const { number, range, condition, nowSecond } = walked
+  const { number, range, condition } = walked
   const row = connection.get(
-    `SELECT epk FROM doc WHERE coll = ?2 AND kind = 0 AND ${lowerBound(after)} AND epk < ?4
-     AND ${condition ?? 'TRUE'} ORDER BY epk LIMIT 1 OFFSET ?5`,
-    nowSecond,
+    `SELECT epk FROM doc WHERE coll = ? AND kind = 0 AND ${lowerBound(after)} AND epk < ?
+     AND ${condition?.sql ?? 'TRUE'} ORDER BY epk LIMIT 1 OFFSET ?`,
     number,
     after === '' ? range.minInclusive : after,
     range.maxExclusive,
+    ...(condition?.values ?? []),
     skip,
   )
   return row && textColumn(row, 0)
@@ -75,29 +73,29 @@ export function epkAfter(
 
 interface WalkStep {
   readonly where: string
-  readonly values: readonly [number, number, string, string]
+  readonly values: readonly SQLInputValue[]
   /** The last EPK of the step; undefined at the end. */
   readonly upTo: string | undefined
 }
 
 function stepOf(
   connection: Connection,
-  { number, range, nowSecond }: WalkedRange,
+  { number, range, condition }: WalkedRange,
   { after }: RangeWalk,
 ): WalkStep {
   const from = after === '' ? range.minInclusive : after
   const last = connection.get(
-    `SELECT epk FROM doc WHERE coll = ?1 AND kind = 0 AND ${lowerBound(after, '?2')} AND epk < ?3
+    `SELECT epk FROM doc WHERE coll = ? AND kind = 0 AND ${lowerBound(after)} AND epk < ?
      ORDER BY epk LIMIT 1 OFFSET ${ROWS_A_STEP}`,
     number,
     from,
     range.maxExclusive,
   )
   const upTo = last === undefined ? undefined : textColumn(last, 0)
-  const upper = upTo === undefined ? 'epk < ?4' : 'epk <= ?4'
+  const upper = upTo === undefined ? 'epk < ?' : 'epk <= ?'
   return {
-    where: `coll = ?2 AND kind = 0 AND ${lowerBound(after)} AND ${upper}`,
-    values: [nowSecond, number, from, upTo ?? range.maxExclusive],
+    where: `coll = ? AND kind = 0 AND ${lowerBound(after)} AND ${upper} AND ${condition?.sql ?? 'TRUE'}`,
+    values: [number, from, upTo ?? range.maxExclusive, ...(condition?.values ?? [])],
     upTo,
   }
 }
@@ -106,8 +104,8 @@ function stepOf(
  * One bound, never two: of two SQLite seeks by either and looks at every row from the range's beginning,
  * so that all steps together would cost the square of the range.
  */
-function lowerBound(after: string, value = '?3'): string {
-  return after === '' ? `epk >= ${value}` : `epk > ${value}`
+function lowerBound(after: string): string {
+  return after === '' ? 'epk >= ?' : 'epk > ?'
 }
 
 function advanced(walk: RangeWalk, { upTo }: WalkStep, row: Row): RangeWalk {

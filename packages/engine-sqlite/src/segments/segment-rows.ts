@@ -2,6 +2,7 @@ import { rangeContains, type FeedRange } from '@tidemark/contracts'
 import type { SegmentRow } from '../connection/catalog-rows.ts'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
+import type { Condition } from '../connection/live-rows.ts'
 import { SEGMENT_SLOTS } from '../connection/schema.ts'
 
 /** A row of `doc` or `log`: the LSN first, then whatever was asked for. */
@@ -14,9 +15,8 @@ export interface RowSelection {
   readonly columns: string
   /** Only rows with keys of this range. */
   readonly range: FeedRange
-  /** Only these rows; may name the present second as `?1`. */
-  readonly condition: string | undefined
-  readonly nowSecond: number
+  /** Only these rows. */
+  readonly condition: Condition | undefined
 }
 
 /**
@@ -169,16 +169,16 @@ export class SegmentRows<Row extends LsnRow> {
     segment: SegmentRow,
     [afterSeq, untilSeq, limit]: [number, number, number],
   ): readonly Row[] {
-    const { table, columns, range, condition, nowSecond } = this.#selection
-    const within = rangeContains(range, segment) ? '' : ' AND epk >= ?5 AND epk < ?6'
-    const also = condition === undefined ? '' : ` AND ${condition}`
+    const { table, columns, range, condition } = this.#selection
+    const within = rangeContains(range, segment) ? '' : ' AND epk >= ? AND epk < ?'
+    const also = condition === undefined ? '' : ` AND ${condition.sql}`
     const rows = this.#connection.all(
-      `SELECT lsn, ${columns} FROM ${table} WHERE seq > ?2 AND seq <= ?3${within}${also} ORDER BY seq LIMIT ?4`,
-      nowSecond,
+      `SELECT lsn, ${columns} FROM ${table} WHERE seq > ? AND seq <= ?${within}${also} ORDER BY seq LIMIT ?`,
       afterSeq,
       untilSeq,
-      limit,
       ...(within === '' ? [] : [range.minInclusive, range.maxExclusive]),
+      ...(condition?.values ?? []),
+      limit,
     )
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the columns' types are the schema's; a check a row would cost a tenth of a page
     return rows as unknown as readonly Row[]

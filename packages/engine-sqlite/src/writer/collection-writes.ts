@@ -14,6 +14,7 @@ import type { CollectionRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { nextPurgeStamp, raiseCatalogVersion } from '../connection/head.ts'
+import { SEGMENT_SLOTS } from '../connection/schema.ts'
 import { insertRange, insertSegment, takeNumber } from './range-writes.ts'
 
 /** Changes of collections, each inside the writer's transaction. All raise the catalog's version. */
@@ -135,9 +136,10 @@ export function purgeDropped(connection: Connection): boolean {
   for (const table of ['doc', 'log']) {
     deleted += connection.run(
       `DELETE FROM ${table} WHERE seq IN (
-         SELECT seq FROM ${table} WHERE seq >= ?1 * 4294967296 AND seq < (?1 + 1) * 4294967296
+         SELECT seq FROM ${table} WHERE seq >= ? AND seq < ?
          LIMIT ${PURGED_ROWS})`,
-      segment,
+      segment * SEGMENT_SLOTS,
+      (segment + 1) * SEGMENT_SLOTS,
     )
   }
   // Entries of unique keys are in no segment: they go with the last rows of whichever comes first.
