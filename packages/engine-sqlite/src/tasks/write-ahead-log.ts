@@ -6,8 +6,11 @@ import type { LogNotice } from '../writer/writer-messages.ts'
 
 /** How long the write lock is held for readers to end: many times what a page takes. */
 const READERS_MS = 100
-/** Between two tries that failed, so that a reader that stays costs writers a tenth of their time at most. */
+/** After a try that failed, doubled each time: a reader that stays must not cost writers much, however many try. */
 const RETRY_MS = 1000
+const MAX_RETRY_MS = 8000
+/** After another process' checkpoint was in the way: that is over soon, and the try cost nothing. */
+const RETRY_ELSEWHERE_MS = 10
 /** A log that is held is told of again. */
 const TELL_AGAIN_MS = 10_000
 
@@ -22,6 +25,8 @@ export class WriteAheadLog {
   readonly #maxBytes: number
   readonly #clock: { monotonicMs(): number }
   #retryAtMs: number | undefined
+  /** Tries in a row for which readers did not end. */
+  #failures = 0
   #toldMs: number | undefined
 
   constructor(
@@ -58,11 +63,12 @@ export class WriteAheadLog {
     const isShort = bytes <= this.#maxBytes / 2
     // Another process may have done it.
     if (isShort) this.#retryAtMs = undefined
+    if (isShort) this.#failures = 0
     if (isShort && this.#toldMs !== undefined) {
       this.#toldMs = undefined
       return { kind: 'logFreed', bytes }
     }
-    if (bytes <= this.#maxBytes || this.#retryAtMs === undefined) return undefined
+    if (bytes <= this.#maxBytes || this.#failures === 0) return undefined
     const nowMs = this.#clock.monotonicMs()
     if (nowMs - (this.#toldMs ?? -Infinity) < TELL_AGAIN_MS) return undefined
     this.#toldMs = nowMs
@@ -70,17 +76,34 @@ export class WriteAheadLog {
   }
 
   #shorten(): void {
-    let isDone = false
+    const result = this.#checkpoint()
+    if (result === 'held') this.#failures++
+    const backOffMs = Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** (this.#failures - 1))
+    const pauseMs = result === 'held' ? backOffMs : RETRY_ELSEWHERE_MS
+    this.#retryAtMs = this.#clock.monotonicMs() + pauseMs
+  }
+
+  /** `elsewhere`: another process is just doing it. */
+  #checkpoint(): 'done' | 'held' | 'elsewhere' {
     try {
+      // Most of it is copied without the write lock.
+      if (this.#run('PASSIVE') === 'elsewhere') return 'elsewhere'
       this.#connection.exec(`PRAGMA busy_timeout = ${READERS_MS}`)
-      isDone = numberColumn(this.#connection.get('PRAGMA wal_checkpoint(TRUNCATE)') ?? [], 0) === 0
+      return this.#run('TRUNCATE')
     } catch (error) {
       // Housekeeping: what is the matter with the disk, the next commit says.
       if (sqliteCode(error) === undefined) throw error
+      return 'held'
     } finally {
       this.#connection.exec('PRAGMA busy_timeout = 0')
     }
-    this.#retryAtMs = isDone ? undefined : this.#clock.monotonicMs() + RETRY_MS
+  }
+
+  #run(mode: 'PASSIVE' | 'TRUNCATE'): 'done' | 'held' | 'elsewhere' {
+    const row = this.#connection.get(`PRAGMA wal_checkpoint(${mode})`) ?? []
+    if (numberColumn(row, 0) === 0) return 'done'
+    // It is not said how long the log is when a checkpoint did not begin.
+    return numberColumn(row, 1) < 0 ? 'elsewhere' : 'held'
   }
 
   #bytes(): number {

@@ -11,6 +11,10 @@ const DOCUMENTS = { kind: 'documents' } as const
 const MIB = 2 ** 20
 /** As the engine's default. */
 const MAX_LOG_BYTES = 64 * MIB
+/** MiB, in documents of one each: for some seconds of a usual disk. */
+const LARGE = 120
+/** More than the log may have. */
+const LONG = 80
 const PATIENCE_MS = 90_000
 const OVERLAPPING = 3
 const PAGE_MS = 20
@@ -20,20 +24,20 @@ const FOR_EVER_MS = 3_600_000
 export const largeWrites: StagedScenario = {
   name: 'large-writes',
   about:
-    'a process writes 200 MiB in one turn into the file that also has the feed and the leases: no lease moves',
+    'a process writes 120 MiB in one turn into the file that also has the feed and the leases: no lease moves',
   async act(stage) {
     await stage.startAll(['a', 'b'], DOCUMENTS, PATIENT)
     const writer = await largeWriter(stage)
     const owners = stage.owners()
     const sinceMs = machineMs()
     const before = stage.written.length
-    await writeAtOnce(writer, { documents: 200 })
+    await writeAtOnce(writer, { documents: LARGE })
     const between = stage.written.length - before
     await Promise.all(stage.workers.map((worker) => worker.untilWorks(5, machineMs())))
     stage.expectOwners(owners, sinceMs)
     return {
       faults: 1,
-      signs: { 'MiB in one turn': 200, 'commits of others in between': between },
+      signs: { 'MiB in one turn': LARGE, 'commits of others in between': between },
       figures: `the turn took ${took(writer)} ms`,
     }
   },
@@ -53,11 +57,11 @@ export const readersHoldLog: StagedScenario = {
     for (let n = 0; n < OVERLAPPING; n++) {
       await reader(stage, { name: `${n}`, file, readMs: PAGE_MS })
     }
-    await writeAtOnce(writer, { documents: 100 })
+    await writeAtOnce(writer, { documents: LONG })
     const bytesBeside = await logBytes(file)
     const holder = await reader(stage, { name: 'still', file, readMs: FOR_EVER_MS })
     const heldMs = machineMs()
-    await writeAtOnce(writer, { documents: 100 })
+    await writeAtOnce(writer, { documents: LONG })
     await untilNoted(writer, 'logHeld', heldMs)
     const bytesHeld = await logBytes(file)
     const freeMs = machineMs()
@@ -73,8 +77,8 @@ export const readersHoldLog: StagedScenario = {
       faults: OVERLAPPING + 1,
       signs: { 'MiB of log above its bound': mib(bytesHeld - MAX_LOG_BYTES) },
       figures:
-        `100 MiB beside ${OVERLAPPING} readers left a log of ${mib(bytesBeside)} MiB, ` +
-        `100 more beside one that stood still ${mib(bytesHeld)}, then ${mib(bytesFreed)}`,
+        `${LONG} MiB beside ${OVERLAPPING} readers left a log of ${mib(bytesBeside)} MiB, ` +
+        `${LONG} more beside one that stood still ${mib(bytesHeld)}, then ${mib(bytesFreed)}`,
     }
   },
 }
