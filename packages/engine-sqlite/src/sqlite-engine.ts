@@ -4,6 +4,7 @@ import {
   ResourceNotFoundError,
   StoreClosedError,
   StoreDamagedError,
+  assertSupportedNode,
   systemClock,
   systemRandom,
   type Clock,
@@ -61,9 +62,11 @@ type ResolvedOptions = {
  * same folder at once (ST-10). Not for network file systems: the log needs shared memory.
  *
  * Rejects with ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT (newer), ERR_STORE_DAMAGED,
- * ERR_STORE_UNAVAILABLE (no permission, disk full, held by another process), ERR_INVALID_OPTION.
+ * ERR_STORE_UNAVAILABLE (no permission, disk full, held by another process), ERR_INVALID_OPTION,
+ * ERR_NODE_UNSUPPORTED.
  */
 export async function openSqliteEngine(options: SqliteEngineOptions): Promise<StorageEngine> {
+  assertSupportedNode()
   const resolved = resolveOptions(options)
   const { folder, random, clock } = resolved
   const marker = await openStoreFolder(folder, { random, nowMs: clock.wallMs() })
