@@ -20,6 +20,8 @@ export type FaultProgram =
   | 'expiry/catch-up.child.ts'
   | '../soak/soak-host.child.ts'
   | 'campaign/worker.child.ts'
+  | 'campaign/large-writer.child.ts'
+  | 'campaign/log-reader.child.ts'
   | 'dead-letters/poison-host.child.ts'
   | 'rivals/counter.child.ts'
   | 'rivals/fenced-writer.child.ts'

@@ -11,6 +11,7 @@ import {
   observerThrowing,
 } from './scenarios/observer-faults.ts'
 import { blockLong, blockShort, kill, stopLong, stopShort } from './scenarios/process-faults.ts'
+import { largeWrites, readersHoldLog } from './scenarios/large-writes.ts'
 import { ranges, type RangesOptions } from './scenarios/ranges.ts'
 import {
   redisClientPause,
@@ -53,6 +54,8 @@ const STAGED = [
   clusterSlotMoves,
   joinLeaveStorm,
   storeFolderAway,
+  largeWrites,
+  readersHoldLog,
   observerSlow,
   observerThrowing,
   observerHanging,

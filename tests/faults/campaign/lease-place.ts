@@ -1,8 +1,10 @@
 import { RedisLeaseStore } from '@tidemark/lease-redis'
 import { Cluster, Redis } from 'ioredis'
 
-/** How a process reaches the Redis that has the leases. */
-export type LeasePlace =
+/** Where the leases are: documents of the store, or a Redis and how a process reaches it. */
+export type LeasePlace = { readonly kind: 'documents' } | RedisPlace
+
+export type RedisPlace =
   | { readonly kind: 'server'; readonly port: number }
   | { readonly kind: 'sentinels'; readonly ports: readonly number[]; readonly masterName: string }
   | { readonly kind: 'cluster'; readonly ports: readonly number[] }
@@ -14,7 +16,7 @@ export interface OpenedLeases extends Disposable {
 }
 
 /** Leases there; the connection is closed with it. */
-export function openLeases(place: LeasePlace, commandTimeoutMs: number): OpenedLeases {
+export function openLeases(place: RedisPlace, commandTimeoutMs: number): OpenedLeases {
   const patient = { retryStrategy: () => 50, maxRetriesPerRequest: null }
   switch (place.kind) {
     case 'server':

@@ -101,8 +101,12 @@ async function work(
   done(ids)
 }
 
-const { events } = await openKeyedStore({ folder: task.folder, redisPort: undefined })
-const { leases } = openLeases(task.leases, task.renewMs)
+const { events, leases: documents } = await openKeyedStore({
+  folder: task.folder,
+  redisPort: undefined,
+})
+const leases =
+  task.leases.kind === 'documents' ? documents : openLeases(task.leases, task.renewMs).leases
 
 async function join(): Promise<ChangeFeedProcessorHost<KeyedEvent>> {
   const host = new ChangeFeedProcessorHost<KeyedEvent>({
