@@ -149,6 +149,7 @@ export {
   type CheckpointRequest,
   type DurabilityLevel,
   type HeldDigest,
+  type ObservedClock,
   type HeldLease,
   type LeaseDurability,
   type LeaseGroup,
