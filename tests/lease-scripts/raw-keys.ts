@@ -1,5 +1,5 @@
 import type { Checkpoint, HostProfile } from '@tidemark/contracts'
-import type { LeaseGroupState } from '@tidemark/processor'
+import type { ClockAhead, LeaseGroupState } from '@tidemark/processor'
 import type { Redis } from 'ioredis'
 
 /** What Redis holds under the eight keys of a group, sorted: what is not there has no fields. */
@@ -36,6 +36,7 @@ export function rawKeysOf({ head, leases, targets }: LeaseGroupState): RawKeys {
       mv: String(head.membershipVersion),
       av: String(head.planVersion),
       l: String(head.clockMs),
+      ...(head.ahead === undefined ? {} : aheadFields(head.ahead)),
       ...(head.seenMs === undefined ? {} : { n: String(head.seenMs) }),
       floor: String(head.epochFloor),
       ...(head.discardToken === undefined ? {} : { token: head.discardToken }),
@@ -62,6 +63,16 @@ export function rawKeysOf({ head, leases, targets }: LeaseGroupState): RawKeys {
       ),
     ),
     t: sorted(Object.fromEntries(targets)),
+  }
+}
+
+function aheadFields({ newer, older, sinceMs }: ClockAhead): Readonly<Record<string, string>> {
+  return {
+    al: String(newer.clockMs),
+    an: String(newer.storeMs),
+    ol: String(older.clockMs),
+    on: String(older.storeMs),
+    as: String(sinceMs),
   }
 }
 

@@ -73,13 +73,41 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     find: 'known[ARGV[i]] and not',
     replace: 'not',
   }),
-  mutant('prelude', 'the lease clock moves by one heartbeat at most', {
-    find: 'math.min(math.max(elapsed, 0), cap_ms)',
-    replace: 'math.max(elapsed, 0)',
+  mutant('sync', 'the lease clock moves by one heartbeat at most', {
+    find: 'math.min(elapsed, cap)',
+    replace: 'elapsed',
   }),
-  mutant('prelude', 'the lease clock never goes back', {
-    find: 'math.min(math.max(elapsed, 0), cap_ms)',
-    replace: 'math.min(elapsed, cap_ms)',
+  mutant('sync', 'the lease clock never goes back', {
+    find: 'math.max(before, seen_clock + math.min(elapsed, cap))',
+    replace: 'seen_clock + math.min(elapsed, cap)',
+  }),
+  mutant('sync', 'a clock that was lost proves nothing', {
+    find: 'seen_clock and seen_clock <= before',
+    replace: 'seen_clock',
+  }),
+  mutant('sync', 'a session lasts from the latest that the clock may have come to', {
+    find: 'math.max(group.clock, newer_reached, older_reached)',
+    replace: 'group.clock',
+  }),
+  mutant('sync', 'a host that cannot compare the clocks gets all the time there may be', {
+    find: 'if seen then latest = math.min',
+    replace: 'if true then latest = math.min',
+  }),
+  mutant('sync', 'a clock that is slow says nothing', {
+    find: ' or now_ms < newer.time or slow then',
+    replace: ' or now_ms < newer.time then',
+  }),
+  mutant('sync', 'a clock that goes back says nothing', {
+    find: ' or now_ms < newer.time or slow then',
+    replace: ' or slow then',
+  }),
+  mutant('sync', 'the span before counts too', {
+    find: ', newer_reached, older_reached)',
+    replace: ', newer_reached)',
+  }),
+  mutant('sync', 'of a span the farthest counts', {
+    find: ' and group.clock >= newer_reached',
+    replace: '',
   }),
   mutant('prelude', 'numbers keep all their digits', {
     find: "string.format('%.0f', number)",
@@ -106,7 +134,7 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     replace: 'not mine',
   }),
   mutant('sync', 'the digest compares the LSNs', {
-    find: ' and lsns == tonumber(ARGV[12])',
+    find: ' and lsns == tonumber(ARGV[15])',
     replace: '',
   }),
   mutant('sync', 'the digest is of this host alone', {

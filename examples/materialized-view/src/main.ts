@@ -11,7 +11,7 @@ const { values } = parseArgs({
   },
 })
 
-await using store = await openStore(values.store)
+const store = await openStore(values.store)
 const world = store.database('world')
 const cities = await world.createCollectionIfNotExists<City>({
   id: 'cities',
@@ -42,3 +42,4 @@ await host.registerObserver(new PopulationView(view))
 console.error(`${values.name} is ready`)
 await stopped
 await host.unregisterObservers()
+await store.close()

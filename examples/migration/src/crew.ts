@@ -5,7 +5,8 @@ import type { DemoPlan } from './demo-plan.ts'
 import type { ChildMessage } from './messages.ts'
 import { Takeovers } from './takeovers.ts'
 
-const READY_LIMIT_MS = 20_000
+/** For what never comes: a machine that is busy may take long to start a process. */
+const READY_LIMIT_MS = 120_000
 
 /** The demo's processes: workers that come and go, and the writer. */
 export class Crew implements AsyncDisposable {

@@ -42,7 +42,7 @@ class PrintOrders implements IChangeFeedObserver<Order> {
   }
 }
 
-await using store = await openStore(values.store)
+const store = await openStore(values.store)
 const shop = store.database('shop')
 const orders = await shop.createCollectionIfNotExists<Order>({
   id: 'orders',
@@ -83,3 +83,4 @@ console.error(`${values.name} is ready`)
 await stopped
 // Finishes the batches in flight, stores the positions and hands the ranges over.
 await host.unregisterObservers()
+await store.close()

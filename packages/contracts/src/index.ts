@@ -35,10 +35,12 @@ export { StoreFormatError } from './errors/store-format-error.ts'
 export { StoreInUseError } from './errors/store-in-use-error.ts'
 export { StoreUnavailableError } from './errors/store-unavailable-error.ts'
 export { UniqueKeyError } from './errors/unique-key-error.ts'
+export { UnsupportedNodeError } from './errors/unsupported-node-error.ts'
 export { UnsupportedServerError } from './errors/unsupported-server-error.ts'
 
 export type { Clock, SleepOptions } from './clock.ts'
 export type { Random } from './random.ts'
+export { assertSupportedNode } from './platform/assert-supported-node.ts'
 export { systemClock } from './platform/system-clock.ts'
 export { systemRandom } from './platform/system-random.ts'
 
@@ -147,6 +149,7 @@ export {
   type CheckpointRequest,
   type DurabilityLevel,
   type HeldDigest,
+  type ObservedClock,
   type HeldLease,
   type LeaseDurability,
   type LeaseGroup,

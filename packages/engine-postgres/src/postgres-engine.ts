@@ -1,4 +1,9 @@
-import { ResourceNotFoundError, StoreClosedError, type Clock } from '@tidemark/contracts'
+import {
+  ResourceNotFoundError,
+  StoreClosedError,
+  assertSupportedNode,
+  type Clock,
+} from '@tidemark/contracts'
 import type { DatabaseRecord, EngineSupport, StorageEngine } from '@tidemark/store'
 import { CollectionCache } from './catalog/collection-cache.ts'
 import { Connections } from './connection/connections.ts'
@@ -26,9 +31,10 @@ const QUIET_POLL_MS = 20
  *
  * Rejects with ERR_STORE_UNAVAILABLE (wrong address, database or password, no privilege), ERR_STORE_FORMAT
  * (newer, or not made yet with `schemaManagement: 'none'`), ERR_STORE_IN_USE (a schema of that name that is no
- * store), ERR_STORE_DAMAGED, ERR_SERVER_UNSUPPORTED, ERR_INVALID_OPTION.
+ * store), ERR_STORE_DAMAGED, ERR_SERVER_UNSUPPORTED, ERR_INVALID_OPTION, ERR_NODE_UNSUPPORTED.
  */
 export async function openPostgresEngine(options: PostgresEngineOptions): Promise<StorageEngine> {
+  assertSupportedNode()
   const resolved = resolveOptions(options)
   const { schema, storeTime, clock, random } = resolved
   const connections = new Connections({ ...resolved.connections, clock, random })

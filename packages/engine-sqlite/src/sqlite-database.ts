@@ -187,8 +187,14 @@ export class SqliteDatabase implements DatabaseEngine {
     return this.#read((reader) => reader.document(key))
   }
 
-  scan(query: ScanQuery): Promise<ScanPage> {
-    return this.#read((reader) => reader.scan(query))
+  /** What has expired is gone past in pieces; a page that begins behind it is of one snapshot. */
+  async scan(query: ScanQuery): Promise<ScanPage> {
+    for (let { after } = query; ;) {
+      const page = await this.#read((reader) => reader.scan({ ...query, after }))
+      if (page.bodies.length > 0 || page.next === undefined) return page
+      query.signal?.throwIfAborted()
+      after = page.next
+    }
   }
 
   countDocuments(collection: CollectionRecord): Promise<number> {

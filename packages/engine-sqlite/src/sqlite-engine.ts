@@ -4,6 +4,7 @@ import {
   ResourceNotFoundError,
   StoreClosedError,
   StoreDamagedError,
+  assertSupportedNode,
   systemClock,
   systemRandom,
   type Clock,
@@ -12,9 +13,7 @@ import {
 import type { DatabaseRecord, EngineNotice, EngineSupport, StorageEngine } from '@tidemark/store'
 import { SEGMENT_SLOTS } from './connection/schema.ts'
 import { DatabaseCatalog, type CatalogEntry } from './folder/database-catalog.ts'
-import { createDatabaseFile, endRelaxedUse, prepareDatabaseFile } from './folder/database-file.ts'
-import { syncFolder } from './folder/link-into-place.ts'
-import { removeSqliteFile } from './folder/sqlite-file.ts'
+import { endRelaxedUse, prepareDatabaseFile } from './folder/database-file.ts'
 import { openStoreFolder } from './folder/store-folder.ts'
 import { bootId } from './platform/boot-id.ts'
 import { Doorbells } from './platform/doorbells.ts'
@@ -61,9 +60,11 @@ type ResolvedOptions = {
  * same folder at once (ST-10). Not for network file systems: the log needs shared memory.
  *
  * Rejects with ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT (newer), ERR_STORE_DAMAGED,
- * ERR_STORE_UNAVAILABLE (no permission, disk full, held by another process), ERR_INVALID_OPTION.
+ * ERR_STORE_UNAVAILABLE (no permission, disk full, held by another process), ERR_INVALID_OPTION,
+ * ERR_NODE_UNSUPPORTED.
  */
 export async function openSqliteEngine(options: SqliteEngineOptions): Promise<StorageEngine> {
+  assertSupportedNode()
   const resolved = resolveOptions(options)
   const { folder, random, clock } = resolved
   const marker = await openStoreFolder(folder, { random, nowMs: clock.wallMs() })
@@ -103,8 +104,9 @@ class SqliteEngine implements StorageEngine {
     this.#onNotice = listener
   }
 
-  /** Begins to hear other processes' commits. */
+  /** Ends what others left half done, and begins to hear other processes' commits. */
   async start(): Promise<void> {
+    this.#catalog.finishRemovals()
     await this.#doorbells.open()
   }
 
@@ -123,18 +125,8 @@ class SqliteEngine implements StorageEngine {
     { annotation }: { readonly annotation?: string | undefined } = {},
   ): Promise<DatabaseRecord> {
     this.#assertOpen()
-    const { folder, random } = this.#options
-    const name = `db-${random.hex(8)}.sqlite`
-    const file = join(folder, name)
-    // The file first: a database that is listed is whole.
-    createDatabaseFile(file)
-    await syncFolder(folder)
-    try {
-      return this.#catalog.add(id, name, { ts: Math.floor(this.#nowMs() / 1000), annotation })
-    } catch (error) {
-      removeSqliteFile(file)
-      throw error
-    }
+    const file = `db-${this.#options.random.hex(8)}.sqlite`
+    return this.#catalog.create(id, file, { ts: Math.floor(this.#nowMs() / 1000), annotation })
   }
 
   async annotateDatabase(
@@ -146,13 +138,26 @@ class SqliteEngine implements StorageEngine {
     return this.#catalog.annotate(database, annotation, { nowMs: this.#nowMs(), ifEtag })
   }
 
+  /**
+   * The mark in the database's file decides: until it is there the database is whole, and from then on every
+   * process refuses it. What remains is tidying, and the next to open the folder does what failed of it.
+   */
   async deleteDatabase(id: string): Promise<void> {
     const database = await this.#openToDelete(id)
     const entry = this.#catalog.find(id)
-    this.#catalog.remove(id)
+    if (entry === undefined) throw new ResourceNotFoundError('database', id)
+    if (database === undefined) {
+      this.#catalog.endRemoval(entry)
+      return
+    }
+    this.#catalog.beginRemoval(entry)
+    await database.drop()
     this.#databases.delete(id)
-    await database?.drop()
-    if (entry !== undefined) removeSqliteFile(join(this.#options.folder, entry.file))
+    try {
+      this.#catalog.endRemoval(entry)
+    } catch {
+      // It is deleted all the same.
+    }
   }
 
   /** Open, because other processes are told by a mark in it. One that is damaged is just removed. */
@@ -182,7 +187,11 @@ class SqliteEngine implements StorageEngine {
       await database.close()
       if (this.#databases.get(id) !== open) return this.openDatabase(id)
     }
-    const opening = this.#open(entry)
+    const opening = this.#open(entry).catch((error: unknown) => {
+      // Deleted meanwhile, with its file.
+      if (this.#catalog.find(id)?.file === entry.file) throw error
+      throw new ResourceNotFoundError('database', id)
+    })
     this.#databases.set(id, opening)
     opening.catch(() => this.#databases.delete(id))
     return opening

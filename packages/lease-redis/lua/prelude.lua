@@ -1,7 +1,8 @@
 -- Stands before every script of this folder; the store joins them. All scripts take the same keys, which
 -- share one {hash tag} and so live in one slot, and the same first arguments:
 --
--- KEYS[1] m   HASH  schema, gen, mv, av, l (lease clock, ms), n (store time of the last sync, ms), floor, token,
+-- KEYS[1] m   HASH  schema, gen, mv, av, l (lease clock, ms), al an ol on as (see sync.lua, ms),
+--                    n (store time of the last sync, ms: hosts of an older release count on it), floor, token,
 --                    paused (1 = yes; 0 or absent = no)
 -- KEYS[2] hd  ZSET  host -> deadline of its session, lease-clock ms
 -- KEYS[3] hi  HASH  host -> incarnation
@@ -44,10 +45,11 @@ end
 
 -- The group's own fields, made at first use. The second value is an error reply: the key holds something else.
 local function open_group()
-  local fields = redis.call('HMGET', meta, 'schema', 'gen', 'mv', 'av', 'l', 'n', 'floor', 'token', 'paused')
+  local fields = redis.call('HMGET', meta, 'schema', 'gen', 'mv', 'av', 'l', 'n', 'floor', 'token', 'paused',
+    'al', 'an', 'ol', 'on', 'as')
   if not fields[1] and redis.call('EXISTS', meta) == 0 then
     redis.call('HSET', meta, 'schema', SCHEMA, 'gen', ARGV[3], 'mv', '0', 'av', '0', 'l', '0', 'floor', '0')
-    fields = { SCHEMA, ARGV[3], '0', '0', '0', false, '0', false, false }
+    fields = { SCHEMA, ARGV[3], '0', '0', '0', false, '0', false, false, false }
   end
   if fields[1] ~= SCHEMA then
     return nil, redis.error_reply('TIDEMARKSCHEMA ' .. meta .. ' is not a lease group of this release')
@@ -61,15 +63,10 @@ local function open_group()
     floor = tonumber(fields[7]),
     token = fields[8],
     paused = fields[9] == '1',
+    newer = fields[10] and { clock = tonumber(fields[10]), time = tonumber(fields[11]) },
+    older = fields[12] and { clock = tonumber(fields[12]), time = tonumber(fields[13]) },
+    since = fields[14] and tonumber(fields[14]),
   }
-end
-
--- The lease clock moves by the time that passed on the server, at most by the cap: a server that was down,
--- paused, failed over or whose clock was set expires nobody.
-local function advance_clock(group, now_ms, cap_ms)
-  local elapsed = group.seen and (now_ms - group.seen) or 0
-  group.clock = group.clock + math.min(math.max(elapsed, 0), cap_ms)
-  redis.call('HSET', meta, 'l', text(group.clock), 'n', text(now_ms))
 end
 
 local function raise_membership(group)

@@ -1,18 +1,45 @@
--- sync: advances the lease clock, drops expired sessions, then joins, renews or leaves.
+-- sync: moves the lease clock on, drops expired sessions, then joins, renews or leaves.
 --
 -- KEYS, ARGV[1..3]  see prelude.lua
 -- ARGV[4] host      ARGV[5] incarnation   ARGV[6] join, beat or leave   ARGV[7] profile
 -- ARGV[8] time to live of the session, lease-clock ms     ARGV[9] cap of the lease clock, ms
--- ARGV[10] '' or the number of leases held; then ARGV[11] sum of epochs, ARGV[12] sum of LSNs, ARGV[13] modulus
--- returns           {'ok', gen, clock, mv, av, ms until the first deadline of others or '', digest matches 0/1}
+-- ARGV[10] '' or what the host saw of the lease clock; then ARGV[11] the store time that came with it, ARGV[12] ms that
+--                   have passed since by the host's own clock
+-- ARGV[13] '' or the number of leases held; then ARGV[14] sum of epochs, ARGV[15] sum of LSNs, ARGV[16] modulus
+-- returns           {'ok', gen, clock, mv, av, ms until the first deadline of others or '', digest matches 0/1, store time}
 --                   or {'fenced', gen}
--- guarantees        the clock moves by at most the cap; mv rises iff sessions or profiles changed; publishes then.
+-- guarantees        the clock moves by at most the cap, and by nothing but what the host saw pass; mv rises iff sessions or profiles changed; publishes then.
 --                   Work: O(expired hosts); with a digest O(leases), so callers send it with every 10th beat
 local host, incarnation, intent, profile = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local group, failure = open_group()
 if failure then return failure end
 local now_ms = math.floor(store_time_us() / 1000)
-advance_clock(group, now_ms, tonumber(ARGV[9]))
+
+-- As `passTime` of the model: al and an are `newer`, ol and on `older`, as is `sinceMs`.
+local cap, before, seen_clock, elapsed = tonumber(ARGV[9]), group.clock, tonumber(ARGV[10]), tonumber(ARGV[12])
+-- A clock that the store has lost proves nothing of the present one.
+local seen = seen_clock and seen_clock <= before
+if seen then group.clock = math.max(before, seen_clock + math.min(elapsed, cap)) end
+-- What some host may prove to have passed: sessions last from here.
+local latest = group.clock + cap
+local here, newer, older, since = { clock = group.clock, time = now_ms }, group.newer, group.older, group.since
+local slow = seen and now_ms - tonumber(ARGV[11]) < elapsed - 2
+if not group.seen then
+  newer, older, since, latest = here, here, now_ms, group.clock
+elseif not newer or now_ms < newer.time or slow then
+  newer, older, since = here, { clock = latest, time = now_ms }, now_ms
+else
+  local newer_reached = newer.clock + now_ms - newer.time
+  local older_reached = older.clock + now_ms - older.time
+  if seen then latest = math.min(math.max(group.clock, newer_reached, older_reached), latest) end
+  if group.clock > before and now_ms - since >= cap then
+    newer, older, since = here, newer, now_ms
+  elseif group.clock > before and group.clock >= newer_reached then
+    newer = here
+  end
+end
+redis.call('HSET', meta, 'l', text(group.clock), 'n', text(now_ms), 'al', text(newer.clock), 'an', text(newer.time),
+  'ol', text(older.clock), 'on', text(older.time), 'as', text(since))
 
 local function drop(name)
   redis.call('ZREM', deadlines, name)
@@ -42,7 +69,7 @@ else
     redis.call('HSET', profiles, host, profile)
     changed = true
   end
-  redis.call('ZADD', deadlines, text(group.clock + ARGV[8]), host)
+  redis.call('ZADD', deadlines, text(latest + ARGV[8]), host)
   redis.call('HSET', beats, host, text(now_ms))
 end
 if changed then raise_membership(group) end
@@ -58,8 +85,8 @@ for i = 1, #first, 2 do
 end
 
 local matches = 1
-if ARGV[10] ~= '' then
-  local modulus = tonumber(ARGV[13])
+if ARGV[13] ~= '' then
+  local modulus = tonumber(ARGV[16])
   local count, epochs, lsns = 0, 0, 0
   local suffix = '|' .. incarnation .. '|' .. host
   local owned, held = redis.call('HGETALL', owners), {}
@@ -79,7 +106,7 @@ if ARGV[10] ~= '' then
       lsns = (lsns + parse_position(value) % modulus) % modulus
     end
   end
-  local same = count == tonumber(ARGV[10]) and epochs == tonumber(ARGV[11]) and lsns == tonumber(ARGV[12])
+  local same = count == tonumber(ARGV[13]) and epochs == tonumber(ARGV[14]) and lsns == tonumber(ARGV[15])
   matches = same and 1 or 0
 end
-return { 'ok', group.gen, text(group.clock), text(group.mv), text(group.av), next_deadline, matches }
+return { 'ok', group.gen, text(group.clock), text(group.mv), text(group.av), next_deadline, matches, text(now_ms) }

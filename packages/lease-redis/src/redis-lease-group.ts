@@ -71,17 +71,23 @@ export class RedisLeaseGroup implements LeaseGroup {
   }
 
   async sync(request: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
-    const { intent, profile, ttlMs, clockCapMs, held } = request
+    const { intent, profile, ttlMs, clockCapMs, observed, held } = request
     const digest = held
       ? [held.count, held.epochSum, held.lsnSum, DIGEST_MODULUS].map(String)
       : ['']
-    const args = [intent, profileText(profile), String(ttlMs), String(clockCapMs), ...digest]
+    const seen = observed
+      ? [observed.clockMs, observed.storeMs, observed.elapsedMs].map(String)
+      : ['', '', '']
+    const times = [String(ttlMs), String(clockCapMs), ...seen]
+    const args = [intent, profileText(profile), ...times, ...digest]
     const reply = await this.#run('sync', [...identityArgs(request), ...args], signal)
-    const [kind, generation, clock, membership, plan, deadline, matches] = replyList(reply)
+    const [kind, generation, clock, membership, plan, deadline, matches, storeTime] =
+      replyList(reply)
     if (kind === 'fenced') return { kind, generation: replyText(generation) }
     return {
       kind: 'ok',
       clockMs: replyNumber(clock),
+      storeMs: replyNumber(storeTime),
       membershipVersion: replyNumber(membership),
       planVersion: replyNumber(plan),
       generation: replyText(generation),

@@ -49,6 +49,8 @@ export {
   applyChanges,
   newGroupState,
   readGroup,
+  type ClockAhead,
+  type ClockPoint,
   type GroupHead,
   type LeaseGroupChanges,
   type LeaseGroupState,

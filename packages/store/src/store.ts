@@ -1,5 +1,6 @@
 import {
   InvalidOptionError,
+  assertSupportedNode,
   errorCode,
   systemClock,
   systemRandom,
@@ -52,7 +53,7 @@ export class Store {
     this.#maintenance = maintenance
   }
 
-  /** Rejects with ERR_INVALID_OPTION, or as the engine does. */
+  /** Rejects with ERR_INVALID_OPTION, ERR_NODE_UNSUPPORTED, or as the engine does. */
   static async open({
     engine,
     maxDocumentBytes = DEFAULT_MAX_DOCUMENT_BYTES,
@@ -60,6 +61,7 @@ export class Store {
     clock = systemClock,
     random = systemRandom,
   }: StoreOptions): Promise<Store> {
+    assertSupportedNode()
     const options = resolveMaintenanceOptions(maintenanceMode)
     if (
       !Number.isSafeInteger(maxDocumentBytes) ||

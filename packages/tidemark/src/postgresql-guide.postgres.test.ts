@@ -78,18 +78,18 @@ test('the snippets of the guide compile', async () => {
 })
 
 async function inTwoCommands(): Promise<unknown> {
-  await using store = await openStore('postgres://tidemark:tidemark@localhost/tidemark')
-  return await store.listDatabases()
+  const store = await openStore('postgres://tidemark:tidemark@localhost/tidemark')
+  return store.close()
 }
 
 async function withOptions(): Promise<unknown> {
-  await using store = await openStore({
+  const store = await openStore({
     url: 'postgres://tidemark_worker@db.example.org/shop?sslmode=verify-full',
     replicaUrl: 'postgres://tidemark_worker@replica.example.org/shop?sslmode=verify-full',
     schemaManagement: 'none',
     maxConnections: 10,
   })
-  return await store.listDatabases()
+  return store.close()
 }
 
 async function connect(

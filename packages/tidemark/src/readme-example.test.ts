@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -107,6 +107,21 @@ test('what is stored is there again when the folder is opened again', async () =
   await using store = await openStore(folder)
   const { document } = await store.database('shop').collection<Order>('orders').read('o1', 'c7')
   expect(document).toMatchObject({ id: 'o1', total: 12 })
+})
+
+test('what users copy first has no `await using`, which Node 22 does not know', async () => {
+  const root = new URL('../../../', import.meta.url)
+  const packages = ['tidemark', 'store', 'engine-sqlite', 'engine-postgres', 'gateway']
+  const files = [
+    'README.md',
+    'docs/guide/postgresql.md',
+    ...packages.map((name) => `packages/${name}/README.md`),
+    'examples/worker/src/main.ts',
+    'examples/materialized-view/src/main.ts',
+  ]
+  for (const file of files) {
+    expect(await readFile(new URL(file, root), 'utf8'), file).not.toMatch(/^\s*await using /m)
+  }
 })
 
 test('openStore without a folder is refused with a coded error', async () => {

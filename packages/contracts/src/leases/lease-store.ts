@@ -27,16 +27,32 @@ export interface SyncRequest extends HostIdentity {
   readonly profile: HostProfile
   /** Session time to live, lease-clock ms. */
   readonly ttlMs: number
-  /** The lease clock advances at most this much between two calls: one heartbeat. */
+  /** One call moves the lease clock by at most this much: one heartbeat. */
   readonly clockCapMs: number
+  /** Absent in the first call of a process. It alone moves the lease clock. */
+  readonly observed?: ObservedClock | undefined
   /** Sent with every 10th beat; answered by `heldMatches`. */
   readonly held?: HeldDigest | undefined
+}
+
+/**
+ * What a host last saw of the lease clock, and how long that was ago by a clock of its own that nobody sets: from when the
+ * answer had come until this call goes out. So at least that much time has really passed.
+ */
+export interface ObservedClock {
+  /** Of the last answer. */
+  readonly clockMs: number
+  /** Of the last answer. */
+  readonly storeMs: number
+  readonly elapsedMs: number
 }
 
 export type SyncReply =
   | {
       readonly kind: 'ok'
       readonly clockMs: number
+      /** Store time of this call, epoch ms: the next one tells by it whether the store's clock was set meanwhile. */
+      readonly storeMs: number
       readonly membershipVersion: number
       readonly planVersion: number
       readonly generation: string

@@ -40,8 +40,7 @@ export interface CatalogRows {
 
 export function readCatalog(connection: Connection): CatalogRows {
   const { catalogVersion: version } = readHead(connection)
-  const dropped =
-    numberColumn(connection.get(`SELECT value FROM meta WHERE name = 'dropped'`) ?? [], 0) === 1
+  const dropped = isDropped(connection)
   const collections = new Map<number, CollectionRow>()
   for (const row of connection.all(
     `SELECT number, id, rid, definition, eras, etag, ts, reindex, logged FROM collection
@@ -54,6 +53,12 @@ export function readCatalog(connection: Connection): CatalogRows {
     collections.set(record.number, { record, reindex, logged, ranges })
   }
   return { version, dropped, collections }
+}
+
+export function isDropped(connection: Connection): boolean {
+  return (
+    numberColumn(connection.get(`SELECT value FROM meta WHERE name = 'dropped'`) ?? [], 0) === 1
+  )
 }
 
 function readRanges(connection: Connection, coll: number): readonly RangeRow[] {

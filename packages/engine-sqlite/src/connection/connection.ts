@@ -1,10 +1,6 @@
-import {
-  DatabaseSync,
-  type SQLInputValue,
-  type SQLOutputValue,
-  type StatementSync,
-} from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { openFile } from './open-file.ts'
 import type { Row } from './column.ts'
 
 /** One connection with its prepared statements; rows come as arrays. */
@@ -23,7 +19,7 @@ export class Connection {
   ) {
     const url = pathToFileURL(file)
     url.searchParams.set('mode', mode === 'existing' ? 'rw' : 'rwc')
-    this.#database = new DatabaseSync(url, { timeout: timeoutMs })
+    this.#database = openFile(url, { timeout: timeoutMs })
     try {
       this.#database.exec('PRAGMA cache_size = -16384')
       this.#database.exec('PRAGMA mmap_size = 4294967296')

@@ -13,15 +13,21 @@ import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
 import { CATALOG_FILE, CATALOG_TABLES } from '../connection/schema.ts'
 import { storeError, withStoreErrors } from '../connection/sqlite-error.ts'
-import { linkIntoPlace, temporaryFile } from './link-into-place.ts'
+import { createDatabaseFile, isMarkedDeleted } from './database-file.ts'
+import { linkIntoPlace, syncFolder, temporaryFile } from './link-into-place.ts'
 import { createSqliteFile, openSqliteFile, removeSqliteFile } from './sqlite-file.ts'
 
 const CATALOG_NAME = 'catalog.sqlite'
 /** Rows of `meta` that hold databases' annotations: name prefix, then the `_rid`. */
 const ANNOTATION = 'annotation:'
-const ENTRIES = `SELECT d.id, d.rid, d.etag, d.ts, d.file, m.value
-  FROM database d LEFT JOIN meta m ON m.name = '${ANNOTATION}' || d.rid`
-const DATABASE_FILE = /^db-[0-9a-f]+\.sqlite$/
+/** Rows of `meta` that say of which databases the files may be marked as deleted: name prefix, then the `_rid`. */
+const REMOVAL = 'removal:'
+/** Rows of `meta` that name files of no database, for whoever comes next to remove: name prefix, then the file. */
+const UNUSED = 'unused:'
+const ENTRIES = `SELECT d.id, d.rid, d.etag, d.ts, d.file, m.value, r.name
+  FROM database d LEFT JOIN meta m ON m.name = '${ANNOTATION}' || d.rid
+  LEFT JOIN meta r ON r.name = '${REMOVAL}' || d.rid`
+const DATABASE_FILE_NAME = /^db-[0-9a-f]+\.sqlite$/
 
 export interface CatalogEntry {
   readonly record: DatabaseRecord
@@ -29,14 +35,19 @@ export interface CatalogEntry {
   readonly file: string
 }
 
-/** The list of a folder's databases. */
+/**
+ * The list of a folder's databases. A database is there while it is listed and its file is not marked as
+ * deleted. Whoever dies while he makes or deletes one leaves a note here, and the next to open the folder ends it.
+ */
 export class DatabaseCatalog {
+  readonly #folder: string
   readonly #file: string
   readonly #storeId: string
   readonly #connection: Connection
 
-  private constructor(file: string, storeId: string, connection: Connection) {
-    this.#file = file
+  private constructor(folder: string, storeId: string, connection: Connection) {
+    this.#folder = folder
+    this.#file = join(folder, CATALOG_NAME)
     this.#storeId = storeId
     this.#connection = connection
   }
@@ -53,15 +64,17 @@ export class DatabaseCatalog {
     const file = join(folder, CATALOG_NAME)
     try {
       // In this order: another process that is making the store now writes its catalog first.
-      const databases = readdirSync(folder).some((name) => DATABASE_FILE.test(name))
+      const databases = readdirSync(folder).some((name) => DATABASE_FILE_NAME.test(name))
       if (!existsSync(file)) {
         if (databases) {
           throw new StoreDamagedError(`${file} is missing, but there are databases beside it`)
         }
         await createCatalog(folder, file, random)
       }
+      // Another process may have made these files this moment, and be about to.
+      syncFolder(folder)
       const connection = await retryWhileBusy(clock, () => openSqliteFile(file, CATALOG_FILE))
-      return new DatabaseCatalog(file, storeId, connection)
+      return new DatabaseCatalog(folder, storeId, connection)
     } catch (error) {
       throw storeError(error, file)
     }
@@ -69,45 +82,84 @@ export class DatabaseCatalog {
 
   list(): readonly CatalogEntry[] {
     return withStoreErrors(this.#file, () =>
-      this.#connection.all(`${ENTRIES} ORDER BY d.number`).map(catalogEntry),
+      this.#connection
+        .all(`${ENTRIES} ORDER BY d.number`)
+        .filter((row) => !this.#isDeleted(row))
+        .map(catalogEntry),
     )
   }
 
   find(id: string): CatalogEntry | undefined {
     return withStoreErrors(this.#file, () => {
       const row = this.#connection.get(`${ENTRIES} WHERE d.id = ?`, id)
-      return row && catalogEntry(row)
+      return row && !this.#isDeleted(row) ? catalogEntry(row) : undefined
     })
   }
 
-  /** @throws ERR_EXISTS */
-  add(
+  /**
+   * Makes a database with its file: both or, whatever fails, none.
+   *
+   * @throws ERR_EXISTS, ERR_STORE_IN_USE, ERR_STORE_UNAVAILABLE
+   */
+  create(
+    id: string,
+    file: string,
+    about: { readonly ts: number; readonly annotation: string | undefined },
+  ): DatabaseRecord {
+    let record: DatabaseRecord | undefined
+    try {
+      while (record === undefined) {
+        this.#write(() => {
+          this.#assertFree(id)
+          this.#connection.run('INSERT OR IGNORE INTO meta VALUES (?, 1)', `${UNUSED}${file}`)
+        })
+        record = this.#write(() => this.#makeNoted(id, file, about))
+      }
+      return record
+    } catch (error) {
+      this.removeUnused()
+      throw error
+    }
+  }
+
+  /** Undefined when a process that opened the folder took the note for one of a process that died. */
+  #makeNoted(
+    id: string,
+    file: string,
+    about: { readonly ts: number; readonly annotation: string | undefined },
+  ): DatabaseRecord | undefined {
+    this.#assertFree(id)
+    if (this.#connection.run('DELETE FROM meta WHERE name = ?', `${UNUSED}${file}`) === 0) return
+    // Under the catalog's lock nobody removes it. The file first: a database that is listed is whole.
+    createDatabaseFile(join(this.#folder, file))
+    syncFolder(this.#folder)
+    return this.#add(id, file, about)
+  }
+
+  #add(
     id: string,
     file: string,
     { ts, annotation }: { readonly ts: number; readonly annotation: string | undefined },
   ): DatabaseRecord {
-    return this.#write(() => {
-      if (this.find(id) !== undefined) throw new ResourceExistsError('database', id)
-      const number = numberColumn(
-        this.#connection.get(`SELECT value FROM meta WHERE name = 'nextDatabase'`) ?? [],
-        0,
-      )
-      const rid = databaseRid(this.#storeId, number)
-      const record: DatabaseRecord = { id, rid, etag: recordEtag(rid, ts), ts }
-      this.#connection.run(`UPDATE meta SET value = ? WHERE name = 'nextDatabase'`, number + 1)
-      this.#connection.run(
-        'INSERT INTO database VALUES (?, ?, ?, ?, ?, ?)',
-        number,
-        id,
-        rid,
-        record.etag,
-        ts,
-        file,
-      )
-      if (annotation === undefined) return record
-      this.#keepAnnotation(rid, annotation)
-      return { ...record, annotation }
-    })
+    const number = numberColumn(
+      this.#connection.get(`SELECT value FROM meta WHERE name = 'nextDatabase'`) ?? [],
+      0,
+    )
+    const rid = databaseRid(this.#storeId, number)
+    const record: DatabaseRecord = { id, rid, etag: recordEtag(rid, ts), ts }
+    this.#connection.run(`UPDATE meta SET value = ? WHERE name = 'nextDatabase'`, number + 1)
+    this.#connection.run(
+      'INSERT INTO database VALUES (?, ?, ?, ?, ?, ?)',
+      number,
+      id,
+      rid,
+      record.etag,
+      ts,
+      file,
+    )
+    if (annotation === undefined) return record
+    this.#keepAnnotation(rid, annotation)
+    return { ...record, annotation }
   }
 
   /** @throws ERR_NOT_FOUND, also when another database has the name; ERR_PRECONDITION_FAILED */
@@ -127,18 +179,71 @@ export class DatabaseCatalog {
     })
   }
 
-  /** @throws ERR_NOT_FOUND */
-  remove(id: string): void {
-    this.#write(() => {
-      const present = this.find(id)?.record
-      if (present === undefined) throw new ResourceNotFoundError('database', id)
-      this.#connection.run('DELETE FROM database WHERE id = ?', id)
-      this.#connection.run('DELETE FROM meta WHERE name = ?', `${ANNOTATION}${present.rid}`)
-    })
+  /** To be called before a database's file is marked as deleted: from now on the mark is looked for. */
+  beginRemoval({ record }: CatalogEntry): void {
+    this.#write(() =>
+      this.#connection.run('INSERT OR IGNORE INTO meta VALUES (?, 1)', `${REMOVAL}${record.rid}`),
+    )
+  }
+
+  /** Takes a database off the list, and then its file away. */
+  endRemoval(entry: CatalogEntry): void {
+    this.#write(() => this.#unlist(entry))
+    this.removeUnused()
+  }
+
+  /** Ends what processes began that died. What cannot be done now is left to the next who opens the folder. */
+  finishRemovals(): void {
+    try {
+      const deleted = this.#connection.all(ENTRIES).filter((row) => this.#isDeleted(row))
+      for (const row of deleted) this.endRemoval(catalogEntry(row))
+      this.removeUnused()
+    } catch {
+      // Nobody sees these databases any more, and their files are in nobody's way.
+    }
+  }
+
+  /** Under the catalog's lock, so that no other process is just making one of these files. */
+  removeUnused(): void {
+    const noted = `SELECT name FROM meta WHERE name LIKE '${UNUSED}%'`
+    try {
+      if (this.#connection.get(noted) === undefined) return
+      this.#write(() => {
+        for (const row of this.#connection.all(noted)) {
+          const name = textColumn(row, 0)
+          const file = name.slice(UNUSED.length)
+          if (DATABASE_FILE_NAME.test(file)) removeSqliteFile(join(this.#folder, file))
+          this.#connection.run('DELETE FROM meta WHERE name = ?', name)
+        }
+      })
+    } catch {
+      // The note stays. Windows, for one, removes no file that another process has open.
+    }
   }
 
   close(): void {
     this.#connection.close()
+  }
+
+  /** @throws ERR_EXISTS */
+  #assertFree(id: string): void {
+    const row = this.#connection.get(`${ENTRIES} WHERE d.id = ?`, id)
+    if (row === undefined) return
+    if (!this.#isDeleted(row)) throw new ResourceExistsError('database', id)
+    this.#unlist(catalogEntry(row))
+  }
+
+  #unlist({ record, file }: CatalogEntry): void {
+    // By its number in the store: another database may have the name by now.
+    if (this.#connection.run('DELETE FROM database WHERE rid = ?', record.rid) === 0) return
+    for (const prefix of [ANNOTATION, REMOVAL]) {
+      this.#connection.run('DELETE FROM meta WHERE name = ?', `${prefix}${record.rid}`)
+    }
+    this.#connection.run('INSERT OR IGNORE INTO meta VALUES (?, 1)', `${UNUSED}${file}`)
+  }
+
+  #isDeleted(row: Row): boolean {
+    return row[6] !== null && isMarkedDeleted(join(this.#folder, catalogEntry(row).file))
   }
 
   #keepAnnotation(rid: string, annotation: string): void {

@@ -1,4 +1,5 @@
 import type { Clock } from '@tidemark/contracts'
+import { isDropped } from '../connection/catalog-rows.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'
 import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
@@ -22,6 +23,20 @@ export function createDatabaseFile(file: string): void {
     createSqliteFile(file, DATABASE_TABLES)
   } catch (error) {
     throw storeError(error, file)
+  }
+}
+
+/** Whether a database was deleted whose file is still there. One that cannot be read now was not. */
+export function isMarkedDeleted(file: string): boolean {
+  try {
+    const connection = openSqliteFile(file, DATABASE_FILE)
+    try {
+      return isDropped(connection)
+    } finally {
+      connection.close()
+    }
+  } catch {
+    return false
   }
 }
 

@@ -1,6 +1,7 @@
-import { link, open, rm } from 'node:fs/promises'
+import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { link, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Random } from '@tidemark/contracts'
+import { StoreUnavailableError, type Random } from '@tidemark/contracts'
 
 const TEMPORARY = '.tidemark-'
 
@@ -26,19 +27,30 @@ export async function linkIntoPlace(temporary: string, file: string): Promise<vo
   } finally {
     await rm(temporary, { force: true })
   }
-  await syncFolder(dirname(file))
+  syncFolder(dirname(file))
 }
 
-/** Makes names in a folder durable, not only what is in the files. */
-export async function syncFolder(folder: string): Promise<void> {
-  // Windows cannot open folders, and does not need to.
-  const handle = await open(folder, 'r').catch(() => undefined)
+/** What the system says where folders cannot be opened (Windows, or no permission to read) or synced. */
+const CANNOT_SYNC = new Set(['EINVAL', 'ENOTSUP', 'ENOSYS', 'EISDIR', 'EPERM', 'EACCES'])
+
+/**
+ * Makes names in a folder durable, not only what is in the files.
+ *
+ * @throws ERR_STORE_UNAVAILABLE, as when the disk fails
+ */
+export function syncFolder(folder: string): void {
   try {
-    await handle?.sync()
-  } catch {
-    // A file system that cannot sync folders orders these changes itself.
-  } finally {
-    await handle?.close()
+    const handle = openSync(folder, 'r')
+    try {
+      fsyncSync(handle)
+    } finally {
+      closeSync(handle)
+    }
+  } catch (error) {
+    // Where folders cannot be synced, the file system orders these changes itself.
+    if (CANNOT_SYNC.has(errnoOf(error) ?? '')) return
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StoreUnavailableError(`${folder} cannot be synced: ${reason}`, { cause: error })
   }
 }
 

@@ -1,6 +1,8 @@
+import fs from 'node:fs'
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { systemRandom } from '@tidemark/contracts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FORMAT, openStoreFolder, type StoreMarker } from './store-folder.ts'
@@ -21,6 +23,54 @@ test('a missing folder is made with its parents, and stays the same store', asyn
   expect(made.storeId).toMatch(/^[0-9a-f]{32}$/)
   expect(await open(folder)).toEqual(made)
   expect(await readdir(folder)).toEqual(['tidemark.json'])
+})
+
+/** Which folders are synced while `act` runs. With an error the system refuses it. */
+async function synced(act: () => Promise<unknown>, errno?: string): Promise<readonly string[]> {
+  const { fsyncSync, openSync } = fs
+  const paths = new Map<number, string>()
+  const folders: string[] = []
+  fs.openSync = (path, ...rest) => {
+    const handle = openSync(path, ...rest)
+    paths.set(handle, String(path))
+    return handle
+  }
+  fs.fsyncSync = (handle) => {
+    folders.push(paths.get(handle) ?? '')
+    if (errno === undefined) fsyncSync(handle)
+    else throw Object.assign(new Error(`${errno}: fsync`), { errno: -1, code: errno })
+  }
+  syncBuiltinESMExports()
+  try {
+    await act()
+  } finally {
+    Object.assign(fs, { fsyncSync, openSync })
+    syncBuiltinESMExports()
+  }
+  return folders
+}
+
+test('ST-6 each folder made for a store is durable in its parent before there is anything in it', async () => {
+  const above = [dirname(parent), parent, join(parent, 'a'), join(parent, 'a', 'b')]
+  const folder = join(parent, 'a', 'b', 'store')
+  expect(await synced(() => open(folder))).toEqual([...above, folder])
+  const existing = join(parent, 'c')
+  await mkdir(existing)
+  expect(await synced(() => open(existing))).toEqual([parent, existing])
+})
+
+test('ST-6 a disk that fails while a folder is synced is not passed over', async () => {
+  const folder = join(parent, 'store')
+  const failed = expect.objectContaining({
+    code: 'ERR_STORE_UNAVAILABLE',
+    message: expect.stringContaining('EIO'),
+  })
+  await expect(synced(() => open(folder), 'EIO')).rejects.toEqual(failed)
+  // Who finds the folder there does not know whether its name is durable.
+  await mkdir(folder)
+  await expect(synced(() => open(folder), 'EIO')).rejects.toEqual(failed)
+  const folders = await synced(() => open(folder), 'EINVAL')
+  expect(folders).toEqual([parent, folder])
 })
 
 test('ST-10 of many that make a folder a store at once, all get the same store', async () => {

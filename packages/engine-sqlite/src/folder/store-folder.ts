@@ -1,5 +1,6 @@
-import { mkdir, open, readFile, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { mkdir, open, readFile, readdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import {
   StoreDamagedError,
   StoreFormatError,
@@ -7,7 +8,13 @@ import {
   StoreUnavailableError,
   type Random,
 } from '@tidemark/contracts'
-import { errnoOf, isTemporary, linkIntoPlace, temporaryFile } from './link-into-place.ts'
+import {
+  errnoOf,
+  isTemporary,
+  linkIntoPlace,
+  syncFolder,
+  temporaryFile,
+} from './link-into-place.ts'
 
 /** What makes a folder a store. */
 export interface StoreMarker {
@@ -34,9 +41,9 @@ export async function openStoreFolder(
   { random, nowMs }: { readonly random: Random; readonly nowMs: number },
 ): Promise<StoreMarker> {
   try {
-    await mkdir(folder, { recursive: true })
     const present = await readMarker(folder)
     if (present !== undefined) return present
+    await makeFolder(folder)
     await assertEmpty(folder)
     await createMarker(
       folder,
@@ -55,6 +62,24 @@ export async function openStoreFolder(
   if (created === undefined)
     throw new StoreUnavailableError(`${folder} vanished while it was opened`)
   return created
+}
+
+/**
+ * One after the other from the top, each durable in its parent before there is anything in it. The first that
+ * exists may be another process' that has not come so far yet, so it is synced as well.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  const parent = dirname(folder)
+  if (parent === folder) return
+  if (!existsSync(folder)) {
+    await makeFolder(parent)
+    try {
+      await mkdir(folder)
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST' || !(await stat(folder)).isDirectory()) throw error
+    }
+  }
+  syncFolder(parent)
 }
 
 async function readMarker(folder: string): Promise<StoreMarker | undefined> {

@@ -89,7 +89,7 @@ function movedRows(
       connection,
       {
         table,
-        columns: 'seq',
+        columns: ['seq'],
         range: { minInclusive, maxExclusive },
         condition: undefined,
       },

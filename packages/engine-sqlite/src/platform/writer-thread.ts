@@ -24,6 +24,8 @@ const blockingClock: BlockingClock = {
   fraction: () => Math.random(),
 }
 
+// Node 22 warns once a thread that SQLite is experimental: the caller's thread has said it.
+process.removeAllListeners('warning')
 if (parentPort === null) throw new Error('the writer runs in a worker thread')
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what WriterClient starts this thread with
 run(parentPort, workerData as WriterThreadData)

@@ -49,11 +49,12 @@ function feedTimes(snapshot: FeedSnapshot, query: FeedCountQuery): RowSelection 
   const live = { sql: `kind = 0${also}`, values: condition?.values ?? [] }
   return {
     ...selection,
-    columns: 'ts, epk',
+    columns: ['ts', 'epk'],
+    texts: undefined,
     condition: query.pendingDeletes ? condition : live,
   }
 }
 
 function logTimes({ range }: FeedCountQuery): RowSelection {
-  return { table: 'log', columns: 'at, epk', range, condition: undefined }
+  return { table: 'log', columns: ['at', 'epk'], range, condition: undefined }
 }

@@ -1,11 +1,17 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { ScanPage, ScanQuery } from '@tidemark/store'
-import { textColumn } from '../connection/column.ts'
+import type { ScanPage, ScanPosition, ScanQuery } from '@tidemark/store'
+import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Condition } from '../connection/live-rows.ts'
 
-/** Rows of one read: a page of large documents ends after few of them. */
+/** Rows of one read. */
 const ROWS_A_READ = 200
+/** Expired documents that are gone past in one call. */
+const MAX_EXPIRED = 5000
+/** Documents above it are read one by one: until then it is not known whether the page has room for them. */
+const MAX_ROW_BYTES = 16 * 1024
+
+const READ_BODY = `SELECT body FROM doc WHERE coll = ? AND kind = 0 AND epk = ? AND pk = ? AND id = ?`
 
 /** What an expired document is told by, in this snapshot; see `LiveRows`. */
 export interface ScanSnapshot {
@@ -13,26 +19,46 @@ export interface ScanSnapshot {
   readonly condition: Condition | undefined
 }
 
-/** Live documents in (EPK, partition key text, id) order, within the caller's snapshot. */
+/**
+ * Live documents in (EPK, partition key text, id) order, within the caller's snapshot. A page may end before its
+ * limits, even without a document, where it has come upon many that have expired; not within one partition key
+ * value, which is read as a whole.
+ */
 export function scanDocuments(snapshot: ScanSnapshot, query: ScanQuery): ScanPage {
+  const { connection } = snapshot
   const bodies: string[] = []
   let chars = 0
+  let expired = 0
   let { after } = query
   for (;;) {
-    const wanted = Math.min(ROWS_A_READ, query.maxItems - bodies.length)
+    const left = expired > bodies.length ? ROWS_A_READ : query.maxItems - bodies.length
+    const wanted = Math.min(ROWS_A_READ, left)
     const [sql, ...values] = scanStatement(snapshot, { ...query, after }, wanted + 1)
-    const rows = snapshot.connection.all(sql, ...values)
+    const rows = connection.all(sql, ...values)
     for (const [index, row] of rows.slice(0, wanted).entries()) {
-      const body = textColumn(row, 3)
+      after = { epk: textColumn(row, 0), partitionKey: textColumn(row, 1), id: textColumn(row, 2) }
+      if (numberColumn(row, 3) === 0) {
+        expired++
+        continue
+      }
+      const body = row[4] === null ? readBody(connection, query, after) : textColumn(row, 4)
       bodies.push(body)
       chars += body.length
-      after = { epk: textColumn(row, 0), partitionKey: textColumn(row, 1), id: textColumn(row, 2) }
       if (chars >= query.maxChars || bodies.length >= query.maxItems) {
         return { bodies, next: index < rows.length - 1 ? after : undefined }
       }
     }
     if (rows.length <= wanted) return { bodies, next: undefined }
+    if (expired >= MAX_EXPIRED && query.partitionKey === undefined) return { bodies, next: after }
   }
+}
+
+function readBody(
+  connection: Connection,
+  { collection }: ScanQuery,
+  { epk, partitionKey, id }: ScanPosition,
+): string {
+  return textColumn(connection.get(READ_BODY, collection.number, epk, partitionKey, id) ?? [], 0)
 }
 
 function scanStatement(
@@ -42,7 +68,6 @@ function scanStatement(
 ): [string, ...SQLInputValue[]] {
   const { collection, range, partitionKey, after } = query
   const conditions: Condition[] = [{ sql: 'coll = ? AND kind = 0', values: [collection.number] }]
-  if (condition !== undefined) conditions.push(condition)
   if (after === undefined) {
     conditions.push({ sql: 'epk >= ?', values: [range.minInclusive] })
   } else {
@@ -52,9 +77,13 @@ function scanStatement(
   }
   conditions.push({ sql: 'epk < ?', values: [range.maxExclusive] })
   if (partitionKey !== undefined) conditions.push({ sql: 'pk = ?', values: [partitionKey] })
+  const live = condition ?? { sql: '1', values: [] }
   const where = conditions.map(({ sql }) => sql).join(' AND ')
   return [
-    `SELECT epk, pk, id, body FROM doc WHERE ${where} ORDER BY epk, pk, id LIMIT ?`,
+    `SELECT epk, pk, id, ${live.sql}, iif(${live.sql} AND octet_length(body) <= ${MAX_ROW_BYTES}, body, NULL)
+     FROM doc WHERE ${where} ORDER BY epk, pk, id LIMIT ?`,
+    ...live.values,
+    ...live.values,
     ...conditions.flatMap(({ values }) => values),
     limit,
   ]

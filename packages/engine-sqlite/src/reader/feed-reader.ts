@@ -48,7 +48,8 @@ export function feedSelection(
   const second = expirySecond === 'exp' ? 'exp' : `iif(kind = 1, exp, ${expirySecond})`
   return {
     table: 'doc',
-    columns: `kind, body, ${second}`,
+    columns: ['kind', 'body', second],
+    texts: { size: 'octet_length(body)', columns: ['body'] },
     range,
     condition: condition && { ...condition, sql: `(kind = 1 OR ${condition.sql})` },
   }
@@ -76,7 +77,11 @@ export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): E
     newestLsn: head.lsn,
     selection: {
       table: 'log',
-      columns: 'id, pk, op, at, current, previous, epk',
+      columns: ['id', 'pk', 'op', 'at', 'current', 'previous', 'epk'],
+      texts: {
+        size: '(coalesce(octet_length(current), 0) + coalesce(octet_length(previous), 0))',
+        columns: ['op', 'current', 'previous'],
+      },
       range: query.range,
       condition: undefined,
     },

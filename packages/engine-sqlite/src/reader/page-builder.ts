@@ -2,7 +2,15 @@ import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contract
 import type { FeedPageQuery } from '@tidemark/store'
 import type { RangeRow, SegmentRow } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
-import { mergeRows, SegmentRows, type LsnRow, type RowSelection } from '../segments/segment-rows.ts'
+import {
+  mergeRows,
+  NO_LIMIT,
+  SegmentRows,
+  type LsnRow,
+  type RowSelection,
+  type SegmentPart,
+  type WantedRows,
+} from '../segments/segment-rows.ts'
 import { stretches, type Stretch } from '../segments/stretches.ts'
 
 /** LSNs that a page looks at when it leaves rows out: most of them may be others'. */
@@ -62,15 +70,19 @@ class PageBuilder<Row extends LsnRow> {
   examinedLsn: number
   readonly #query: FeedPageQuery
   readonly #source: PageSource<Row>
+  readonly #connection: Connection
+  readonly #positions: 'own' | 'any'
   readonly #segmentRows: SegmentRows<Row>
+  #sizes: SegmentRows<readonly [lsn: number, bytes: number]> | undefined
   #chars = 0
   #lsnsLeft = MAX_FILTERED_LSNS
 
   constructor(connection: Connection, query: FeedPageQuery, source: PageSource<Row>) {
     this.#query = query
     this.#source = source
-    const positions = source.range.segments.length === 1 ? 'own' : 'any'
-    this.#segmentRows = new SegmentRows<Row>(connection, source.selection, positions)
+    this.#connection = connection
+    this.#positions = source.range.segments.length === 1 ? 'own' : 'any'
+    this.#segmentRows = new SegmentRows<Row>(connection, source.selection, this.#positions)
     this.examinedLsn = query.afterLsn
   }
 
@@ -79,8 +91,7 @@ class PageBuilder<Row extends LsnRow> {
     let position = afterLsn
     while (position < untilLsn) {
       const windowEnd = filtered ? Math.min(untilLsn, position + this.#lsnsLeft) : untilLsn
-      const part = { afterLsn: position, untilLsn: windowEnd, limit: this.#rowsWanted() }
-      const parts = segments.map((segment) => this.#segmentRows.read(segment, part))
+      const parts = this.#read(segments, { afterLsn: position, untilLsn: windowEnd })
       const throughLsn = Math.min(...parts.map((each) => each.throughLsn))
       this.#take(
         mergeRows(
@@ -97,6 +108,52 @@ class PageBuilder<Row extends LsnRow> {
       this.full = this.#limitReached() || this.#lsnsLeft <= 0
       if (this.full) return
     }
+  }
+
+  /** The next rows of each segment, hardly more of them than the page has room for. */
+  #read(
+    segments: readonly SegmentRow[],
+    window: { readonly afterLsn: number; readonly untilLsn: number },
+  ): readonly SegmentPart<Row>[] {
+    const limit = this.#rowsWanted()
+    const wanted = { ...window, limit, maxRowBytes: this.#maxRowBytes(limit * segments.length) }
+    const parts = segments.map((segment) => this.#segmentRows.read(segment, wanted))
+    if (!parts.some(({ lacksTexts }) => lacksTexts)) return parts
+    const untilLsn = this.#lastFitting(segments, wanted)
+    const fitting = { ...window, untilLsn, limit: NO_LIMIT }
+    return segments.map((segment) => this.#segmentRows.read(segment, fitting))
+  }
+
+  /**
+   * A row whose texts are larger is read without them at first. So no read has more than twice what the page
+   * has room for, whatever it comes upon, and rows of about the average size are read at once.
+   */
+  #maxRowBytes(rows: number): number | undefined {
+    const { maxChars } = this.#query
+    if (this.#source.selection.texts === undefined || maxChars === Infinity) return undefined
+    const share = (2 * (maxChars - this.#chars)) / rows
+    // A power of two: each value is a statement of its own.
+    return share < 1 ? 0 : 2 ** Math.floor(Math.log2(share))
+  }
+
+  /** The LSN with which the page is full, by the sizes of the rows alone. */
+  #lastFitting(segments: readonly SegmentRow[], wanted: WantedRows): number {
+    const { size = '0' } = this.#source.selection.texts ?? {}
+    const parts = segments.map((segment) => this.#rowSizes(size).read(segment, wanted))
+    const throughLsn = Math.min(...parts.map((part) => part.throughLsn))
+    let [items, bytes] = [this.rows.length, this.#chars]
+    for (const [lsn, rowBytes] of mergeRows(parts.map(({ rows }) => rows))) {
+      items++
+      bytes += rowBytes
+      if (lsn >= throughLsn) break
+      if (items >= this.#query.maxItems || bytes >= this.#query.maxChars) return lsn
+    }
+    return throughLsn
+  }
+
+  #rowSizes(size: string): SegmentRows<readonly [lsn: number, bytes: number]> {
+    const selection = { ...this.#source.selection, columns: [size], texts: undefined }
+    return (this.#sizes ??= new SegmentRows(this.#connection, selection, this.#positions))
   }
 
   #leavesRowsOut(segments: readonly SegmentRow[]): boolean {

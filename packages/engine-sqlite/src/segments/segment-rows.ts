@@ -12,11 +12,30 @@ export type LsnRow = readonly [lsn: number, ...columns: unknown[]]
 export interface RowSelection {
   readonly table: 'doc' | 'log'
   /** After `lsn`, which always comes first. */
-  readonly columns: string
+  readonly columns: readonly string[]
+  /** What a row of large texts can be read without; undefined where no texts are asked for. */
+  readonly texts?: RowTexts | undefined
   /** Only rows with keys of this range. */
   readonly range: FeedRange
   /** Only these rows. */
   readonly condition: Condition | undefined
+}
+
+/** A row's texts. Their size stands at the row's beginning: to know it, SQLite need not read them. */
+export interface RowTexts {
+  /** In bytes, as SQL. */
+  readonly size: string
+  /** Columns that are NULL in a row whose texts were left out; the first of them is never NULL otherwise. */
+  readonly columns: readonly string[]
+}
+
+/** Rows with LSNs in (afterLsn, untilLsn], at most `limit` and those that belong to the last one. */
+export interface WantedRows {
+  readonly afterLsn: number
+  readonly untilLsn: number
+  readonly limit: number
+  /** Rows with more bytes of texts are read without them. It becomes a part of the statement: let it have few values. */
+  readonly maxRowBytes?: number | undefined
 }
 
 /**
@@ -31,9 +50,14 @@ export interface SegmentPart<Row extends LsnRow> {
   readonly rows: readonly Row[]
   /** All rows up to here are in `rows`: where they were cut, or the end of what was asked for. */
   readonly throughLsn: number
+  /** Some of the rows are without their texts. */
+  readonly lacksTexts: boolean
 }
 
-const NO_LIMIT = 2 ** 40
+/** A limit that no read reaches. */
+export const NO_LIMIT: number = 2 ** 40
+
+type RowsThrough<Row extends LsnRow> = Omit<SegmentPart<Row>, 'lacksTexts'>
 
 /** Reads rows of segments by LSN, never a part of a transaction. Within one snapshot. */
 export class SegmentRows<Row extends LsnRow> {
@@ -49,27 +73,26 @@ export class SegmentRows<Row extends LsnRow> {
     this.#positions = positions
   }
 
-  /** At most `limit` rows with LSNs in (afterLsn, untilLsn], and those that belong to the last one. */
-  read(
-    segment: SegmentRow,
-    {
-      afterLsn,
-      untilLsn,
-      limit,
-    }: { readonly afterLsn: number; readonly untilLsn: number; readonly limit: number },
-  ): SegmentPart<Row> {
-    return segment.dense
-      ? this.#readDense(segment, { afterLsn, untilLsn, limit })
-      : this.#readSparse(segment, { afterLsn, untilLsn, limit })
+  read(segment: SegmentRow, wanted: WantedRows): SegmentPart<Row> {
+    const { rows, throughLsn } = segment.dense
+      ? this.#readDense(segment, wanted)
+      : this.#readSparse(segment, wanted)
+    return { rows, throughLsn, lacksTexts: this.#lacksTexts(rows, wanted) }
   }
 
-  #readSparse(
-    segment: SegmentRow,
-    { afterLsn, untilLsn, limit }: { afterLsn: number; untilLsn: number; limit: number },
-  ): SegmentPart<Row> {
+  #lacksTexts(rows: readonly Row[], { maxRowBytes }: WantedRows): boolean {
+    const { columns, texts } = this.#selection
+    const [first] = texts?.columns ?? []
+    if (maxRowBytes === undefined || first === undefined) return false
+    const index = columns.indexOf(first) + 1
+    return rows.some((row) => row[index] === null)
+  }
+
+  #readSparse(segment: SegmentRow, wanted: WantedRows): RowsThrough<Row> {
+    const { afterLsn, untilLsn, limit } = wanted
     const offset = segment.id * SEGMENT_SLOTS - segment.base
     const start = this.#startSlot(segment, afterLsn)
-    const rows = this.#select(segment, [offset + start, offset + untilLsn, limit])
+    const rows = this.#select(segment, [offset + start, offset + untilLsn], wanted)
     const last = rows.at(-1)
     if (last === undefined || (rows.length < limit && last[0] <= untilLsn)) {
       return { rows, throughLsn: untilLsn }
@@ -84,7 +107,8 @@ export class SegmentRows<Row extends LsnRow> {
     const before = Math.max(rows.at(-1 - taken)?.[0] ?? start, segment.base)
     const throughLsn = last[0]
     if (throughLsn - before === taken) return { rows, throughLsn }
-    const whole = this.#select(segment, [offset + before, offset + throughLsn, NO_LIMIT])
+    const ofLast = { ...wanted, limit: NO_LIMIT }
+    const whole = this.#select(segment, [offset + before, offset + throughLsn], ofLast)
     return { rows: [...rows.slice(0, -taken), ...whole], throughLsn }
   }
 
@@ -110,16 +134,14 @@ export class SegmentRows<Row extends LsnRow> {
     return before === undefined ? base : numberColumn(before, 0) - first + base
   }
 
-  #readDense(
-    segment: SegmentRow,
-    { afterLsn, untilLsn, limit }: { afterLsn: number; untilLsn: number; limit: number },
-  ): SegmentPart<Row> {
+  #readDense(segment: SegmentRow, wanted: WantedRows): RowsThrough<Row> {
+    const { afterLsn, untilLsn, limit } = wanted
     const start = this.#placeOf(segment, afterLsn)
     const end =
       untilLsn >= segment.lsn
         ? (segment.id + 1) * SEGMENT_SLOTS - 1
         : this.#search(segment, untilLsn)
-    const rows = this.#select(segment, [start, end, limit])
+    const rows = this.#select(segment, [start, end], wanted)
     if (rows.length < limit) {
       this.#places.set(segment.id, { lsn: untilLsn, seq: end })
       return { rows, throughLsn: untilLsn }
@@ -129,7 +151,7 @@ export class SegmentRows<Row extends LsnRow> {
     const after = this.#search(segment, throughLsn)
     this.#places.set(segment.id, { lsn: throughLsn, seq: after })
     const before = rows.length === taken ? start : this.#search(segment, throughLsn - 1)
-    const whole = this.#select(segment, [before, after, NO_LIMIT])
+    const whole = this.#select(segment, [before, after], { ...wanted, limit: NO_LIMIT })
     return { rows: [...rows.slice(0, -taken), ...whole], throughLsn }
   }
 
@@ -167,13 +189,14 @@ export class SegmentRows<Row extends LsnRow> {
 
   #select(
     segment: SegmentRow,
-    [afterSeq, untilSeq, limit]: [number, number, number],
+    [afterSeq, untilSeq]: [number, number],
+    { limit, maxRowBytes }: WantedRows,
   ): readonly Row[] {
-    const { table, columns, range, condition } = this.#selection
+    const { table, range, condition } = this.#selection
     const within = rangeContains(range, segment) ? '' : ' AND epk >= ? AND epk < ?'
     const also = condition === undefined ? '' : ` AND ${condition.sql}`
     const rows = this.#connection.all(
-      `SELECT lsn, ${columns} FROM ${table} WHERE seq > ? AND seq <= ?${within}${also} ORDER BY seq LIMIT ?`,
+      `SELECT ${this.#columns(maxRowBytes)} FROM ${table} WHERE seq > ? AND seq <= ?${within}${also} ORDER BY seq LIMIT ?`,
       afterSeq,
       untilSeq,
       ...(within === '' ? [] : [range.minInclusive, range.maxExclusive]),
@@ -182,6 +205,16 @@ export class SegmentRows<Row extends LsnRow> {
     )
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the columns' types are the schema's; a check a row would cost a tenth of a page
     return rows as unknown as readonly Row[]
+  }
+
+  #columns(maxRowBytes: number | undefined): string {
+    const { columns, texts } = this.#selection
+    const selected = columns.map((column) =>
+      maxRowBytes !== undefined && texts?.columns.includes(column) === true
+        ? `iif(${texts.size} <= ${maxRowBytes}, ${column}, NULL)`
+        : column,
+    )
+    return ['lsn', ...selected].join(', ')
   }
 }
 

@@ -1,7 +1,8 @@
+import { CosmosClient, ErrorResponse, PluginOn, type Plugin } from '@azure/cosmos'
 import { systemClock } from '@tidemark/contracts'
 import { expect, test } from 'vitest'
 import { RangeBudgets } from '../collections/range-budgets.ts'
-import { testGateway } from './running-gateway.fixture.ts'
+import { TEST_KEY, testGateway } from './running-gateway.fixture.ts'
 
 test('a budget lets in while it is not empty, and says when it will be', () => {
   let nowMs = 0
@@ -23,15 +24,50 @@ test('without a limit nothing is ever refused', () => {
 })
 
 test('the real client waits as it is told, and loses nothing', async () => {
-  await using started = await testGateway({ requestUnitsPerRange: 50 })
-  const container = await started.container({ id: 'c', partitionKey: '/pk' })
-  // All are let in while the budget lasts, and leave it overdrawn.
-  const first = Array.from({ length: 14 }, (_, n) =>
-    container.items.create({ id: `a${n}`, pk: 'x' }),
-  )
-  await Promise.all(first)
-  const { diagnostics } = await container.items.create({ id: 'late', pk: 'x' })
-  const { failedAttempts } = diagnostics.clientSideRequestStatistics.retryDiagnostics
-  expect(failedAttempts.map(({ statusCode }) => statusCode)).toContain(429)
-  expect(await started.store.database('db').collection('c').count()).toBe(15)
+  const requestUnitsPerRange = 48
+  // Nothing fills the budget until a request was refused, however slow the machine is.
+  let nowMs = 0
+  const clock = { ...systemClock, monotonicMs: () => nowMs }
+  await using started = await testGateway({ requestUnitsPerRange, clock })
+  await started.container({ id: 'c', partitionKey: '/pk' })
+  const waits: { readonly toldMs: number; readonly waitedMs: number }[] = []
+  let refused: { readonly toldMs: number; readonly atMs: number } | undefined
+  const plugin: Plugin<unknown> = async (context, _diagnostics, next) => {
+    if (refused !== undefined) {
+      waits.push({ toldMs: refused.toldMs, waitedMs: performance.now() - refused.atMs })
+      refused = undefined
+    }
+    try {
+      return await next(context)
+    } catch (error) {
+      if (error instanceof ErrorResponse && error.code === 429) {
+        const toldMs = Number(error.retryAfterInMs)
+        refused = { toldMs, atMs: performance.now() }
+        nowMs += toldMs + 1
+      }
+      throw error
+    }
+  }
+  // The client's types do not name its plugins.
+  const options = {
+    endpoint: started.gateway.endpoint,
+    key: TEST_KEY,
+    plugins: [{ on: PluginOn.request, plugin }],
+  }
+  const client = new CosmosClient(options)
+  const { items } = client.database('db').container('c')
+  const write = async (n: number): Promise<number> =>
+    (await items.create({ id: `a${n}`, pk: 'x' })).requestCharge
+  let written = 0
+  for (let spent = 0; spent < requestUnitsPerRange; written++) spent += await write(written)
+  expect(waits).toEqual([])
+  await write(written)
+  client.dispose()
+  expect(waits).toHaveLength(1)
+  for (const { toldMs, waitedMs } of waits) {
+    expect(toldMs).toBeGreaterThan(0)
+    // A timer may come a millisecond early.
+    expect(waitedMs).toBeGreaterThan(toldMs - 2)
+  }
+  expect(await started.store.database('db').collection('c').count()).toBe(written + 1)
 })

@@ -410,3 +410,13 @@ describe('faults', () => {
     expect(one.eventsOf(a, 'fenced')).toEqual([])
   })
 })
+
+test('a wait of the fleet that fails says for what it waited, and what was there instead', async () => {
+  const one = newFleet({ behaviour: () => one.clock.sleep(TTL_MS, never) })
+  await one.start('a')
+  const [n] = one.feed.append('key1')
+  const waiting = one.until(() => one.isDrained(), 1_000)
+  await expect(waiting).rejects.toThrow(/after 1000 ms .*isDrained\(\)/)
+  await expect(waiting).rejects.toThrow(`hosts: a running with [`)
+  await expect(waiting).rejects.toThrow(`1 of 1 changes not done: key1-${n}`)
+})

@@ -12,7 +12,7 @@ export function beginDueCalls(core: CoreState, nowMs: number): number {
   const calls = new DueCalls(core, nowMs)
   switch (core.session.status) {
     case 'joining':
-      calls.begin('sync', 0, () => syncCall(core, 'join'))
+      calls.begin('sync', 0, () => syncCall(core, 'join', nowMs))
       break
     case 'fenced':
       calls.begin('read', 0, () => ({ op: 'read' }))
@@ -62,11 +62,13 @@ function sessionCalls(core: CoreState, calls: DueCalls): void {
   const { session, table } = core
   calls.wakeBy(session.deadlineMs)
   if (core.leaving && table.size === 0 && table.openPumps === 0) {
-    calls.begin('sync', 0, () => syncCall(core, 'leave'))
+    calls.begin('sync', 0, () => syncCall(core, 'leave', calls.nowMs))
     return
   }
   const mustAnnounce = core.leaving && !core.leavingAnnounced
-  calls.begin('sync', mustAnnounce ? 0 : session.nextBeatMs, () => syncCall(core, 'beat'))
+  calls.begin('sync', mustAnnounce ? 0 : session.nextBeatMs, () =>
+    syncCall(core, 'beat', calls.nowMs),
+  )
 }
 
 function planCalls(core: CoreState, calls: DueCalls): void {
@@ -127,11 +129,12 @@ function leaseCalls(core: CoreState, calls: DueCalls): void {
   }
 }
 
-function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave'): LeaseCall {
+function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave', nowMs: number): LeaseCall {
   const { session, table, leaving } = core
   const refuses = [...core.refused.keys()].sort()
   const { profile, ttlMs, heartbeatMs } = core.options
   const withDigest = intent === 'beat' && session.digestIsDue && core.ownershipIsQuiet
+  const observed = session.observedAt(nowMs)
   if (intent === 'beat') session.beatSent({ withDigest })
   return {
     op: 'sync',
@@ -141,6 +144,7 @@ function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave'): LeaseCall
       profile: { ...profile, leaving, ...(refuses.length > 0 ? { refuses } : {}) },
       ttlMs,
       clockCapMs: heartbeatMs,
+      ...(observed === undefined ? {} : { observed }),
       ...(withDigest ? { held: table.digest() } : {}),
     },
   }

@@ -1,4 +1,4 @@
-import type { HostIdentity, SyncReply } from '@tidemark/contracts'
+import type { HostIdentity, ObservedClock, SyncReply } from '@tidemark/contracts'
 import type { LeaseCoreOptions } from './lease-protocol.ts'
 
 /**
@@ -29,6 +29,7 @@ export class HostSessionState {
   #beats = 0
   /** After a stall nothing is dispatched before a beat that was sent later has succeeded. */
   #heldSinceMs: number | undefined
+  #seen: { readonly clockMs: number; readonly storeMs: number; readonly atMs: number } | undefined
   generation: string | undefined
 
   constructor(options: LeaseCoreOptions) {
@@ -75,10 +76,11 @@ export class HostSessionState {
 
   /** A join or beat that was sent at `sentMs` succeeded. */
   renewed(
-    { nextDeadlineInMs }: Extract<SyncReply, { kind: 'ok' }>,
+    { clockMs, storeMs, nextDeadlineInMs }: Extract<SyncReply, { kind: 'ok' }>,
     { sentMs, nowMs }: { sentMs: number; nowMs: number },
   ): void {
     const { ttlMs, heartbeatMs } = this.#options
+    this.#seen = { clockMs, storeMs, atMs: nowMs }
     this.#deadlineMs = Math.max(this.#deadlineMs, sentMs + ttlMs - this.marginMs)
     this.#nextBeatMs = sentMs + heartbeatMs
     if (nextDeadlineInMs !== undefined) {
@@ -88,6 +90,13 @@ export class HostSessionState {
     if (this.#heldSinceMs === undefined) return
     if (sentMs >= this.#heldSinceMs) this.#heldSinceMs = undefined
     else this.hurry(nowMs)
+  }
+
+  /** The store's clocks as the last answer had them, and how long ago it came. */
+  observedAt(nowMs: number): ObservedClock | undefined {
+    if (this.#seen === undefined) return undefined
+    const { clockMs, storeMs, atMs } = this.#seen
+    return { clockMs, storeMs, elapsedMs: Math.floor(nowMs - atMs) }
   }
 
   /** Beat as soon as possible. */

@@ -100,6 +100,7 @@ export class Driver {
     const reply: SyncReply = {
       kind: 'ok',
       clockMs: 0,
+      storeMs: 0,
       membershipVersion: 1,
       planVersion: 1,
       generation: 'g',

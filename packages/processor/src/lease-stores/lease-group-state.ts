@@ -30,11 +30,30 @@ export interface LeaseRecord {
   readonly version: number
 }
 
+/** What the lease clock was moved to, and when by the store's clock. */
+export interface ClockPoint {
+  readonly clockMs: number
+  readonly storeMs: number
+}
+
+/**
+ * From where hosts count that have not told yet how much time has passed: of the last span of a cap or more, and of the one
+ * before, the point from which the most has passed by now.
+ */
+export interface ClockAhead {
+  readonly newer: ClockPoint
+  readonly older: ClockPoint
+  /** Store time at which the span of `newer` begins. */
+  readonly sinceMs: number
+}
+
 /** All of a group but its leases and plan: what a heartbeat reads and writes. */
 export interface GroupHead {
-  /** The lease clock: rises by at most the cap between two calls of `sync`. */
+  /** The lease clock: a call of `sync` moves it by at most the cap, and never beyond the time that has passed. */
   readonly clockMs: number
-  /** Store time of the last `sync`, epoch ms; undefined before the first. */
+  /** What others may know of the lease clock; undefined before the first `sync`, and after one of an older release. */
+  readonly ahead: ClockAhead | undefined
+  /** Store time of the last `sync`, epoch ms; undefined before the first. Hosts of an older release count on it. */
   readonly seenMs: number | undefined
   readonly membershipVersion: number
   readonly planVersion: number
@@ -79,6 +98,7 @@ export interface LeaseGroupStep<Reply> {
 export function newGroupHead(generation: string): GroupHead {
   return {
     clockMs: 0,
+    ahead: undefined,
     seenMs: undefined,
     membershipVersion: 0,
     planVersion: 0,

@@ -2,6 +2,8 @@ import { DIGEST_MODULUS, type HeldDigest, type HostIdentity } from '@tidemark/co
 import type { HostProfile, SyncReply, SyncRequest } from '@tidemark/contracts'
 import {
   sameIdentity,
+  type ClockAhead,
+  type ClockPoint,
   type GroupHead,
   type LeaseGroupState,
   type LeaseGroupStep,
@@ -10,7 +12,7 @@ import {
 } from './lease-group-state.ts'
 
 /**
- * `LeaseGroup.sync`: advances the lease clock, drops expired sessions, then joins, renews or leaves.
+ * `LeaseGroup.sync`: moves the lease clock on, drops expired sessions, then joins, renews or leaves.
  *
  * `leases` is needed only when the request carries a digest.
  */
@@ -20,17 +22,18 @@ export function syncGroup(
   storeTimeUs: number,
 ): LeaseGroupStep<SyncReply> {
   const nowMs = Math.floor(storeTimeUs / 1000)
-  const clockMs = advanceClock(head, nowMs, request.clockCapMs)
+  const { clockMs, latestMs, ahead } = passTime(head, request, nowMs)
   const sessions = new Map<string, SessionRecord>()
   for (const [host, session] of head.sessions) {
     if (session.deadlineMs > clockMs) sessions.set(host, session)
   }
   const expired = sessions.size < head.sessions.size
-  const renewed = renew(sessions, request, { clockMs, nowMs })
+  const renewed = renew(sessions, request, { latestMs, nowMs })
   const changed = expired || renewed === 'changed'
   const after: GroupHead = {
     ...head,
     clockMs,
+    ahead,
     seenMs: nowMs,
     membershipVersion: head.membershipVersion + (changed ? 1 : 0),
     sessions,
@@ -44,6 +47,7 @@ export function syncGroup(
     reply: {
       kind: 'ok',
       clockMs,
+      storeMs: nowMs,
       membershipVersion: after.membershipVersion,
       planVersion: after.planVersion,
       generation: after.generation,
@@ -101,20 +105,61 @@ export function digestOf(
   return { count, epochSum, lsnSum }
 }
 
+/** A time of the store and one of a host are cut to whole ms each. */
+const ROUNDING_MS = 2
+
+interface LeaseTime {
+  /** The lease clock: what has passed at least. */
+  readonly clockMs: number
+  /** What some host may prove to have passed: sessions last from here. */
+  readonly latestMs: number
+  readonly ahead: ClockAhead
+}
+
 /**
- * The time that passed by the store's clock, at most the cap: a store that was down, paused or
- * failed over to another machine's clock expires nobody.
+ * The lease clock moves by what the caller saw pass on its own clock, and by nothing else: no clock that is set, or stands
+ * still, ends a session too early or never. A store that was down or paused expires nobody, for what a host saw counts up to
+ * the cap.
+ *
+ * Other hosts may have seen more than has been told yet, by a cap at most. How much, the store's clock says, as long as no host has
+ * seen more time pass than it has; to whoever can compare it with a clock of his own.
  */
-function advanceClock(head: GroupHead, nowMs: number, capMs: number): number {
-  const elapsedMs = head.seenMs === undefined ? 0 : nowMs - head.seenMs
-  return head.clockMs + Math.min(Math.max(elapsedMs, 0), capMs)
+function passTime(
+  { clockMs: beforeMs, ahead, seenMs }: GroupHead,
+  { observed, clockCapMs }: SyncRequest,
+  nowMs: number,
+): LeaseTime {
+  // A clock that the store has lost proves nothing of the present one.
+  const seen = observed !== undefined && observed.clockMs <= beforeMs ? observed : undefined
+  const provenMs = seen === undefined ? 0 : seen.clockMs + Math.min(seen.elapsedMs, clockCapMs)
+  const clockMs = Math.max(beforeMs, provenMs)
+  const here: ClockPoint = { clockMs, storeMs: nowMs }
+  if (seenMs === undefined) {
+    return { clockMs, latestMs: clockMs, ahead: { newer: here, older: here, sinceMs: nowMs } }
+  }
+  const isSlow = seen !== undefined && nowMs - seen.storeMs < seen.elapsedMs - ROUNDING_MS
+  const unknownMs = clockMs + clockCapMs
+  if (ahead === undefined || nowMs < ahead.newer.storeMs || isSlow) {
+    const older = { clockMs: unknownMs, storeMs: nowMs }
+    return { clockMs, latestMs: unknownMs, ahead: { newer: here, older, sinceMs: nowMs } }
+  }
+  const reached = ({ clockMs: fromMs, storeMs }: ClockPoint): number => fromMs + nowMs - storeMs
+  const { newer, older, sinceMs } = ahead
+  const reachedMs = Math.max(clockMs, reached(newer), reached(older))
+  const latestMs = seen === undefined ? unknownMs : Math.min(reachedMs, unknownMs)
+  if (clockMs === beforeMs) return { clockMs, latestMs, ahead }
+  if (nowMs - sinceMs >= clockCapMs) {
+    return { clockMs, latestMs, ahead: { newer: here, older: newer, sinceMs: nowMs } }
+  }
+  const isFarther = clockMs >= reached(newer)
+  return { clockMs, latestMs, ahead: isFarther ? { ...ahead, newer: here } : ahead }
 }
 
 /** Applies the intent to the sessions that are left. */
 function renew(
   sessions: Map<string, SessionRecord>,
   { host, incarnation, intent, profile, ttlMs }: SyncRequest,
-  { clockMs, nowMs }: { clockMs: number; nowMs: number },
+  { latestMs, nowMs }: { latestMs: number; nowMs: number },
 ): 'unchanged' | 'changed' | 'fenced' {
   const present = sessions.get(host)
   const mine = present?.incarnation === incarnation
@@ -126,7 +171,7 @@ function renew(
     return 'changed'
   }
   if (intent === 'beat' && !mine) return 'fenced'
-  sessions.set(host, { host, incarnation, profile, deadlineMs: clockMs + ttlMs, beatMs: nowMs })
+  sessions.set(host, { host, incarnation, profile, deadlineMs: latestMs + ttlMs, beatMs: nowMs })
   return mine && profilesEqual(present.profile, profile) ? 'unchanged' : 'changed'
 }
 

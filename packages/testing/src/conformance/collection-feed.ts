@@ -1,19 +1,20 @@
 import { FULL_RANGE, encodeContinuation, lsn, rangeContainsEpk } from '@tidemark/contracts'
 import type { Continuation, FeedPosition, FeedRange, StartPosition } from '@tidemark/contracts'
-import type { Store } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { settle } from '../platform/settle.ts'
 import {
   allPages,
   idsOf,
   makeCollection,
+  makeTimed,
   rejection,
   thrown,
+  type OpenStore,
   type TestCollection,
 } from './collection-fixtures.ts'
 
 /** The feed as processors read it: range by range, by continuation. */
-export function collectionFeed(open: () => Promise<Store>): void {
+export function collectionFeed(open: OpenStore): void {
   const start = (
     collection: TestCollection,
     position: StartPosition,
@@ -415,12 +416,22 @@ export function collectionFeed(open: () => Promise<Store>): void {
     })
 
     test('CF-13 leaving the loop leaves nothing behind', async () => {
-      const collection = await makeCollection(await open(), { partitionCount: 3 })
+      const { clock, collection } = await makeTimed(open, { partitionCount: 3 })
       await fill(collection, 3)
-      for await (const page of collection.changes({ from: 'beginning' })) {
-        expect(page.changes.length).toBeGreaterThan(0)
-        break
-      }
+      const before = clock.sleeping
+      const iteration = collection.changes({ from: 'beginning' })
+      for await (const { caughtUp } of iteration) if (caughtUp) break
+      expect(clock.sleeping).toBe(before)
+
+      // It waits in all ranges, and goes on in one.
+      const waiting = collection.changes({ from: 'now' })
+      const next = waiting.next()
+      await expect.poll(() => clock.sleeping).toBeGreaterThanOrEqual(before + 3)
+      await collection.create({ id: 'late', pk: 'p0' })
+      expect(idsOf((await next).value?.changes ?? [])).toEqual(['late'])
+      expect(clock.sleeping).toBeGreaterThan(before)
+      await waiting.return()
+      expect(clock.sleeping).toBe(before)
     })
 
     test('a collection that is deleted ends its followers with ERR_NOT_FOUND', async () => {

@@ -86,7 +86,7 @@ export class ComparedLeaseGroup {
       case 'read':
         return { model: () => readGroup(state), store: () => group.read() }
       case 'sync':
-        return this.#call(requests.sync(step), {
+        return this.#call(requests.sync(step, Math.floor(nowUs / 1000)), {
           model: (request) => syncGroup(state, request, nowUs),
           store: (request) => group.sync(request),
         })

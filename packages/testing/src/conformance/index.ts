@@ -15,6 +15,7 @@ export {
 export {
   identity as hostIdentity,
   newLeases,
+  observingGroup,
   ownedGroup,
   position as leasePosition,
   StoreTime,

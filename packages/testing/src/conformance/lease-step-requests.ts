@@ -36,9 +36,17 @@ export class LeaseStepRequests {
     this.#state = state
   }
 
-  sync({ kind: _kind, who, digestShift, ...step }: SyncStep): SyncRequest {
+  sync({ kind: _kind, who, observed, digestShift, ...step }: SyncStep, nowMs: number): SyncRequest {
     const caller = step.intent === 'join' ? identityOf(who) : this.#member(who)
-    const request = { ...step, ...caller }
+    const request = {
+      ...step,
+      ...caller,
+      observed: observed && {
+        clockMs: this.#state.head.clockMs - observed.clockBehindMs,
+        storeMs: nowMs - observed.storeBehindMs,
+        elapsedMs: observed.elapsedMs,
+      },
+    }
     if (digestShift === undefined) return request
     let [count, epochSum, lsnSum] = [0, 0, 0]
     for (const { owner, epoch, checkpoint } of this.#state.leases.values()) {

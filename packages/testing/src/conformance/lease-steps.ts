@@ -49,8 +49,16 @@ export interface SyncStep {
   readonly profile: HostProfile
   readonly ttlMs: number
   readonly clockCapMs: number
+  readonly observed: StepObserved | undefined
   /** None: no digest is sent. Else added to the right sum of LSNs. */
   readonly digestShift: number | undefined
+}
+
+/** What the caller saw of the clocks, counted back from what they show now. */
+export interface StepObserved {
+  readonly clockBehindMs: number
+  readonly storeBehindMs: number
+  readonly elapsedMs: number
 }
 
 export interface AcquireStep {
@@ -168,6 +176,14 @@ const sync: fc.Arbitrary<LeaseStep> = fc.record({
   profile,
   ttlMs: fc.constantFrom(TTL_MS, TTL_MS, TTL_MS, TTL_MS, TTL_MS, 300),
   clockCapMs: fc.constantFrom(CAP_MS, CAP_MS, CAP_MS, 50),
+  observed: fc.option(
+    fc.record({
+      clockBehindMs: fc.constantFrom(0, 0, 0, 500, CAP_MS, TTL_MS, -1),
+      storeBehindMs: fc.constantFrom(0, 499, 500, CAP_MS, TTL_MS, -700),
+      elapsedMs: fc.constantFrom(0, 500, 501, CAP_MS, CAP_MS, CAP_MS, CAP_MS + 3, 3_600_000),
+    }),
+    { nil: undefined, freq: 4 },
+  ),
   digestShift: fc.constantFrom(undefined, 0, 0, 1),
 })
 
@@ -281,6 +297,7 @@ function joinOf(name: string): LeaseStep {
     profile: PROFILE,
     ttlMs: TTL_MS,
     clockCapMs: CAP_MS,
+    observed: undefined,
     digestShift: undefined,
   }
 }

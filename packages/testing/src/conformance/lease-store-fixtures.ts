@@ -18,6 +18,7 @@ import {
   type LeaseGroup,
   type LeaseStore,
   type NewLease,
+  type ObservedClock,
   type SyncReply,
   type SyncRequest,
 } from '@tidemark/contracts'
@@ -26,24 +27,33 @@ import {
 export const TTL_MS = 8_000
 export const CAP_MS = 2_000
 
-/** The store's time under the suite's control. Never goes back unless a test sets it back. */
+/** The time under the suite's control: the wall clock is the store's, the monotonic one all hosts'. */
 export class StoreTime implements Clock {
-  #ms: number
+  #wallMs: number
+  #monotonicMs: number
 
   constructor(startMs = 1_767_225_600_000) {
-    this.#ms = startMs
+    this.#wallMs = startMs
+    this.#monotonicMs = startMs
   }
 
   wallMs(): number {
-    return this.#ms
+    return this.#wallMs
   }
 
   monotonicMs(): number {
-    return this.#ms
+    return this.#monotonicMs
   }
 
+  /** Time passes. */
   advance(byMs: number): void {
-    this.#ms += byMs
+    this.#wallMs += byMs
+    this.#monotonicMs += byMs
+  }
+
+  /** Somebody sets the store's clock. */
+  step(byMs: number): void {
+    this.#wallMs += byMs
   }
 
   /** Only back-off after lost races sleeps here: the next turn of the event loop is soon enough. */
@@ -198,6 +208,30 @@ export async function ownedGroup(
   const acquired = await group.acquire({ ...who, leaseIds })
   expect(acquired).toHaveLength(count)
   return acquired
+}
+
+/** A group as one process has it: each `sync` tells what it saw of the lease clock before, if the request does not say. */
+export function observingGroup(group: LeaseGroup, clock: Pick<Clock, 'monotonicMs'>): LeaseGroup {
+  let seen: (Omit<ObservedClock, 'elapsedMs'> & { readonly atMs: number }) | undefined
+  const observed = (): ObservedClock | undefined => {
+    if (seen === undefined) return undefined
+    const { clockMs, storeMs, atMs } = seen
+    return { clockMs, storeMs, elapsedMs: Math.floor(clock.monotonicMs() - atMs) }
+  }
+  const sync: LeaseGroup['sync'] = async (request, signal) => {
+    const reply = await group.sync({ observed: observed(), ...request }, signal)
+    if (reply.kind === 'ok') {
+      seen = { clockMs: reply.clockMs, storeMs: reply.storeMs, atMs: clock.monotonicMs() }
+    }
+    return reply
+  }
+  return new Proxy(group, {
+    get(target, name) {
+      if (name === 'sync') return sync
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
 }
 
 /** Lets the store's time pass in heartbeats of these hosts, so that the lease clock follows. */

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { DIGEST_MODULUS, type HostProfile } from '@tidemark/contracts'
+import { DIGEST_MODULUS, type HostProfile, type LeaseGroup } from '@tidemark/contracts'
 import {
   CAP_MS,
   identity,
   idsOf,
   newLeases,
+  observingGroup,
   ownedGroup,
   passTime,
   position,
@@ -17,6 +18,18 @@ import type { LeaseStoreSuite } from './lease-store.ts'
 
 const A = identity('a')
 const B = identity('b')
+
+/** Two hosts beat, over connections of their own: then the store knows how far they are. */
+async function beatFor(
+  suite: LeaseStoreSuite,
+  durationMs: number,
+  { one, two }: { readonly one: LeaseGroup; readonly two: LeaseGroup },
+): Promise<void> {
+  for (let passedMs = 0; passedMs < durationMs; passedMs += CAP_MS) {
+    await passTime(one, suite.time(), CAP_MS, [A])
+    await two.sync(syncRequest(B, 'beat'))
+  }
+}
 
 export function describeMembership(suite: LeaseStoreSuite): void {
   describe('sessions', () => {
@@ -107,6 +120,7 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       const { one, two } = await suite.group()
       await syncOk(one, A, 'join')
       const { membershipVersion } = await syncOk(two, B, 'join')
+      await beatFor(suite, 3 * CAP_MS, { one, two })
       await passTime(two, suite.time(), TTL_MS - CAP_MS, [B])
       expect((await two.read()).hosts).toHaveLength(2)
       await passTime(two, suite.time(), CAP_MS, [B])
@@ -124,13 +138,79 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       const late = await syncOk(one, A, 'beat')
       expect(late.clockMs).toBe(clockMs + CAP_MS)
       expect((await one.read()).hosts).toHaveLength(2)
-      suite.time().advance(-3_600_000)
-      // A store that keeps its own clock from going back may have none of it.
-      const back = await syncOk(one, A, 'beat')
-      expect(back.clockMs).toBe(late.clockMs)
-      suite.time().advance(3_600_000)
-      const forth = await syncOk(one, A, 'beat')
-      expect(forth.clockMs - back.clockMs).toBeLessThanOrEqual(CAP_MS)
+      suite.time().step(-3_600_000)
+      expect((await syncOk(one, A, 'beat')).clockMs).toBe(late.clockMs)
+      suite.time().step(3_600_000)
+      expect((await syncOk(one, A, 'beat')).clockMs).toBe(late.clockMs)
+    })
+
+    test('LE-4 I1 a session ends no sooner than it should however often the store’s clock is set forward', async () => {
+      const { one, two } = await suite.group()
+      await syncOk(one, A, 'join')
+      await syncOk(two, B, 'join')
+      await beatFor(suite, 3 * CAP_MS, { one, two })
+      let livedMs = 0
+      while ((await two.read()).hosts.length === 2 && livedMs < 2 * TTL_MS) {
+        suite.time().step(CAP_MS)
+        await passTime(two, suite.time(), 100, [B])
+        livedMs += 100
+      }
+      expect(livedMs).toBeGreaterThanOrEqual(TTL_MS)
+      expect(livedMs).toBeLessThanOrEqual(TTL_MS + CAP_MS)
+    })
+
+    test.each([
+      ['by an hour', -3_600_000],
+      ['by less than a heartbeat', -700],
+    ])(
+      'LE-4 I1 a dead host is dropped in time after the store’s clock was set back %s, and no sooner than it should be',
+      async (_how, byMs) => {
+        const { one, two } = await suite.group()
+        await syncOk(one, A, 'join')
+        await syncOk(two, B, 'join')
+        await beatFor(suite, 3 * CAP_MS, { one, two })
+        suite.time().step(byMs)
+        suite.time().advance(CAP_MS - 100)
+        // The last that is heard of it, right before the other one tells of the time that has passed.
+        const { clockMs } = await syncOk(one, A, 'beat')
+        let livedMs = 0
+        while ((await two.read()).hosts.length === 2 && livedMs < 4 * TTL_MS) {
+          await passTime(two, suite.time(), 100, [B])
+          livedMs += 100
+        }
+        expect(livedMs).toBeGreaterThanOrEqual(TTL_MS)
+        expect(livedMs).toBeLessThanOrEqual(TTL_MS + CAP_MS)
+        expect((await two.read()).clockMs).toBeGreaterThanOrEqual(clockMs)
+        suite.time().step(-byMs)
+      },
+    )
+
+    test('I1 a host that joins while the store’s clock stands still has all of its time', async () => {
+      const { one, two } = await suite.group()
+      await syncOk(two, B, 'join')
+      suite.time().step(-3_600_000)
+      suite.time().advance(CAP_MS - 100)
+      await syncOk(one, A, 'join')
+      let livedMs = 0
+      while ((await two.read()).hosts.length === 2 && livedMs < 4 * TTL_MS) {
+        await passTime(two, suite.time(), 100, [B])
+        livedMs += 100
+      }
+      expect(livedMs).toBeGreaterThanOrEqual(TTL_MS)
+      expect(livedMs).toBeLessThanOrEqual(TTL_MS + CAP_MS)
+      suite.time().step(3_600_000)
+    })
+
+    test('a store that was away expires nobody, however many hosts tell of the time', async () => {
+      const { one, two } = await suite.group()
+      const names = ['c', 'd', 'e', 'f', 'g'].map((host) => identity(host))
+      await syncOk(one, A, 'join')
+      const groups = new Map(names.map((who) => [who, observingGroup(two, suite.time())]))
+      for (const [who, group] of groups) await syncOk(group, who, 'join')
+      suite.time().advance(10 * TTL_MS)
+      for (const [who, group] of groups) await syncOk(group, who, 'beat')
+      expect((await syncOk(one, A, 'beat')).kind).toBe('ok')
+      expect((await one.read()).hosts).toHaveLength(6)
     })
 
     test('the earliest deadline among the others comes with each beat', async () => {
@@ -139,7 +219,9 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       await syncOk(two, B, 'join')
       suite.time().advance(500)
       await syncOk(two, identity('c'), 'join')
-      expect((await syncOk(one, A, 'beat')).nextDeadlineInMs).toBe(TTL_MS - 500)
+      suite.time().advance(100)
+      // That of c: b's first one is a heartbeat later, as long as b has seen nothing of the clock.
+      expect((await syncOk(one, A, 'beat')).nextDeadlineInMs).toBe(TTL_MS - 100)
     })
 
     test('the digest of what a host holds is compared with what the store attributes to it', async () => {

@@ -146,7 +146,7 @@ export function describeOverride(suite: LeaseStoreSuite): void {
       const { one, two } = await suite.group()
       const [lease] = await ownedGroup(one, A, 1)
       if (lease === undefined) throw new Error('a lease was acquired')
-      suite.time().advance(-5_000)
+      suite.time().step(-5_000)
       let present: { readonly leaseId: string; readonly epoch: number } = heldOf(lease)
       for (let round = 1; round <= 3; round += 1) {
         const next = piecesOf([present], 1, round)

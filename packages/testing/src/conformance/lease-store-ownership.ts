@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  CAP_MS,
   identity,
   idsOf,
   joinAndPlan,
@@ -62,7 +63,7 @@ export function describeOwnership(suite: LeaseStoreSuite): void {
       const [held] = await ownedGroup(one, A, 1)
       const leaseIds = [held?.leaseId ?? '']
       await syncOk(two, B, 'join')
-      await passTime(two, suite.time(), TTL_MS, [B])
+      await passTime(two, suite.time(), TTL_MS + CAP_MS, [B])
       await joinAndPlan(two, identity('b', 'b-2'), leaseIds)
       const [taken] = await two.acquire({ ...identity('b', 'b-2'), leaseIds })
       expect(taken?.epoch).toBeGreaterThan(held?.epoch ?? Infinity)
@@ -97,7 +98,7 @@ export function describeOwnership(suite: LeaseStoreSuite): void {
       const [held] = await ownedGroup(one, A, 1)
       const { leaseId = '', epoch = 0 } = held ?? {}
       await one.release({ ...A, releases: [{ leaseId, epoch }] })
-      suite.time().advance(-5_000)
+      suite.time().step(-5_000)
       const [again] = await one.acquire({ ...A, leaseIds: [leaseId] })
       suite.time().advance(5_000)
       expect(again?.epoch).toBe(epoch + 1)
@@ -170,7 +171,7 @@ export function describeOwnership(suite: LeaseStoreSuite): void {
       const [held] = await ownedGroup(one, A, 1)
       const { leaseId = '', epoch = 0 } = held ?? {}
       await syncOk(two, B, 'join')
-      await passTime(two, suite.time(), TTL_MS, [B])
+      await passTime(two, suite.time(), TTL_MS + CAP_MS, [B])
       const at = (value: number): Promise<readonly string[]> =>
         one.checkpoint({ ...A, checkpoints: [{ leaseId, epoch, checkpoint: position(value) }] })
       expect(await at(5)).toEqual(['stored'])

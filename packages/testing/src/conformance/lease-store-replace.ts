@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AcquiredLease, LeaseHint } from '@tidemark/contracts'
 import {
+  CAP_MS,
   heldOf,
   identity,
   joinAndPlan,
@@ -93,7 +94,7 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       const request = { ...A, old: [heldOf(parent)], next: piecesOf([parent], 2, 3) }
       const children = leasesOf(await one.replace(request))
       await syncOk(two, B, 'join')
-      await passTime(two, suite.time(), TTL_MS, [B])
+      await passTime(two, suite.time(), TTL_MS + CAP_MS, [B])
       const b2 = identity('b', 'b-2')
       const leaseIds = children.map(({ leaseId }) => leaseId)
       await joinAndPlan(two, b2, leaseIds)
@@ -164,7 +165,7 @@ export function describeReplace(suite: LeaseStoreSuite): void {
       if (lease === undefined) throw new Error('a lease was acquired')
       let present: readonly AcquiredLease[] = [lease]
       const etags = new Set([lease.lease.etag])
-      suite.time().advance(-5_000)
+      suite.time().step(-5_000)
       for (let round = 1; round <= 4; round += 1) {
         const next = piecesOf(present, round % 2 === 1 ? 2 : 1, round)
         const epoch = Math.max(...present.map((old) => old.epoch))

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import type { LeaseGroup, LeaseStore } from '@tidemark/contracts'
 import { describeAttempts } from './lease-store-attempts.ts'
 import { describeHints } from './lease-store-hints.ts'
-import type {
-  LeaseStoreConformance,
-  LeaseStoreUnderTest,
-  StoreTime,
+import {
+  observingGroup,
+  type LeaseStoreConformance,
+  type LeaseStoreUnderTest,
+  type StoreTime,
 } from './lease-store-fixtures.ts'
 import { describeLeaseSet } from './lease-store-lease-set.ts'
 import { describeMembership } from './lease-store-membership.ts'
@@ -56,7 +57,8 @@ export function leaseStoreConformance(options: LeaseStoreConformance): void {
         const one = await opened().store.openGroup(name)
         const two = await opened().other.openGroup(name)
         handles.push(one, two)
-        return { name, one, two }
+        const { time } = opened()
+        return { name, one: observingGroup(one, time), two: observingGroup(two, time) }
       },
     }
     describeMembership(suite)

@@ -6,6 +6,7 @@ import { systemClock, type Clock, type SleepOptions } from '@tidemark/contracts'
  */
 export class SteppedClock implements Clock {
   #wallMs: number
+  #sleeping = 0
 
   /** @param startWallMs epoch ms. @default 2026-01-01T00:00:00Z */
   constructor(startWallMs = 1_767_225_600_000) {
@@ -20,8 +21,19 @@ export class SteppedClock implements Clock {
     return systemClock.monotonicMs()
   }
 
-  sleep(delayMs: number, signal: AbortSignal, options?: SleepOptions): Promise<void> {
-    return systemClock.sleep(delayMs, signal, options)
+  async sleep(delayMs: number, signal: AbortSignal, options?: SleepOptions): Promise<void> {
+    const isCounted = options?.purpose !== 'background'
+    if (isCounted) this.#sleeping++
+    try {
+      await systemClock.sleep(delayMs, signal, options)
+    } finally {
+      if (isCounted) this.#sleeping--
+    }
+  }
+
+  /** How many sleep in the foreground now. */
+  get sleeping(): number {
+    return this.#sleeping
   }
 
   /** Lets wall time pass; negative = the machine's clock is set back. */

@@ -2,10 +2,13 @@ import { FULL_RANGE } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { settle } from '../platform/settle.ts'
+import { SteppedClock } from './stepped-clock.ts'
 import { EngineFixture, committed, parsed, put } from './storage-engine-fixtures.ts'
 
 /** Commits and readers at the same time. */
-export function storageEngineConcurrency(open: () => Promise<StorageEngine>): void {
+export function storageEngineConcurrency(
+  open: (clock?: SteppedClock) => Promise<StorageEngine>,
+): void {
   describe('concurrency', () => {
     test('of many commits with one precondition, one succeeds', async () => {
       const fixture = await EngineFixture.make(await open())
@@ -165,16 +168,23 @@ export function storageEngineConcurrency(open: () => Promise<StorageEngine>): vo
     })
 
     test("the store's clock never goes back, and commits carry it", async () => {
-      const fixture = await EngineFixture.make(await open())
-      let timeMs = 0
-      for (let n = 0; n < 20; n++) {
-        const outcome = await fixture.commit(fixture.batch('p', [put('a', { n })]))
+      const clock = new SteppedClock()
+      const fixture = await EngineFixture.make(await open(clock))
+      const startMs = clock.wallMs()
+      const times: number[] = []
+      // Set back by an hour, and then by a little again and again.
+      for (const byMs of [5_000, -3_600_000, 1_000, -1, 0, 3_599_000, 2_000]) {
+        clock.step(byMs)
+        const outcome = await fixture.commit(fixture.batch('p', [put('a')]))
         if (outcome.kind !== 'committed') throw new Error('not committed')
-        expect(outcome.timeMs).toBeGreaterThanOrEqual(timeMs)
-        expect(Number.isInteger(outcome.timeMs)).toBe(true)
-        timeMs = outcome.timeMs
-        expect(fixture.database.nowMs()).toBeGreaterThanOrEqual(timeMs)
+        times.push(outcome.timeMs - startMs)
+        expect(fixture.database.nowMs()).toBeGreaterThanOrEqual(outcome.timeMs)
+        expect((await fixture.read('p', 'a'))?.['_ts']).toBe(Math.floor(outcome.timeMs / 1000))
       }
+      expect(times[0]).toBe(5_000)
+      expect(times).toEqual(times.toSorted((a, b) => a - b))
+      expect(times.at(-1)).toBeGreaterThanOrEqual(6_999)
+      expect(times.every(Number.isInteger)).toBe(true)
     })
   })
 }

@@ -233,7 +233,7 @@ export class Fleet {
     const watched = work.finally(() => (isSettled = true))
     watched.catch(() => {})
     const ok = await this.clock.advanceUntil(() => isSettled, { limitMs, stepMs: 50 })
-    assert(ok, `still waiting after ${limitMs} ms of simulated time`)
+    assert(ok, `still waiting after ${limitMs} ms of simulated time; ${this.#found()}`)
     return watched
   }
 
@@ -246,8 +246,25 @@ export class Fleet {
     const startMs = this.clock.monotonicMs()
     await settle(3)
     const ok = await this.clock.advanceUntil(condition, { limitMs, stepMs: 10 })
-    assert(ok, `condition does not hold after ${limitMs} ms of simulated time`)
+    assert(
+      ok,
+      `after ${limitMs} ms of simulated time this does not hold: ${String(condition)}; ${this.#found()}`,
+    )
     return this.clock.monotonicMs() - startMs
+  }
+
+  /** What there is, for whoever reads why a wait failed. */
+  #found(): string {
+    const hosts = this.#hosts.map(({ name, host, gate, events }) => {
+      const { status, leases } = host.health()
+      const held = leases.map(({ leaseId, state }) => `${leaseId} ${state}`).join(', ')
+      const last = events.slice(-5).map((event) => event.name)
+      return `${name} ${gate.isFrozen ? 'killed or frozen' : status} with [${held}], last events [${last.join(', ')}]`
+    })
+    const done = this.#done()
+    const missing = this.feed.changes.filter(({ id }) => !done.has(id)).map(({ id }) => id)
+    const left = `${missing.length} of ${this.feed.changes.length} changes not done`
+    return `hosts: ${hosts.join('; ') || 'none'}; ${left}: ${missing.slice(0, 5).join(', ') || 'none'}`
   }
 
   /** How many leases each host that is alive works on, by name. */
@@ -303,11 +320,16 @@ export class Fleet {
 
   /** Whether every change was accepted by an observer. */
   isDrained(): boolean {
+    const done = this.#done()
+    return this.feed.changes.every(({ id }) => done.has(id))
+  }
+
+  #done(): ReadonlySet<string> {
     const done = new Set<string>()
     for (const { outcome, changes } of this.deliveries) {
       if (outcome === 'done') for (const { id } of changes) done.add(id)
     }
-    return this.feed.changes.every(({ id }) => done.has(id))
+    return done
   }
 
   /** How often each change was handed to an observer, for those more than once. */

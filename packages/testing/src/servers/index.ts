@@ -1,3 +1,4 @@
+export { ensureNode, type EnsureNodeOptions } from './ensure-node.ts'
 export {
   ensurePgBouncer,
   type EnsurePgBouncerOptions,

@@ -70,6 +70,19 @@ function jsonLines(text: string): readonly Record<string, unknown>[] {
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
+/** As a machine on which `node` is an older one. */
+async function tidemarkOnNode20(): Promise<Ended> {
+  const versions = '{ value: { ...process.versions, node: "20.20.2" } }'
+  const pretend = `Object.defineProperty(process, 'versions', ${versions})`
+  const flags = ['--conditions=@tidemark/source', '--no-experimental-sqlite']
+  const older = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`]
+  const child = spawn(process.execPath, [...flags, ...older, MAIN, '--version'])
+  const errors = child.stderr.setEncoding('utf8').toArray()
+  const output = child.stdout.setEncoding('utf8').toArray()
+  await once(child, 'close')
+  return { code: child.exitCode, output: (await output).join(''), errors: (await errors).join('') }
+}
+
 const ORDERS = Array.from({ length: 1_200 }, (_, n) => ({
   id: `o${n}`,
   customerId: `c${n % 7}`,
@@ -166,6 +179,12 @@ describe('tidemark', () => {
       /^tidemark: ERR_LEASE_STORE_UNAVAILABLE: .*127\.0\.0\.1:1[^\n]+\n$/,
     )
   })
+})
+
+test('an older Node gets one line that says which one is needed, not what that Node lacks', async () => {
+  const { code, output, errors } = await tidemarkOnNode20()
+  expect([code, output]).toEqual([1, ''])
+  expect(errors).toMatch(/^tidemark: ERR_NODE_UNSUPPORTED: .*Node\.js 22\.18.*20\.20\.2\n$/)
 })
 
 describe('tidemark import', () => {

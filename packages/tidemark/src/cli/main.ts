@@ -1,13 +1,27 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module'
+import * as nodeModule from 'node:module'
 
 // Compiled code is kept for the next start, in the system's folder for temporary files: a command begins in half
-// the time. Before anything else is loaded, and for the threads of the engine too.
-const { directory } = enableCompileCache()
-if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] ??= directory
+// the time. Before anything else is loaded, and for the threads of the engine too. Node 20 cannot do it.
+if ('enableCompileCache' in nodeModule) {
+  const { directory } = nodeModule.enableCompileCache()
+  if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] ??= directory
+}
+const { assertSupportedNode } = await import('@tidemark/contracts')
+const { errorLine } = await import('./output/report-error.ts')
+const { EXIT } = await import('./exit-codes.ts')
+try {
+  assertSupportedNode()
+} catch (error) {
+  // Nothing else is loaded: what an older Node says of that helps nobody.
+  console.error(errorLine(error))
+  process.exit(EXIT.failure)
+}
+const { hideSqliteWarning } = await import('./hide-sqlite-warning.ts')
 const { processContext } = await import('./command-context.ts')
 const { runCommand } = await import('./run-command.ts')
 
+hideSqliteWarning()
 // A reader that goes away, as in `tidemark tail … | head`, is no failure.
 process.stdout.on('error', () => {})
 process.exitCode = await runCommand(process.argv.slice(2), processContext())

@@ -52,7 +52,10 @@ export class DocumentLeaseGroup implements LeaseGroup {
   sync(asked: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
     const partition = this.#partition
     // A session that looks older than it is must not end before its host's own deadline.
-    const request = { ...asked, ttlMs: asked.ttlMs + (partition.collection.serverTimeErrorMs ?? 0) }
+    const { serverTimeErrorMs: errorMs = 0 } = partition.collection
+    const observed = asked.observed && { ...asked.observed }
+    if (observed !== undefined) observed.storeMs -= errorMs
+    const request = { ...asked, observed, ttlMs: asked.ttlMs + errorMs }
     return partition.retryLostRaces(async () => {
       let step: LeaseGroupStep<SyncReply>
       let view

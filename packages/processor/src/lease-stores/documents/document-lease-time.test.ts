@@ -1,6 +1,6 @@
 import type { DocumentCollection } from '@tidemark/contracts'
 import { FakeDocumentCollection } from '@tidemark/testing'
-import { StoreTime } from '@tidemark/testing/conformance'
+import { observingGroup, StoreTime } from '@tidemark/testing/conformance'
 import { expect, test } from 'vitest'
 import { DocumentLeaseStore } from './document-lease-store.ts'
 
@@ -12,13 +12,15 @@ async function lifeOfSession(serverTimeErrorMs: number): Promise<number> {
   const time = new StoreTime()
   const fake = new FakeDocumentCollection({ clock: time })
   const collection: DocumentCollection = Object.assign(fake, { serverTimeErrorMs })
-  const group = await new DocumentLeaseStore(collection, { clock: time }).openGroup('g')
+  const opened = await new DocumentLeaseStore(collection, { clock: time }).openGroup('g')
+  const group = observingGroup(opened, time)
   const beat = async (host: string) => {
     const who = { host, incarnation: `${host}-1`, profile, ttlMs: TTL_MS, clockCapMs: 2000 }
     const reply = await group.sync({ ...who, intent: 'join' })
     return reply.kind === 'ok' ? reply.membershipVersion : undefined
   }
   await beat('a')
+  time.advance(1)
   const both = await beat('b')
   let livedMs = 0
   do {

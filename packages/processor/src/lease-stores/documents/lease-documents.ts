@@ -8,7 +8,7 @@ import {
   type DocumentBody,
   type HostProfile,
 } from '@tidemark/contracts'
-import type { GroupHead, LeaseRecord, SessionRecord } from '../lease-group-state.ts'
+import type { ClockAhead, GroupHead, LeaseRecord, SessionRecord } from '../lease-group-state.ts'
 
 /** Raised when the documents change in a way that an older release would read wrongly. */
 const SCHEMA = 2
@@ -26,11 +26,12 @@ export const REGISTRY_PARTITION = '$groups'
 
 /** Heartbeats read and write it; it is small whatever the number of leases. */
 export interface GroupDocument
-  extends DocumentBody, Omit<GroupHead, 'sessions' | 'seenMs' | 'paused'> {
+  extends DocumentBody, Omit<GroupHead, 'sessions' | 'seenMs' | 'ahead' | 'paused'> {
   readonly partitionKey: string
   readonly kind: 'group'
   readonly schema: number
   readonly seenMs?: number
+  readonly ahead?: ClockAhead
   /** Absent = false. */
   readonly paused?: boolean
   readonly sessions: readonly StoredSession[]
@@ -110,7 +111,7 @@ export interface StoredGroup {
 
 export function groupDocument(group: string, stored: StoredGroup): GroupDocument {
   const { head, set, setVersion, discarding, creating } = stored
-  const { seenMs, sessions, ...rest } = head
+  const { seenMs, ahead, sessions, ...rest } = head
   return {
     id: GROUP_ID,
     partitionKey: group,
@@ -118,6 +119,7 @@ export function groupDocument(group: string, stored: StoredGroup): GroupDocument
     schema: SCHEMA,
     ...rest,
     ...(seenMs === undefined ? {} : { seenMs }),
+    ...(ahead === undefined ? {} : { ahead }),
     sessions: [...sessions.values()].map(storedSession),
     ...(set === undefined ? {} : { set }),
     setVersion,
@@ -133,6 +135,7 @@ export function parseGroupDocument(document: DocumentBody): StoredGroup {
   return {
     head: {
       clockMs: document.clockMs,
+      ahead: document.ahead,
       seenMs,
       membershipVersion: document.membershipVersion,
       planVersion: document.planVersion,

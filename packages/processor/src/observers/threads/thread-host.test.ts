@@ -2,8 +2,14 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { fork } from 'node:child_process'
 import { once as oneEvent } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { systemClock, type Change, type DeadLetter } from '@tidemark/contracts'
-import { FakeFeed } from '@tidemark/testing'
+import {
+  feedRangeId,
+  systemClock,
+  type Change,
+  type Clock,
+  type DeadLetter,
+} from '@tidemark/contracts'
+import { FakeFeed, SimulatedClock } from '@tidemark/testing'
 import { ChangeFeedProcessorHost } from '../../host/change-feed-processor-host.ts'
 import type { HostEvents } from '../../host/host-events.ts'
 import type { HostOptions } from '../../host/host-options.ts'
@@ -34,11 +40,16 @@ interface Stage {
 
 function stage(
   deeds: ScriptData['deeds'] = {},
-  { ranges = 4, ...hostOptions }: HostOptions & { ranges?: number } = {},
+  {
+    ranges = 4,
+    clock = systemClock,
+    ...hostOptions
+  }: HostOptions & { ranges?: number; clock?: Clock } = {},
 ): Stage {
-  const feed = new FakeFeed({ clock: systemClock, ranges })
+  const feed = new FakeFeed({ clock, ranges })
   const calls: LeaseOperation[] = []
   const leases = new MemoryLeaseStore({
+    clock,
     hooks: { before: ({ operation }) => void calls.push(operation) },
   })
   const letters: DeadLetter<FakeDocument>[] = []
@@ -47,6 +58,7 @@ function stage(
     group: 'group',
     feed,
     leases,
+    clock,
     feedOptions: { startFromBeginning: true, maxItemCount: 5 },
     hostOptions: { retryDelayMs: 1, retryMaxDelayMs: 10, ...hostOptions },
     deadLetters: { put: async (letter) => void letters.push(letter) },
@@ -238,24 +250,48 @@ describe('PH-13 a host with observers in threads', () => {
   })
 
   test('takes the lease from a call that hangs, and ends its thread if it is blocked', async () => {
+    // Hours pass for the host when the test says so: a call that takes long for want of a machine is none that hangs.
+    const clock = new SimulatedClock()
+    const [maxBatchMs, abortGraceMs, laterMs] = [3_600_000, 50, 1_000]
     const one = stage(
       { 'key0-1': times({ kind: 'block' }, 1) },
-      { maxBatchMs: 500, abortGraceMs: 50 },
+      { clock, maxBatchMs, abortGraceMs },
     )
-    const stuck: unknown[] = []
+    const inTime = (condition: () => boolean): Promise<void> =>
+      until(() => {
+        void clock.advance(1)
+        return condition()
+      })
+    const stuck: HostEvents['observerStuck'][] = []
     one.host.on('observerStuck', (event) => stuck.push(event))
-    await one.register()
+    const registered = one.register()
+    await inTime(() => one.script.of('open').length === 4)
+    await registered
+    one.feed.append('key0')
+    await inTime(() => one.script.atGate === 1)
+    const blocked = one.script.of('processChanges')[0]!
+    await clock.advance(laterMs)
     write(one.feed, 64)
-    await until(() => one.ends.length === 1)
-    expect(stuck.length).toBeGreaterThan(0)
-    // The others of its thread go on in another one.
-    const blocked = one.script.of('processChanges').find(({ ids }) => ids?.includes('key0-1'))!
-    await until(() => {
-      const leases = one.host
+    const isElsewhere = one.script
+      .of('open')
+      .flatMap(({ threadId, context }) => (threadId === blocked.threadId ? [] : [context!.leaseId]))
+    const isDone = (leaseId: string): boolean => {
+      const index = one.feed.ranges.findIndex((range) => feedRangeId(range) === leaseId)
+      const newest = one.feed.changesOf(index).at(-1)?.lsn
+      return one.host
         .health()
-        .leases.filter(({ leaseId }) => leaseId !== blocked.context!.leaseId)
-      return leases.length === 3 && leases.every(({ processedLsn = 0 }) => processedLsn > 0)
-    })
+        .leases.some((lease) => lease.leaseId === leaseId && lease.processedLsn === newest)
+    }
+    await inTime(() => isElsewhere.every(isDone))
+    expect(stuck).toEqual([])
+    // Long for the call that is blocked; not for the one that waits behind it.
+    await clock.advance(maxBatchMs - laterMs)
+    await inTime(() => one.ends.length === 1)
+    expect(stuck.map(({ leaseId }) => leaseId)).toEqual([blocked.context!.leaseId])
+    // The other lease of its thread goes on in another one.
+    const others = one.feed.ranges.map(feedRangeId).filter((id) => id !== blocked.context!.leaseId)
+    await inTime(() => others.every(isDone))
+    expect(stuck).toHaveLength(1)
   })
 
   test('PH-8 processes keys in lanes in threads, in order per key', async () => {

@@ -23,8 +23,7 @@ interface Grant {
  * lease clock, epochs rise with every owner, and every key has one lease (I1, I9, I11). In the hosts nobody works on
  * keys of which a newer owner has got a batch, but whoever cannot know yet: a process whose name another one took, an
  * owner that an operator or a loss of data has deposed, and for the time of a session one whose session the store ended too
- * early, because its clock was set forward (by a heartbeat at most) or the last heartbeats were lost with other data. Whoever
- * was told that a position of it is refused has noticed.
+ * early, because the last heartbeats were lost with other data. No clock that is set is an excuse. Whoever was told that a position of it is refused has noticed.
  */
 export const grantsOracle: MakeOracle = (verdict) => {
   const sessions = new SessionTimes(verdict)
@@ -36,9 +35,8 @@ export const grantsOracle: MakeOracle = (verdict) => {
   let excusedUntilMs = -Infinity
   return {
     fault(fault) {
-      const isAhead = fault.kind === 'storeClock' && fault.byMs > 0
-      const isBehind = fault.kind === 'storeRollback' || fault.kind === 'storeWipe'
-      if (isAhead || isBehind) excusedUntilMs = fault.atMs + HOST_TIMES.ttlMs
+      const losesData = fault.kind === 'storeRollback' || fault.kind === 'storeWipe'
+      if (losesData) excusedUntilMs = fault.atMs + HOST_TIMES.ttlMs
     },
     storeChanged(change) {
       sessions.changed(change)
@@ -98,48 +96,36 @@ export const grantsOracle: MakeOracle = (verdict) => {
   }
 }
 
-/** Sessions by a lease clock of the oracle's own. */
+/** In the store times are whole ms. */
+const ROUNDING_MS = 5
+
+/** Sessions by true time. */
 class SessionTimes {
   readonly #verdict: Verdict
-  readonly #deadlines = new Map<SessionRecord, number>()
-  #clockMs = 0
-  #seenMs: number | undefined
+  readonly #renewedMs = new Map<SessionRecord, number>()
 
   constructor(verdict: Verdict) {
     this.#verdict = verdict
   }
 
-  changed({ before, after, cause, by }: StoreChange): void {
+  changed({ before, after, cause, by, atMs }: StoreChange): void {
+    if (before.head.sessions === after.head.sessions) return
     if (cause !== 'request') {
-      // What is left of each session is what the store has of it.
-      this.#seenMs = after.head.seenMs
-      for (const session of after.head.sessions.values()) {
-        this.#deadlines.set(session, this.#clockMs + session.deadlineMs - after.head.clockMs)
-      }
+      // Of those that were lost, or are back, the store may know less than their hosts do.
+      this.#renewedMs.clear()
       return
     }
-    if (before.head === after.head || before.head.sessions === after.head.sessions) return
-    const { seenMs } = after.head
-    if (seenMs !== this.#seenMs && seenMs !== undefined) {
-      const elapsedMs = this.#seenMs === undefined ? 0 : seenMs - this.#seenMs
-      this.#clockMs += Math.min(Math.max(0, elapsedMs), HOST_TIMES.heartbeatMs)
-      this.#seenMs = seenMs
-    }
     for (const [host, session] of after.head.sessions) {
-      if (before.head.sessions.get(host) === session) continue
-      this.#deadlines.set(session, this.#clockMs + HOST_TIMES.ttlMs)
+      if (before.head.sessions.get(host) !== session) this.#renewedMs.set(session, atMs)
     }
     for (const [host, session] of before.head.sessions) {
-      const deadlineMs = this.#deadlines.get(session) ?? 0
       if (after.head.sessions.get(host) === session) continue
-      this.#deadlines.delete(session)
+      const earlyMs = (this.#renewedMs.get(session) ?? -Infinity) + HOST_TIMES.ttlMs - atMs
+      this.#renewedMs.delete(session)
       // Replaced, renewed, or left.
       const isOwnDoing = after.head.sessions.has(host) || by?.name.split('#')[0] === host
-      if (isOwnDoing || this.#clockMs >= deadlineMs) continue
-      this.#verdict.fail(
-        'O1',
-        `the session of ${host} was ended ${deadlineMs - this.#clockMs} ms before its time`,
-      )
+      if (isOwnDoing || earlyMs <= ROUNDING_MS) continue
+      this.#verdict.fail('O1', `the session of ${host} was ended ${earlyMs} ms before its time`)
     }
   }
 

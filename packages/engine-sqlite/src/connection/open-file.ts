@@ -1,0 +1,8 @@
+import process from 'node:process'
+import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite'
+
+/** Opens a file with Node's own SQLite, loaded only here: an older Node can load the rest, and say what it lacks. */
+export function openFile(url: URL, options: DatabaseSyncOptions): DatabaseSync {
+  const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite')
+  return new Database(url, options)
+}

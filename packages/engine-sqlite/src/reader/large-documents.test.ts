@@ -1,0 +1,160 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
+import type { CollectionRecord, DatabaseEngine, StorageEngine } from '@tidemark/store'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSqliteEngine } from '../sqlite-engine.ts'
+import { ReadLedger } from './read-ledger.fixture.ts'
+
+/*
+ * The real page is 4 MiB, a large document 2 MiB: here a 32nd of both, in the same proportion.
+ */
+const PAGE_CHARS = 128 * 1024
+const LARGE = 64 * 1024
+const SMALL = 200
+
+let folder = ''
+let engine: StorageEngine
+let database: DatabaseEngine
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
+  engine = await openSqliteEngine({ folder, durability: 'relaxed' })
+  await engine.createDatabase('db')
+  database = await engine.openDatabase('db')
+})
+afterAll(async () => {
+  await engine.close()
+  await rm(folder, { recursive: true })
+})
+
+async function collectionOf(id: string): Promise<CollectionRecord> {
+  const definition = {
+    partitionKey: partitionKeyDefinition('/pk'),
+    defaultTtl: null,
+    indexingMode: 'consistent' as const,
+    pendingDeletes: { retentionSeconds: 3600, waitFor: [] },
+    allVersions: { retentionSeconds: 3600, previousImages: true },
+    splitAboveBytes: null,
+  }
+  return database.createCollection(id, definition, [FULL_RANGE])
+}
+
+/** Documents of these sizes in turn, under keys spread over the range. */
+async function write(collection: CollectionRecord, sizes: readonly number[]): Promise<void> {
+  const commits = sizes.map(async (bytes, n) => {
+    const id = `d${n}`
+    const tail = JSON.stringify({ id, text: 'x'.repeat(bytes) }).slice(1)
+    const condition = { kind: 'none' } as const
+    const put = { kind: 'put', id, condition, head: '{', tail, ttl: 0 } as const
+    const epk = (n % 2 === 0 ? 0x10 : 0xa0).toString(16).toUpperCase()
+    return database.commit({
+      batches: [{ collection, epk, partitionKey: `["${n}"]`, operations: [put] }],
+    })
+  })
+  await Promise.all(commits)
+}
+
+/** Pages to the end; each may read a little more than it returns. */
+async function readAll(
+  readPage: (after: number) => Promise<{ texts: readonly string[]; next: number | undefined }>,
+): Promise<{ readonly returned: number; readonly bytes: number; readonly most: number }> {
+  let [returned, bytes, most] = [0, 0, 0]
+  for (let after: number | undefined = 0; after !== undefined;) {
+    using ledger = new ReadLedger()
+    const page: Awaited<ReturnType<typeof readPage>> = await readPage(after)
+    const length = page.texts.reduce((sum, text) => sum + text.length, 0)
+    expect(ledger.total.bytes).toBeGreaterThanOrEqual(length)
+    returned += page.texts.length
+    bytes += length
+    most = Math.max(most, ledger.total.bytes - length)
+    after = page.next
+  }
+  return { returned, bytes, most }
+}
+
+function feedOf(collection: CollectionRecord, maxItems = 1000): ReturnType<typeof readAll> {
+  const limits = { maxItems, maxChars: PAGE_CHARS }
+  return readAll(async (afterLsn) => {
+    const page = await database.readFeedPage({ collection, range: FULL_RANGE, afterLsn, ...limits })
+    return { texts: page.rows.map((row) => row[2]), next: page.caughtUp ? undefined : page.lsn }
+  })
+}
+
+test.each([3, 1000])(
+  'a page of %i large documents at most reads hardly more than it returns',
+  async (maxItems) => {
+    const collection = await collectionOf(`feed${maxItems}`)
+    await write(collection, Array<number>(40).fill(LARGE))
+    const { returned, bytes, most } = await feedOf(collection, maxItems)
+    expect(returned).toBe(40)
+    expect(bytes).toBeGreaterThan(40 * LARGE)
+    expect(most).toBeLessThan(1.5 * LARGE)
+  },
+)
+
+test('a page of the log of all versions reads hardly more than it returns', async () => {
+  const collection = await collectionOf('versions')
+  await write(collection, Array<number>(20).fill(LARGE))
+  await write(collection, Array<number>(20).fill(LARGE / 2))
+  const { returned, bytes, most } = await readAll(async (afterLsn) => {
+    const limits = { maxItems: 1000, maxChars: PAGE_CHARS }
+    const page = await database.readVersionPage({
+      collection,
+      range: FULL_RANGE,
+      afterLsn,
+      ...limits,
+    })
+    return {
+      texts: page.rows.map(({ current = '', previous = '' }) => current + previous),
+      next: page.caughtUp ? undefined : page.lsn,
+    }
+  })
+  expect(returned).toBe(40)
+  expect(bytes).toBeGreaterThan(40 * LARGE)
+  expect(most).toBeLessThan(1.5 * LARGE)
+})
+
+test('a scan of large documents reads hardly more than it returns', async () => {
+  const collection = await collectionOf('scan')
+  await write(collection, Array<number>(40).fill(LARGE))
+  let after: Parameters<DatabaseEngine['scan']>[0]['after']
+  const { returned, bytes, most } = await readAll(async (page) => {
+    const limits = { maxItems: 1000, maxChars: PAGE_CHARS }
+    const { bodies, next } = await database.scan({
+      collection,
+      range: FULL_RANGE,
+      after,
+      ...limits,
+    })
+    after = next
+    return { texts: bodies, next: next && page + 1 }
+  })
+  expect(returned).toBe(40)
+  expect(bytes).toBeGreaterThan(40 * LARGE)
+  expect(most).toBeLessThan(1.5 * LARGE)
+})
+
+test('large documents behind small ones are not read with them', async () => {
+  const collection = await collectionOf('mixed')
+  await write(collection, [...Array<number>(150).fill(SMALL), ...Array<number>(60).fill(LARGE)])
+  const { returned, bytes, most } = await feedOf(collection)
+  expect(returned).toBe(210)
+  expect(bytes).toBeGreaterThan(60 * LARGE)
+  expect(most).toBeLessThan(2 * PAGE_CHARS)
+})
+
+test('halves that were merged are read side by side for no more than a page', async () => {
+  const collection = await collectionOf('merged')
+  await write(collection, Array<number>(8).fill(SMALL))
+  const [whole] = await database.listRanges(collection)
+  const parts = await database.splitRange({ collection, range: whole?.number ?? -1, at: '80' })
+  await write(collection, Array<number>(60).fill(LARGE))
+  const [low, high] = parts.map(({ number }) => number)
+  await database.mergeRanges({ collection, ranges: [low ?? -1, high ?? -1] })
+  const { returned, bytes, most } = await feedOf(collection)
+  expect(returned).toBe(60)
+  expect(bytes).toBeGreaterThan(60 * LARGE)
+  expect(most).toBeLessThan(1.5 * LARGE)
+})

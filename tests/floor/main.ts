@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import { ensureNode } from '@tidemark/testing/servers'
+
+// `npm run floor`: the built packages and the command on the oldest Node that they say they run on.
+
+const run = promisify(execFile)
+const { values } = parseArgs({ options: { node: { type: 'string', default: '22.18.0' } } })
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const node = await ensureNode({ version: values.node, onProgress: console.log })
+const folder = await mkdtemp(join(tmpdir(), 'tidemark-floor-'))
+try {
+  const { stdout } = await onNode(['--disable-warning=ExperimentalWarning', program()])
+  process.stdout.write(stdout)
+  await tryCommand()
+  console.log(`node ${values.node}: the command does what it should, and prints no warnings`)
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** Node takes its types off, which it warns of itself. */
+function program(): string {
+  return fileURLToPath(new URL('program.child.ts', import.meta.url))
+}
+
+async function tryCommand(): Promise<void> {
+  const file = join(folder, 'in.jsonl')
+  await writeFile(file, '{"id":"1","customer":"a"}\n{"id":"2","customer":"b"}\n')
+  await tidemark('--version')
+  const into = ['--store', 'data', '--collection', 'shop/orders', '--partition-key', '/customer']
+  await tidemark('import', file, ...into)
+  const target = ['--target', 'shop/by-id', '--target-partition-key', '/id']
+  await tidemark('migrate', '--store', 'data', '--source', 'shop/orders', ...target, '--cut-over')
+  await tidemark('store', 'check', 'data', '--deep')
+}
+
+/** Fails when the command does, and when Node warns of something. */
+async function tidemark(...args: readonly string[]): Promise<void> {
+  const main = join(root, 'packages', 'tidemark', 'dist', 'cli', 'main.js')
+  const { stderr } = await onNode([main, ...args])
+  if (/warning/i.test(stderr)) throw new Error(`tidemark ${args.join(' ')} printed: ${stderr}`)
+}
+
+function onNode(args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  const env = { ...process.env, NODE_OPTIONS: '', NODE_COMPILE_CACHE: join(folder, 'compiled') }
+  return run(node, args, { cwd: folder, env, timeout: 120_000 })
+}
