@@ -55,14 +55,14 @@ test('the log stays short although readers of several processes overlap all the 
     await once(reader, 'message')
   }
   const sizes: number[] = []
-  for (let n = 0; n < 60; n++) {
+  for (let n = 0; n < 40; n++) {
     await write(`d${n % 5}`)
     sizes.push(logBytes())
   }
-  expect(sizes.filter((bytes) => bytes > MIB).length).toBeGreaterThan(5)
+  expect(sizes.filter((bytes) => bytes > MIB).length).toBeGreaterThan(3)
   // 2 MiB and a commit, where no reader stands still for long because the machine is busy.
-  expect(Math.max(...sizes)).toBeLessThan(15 * MIB)
-  expect(sizes.filter((bytes) => bytes <= MIB).length).toBeGreaterThan(5)
+  expect(Math.max(...sizes)).toBeLessThan(12 * MIB)
+  expect(sizes.filter((bytes) => bytes <= MIB).length).toBeGreaterThan(3)
 })
 
 test('a reader that holds the log is told of, and its end', async () => {
