@@ -39,8 +39,10 @@ local function milliseconds(time_us)
   return text(math.floor(time_us / 1000))
 end
 
+-- A hint that the user may not send any more costs others a heartbeat, not this call its second half. Opening a
+-- group tells of it.
 local function publish(hint)
-  redis.call(ARGV[2], string.sub(meta, 1, -2) .. 'ch', hint)
+  redis.pcall(ARGV[2], string.sub(meta, 1, -2) .. 'ch', hint)
 end
 
 -- The group's own fields, made at first use. The second value is an error reply: the key holds something else.

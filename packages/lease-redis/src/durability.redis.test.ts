@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startRedisCluster, startRedisServer, type RedisServer } from '@tidemark/testing/servers'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { RedisLeaseStore, type RedisLeaseStoreOptions } from './redis-lease-store.ts'
 
 const VOLATILE = { code: 'ERR_LEASE_STORE_VOLATILE', retryable: false }
@@ -108,7 +108,7 @@ test('a server that is away is unavailable, not volatile', async () => {
   await expect(leases.openGroup('away')).rejects.toMatchObject(unavailable)
 })
 
-test('of a Cluster the least durable master counts', async () => {
+test('of a Cluster the least durable master counts, also with a client that has not connected yet', async () => {
   await using servers = await startRedisCluster()
   const cluster = servers.connect()
   const leases = new RedisLeaseStore(cluster)
@@ -125,4 +125,10 @@ test('of a Cluster the least durable master counts', async () => {
   expect((await leases.readDurability()).level).toBe('C')
   await expect(leases.openGroup('three of three')).resolves.toBeDefined()
   cluster.disconnect()
+  // A client that has not connected yet knows of no master to ask.
+  const lazy = new Cluster([{ host: third.host, port: third.port }], { lazyConnect: true })
+  expect(lazy.nodes('master')).toEqual([])
+  await first.admin.config('SET', 'appendonly', 'no')
+  await expect(new RedisLeaseStore(lazy).openGroup('lazy')).rejects.toMatchObject(VOLATILE)
+  lazy.disconnect()
 })

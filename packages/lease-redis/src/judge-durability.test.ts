@@ -98,9 +98,17 @@ test('what is declared counts where the server may not be asked, and nowhere els
 })
 
 test('eviction is known from INFO too, whatever is declared', () => {
-  const info = { maxmemory: '1000', maxmemory_policy: 'volatile-lru' }
+  const info = { maxmemory: '1000', maxmemory_policy: 'allkeys-lru' }
   expect(judge(server(undefined, info), 'A')).toMatchObject({ level: 'D', certain: true })
 })
+
+test.each(['volatile-lru', 'volatile-lfu', 'volatile-random', 'volatile-ttl'])(
+  'with %s a full server evicts no lease, because none expires',
+  (policy) => {
+    const full = { ...AOF, maxmemory: '1000', 'maxmemory-policy': policy }
+    expect(judge(server(full), undefined)).toMatchObject({ level: 'C', certain: true })
+  },
+)
 
 test('of several servers the lowest level counts, and each finding says whose it is', () => {
   const servers = [server(ALWAYS), { ...server({ save: '' }), name: 'two:2' }, server(AOF)]

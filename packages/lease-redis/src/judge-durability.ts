@@ -160,11 +160,11 @@ function judgeWithoutSettings(
   return { level: appendOnly === '1' ? 'C' : 'D', findings, certain: false }
 }
 
-/** Undefined when the server evicts nothing. */
+/** Undefined when the server evicts nothing of ours: no key here has an expiry, which `volatile-*` policies look for. */
 function evictionOf({ settings, info }: ServerFacts): string | undefined {
   const limit = settings?.get('maxmemory') ?? info?.get('maxmemory') ?? '0'
   const policy = settings?.get('maxmemory-policy') ?? info?.get('maxmemory_policy') ?? 'noeviction'
-  if (policy === 'noeviction' || Number(limit) === 0) return undefined
+  if (!policy.startsWith('allkeys-') || Number(limit) === 0) return undefined
   return `maxmemory ${limit} with maxmemory-policy ${policy}: a full server may delete leases; set noeviction`
 }
 

@@ -1,7 +1,8 @@
 import { errorCode, LeaseStorageError, LeaseStoreUnavailableError } from '@tidemark/contracts'
 
 /** Replies that stay the same until somebody changes data or rights. */
-const STORAGE_REPLY = /\b(WRONGTYPE|TIDEMARKSCHEMA|NOPERM|NOAUTH|WRONGPASS|CROSSSLOT)\b/
+const STORAGE_REPLY =
+  /\b(?:WRONGTYPE|TIDEMARKSCHEMA|NOPERM|NOAUTH|WRONGPASS|CROSSSLOT)\b|\bexecuting the script can't\b|\bACL failure in script\b/
 const FORBIDDEN = /\bNOPERM\b|\bnot (allowed|permitted|supported)\b|\bunknown subcommand\b/i
 const UNKNOWN_COMMAND = /\bunknown (Redis )?command\b/i
 

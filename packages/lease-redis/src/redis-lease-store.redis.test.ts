@@ -1,33 +1,101 @@
-import { afterAll, beforeAll } from 'vitest'
-import { leaseStoreConformance, StoreTime } from '@tidemark/testing/conformance'
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { FULL_RANGE } from '@tidemark/contracts'
+import { leasePosition, leaseStoreConformance, StoreTime } from '@tidemark/testing/conformance'
 import { startRedisServer, type RedisServer } from '@tidemark/testing/servers'
 import { Redis } from 'ioredis'
 import { RedisLeaseStore } from './redis-lease-store.ts'
 
+/* Users who may not do everything: the one that the README makes, and what each of its rights is for. */
+
+const REFUSED = { code: 'ERR_LEASE_STORAGE', retryable: false }
+
 let server: RedisServer
+/** The words after the user's name in the README's ACL SETUSER. */
+let rights: readonly string[]
 
 beforeAll(async () => {
   server = await startRedisServer()
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
+  const [, words = ''] = /^ACL SETUSER tidemark ((?:.*\\\n)*.*)$/m.exec(readme) ?? []
+  rights = words.split(/[\s\\]+/)
 })
 afterAll(() => server.stop())
+beforeEach(async () => {
+  await server.admin.flushall()
+  await give(rights)
+})
+
+async function give(words: readonly string[]): Promise<void> {
+  await server.admin.call('ACL', 'SETUSER', 'tidemark', 'reset', ...words)
+}
+
+function connect(): Redis {
+  const { host, port } = server
+  return new Redis({ host, port, username: 'tidemark', password: 'secret' })
+}
 
 leaseStoreConformance({
-  name: 'Redis, one server',
+  name: 'Redis, one server, as the user of the README',
   modelRuns: 200,
   timeGoesBack: true,
   async open() {
     const time = new StoreTime()
     const storeTimeUs = (): number => time.wallMs() * 1000
-    const clients = [1, 2].map(() => new Redis({ port: server.port, host: server.host }))
-    const [store, other] = clients.map(
-      (redis) => new RedisLeaseStore(redis, { storeTimeUs, allowVolatile: true }),
-    )
-    if (store === undefined || other === undefined) throw new Error('two clients were made')
+    const [one, two] = [connect(), connect()]
     return {
-      store,
-      other,
+      store: new RedisLeaseStore(one, { storeTimeUs, allowVolatile: true }),
+      other: new RedisLeaseStore(two, { storeTimeUs, allowVolatile: true }),
       time,
-      close: async () => clients.forEach((redis) => redis.disconnect()),
+      async close() {
+        one.disconnect()
+        two.disconnect()
+      },
     }
   },
+})
+
+test('a right of the README that is missing is named when a group is opened, and nothing is written', async () => {
+  const redis = connect()
+  const store = new RedisLeaseStore(redis, { allowVolatile: true })
+  const needed = ['del', 'hdel', 'hgetall', 'hset', 'zadd', 'zrangebyscore', 'zrem', 'publish']
+  for (const command of needed) {
+    expect(rights).toContain(`+${command}`)
+    await give([...rights, `-${command}`])
+    const opening = store.openGroup('refused')
+    await expect(opening, command).rejects.toMatchObject(REFUSED)
+    await expect(opening).rejects.toThrow(new RegExp(command, 'i'))
+  }
+  for (const [channelOrKey, other] of [
+    ['&tidemark:leases:*', '&others:*'],
+    ['~tidemark:leases:*', '~tidemark:leases:groups'],
+  ] as const) {
+    await give(rights.map((word) => (word === channelOrKey ? other : word)))
+    await expect(store.openGroup('refused'), channelOrKey).rejects.toMatchObject(REFUSED)
+  }
+  expect(await server.admin.keys('*')).toEqual([])
+  await give(rights)
+  await expect(store.openGroup('refused')).resolves.toBeDefined()
+  redis.disconnect()
+})
+
+test('a user who loses the channels while a group is open goes on without hints, and no script is half done', async () => {
+  const redis = connect()
+  const group = await new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('quiet')
+  await give(rights.filter((word) => !word.startsWith('&')))
+  await expect(
+    server.admin.call('ACL', 'DRYRUN', 'tidemark', 'PUBLISH', 'x', 'y'),
+  ).resolves.toMatch(/channel/)
+  const lease = { range: FULL_RANGE, checkpoint: leasePosition(0) }
+  await expect(group.create([lease])).resolves.toHaveLength(1)
+  expect((await group.read()).membershipVersion).toBe(1)
+  redis.disconnect()
+})
+
+test('a right to write that is lost while a group is open is no reason to try again', async () => {
+  const redis = connect()
+  const group = await new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('lost')
+  await give([...rights, '-hset'])
+  await expect(group.setPaused(true)).rejects.toMatchObject(REFUSED)
+  redis.disconnect()
 })

@@ -132,7 +132,10 @@ export class RedisLeaseStore implements LeaseStore {
   }
 
   async #judge(signal: AbortSignal | undefined): Promise<JudgedDurability> {
-    const servers = await this.#calls.command(readServerFacts, signal)
+    const servers = await this.#calls.command(
+      (redis) => readServerFacts(redis, this.#registryKey),
+      signal,
+    )
     return judgeDurability(servers, this.#declared)
   }
 
@@ -140,7 +143,7 @@ export class RedisLeaseStore implements LeaseStore {
     if (level !== 'D' || !certain) return
     throw new LeaseStoreVolatileError(
       `${this.description} would not outlast the server (durability level D: ${findings.join('; ')}). ` +
-        'Set appendonly yes, appendfsync everysec or always, and maxmemory-policy noeviction; or allow it ' +
+        'Set appendonly yes, appendfsync everysec or always, and no maxmemory-policy of the kind allkeys-…; or allow it ' +
         'by the option allowVolatile (--allow-volatile of the command)',
     )
   }

@@ -6,10 +6,20 @@ import { isForbidden } from './redis-lease-error.ts'
 /** Patterns of CONFIG GET, one at a time: servers before Redis 7 take no more. */
 const SETTINGS = ['append*', 'save', 'min-replicas-*', 'maxmemory*']
 
-/** What every server says that holds a part of the leases: the one, or each master of a Cluster. */
-export function readServerFacts(redis: RedisClient): Promise<readonly ServerFacts[]> {
-  const servers = isClusterClient(redis) ? redis.nodes('master') : [redis]
-  return Promise.all(servers.map(readFacts))
+/**
+ * What every server says that holds a part of the leases: the one, or each master of a Cluster. `key` is any that
+ * the user may read.
+ */
+export async function readServerFacts(
+  redis: RedisClient,
+  key: string,
+): Promise<readonly ServerFacts[]> {
+  if (!isClusterClient(redis)) return [await readFacts(redis)]
+  // A lazy client knows no masters before its first command.
+  if (redis.nodes('master').length === 0) await redis.smembers(key)
+  const masters = redis.nodes('master')
+  if (masters.length === 0) throw new Error('the Cluster names no masters')
+  return Promise.all(masters.map(readFacts))
 }
 
 async function readFacts(server: RedisNode): Promise<ServerFacts> {

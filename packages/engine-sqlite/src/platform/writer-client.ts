@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
+import { InvalidOptionError, StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
 import { commitChars } from '@tidemark/store'
 import { errorFromPortable } from '../connection/sqlite-error.ts'
 import { unpackReplies } from '../writer/committed-replies.ts'
@@ -212,8 +214,22 @@ function textChars(task: WriterTask): number {
   return task.kind === 'commit' ? commitChars(task.batches) : 0
 }
 
-/** Beside this file, in the sources as in what is published. */
+/**
+ * Beside this file, in the sources as in what is published. In a bundle it is beside the bundle if it was made an
+ * entry of its own, else where the package is installed.
+ */
 function threadFile(): URL {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  return new URL(`./writer-thread.${extension}`, import.meta.url)
+  // A bundle of CommonJS has no import.meta.
+  const here = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href
+  const extension = here.endsWith('.ts') ? 'ts' : 'js'
+  const beside = new URL(`./writer-thread.${extension}`, here)
+  if (existsSync(beside)) return beside
+  try {
+    return new URL(import.meta.resolve('@tidemark/engine-sqlite/writer-thread'))
+  } catch (cause) {
+    throw new InvalidOptionError(
+      `${beside.pathname} is missing: make @tidemark/engine-sqlite/writer-thread an entry of your bundle, beside the program`,
+      { cause },
+    )
+  }
 }

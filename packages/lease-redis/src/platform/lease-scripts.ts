@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { LeaseStorageError } from '@tidemark/contracts'
 
 /** The scripts, by the names of their files in `lua/`. */
 export const LEASE_SCRIPTS = [
@@ -25,15 +28,34 @@ export interface LeaseScript {
   readonly sha1: string
 }
 
-/** From `src/platform` and from `dist/platform` alike. */
-const FOLDER = new URL('../../lua/', import.meta.url)
+/**
+ * From `src/platform` and from `dist/platform` alike. In a bundle it is the folder `lua` beside it if there is one,
+ * else that of the package where it is installed.
+ */
+function scriptFolder(): URL {
+  // A bundle of CommonJS has no import.meta.
+  const here = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href
+  const folders = ['../../lua/', './lua/'].map((folder) => new URL(folder, here))
+  const found = folders.find((folder) => existsSync(new URL('prelude.lua', folder)))
+  if (found !== undefined) return found
+  try {
+    return new URL('lua/', import.meta.resolve('@tidemark/lease-redis/package.json'))
+  } catch (cause) {
+    const where = fileURLToPath(new URL('./lua/', here))
+    throw new LeaseStorageError(
+      `${where} is missing: copy the folder lua of @tidemark/lease-redis beside your bundle`,
+      { cause },
+    )
+  }
+}
 
 /** Reads the scripts from the package's `lua` folder, each with the prelude before it. */
 export async function loadLeaseScripts(): Promise<ReadonlyMap<LeaseScriptName, LeaseScript>> {
-  const prelude = await readFile(new URL('prelude.lua', FOLDER), 'utf8')
+  const folder = scriptFolder()
+  const prelude = await readFile(new URL('prelude.lua', folder), 'utf8')
   const scripts = await Promise.all(
     LEASE_SCRIPTS.map(async (name): Promise<[LeaseScriptName, LeaseScript]> => {
-      const text = `${prelude}\n${await readFile(new URL(`${name}.lua`, FOLDER), 'utf8')}`
+      const text = `${prelude}\n${await readFile(new URL(`${name}.lua`, folder), 'utf8')}`
       const sha1 = createHash('sha1').update(text).digest('hex')
       return [name, { name, text, sha1 }]
     }),

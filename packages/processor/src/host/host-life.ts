@@ -1,5 +1,12 @@
 import type PQueue from 'p-queue'
-import type { DocumentBody, GroupPosition, HeldLease, Lease, LeaseGroup } from '@tidemark/contracts'
+import {
+  errorCode,
+  type DocumentBody,
+  type GroupPosition,
+  type HeldLease,
+  type Lease,
+  type LeaseGroup,
+} from '@tidemark/contracts'
 import type { PumpNotice, PumpOptions } from '../feed-processing/pump-options.ts'
 import { RangePump } from '../feed-processing/range-pump.ts'
 import { SuspectTurns } from '../feed-processing/suspect-turns.ts'
@@ -72,6 +79,8 @@ export class HostLife<T extends DocumentBody> {
   #lastError: unknown
   #end: Promise<LifeEnd> | undefined
   #loss: Omit<StoreLoss, 'unreported'> | undefined
+  /** The feed's store was closed in this process: there will never be more to read. */
+  #feedClosed: Error | undefined
 
   constructor(parts: HostLifeOptions<T>) {
     const { options, emit, group } = parts
@@ -168,7 +177,7 @@ export class HostLife<T extends DocumentBody> {
     await this.#reporter?.stop()
     await this.#parts.group.close()
     const unreported = this.#reporter?.unreported ?? []
-    return { error, loss: this.#loss && { ...this.#loss, unreported } }
+    return { error: error ?? this.#feedClosed, loss: this.#loss && { ...this.#loss, unreported } }
   }
 
   #newCoordinator(group: LeaseGroup): LeaseCoordinator {
@@ -263,6 +272,10 @@ export class HostLife<T extends DocumentBody> {
   #onPumpNotice(held: HeldLease, { kind, ...notice }: PumpNotice): void {
     // The notices are the events of the same names without the lease; the compiler cannot pair them.
     this.#emit(kind, { ...held, ...notice } as HostEvents[typeof kind])
+    if (kind !== 'feedError' || !('error' in notice) || !(notice.error instanceof Error)) return
+    if (errorCode(notice.error) !== 'ERR_STORE_CLOSED') return
+    this.#feedClosed ??= notice.error
+    this.leave()
   }
 
   #onLeaseNotice(notice: LeaseNotice): void {

@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever, errorCode } from '@tidemark/contracts'
 import type { SettledCall } from './call-slots.ts'
 import { CoreState } from './core-state.ts'
 import { beginDueCalls } from './due-calls.ts'
@@ -157,6 +157,7 @@ export class LeaseCore {
     if (call.op === 'acquire') this.#core.acquireDueMs = 0
     // What an acquire may have got is asked for again only while the plan says so.
     if (call.op === 'acquire' || call.op === 'reconcile') this.#core.needsReconcile = true
+    if (errorCode(error) === 'ERR_STORE_CLOSED' && error instanceof Error) this.#core.stop(error)
     if (!this.#core.storeAvailable) return
     this.#core.storeAvailable = false
     const { effects } = this.#core

@@ -53,7 +53,7 @@ test('LE-14 a collection with another partition key is named and left alone', as
   await expect(wrong).rejects.toThrow(/"orders".*\/customerId/)
 })
 
-test('a collection that goes away while hosts run is a storage error, a closed store an unavailable one', async () => {
+test('a collection that goes away while hosts run is a storage error, a closed store stays a closed one', async () => {
   const store = await openStore()
   const database = await store.createDatabase('shop')
   const collection = await database.createCollection({
@@ -67,5 +67,5 @@ test('a collection that goes away while hosts run is a storage error, a closed s
     code: 'ERR_LEASE_STORAGE',
   })
   await store.close()
-  await expect(group.read()).rejects.toMatchObject({ code: 'ERR_LEASE_STORE_UNAVAILABLE' })
+  await expect(group.read()).rejects.toMatchObject({ code: 'ERR_STORE_CLOSED' })
 })

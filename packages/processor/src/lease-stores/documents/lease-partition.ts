@@ -288,7 +288,9 @@ export function leaseStoreError(
     return error
   }
   if (!code.startsWith('ERR_') || !(error instanceof Error)) return error
-  if (isRetryable(error) || code === 'ERR_STORE_CLOSED') {
+  // Whoever closed it does not want to be served any more: a host ends with this.
+  if (code === 'ERR_STORE_CLOSED') return error
+  if (isRetryable(error)) {
     return new LeaseStoreUnavailableError(`${about}: ${error.message}`, { cause: error })
   }
   return new LeaseStorageError(`${about} cannot hold leases: ${error.message}`, { cause: error })

@@ -8,7 +8,7 @@ import type { ObserverThreadData } from './start-observer-thread.ts'
 /* What runs in a thread with observers. */
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what startObserverThread starts this thread with
-await run(workerData as ObserverThreadData)
+void run(workerData as ObserverThreadData)
 
 async function run({ settings: { href, data }, port }: ObserverThreadData): Promise<void> {
   const post = (message: FromThread): void => port.postMessage(message)

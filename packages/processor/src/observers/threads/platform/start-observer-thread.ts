@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import { MessageChannel, Worker, receiveMessageOnPort } from 'node:worker_threads'
+import { InvalidOptionError } from '@tidemark/contracts'
 import type { ResolvedObserverModule } from '../observer-module.ts'
 import type {
   FromThread,
@@ -57,8 +60,22 @@ function definedLimits(limits: ResolvedObserverModule['resourceLimits']): Record
   return Object.fromEntries(defined)
 }
 
-/** Beside this file, in the sources as in what is published. */
+/**
+ * Beside this file, in the sources as in what is published. In a bundle it is beside the bundle if it was made an
+ * entry of its own, else where the package is installed.
+ */
 function threadFile(): URL {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  return new URL(`./observer-thread-main.${extension}`, import.meta.url)
+  // A bundle of CommonJS has no import.meta.
+  const here = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href
+  const extension = here.endsWith('.ts') ? 'ts' : 'js'
+  const beside = new URL(`./observer-thread-main.${extension}`, here)
+  if (existsSync(beside)) return beside
+  try {
+    return new URL(import.meta.resolve('@tidemark/processor/observer-thread-main'))
+  } catch (cause) {
+    throw new InvalidOptionError(
+      `${beside.pathname} is missing: make @tidemark/processor/observer-thread-main an entry of your bundle, beside the program`,
+      { cause },
+    )
+  }
 }
