@@ -2,8 +2,8 @@ import {
   FULL_RANGE,
   HorizonPassedError,
   decodeContinuation,
-  rangeContains,
   rangesEqual,
+  type FeedRange,
 } from '@tidemark/contracts'
 import type { ChangesPage, ChangesStart } from '@tidemark/store'
 import { checkPage } from './check-page.ts'
@@ -12,13 +12,20 @@ import type { ModelDocument } from './environment.ts'
 import type { Follower } from './follower.ts'
 import {
   cutPosition,
-  mayBeTold,
-  mustBeTold,
+  expectPassed,
+  missedUpTo,
   positionAfter,
-  positionAtStart,
   type ReaderPosition,
 } from './reader-position.ts'
 import { outcomeOf, type Session } from './session.ts'
+
+const AT_BEGINNING: ReaderPosition = {
+  range: FULL_RANGE,
+  lsn: 0,
+  continuation: '',
+  readAt: 0,
+  isStarted: false,
+}
 
 /** Reads on with one continuation for the whole collection. True when it caught up. */
 export async function followCollection(
@@ -26,7 +33,7 @@ export async function followCollection(
   follower: Follower,
   { pages, maxItems }: { readonly pages: number; readonly maxItems: number },
 ): Promise<boolean> {
-  const { model, collection } = session
+  const { collection } = session
   const { mode, pendingDeletes, onHorizonPassed, from } = follower.kind
   const [first] = follower.positions
   const iteration = collection.changes({
@@ -39,24 +46,23 @@ export async function followCollection(
     onHorizonPassed,
   })
   let read = 0
+  let last: FeedRange | undefined
   for (;;) {
     const next = await outcomeOf(iteration.next())
     if (next.kind === 'failed') {
-      expectHorizonError(session, follower, next.error)
+      expectHorizonError(session, follower, { error: next.error, last })
       return false
     }
     if (next.value.done === true) break
-    takePage(session, follower, { page: next.value.value, maxItems })
+    const page = next.value.value
+    takePage(session, follower, { page, last, maxItems })
+    last = page.range
     if (++read === pages) {
       await iteration.return()
-      follower.positions = follower.positions.map(maybeStarted)
       return false
     }
   }
-  for (const position of follower.positions) checkTold(session, follower, position)
-  follower.positions = follower.positions.map((position) =>
-    positionAfter(model, position, { ...position, mode, hasChanges: false }),
-  )
+  follower.positions = follower.positions.map((position) => readInVain(session, follower, position))
   return true
 }
 
@@ -64,18 +70,48 @@ function resumption({ continuation }: ReaderPosition): ChangesStart {
   return continuation === '' ? 'beginning' : { continuation }
 }
 
-/** In all-versions mode an empty page, which nobody sees, counts as read. */
-function maybeStarted(position: ReaderPosition): ReaderPosition {
-  const watches = position.watches.map((watch) =>
-    watch.started === 'no' ? ({ ...watch, started: 'maybe' } as const) : watch,
-  )
-  return { ...position, watches }
+/** Where it stands after it found nothing new there, and was told nothing. */
+function readInVain(
+  { model }: Session,
+  { kind }: Follower,
+  position: ReaderPosition,
+): ReaderPosition {
+  expectPassed(model, kind, { position, horizon: undefined })
+  return positionAfter(model, position, { ...position, mode: kind.mode, hasChanges: false })
+}
+
+/**
+ * The ranges that were read between two pages, and had nothing: all have their turns, in their order. `before` is the
+ * range of the page before, `next` of the next one.
+ */
+function passedOver(
+  ranges: readonly FeedRange[],
+  before: FeedRange | undefined,
+  next: FeedRange,
+): readonly FeedRange[] {
+  const indexOf = (range: FeedRange): number => ranges.findIndex((each) => rangesEqual(each, range))
+  const to = indexOf(next)
+  // The last page is of the whole: all were read once more.
+  if (to < 0) return ranges
+  const from = before === undefined ? -1 : indexOf(before)
+  return from < to
+    ? ranges.slice(from + 1, to)
+    : [...ranges.slice(from + 1), ...ranges.slice(0, to)]
 }
 
 function takePage(
   session: Session,
   follower: Follower,
-  { page, maxItems }: { readonly page: ChangesPage<ModelDocument>; readonly maxItems: number },
+  {
+    page,
+    last,
+    maxItems,
+  }: {
+    readonly page: ChangesPage<ModelDocument>
+    /** Of the page before it. */
+    readonly last: FeedRange | undefined
+    readonly maxItems: number
+  },
 ): void {
   const { model } = session
   const { mode, pendingDeletes } = follower.kind
@@ -84,73 +120,83 @@ function takePage(
   const before = follower.positions.length > 0 ? follower.positions : initialPositions(follower)
   const here = after.find((each) => rangesEqual(each.range, range))
   if (here !== undefined) {
-    let position = before.map((each) => cutPosition(each, range)).find((each) => each !== undefined)
+    let position = partOf(before, range)
+    if (position !== undefined) {
+      expectPassed(model, follower.kind, { position, horizon: resynchronized?.horizon })
+    } else expectSame('what a follower that begins is told', resynchronized, undefined)
     if (resynchronized !== undefined) {
-      expectThat(
-        position !== undefined && mayBeTold(model, mode, position),
-        () => `a follower was told to begin anew at ${range.minInclusive} without need`,
-      )
       follower.forget(resynchronized.range)
-      const start = { readAt: 0, started: 'no', lsn: 0, continuation } as const
-      position = positionAtStart(range, start)
+      position = { range, lsn: 0, continuation, readAt: 0, isStarted: false }
     }
     if (position !== undefined) {
-      checkTold(session, follower, position)
       const [afterLsn, throughLsn] = [position.lsn, here.lsn]
       const read = { mode, pendingDeletes, range, afterLsn, throughLsn, changes }
       checkPage(session, { ...read, maxItems, caughtUp })
     }
     follower.apply(session, changes)
   }
+  const passed = passedOver(
+    after.map((each) => each.range),
+    last,
+    range,
+  )
+  const readAt = model.losses.length
   follower.positions = after.map((each): ReaderPosition => {
-    const old = before.map((one) => cutPosition(one, each.range)).find((one) => one !== undefined)
     const { lsn } = each
-    const start = { readAt: model.losses.length, started: 'yes', lsn, continuation } as const
-    const base = old ?? positionAtStart(each.range, start)
-    if (!rangesEqual(each.range, range)) return { ...base, lsn, continuation }
-    const hasChanges = changes.length > 0
-    const fresh =
-      resynchronized === undefined ? base : positionAtStart(each.range, { ...start, started: 'no' })
-    return positionAfter(model, fresh, { lsn, continuation, mode, hasChanges })
+    const old = partOf(before, each.range) ?? { ...each, continuation, readAt, isStarted: true }
+    const here = { ...old, lsn, continuation }
+    if (rangesEqual(each.range, range)) {
+      const isStarted = resynchronized === undefined && old.isStarted
+      const hasChanges = changes.length > 0
+      return positionAfter(model, { ...here, isStarted }, { lsn, continuation, mode, hasChanges })
+    }
+    if (!passed.some((one) => rangesEqual(one, each.range))) return here
+    // One that is told begins anew at its next turn, and says so then.
+    const isTold =
+      follower.kind.onHorizonPassed === 'resync' &&
+      missedUpTo(model, follower.kind, old) !== undefined
+    if (isTold) return here
+    expectPassed(model, follower.kind, { position: old, horizon: undefined })
+    return positionAfter(model, here, { lsn, continuation, mode, hasChanges: false })
   })
+}
+
+function partOf(
+  positions: readonly ReaderPosition[],
+  range: FeedRange,
+): ReaderPosition | undefined {
+  return positions.map((one) => cutPosition(one, range)).find((one) => one !== undefined)
 }
 
 /** From the beginning everything is to come; from now nothing that was there is. */
 function initialPositions({ kind }: Follower): readonly ReaderPosition[] {
   if (kind.from === 'now') return []
-  const start = { readAt: 0, started: 'no', lsn: 0, continuation: '' } as const
-  return [positionAtStart(FULL_RANGE, start)]
+  return [AT_BEGINNING]
 }
 
-function checkTold({ model }: Session, { kind }: Follower, position: ReaderPosition): void {
-  const { mode, pendingDeletes } = kind
-  const asks = mode === 'allVersions' || pendingDeletes
-  expectThat(
-    !asks || !mustBeTold(model, mode, position),
-    () => `a follower was not told that it is too late for ${position.range.minInclusive}`,
-  )
-}
-
-/** The error is right only where something may be missing, and names where the reader stands (TTL-15). */
-function expectHorizonError(session: Session, follower: Follower, error: unknown): void {
-  const { model } = session
-  const { mode, pendingDeletes, onHorizonPassed } = follower.kind
+/** The error comes just when something is missing, and names where the reader stands (TTL-15). */
+function expectHorizonError(
+  { model }: Session,
+  follower: Follower,
+  { error, last }: { readonly error: unknown; readonly last: FeedRange | undefined },
+): void {
+  const { kind } = follower
   if (!(error instanceof HorizonPassedError)) throw error
-  expectSame('what a follower asked for, that was passed by the horizon', onHorizonPassed, 'fail')
-  expectThat(
-    mode === 'allVersions' || pendingDeletes,
-    () => 'a follower without pending deletes was passed by the horizon',
+  expectSame('what a follower asked for that came too late', kind.onHorizonPassed, 'fail')
+  const { range, lsn, horizon } = error
+  const parts = follower.positions.flatMap((position) =>
+    model.ranges.flatMap((each) => cutPosition(position, each) ?? []),
   )
-  const { range, lsn } = error
-  const position = follower.positions.find((each) => rangeContains(each.range, range))
-  const part = position && cutPosition(position, range)
-  expectThat(
-    part !== undefined && mayBeTold(model, mode, part),
-    () =>
-      `a follower at LSN ${lsn} of ${range.minInclusive} was told that it is too late: ${error.message}`,
-  )
-  expectSame('where the error says the reader stands', lsn, part?.lsn)
+  const part = parts.find((each) => rangesEqual(each.range, range))
+  expectThat(part !== undefined, () => `no follower reads what came too late: ${error.message}`)
+  if (part === undefined) return
+  expectPassed(model, kind, { position: part, horizon })
+  expectSame('where the error says the reader stands', lsn, part.lsn)
+  const ranges = parts.map((each) => each.range)
+  for (const each of passedOver(ranges, last, range)) {
+    const position = partOf(parts, each)
+    if (position !== undefined) expectPassed(model, kind, { position, horizon: undefined })
+  }
   for (const each of follower.positions) follower.forget(each.range)
-  const start = { readAt: 0, started: 'no', lsn: 0, continuation: '' } as const
-  follower.positions = [positionAtStart(FULL_RANGE, start)]
+  follower.positions = [AT_BEGINNING]
 }

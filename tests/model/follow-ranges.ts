@@ -2,14 +2,7 @@ import { HorizonPassedError, RangeGoneError, rangeContains } from '@tidemark/con
 import { checkPage } from './check-page.ts'
 import { expectSame, expectThat } from './difference.ts'
 import type { Follower } from './follower.ts'
-import {
-  cutPosition,
-  mayBeTold,
-  mustBeTold,
-  positionAfter,
-  positionAtStart,
-  type ReaderPosition,
-} from './reader-position.ts'
+import { cutPosition, expectPassed, positionAfter, type ReaderPosition } from './reader-position.ts'
 import { outcomeOf, type Session } from './session.ts'
 
 /** Reads on range by range, each with a continuation of its own, as processors do. True when it caught up. */
@@ -37,8 +30,8 @@ async function begin({ collection, model }: Session, follower: Follower): Promis
   for (const { minInclusive, maxExclusive } of await collection.readFeedRanges()) {
     const range = { minInclusive, maxExclusive }
     const start = await collection.resolveStart({ range, start: { kind: from }, mode })
-    const started = from === 'now' ? 'yes' : 'no'
-    positions.push(positionAtStart(range, { ...start, readAt: model.losses.length, started }))
+    const isStarted = from === 'now'
+    positions.push({ ...start, range, readAt: model.losses.length, isStarted })
   }
   follower.positions = positions
 }
@@ -61,11 +54,7 @@ async function readPage(
     if (!(error instanceof HorizonPassedError)) throw error
     return { next: await restart(session, follower, { position, error }), caughtUp: false }
   }
-  const asks = mode === 'allVersions' || pendingDeletes
-  expectThat(
-    !(asks && mustBeTold(model, mode, position)),
-    () => `a follower was not told that it is too late for ${range.minInclusive}`,
-  )
+  expectPassed(model, follower.kind, { position, horizon: undefined })
   const { changes, lsn, caughtUp } = outcome.value
   const afterLsn = position.lsn
   const page = {
@@ -105,16 +94,13 @@ async function restart(
   follower: Follower,
   { position, error }: { readonly position: ReaderPosition; readonly error: HorizonPassedError },
 ): Promise<readonly ReaderPosition[]> {
-  const { mode, pendingDeletes } = follower.kind
+  const { mode } = follower.kind
   const { range, lsn } = position
-  expectThat(
-    (mode === 'allVersions' || pendingDeletes) && mayBeTold(model, mode, position),
-    () => `a follower at LSN ${lsn} was told that it is too late: ${error.message}`,
-  )
+  expectPassed(model, follower.kind, { position, horizon: error.horizon })
   expectSame('where the error says the reader stands', [error.lsn, error.range], [lsn, range])
   follower.forget(range)
   const start = await collection.resolveStart({ range, start: { kind: 'beginning' }, mode })
-  return [positionAtStart(range, { ...start, readAt: model.losses.length, started: 'no' })]
+  return [{ ...start, range, readAt: model.losses.length, isStarted: false }]
 }
 
 /** Neighbours that were merged become one position, once the store says that they may. */
@@ -134,8 +120,10 @@ async function join({ model, collection }: Session, follower: Follower): Promise
     }
     expectSame('LSN of a joined position', [joined.lsn, joined.lsn], [low.lsn, high.lsn])
     const { lsn, continuation } = joined
-    const watches = [...low.watches, ...high.watches]
-    const position = { range, lsn, continuation, watches }
+    // Allowed only if neither side has missed anything.
+    const readAt = model.losses.length
+    const isStarted = low.isStarted || high.isStarted
+    const position = { range, lsn, continuation, readAt, isStarted }
     follower.positions = follower.positions.flatMap((each) => {
       if (each === low) return [position]
       return each === high ? [] : [each]

@@ -59,9 +59,7 @@ export interface Loss {
   /** Counts losses: a reader has seen what was lost before it read. */
   readonly at: number
   readonly mode: 'latestVersion' | 'allVersions'
-  /** Where it was; undefined = nothing certain was lost, but everything of the range up to `lsn` may have been. */
-  readonly epk: string | undefined
-  /** The pkrange for which the horizon is raised. */
+  /** The keys for which the horizon is raised. */
   readonly range: FeedRange
   /** Infinite when nobody saw it before it was lost: above every reader of that time. */
   readonly lsn: number

@@ -19,17 +19,20 @@ export function modelSlice({
   place,
 }: {
   readonly engine: EngineName
-  readonly sequences: number
+  /** None: only the programs that once differed. */
+  readonly sequences?: number | undefined
   /** Where the programs of the folder `programs` run. */
   readonly place: () => Promise<ModelPlace>
 }): void {
-  test(
-    `ST-1 ST-5 ST-9 CF-2 CF-3 CF-7 CF-11 TTL-3 TTL-13 TTL-15 TTL-18 the ${engine} engine does what the model says`,
-    { timeout: TIMEOUT_MS },
-    async () => {
-      expect(await lastLine(engine, sequences)).toBe(`${sequences} sequences, 0 differences`)
-    },
-  )
+  if (sequences !== undefined) {
+    test(
+      `ST-1 ST-5 ST-9 CF-2 CF-3 CF-7 CF-11 TTL-3 TTL-13 TTL-15 TTL-18 the ${engine} engine does what the model says`,
+      { timeout: TIMEOUT_MS },
+      async () => {
+        expect(await lastLine(engine, sequences)).toBe(`${sequences} sequences, 0 differences`)
+      },
+    )
+  }
 
   // Found by seeds or by thought, and right since: each stays so, on all engines.
   test(`ST-9 CF-7 TTL-9 TTL-15 programs that once differed do not on ${engine}`, async () => {

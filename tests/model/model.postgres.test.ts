@@ -10,6 +10,6 @@ afterAll(() => postgres?.[Symbol.asyncDispose]())
 
 modelSlice({
   engine: 'postgres',
-  sequences: 120,
+  sequences: 100,
   place: async () => ({ engine: 'postgres', url: (await postgres?.createDatabase()) ?? '' }),
 })

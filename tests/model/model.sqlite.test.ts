@@ -2,6 +2,6 @@ import { modelSlice } from './model-slice.ts'
 
 modelSlice({
   engine: 'sqlite',
-  sequences: 500,
+  sequences: 400,
   place: () => Promise.resolve({ engine: 'sqlite' }),
 })

@@ -1,4 +1,6 @@
 import {
+  FULL_RANGE,
+  commonKeys,
   effectivePartitionKey,
   partitionKeyDefinition,
   rangeContainsEpk,
@@ -61,9 +63,7 @@ export class Model {
   readonly reports: { group: string; range: FeedRange; lsn: number }[] = []
   readonly waitFor = new Set<string>()
   readonly rangeIds = new Set<string>()
-  readonly #rangeLists: { readonly ranges: readonly ModelRange[]; readonly commit: number }[] = []
-  /** The step that switched the log of all versions off, when it is off. */
-  versionsOffSince = 0
+  #ranges: readonly ModelRange[] = []
   defaultTtl: number | null
   retentionSeconds: number
   allVersions: VersionSettings | null
@@ -156,41 +156,55 @@ export class Model {
   }
 
   /**
-   * Something is gone for ever. The horizon is raised for the pkrange that holds it, or for the segment
-   * where it stood: for no more than what was one pkrange with it since it was written.
+   * A pending delete is gone for ever. The horizon rises for the keys of its pkrange that no group waited for tells
+   * apart: what one group has passed in one part says nothing of another part.
    */
-  lose({
-    mode,
-    epk,
-    lsn,
-    commit,
-  }: {
-    readonly mode: Loss['mode']
-    readonly epk: string
-    readonly lsn: number
-    readonly commit: number
-  }): void {
-    let { minInclusive, maxExclusive } = this.rangeOf(epk)
-    for (const [index, { ranges }] of this.#rangeLists.entries()) {
-      const until = this.#rangeLists[index + 1]?.commit ?? Infinity
-      const range = ranges.find((each) => rangeContainsEpk(each, epk))
-      if (until < commit || range === undefined) continue
-      if (range.minInclusive < minInclusive) minInclusive = range.minInclusive
-      if (range.maxExclusive > maxExclusive) maxExclusive = range.maxExclusive
-    }
-    this.addLoss({ mode, epk, lsn, range: { minInclusive, maxExclusive } })
+  losePending({ version: { epk }, lsn = Infinity }: PendingDelete): void {
+    let range: FeedRange = this.rangeOf(epk)
+    for (const group of this.waitFor)
+      range = commonKeys(range, this.#partAround(group, epk)) ?? range
+    this.#lose({ mode: 'latestVersion', range, lsn })
   }
 
-  addLoss(loss: Omit<Loss, 'at'>): void {
-    this.losses.push({ ...loss, at: this.losses.length + 1 })
+  /** An entry of the log is gone for ever. */
+  loseEntry({ epk, lsn = Infinity }: HistoryEntry): void {
+    this.#lose({ mode: 'allVersions', range: this.rangeOf(epk), lsn })
+  }
+
+  /** The log of a pkrange begins anew above this LSN. */
+  beginLog(range: FeedRange, lsn: number): void {
+    this.#lose({ mode: 'allVersions', range, lsn })
+  }
+
+  #lose({ mode, range, lsn }: Omit<Loss, 'at'>): void {
+    const { minInclusive, maxExclusive } = range
+    const at = this.losses.length + 1
+    this.losses.push({ mode, range: { minInclusive, maxExclusive }, lsn, at })
+  }
+
+  /** The keys around one for which a group has said the same: of its last report there, what later ones left. */
+  #partAround(group: string, epk: string): FeedRange {
+    const reports = this.reports.filter((each) => each.group === group)
+    const index = reports.findLastIndex(({ range }) => rangeContainsEpk(range, epk))
+    let { minInclusive, maxExclusive } = reports[index]?.range ?? FULL_RANGE
+    if (index < 0) return { minInclusive, maxExclusive }
+    for (const { range } of reports.slice(index + 1)) {
+      if (range.minInclusive > epk && range.minInclusive < maxExclusive) {
+        maxExclusive = range.minInclusive
+      }
+      if (range.maxExclusive <= epk && range.maxExclusive > minInclusive) {
+        minInclusive = range.maxExclusive
+      }
+    }
+    return { minInclusive, maxExclusive }
   }
 
   get ranges(): readonly ModelRange[] {
-    return this.#rangeLists.at(-1)?.ranges ?? []
+    return this.#ranges
   }
 
-  setRanges(ranges: readonly ModelRange[], commit: number): void {
-    this.#rangeLists.push({ ranges, commit })
+  set ranges(ranges: readonly ModelRange[]) {
+    this.#ranges = ranges
   }
 
   /** Whether a pending delete may be purged now (TTL-14). */

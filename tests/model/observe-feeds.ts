@@ -118,8 +118,7 @@ function sweepUnseen({ model, commit }: Session): void {
 }
 
 function purge({ model }: Session, pending: PendingDelete, upkeep: Upkeep | undefined): void {
-  const { version, lsn = Infinity, commit } = pending
-  const { n, key, epk } = version
+  const { n, key } = pending.version
   expectThat(
     upkeep?.kinds.has('purge') === true,
     () => `the pending delete of ${key} (version ${n}) is gone, and nothing was purged`,
@@ -129,7 +128,7 @@ function purge({ model }: Session, pending: PendingDelete, upkeep: Upkeep | unde
     () => `the pending delete of ${key} (version ${n}) was purged too early (TTL-14)`,
   )
   model.pending.delete(n)
-  model.lose({ mode: 'latestVersion', epk, lsn, commit })
+  model.losePending(pending)
 }
 
 /** CF-3: by time of change within one partition key value. */
@@ -182,14 +181,14 @@ function learnVersions(
 }
 
 function trim({ model }: Session, entry: HistoryEntry, upkeep: Upkeep | undefined): void {
-  const { epk, lsn = Infinity, commit, key, index } = entry
+  const { key, index } = entry
   expectThat(
     upkeep?.kinds.has('trimVersions') === true,
     () => `entry ${index} of ${key} is gone from the log, and nothing was trimmed`,
   )
   expectThat(model.mayTrim(entry), () => `entry ${index} of ${key} was trimmed too early (CF-11)`)
   entry.isLogged = false
-  model.lose({ mode: 'allVersions', epk, lsn, commit })
+  model.loseEntry(entry)
 }
 
 /** CF-11: what an entry of the log says. */

@@ -78,7 +78,7 @@ export function rangeAt(ranges: readonly ModelRange[], wanted: number): ModelRan
 
 /** ST-7: ids are never reused, and name those whose place they took. */
 function replaceRanges(
-  { model, commit }: Session,
+  { model }: Session,
   gone: readonly ModelRange[],
   successors: readonly PartitionKeyRange[],
 ): void {
@@ -96,7 +96,7 @@ function replaceRanges(
     return { id, minInclusive, maxExclusive, newestLsn }
   })
   const kept = model.ranges.filter((range) => !gone.includes(range))
-  model.setRanges([...kept, ...made].toSorted(byKey), commit)
+  model.ranges = [...kept, ...made].toSorted(byKey)
 }
 
 async function expectGone({ collection }: Session, id: string): Promise<void> {

@@ -1,57 +1,54 @@
-import { rangesOverlap, rangeContainsEpk, type FeedMode, type FeedRange } from '@tidemark/contracts'
+import { commonKeys, rangesOverlap, type FeedMode, type FeedRange } from '@tidemark/contracts'
+import { expectSame } from './difference.ts'
 import type { Model } from './model.ts'
+import type { FollowerKind } from './program.ts'
 
-/** What a reader has already been told of one part of the keys. */
-interface Watch {
-  readonly range: FeedRange
-  /** Losses up to this one were there when it last read. */
-  readonly readAt: number
-  /** Nothing was delivered: nothing can have been missed. `maybe`: the store may see it either way. */
-  readonly started: 'no' | 'maybe' | 'yes'
-}
-
-/** Where a follower stands in one interval of keys. */
+/** Where a follower stands in one interval of keys, and what it has been told of it. */
 export interface ReaderPosition {
   readonly range: FeedRange
   readonly lsn: number
   readonly continuation: string
-  readonly watches: readonly Watch[]
+  /** Losses up to this one were there when it last read. */
+  readonly readAt: number
+  /** Until something was delivered nothing can have been missed. */
+  readonly isStarted: boolean
 }
 
-export function positionAtStart(
-  range: FeedRange,
-  start: Pick<Watch, 'readAt' | 'started'> & Pick<ReaderPosition, 'lsn' | 'continuation'>,
-): ReaderPosition {
-  const { readAt, started, lsn, continuation } = start
-  return { range, lsn, continuation, watches: [{ range, readAt, started }] }
-}
-
-/** Something in the reader's interval, above where it stands, was lost since it read: it must be told (TTL-15). */
-export function mustBeTold(model: Model, mode: FeedMode, position: ReaderPosition): boolean {
-  const { lsn, watches } = position
-  return watches.some(
-    ({ range, readAt, started }) =>
-      started === 'yes' &&
-      model.losses.some(
-        (loss) =>
-          loss.mode === mode &&
-          loss.at > readAt &&
-          loss.epk !== undefined &&
-          rangeContainsEpk(range, loss.epk) &&
-          loss.lsn > lsn,
-      ),
-  )
-}
-
-/** Something may have been lost, as far as pkranges and segments say: it may be told, to be safe. */
-export function mayBeTold(model: Model, mode: FeedMode, position: ReaderPosition): boolean {
-  const { lsn, watches, range } = position
-  if (watches.every(({ started }) => started === 'no')) return false
-  const readAt = Math.min(...watches.map((watch) => watch.readAt))
-  return model.losses.some(
+/**
+ * Up to which LSN something was lost in the reader's keys, above where it stands and since it read: just then it must
+ * be told (TTL-15). Undefined = nothing was; infinite = nobody saw its LSN.
+ */
+export function missedUpTo(
+  model: Model,
+  { mode, pendingDeletes }: Pick<FollowerKind, 'mode' | 'pendingDeletes'>,
+  { lsn, readAt, range, isStarted }: ReaderPosition,
+): number | undefined {
+  const asks = mode === 'allVersions' || pendingDeletes
+  if (!asks || !isStarted) return undefined
+  const missed = model.losses.filter(
     (loss) =>
       loss.mode === mode && loss.at > readAt && rangesOverlap(loss.range, range) && loss.lsn > lsn,
   )
+  return missed.length === 0 ? undefined : Math.max(...missed.map((loss) => loss.lsn))
+}
+
+/** What the store said of a reader that comes too late must be what is the case. */
+export function expectPassed(
+  model: Model,
+  kind: FollowerKind,
+  told: {
+    readonly position: ReaderPosition
+    /** The horizon that it named; undefined = it was told nothing. */
+    readonly horizon: number | undefined
+  },
+): void {
+  const missed = missedUpTo(model, kind, told.position)
+  const { range, lsn } = told.position
+  const reader = `a ${kind.mode} follower at LSN ${lsn} of ${range.minInclusive}-${range.maxExclusive}`
+  const isTold = told.horizon !== undefined
+  expectSame(`whether ${reader} is told that it comes too late`, isTold, missed !== undefined)
+  if (missed === undefined || missed === Infinity) return
+  expectSame(`the horizon that ${reader} is told`, told.horizon, missed)
 }
 
 /** The part of a position that lies in `range`; undefined when none does. */
@@ -59,19 +56,14 @@ export function cutPosition(
   position: ReaderPosition,
   range: FeedRange,
 ): ReaderPosition | undefined {
-  const part = intersection(position.range, range)
-  if (part === undefined) return undefined
-  const watches = position.watches.flatMap((watch) => {
-    const cut = intersection(watch.range, part)
-    return cut === undefined ? [] : [{ ...watch, range: cut }]
-  })
-  return { ...position, range: part, watches }
+  const part = commonKeys(position.range, range)
+  return part && { ...position, range: part }
 }
 
 /** Where a reader stands after it read there. */
 export function positionAfter(
   model: Model,
-  before: ReaderPosition,
+  { range, isStarted }: ReaderPosition,
   read: {
     readonly lsn: number
     readonly continuation: string
@@ -79,16 +71,12 @@ export function positionAfter(
     readonly hasChanges: boolean
   },
 ): ReaderPosition {
-  const { range, watches } = before
   const { lsn, continuation, mode, hasChanges } = read
-  const wasStarted = watches.some(({ started }) => started === 'yes')
-  const isStarted = wasStarted || hasChanges || mode === 'allVersions'
-  const started = isStarted ? 'yes' : 'no'
-  return { range, lsn, continuation, watches: [{ range, readAt: model.losses.length, started }] }
-}
-
-function intersection(a: FeedRange, b: FeedRange): FeedRange | undefined {
-  const minInclusive = a.minInclusive > b.minInclusive ? a.minInclusive : b.minInclusive
-  const maxExclusive = a.maxExclusive < b.maxExclusive ? a.maxExclusive : b.maxExclusive
-  return minInclusive < maxExclusive ? { minInclusive, maxExclusive } : undefined
+  return {
+    range,
+    lsn,
+    continuation,
+    readAt: model.losses.length,
+    isStarted: isStarted || hasChanges || mode === 'allVersions',
+  }
 }

@@ -55,13 +55,10 @@ function stackOf(error: unknown): unknown {
 
 async function learnRanges({ model, collection }: Session): Promise<void> {
   const ranges = await collection.readFeedRanges()
-  model.setRanges(
-    ranges.map(({ id = '', minInclusive, maxExclusive }) => {
-      model.rangeIds.add(id)
-      return { id, minInclusive, maxExclusive, newestLsn: 0 }
-    }),
-    0,
-  )
+  model.ranges = ranges.map(({ id = '', minInclusive, maxExclusive }) => {
+    model.rangeIds.add(id)
+    return { id, minInclusive, maxExclusive, newestLsn: 0 }
+  })
 }
 
 async function takeStep(session: Session, step: Step, followers: Follower[]): Promise<void> {

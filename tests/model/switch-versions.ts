@@ -6,14 +6,12 @@ import type { Session } from './session.ts'
  * seen what happened meanwhile has lost something.
  */
 export async function switchVersions(
-  { model, collection, commit }: Session,
+  { model, collection }: Session,
   value: VersionSettings | null,
 ): Promise<void> {
   const begins = value !== null && model.allVersions === null
-  const ends = value === null && model.allVersions !== null
   await collection.updateSettings({ allVersions: value })
   model.allVersions = value
-  if (ends) model.versionsOffSince = commit
   if (!begins) return
   const mode = 'allVersions'
   for (const range of model.ranges) {
@@ -21,16 +19,9 @@ export async function switchVersions(
     const interval = { minInclusive, maxExclusive }
     const now = { range: interval, start: { kind: 'now' }, mode } as const
     const { lsn } = await collection.resolveStart(now)
-    if (lsn > 0) model.addLoss({ mode, epk: undefined, range: interval, lsn })
+    model.beginLog(interval, lsn)
   }
   for (const entries of model.history.values()) {
-    for (const entry of entries) {
-      const { epk, lsn = Infinity } = entry
-      // What was lost before is lost once more only for those who read in between, and they have seen it.
-      if (entry.isLogged || entry.commit > model.versionsOffSince) {
-        model.lose({ mode, epk, lsn, commit: entry.commit })
-      }
-      entry.isLogged = false
-    }
+    for (const entry of entries) entry.isLogged = false
   }
 }

@@ -74,7 +74,7 @@ export class StoreUnderTest implements AsyncDisposable {
   }
 
   static async open(
-    server: SharedPostgres,
+    server: Pick<SharedPostgres, 'createDatabase'>,
     definition: Partial<CollectionDefinition> = {},
   ): Promise<StoreUnderTest> {
     const url = await server.createDatabase()

@@ -240,7 +240,19 @@ test('a commit that writes one document twice locks in the order of all others: 
 
 /** A store whose keys below and above '20' are in segments of their own, the lower one behind the other on disk. */
 async function crossingStore(): Promise<StoreUnderTest & { readonly segments: readonly number[] }> {
-  const store = await StoreUnderTest.open(server)
+  const store = await StoreUnderTest.open({
+    // Rows come as they lie on disk, unless a statement orders them.
+    createDatabase: async () => {
+      const url = await server.createDatabase()
+      const client = new Client(url)
+      await client.connect()
+      const name = client.database ?? ''
+      await client.query(`ALTER DATABASE "${name}" SET enable_indexscan = off`)
+      await client.query(`ALTER DATABASE "${name}" SET enable_indexonlyscan = off`)
+      await client.end()
+      return url
+    },
+  })
   await store.split('20')
   const ranges = await store.database.listRanges(store.collection)
   const segments = ranges.map(({ segment }) => segment)
