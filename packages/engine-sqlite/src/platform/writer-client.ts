@@ -213,7 +213,7 @@ function textChars(task: WriterTask): number {
 }
 
 /** Beside this file, in the sources as in what is published. */
-function threadFile(): URL {
+export function threadFile(): URL {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   return new URL(`./writer-thread.${extension}`, import.meta.url)
 }
