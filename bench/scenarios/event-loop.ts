@@ -4,7 +4,7 @@ import { machineMs } from '../measuring/stopwatch.ts'
 import { batchesOf, loadBatches } from '../store/load-orders.ts'
 import { openStoreIn, ordersIn } from '../store/open-bench-store.ts'
 
-const READS = ['count', 'lag', 'scan', 'feed', 'size', 'check'] as const
+const READS = ['count', 'lag', 'scan', 'feed', 'check'] as const
 
 /** How long reads of a large collection hold the event loop of their process, on which its leases' heartbeats run. */
 export const eventLoop: Scenario = {
@@ -35,7 +35,6 @@ export const eventLoop: Scenario = {
         const pages = orders.changes({ from: 'beginning', follow: false })
         while ((await pages.next()).done !== true);
       },
-      size: () => orders.readPartitionKeyRanges(),
       check: () => store.check(),
     }
     return {

@@ -6,7 +6,7 @@ import type {
   ScanPage,
   ScanQuery,
 } from '@tidemark/store'
-import type { LoopTurns } from './platform/loop-turns.ts'
+import { nextTurn } from './platform/loop-turns.ts'
 import { countInPieces } from './reader/count-feed.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
 import { scanPastExpired } from './reader/document-scan.ts'
@@ -22,27 +22,29 @@ type Read = <Result>(act: (reader: DatabaseReader) => Result) => Promise<Result>
  */
 export class PiecewiseReads {
   readonly #read: Read
-  readonly #turns: LoopTurns
+  /** Set while this turn has had its piece. */
+  #nextTurn: Promise<void> | undefined
 
-  constructor(read: Read, turns: LoopTurns) {
+  constructor(read: Read) {
     this.#read = read
-    this.#turns = turns
   }
 
+  /** A page is bounded by itself; only where it has come upon nothing but what has expired does it go on. */
   scan(query: ScanQuery): Promise<ScanPage> {
-    const read = this.#inPieces()
-    return scanPastExpired(query, (piece) => read((reader) => reader.scan(piece)))
+    return scanPastExpired(query, (part) =>
+      part.after === query.after
+        ? this.#read((reader) => reader.scan(part))
+        : this.#piece((reader) => reader.scan(part)),
+    )
   }
 
   countFeed(query: FeedCountQuery): Promise<FeedCount> {
-    const read = this.#inPieces()
-    return countInPieces(query, (piece) => read((reader) => reader.countFeed(piece)))
+    return countInPieces(query, (part) => this.#piece((reader) => reader.countFeed(part)))
   }
 
   expiry(collection: CollectionRecord, withinSeconds: readonly number[]): Promise<ExpiryView> {
-    const read = this.#inPieces()
     return readExpiryView(withinSeconds, (walk) =>
-      read((reader) => reader.expiry(collection, walk)),
+      this.#piece((reader) => reader.expiry(collection, walk)),
     )
   }
 
@@ -62,17 +64,17 @@ export class PiecewiseReads {
   }
 
   #steps(collection: CollectionRecord, range: number | 'all'): RangeSteps {
-    const read = this.#inPieces()
-    return (step) => read((reader) => reader.walk(collection, range, step))
+    return (step) => this.#piece((reader) => reader.walk(collection, range, step))
   }
 
-  /** The first piece may be all: it waits no longer than any other read. */
-  #inPieces(): Read {
-    let isFirst = true
-    return async (act) => {
-      if (!isFirst) await this.#turns.next()
-      isFirst = false
-      return this.#read(act)
-    }
+  /** One piece a turn, whoever reads: several counts at once hold the loop no longer than one. */
+  async #piece<Result>(act: (reader: DatabaseReader) => Result): Promise<Result> {
+    while (this.#nextTurn !== undefined) await this.#nextTurn
+    const reading = this.#read(act)
+    const ended = reading.then(nextTurn, nextTurn)
+    this.#nextTurn = ended.then(() => {
+      this.#nextTurn = undefined
+    })
+    return reading
   }
 }

@@ -59,7 +59,7 @@ export class SqliteDatabase implements DatabaseEngine {
   readonly #waits = new CommitWaits()
   readonly #poll = new PollTimer(() => this.recheckWaits(), POLL_INTERVAL_MS)
   readonly #turns = new LoopTurns()
-  readonly #piecewise = new PiecewiseReads((act) => this.#read(act), this.#turns)
+  readonly #piecewise = new PiecewiseReads((act) => this.#read(act))
   #dataVersion = -1
   #recheckNotBeforeMs = 0
   #ended: Error | undefined

@@ -13,21 +13,22 @@ export class LoopTurns {
   /** Call before each read: undefined, or what to await first. */
   due(): Promise<void> | undefined {
     if (this.#nextTurn === undefined) {
-      void this.next()
+      this.#stretchBeganMs = performance.now()
+      this.#nextTurn = new Promise((resolve) => {
+        setImmediate(() => {
+          this.#nextTurn = undefined
+          resolve()
+        })
+      })
       return undefined
     }
     return performance.now() - this.#stretchBeganMs < MAX_STRETCH_MS ? undefined : this.#nextTurn
   }
+}
 
-  /** Resolves in the next turn, however short this one was. */
-  next(): Promise<void> {
-    if (this.#nextTurn !== undefined) return this.#nextTurn
-    this.#stretchBeganMs = performance.now()
-    return (this.#nextTurn = new Promise((resolve) => {
-      setImmediate(() => {
-        this.#nextTurn = undefined
-        resolve()
-      })
-    }))
-  }
+/** Resolves in a turn of the event loop that has not begun. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
 }
