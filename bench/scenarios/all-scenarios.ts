@@ -1,6 +1,7 @@
 import type { Scenario } from '../measuring/scenario.ts'
 import { bytesPerLiveByte } from './bytes-per-live-byte.ts'
 import { estimatorCall } from './estimator-call.ts'
+import { eventLoop } from './event-loop.ts'
 import { expirySweep } from './expiry-sweep.ts'
 import { feedReadFolded } from './feed-read-folded.ts'
 import { feedRead } from './feed-read.ts'
@@ -50,4 +51,5 @@ export const SCENARIOS: readonly Scenario[] = [
   split,
   feedReadFolded,
   bytesPerLiveByte,
+  eventLoop,
 ]

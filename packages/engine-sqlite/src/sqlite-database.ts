@@ -33,13 +33,13 @@ import {
   type StartQuery,
   type StoredRow,
 } from '@tidemark/store'
+import { PiecewiseReads } from './piecewise-reads.ts'
 import { refuse } from './refuse.ts'
 import { LoopTurns } from './platform/loop-turns.ts'
 import { PollTimer } from './platform/poll-timer.ts'
 import type { WriterClient } from './platform/writer-client.ts'
-import { checkDatabase } from './reader/check-database.ts'
+import { FileChecks } from './platform/file-checks.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
-import { middleOfRange, sizeOfRange, type RangeSteps } from './reader/size-of-range.ts'
 import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-messages.ts'
 
 /** Fallback behind the doorbell; what wake-ups rest on. Costs a microsecond each. */
@@ -50,6 +50,7 @@ const RECHECK_REST = 4
 /** One database file: a writer in its thread, a reader on the caller's, and who waits for commits. */
 export class SqliteDatabase implements DatabaseEngine {
   readonly record: DatabaseRecord
+  readonly #checks: FileChecks
   readonly #writer: WriterClient
   readonly #reader: DatabaseReader
   readonly #clock: Clock
@@ -58,6 +59,7 @@ export class SqliteDatabase implements DatabaseEngine {
   readonly #waits = new CommitWaits()
   readonly #poll = new PollTimer(() => this.recheckWaits(), POLL_INTERVAL_MS)
   readonly #turns = new LoopTurns()
+  readonly #piecewise = new PiecewiseReads((act) => this.#read(act))
   #dataVersion = -1
   #recheckNotBeforeMs = 0
   #ended: Error | undefined
@@ -65,6 +67,7 @@ export class SqliteDatabase implements DatabaseEngine {
   constructor(
     record: DatabaseRecord,
     parts: {
+      readonly file: string
       readonly writer: WriterClient
       readonly reader: DatabaseReader
       readonly clock: Clock
@@ -74,6 +77,7 @@ export class SqliteDatabase implements DatabaseEngine {
     },
   ) {
     this.record = record
+    this.#checks = new FileChecks(parts.file, record.id)
     this.#writer = parts.writer
     this.#reader = parts.reader
     this.#clock = parts.clock
@@ -153,14 +157,14 @@ export class SqliteDatabase implements DatabaseEngine {
   }
 
   middleEpk(collection: CollectionRecord, range: number): Promise<string | undefined> {
-    return middleOfRange(this.#inSteps(collection, range))
+    return this.#piecewise.middle(collection, range)
   }
 
   measureRange(
     collection: CollectionRecord,
     range: number,
   ): Promise<{ readonly documents: number; readonly bytes: number }> {
-    return sizeOfRange(this.#inSteps(collection, range))
+    return this.#piecewise.size(collection, range)
   }
 
   async commit({ batches, fence }: CommitRequest): Promise<CommitOutcome> {
@@ -187,18 +191,12 @@ export class SqliteDatabase implements DatabaseEngine {
     return this.#read((reader) => reader.document(key))
   }
 
-  /** What has expired is gone past in pieces; a page that begins behind it is of one snapshot. */
-  async scan(query: ScanQuery): Promise<ScanPage> {
-    for (let { after } = query; ;) {
-      const page = await this.#read((reader) => reader.scan({ ...query, after }))
-      if (page.bodies.length > 0 || page.next === undefined) return page
-      query.signal?.throwIfAborted()
-      after = page.next
-    }
+  scan(query: ScanQuery): Promise<ScanPage> {
+    return this.#piecewise.scan(query)
   }
 
   countDocuments(collection: CollectionRecord): Promise<number> {
-    return this.#read((reader) => reader.count(collection))
+    return this.#piecewise.count(collection)
   }
 
   readFeedPage(query: FeedPageQuery): Promise<EngineFeedPage> {
@@ -210,7 +208,7 @@ export class SqliteDatabase implements DatabaseEngine {
   }
 
   countFeed(query: FeedCountQuery): Promise<FeedCount> {
-    return this.#read((reader) => reader.countFeed(query))
+    return this.#piecewise.countFeed(query)
   }
 
   resolveStart(query: StartQuery): Promise<RangeCounter> {
@@ -263,7 +261,7 @@ export class SqliteDatabase implements DatabaseEngine {
     collection: CollectionRecord,
     { withinSeconds }: { readonly withinSeconds: readonly number[] },
   ): Promise<ExpiryView> {
-    return this.#read((reader) => reader.expiry(collection, withinSeconds))
+    return this.#piecewise.expiry(collection, withinSeconds)
   }
 
   async waitForCommit(request: {
@@ -306,8 +304,9 @@ export class SqliteDatabase implements DatabaseEngine {
     return this.#nowMs()
   }
 
-  check(): Promise<readonly string[]> {
-    return this.#read((reader) => reader.inspect(checkDatabase))
+  async check(): Promise<readonly string[]> {
+    const problems = await this.#read((reader) => reader.checkIfSmall())
+    return problems ?? this.#checks.run()
   }
 
   /** Wakes whom commits of other processes concern. Cheap when there were none. */
@@ -346,6 +345,7 @@ export class SqliteDatabase implements DatabaseEngine {
     this.#waits.failAll(error)
     this.#poll.stop()
     await this.#writer.close()
+    await this.#checks.ended()
     this.#reader.close()
   }
 
@@ -364,11 +364,6 @@ export class SqliteDatabase implements DatabaseEngine {
     if (touched.length === 0) return
     if (this.#waits.size > 0) for (const each of touched) this.#waits.committed(each)
     this.#onCommit()
-  }
-
-  /** Each step is a read of its own: between them the event loop has its turn. */
-  #inSteps(collection: CollectionRecord, range: number): RangeSteps {
-    return (step) => this.#read((reader) => reader.inRange(collection, range, step))
   }
 
   /** Reads are done at once, on this thread; a caller that only reads still lets others have a turn. */

@@ -248,6 +248,7 @@ class SqliteEngine implements StorageEngine {
       const nowMs = (atLeastMs?: number): number => this.#nowMs(atLeastMs)
       const reader = new DatabaseReader(file, { databaseId: record.id, nowMs })
       return new SqliteDatabase(record, {
+        file,
         writer,
         reader,
         clock,

@@ -337,7 +337,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
   }
 
   /**
-   * One read, of so many rows as it counts and of no document's text. `limit` is at most 100,000; what has
+   * Looks at so many rows as it counts and at no document's text. `limit` is at most 100,000; what has
    * expired counts once its pending delete is written.
    */
   measureLag(request: FeedLagRequest): Promise<FeedLag> {

@@ -24,3 +24,4 @@ export {
   ProcessGate,
   type LinkState,
 } from './fleet/process-gate.ts'
+export { ReadLedger, type Reads } from './platform/read-ledger.ts'

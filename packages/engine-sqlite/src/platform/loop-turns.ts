@@ -25,3 +25,10 @@ export class LoopTurns {
     return performance.now() - this.#stretchBeganMs < MAX_STRETCH_MS ? undefined : this.#nextTurn
   }
 }
+
+/** Resolves in a turn of the event loop that has not begun. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}

@@ -218,7 +218,7 @@ function textChars(task: WriterTask): number {
  * Beside this file, in the sources as in what is published. In a bundle it is beside the bundle if it was made an
  * entry of its own, else where the package is installed.
  */
-function threadFile(): URL {
+export function threadFile(): URL {
   // A bundle of CommonJS has no import.meta.
   const here = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href
   const extension = here.endsWith('.ts') ? 'ts' : 'js'

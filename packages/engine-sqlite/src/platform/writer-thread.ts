@@ -3,7 +3,9 @@ import { portableError } from '../connection/sqlite-error.ts'
 import { packReply } from '../writer/committed-replies.ts'
 import { BackgroundRequests } from '../tasks/background-requests.ts'
 import { DatabaseWriter, type BlockingClock } from '../tasks/database-writer.ts'
+import { checkFile } from '../reader/check-file.ts'
 import type {
+  CheckThreadData,
   FromWriter,
   ToWriter,
   WriterRequest,
@@ -27,8 +29,10 @@ const blockingClock: BlockingClock = {
 // Node 22 warns once a thread that SQLite is experimental: the caller's thread has said it.
 process.removeAllListeners('warning')
 if (parentPort === null) throw new Error('the writer runs in a worker thread')
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what WriterClient starts this thread with
-run(parentPort, workerData as WriterThreadData)
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what WriterClient and checkInThread start this thread with
+const data = workerData as WriterThreadData | CheckThreadData
+if ('fileToCheck' in data) parentPort.postMessage(checkFile(data.fileToCheck))
+else run(parentPort, data)
 
 function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
   const send = (message: FromWriter): void => port.postMessage(message)

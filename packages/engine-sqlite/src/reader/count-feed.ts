@@ -11,8 +11,43 @@ import { buildPage } from './page-builder.ts'
 /** `time` is the epoch second of a row of the feed, the epoch ms of an entry of the log. */
 type CountedRow = readonly [lsn: number, time: number, epk: string]
 
+/** A count of what one page would have, and up to where it looked. */
+export interface CountedPiece extends FeedCount {
+  readonly throughLsn: number
+}
+
+/** Rows that one piece counts: between pieces everything else has its turn. */
+const ROWS_A_PIECE = 5000
+/** LSNs that a count looks at: most of the rows may be others'. */
+const MAX_LSNS = 50_000
+
+/**
+ * Counts piece by piece, each in a snapshot of its own: what is changed meanwhile moves to the feed's end, and is
+ * counted there, too, if the count comes as far.
+ */
+export async function countInPieces(
+  query: FeedCountQuery,
+  countPiece: (query: FeedCountQuery) => Promise<CountedPiece>,
+): Promise<FeedCount> {
+  let rows = 0
+  let oldestMs: number | undefined
+  for (let { afterLsn } = query; ;) {
+    const maxItems = Math.min(ROWS_A_PIECE, query.maxItems - rows)
+    const piece = await countPiece({ ...query, afterLsn, maxItems })
+    rows += piece.rows
+    oldestMs ??= piece.oldestMs
+    afterLsn = piece.throughLsn
+    const isEnough = rows >= query.maxItems || afterLsn - query.afterLsn >= MAX_LSNS
+    if (piece.isExact || isEnough) {
+      const { isExact, newestLsn, horizons } = piece
+      return { rows, isExact, newestLsn, oldestMs, horizons }
+    }
+    query.signal?.throwIfAborted()
+  }
+}
+
 /** Counts the rows of a page without reading their texts. @throws ERR_ALL_VERSIONS_OFF */
-export function countFeed(snapshot: FeedSnapshot, query: FeedCountQuery): FeedCount {
+export function countFeed(snapshot: FeedSnapshot, query: FeedCountQuery): CountedPiece {
   const { connection, collection, range, head } = snapshot
   const isLog = query.mode === 'allVersions'
   if (isLog) assertKeepsVersions(collection)
@@ -37,6 +72,7 @@ export function countFeed(snapshot: FeedSnapshot, query: FeedCountQuery): FeedCo
     rows: rows.length,
     isExact: page.isWhole,
     newestLsn: head.lsn,
+    throughLsn: page.lsn,
     oldestMs: oldest === undefined || isLog ? oldest : oldest * 1000,
     horizons,
   }

@@ -1,4 +1,5 @@
 import {
+  FULL_RANGE,
   RangeGoneError,
   ResourceNotFoundError,
   type CodedError,
@@ -16,8 +17,6 @@ import {
   type DocumentKey,
   type EngineFeedPage,
   type EngineVersionPage,
-  type ExpiryView,
-  type FeedCount,
   type FeedCountQuery,
   type FeedPageQuery,
   type MaintenanceView,
@@ -38,12 +37,12 @@ import {
 import { numberColumn, textColumn } from '../connection/column.ts'
 import { Connection } from '../connection/connection.ts'
 import { readHead } from '../connection/head.ts'
-import { liveRows, policyOf } from '../connection/live-rows.ts'
+import { policyOf } from '../connection/live-rows.ts'
 import { withStoreErrors } from '../connection/sqlite-error.ts'
-import { countFeed } from './count-feed.ts'
-import { countLive } from './count-live.ts'
+import { checkDatabase } from './check-database.ts'
+import { countFeed, type CountedPiece } from './count-feed.ts'
 import { scanDocuments } from './document-scan.ts'
-import { readExpiryView } from './expiry-view.ts'
+import { walkExpiry, type ExpiryWalk } from './expiry-view.ts'
 import {
   assertKeepsVersions,
   readFeedPage,
@@ -54,6 +53,7 @@ import { MaintenanceViews } from './maintenance-view.ts'
 import { readRangeHead } from './range-head.ts'
 import type { WalkedRange } from './range-size.ts'
 import { startLsn } from './start-lsn.ts'
+import { unexpired } from './unexpired.ts'
 
 // One statement, and so one snapshot: the document, and what says whether the catalog in hand still holds.
 const READ_DOCUMENT = `SELECT catalog, clock, lsn, ts, ttl, body FROM head LEFT JOIN doc ON
@@ -62,6 +62,9 @@ const READ_COUNTER = 'SELECT lsn FROM segment WHERE id = ?'
 
 /** How long SQLite itself waits for a lock: readers only ever meet one while a log is recovered. */
 const READ_TIMEOUT_MS = 2000
+
+/** A file up to this size is checked on the caller's thread: some ten milliseconds. */
+const MAX_CHECK_BYTES = 2 * 1024 * 1024
 
 /** One snapshot of a database. */
 interface Snapshot {
@@ -134,16 +137,10 @@ export class DatabaseReader {
       scanDocuments(
         {
           connection: this.#connection,
-          condition: liveRows(collection, seconds(nowMs)).condition,
+          condition: unexpired(this.#connection, collection, seconds(nowMs)),
         },
         query,
       ),
-    )
-  }
-
-  count(record: CollectionRecord): number {
-    return this.#inCollection(record, (collection, { nowMs }) =>
-      countLive(this.#connection, collection, seconds(nowMs)),
     )
   }
 
@@ -155,7 +152,7 @@ export class DatabaseReader {
     return this.#inFeed(query, (snapshot) => readVersionPage(snapshot, query))
   }
 
-  countFeed(query: FeedCountQuery): FeedCount {
+  countFeed(query: FeedCountQuery): CountedPiece {
     return this.#inFeed(query, (snapshot) => countFeed(snapshot, query))
   }
 
@@ -196,22 +193,24 @@ export class DatabaseReader {
     )
   }
 
-  expiry(record: CollectionRecord, withinSeconds: readonly number[]): ExpiryView {
+  /** One step over what expires when; see `walkExpiry`. */
+  expiry(record: CollectionRecord, walk: ExpiryWalk): ExpiryWalk {
     return this.#inCollection(record, (collection, { nowMs }) =>
-      readExpiryView(this.#connection, collection, { nowMs, withinSeconds }),
+      walkExpiry(this.#connection, collection, { walk, nowMs }),
     )
   }
 
-  /** Runs `act` on one present range. @throws ERR_RANGE_GONE */
-  inRange<Result>(
+  /** Runs `act` on one present range, or on all keys. @throws ERR_RANGE_GONE */
+  walk<Result>(
     record: CollectionRecord,
-    number: number,
+    number: number | 'all',
     act: (connection: Connection, range: WalkedRange) => Result,
   ): Result {
     return this.#inCollection(record, (collection, { nowMs }) => {
-      const range = collection.ranges.find((each) => each.number === number)
-      if (range === undefined) throw rangeGone(collection.ranges, number)
-      const { condition } = liveRows(collection, seconds(nowMs))
+      const range =
+        number === 'all' ? FULL_RANGE : collection.ranges.find((each) => each.number === number)
+      if (range === undefined) throw rangeGone(collection.ranges, Number(number))
+      const condition = unexpired(this.#connection, collection, seconds(nowMs))
       return act(this.#connection, { number: record.number, range, condition })
     })
   }
@@ -256,9 +255,15 @@ export class DatabaseReader {
     )
   }
 
-  /** Runs `act` in one snapshot, with the connection itself. */
-  inspect<Result>(act: (connection: Connection, catalog: CatalogRows) => Result): Result {
-    return this.#snapshot(({ catalog }) => act(this.#connection, catalog))
+  /** Contradictions in a small file; undefined of a large one, for which this is not the thread. */
+  checkIfSmall(): readonly string[] | undefined {
+    return this.#snapshot(({ catalog }) => {
+      const [pages, pageBytes] = ['page_count', 'page_size'].map((name) =>
+        numberColumn(this.#connection.get(`PRAGMA ${name}`) ?? [], 0),
+      )
+      if ((pages ?? 0) * (pageBytes ?? 0) > MAX_CHECK_BYTES) return undefined
+      return checkDatabase(this.#connection, catalog)
+    })
   }
 
   #counter({ segment, number }: RangeRow): PlaceCounter {

@@ -19,6 +19,19 @@ export interface ScanSnapshot {
   readonly condition: Condition | undefined
 }
 
+/** Goes past what has expired in calls of their own; a page that begins behind it is of one snapshot. */
+export async function scanPastExpired(
+  query: ScanQuery,
+  scan: (query: ScanQuery) => Promise<ScanPage>,
+): Promise<ScanPage> {
+  for (let { after } = query; ;) {
+    const page = await scan({ ...query, after })
+    if (page.bodies.length > 0 || page.next === undefined) return page
+    query.signal?.throwIfAborted()
+    after = page.next
+  }
+}
+
 /**
  * Live documents in (EPK, partition key text, id) order, within the caller's snapshot. A page may end before its
  * limits, even without a document, where it has come upon many that have expired; not within one partition key

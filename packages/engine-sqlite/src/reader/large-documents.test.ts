@@ -5,7 +5,7 @@ import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
 import type { CollectionRecord, DatabaseEngine, StorageEngine } from '@tidemark/store'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSqliteEngine } from '../sqlite-engine.ts'
-import { ReadLedger } from './read-ledger.fixture.ts'
+import { ReadLedger } from '@tidemark/testing'
 
 /*
  * The real page is 4 MiB, a large document 2 MiB: here a 32nd of both, in the same proportion.

@@ -14,7 +14,7 @@ import {
 import { stretches, type Stretch } from '../segments/stretches.ts'
 
 /** LSNs that a page looks at when it leaves rows out: most of them may be others'. */
-const MAX_FILTERED_LSNS = 50_000
+const MAX_FILTERED_LSNS = 10_000
 /** Rows of a page's first read; their size tells how many more fit. */
 const FIRST_ROWS = 128
 

@@ -1,55 +1,80 @@
-import type { SQLInputValue } from 'node:sqlite'
 import type { FeedRange } from '@tidemark/contracts'
-import { numberColumn, textColumn, type Row } from '../connection/column.ts'
+import type { ScanPosition } from '@tidemark/store'
+import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Condition } from '../connection/live-rows.ts'
 
-/** Rows that one step looks at: between steps other readers have their turn. */
-const ROWS_A_STEP = 5000
+/** Entries of an index that one step looks at: between steps everything else has its turn. */
+const ENTRIES_A_STEP = 5000
+/** The same where each leads to a row of its own, which may have to come from the disk. */
+const ROWS_A_STEP = 1000
 
-/** How far a walk over a range's live documents has come. */
-export interface RangeWalk {
-  readonly after: string
+/** How far a walk over live documents in key order has come. */
+export interface KeyWalk {
+  readonly after: ScanPosition | undefined
   readonly documents: number
   readonly bytes: number
   readonly isAtEnd: boolean
 }
 
-export const WALK_START: RangeWalk = { after: '', documents: 0, bytes: 0, isAtEnd: false }
+export const WALK_START: KeyWalk = { after: undefined, documents: 0, bytes: 0, isAtEnd: false }
 
 /** What of a collection is walked over, as its snapshot has it now. */
 export interface WalkedRange {
   readonly number: number
   readonly range: FeedRange
+  /** Undefined where no document has expired: then the index alone counts them. */
   readonly condition: Condition | undefined
 }
 
 /**
- * One step of counting live documents and their bytes, a whole number of EPKs. Each step is a snapshot of
- * its own: of a range that is written to meanwhile the sum is an estimate.
+ * One step of counting live documents and their bytes. Each step is a snapshot of its own: of what is written
+ * meanwhile it may or may not count the change, and what stays is counted once.
  */
-export function walkRange(connection: Connection, walked: WalkedRange, walk: RangeWalk): RangeWalk {
-  const step = stepOf(connection, walked, walk)
-  const row = connection.get(
-    `SELECT count(*), coalesce(sum(octet_length(body)), 0) FROM doc
-     WHERE ${step.where}`,
-    ...step.values,
-  )
-  return advanced(walk, step, row ?? [])
+export function walkRange(connection: Connection, walked: WalkedRange, walk: KeyWalk): KeyWalk {
+  const size = 'octet_length(body)'
+  return step(connection, walked, { walk, size, rows: ROWS_A_STEP })
 }
 
-/**
- * As `walkRange`, without the bytes: of a collection in which nothing expires the index alone answers, a
- * fifth of the work.
- */
-export function countRange(
+/** As `walkRange`, without the bytes. */
+export function countRange(connection: Connection, walked: WalkedRange, walk: KeyWalk): KeyWalk {
+  const rows = walked.condition === undefined ? ENTRIES_A_STEP : ROWS_A_STEP
+  return step(connection, walked, { walk, size: '0', rows })
+}
+
+function step(
   connection: Connection,
-  walked: WalkedRange,
-  walk: RangeWalk,
-): RangeWalk {
-  const step = stepOf(connection, walked, walk)
-  const row = connection.get(`SELECT count(*), 0 FROM doc WHERE ${step.where}`, ...step.values)
-  return advanced(walk, step, row ?? [])
+  { number, range, condition }: WalkedRange,
+  { walk, size, rows }: { readonly walk: KeyWalk; readonly size: string; readonly rows: number },
+): KeyWalk {
+  const { after } = walk
+  // One lower bound, never two: of two SQLite seeks by either, and looks at every row from the range's beginning.
+  const lower = after === undefined ? 'epk >= ?' : '(epk, pk, id) > (?, ?, ?)'
+  const from =
+    after === undefined ? [range.minInclusive] : [after.epk, after.partitionKey, after.id]
+  const next = `FROM doc WHERE coll = ? AND kind = 0 AND ${lower} AND epk < ? ORDER BY epk, pk, id LIMIT`
+  const place = [number, ...from, range.maxExclusive]
+  const sums =
+    connection.get(
+      `SELECT count(*), coalesce(sum(live), 0), coalesce(sum(iif(live, size, 0)), 0)
+       FROM (SELECT ${condition?.sql ?? '1'} AS live, ${size} AS size ${next} ${rows})`,
+      ...(condition?.values ?? []),
+      ...place,
+    ) ?? []
+  const isAtEnd = numberColumn(sums, 0) < rows
+  const last = isAtEnd
+    ? undefined
+    : connection.get(`SELECT epk, pk, id ${next} 1 OFFSET ${rows - 1}`, ...place)
+  return {
+    after: last && {
+      epk: textColumn(last, 0),
+      partitionKey: textColumn(last, 1),
+      id: textColumn(last, 2),
+    },
+    documents: walk.documents + numberColumn(sums, 1),
+    bytes: walk.bytes + numberColumn(sums, 2),
+    isAtEnd,
+  }
 }
 
 /** The EPK `skip` live documents after `after`, or of the first behind it when `skip` is 0. */
@@ -60,7 +85,7 @@ export function epkAfter(
 ): string | undefined {
   const { number, range, condition } = walked
   const row = connection.get(
-    `SELECT epk FROM doc WHERE coll = ? AND kind = 0 AND ${lowerBound(after)} AND epk < ?
+    `SELECT epk FROM doc WHERE coll = ? AND kind = 0 AND ${after === '' ? 'epk >= ?' : 'epk > ?'} AND epk < ?
      AND ${condition?.sql ?? 'TRUE'} ORDER BY epk LIMIT 1 OFFSET ?`,
     number,
     after === '' ? range.minInclusive : after,
@@ -69,50 +94,4 @@ export function epkAfter(
     skip,
   )
   return row && textColumn(row, 0)
-}
-
-interface WalkStep {
-  readonly where: string
-  readonly values: readonly SQLInputValue[]
-  /** The last EPK of the step; undefined at the end. */
-  readonly upTo: string | undefined
-}
-
-function stepOf(
-  connection: Connection,
-  { number, range, condition }: WalkedRange,
-  { after }: RangeWalk,
-): WalkStep {
-  const from = after === '' ? range.minInclusive : after
-  const last = connection.get(
-    `SELECT epk FROM doc WHERE coll = ? AND kind = 0 AND ${lowerBound(after)} AND epk < ?
-     ORDER BY epk LIMIT 1 OFFSET ${ROWS_A_STEP}`,
-    number,
-    from,
-    range.maxExclusive,
-  )
-  const upTo = last === undefined ? undefined : textColumn(last, 0)
-  const upper = upTo === undefined ? 'epk < ?' : 'epk <= ?'
-  return {
-    where: `coll = ? AND kind = 0 AND ${lowerBound(after)} AND ${upper} AND ${condition?.sql ?? 'TRUE'}`,
-    values: [number, from, upTo ?? range.maxExclusive, ...(condition?.values ?? [])],
-    upTo,
-  }
-}
-
-/**
- * One bound, never two: of two SQLite seeks by either and looks at every row from the range's beginning,
- * so that all steps together would cost the square of the range.
- */
-function lowerBound(after: string): string {
-  return after === '' ? 'epk >= ?' : 'epk > ?'
-}
-
-function advanced(walk: RangeWalk, { upTo }: WalkStep, row: Row): RangeWalk {
-  return {
-    after: upTo ?? walk.after,
-    documents: walk.documents + numberColumn(row, 0),
-    bytes: walk.bytes + numberColumn(row, 1),
-    isAtEnd: upTo === undefined,
-  }
 }

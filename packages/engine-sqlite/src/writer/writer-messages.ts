@@ -172,3 +172,13 @@ export interface WriterThreadData {
   readonly settings: WriterSettings
   readonly bell: Int32Array
 }
+
+/** What the thread starts with when it is only to check a file, and end. */
+export interface CheckThreadData {
+  readonly fileToCheck: string
+}
+
+export type FromChecker =
+  | { readonly kind: 'checked'; readonly problems: readonly string[] }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'failed'; readonly error: PortableError }

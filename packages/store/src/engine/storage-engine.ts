@@ -143,7 +143,10 @@ export interface DatabaseEngine extends MaintenanceEngine {
   readDocument(key: DocumentKey): Promise<StoredRow | undefined>
   /** Live documents of a range of keys in (EPK, partition key text, id) order, in one snapshot. */
   scan(query: ScanQuery): Promise<ScanPage>
-  /** Number of live documents. */
+  /**
+   * Number of live documents. An engine that reads on the caller's thread may count in steps, each of an instant of
+   * its own: what stays is counted once, what changes meanwhile may or may not be.
+   */
   countDocuments(collection: CollectionRecord): Promise<number>
   /**
    * One page of a feed, from one snapshot (CF-7): never part of a transaction, never a row above a
@@ -157,7 +160,7 @@ export interface DatabaseEngine extends MaintenanceEngine {
    */
   readVersionPage(query: FeedPageQuery): Promise<EngineVersionPage>
   /**
-   * Counts what a reader has before it, as far as one page would look. Of a primary, also where pages come from
+   * Counts what a reader has before it, as far as its limit, in steps as `countDocuments`. Of a primary, also where pages come from
    * a replica. Rejects as `readFeedPage`, `readVersionPage`.
    */
   countFeed(query: FeedCountQuery): Promise<FeedCount>

@@ -9,12 +9,11 @@ import type { FeedReader } from './feed-reader.ts'
 import { assertNotBeyond, assertNothingMissed } from './reader-position.ts'
 
 const DEFAULT_LIMIT = 1_000
-/** Embedded engines count on the caller's thread: about a tenth of a second. */
+/** About a tenth of a second of an embedded engine, in steps between which others have their turn. */
 const MAX_LIMIT = 100_000
 
 /**
- * How much a reader has before it. One read of the engine, which touches the rows that it counts and the bodies of
- * none: `limit` of them and what belongs to the last one's transaction, or up to the engine's bound of what a page
+ * How much a reader has before it. The engine touches the rows that it counts and the bodies of none: `limit` of them and what belongs to the last one's transaction, or up to the engine's bound of what a page
  * looks at where most of the rows are others'. What has expired counts once its pending delete is written.
  *
  * @throws ERR_INVALID_OPTION, ERR_INVALID_CONTINUATION, ERR_RANGE_GONE, ERR_HORIZON_PASSED, ERR_ALL_VERSIONS_OFF

@@ -1,6 +1,6 @@
 import { StatementSync, type SQLOutputValue } from 'node:sqlite'
 
-interface Reads {
+export interface Reads {
   /** Rows that came out of statements, and those that `count(*)` went past. */
   rows: number
   /** Of texts that came out, in UTF-8. */
@@ -9,12 +9,15 @@ interface Reads {
 
 const METHODS = ['all', 'get'] as const
 
-/** What this thread's statements read from now on, in all and between two turns of its event loop. */
+/**
+ * What the statements of `node:sqlite` on this thread read from now on, in all and between two turns of its event
+ * loop. For tests of how long an embedded store may hold the loop, whatever the machine.
+ */
 export class ReadLedger implements Disposable {
   readonly total: Reads = { rows: 0, bytes: 0 }
   /** The most of any one turn, of each. */
   readonly most: Reads = { rows: 0, bytes: 0 }
-  turns = 0
+  turns: number = 0
   #turn: Reads = { rows: 0, bytes: 0 }
   #next: NodeJS.Immediate | undefined
   readonly #restore: readonly (() => void)[]

@@ -1,0 +1,80 @@
+import type {
+  CollectionRecord,
+  ExpiryView,
+  FeedCount,
+  FeedCountQuery,
+  ScanPage,
+  ScanQuery,
+} from '@tidemark/store'
+import { nextTurn } from './platform/loop-turns.ts'
+import { countInPieces } from './reader/count-feed.ts'
+import type { DatabaseReader } from './reader/database-reader.ts'
+import { scanPastExpired } from './reader/document-scan.ts'
+import { readExpiryView } from './reader/expiry-view.ts'
+import { countLive, middleOfRange, sizeOfRange, type RangeSteps } from './reader/size-of-range.ts'
+
+type Read = <Result>(act: (reader: DatabaseReader) => Result) => Promise<Result>
+
+/**
+ * Reads whose work is not bounded by what they return. They go piece by piece, each a snapshot of its own and a
+ * few thousand rows at most, and the event loop has a turn after each: no timer of this process, and no
+ * heartbeat of its leases, waits for a large collection.
+ */
+export class PiecewiseReads {
+  readonly #read: Read
+  /** Set while this turn has had its piece. */
+  #nextTurn: Promise<void> | undefined
+
+  constructor(read: Read) {
+    this.#read = read
+  }
+
+  /** A page is bounded by itself; only where it has come upon nothing but what has expired does it go on. */
+  scan(query: ScanQuery): Promise<ScanPage> {
+    return scanPastExpired(query, (part) =>
+      part.after === query.after
+        ? this.#read((reader) => reader.scan(part))
+        : this.#piece((reader) => reader.scan(part)),
+    )
+  }
+
+  countFeed(query: FeedCountQuery): Promise<FeedCount> {
+    return countInPieces(query, (part) => this.#piece((reader) => reader.countFeed(part)))
+  }
+
+  expiry(collection: CollectionRecord, withinSeconds: readonly number[]): Promise<ExpiryView> {
+    return readExpiryView(withinSeconds, (walk) =>
+      this.#piece((reader) => reader.expiry(collection, walk)),
+    )
+  }
+
+  count(collection: CollectionRecord): Promise<number> {
+    return countLive(this.#steps(collection, 'all'))
+  }
+
+  size(
+    collection: CollectionRecord,
+    range: number,
+  ): Promise<{ readonly documents: number; readonly bytes: number }> {
+    return sizeOfRange(this.#steps(collection, range))
+  }
+
+  middle(collection: CollectionRecord, range: number): Promise<string | undefined> {
+    return middleOfRange(this.#steps(collection, range))
+  }
+
+  #steps(collection: CollectionRecord, range: number | 'all'): RangeSteps {
+    return (step) => this.#piece((reader) => reader.walk(collection, range, step))
+  }
+
+  /** One piece a turn, whoever reads: several counts at once hold the loop no longer than one. */
+  async #piece<Result>(act: (reader: DatabaseReader) => Result): Promise<Result> {
+    while (this.#nextTurn !== undefined) await this.#nextTurn
+    const reading = this.#read(act)
+    const ended = reading.then(nextTurn, nextTurn)
+    this.#nextTurn = ended.then(() => {
+      this.#nextTurn = undefined
+    })
+    return reading
+  }
+}
