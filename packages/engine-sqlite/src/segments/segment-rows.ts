@@ -63,6 +63,17 @@ export class SegmentRows<Row extends LsnRow> {
       : this.#readSparse(segment, { afterLsn, untilLsn, limit })
   }
 
+  /** Up to which LSN a segment has nothing above `afterLsn`, where that is known: folded ones may have wide gaps. */
+  emptyThrough(segment: SegmentRow, afterLsn: number): number {
+    if (!segment.dense) return afterLsn
+    const next = this.#connection.get(
+      `SELECT lsn FROM ${this.#selection.table} WHERE seq > ? AND seq < ? ORDER BY seq LIMIT 1`,
+      this.#placeOf(segment, afterLsn),
+      (segment.id + 1) * SEGMENT_SLOTS,
+    )
+    return next === undefined ? Infinity : numberColumn(next, 0) - 1
+  }
+
   #readSparse(
     segment: SegmentRow,
     { afterLsn, untilLsn, limit }: { afterLsn: number; untilLsn: number; limit: number },
