@@ -25,6 +25,7 @@ import {
 import { clientKill, outOfMemory, readOnly, scriptFlush } from './scenarios/redis-refusals.ts'
 import { sentinelFailOver } from './scenarios/sentinel-fail-over.ts'
 import { storeFolderAway } from './scenarios/store-folder.ts'
+import { storeCopiedBack, storeRestored } from './scenarios/store-restored.ts'
 
 const STAGED = [
   sentinelFailOver,
@@ -53,6 +54,8 @@ const STAGED = [
   clusterSlotMoves,
   joinLeaveStorm,
   storeFolderAway,
+  storeRestored,
+  storeCopiedBack,
   observerSlow,
   observerThrowing,
   observerHanging,
