@@ -110,6 +110,7 @@ class Soak {
     await Promise.all(['steady-1', 'steady-2', 'killed'].map((name) => this.#start(name)))
     const load = new Load(this.#store.events, {
       perSecond: this.#options.changesPerSecond,
+      keyPrefix: 'k',
       onWritten: ({ id, key }) => this.#written.set(key, Number(id.split(':')[1])),
     })
     const actors = [

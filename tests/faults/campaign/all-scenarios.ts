@@ -26,6 +26,7 @@ import {
 import { clientKill, outOfMemory, readOnly, scriptFlush } from './scenarios/redis-refusals.ts'
 import { sentinelFailOver } from './scenarios/sentinel-fail-over.ts'
 import { storeFolderAway } from './scenarios/store-folder.ts'
+import { storeCopiedBack, storeRestored } from './scenarios/store-restored.ts'
 
 const STAGED = [
   sentinelFailOver,
@@ -56,6 +57,8 @@ const STAGED = [
   storeFolderAway,
   largeWrites,
   readersHoldLog,
+  storeRestored,
+  storeCopiedBack,
   observerSlow,
   observerThrowing,
   observerHanging,

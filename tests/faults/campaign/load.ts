@@ -8,6 +8,7 @@ const RETRY_MS = 20
 
 export interface LoadOptions {
   readonly perSecond: number
+  readonly keyPrefix: string
   /** A write was acknowledged. Those of one key come in order. */
   readonly onWritten: (event: KeyedEvent) => void
 }
@@ -23,10 +24,12 @@ export class Load {
   readonly #onWritten: LoadOptions['onWritten']
   readonly #running: Promise<unknown>
 
-  constructor(events: Collection<KeyedEvent>, { perSecond, onWritten }: LoadOptions) {
+  constructor(events: Collection<KeyedEvent>, { perSecond, keyPrefix, onWritten }: LoadOptions) {
     this.#onWritten = onWritten
     this.#running = Promise.all(
-      Array.from({ length: KEYS }, (_, index) => this.#writeKey(events, `k${index}`, perSecond)),
+      Array.from({ length: KEYS }, (_, index) =>
+        this.#writeKey(events, `${keyPrefix}${index}`, perSecond),
+      ),
     )
   }
 

@@ -25,13 +25,14 @@ const LOOK_MS = 50
 /** Where one scenario plays: a store in a folder, workers, and somebody who writes. */
 export class CampaignStage implements AsyncDisposable {
   readonly folder: string
-  readonly store: KeyedStore
+  store: KeyedStore
   readonly random: SeededRandom
   /** Acknowledged: these must all be delivered, each key's in this order. */
   readonly written: string[] = []
   readonly #resources = new AsyncDisposableStack()
   readonly #workers: Worker[] = []
   #started = 0
+  #replaced = 0
   #load: Load | undefined
 
   private constructor(folder: string, store: KeyedStore, random: SeededRandom) {
@@ -107,6 +108,7 @@ export class CampaignStage implements AsyncDisposable {
     // Not before: what gathers while processes start would be a burst.
     this.#load ??= new Load(this.store.events, {
       perSecond: CHANGES_PER_SECOND,
+      keyPrefix: `k${'r'.repeat(this.#replaced)}`,
       onWritten: ({ id }) => this.written.push(id),
     })
     await this.#untilNear()
@@ -127,6 +129,24 @@ export class CampaignStage implements AsyncDisposable {
     })
     for (const { name } of stopped()) await this.start(name, leases)
     return stopped().length
+  }
+
+  /**
+   * Puts another folder in the place of the store's when all that was written is done and every process has ended.
+   * Writing begins anew with the next `untilAtWork`, with other keys.
+   */
+  async replaceStore(replace: () => Promise<void>): Promise<void> {
+    await this.#load?.stop()
+    await until(() => neverDone(this.written, this.histories).length === 0, {
+      what: 'everything done that was written',
+      timeoutMs: SETTLE_LIMIT_MS,
+    })
+    await Promise.all(this.workers.map((worker) => worker.process.kill()))
+    await this.store[Symbol.asyncDispose]()
+    await replace()
+    this.store = await openKeyedStore({ folder: this.folder, redisPort: undefined })
+    this.#replaced += 1
+    this.#load = undefined
   }
 
   /** What is written is done soon: what had gathered is over. */

@@ -13,11 +13,12 @@ import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
 import { CATALOG_FILE, CATALOG_TABLES } from '../connection/schema.ts'
 import { storeError, withStoreErrors } from '../connection/sqlite-error.ts'
-import { createDatabaseFile, isMarkedDeleted } from './database-file.ts'
+import { createDatabaseFile, isMarkedDeleted, NUMBER_JUMP } from './database-file.ts'
+import { noteCopy } from './file-copies.ts'
 import { linkIntoPlace, syncFolder, temporaryFile } from './link-into-place.ts'
 import { createSqliteFile, openSqliteFile, removeSqliteFile } from './sqlite-file.ts'
 
-const CATALOG_NAME = 'catalog.sqlite'
+export const CATALOG_NAME = 'catalog.sqlite'
 /** Rows of `meta` that hold databases' annotations: name prefix, then the `_rid`. */
 const ANNOTATION = 'annotation:'
 /** Rows of `meta` that say of which databases the files may be marked as deleted: name prefix, then the `_rid`. */
@@ -27,7 +28,7 @@ const UNUSED = 'unused:'
 const ENTRIES = `SELECT d.id, d.rid, d.etag, d.ts, d.file, m.value, r.name
   FROM database d LEFT JOIN meta m ON m.name = '${ANNOTATION}' || d.rid
   LEFT JOIN meta r ON r.name = '${REMOVAL}' || d.rid`
-const DATABASE_FILE_NAME = /^db-[0-9a-f]+\.sqlite$/
+export const DATABASE_FILE_NAME: RegExp = /^db-[0-9a-f]+\.sqlite$/
 
 export interface CatalogEntry {
   readonly record: DatabaseRecord
@@ -73,7 +74,7 @@ export class DatabaseCatalog {
       }
       // Another process may have made these files this moment, and be about to.
       syncFolder(folder)
-      const connection = await retryWhileBusy(clock, () => openSqliteFile(file, CATALOG_FILE))
+      const connection = await retryWhileBusy(clock, () => openCatalog(file))
       return new DatabaseCatalog(folder, storeId, connection)
     } catch (error) {
       throw storeError(error, file)
@@ -256,6 +257,21 @@ export class DatabaseCatalog {
 
   #write<Result>(act: () => Result): Result {
     return withStoreErrors(this.#file, () => this.#connection.transaction('BEGIN IMMEDIATE', act))
+  }
+}
+
+/** Of a copy databases may have been lost, and continuations name their numbers. */
+function openCatalog(file: string): Connection {
+  const connection = openSqliteFile(file, CATALOG_FILE)
+  try {
+    connection.transaction('BEGIN', () => {
+      if (!noteCopy(connection, file)) return
+      connection.run(`UPDATE meta SET value = value + ${NUMBER_JUMP} WHERE name = 'nextDatabase'`)
+    })
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
   }
 }
 

@@ -1,10 +1,12 @@
 import type { Clock } from '@tidemark/contracts'
-import { isDropped } from '../connection/catalog-rows.ts'
+import { isDropped, readCatalog } from '../connection/catalog-rows.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'
 import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
 import { DATABASE_FILE, DATABASE_TABLES } from '../connection/schema.ts'
 import { storeError } from '../connection/sqlite-error.ts'
+import { rollSegment } from '../writer/range-writes.ts'
+import { noteCopy } from './file-copies.ts'
 import { createSqliteFile, openSqliteFile } from './sqlite-file.ts'
 
 /** Rows of `meta` of processes that write with relaxed durability: name prefix, value = boot id. */
@@ -14,8 +16,8 @@ const RELAXED = 'relaxed:'
  * yet durable (engine findings, rule 3).
  */
 const EPOCH_JUMP: number = 2 ** 20
-/** The same for numbers of collections. */
-const NUMBER_JUMP = 1000
+/** The same for numbers of collections and databases. */
+export const NUMBER_JUMP = 1000
 
 /** Makes a new, empty database file. Durable when this returns, except for its name. */
 export function createDatabaseFile(file: string): void {
@@ -42,7 +44,7 @@ export function isMarkedDeleted(file: string): boolean {
 
 /**
  * Makes a database file ready for use: checks that it is one, and begins a new epoch if commits may
- * have been lost since it was last open.
+ * have been lost since it was last open, or if it is a copy.
  *
  * Rejects with ERR_STORE_DAMAGED, ERR_STORE_FORMAT or ERR_STORE_UNAVAILABLE.
  */
@@ -58,6 +60,7 @@ export async function prepareDatabaseFile(
   await withDatabaseFile(file, use.clock, (connection) =>
     connection.transaction('BEGIN IMMEDIATE', () => {
       beginEpochAfterLoss(connection, use.bootId)
+      if (noteCopy(connection, file)) beginEpochOfCopy(connection, use.clock.wallMs())
       if (use.durability === 'relaxed') {
         connection.run(
           'INSERT OR REPLACE INTO meta VALUES (?, ?)',
@@ -80,6 +83,11 @@ export async function endRelaxedUse(
   })
 }
 
+/** In a copy, which is durable, and was never used by anybody. */
+export function forgetRelaxedUse(connection: Connection): void {
+  connection.run(`DELETE FROM meta WHERE name LIKE '${RELAXED}%'`)
+}
+
 /**
  * A process that dies loses nothing, a machine that dies loses what was not synced. So a mark of another
  * boot means that LSNs may have been given out that no longer exist: none of them is given out again.
@@ -93,7 +101,33 @@ function beginEpochAfterLoss(connection: Connection, bootId: string): void {
   connection.run(
     `UPDATE segment SET lsn = lsn + ${EPOCH_JUMP}, epoch = epoch + 1 WHERE state = 'open'`,
   )
-  // Collections may have been lost too, and continuations name them.
+  skipCollectionNumbers(connection)
+}
+
+/**
+ * Nobody knows what the store gave out after the copy was made. So the counters go on from the microseconds since 1970,
+ * which are above them all: no range takes a million commits a second, and an epoch before began at an earlier one.
+ */
+function beginEpochOfCopy(connection: Connection, nowMs: number): void {
+  for (const [collection, { ranges }] of readCatalog(connection).collections) {
+    for (const range of ranges) {
+      const open = range.segments.find(({ id }) => id === range.segment)
+      // Slots do not reach that far.
+      if (open !== undefined && open.lsn > open.base) rollSegment(connection, { collection, range })
+    }
+  }
+  const atLeast = Math.floor(nowMs * 1000)
+  connection.run(
+    `UPDATE segment SET base = max(lsn + ${EPOCH_JUMP}, ?), lsn = max(lsn + ${EPOCH_JUMP}, ?), epoch = epoch + 1
+     WHERE state = 'open'`,
+    atLeast,
+    atLeast,
+  )
+  skipCollectionNumbers(connection)
+}
+
+/** Collections may have been lost too, and continuations name them. */
+function skipCollectionNumbers(connection: Connection): void {
   connection.run(`UPDATE meta SET value = value + ${NUMBER_JUMP} WHERE name = 'nextCollection'`)
   raiseCatalogVersion(connection)
 }

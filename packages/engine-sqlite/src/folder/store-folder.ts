@@ -82,7 +82,8 @@ async function makeFolder(folder: string): Promise<void> {
   syncFolder(parent)
 }
 
-async function readMarker(folder: string): Promise<StoreMarker | undefined> {
+/** Undefined where there is no store. @throws as `openStoreFolder` */
+export async function readMarker(folder: string): Promise<StoreMarker | undefined> {
   const file = join(folder, MARKER_FILE)
   let text: string
   try {
@@ -129,7 +130,22 @@ async function assertEmpty(folder: string): Promise<void> {
   throw new StoreInUseError(`${folder} is not a Tidemark store and not empty: it holds ${first}`)
 }
 
-async function createMarker(folder: string, marker: StoreMarker, random: Random): Promise<void> {
+/** Makes a missing or empty folder one that `createMarker` may make a store. @throws as `openStoreFolder` */
+export async function makeEmptyFolder(folder: string): Promise<void> {
+  try {
+    await makeFolder(folder)
+    await assertEmpty(folder)
+    if ((await readMarker(folder)) !== undefined) throw new StoreInUseError(`${folder} is a store`)
+  } catch (error) {
+    throw folderError(error, folder)
+  }
+}
+
+export async function createMarker(
+  folder: string,
+  marker: StoreMarker,
+  random: Random,
+): Promise<void> {
   const temporary = temporaryFile(folder, random)
   const handle = await open(temporary, 'wx')
   try {

@@ -104,6 +104,11 @@ class PageBuilder<Row extends LsnRow> {
       if (this.full) return
       if (filtered) this.#lsnsLeft -= Math.min(throughLsn, windowEnd) - position
       position = throughLsn
+      // Not window by window: an epoch of the store may begin so far above the one before that nobody would get there.
+      if (filtered && parts.every(({ rows }) => rows.length === 0)) {
+        const empty = segments.map((each) => this.#segmentRows.emptyThrough(each, throughLsn))
+        position = Math.max(position, Math.min(untilLsn, ...empty))
+      }
       this.examinedLsn = position
       this.full = this.#limitReached() || this.#lsnsLeft <= 0
       if (this.full) return

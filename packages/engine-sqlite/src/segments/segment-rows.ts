@@ -88,6 +88,17 @@ export class SegmentRows<Row extends LsnRow> {
     return rows.some((row) => row[index] === null)
   }
 
+  /** Up to which LSN a segment has nothing above `afterLsn`, where that is known: folded ones may have wide gaps. */
+  emptyThrough(segment: SegmentRow, afterLsn: number): number {
+    if (!segment.dense) return afterLsn
+    const next = this.#connection.get(
+      `SELECT lsn FROM ${this.#selection.table} WHERE seq > ? AND seq < ? ORDER BY seq LIMIT 1`,
+      this.#placeOf(segment, afterLsn),
+      (segment.id + 1) * SEGMENT_SLOTS,
+    )
+    return next === undefined ? Infinity : numberColumn(next, 0) - 1
+  }
+
   #readSparse(segment: SegmentRow, wanted: WantedRows): RowsThrough<Row> {
     const { afterLsn, untilLsn, limit } = wanted
     const offset = segment.id * SEGMENT_SLOTS - segment.base

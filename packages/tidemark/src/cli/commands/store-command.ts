@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import type { PostgresStoreSchema } from '@tidemark/engine-postgres'
+import type { CopiedStore } from '@tidemark/engine-sqlite'
 import type { Store } from '@tidemark/store'
 import { postgresLocation } from '../../postgres-location.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -17,6 +18,10 @@ interface InitOptions extends SchemaOptions {
 }
 interface CheckOptions extends SchemaOptions {
   readonly deep?: boolean
+}
+
+interface OutcomeOptions {
+  readonly json?: boolean
 }
 
 /** Adding a column may have to wait for, or go through, all documents. */
@@ -55,14 +60,100 @@ Examples:
   tidemark store check postgres://worker@db.example.org/shop
   tidemark store check ./data --deep`
 
-/** `tidemark store`: makes, migrates and checks stores. */
+const BACKUP_HELP = `
+Programs go on meanwhile. Each database is copied as it is at one moment. The backup is a store itself;
+tidemark store check DIR --deep says whether it is whole. Leases that are kept in Redis are not in it.
+Of a store on PostgreSQL backups are made with its own tools: see the guide.
+
+Examples:
+  tidemark store backup ./data /backup/data-2026-11-22`
+
+const RESTORE_HELP = `
+The folder must be missing or empty: move the store that is to be replaced away, and end its programs.
+Ranges then go on above every LSN that can have been given out, so that readers which are ahead of
+the backup miss nothing that is written from now on.
+
+Examples:
+  tidemark store restore /backup/data-2026-11-22 ./data`
+
+const MARK_HELP = `
+For stores that were put back in another way: a snapshot of the volume or of the machine, or files that were
+copied over those of before. End the programs first; a folder that was copied as a whole is
+recognised by itself.
+
+Examples:
+  tidemark store mark-restored ./data`
+
+/** `tidemark store`: makes, migrates, checks, backs up and restores stores. */
 export function storeCommand(context: CommandContext, finish: Finish): Command {
   return new Command('store')
-    .summary('make, migrate and check a store on PostgreSQL')
-    .description('Makes, migrates and checks a store on PostgreSQL.')
+    .summary('make, migrate, check, back up and restore a store')
+    .description(
+      'Makes and migrates a store on PostgreSQL, backs up and restores one in a folder, and checks both.',
+    )
     .addCommand(initCommand(context))
     .addCommand(migrateCommand(context))
     .addCommand(checkCommand(context, finish))
+    .addCommand(backupCommand(context))
+    .addCommand(restoreCommand(context))
+    .addCommand(markRestoredCommand(context))
+}
+
+function backupCommand(context: CommandContext): Command {
+  return new Command('backup')
+    .summary('copy a store in a folder while programs use it')
+    .description('Copies a store in a folder, while programs use it.')
+    .argument('<store>', 'the folder of the store', folderOfStore)
+    .argument('<dir>', 'a missing or empty folder for the backup', folderOfStore)
+    .option('--json', 'tell the outcome as one JSON line')
+    .addHelpText('after', BACKUP_HELP)
+    .action((from: string, to: string, options: OutcomeOptions) =>
+      copyStore({ from, to, verb: 'backed up' }, options, context),
+    )
+}
+
+function restoreCommand(context: CommandContext): Command {
+  return new Command('restore')
+    .summary('make a store in a folder of a backup')
+    .description('Makes a store in a folder of a backup.')
+    .argument('<dir>', 'the backup', folderOfStore)
+    .argument('<store>', 'a missing or empty folder for the store', folderOfStore)
+    .option('--json', 'tell the outcome as one JSON line')
+    .addHelpText('after', RESTORE_HELP)
+    .action((from: string, to: string, options: OutcomeOptions) =>
+      copyStore({ from, to, verb: 'restored' }, options, context),
+    )
+}
+
+function markRestoredCommand(context: CommandContext): Command {
+  return new Command('mark-restored')
+    .summary('tell a store that it was put back by other means')
+    .description('Tells a store in a folder that it was put back by other means.')
+    .argument('<store>', 'the folder of the store', folderOfStore)
+    .option('--json', 'tell the outcome as one JSON line')
+    .addHelpText('after', MARK_HELP)
+    .action(async (folder: string, { json }: OutcomeOptions) => {
+      const { markSqliteStoreRestored } = await import('@tidemark/engine-sqlite')
+      const marked = await markSqliteStoreRestored(folder)
+      if (json === true) await writeJsonLine(context.output, { ...marked })
+      else await writeText(context.output, `marked ${copyText(marked)}\n`)
+    })
+}
+
+async function copyStore(
+  { from, to, verb }: { readonly from: string; readonly to: string; readonly verb: string },
+  { json }: OutcomeOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { copySqliteStore } = await import('@tidemark/engine-sqlite')
+  const copied = await copySqliteStore({ from, to })
+  if (json === true) await writeJsonLine(context.output, { ...copied })
+  else await writeText(context.output, `${verb} ${copyText(copied)}\n`)
+}
+
+function copyText({ storeId, databases }: CopiedStore): string {
+  const names = databases.length === 0 ? 'no databases' : `databases ${databases.join(', ')}`
+  return `store ${storeId}: ${names}`
 }
 
 function initCommand(context: CommandContext): Command {
@@ -185,6 +276,14 @@ function migrationText(
   if (!changed) return `nothing to do: schema ${schema} has version ${version}`
   if (from === version) return `put the functions of this build into schema ${schema}`
   return `migrated schema ${schema} from version ${from} to ${version}`
+}
+
+/** Checks a folder for commander. */
+function folderOfStore(text: string): string {
+  if (postgresLocation(text) === undefined) return text
+  throw new InvalidArgumentError(
+    'It must be a folder. Back a store on PostgreSQL up with pg_dump: see docs/guide/backup.md.',
+  )
 }
 
 /** Checks a URL for commander. */

@@ -1,0 +1,158 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { InvalidOptionError, StoreInUseError, systemRandom } from '@tidemark/contracts'
+import { textColumn } from './connection/column.ts'
+import { Connection } from './connection/connection.ts'
+import { CATALOG_FILE, DATABASE_FILE, type FileSchema } from './connection/schema.ts'
+import { withStoreErrors } from './connection/sqlite-error.ts'
+import { CATALOG_NAME, DATABASE_FILE_NAME } from './folder/database-catalog.ts'
+import { forgetRelaxedUse, isMarkedDeleted } from './folder/database-file.ts'
+import { markCopied } from './folder/file-copies.ts'
+import { syncFolder } from './folder/link-into-place.ts'
+import { openSqliteFile } from './folder/sqlite-file.ts'
+import {
+  createMarker,
+  makeEmptyFolder,
+  readMarker,
+  type StoreMarker,
+} from './folder/store-folder.ts'
+
+const LOCK_TIMEOUT_MS = 30_000
+
+export interface CopiedStore {
+  readonly storeId: string
+  readonly databases: readonly string[]
+}
+
+/**
+ * Copies a store into a missing or empty folder, while any number of processes use it. Each database is copied as it was
+ * at one moment, with all commits before it and none after. The copy is a store, with the same identity; the first to open
+ * it begins an epoch, so that no LSN is given out twice. To restore a backup is to copy it back.
+ *
+ * Blocks the thread for as long as it copies a database. Rejects with ERR_INVALID_OPTION (there is no store), ERR_STORE_IN_USE
+ * (`to` is not empty), ERR_STORE_FORMAT, ERR_STORE_DAMAGED or ERR_STORE_UNAVAILABLE.
+ */
+export async function copySqliteStore({
+  from,
+  to,
+}: {
+  readonly from: string
+  readonly to: string
+}): Promise<CopiedStore> {
+  const [source, target] = [resolve(from), resolve(to)]
+  const marker = await markerOf(source)
+  if (`${target}/`.startsWith(`${source}/`)) {
+    throw new StoreInUseError(`${target} is inside the store that is to be copied`)
+  }
+  await makeEmptyFolder(target)
+  // The list first: a database that is made meanwhile is not in the copy, one that is deleted is taken off its list.
+  copyFile(source, target, CATALOG_NAME)
+  const databases = changeCopy(join(target, CATALOG_NAME), CATALOG_FILE, (catalog) =>
+    listed(catalog).filter(({ id, file }) => {
+      if (copyDatabase(source, target, file)) return true
+      catalog.run('DELETE FROM database WHERE id = ?', id)
+      return false
+    }),
+  )
+  syncFolder(target)
+  // Last: a copy that was not finished is no store.
+  await createMarker(target, marker, systemRandom)
+  return { storeId: marker.storeId, databases: databases.map(({ id }) => id) }
+}
+
+/**
+ * Tells a store that it was restored from a copy that was made by other means: a snapshot of the volume, or files that were
+ * copied over those of before. The next to open each database begins an epoch. Rejects as `copySqliteStore`.
+ */
+export async function markSqliteStoreRestored(folder: string): Promise<CopiedStore> {
+  const source = resolve(folder)
+  const { storeId } = await markerOf(source)
+  const databases = changeCopy(join(source, CATALOG_NAME), CATALOG_FILE, listed)
+  for (const { file } of databases) {
+    changeCopy(join(source, file), DATABASE_FILE, () => undefined)
+  }
+  return { storeId, databases: databases.map(({ id }) => id) }
+}
+
+async function markerOf(folder: string): Promise<StoreMarker> {
+  const marker = await readMarker(folder)
+  if (marker === undefined) throw new InvalidOptionError(`${folder} is no store`)
+  return marker
+}
+
+function listed(catalog: Connection): readonly { readonly id: string; readonly file: string }[] {
+  return catalog
+    .all('SELECT id, file FROM database ORDER BY number')
+    .map((row) => ({ id: textColumn(row, 0), file: textColumn(row, 1) }))
+    .filter(({ file }) => DATABASE_FILE_NAME.test(file))
+}
+
+/** False when it was deleted meanwhile. */
+function copyDatabase(source: string, target: string, name: string): boolean {
+  const catalog = join(source, CATALOG_NAME)
+  const isListed = (): boolean =>
+    withStoreErrors(catalog, () => {
+      const connection = openSqliteFile(catalog, CATALOG_FILE)
+      try {
+        return listed(connection).some(({ file }) => file === name)
+      } finally {
+        connection.close()
+      }
+    })
+  try {
+    copyFile(source, target, name)
+  } catch (error) {
+    if (isListed()) throw error
+    return false
+  }
+  const copy = join(target, name)
+  if (isMarkedDeleted(copy)) return false
+  changeCopy(copy, DATABASE_FILE, forgetRelaxedUse)
+  return true
+}
+
+/** All of a file as it is at one moment, without its log; writers go on. Durable when this returns, except for its name. */
+function copyFile(source: string, target: string, name: string): void {
+  const [from, to] = [join(source, name), join(target, name)]
+  withStoreErrors(from, () => {
+    const connection = new Connection(from, { timeoutMs: LOCK_TIMEOUT_MS, mode: 'existing' })
+    try {
+      connection.run('VACUUM INTO ?', to)
+    } finally {
+      connection.close()
+    }
+  })
+  withStoreErrors(to, () => {
+    const copy = new Connection(to, { timeoutMs: LOCK_TIMEOUT_MS, mode: 'existing' })
+    try {
+      copy.exec('PRAGMA journal_mode = WAL')
+    } finally {
+      copy.close()
+    }
+  })
+  const handle = openSync(to, 'r+')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Marks a file as a copy, and does with it what else is to be done, in one transaction. */
+function changeCopy<Result>(
+  file: string,
+  schema: FileSchema,
+  act: (connection: Connection) => Result,
+): Result {
+  return withStoreErrors(file, () => {
+    const connection = openSqliteFile(file, schema)
+    try {
+      return connection.transaction('BEGIN IMMEDIATE', () => {
+        markCopied(connection)
+        return act(connection)
+      })
+    } finally {
+      connection.close()
+    }
+  })
+}

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openStore } from '../../open-store.ts'
+import { tidemark } from './command-runner.child.ts'
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidemark-backup-'))
+})
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('a store is backed up while it is open, restored, and marked; the outcome is told', async () => {
+  const [data, backup, again] = ['data', 'backup', 'again'].map((name) => join(folder, name))
+  if (data === undefined || backup === undefined || again === undefined) throw new Error()
+  {
+    await using store = await openStore({ folder: data, durability: 'relaxed' })
+    const orders = await store
+      .database('shop')
+      .createCollectionIfNotExists({ id: 'orders', partitionKey: '/id' })
+    await orders.create({ id: 'a' })
+    const made = await tidemark('store', 'backup', data, backup)
+    expect(made).toMatchObject({ code: 0, errors: '' })
+    expect(made.output).toMatch(/^backed up store [0-9a-f]{32}: databases shop\n$/)
+  }
+  expect(await tidemark('store', 'restore', backup, again, '--json')).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('"databases":["shop"]'),
+  })
+  expect(await tidemark('store', 'mark-restored', again)).toMatchObject({ code: 0 })
+  expect(await tidemark('store', 'check', again, '--deep')).toMatchObject({
+    code: 0,
+    output: 'no contradictions\n',
+  })
+  await using restored = await openStore(again)
+  expect(await restored.database('shop').collection('orders').count()).toBe(1)
+  const refused = await tidemark('store', 'restore', backup, data)
+  expect(refused.code).toBe(1)
+  expect(refused.errors).toMatch(/^tidemark: ERR_STORE_IN_USE: /)
+  expect(await tidemark('store', 'backup', 'postgres://localhost/shop', backup)).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining('pg_dump'),
+  })
+})
