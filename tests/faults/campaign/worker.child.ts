@@ -9,7 +9,7 @@ import { ChangeFeedProcessorHost, type HostEventName } from '@tidemark/processor
 import { endWithParent } from '../end-with-parent.ts'
 import { HistoryWriter } from '../history.ts'
 import { GROUP, openKeyedStore, type KeyedEvent } from '../ranges/keyed-store.ts'
-import { openLeases } from './lease-place.ts'
+import { openLeases, stepLeaseClock } from './lease-place.ts'
 import type { WorkerOrder, WorkerSample, WorkerTask } from './worker-task.ts'
 
 /* A host whose every step is in its history, that misbehaves when it is told to, until it is killed. */
@@ -102,7 +102,7 @@ async function work(
 }
 
 const { events } = await openKeyedStore({ folder: task.folder, redisPort: undefined })
-const { leases } = openLeases(task.leases, task.renewMs)
+const leases = await openLeases(task.leases, task.renewMs)
 
 async function join(): Promise<ChangeFeedProcessorHost<KeyedEvent>> {
   const host = new ChangeFeedProcessorHost<KeyedEvent>({
@@ -163,6 +163,10 @@ async function obey(order: WorkerOrder): Promise<void> {
       return
     case 'join':
       host = await join()
+      return
+    case 'stepClock':
+      stepLeaseClock(order.byMs)
+      note('clockSet', String(order.byMs))
       return
     case 'sample': {
       globalThis.gc?.()
