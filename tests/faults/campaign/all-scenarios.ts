@@ -1,5 +1,10 @@
 import { staged } from './run-staged.ts'
 import type { Scenario } from './scenario.ts'
+import {
+  clockBackUnderDocuments,
+  clockBackUnderRedis,
+  cutWithClockStep,
+} from './scenarios/clock-faults.ts'
 import { clusterFailOver, clusterSlotMoves } from './scenarios/cluster-faults.ts'
 import { cutFromRedis, cutToRedis, halfOpen, resets } from './scenarios/connection-faults.ts'
 import { joinLeaveStorm } from './scenarios/fleet-changes.ts'
@@ -41,6 +46,9 @@ const STAGED = [
   halfOpen,
   cutToRedis,
   cutFromRedis,
+  clockBackUnderDocuments,
+  clockBackUnderRedis,
+  cutWithClockStep,
   redisKilledLogAlways,
   redisKilledLogEverySecond,
   redisSecondLost,

@@ -1,24 +1,46 @@
+import { systemClock, type Clock, type LeaseStore } from '@tidemark/contracts'
+import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import { RedisLeaseStore } from '@tidemark/lease-redis'
+import { DocumentLeaseStore } from '@tidemark/processor'
+import { Store } from '@tidemark/store'
 import { Cluster, Redis } from 'ioredis'
 
-/** Where the leases are: documents of the store, or a Redis and how a process reaches it. */
-export type LeasePlace = { readonly kind: 'documents' } | RedisPlace
+/** Where the leases are: documents beside what is watched, or elsewhere, and how a process reaches them. */
+export type LeasePlace = { readonly kind: 'beside' } | LeasesElsewhere
 
-export type RedisPlace =
+/** In Redis, or as documents of a store in a folder of its own. */
+export type LeasesElsewhere =
+  | { readonly kind: 'documents'; readonly folder: string }
   | { readonly kind: 'server'; readonly port: number }
   | { readonly kind: 'sentinels'; readonly ports: readonly number[]; readonly masterName: string }
   | { readonly kind: 'cluster'; readonly ports: readonly number[] }
 
 const HOST = '127.0.0.1'
 
-export interface OpenedLeases extends Disposable {
-  readonly leases: RedisLeaseStore
+let stepMs = 0
+
+/** Sets the clock of the lease store, as this process has it. */
+export function stepLeaseClock(byMs: number): void {
+  stepMs += byMs
 }
 
-/** Leases there; the connection is closed with it. */
-export function openLeases(place: RedisPlace, commandTimeoutMs: number): OpenedLeases {
+/** Leases there, until the process ends. */
+export async function openLeases(
+  place: LeasesElsewhere,
+  commandTimeoutMs: number,
+): Promise<LeaseStore> {
   const patient = { retryStrategy: () => 50, maxRetriesPerRequest: null }
   switch (place.kind) {
+    case 'documents': {
+      const clock: Clock = {
+        wallMs: () => systemClock.wallMs() + stepMs,
+        monotonicMs: () => systemClock.monotonicMs(),
+        sleep: (delayMs, signal) => systemClock.sleep(delayMs, signal),
+      }
+      const engine = await openSqliteEngine({ folder: place.folder, clock })
+      const store = await Store.open({ engine, maintenance: 'manual' })
+      return new DocumentLeaseStore(store.database('leases').collection('leases'))
+    }
     case 'server':
       return opened(new Redis({ host: HOST, port: place.port, ...patient }), commandTimeoutMs)
     case 'sentinels': {
@@ -36,12 +58,14 @@ export function openLeases(place: RedisPlace, commandTimeoutMs: number): OpenedL
 
 type Connection = ConstructorParameters<typeof RedisLeaseStore>[0] & {
   on(event: 'error', listener: () => void): unknown
-  disconnect(): void
 }
 
-function opened(redis: Connection, commandTimeoutMs: number): OpenedLeases {
+function opened(redis: Connection, commandTimeoutMs: number): LeaseStore {
   // While the server is down on purpose.
   redis.on('error', () => {})
-  const leases = new RedisLeaseStore(redis, { commandTimeoutMs, allowVolatile: true })
-  return { leases, [Symbol.dispose]: () => redis.disconnect() }
+  return new RedisLeaseStore(redis, {
+    commandTimeoutMs,
+    allowVolatile: true,
+    storeTimeUs: () => Math.floor(systemClock.wallMs() + stepMs) * 1000,
+  })
 }

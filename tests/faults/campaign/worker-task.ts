@@ -37,6 +37,8 @@ export type WorkerOrder =
   | { readonly kind: 'leave' }
   /** Start another host of the same name, and note `registered`. */
   | { readonly kind: 'join' }
+  /** Set the clock of the lease store, as the worker has it, and note `clockSet`. */
+  | { readonly kind: 'stepClock'; readonly byMs: number }
   /** Answer with a `WorkerSample`. */
   | { readonly kind: 'sample' }
 

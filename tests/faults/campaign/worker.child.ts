@@ -9,7 +9,7 @@ import { ChangeFeedProcessorHost, type HostEventName } from '@tidemark/processor
 import { endWithParent } from '../end-with-parent.ts'
 import { HistoryWriter } from '../history.ts'
 import { GROUP, openKeyedStore, type KeyedEvent } from '../ranges/keyed-store.ts'
-import { openLeases } from './lease-place.ts'
+import { openLeases, stepLeaseClock } from './lease-place.ts'
 import type { WorkerOrder, WorkerSample, WorkerTask } from './worker-task.ts'
 
 /* A host whose every step is in its history, that misbehaves when it is told to, until it is killed. */
@@ -101,12 +101,12 @@ async function work(
   done(ids)
 }
 
-const { events, leases: documents } = await openKeyedStore({
+const { events, leases: beside } = await openKeyedStore({
   folder: task.folder,
   redisPort: undefined,
 })
 const leases =
-  task.leases.kind === 'documents' ? documents : openLeases(task.leases, task.renewMs).leases
+  task.leases.kind === 'beside' ? beside : await openLeases(task.leases, task.renewMs)
 
 async function join(): Promise<ChangeFeedProcessorHost<KeyedEvent>> {
   const host = new ChangeFeedProcessorHost<KeyedEvent>({
@@ -167,6 +167,10 @@ async function obey(order: WorkerOrder): Promise<void> {
       return
     case 'join':
       host = await join()
+      return
+    case 'stepClock':
+      stepLeaseClock(order.byMs)
+      note('clockSet', String(order.byMs))
       return
     case 'sample': {
       globalThis.gc?.()

@@ -13,7 +13,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "if (lease === undefined) return 'lost'\n    if (checkpoint.lsn <",
       },
     ],
-    killedBy: 16,
+    killedBy: 28,
   },
   {
     name: 'checkpoint-goes-back',
@@ -73,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 3,
+    killedBy: 521,
   },
   {
     name: 'lease-clock-runs-free',
@@ -81,11 +81,11 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lease-stores/membership-model.ts',
-        find: 'Math.min(Math.max(elapsedMs, 0), capMs)',
-        replace: 'Math.max(elapsedMs, 0, capMs - capMs)',
+        find: 'Math.min(seen.elapsedMs, clockCapMs)',
+        replace: 'seen.elapsedMs',
       },
     ],
-    killedBy: 1,
+    killedBy: 263,
   },
   {
     name: 'lease-clock-stands',
@@ -93,8 +93,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lease-stores/membership-model.ts',
-        find: 'Math.min(Math.max(elapsedMs, 0), capMs)',
-        replace: 'Math.min(Math.max(elapsedMs, 0), capMs, 0)',
+        find: 'Math.min(seen.elapsedMs, clockCapMs)',
+        replace: 'Math.min(seen.elapsedMs, 0)',
       },
     ],
     killedBy: 24,
@@ -109,7 +109,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'if (planVersion > request.membershipVersion + membershipVersion) {',
       },
     ],
-    killedBy: 16,
+    killedBy: 4440,
   },
   {
     name: 'override-keeps-epochs',
@@ -127,6 +127,31 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
     killedBy: 875,
+  },
+  {
+    name: 'clock-of-the-store',
+    why: 'the lease clock goes by a clock that is set (I1, LE-4)',
+    edits: [
+      {
+        file: 'lease-stores/membership-model.ts',
+        find: 'const provenMs = seen === undefined ? 0 : seen.clockMs + Math.min(seen.elapsedMs, clockCapMs)',
+        replace:
+          'const provenMs = beforeMs + Math.min(Math.max(nowMs - (seenMs ?? nowMs), 0), clockCapMs)',
+      },
+    ],
+    killedBy: 49,
+  },
+  {
+    name: 'sessions-from-the-lease-clock',
+    why: 'what others have seen and not told counts against a session that is renewed meanwhile (I1)',
+    edits: [
+      {
+        file: 'lease-stores/membership-model.ts',
+        find: 'renew(sessions, request, { latestMs, nowMs })',
+        replace: 'renew(sessions, request, { latestMs: clockMs, nowMs })',
+      },
+    ],
+    killedBy: 15,
   },
   // What a host does about its session.
   {
@@ -465,7 +490,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'while (this.#pages.some(({ left }) => left === 0)) {',
       },
     ],
-    killedBy: 15,
+    killedBy: 73,
   },
   {
     name: 'letter-not-waited-for',

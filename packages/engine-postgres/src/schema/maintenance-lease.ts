@@ -23,7 +23,9 @@ BEGIN
     other := v_holder;
     RETURN;
   END IF;
-  UPDATE :schema.database d SET holder = p_holder, until = time_ms + p_lease_ms, clock = time_ms
+  -- It rises with each renewal, so that others see it renewed also while the store's clock stands still.
+  UPDATE :schema.database d SET holder = p_holder, clock = time_ms,
+    until = greatest(time_ms + p_lease_ms, CASE d.holder WHEN p_holder THEN d.until + 1 ELSE 0 END)
     WHERE d.number = p_db;
 END
 $$;

@@ -25,7 +25,12 @@ export function takeMaintenanceLease(
 ): MaintenanceLease | undefined {
   const present = readMaintenanceLease(connection, nowMs)
   if (present !== undefined && present.holder !== holder) return present
-  connection.run('UPDATE head SET holder = ?, until = ?', holder, nowMs + leaseMs)
+  // It rises with each renewal, so that others see it renewed also while the store's clock stands still.
+  connection.run(
+    'UPDATE head SET holder = ?1, until = max(?2, CASE holder WHEN ?1 THEN until + 1 ELSE 0 END)',
+    holder,
+    nowMs + leaseMs,
+  )
   return undefined
 }
 

@@ -29,6 +29,11 @@ export interface DatabaseMaintenanceOptions {
   readonly options: ResolvedMaintenanceOptions
 }
 
+interface HeldByAnother {
+  readonly holder: string
+  readonly untilMs: number
+}
+
 export interface MaintenanceAttempt {
   readonly work: MaintenanceTask['kind'] | 'look' | 'split'
   readonly collectionId: string | undefined
@@ -49,6 +54,9 @@ export class DatabaseMaintenance {
   /** Dealt with since the last look. A look that led to nothing must not be repeated at once. */
   #progress: 'none' | 'some' | 'unknown' = 'unknown'
   #isHolder = false
+  /** What another store has, and since when, monotonic time, it has not been renewed. */
+  #watched:
+    { readonly holder: string; readonly untilMs: number; readonly sinceMs: number } | undefined
   #attempted: MaintenanceAttempt = { work: 'look', collectionId: undefined }
 
   constructor(context: DatabaseMaintenanceOptions) {
@@ -101,7 +109,7 @@ export class DatabaseMaintenance {
     try {
       const items = this.#pieceItems
       const outcome = await this.engine.maintain({ holder, leaseMs, maxItems: items, task })
-      if (outcome.kind === 'held') return this.#lose(outcome)
+      if (outcome.kind === 'held') return await this.#lose(outcome)
       const tookMs = clock.monotonicMs() - beganMs
       this.#pieceItems = nextPieceItems(items, { tookMs, pieceMs, maxItems })
       this.#began()
@@ -163,18 +171,26 @@ export class DatabaseMaintenance {
     events.emit('maintenanceStarted', { databaseId, holder })
   }
 
-  #lose({
-    holder,
-    untilMs,
-  }: {
-    readonly holder: string
-    readonly untilMs: number
-  }): MaintenanceStep {
+  async #lose({ holder, untilMs }: HeldByAnother): Promise<MaintenanceStep> {
     this.#tasks = []
     this.#piecesOfTask = 0
     this.#progress = 'unknown'
     this.#ended('lost')
-    return { kind: 'held', holder, untilMs }
+    if (!this.#hasLapsed({ holder, untilMs })) return { kind: 'held', holder, untilMs }
+    await this.engine.releaseMaintenance(holder)
+    return { kind: 'held', holder, untilMs: this.engine.nowMs() }
+  }
+
+  /**
+   * Whether it has not been renewed for its length by this process' own clock. The store's clock stands still for as long as
+   * the machine's was set back, and with it what is left of the lease of a store that died.
+   */
+  #hasLapsed({ holder, untilMs }: HeldByAnother): boolean {
+    const { clock, options } = this.#context
+    const nowMs = clock.monotonicMs()
+    const isSame = this.#watched?.holder === holder && this.#watched.untilMs === untilMs
+    if (this.#watched === undefined || !isSame) this.#watched = { holder, untilMs, sinceMs: nowMs }
+    return nowMs - this.#watched.sinceMs >= options.leaseMs
   }
 
   #ended(cause: 'released' | 'lost' | 'lapsed'): void {

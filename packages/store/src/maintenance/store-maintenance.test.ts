@@ -121,6 +121,41 @@ describe('maintenance in the background', () => {
     expect(second.told).toEqual(['maintenanceStarted', 'swept'])
   })
 
+  test('ST-10 when the one that does it dies and the clock is set back an hour, another does after the length of its lease, and no sooner', async () => {
+    const clock = new SimulatedClock()
+    const engine = unclosed(new MemoryStorageEngine({ clock }))
+    const maintenance = { intervalMs: 500, leaseMs: 10_000 }
+    const killable = new SimulatedClock()
+    const first = await open({ clock: killable, engine, maintenance })
+    const collection = await fill(first.store, { count: 3 })
+    for (let passed = 0; passed < 5500; passed += 100) {
+      await killable.advance(100)
+      await clock.advance(100)
+    }
+    expect(first.told).toEqual(['maintenanceStarted', 'swept'])
+    await collection.upsert({ id: 'd0' })
+    const database = await engine.openDatabase('db')
+    await clock.advance(6000)
+    // The store's clock has come so far, and stands still from here.
+    expect((await database.readMaintenance()).tasks).toHaveLength(1)
+    const holder = `store-${random.hex(8)}`
+    clock.jumpWall(-3_600_000)
+    const second = await open({
+      clock,
+      engine,
+      maintenance,
+      random: { ...random, hex: () => 'cd' },
+    })
+    await clock.advance(6000)
+    // The first one is alive after all, and renews it.
+    await database.maintain({ holder, leaseMs: 10_000, maxItems: 1 })
+    await clock.advance(9900)
+    expect(second.told).toEqual([])
+    expect((await database.readMaintenance()).holder).toMatchObject({ name: holder })
+    await clock.advance(1600)
+    expect(second.told).toEqual(['maintenanceStarted', 'swept'])
+  })
+
   test('a store that is closed gives the right back, so that another has it at once', async () => {
     const clock = new SimulatedClock()
     const engine = unclosed(new MemoryStorageEngine({ clock }))

@@ -21,7 +21,9 @@ export class MaintenanceLease {
   ): MaintenanceHolder {
     const present = this.holderAt(nowMs)
     if (present !== undefined && present.name !== name) return present
-    this.#holder = { name, untilMs: nowMs + leaseMs }
+    // It rises with each renewal, so that others see it renewed also while the store's clock stands still.
+    const untilMs = Math.max(nowMs + leaseMs, present === undefined ? 0 : present.untilMs + 1)
+    this.#holder = { name, untilMs }
     return this.#holder
   }
 

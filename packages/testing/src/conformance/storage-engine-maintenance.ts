@@ -36,6 +36,20 @@ export function storageEngineMaintenance(
       expect(await take('one')).toMatchObject({ kind: 'held', holder: 'two' })
     })
 
+    test('TTL-5 a lease that is renewed is seen to be, also while the store’s clock stands still', async () => {
+      const { fixture } = await make(5)
+      const { database } = fixture
+      const seen = new Set<number | undefined>()
+      for (let renewals = 0; renewals < 3; renewals += 1) {
+        await database.maintain({ holder: 'one', leaseMs: 10_000, maxItems: 10 })
+        seen.add((await database.readMaintenance()).holder?.untilMs)
+      }
+      expect(seen.size).toBe(3)
+      await database.releaseMaintenance('one')
+      await database.maintain({ holder: 'two', leaseMs: 10_000, maxItems: 10 })
+      expect((await database.readMaintenance()).holder?.untilMs).toBe(START_MS + 10_000)
+    })
+
     test('TTL-5 one that is held by another does nothing', async () => {
       const { fixture, clock } = await make(5)
       const { database, collection } = fixture

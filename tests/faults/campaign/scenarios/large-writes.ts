@@ -7,7 +7,7 @@ import type { LargeWriterOrder, LargeWriterTask, LogReaderTask } from '../log-ta
 import type { StagedScenario } from '../scenario.ts'
 import { PATIENT, type CampaignStage } from '../stage.ts'
 
-const DOCUMENTS = { kind: 'documents' } as const
+const BESIDE = { kind: 'beside' } as const
 const MIB = 2 ** 20
 /** As the engine's default. */
 const MAX_LOG_BYTES = 64 * MIB
@@ -26,7 +26,7 @@ export const largeWrites: StagedScenario = {
   about:
     'a process writes 120 MiB in one turn into the file that also has the feed and the leases: no lease moves',
   async act(stage) {
-    await stage.startAll(['a', 'b'], DOCUMENTS, PATIENT)
+    await stage.startAll(['a', 'b'], BESIDE, PATIENT)
     const writer = await largeWriter(stage)
     const owners = stage.owners()
     const sinceMs = machineMs()
@@ -49,7 +49,7 @@ export const readersHoldLog: StagedScenario = {
   about:
     'processes that read all the time, and one that stops amid a read: the log of writes is held, that is told, and it is short again afterwards',
   async act(stage) {
-    await stage.startAll(['a', 'b'], DOCUMENTS, PATIENT)
+    await stage.startAll(['a', 'b'], BESIDE, PATIENT)
     const writer = await largeWriter(stage)
     const owners = stage.owners()
     const sinceMs = machineMs()

@@ -204,7 +204,9 @@ function mayBeLost({ settings, faults }: Schedule): number {
   const inFlight = 2 * LONGEST_BATCH + lanes
   if (checkpointFrequency === 'everyBatch') return inFlight
   // Those who do not wait for the store go on without it until the deadline of their session.
-  const isCutOff = faults.some(({ kind }) => kind === 'link' || kind === 'storePause')
+  const isCutOff = faults.some(
+    ({ kind }) => kind === 'link' || kind === 'cutAndStep' || kind === 'storePause',
+  )
   if ('everyMs' in checkpointFrequency || isCutOff) return Infinity
   return checkpointFrequency.everyChanges + inFlight
 }

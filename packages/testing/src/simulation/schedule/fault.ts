@@ -32,7 +32,16 @@ export type FaultAction =
     }
   /** The lease store stands still. */
   | { readonly kind: 'storePause'; readonly forMs: number }
+  /** Somebody sets its clock. That of documents stands still then, rather than go back. */
   | { readonly kind: 'storeClock'; readonly byMs: number }
+  /** A process is cut off from the lease store, and so long after that somebody sets the store's clock. */
+  | {
+      readonly kind: 'cutAndStep'
+      readonly host: Place
+      readonly forMs: number
+      readonly afterMs: number
+      readonly byMs: number
+    }
   /** A replica takes over that lags. */
   | { readonly kind: 'storeRollback'; readonly lostMs: number }
   /** All data of the lease store are lost. */
@@ -91,6 +100,7 @@ export const CLASS_OF_KIND: Readonly<Record<FaultKind, FaultClass>> = {
   link: 'network',
   storePause: 'store',
   storeClock: 'store',
+  cutAndStep: 'store',
   storeRollback: 'store',
   storeWipe: 'store',
   kill: 'process',

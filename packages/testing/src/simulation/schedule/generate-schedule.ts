@@ -127,9 +127,10 @@ export function generateSchedule(
     ranges: random.between(1, 6),
     commits: random.between(55, 95),
     faultsForMs,
-    faults: withoutBadCompany(forgottenOf(stormOf(faults, random), { random, faultsForMs })).sort(
-      (a, b) => a.atMs - b.atMs,
-    ),
+    faults: withoutBadCompany([
+      ...forgottenOf(stormOf(faults, random), { random, faultsForMs }),
+      ...cutOf(classes, { random: SeededRandom.stream(seed, 7), faultsForMs }),
+    ]).sort((a, b) => a.atMs - b.atMs),
   }
 }
 
@@ -176,6 +177,29 @@ function forgottenOf(
   return [...faults.filter((fault) => fault !== rollback), moved]
 }
 
+/** Whoever is cut off goes by the deadline that he had, and the others by a clock that is set meanwhile. By chance alone they hardly ever meet. */
+function cutOf(
+  classes: readonly FaultClass[],
+  { random, faultsForMs }: { readonly random: SeededRandom; readonly faultsForMs: number },
+): readonly Fault[] {
+  if (!classes.includes('store') || !classes.includes('network') || random.chance(0.5)) return []
+  return [
+    {
+      kind: 'cutAndStep',
+      atMs: random.between(2_000, faultsForMs - 1),
+      host: host(random),
+      forMs: longMs(random, TTL_MS / 2, TTL_MS * 2),
+      afterMs: random.below(TTL_MS),
+      byMs: longMs(random, 500, 3_600_000) * (random.chance(0.5) ? 1 : -1),
+    },
+  ]
+}
+
+/** Whether it sets the clock of the lease store back. */
+function setsBack(fault: Fault): boolean {
+  return (fault.kind === 'storeClock' || fault.kind === 'cutAndStep') && fault.byMs < 0
+}
+
 /**
  * Faults that nothing can be promised for together are not combined; what the simulation does not show tells so.
  *
@@ -190,7 +214,6 @@ function withoutBadCompany(faults: readonly Fault[]): Fault[] {
   const sleeps = has('suspend')
   return faults.filter(
     (fault) =>
-      !(losesData && fault.kind === 'storeClock' && fault.byMs < 0) &&
-      !(sleeps && fault.kind === 'wallJump' && fault.byMs < 0),
+      !(losesData && setsBack(fault)) && !(sleeps && fault.kind === 'wallJump' && fault.byMs < 0),
   )
 }

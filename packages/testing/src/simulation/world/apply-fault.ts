@@ -1,5 +1,5 @@
 import { parseFeedRangeId, type Lsn } from '@tidemark/contracts'
-import type { Fault } from '../schedule/fault.ts'
+import type { Fault, FaultAction } from '../schedule/fault.ts'
 import type { Disturbance } from './network-link.ts'
 import type { Member } from './member.ts'
 import type { World } from './world.ts'
@@ -17,6 +17,11 @@ export function applyFault(world: World, fault: Fault): boolean {
     case 'storeClock':
       world.server.stepClock(fault.byMs)
       return true
+    case 'cutAndStep': {
+      const { host, forMs, afterMs, byMs } = fault
+      world.time.after(afterMs, () => world.server.stepClock(byMs))
+      return disturbLink(world, { kind: 'link', host, way: 'both', lost: 1, forMs })
+    }
     case 'storeRollback':
       return world.server.rollBack(fault.lostMs)
     case 'storeWipe':
@@ -52,7 +57,7 @@ export function applyFault(world: World, fault: Fault): boolean {
   }
 }
 
-function disturbLink(world: World, fault: Fault & { kind: 'link' }): boolean {
+function disturbLink(world: World, fault: FaultAction & { kind: 'link' }): boolean {
   const member = hostAt(world, fault.host)
   if (member === undefined) return false
   const { way, forMs } = fault

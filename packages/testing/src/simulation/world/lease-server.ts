@@ -37,7 +37,7 @@ export interface LeaseServerOptions {
   readonly onChange: (change: StoreChange) => void
 }
 
-/** The server that keeps the leases: one of the two models, with a clock of its own, that can stand still, go back and forget. */
+/** The server that keeps the leases: one of the two models, with a clock of its own, that can stand still, go back and forget. The clock of documents never goes back. */
 export class LeaseServer implements SimulatedServer {
   readonly kind: LeaseStoreKind
   readonly clock: Clock
@@ -60,8 +60,14 @@ export class LeaseServer implements SimulatedServer {
     this.kind = kind
     this.#time = time
     this.#onChange = onChange
+    let latestMs = 0
     this.clock = {
-      wallMs: () => 1_767_225_600_000 + time.nowMs + this.#wallOffsetMs,
+      wallMs: () => {
+        const wallMs = 1_767_225_600_000 + time.nowMs + this.#wallOffsetMs
+        if (kind === 'model') return wallMs
+        latestMs = Math.max(latestMs, wallMs)
+        return latestMs
+      },
       monotonicMs: () => time.nowMs,
       sleep: () => Promise.reject(new Error('a server does not sleep')),
     }
