@@ -4,8 +4,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { ensureEmbeddedPostgres } from '@tidemark/testing/servers'
 
-// `npm run conformance -- --engine NAME`: what every engine must do, on one of them, and `N passed, N failed`.
+// `npm run conformance -- --engine NAME`: what every engine must do, on one of them, and `N passed, N failed`;
+// `--postgres VERSION`: of PostgreSQL from npm, with its fail-over and the order of LSNs as well.
 
 /** The suites of the engine contract and of collections, and CI's slice of the model test. */
 const SUITES: Readonly<Record<string, readonly string[]>> = {
@@ -25,13 +27,25 @@ const SUITES: Readonly<Record<string, readonly string[]>> = {
     'tests/model/model.postgres.test.ts',
   ],
 }
+const OTHER_POSTGRES = [
+  ...(SUITES['postgres'] ?? []),
+  'packages/engine-postgres/src/fail-over.postgres.test.ts',
+  'tests/lsn-order/lsn-order.postgres.test.ts',
+]
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const { values } = parseArgs({ options: { engine: { type: 'string' } } })
-const suites = SUITES[values.engine ?? '']
+const { values } = parseArgs({
+  options: { engine: { type: 'string' }, postgres: { type: 'string' } },
+})
+const suites = values.postgres === undefined ? SUITES[values.engine ?? ''] : OTHER_POSTGRES
 if (suites === undefined) {
-  console.error(`usage: npm run conformance -- --engine ${Object.keys(SUITES).join('|')}`)
+  const engines = Object.keys(SUITES).join('|')
+  console.error(`usage: npm run conformance -- --engine ${engines}, or --postgres VERSION`)
   process.exit(2)
+}
+if (values.postgres !== undefined) {
+  const version = values.postgres
+  process.env['POSTGRES_BIN'] = await ensureEmbeddedPostgres({ version, onProgress: console.log })
 }
 // A file that is not there would be no failure to the test runner.
 const missing = suites.filter((file) => !existsSync(join(root, file)))

@@ -17,8 +17,8 @@ const run = promisify(execFile)
 const OLDEST_MAJOR = 15
 /** Where Debian and its descendants put one folder a major version. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql'
-/** What the kit calls. `initdb` is the one that a machine with only the client lacks. */
-const PROGRAMS = ['postgres', 'initdb', 'pg_basebackup'] as const
+/** What the kit cannot do without. `initdb` is the one that a machine with only the client lacks. */
+const PROGRAMS = ['postgres', 'initdb'] as const
 
 export interface EnsurePostgresServerOptions {
   /** Folder for packages that are unpacked without root. @default `.cache` in the working folder */
@@ -28,7 +28,7 @@ export interface EnsurePostgresServerOptions {
 }
 
 /**
- * The folder of PostgreSQL's server programs (`postgres`, `initdb`, `pg_basebackup`), version 15 or later:
+ * The folder of PostgreSQL's server programs (`postgres`, `initdb`, and `pg_basebackup` if there is one), version 15 or later:
  * `POSTGRES_BIN`, then the folder of the `postgres` on PATH (links followed), then the newest below
  * `/usr/lib/postgresql`, then what an earlier call unpacked; installed from Debian's packages when the
  * machine has none. Rejects with one clear line when that is impossible; it never answers with programs

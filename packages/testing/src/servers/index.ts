@@ -1,5 +1,9 @@
 export { ensureNode, type EnsureNodeOptions } from './ensure-node.ts'
 export {
+  ensureEmbeddedPostgres,
+  type EnsureEmbeddedPostgresOptions,
+} from './ensure-embedded-postgres.ts'
+export {
   ensurePgBouncer,
   type EnsurePgBouncerOptions,
   type PgBouncerProgram,

@@ -5,8 +5,10 @@ import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { copyPrimary } from './base-backup.ts'
 import { DeathWatch } from './death-watch.ts'
 import { ensurePostgresServer } from './ensure-postgres-server.ts'
+import { isExecutable } from './executables.ts'
 import { freePort } from './free-port.ts'
 import { makeDataFolder, makeServerFolder, runAs } from './postgres-data-folder.ts'
 import { createDatabaseAt, queryAt } from './postgres-query.ts'
@@ -266,6 +268,7 @@ export function startPostgresReplica(
   options: PostgresServerOptions = {},
 ): Promise<PostgresServer> {
   return PostgresServer.launch(options, async (programs, data) => {
+    if (!(await isExecutable(join(programs, 'pg_basebackup')))) return copyPrimary(primary, data)
     const from = ['--host', primary.host, '--port', String(primary.port), '--username', 'postgres']
     const how = ['--write-recovery-conf', '--checkpoint=fast', '--wal-method=stream', '--no-sync']
     await run(join(programs, 'pg_basebackup'), [...from, ...how, '--pgdata', data], {
