@@ -150,6 +150,7 @@ export {
   type LeaseDurability,
   type LeaseGroup,
   type LeaseHint,
+  type LeaseLoss,
   type LeaseStore,
   type ReconcileReply,
   type ReleaseRequest,

@@ -3,7 +3,8 @@
 -- KEYS, ARGV[1..3]  see prelude.lua
 -- ARGV[4] host      ARGV[5] incarnation   ARGV[6] join, beat or leave   ARGV[7] profile
 -- ARGV[8] time to live of the session, lease-clock ms     ARGV[9] cap of the lease clock, ms
--- ARGV[10] '' or the number of leases held; then ARGV[11] sum of epochs, ARGV[12] sum of LSNs, ARGV[13] modulus
+-- ARGV[10] '' or the number of leases held; then ARGV[11] sum of epochs, ARGV[12] sum of LSNs, ARGV[13] modulus,
+-- ARGV[14..] what the group works on, if that is known: for each range its first key, and the one after its last
 -- returns           {'ok', gen, clock, mv, av, ms until the first deadline of others or '', digest matches 0/1}
 --                   or {'fenced', gen}
 -- guarantees        the clock moves by at most the cap; mv rises iff sessions or profiles changed; publishes then.
@@ -75,11 +76,15 @@ if ARGV[10] ~= '' then
   for first = 1, #held, CALL_LIMIT do
     local last = math.min(first + CALL_LIMIT - 1, #held)
     for _, value in ipairs(redis.call('HMGET', checkpoints, unpack(held, first, last))) do
-      count = count + 1
-      lsns = (lsns + parse_position(value) % modulus) % modulus
+      if is_checkpoint(value) then
+        count = count + 1
+        lsns = (lsns + parse_position(value) % modulus) % modulus
+      end
     end
   end
-  local same = count == tonumber(ARGV[10]) and epochs == tonumber(ARGV[11]) and lsns == tonumber(ARGV[12])
+  -- Without keys nothing is known of what the group works on.
+  local whole = #ARGV < 14 or judge_cover(14)
+  local same = whole and count == tonumber(ARGV[10]) and epochs == tonumber(ARGV[11]) and lsns == tonumber(ARGV[12])
   matches = same and 1 or 0
 end
 return { 'ok', group.gen, text(group.clock), text(group.mv), text(group.av), next_deadline, matches }

@@ -27,6 +27,7 @@ const EVENTS: readonly HostEventName[] = [
   'leaseStoreRecovered',
   'fenced',
   'leaseStoreLost',
+  'leasesDamaged',
   'recovered',
   'positionReportFailed',
 ]

@@ -15,6 +15,7 @@ export const LEASE_SCRIPTS = [
   'override',
   'pause',
   'discard',
+  'declare-lost',
 ] as const
 
 export type LeaseScriptName = (typeof LEASE_SCRIPTS)[number]

@@ -1,5 +1,13 @@
 import type PQueue from 'p-queue'
-import type { DocumentBody, GroupPosition, HeldLease, Lease, LeaseGroup } from '@tidemark/contracts'
+import {
+  feedRangeId,
+  type DocumentBody,
+  type FeedRange,
+  type GroupPosition,
+  type HeldLease,
+  type Lease,
+  type LeaseGroup,
+} from '@tidemark/contracts'
 import type { PumpNotice, PumpOptions } from '../feed-processing/pump-options.ts'
 import { RangePump } from '../feed-processing/range-pump.ts'
 import { SuspectTurns } from '../feed-processing/suspect-turns.ts'
@@ -22,6 +30,8 @@ export interface HostLifeOptions<T extends DocumentBody> {
   readonly group: LeaseGroup
   /** Of the store's data that its leases are in. */
   readonly generation: string
+  /** What the group works on. */
+  readonly keys: readonly FeedRange[]
   /** Of this stay in the group. Of one process all begin alike, up to a dot. */
   readonly incarnation: string
   readonly createObserver: ObserverFactory<T>
@@ -72,6 +82,7 @@ export class HostLife<T extends DocumentBody> {
   #lastError: unknown
   #end: Promise<LifeEnd> | undefined
   #loss: Omit<StoreLoss, 'unreported'> | undefined
+  #missing: readonly string[] = []
 
   constructor(parts: HostLifeOptions<T>) {
     const { options, emit, group } = parts
@@ -112,8 +123,9 @@ export class HostLife<T extends DocumentBody> {
     return this.#coordinator.storeAvailable
   }
 
+  /** Leases that no host may take, and keys that no lease has. */
   get unowned(): readonly string[] {
-    return this.#coordinator.unowned
+    return [...this.#coordinator.unowned, ...this.#missing]
   }
 
   get sessionValidForMs(): number | undefined {
@@ -190,6 +202,7 @@ export class HostLife<T extends DocumentBody> {
         shutdownTimeoutMs: options.shutdownTimeoutMs,
         refusalMs: options.refusalMs,
         generation: this.#parts.generation,
+        keys: this.#parts.keys,
       },
       group,
       clock,
@@ -260,6 +273,13 @@ export class HostLife<T extends DocumentBody> {
     this.#emit('leaseStoreLost', event)
   }
 
+  #onSetDamaged({ generation, damage, stood }: Extract<LeaseNotice, { kind: 'setDamaged' }>): void {
+    this.#loss = { generation, atMs: this.#options.clock.monotonicMs() }
+    this.#missing = damage.missing.map(feedRangeId)
+    this.#reporter?.keep(stood)
+    this.#emit('leasesDamaged', { ...damage, action: this.#options.onLeaseStoreLoss })
+  }
+
   #onPumpNotice(held: HeldLease, { kind, ...notice }: PumpNotice): void {
     // The notices are the events of the same names without the lease; the compiler cannot pair them.
     this.#emit(kind, { ...held, ...notice } as HostEvents[typeof kind])
@@ -303,6 +323,9 @@ export class HostLife<T extends DocumentBody> {
         return
       case 'fenced':
         this.#emit('fenced', { cause: notice.cause })
+        return
+      case 'setDamaged':
+        this.#onSetDamaged(notice)
         return
       case 'storeLost':
         this.#onStoreLost(notice)

@@ -130,7 +130,7 @@ function leaseCalls(core: CoreState, calls: DueCalls): void {
 function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave'): LeaseCall {
   const { session, table, leaving } = core
   const refuses = [...core.refused.keys()].sort()
-  const { profile, ttlMs, heartbeatMs } = core.options
+  const { profile, ttlMs, heartbeatMs, keys } = core.options
   const withDigest = intent === 'beat' && session.digestIsDue && core.ownershipIsQuiet
   if (intent === 'beat') session.beatSent({ withDigest })
   return {
@@ -141,7 +141,7 @@ function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave'): LeaseCall
       profile: { ...profile, leaving, ...(refuses.length > 0 ? { refuses } : {}) },
       ttlMs,
       clockCapMs: heartbeatMs,
-      ...(withDigest ? { held: table.digest() } : {}),
+      ...(withDigest ? { held: table.digest(), ...(keys && { keys }) } : {}),
     },
   }
 }
