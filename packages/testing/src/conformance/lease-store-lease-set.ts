@@ -69,7 +69,7 @@ export function describeLeaseSet(suite: LeaseStoreSuite): void {
       const outcomes = await Promise.all(
         [one, two].map((group, index) => group.declareLost({ keys, generation: `lost ${index}` })),
       )
-      expect(outcomes.toSorted()).toEqual([false, true])
+      expect(new Set(outcomes)).toEqual(new Set([false, true]))
       const after = await one.read()
       expect(after).toMatchObject({ leases: [], generation: `lost ${outcomes.indexOf(true)}` })
       expect(after.hosts).toHaveLength(1)
