@@ -32,6 +32,8 @@ export const ANSWER_KINDS = [
   'setPaused false',
   'discard true',
   'discard false',
+  'declareLost true',
+  'declareLost false',
 ] as const
 
 /** Of what kind an answer is; of several leases each. */
@@ -54,6 +56,7 @@ export function answerKinds(step: LeaseStep, answer: unknown): readonly string[]
     case 'plan':
     case 'setPaused':
     case 'discard':
+    case 'declareLost':
     case 'replace':
     case 'override':
       return [`${kind} ${wordOf(answer) ?? 'done'}`]

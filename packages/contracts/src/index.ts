@@ -154,6 +154,7 @@ export {
   type LeaseDurability,
   type LeaseGroup,
   type LeaseHint,
+  type LeaseLoss,
   type LeaseStore,
   type ReconcileReply,
   type ReleaseRequest,

@@ -11,7 +11,7 @@ local suffix = '|' .. ARGV[5] .. '|' .. ARGV[4]
 local ids = {}
 for i = 6, #ARGV, 4 do ids[#ids + 1] = ARGV[i] end
 local owned = redis.call('HMGET', owners, unpack(ids))
-local stored = redis.call('HMGET', checkpoints, unpack(ids))
+local stored = stored_checkpoints(ids)
 -- A lease may be named twice: the later request sees what the earlier one wrote.
 local written = {}
 local reply = {}

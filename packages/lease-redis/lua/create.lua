@@ -6,7 +6,9 @@
 -- guarantees        all of the set or nothing of it; losers get the winner's
 local group, failure = open_group()
 if failure then return failure end
-if #ARGV > 3 and redis.call('HLEN', checkpoints) == 0 then
+local has_leases = false
+for id, value in pairs(hash(checkpoints)) do has_leases = has_leases or (parse_range(id) and is_checkpoint(value)) end
+if #ARGV > 3 and not has_leases then
   local now_us = store_time_us()
   local now_ms = milliseconds(now_us)
   local fields, last_owners = {}, {}
@@ -19,7 +21,7 @@ if #ARGV > 3 and redis.call('HLEN', checkpoints) == 0 then
       last_owners[#last_owners + 1] = ARGV[i + 3] .. '||'
     end
   end
-  redis.call('DEL', owners)
+  redis.call('DEL', owners, checkpoints)
   set_fields(owners, last_owners)
   set_fields(checkpoints, fields)
   drop_plan(group)

@@ -16,7 +16,7 @@ for i = 1, old_count do
 end
 
 local owned = redis.call('HMGET', owners, unpack(old_ids))
-local stored = redis.call('HMGET', checkpoints, unpack(old_ids))
+local stored = stored_checkpoints(old_ids)
 local last_epoch, last_version = 0, 0
 for i = 1, old_count do
   local epoch = parse_owner(owned[i])

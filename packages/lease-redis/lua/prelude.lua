@@ -101,7 +101,52 @@ end
 local function parse_owner(value)
   if not value then return 0, '', '' end
   local epoch, incarnation, host = string.match(value, '^(%d+)|([^|]*)|(.*)$')
+  -- Somebody else wrote it: it says nothing of an owner.
+  if not epoch then return 0, '', '' end
   return tonumber(epoch), incarnation, host
+end
+
+-- The first key of a lease's range and the one after its last; nothing of what is no lease's name.
+local function parse_range(id)
+  local first, last = string.match(id, '^([0-9A-F]*)-([0-9A-F]+)$')
+  if first and #first % 2 == 0 and #last % 2 == 0 and first < last then return first, last end
+end
+
+-- Whether these scripts wrote it. A lease over which somebody wrote something else is none.
+local function is_checkpoint(value)
+  local lsn = value and string.match(value, '^(%d+)|%d+|%d+|')
+  return lsn and tonumber(lsn) <= 9007199254740991
+end
+
+-- Whether the leases cover keys exactly once, and how many leases there are. ARGV has, from `from` on, the first key of
+-- each range and the one after its last; no two ranges touch. From lease to lease through all of them: each is met once,
+-- and none is left.
+local function judge_cover(from)
+  local last_of, count, whole = {}, 0, true
+  for id, value in pairs(hash(checkpoints)) do
+    local first, last = parse_range(id)
+    if first and is_checkpoint(value) then
+      last_of[first] = last
+      count = count + 1
+    end
+  end
+  local left = count
+  for i = from, #ARGV, 2 do
+    local at = ARGV[i]
+    while at ~= ARGV[i + 1] and last_of[at] do
+      at = last_of[at]
+      left = left - 1
+    end
+    whole = whole and at == ARGV[i + 1]
+  end
+  return whole and left == 0, count
+end
+
+-- What is stored for leases; false for those that are none.
+local function stored_checkpoints(ids)
+  local stored = redis.call('HMGET', checkpoints, unpack(ids))
+  for i, value in ipairs(stored) do stored[i] = is_checkpoint(value) and value end
+  return stored
 end
 
 -- lsn, changed at, version, continuation

@@ -10,7 +10,7 @@ local suffix = '|' .. ARGV[5] .. '|' .. ARGV[4]
 local ids = {}
 for i = 6, #ARGV, 4 do ids[#ids + 1] = ARGV[i] end
 local owned = redis.call('HMGET', owners, unpack(ids))
-local stored = redis.call('HMGET', checkpoints, unpack(ids))
+local stored = stored_checkpoints(ids)
 local freed, reply, new_owners, new_checkpoints = {}, {}, {}, {}
 for i, id in ipairs(ids) do
   local at = 6 + (i - 1) * 4

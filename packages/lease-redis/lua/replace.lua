@@ -31,7 +31,7 @@ local function answer(id, epoch, checkpoint, target)
 end
 
 local owned = redis.call('HMGET', owners, unpack(old_ids))
-local stored = redis.call('HMGET', checkpoints, unpack(old_ids))
+local stored = stored_checkpoints(old_ids)
 local mine, last_epoch, asked_epoch, last_version = true, 0, 0, 0
 for i = 1, old_count do
   asked_epoch = math.max(asked_epoch, tonumber(old_epochs[i]))
@@ -47,7 +47,7 @@ end
 if not mine then
   -- Done before, and the answer was lost: the new leases are this incarnation's.
   local new_owned = redis.call('HMGET', owners, unpack(new_ids))
-  local new_stored = redis.call('HMGET', checkpoints, unpack(new_ids))
+  local new_stored = stored_checkpoints(new_ids)
   local new_wanted = redis.call('HMGET', targets, unpack(new_ids))
   for i, id in ipairs(new_ids) do
     local epoch, of_incarnation, of_host = parse_owner(new_owned[i])

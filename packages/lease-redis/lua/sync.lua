@@ -5,11 +5,12 @@
 -- ARGV[8] time to live of the session, lease-clock ms     ARGV[9] cap of the lease clock, ms
 -- ARGV[10] '' or what the host saw of the lease clock; then ARGV[11] the store time that came with it, ARGV[12] ms that
 --                   have passed since by the host's own clock
--- ARGV[13] '' or the number of leases held; then ARGV[14] sum of epochs, ARGV[15] sum of LSNs, ARGV[16] modulus
+-- ARGV[13] '' or the number of leases held; then ARGV[14] sum of epochs, ARGV[15] sum of LSNs, ARGV[16] modulus,
+-- ARGV[17..] what the group works on, if that is known: for each range its first key, and the one after its last
 -- returns           {'ok', gen, clock, mv, av, ms until the first deadline of others or '', digest matches 0/1, store time}
 --                   or {'fenced', gen}
--- guarantees        the clock moves by at most the cap, and by nothing but what the host saw pass; mv rises iff sessions or profiles changed; publishes then.
---                   Work: O(expired hosts); with a digest O(leases), so callers send it with every 10th beat
+-- guarantees        the clock moves by at most the cap, and by nothing but what the host saw pass; mv rises iff sessions or
+--                   profiles changed; publishes then. Work: O(expired hosts); with a digest O(leases), so callers send it with every 10th beat
 local host, incarnation, intent, profile = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local group, failure = open_group()
 if failure then return failure end
@@ -102,11 +103,15 @@ if ARGV[13] ~= '' then
   for first = 1, #held, CALL_LIMIT do
     local last = math.min(first + CALL_LIMIT - 1, #held)
     for _, value in ipairs(redis.call('HMGET', checkpoints, unpack(held, first, last))) do
-      count = count + 1
-      lsns = (lsns + parse_position(value) % modulus) % modulus
+      if is_checkpoint(value) then
+        count = count + 1
+        lsns = (lsns + parse_position(value) % modulus) % modulus
+      end
     end
   end
-  local same = count == tonumber(ARGV[13]) and epochs == tonumber(ARGV[14]) and lsns == tonumber(ARGV[15])
+  -- Without keys nothing is known of what the group works on.
+  local whole = #ARGV < 17 or judge_cover(17)
+  local same = whole and count == tonumber(ARGV[13]) and epochs == tonumber(ARGV[14]) and lsns == tonumber(ARGV[15])
   matches = same and 1 or 0
 end
 return { 'ok', group.gen, text(group.clock), text(group.mv), text(group.av), next_deadline, matches, text(now_ms) }

@@ -50,6 +50,8 @@ export function parseGroupData(reply: unknown): LeaseGroupSnapshot {
   const present = new Map(sessions.map(({ host, incarnation }) => [host, incarnation]))
   const leases: Lease[] = []
   for (const [id, checkpoint] of sorted(checkpoints)) {
+    // Somebody wrote over it: it is no lease. Whoever counts the keys misses it.
+    if (!isStoredLease(id, checkpoint)) continue
     const { epoch, owner } = parseOwner(owners?.get(id))
     const target = targets?.get(id)
     const live = owner !== undefined && present.get(owner.host) === owner.incarnation
@@ -89,6 +91,14 @@ export function leaseOf(fields: {
   return { id, range, owner, epoch, checkpoint, target, timestampMs, etag }
 }
 
+/** As `parse_range` and `is_checkpoint` in prelude.lua. */
+function isStoredLease(id: string, checkpoint: string): boolean {
+  const [, position = ''] = /^(\d+)\|\d+\|\d+\|/.exec(checkpoint) ?? []
+  return (
+    parseFeedRangeId(id) !== undefined && position !== '' && Number.isSafeInteger(Number(position))
+  )
+}
+
 function storedProfile(text: string | undefined): HostProfile {
   const profile = text === undefined ? undefined : parseProfile(text)
   if (profile === undefined) throw unexpected(text)
@@ -97,7 +107,7 @@ function storedProfile(text: string | undefined): HostProfile {
 
 /** `epoch|incarnation|host` */
 function parseOwner(value: string | undefined): { epoch: number; owner: HostIdentity | undefined } {
-  if (value === undefined) return { epoch: 0, owner: undefined }
+  if (value === undefined || !/^\d+\|[^|]*\|/.test(value)) return { epoch: 0, owner: undefined }
   const [epoch = '', incarnation = ''] = value.split('|', 2)
   const host = value.slice(epoch.length + incarnation.length + 2)
   const owner = host === '' ? undefined : { host, incarnation: decodeURIComponent(incarnation) }

@@ -16,6 +16,7 @@ import {
   type LeaseGroup,
   type LeaseGroupSnapshot,
   type LeaseHint,
+  type LeaseLoss,
   type NewLease,
   type ReconcileReply,
   type SyncReply,
@@ -71,9 +72,9 @@ export class RedisLeaseGroup implements LeaseGroup {
   }
 
   async sync(request: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
-    const { intent, profile, ttlMs, clockCapMs, observed, held } = request
+    const { intent, profile, ttlMs, clockCapMs, observed, held, keys } = request
     const digest = held
-      ? [held.count, held.epochSum, held.lsnSum, DIGEST_MODULUS].map(String)
+      ? [...[held.count, held.epochSum, held.lsnSum, DIGEST_MODULUS].map(String), ...keysArgs(keys)]
       : ['']
     const seen = observed
       ? [observed.clockMs, observed.storeMs, observed.elapsedMs].map(String)
@@ -235,6 +236,11 @@ export class RedisLeaseGroup implements LeaseGroup {
     return replyNumber(await this.#run('discard', [token], signal)) === 1
   }
 
+  async declareLost({ keys, generation }: LeaseLoss, signal?: AbortSignal): Promise<boolean> {
+    const args = [generation, ...keysArgs(keys)]
+    return replyNumber(await this.#run('declare-lost', args, signal)) === 1
+  }
+
   subscribe(listener: (hint: LeaseHint) => void): () => void {
     const stop = this.#hints.listen(this.#keys.channel, listener)
     this.#subscriptions.add(stop)
@@ -272,6 +278,10 @@ function identityArgs({ host, incarnation }: HostIdentity): readonly string[] {
 /** How many there are, and each. */
 function heldArgs(held: readonly HeldLease[]): readonly string[] {
   return [String(held.length), ...held.flatMap(({ leaseId, epoch }) => [leaseId, String(epoch)])]
+}
+
+function keysArgs(keys: readonly FeedRange[] = []): readonly string[] {
+  return keys.flatMap(({ minInclusive, maxExclusive }) => [minInclusive, maxExclusive])
 }
 
 function checkpointArgs(checkpoint: Checkpoint): readonly [string, string] {

@@ -58,6 +58,8 @@ export {
   type LeaseRecord,
   type SessionRecord,
 } from './lease-stores/lease-group-state.ts'
+export { missingKeys, type MissingKeys } from './estimation/missing-keys.ts'
+export { leaseSetDamage, type LeaseSetDamage } from './lease-stores/lease-set-damage.ts'
 export { planGroup, setGroupPaused, syncGroup } from './lease-stores/membership-model.ts'
 export {
   acquireLeases,
@@ -66,7 +68,7 @@ export {
   releaseLeases,
 } from './lease-stores/ownership-model.ts'
 export { overrideLeases, replaceLeases, type ReplaceRequest } from './lease-stores/replace-model.ts'
-export { createLeases, discardLeases } from './lease-stores/lease-set-model.ts'
+export { createLeases, declareLeasesLost, discardLeases } from './lease-stores/lease-set-model.ts'
 export {
   DocumentLeaseStore,
   type DocumentLeaseStoreOptions,

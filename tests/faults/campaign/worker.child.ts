@@ -27,6 +27,7 @@ const EVENTS: readonly HostEventName[] = [
   'leaseStoreRecovered',
   'fenced',
   'leaseStoreLost',
+  'leasesDamaged',
   'recovered',
   'positionReportFailed',
 ]
@@ -105,8 +106,7 @@ const { events, leases: beside } = await openKeyedStore({
   folder: task.folder,
   redisPort: undefined,
 })
-const leases =
-  task.leases.kind === 'beside' ? beside : await openLeases(task.leases, task.renewMs)
+const leases = task.leases.kind === 'beside' ? beside : await openLeases(task.leases, task.renewMs)
 
 async function join(): Promise<ChangeFeedProcessorHost<KeyedEvent>> {
   const host = new ChangeFeedProcessorHost<KeyedEvent>({

@@ -371,6 +371,18 @@ export const MUTANTS: readonly Mutant[] = [
     killedBy: 362,
   },
   {
+    name: 'damage-unnoticed',
+    why: 'a lease that somebody deleted stays away, and nobody works on its keys (I4, I8)',
+    edits: [
+      {
+        file: 'lease-management/take-answer.ts',
+        find: 'if (keys === undefined) return false',
+        replace: 'if (keys === undefined || keys.length > 0) return false',
+      },
+    ],
+    killedBy: 117,
+  },
+  {
     name: 'yields-to-itself',
     why: 'a process stops because of a session of its own earlier life',
     edits: [

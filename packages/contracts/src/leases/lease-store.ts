@@ -6,6 +6,7 @@ import type {
   LeaseGroupSnapshot,
   NewLease,
 } from './lease.ts'
+import type { FeedRange } from '../ranges/feed-range.ts'
 
 /** Sums over the leases that a host holds, to compare with what the store attributes to it. */
 export interface HeldDigest {
@@ -33,6 +34,8 @@ export interface SyncRequest extends HostIdentity {
   readonly observed?: ObservedClock | undefined
   /** Sent with every 10th beat; answered by `heldMatches`. */
   readonly held?: HeldDigest | undefined
+  /** What the group works on; no two of them touch. With a digest, the answer tells whether the leases cover it. */
+  readonly keys?: readonly FeedRange[] | undefined
 }
 
 /**
@@ -58,7 +61,10 @@ export type SyncReply =
       readonly generation: string
       /** Lease-clock ms until the earliest deadline among the other sessions; undefined if there is none. */
       readonly nextDeadlineInMs: number | undefined
-      /** False: call `reconcile`. True also when no digest was sent. */
+      /**
+       * False: call `reconcile`; or the leases do not cover `keys` exactly once, which a `read` shows. True also when no
+       * digest was sent.
+       */
       readonly heldMatches: boolean
     }
   /** This incarnation has no session: it expired, was replaced, or the store lost its data. */
@@ -92,6 +98,14 @@ export interface ReconcileReply {
   readonly lost: readonly string[]
   /** Held at the right epoch; the stored checkpoint is below the one given. */
   readonly behind: readonly string[]
+}
+
+/** What `declareLost` is asked for. */
+export interface LeaseLoss {
+  /** What the group works on. No two of them touch: see `joinedRanges`. */
+  readonly keys: readonly FeedRange[]
+  /** Of the data from then on: one that there was not before. */
+  readonly generation: string
 }
 
 /** A hint that something changed. At most once, may be lost; heartbeats are the fallback. */
@@ -201,6 +215,13 @@ export interface LeaseGroup {
    * later are above all earlier ones. Returns whether it discarded.
    */
   discard(token: string, signal?: AbortSignal): Promise<boolean>
+  /**
+   * Declares the leases lost iff there are some and they do not cover `keys` exactly once: somebody deleted one, or wrote
+   * something else over it. Deletes the rest and the plan, and begins another generation, by which every host notices;
+   * sessions, pause and discard token stay. Epochs given later are above all that were read. Returns whether it did:
+   * false, and nothing changed, when the set is whole or somebody else was first.
+   */
+  declareLost(request: LeaseLoss, signal?: AbortSignal): Promise<boolean>
   /** Calls back on hints until the returned function is called. */
   subscribe(listener: (hint: LeaseHint) => void): () => void
   /** Stops what this handle started. Does not touch the leases. */

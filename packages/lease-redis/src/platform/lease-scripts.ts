@@ -18,6 +18,7 @@ export const LEASE_SCRIPTS = [
   'override',
   'pause',
   'discard',
+  'declare-lost',
 ] as const
 
 export type LeaseScriptName = (typeof LEASE_SCRIPTS)[number]

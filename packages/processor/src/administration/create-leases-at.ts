@@ -1,5 +1,5 @@
 import { FULL_RANGE, InvalidOptionError, feedRangeId, type NewLease } from '@tidemark/contracts'
-import { keysNotIn } from '../bootstrapping/keys-not-in.ts'
+import { keysNotIn } from '../lease-stores/keys-not-in.ts'
 import { whileRangesChange } from '../bootstrapping/while-ranges-change.ts'
 import { cutLease, type WantedPosition } from './cut-lease.ts'
 import { feedModeOf } from './feed-mode-of.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { commonKeys, feedRangeId, FULL_RANGE, type FeedRange } from '@tidemark/contracts'
-import { keysNotIn } from '../bootstrapping/keys-not-in.ts'
+import { keysNotIn } from '../lease-stores/keys-not-in.ts'
 import { cutLease, firstParts, steps, withoutDone, type WantedPosition } from './cut-lease.ts'
 
 const start = { kind: 'beginning' } as const

@@ -1,5 +1,5 @@
 import { commonKeys, type FeedRange, type StartPosition } from '@tidemark/contracts'
-import { keysNotIn } from '../bootstrapping/keys-not-in.ts'
+import { keysNotIn } from '../lease-stores/keys-not-in.ts'
 
 /** Where the keys of a range are to go on. Wanted ranges are disjoint. */
 export interface WantedPosition {

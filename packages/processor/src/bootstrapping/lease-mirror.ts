@@ -10,7 +10,7 @@ import {
   type Lease,
   type Lsn,
 } from '@tidemark/contracts'
-import { keysNotIn } from './keys-not-in.ts'
+import { keysNotIn } from '../lease-stores/keys-not-in.ts'
 import { discardGroup, epochsGroup } from './mirror-groups.ts'
 
 export interface LeaseMirrorOptions {

@@ -12,6 +12,7 @@ import {
   type StartPosition,
 } from '@tidemark/contracts'
 import type { LeaseMirror } from './lease-mirror.ts'
+import { loseDamagedLeases } from './lose-damaged-leases.ts'
 import type { PreparedLeases } from './prepared-leases.ts'
 import { recoverLeases } from './recover-leases.ts'
 import { whileRangesChange } from './while-ranges-change.ts'
@@ -28,6 +29,8 @@ export interface PrepareLeasesOptions<T extends DocumentBody> {
   readonly discardToken: string | undefined
   /** See `recoverLeases`. */
   readonly mayCreateIn: string | undefined
+  /** See `loseDamagedLeases`. */
+  readonly nextGeneration: string | undefined
 }
 
 /**
@@ -69,12 +72,14 @@ async function prepareOnce<T extends DocumentBody>(
       ? selectRanges(await feed.readFeedRanges({ signal }), partitionKeyRangeId, feed)
       : []
   if (partitionKeyRangeId !== undefined) refuseOthers(leases, present, partitionKeyRangeId)
+  const keys = partitionKeyRangeId === undefined ? [FULL_RANGE] : present
   if (isLost && mirror !== undefined) {
     const stood = told.map(({ range }) => ({ id: feedRangeId(range) }))
     if (partitionKeyRangeId !== undefined) refuseOthers(stood, present, partitionKeyRangeId)
-    const keys = partitionKeyRangeId === undefined ? [FULL_RANGE] : present
     return recoverLeases({ ...options, mirror, keys, unreported: [] }, signal)
   }
+  const lost = leases.length > 0 && (await loseDamagedLeases(leases, { ...options, keys }, signal))
+  if (lost) return lost
   const next = isNeeded ? await startingLeases(present, options, signal) : []
   const areNew = leases.length === 0
   const prepared = areNew ? await group.create(next, signal) : leases

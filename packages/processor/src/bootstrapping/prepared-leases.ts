@@ -1,4 +1,5 @@
 import type { Lease } from '@tidemark/contracts'
+import type { LeaseSetDamage } from '../lease-stores/lease-set-damage.ts'
 
 /** How a group was found, or left. */
 export type PreparedLeases =
@@ -14,4 +15,9 @@ export type PreparedLeases =
    * There are none, of a group that had some. Their owners may not know it yet, so that none may be made
    * before a session's time is over.
    */
-  | { readonly kind: 'lost'; readonly generation: string }
+  | {
+      readonly kind: 'lost'
+      readonly generation: string
+      /** What was wrong with those that were declared lost now. */
+      readonly damage?: LeaseSetDamage | undefined
+    }

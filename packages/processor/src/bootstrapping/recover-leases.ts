@@ -6,25 +6,20 @@ import {
   type DocumentBody,
   type FeedMode,
   type FeedPosition,
-  type FeedRange,
   type GroupPosition,
-  type LeaseGroup,
   type NewLease,
   type StartPosition,
 } from '@tidemark/contracts'
-import { keysNotIn } from './keys-not-in.ts'
+import { keysNotIn } from '../lease-stores/keys-not-in.ts'
 import type { LeaseMirror } from './lease-mirror.ts'
+import { loseDamagedLeases, type DamagedLeasesOptions } from './lose-damaged-leases.ts'
 import type { PreparedLeases } from './prepared-leases.ts'
 import { whileRangesChange } from './while-ranges-change.ts'
 
-export interface RecoverLeasesOptions<T extends DocumentBody> {
-  readonly feed: ChangeFeedSource<T>
-  readonly group: LeaseGroup
+export interface RecoverLeasesOptions<T extends DocumentBody> extends DamagedLeasesOptions<T> {
   readonly mirror: LeaseMirror
   readonly start: StartPosition
   readonly mode: FeedMode
-  /** What the group works on. */
-  readonly keys: readonly FeedRange[]
   /** Stored positions that the mirror may not have yet. */
   readonly unreported: readonly GroupPosition[]
   /**
@@ -62,7 +57,10 @@ async function recoverOnce<T extends DocumentBody>(
 ): Promise<PreparedLeases> {
   const { group, mirror, mayCreateIn, unreported } = options
   const { leases, generation } = await group.read(signal)
-  if (leases.length > 0) return { kind: 'ready', generation, leases, origin: 'found' }
+  if (leases.length > 0) {
+    const lost = await loseDamagedLeases(leases, options, signal)
+    return lost ?? { kind: 'ready', generation, leases, origin: 'found' }
+  }
   if (generation !== mayCreateIn) return { kind: 'lost', generation }
   if (unreported.length > 0) await mirror.report(unreported)
   const epochOf = await mirror.readEpochs()

@@ -17,9 +17,11 @@ import {
   type LeaseStore,
 } from '@tidemark/contracts'
 import { feedModeOf } from '../administration/feed-mode-of.ts'
+import { byKeys } from '../lease-stores/keys-not-in.ts'
 import { CatchUp } from './catch-up.ts'
 import { totalEstimate, type FeedEstimate, type LeaseEstimate } from './feed-estimate.ts'
-import { leaseEstimate } from './lease-estimate.ts'
+import { leaseEstimate, missingEstimate } from './lease-estimate.ts'
+import { missingKeys, type MissingKeys } from './missing-keys.ts'
 import { measureRange, type RangeMeasure, type RangeMeasureRequest } from './measure-range.ts'
 
 /** Whose lag is asked for, and as its hosts read: what they do not get does not keep them behind. */
@@ -131,7 +133,9 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
     const snapshot = await this.#readLeases(request.signal)
     const present =
       snapshot.leases.length === 0 ? [] : await feed.readFeedRanges({ signal: request.signal })
-    const leases = await this.#estimateLeases(snapshot, present, request)
+    const found = await this.#estimateLeases(snapshot, present, request)
+    const missing = await this.#estimateMissing(snapshot, present, request)
+    const leases = [...found, ...missing].sort((a, b) => byKeys(a.range, b.range))
     return {
       group: this.group,
       feed: feed.description,
@@ -179,15 +183,42 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
     const settled = await Promise.allSettled(work)
     await queue.onIdle()
     const nowMs = this.#clock.wallMs()
-    const estimates = settled.map((outcome) => {
+    return settled.map((outcome) => {
       if (outcome.status === 'rejected') throw outcome.reason
       return leaseEstimate(outcome.value, { snapshot, nowMs })
     })
-    return estimates.sort((a, b) => (a.range.minInclusive < b.range.minInclusive ? -1 : 1))
+  }
+
+  /** Somebody deleted their leases. Rare, and so one after the other. */
+  async #estimateMissing(
+    snapshot: LeaseGroupSnapshot,
+    present: readonly FeedRange[],
+    request: MeasureRequest,
+  ): Promise<readonly LeaseEstimate[]> {
+    const { feed } = this.#options
+    const mode = this.#modeOf(snapshot)
+    const estimates: LeaseEstimate[] = []
+    for (const missing of await this.#missingKeys(snapshot)) {
+      const measures: RangeMeasure[] = []
+      for (const range of present.flatMap((one) => commonKeys(one, missing.range) ?? [])) {
+        const at = { range, lsn: missing.lsn, mode, signal: request.signal }
+        const position = await feed.positionAt?.(at)
+        const checkpoint = position ?? (await feed.resolveStart({ ...at, start: { kind: 'now' } }))
+        measures.push(await this.#measure({ checkpoint }, { ...request, mode, range }))
+      }
+      estimates.push(missingEstimate(missing, measures, this.#clock.wallMs()))
+    }
+    return estimates
+  }
+
+  /** Of leases that end with their process the feed may know of an earlier one. */
+  #missingKeys({ leases }: LeaseGroupSnapshot): Promise<readonly MissingKeys[]> {
+    const { feed, leases: store } = this.#options
+    return missingKeys(this.group, leases, store.endsWithProcess === true ? undefined : feed)
   }
 
   #measure(
-    { checkpoint: { continuation } }: Lease,
+    { checkpoint: { continuation } }: Pick<Lease, 'checkpoint'>,
     request: Omit<RangeMeasureRequest, 'continuation'>,
   ): Promise<RangeMeasure> {
     const { feed, pendingDeletes } = this.#options

@@ -7,8 +7,9 @@ import type { BatchAttempts, FeedRange, Lsn } from '@tidemark/contracts'
  *   hosts resynchronise.
  * - `invalidPosition`: the stored position is of another collection, or of a copy that has more.
  * - `rangeGone`: the range was split, and this feed's children do not carry their parent's changes.
+ * - `leaseMissing`: somebody deleted the lease, or wrote something else over it.
  */
-export type LagProblem = 'horizonPassed' | 'invalidPosition' | 'rangeGone'
+export type LagProblem = 'horizonPassed' | 'invalidPosition' | 'rangeGone' | 'leaseMissing'
 
 /**
  * - `owned`: a host works on it.
@@ -17,8 +18,10 @@ export type LagProblem = 'horizonPassed' | 'invalidPosition' | 'rangeGone'
  *   machine's clock against the lease store's, with 10 s for their difference.
  * - `unowned`: no host works on it.
  * - `paused`: none does, and none is to: an operator has paused the group.
+ * - `missing`: there is no such lease, and so nobody works on these keys of the group. Its position is the one that the feed
+ *   was told, or 0. The group's hosts make all leases anew when they notice; see `hostOptions.onLeaseStoreLoss`.
  */
-export type LeaseEstimateState = 'owned' | 'silent' | 'unowned' | 'paused'
+export type LeaseEstimateState = 'owned' | 'silent' | 'unowned' | 'paused' | 'missing'
 
 /** How far a group is in the range of one lease. */
 export interface LeaseEstimate {

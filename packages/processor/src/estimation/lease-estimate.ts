@@ -1,6 +1,14 @@
-import { lsn, type HostSession, type Lease, type LeaseGroupSnapshot } from '@tidemark/contracts'
+import {
+  feedRangeId,
+  lsn,
+  type HostSession,
+  type Lease,
+  type LeaseGroupSnapshot,
+  type Lsn,
+} from '@tidemark/contracts'
 import type { LeaseEstimate, LeaseEstimateState } from './feed-estimate.ts'
 import type { RangeMeasure } from './measure-range.ts'
+import type { MissingKeys } from './missing-keys.ts'
 
 /** What was found of one lease: of each part of its range, or nothing where there is no telling. */
 export interface MeasuredLease {
@@ -15,12 +23,6 @@ export function leaseEstimate(
 ): LeaseEstimate {
   const { checkpoint, id, range, epoch, timestampMs } = lease
   const session = sessionOf(lease, snapshot)
-  const newestLsn = Math.max(checkpoint.lsn, ...measures.map((measure) => measure.newestLsn))
-  const remainingChanges = measures.reduce((sum, measure) => sum + measure.remainingChanges, 0)
-  const isExact = measures.every((measure) => measure.isExact)
-  const oldestMs = Math.min(...measures.map(({ oldestChangeMs }) => oldestChangeMs ?? Infinity))
-  const isNothingLeft = remainingChanges === 0 && isExact
-  const unknownAge = isNothingLeft ? 0 : undefined
   return {
     leaseId: id,
     range,
@@ -28,14 +30,53 @@ export function leaseEstimate(
     owner: session?.host,
     epoch,
     checkpointLsn: checkpoint.lsn,
-    newestLsn: lsn(newestLsn),
-    lsnDistance: newestLsn - checkpoint.lsn,
-    remainingChanges,
-    isExact,
-    oldestChangeAgeMs: oldestMs === Infinity ? unknownAge : Math.max(0, nowMs - oldestMs),
+    ...lagOf(checkpoint.lsn, measures, nowMs),
     attempts: checkpoint.attempts,
     timestampMs,
     problem: measures.find(({ problem }) => problem !== undefined)?.problem,
+  }
+}
+
+/** Of keys that no lease has, from where the group stood. Never exact: what nobody works on is not done. */
+export function missingEstimate(
+  { range, lsn: checkpointLsn }: MissingKeys,
+  measures: readonly RangeMeasure[],
+  nowMs: number,
+): LeaseEstimate {
+  const inexact = [...measures, { ...UNKNOWN, newestLsn: checkpointLsn }]
+  return {
+    leaseId: feedRangeId(range),
+    range,
+    state: 'missing',
+    owner: undefined,
+    epoch: 0,
+    checkpointLsn,
+    ...lagOf(checkpointLsn, inexact, nowMs),
+    attempts: undefined,
+    timestampMs: 0,
+    problem: 'leaseMissing',
+  }
+}
+
+function lagOf(
+  stoodLsn: Lsn,
+  measures: readonly RangeMeasure[],
+  nowMs: number,
+): Pick<
+  LeaseEstimate,
+  'newestLsn' | 'lsnDistance' | 'remainingChanges' | 'isExact' | 'oldestChangeAgeMs'
+> {
+  const newestLsn = Math.max(stoodLsn, ...measures.map((measure) => measure.newestLsn))
+  const remainingChanges = measures.reduce((sum, measure) => sum + measure.remainingChanges, 0)
+  const isExact = measures.every((measure) => measure.isExact)
+  const oldestMs = Math.min(...measures.map(({ oldestChangeMs }) => oldestChangeMs ?? Infinity))
+  const unknownAge = remainingChanges === 0 && isExact ? 0 : undefined
+  return {
+    newestLsn: lsn(newestLsn),
+    lsnDistance: newestLsn - stoodLsn,
+    remainingChanges,
+    isExact,
+    oldestChangeAgeMs: oldestMs === Infinity ? unknownAge : Math.max(0, nowMs - oldestMs),
   }
 }
 

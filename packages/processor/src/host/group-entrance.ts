@@ -9,6 +9,7 @@ import { prepareLeases } from '../bootstrapping/prepare-leases.ts'
 import type { PreparedLeases } from '../bootstrapping/prepared-leases.ts'
 import { recoverLeases } from '../bootstrapping/recover-leases.ts'
 import { retryUntil } from '../bootstrapping/start-retry.ts'
+import { joinedRanges } from '../lease-stores/lease-set-damage.ts'
 import type { HostEventName, HostEvents } from './host-events.ts'
 import type { StoreLoss } from './host-life.ts'
 import type { ResolvedHostOptions } from './resolve-host-options.ts'
@@ -25,13 +26,16 @@ export interface EnteredGroup {
   readonly group: LeaseGroup
   /** Of the store's data in which the leases are. */
   readonly generation: string
-  /** What the group works on. */
+  /** What the group works on. No two of them touch. */
   readonly keys: readonly FeedRange[]
 }
 
 type Prepare = (
-  group: LeaseGroup,
-  mayCreateIn: string | undefined,
+  given: {
+    readonly group: LeaseGroup
+    readonly mayCreateIn: string | undefined
+    readonly nextGeneration: string | undefined
+  },
   signal: AbortSignal,
 ) => Promise<PreparedLeases>
 
@@ -82,11 +86,8 @@ export class GroupEntrance<T extends DocumentBody> {
     this.#deadlineMs = clock.monotonicMs() + startTimeoutMs
     // Whoever keeps leases for as long as a process wants a group to begin anew with each.
     const mirror = leases.endsWithProcess === true ? undefined : this.#mirror
-    const given = { feed, mirror, start, mode, partitionKeyRangeId, discardToken }
-    return this.#prepare(
-      (group, mayCreateIn, attempt) => prepareLeases({ ...given, group, mayCreateIn }, attempt),
-      signal,
-    )
+    const known = { feed, mirror, start, mode, partitionKeyRangeId, discardToken }
+    return this.#prepare((given, attempt) => prepareLeases({ ...known, ...given }, attempt), signal)
   }
 
   /**
@@ -103,11 +104,8 @@ export class GroupEntrance<T extends DocumentBody> {
     if (mirror === undefined) throw new LeasesVanishedError(`${feed.description} has no positions`)
     this.#deadlineMs = undefined
     this.#loss = { generation, atMs }
-    const given = { feed, mirror, start, mode, keys, unreported }
-    return this.#prepare(
-      (group, mayCreateIn, attempt) => recoverLeases({ ...given, group, mayCreateIn }, attempt),
-      signal,
-    )
+    const known = { feed, mirror, start, mode, keys, unreported }
+    return this.#prepare((given, attempt) => recoverLeases({ ...known, ...given }, attempt), signal)
   }
 
   async #prepare(prepare: Prepare, signal: AbortSignal): Promise<EnteredGroup> {
@@ -122,6 +120,10 @@ export class GroupEntrance<T extends DocumentBody> {
       this.lastError = undefined
       if (prepared.kind === 'ready') return this.#entered(group, prepared)
       await group.close()
+      // A host that was in the group has told already what it saw.
+      if (prepared.damage !== undefined && this.#deadlineMs !== undefined) {
+        this.#emit('leasesDamaged', { ...prepared.damage, action: 'recover' })
+      }
       this.#noteLoss(prepared.generation)
       // Others may make them first, whose time is over sooner.
       await clock.sleep(Math.min(renewIntervalMs, Math.max(1, this.#restMs())), signal)
@@ -133,15 +135,16 @@ export class GroupEntrance<T extends DocumentBody> {
     prepare: Prepare,
     signal: AbortSignal,
   ): Promise<{ readonly group: LeaseGroup; readonly prepared: PreparedLeases }> {
-    const { leases, group: name, onLeaseStoreLoss, feed } = this.#options
+    const { leases, group: name, onLeaseStoreLoss, feed, random } = this.#options
+    const canRecover = onLeaseStoreLoss === 'recover'
     const isOver = this.#loss !== undefined && this.#restMs() <= 0
-    const mayCreateIn =
-      isOver && onLeaseStoreLoss === 'recover' ? this.#loss?.generation : undefined
+    const mayCreateIn = isOver && canRecover ? this.#loss?.generation : undefined
+    const nextGeneration = canRecover ? random.hex(8) : undefined
     const group = await leases.openGroup(name, signal)
     try {
       signal.throwIfAborted()
       await this.#tellDurability(signal)
-      const prepared = await prepare(group, mayCreateIn, signal)
+      const prepared = await prepare({ group, mayCreateIn, nextGeneration }, signal)
       signal.throwIfAborted()
       const { kind, generation } = prepared
       if (kind === 'lost' && isOver && generation === this.#loss?.generation) {
@@ -183,7 +186,7 @@ export class GroupEntrance<T extends DocumentBody> {
         tookMs,
       })
     }
-    return { group, generation, keys: leases.map(({ range }) => range) }
+    return { group, generation, keys: joinedRanges(leases.map(({ range }) => range)) }
   }
 
   #noteLoss(generation: string): void {

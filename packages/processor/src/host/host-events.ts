@@ -1,4 +1,5 @@
 import type { FeedRange, LeaseDurability, Lsn, PartitionKey } from '@tidemark/contracts'
+import type { LeaseSetDamage } from '../lease-stores/lease-set-damage.ts'
 
 interface LeaseEventBase {
   readonly leaseId: string
@@ -158,6 +159,12 @@ export interface HostEvents {
     /** Leases of which this host knows best where they stood: it tells the feed at once. */
     readonly known: number
   }
+  /**
+   * Somebody deleted leases of the group, or wrote something else over them: nobody works on `missing`, or two may on
+   * `surplus`. `recover`: observers are being closed, and all leases are made anew where the group stands, as after
+   * `leaseStoreLost`, which follows. `stop`: `stopped` follows.
+   */
+  leasesDamaged: LeaseSetDamage & { readonly action: 'recover' | 'stop' }
   /** The group has leases again, at the positions that the feed had. The host joins anew. */
   recovered: {
     readonly generation: string

@@ -1,7 +1,9 @@
 import type PQueue from 'p-queue'
 import {
   errorCode,
+  feedRangeId,
   type DocumentBody,
+  type FeedRange,
   type GroupPosition,
   type HeldLease,
   type Lease,
@@ -29,6 +31,8 @@ export interface HostLifeOptions<T extends DocumentBody> {
   readonly group: LeaseGroup
   /** Of the store's data that its leases are in. */
   readonly generation: string
+  /** What the group works on. */
+  readonly keys: readonly FeedRange[]
   /** Of this stay in the group. Of one process all begin alike, up to a dot. */
   readonly incarnation: string
   readonly createObserver: ObserverFactory<T>
@@ -81,6 +85,7 @@ export class HostLife<T extends DocumentBody> {
   #loss: Omit<StoreLoss, 'unreported'> | undefined
   /** The feed's store was closed in this process: there will never be more to read. */
   #feedClosed: Error | undefined
+  #missing: readonly string[] = []
 
   constructor(parts: HostLifeOptions<T>) {
     const { options, emit, group } = parts
@@ -121,8 +126,9 @@ export class HostLife<T extends DocumentBody> {
     return this.#coordinator.storeAvailable
   }
 
+  /** Leases that no host may take, and keys that no lease has. */
   get unowned(): readonly string[] {
-    return this.#coordinator.unowned
+    return [...this.#coordinator.unowned, ...this.#missing]
   }
 
   get sessionValidForMs(): number | undefined {
@@ -199,6 +205,7 @@ export class HostLife<T extends DocumentBody> {
         shutdownTimeoutMs: options.shutdownTimeoutMs,
         refusalMs: options.refusalMs,
         generation: this.#parts.generation,
+        keys: this.#parts.keys,
       },
       group,
       clock,
@@ -269,6 +276,13 @@ export class HostLife<T extends DocumentBody> {
     this.#emit('leaseStoreLost', event)
   }
 
+  #onSetDamaged({ generation, damage, stood }: Extract<LeaseNotice, { kind: 'setDamaged' }>): void {
+    this.#loss = { generation, atMs: this.#options.clock.monotonicMs() }
+    this.#missing = damage.missing.map(feedRangeId)
+    this.#reporter?.keep(stood)
+    this.#emit('leasesDamaged', { ...damage, action: this.#options.onLeaseStoreLoss })
+  }
+
   #onPumpNotice(held: HeldLease, { kind, ...notice }: PumpNotice): void {
     // The notices are the events of the same names without the lease; the compiler cannot pair them.
     this.#emit(kind, { ...held, ...notice } as HostEvents[typeof kind])
@@ -316,6 +330,9 @@ export class HostLife<T extends DocumentBody> {
         return
       case 'fenced':
         this.#emit('fenced', { cause: notice.cause })
+        return
+      case 'setDamaged':
+        this.#onSetDamaged(notice)
         return
       case 'storeLost':
         this.#onStoreLost(notice)

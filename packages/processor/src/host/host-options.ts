@@ -163,7 +163,7 @@ export interface HostOptions {
   leaseStoreTimeoutMs?: number | undefined
   /**
    * What happens when the lease store has lost its data, or has no leases of a group whose positions the
-   * feed still has. Never a start from "now".
+   * feed still has, or leases that do not cover all keys. Never a start from "now".
    *
    * - `recover`: observers are closed, every host tells the feed what it knows to be stored, waits for
    *   `leaseExpirationIntervalMs`, and goes on with leases made from the feed's positions. What had not been

@@ -142,12 +142,13 @@ export class RunningHost<T extends DocumentBody> {
     return this.#entered === 1 ? this.#process : `${this.#process}.e${this.#entered}`
   }
 
-  #begin({ group, generation }: EnteredGroup): HostLife<T> {
+  #begin({ group, generation, keys }: EnteredGroup): HostLife<T> {
     const { createObserver, threads, emit } = this.#parts
     const life = new HostLife({
       options: this.#options,
       group,
       generation,
+      keys,
       incarnation: this.#nextIncarnation(),
       createObserver,
       threads,

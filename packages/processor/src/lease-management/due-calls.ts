@@ -132,7 +132,7 @@ function leaseCalls(core: CoreState, calls: DueCalls): void {
 function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave', nowMs: number): LeaseCall {
   const { session, table, leaving } = core
   const refuses = [...core.refused.keys()].sort()
-  const { profile, ttlMs, heartbeatMs } = core.options
+  const { profile, ttlMs, heartbeatMs, keys } = core.options
   const withDigest = intent === 'beat' && session.digestIsDue && core.ownershipIsQuiet
   const observed = session.observedAt(nowMs)
   if (intent === 'beat') session.beatSent({ withDigest })
@@ -145,7 +145,7 @@ function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave', nowMs: num
       ttlMs,
       clockCapMs: heartbeatMs,
       ...(observed === undefined ? {} : { observed }),
-      ...(withDigest ? { held: table.digest() } : {}),
+      ...(withDigest ? { held: table.digest(), ...(keys && { keys }) } : {}),
     },
   }
 }

@@ -18,6 +18,7 @@ import type {
   SyncReply,
   SyncRequest,
 } from '@tidemark/contracts'
+import type { LeaseSetDamage } from '../lease-stores/lease-set-damage.ts'
 
 /*
  * What goes into the lease protocol's core and what comes out of it. See docs/spec/lease-protocol.md.
@@ -41,6 +42,8 @@ export interface LeaseCoreOptions {
   readonly refusalMs: number
   /** Of the store's data that the group was found in: an answer out of other data means that it is lost. */
   readonly generation?: string | undefined
+  /** What the group works on, as of `SyncRequest`: leases that do not cover it exactly once are damaged. @default not known */
+  readonly keys?: readonly FeedRange[] | undefined
 }
 
 /** One operation on the lease group, with its arguments. */
@@ -203,6 +206,14 @@ export type LeaseNotice =
     }
   | { readonly kind: 'unowned'; readonly leaseIds: readonly string[] }
   | { readonly kind: 'fenced'; readonly cause: 'deadlinePassed' | 'sessionGone' }
+  /** Somebody deleted a lease, or wrote something else over one; the host ends. */
+  | {
+      readonly kind: 'setDamaged'
+      readonly generation: string
+      readonly damage: LeaseSetDamage
+      /** As of `storeLost`. */
+      readonly stood: readonly { readonly range: FeedRange; readonly lsn: Lsn }[]
+    }
   /** The store has other data than before; the host ends. */
   | {
       readonly kind: 'storeLost'

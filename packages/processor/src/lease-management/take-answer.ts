@@ -7,6 +7,7 @@ import {
   type LeaseGroupSnapshot,
   type SyncReply,
 } from '@tidemark/contracts'
+import { damageText, leaseSetDamage } from '../lease-stores/lease-set-damage.ts'
 import { planLeases } from '../load-balancing/plan-leases.ts'
 import type { SettledCall } from './call-slots.ts'
 import type { CoreState } from './core-state.ts'
@@ -42,6 +43,8 @@ export function takeAnswer(
     case 'checkpoint':
       if (call.op === 'checkpoint') {
         core.table.checkpointed(call.request.checkpoints, answer.reply)
+        // Somebody else has it, or it is no more.
+        if (answer.reply.includes('lost')) core.plan.needsRead = true
       }
       return
     case 'replace':
@@ -146,7 +149,11 @@ function synced(
   }
   if (profile.leaving) core.leavingAnnounced = true
   core.plan.versionsSeen(reply, { nowMs, jitter })
-  if (!reply.heldMatches) core.needsReconcile = true
+  if (!reply.heldMatches) {
+    core.needsReconcile = true
+    // It may be that somebody deleted a lease: nothing else tells, while nothing happens in its range.
+    core.plan.needsRead = true
+  }
   core.acquireDueMs = Math.min(core.acquireDueMs, nowMs)
 }
 
@@ -170,6 +177,7 @@ function readDone(
     return
   }
   if (leasesVanished(core, snapshot, nowMs)) return
+  if (leasesDamaged(core, snapshot, nowMs)) return
   const owned = new Map(
     snapshot.leases.map(({ id, owner, epoch }) => [
       id,
@@ -253,6 +261,25 @@ function generationChanged(core: CoreState, generation: string, nowMs: number): 
       `the lease store lost its data (generation ${known} became ${generation}); refusing to start from "now"`,
     ),
   )
+  return true
+}
+
+/** No host leaves a set that does not cover all keys exactly once, not for a moment. */
+function leasesDamaged(
+  core: CoreState,
+  { leases, generation }: LeaseGroupSnapshot,
+  nowMs: number,
+): boolean {
+  const { keys } = core.options
+  if (keys === undefined) return false
+  const damage = leaseSetDamage(
+    leases.map(({ range }) => range),
+    keys,
+  )
+  if (damage === undefined) return false
+  const stood = core.session.isValid(nowMs) ? core.table.stood() : []
+  core.effects.push({ kind: 'emit', notice: { kind: 'setDamaged', generation, damage, stood } })
+  core.stop(new LeasesVanishedError(`leases of the group are damaged: ${damageText(damage)}`))
   return true
 }
 

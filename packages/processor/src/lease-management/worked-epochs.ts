@@ -1,5 +1,5 @@
 import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
-import { keysNotIn } from '../bootstrapping/keys-not-in.ts'
+import { keysNotIn } from '../lease-stores/keys-not-in.ts'
 
 /**
  * Of each key the highest epoch at which this host has worked on it.

@@ -1,4 +1,10 @@
-import { checkedNewLeases, feedRangeId, type Lease, type NewLease } from '@tidemark/contracts'
+import {
+  checkedNewLeases,
+  feedRangeId,
+  type Lease,
+  type LeaseLoss,
+  type NewLease,
+} from '@tidemark/contracts'
 import {
   applyChanges,
   leaseViews,
@@ -7,6 +13,7 @@ import {
   type LeaseGroupStep,
   type LeaseRecord,
 } from './lease-group-state.ts'
+import { leaseSetDamage, rangesOf } from './lease-set-damage.ts'
 
 /**
  * `LeaseGroup.create`: the whole set iff the group has none. Either way the answer is the set that
@@ -46,6 +53,26 @@ export function discardLeases(
   const after = { ...planned, epochFloor, discardToken: token }
   return {
     changes: { head: after, deleteLeases: true, targets: new Map(), hints },
+    reply: true,
+  }
+}
+
+/** `LeaseGroup.declareLost`. The set is judged where it is deleted: one that was whole is never lost by it. */
+export function declareLeasesLost(
+  { head, leases }: Pick<LeaseGroupState, 'head' | 'leases'>,
+  { keys, generation }: LeaseLoss,
+): LeaseGroupStep<boolean> {
+  const damage = leases.size > 0 && leaseSetDamage(rangesOf(leases.keys()), keys)
+  if (!damage) return { changes: {}, reply: false }
+  const epochFloor = highestEpoch(head, leases.values())
+  const membershipVersion = head.membershipVersion + 1
+  return {
+    changes: {
+      head: { ...head, generation, epochFloor, membershipVersion },
+      deleteLeases: true,
+      targets: new Map(),
+      hints: ['membership'],
+    },
     reply: true,
   }
 }

@@ -10,6 +10,7 @@ import {
   type LeaseRecord,
   type SessionRecord,
 } from './lease-group-state.ts'
+import { leaseSetDamage, rangesOf } from './lease-set-damage.ts'
 
 /**
  * `LeaseGroup.sync`: moves the lease clock on, drops expired sessions, then joins, renews or leaves.
@@ -53,7 +54,8 @@ export function syncGroup(
       generation: after.generation,
       nextDeadlineInMs: nextDeadlineInMs(after, request.host),
       heldMatches:
-        request.held === undefined || digestsEqual(request.held, digestOf(leases, request)),
+        request.held === undefined ||
+        (digestsEqual(request.held, digestOf(leases, request)) && coversKeys(leases, request)),
     },
   }
 }
@@ -193,6 +195,13 @@ function profilesEqual(a: HostProfile, b: HostProfile): boolean {
     (a.standby ?? false) === (b.standby ?? false) &&
     (a.refuses ?? []).join() === (b.refuses ?? []).join()
   )
+}
+
+function coversKeys(
+  leases: ReadonlyMap<string, LeaseRecord>,
+  { keys }: Pick<SyncRequest, 'keys'>,
+): boolean {
+  return keys === undefined || leaseSetDamage(rangesOf(leases.keys()), keys) === undefined
 }
 
 function digestsEqual(a: HeldDigest, b: HeldDigest): boolean {

@@ -9,6 +9,7 @@ import {
   type LeaseGroup,
   type LeaseGroupSnapshot,
   type LeaseHint,
+  type LeaseLoss,
   type LeaseStore,
   type NewLease,
   type Random,
@@ -23,7 +24,7 @@ import {
   type LeaseGroupState,
   type LeaseGroupStep,
 } from './lease-group-state.ts'
-import { createLeases, discardLeases } from './lease-set-model.ts'
+import { createLeases, declareLeasesLost, discardLeases } from './lease-set-model.ts'
 import { planGroup, setGroupPaused, syncGroup } from './membership-model.ts'
 import {
   acquireLeases,
@@ -119,6 +120,14 @@ export class MemoryLeaseStore implements LeaseStore {
   /** Forgets everything, as a server does that lost its data: generations change. For tests. */
   loseAllData(): void {
     for (const memory of this.#groups.values()) memory.state = newGroupState(this.#random.hex(8))
+  }
+
+  /** Takes one lease out of the set, as nobody who keeps to the protocol does. For tests. */
+  loseLease(group: string, leaseId: string): boolean {
+    const memory = this.#groups.get(group)
+    if (memory?.state.leases.has(leaseId) !== true) return false
+    memory.state = applyChanges(memory.state, { removeLeases: [leaseId] })
+    return true
   }
 
   /** What it holds at this moment. For tests. */
@@ -248,6 +257,10 @@ class MemoryLeaseGroup implements LeaseGroup {
 
   discard(token: string, signal?: AbortSignal): Promise<boolean> {
     return this.#run('discard', undefined, signal, (state) => discardLeases(state, token))
+  }
+
+  declareLost(request: LeaseLoss, signal?: AbortSignal): Promise<boolean> {
+    return this.#run('declareLost', undefined, signal, (state) => declareLeasesLost(state, request))
   }
 
   subscribe(listener: (hint: LeaseHint) => void): () => void {

@@ -5,6 +5,7 @@ import {
   applyChanges,
   checkpointLeases,
   createLeases,
+  declareLeasesLost,
   discardLeases,
   newGroupState,
   overrideLeases,
@@ -109,6 +110,11 @@ export class ComparedLeaseGroup {
         return this.#call(step.token, {
           model: (token) => discardLeases(state, token),
           store: (token) => group.discard(token),
+        })
+      case 'declareLost':
+        return this.#call(step, {
+          model: (request) => declareLeasesLost(state, request),
+          store: (request) => group.declareLost(request),
         })
       case 'acquire':
       case 'checkpoint':

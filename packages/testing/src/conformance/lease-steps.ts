@@ -1,13 +1,22 @@
 import {
+  FULL_RANGE,
   lsn,
   type BatchAttempts,
   type Checkpoint,
+  type FeedRange,
   type HostIdentity,
   type HostProfile,
   type SyncRequest,
 } from '@tidemark/contracts'
 import fc from 'fast-check'
-import { CAP_MS, continuationOf, identity, PROFILE, TTL_MS } from './lease-store-fixtures.ts'
+import {
+  CAP_MS,
+  continuationOf,
+  identity,
+  newLeases,
+  PROFILE,
+  TTL_MS,
+} from './lease-store-fixtures.ts'
 
 /** Leases that a random sequence begins with. */
 export const STEP_LEASE_COUNT = 4
@@ -40,6 +49,11 @@ export type LeaseStep =
   | ReplacementStep
   | { readonly kind: 'setPaused'; readonly paused: boolean }
   | { readonly kind: 'discard'; readonly token: string }
+  | {
+      readonly kind: 'declareLost'
+      readonly keys: readonly FeedRange[]
+      readonly generation: string
+    }
   | { readonly kind: 'pass'; readonly us: number }
 
 export interface SyncStep {
@@ -52,6 +66,7 @@ export interface SyncStep {
   readonly observed: StepObserved | undefined
   /** None: no digest is sent. Else added to the right sum of LSNs. */
   readonly digestShift: number | undefined
+  readonly keys?: readonly FeedRange[] | undefined
 }
 
 /** What the caller saw of the clocks, counted back from what they show now. */
@@ -169,6 +184,22 @@ const writes: fc.Arbitrary<readonly StepWrite[]> = fc.array(
   { maxLength: 4 },
 )
 
+/** All keys; those of the first two leases; these with a hole; more than anybody has. */
+const LOSS_KEYS: readonly (readonly FeedRange[])[] = [
+  [FULL_RANGE],
+  [FULL_RANGE],
+  [{ minInclusive: '', maxExclusive: cutAfter(2) }],
+  [
+    { minInclusive: '', maxExclusive: cutAfter(1) },
+    { minInclusive: cutAfter(2), maxExclusive: 'FF' },
+  ],
+]
+
+/** Where so many of the first leases end. */
+function cutAfter(leases: number): string {
+  return newLeases(STEP_LEASE_COUNT)[leases - 1]?.range.maxExclusive ?? 'FF'
+}
+
 const sync: fc.Arbitrary<LeaseStep> = fc.record({
   kind: fc.constant('sync'),
   who,
@@ -185,6 +216,7 @@ const sync: fc.Arbitrary<LeaseStep> = fc.record({
     { nil: undefined, freq: 4 },
   ),
   digestShift: fc.constantFrom(undefined, 0, 0, 1),
+  keys: fc.constantFrom(undefined, undefined, ...LOSS_KEYS),
 })
 
 const create: fc.Arbitrary<LeaseStep> = fc.record({
@@ -256,6 +288,14 @@ export const leaseStep: fc.Arbitrary<LeaseStep> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant('discard'), token: fc.constantFrom('x', 'y') }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('declareLost'),
+      keys: fc.constantFrom(...LOSS_KEYS),
+      generation: fc.constantFrom('lost once', 'lost twice'),
+    }),
   },
   {
     weight: 4,

@@ -50,6 +50,35 @@ export function describeLeaseSet(suite: LeaseStoreSuite): void {
       expect(acquired.map(({ epoch }) => epoch)[1]).toBeLessThan(ahead)
     })
 
+    test('a set that covers its keys exactly once cannot be declared lost; one that does not goes as a whole', async () => {
+      const { one, two } = await suite.group()
+      const keys = [FULL_RANGE]
+      expect(await one.declareLost({ keys, generation: 'never' })).toBe(false)
+      const held = await ownedGroup(one, A, 4)
+      const before = await one.read()
+      expect(await two.declareLost({ keys, generation: 'never' })).toBe(false)
+      expect(await two.read()).toEqual(before)
+      await one.discard('x')
+      await one.create(newLeases(4).slice(1))
+      await joinAndPlan(one, A, idsOf(newLeases(4).slice(1)))
+      const [first] = held
+      const digest = { count: 0, epochSum: 0, lsnSum: 0 }
+      expect(await syncOk(one, A, 'beat', { held: digest })).toMatchObject({ heldMatches: true })
+      const judged = await syncOk(one, A, 'beat', { held: digest, keys })
+      expect(judged).toMatchObject({ heldMatches: false })
+      const outcomes = await Promise.all(
+        [one, two].map((group, index) => group.declareLost({ keys, generation: `lost ${index}` })),
+      )
+      expect(new Set(outcomes)).toEqual(new Set([false, true]))
+      const after = await one.read()
+      expect(after).toMatchObject({ leases: [], generation: `lost ${outcomes.indexOf(true)}` })
+      expect(after.hosts).toHaveLength(1)
+      await two.create(newLeases(4))
+      await joinAndPlan(two, A, idsOf(newLeases(4)))
+      const [again] = await two.acquire({ ...A, leaseIds: [first!.leaseId] })
+      expect(again!.epoch).toBeGreaterThan(first!.epoch)
+    })
+
     test('LE-14 of hosts that create at once one wins, and all adopt its set', async () => {
       const { one, two } = await suite.group()
       const [first, second] = await Promise.all([

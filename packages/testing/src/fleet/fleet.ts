@@ -132,6 +132,7 @@ const EVENTS: readonly HostEventName[] = [
   'leaseStoreUnavailable',
   'leaseStoreRecovered',
   'leaseStoreLost',
+  'leasesDamaged',
   'recovered',
   'fenced',
   'stopped',

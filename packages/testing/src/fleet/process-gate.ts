@@ -127,6 +127,7 @@ export class GatedLeaseStore implements LeaseStore {
       setPaused: (paused, s) => pass('setPaused', () => group.setPaused(paused, s)),
       reconcile: (request, s) => pass('reconcile', () => group.reconcile(request, s)),
       discard: (token, s) => pass('discard', () => group.discard(token, s)),
+      declareLost: (request, s) => pass('declareLost', () => group.declareLost(request, s)),
       subscribe: (listener) => this.#subscribe(group, listener),
       close: () => group.close(),
     }

@@ -205,6 +205,12 @@ class Run {
 function restLimitMs({ faults }: Schedule): number {
   const { ttlMs, heartbeatMs, handoffTimeoutMs, abortGraceMs, retryMaxDelayMs } = HOST_TIMES
   const drainMs = handoffTimeoutMs + abortGraceMs
-  const losesData = faults.some(({ kind }) => kind === 'storeWipe' || kind === 'storeRollback')
-  return ttlMs + 2 * heartbeatMs + drainMs + retryMaxDelayMs + (losesData ? 2 * ttlMs : 0)
+  const isDamaged = faults.some(({ kind }) => kind === 'leaseDamage')
+  const losesData =
+    isDamaged || faults.some(({ kind }) => kind === 'storeWipe' || kind === 'storeRollback')
+  // It is noticed by every tenth beat, unless something is under way just then.
+  const noticedMs = isDamaged ? 21 * heartbeatMs : 0
+  return (
+    ttlMs + 2 * heartbeatMs + drainMs + retryMaxDelayMs + (losesData ? 2 * ttlMs : 0) + noticedMs
+  )
 }

@@ -5,13 +5,14 @@ import type {
   LeaseGroup,
   LeaseGroupSnapshot,
   LeaseHint,
+  LeaseLoss,
   NewLease,
   ReconcileReply,
   SyncReply,
   SyncRequest,
 } from '@tidemark/contracts'
 import { readGroup, type LeaseGroupStep, type LeaseRecord } from '../lease-group-state.ts'
-import { discardLeases } from '../lease-set-model.ts'
+import { declareLeasesLost, discardLeases } from '../lease-set-model.ts'
 import { planGroup, setGroupPaused, syncGroup } from '../membership-model.ts'
 import {
   acquireLeases,
@@ -233,6 +234,25 @@ export class DocumentLeaseGroup implements LeaseGroup {
     // Also when another host discarded: it may have died half-way.
     await finishDiscard(partition, signal)
     return discarded
+  }
+
+  async declareLost(request: LeaseLoss, signal?: AbortSignal): Promise<boolean> {
+    const partition = this.#partition
+    const unreadable = await partition.retryLostRaces(async () => {
+      const view = await partition.readAll(signal)
+      const { head } = declareLeasesLost(view.state, request).changes
+      if (head === undefined) return undefined
+      const setVersion = view.setVersion + 1
+      await partition.commit(
+        [partition.replaceGroup(view, { head, set: undefined, setVersion, discarding: true })],
+        signal,
+      )
+      return view.unreadable
+    }, signal)
+    await finishDiscard(partition, signal)
+    if (unreadable === undefined) return false
+    await partition.retryLostRaces(() => partition.deleteLeases(unreadable, signal), signal)
+    return true
   }
 
   subscribe(listener: (hint: LeaseHint) => void): () => void {

@@ -234,11 +234,23 @@ export function parseLeaseDocument(document: LeaseDocument): LeaseRecord {
 export function isLeaseDocument(document: DocumentBody): document is LeaseDocument {
   return (
     property(document, 'kind') === 'lease' &&
-    hasNumbers(document, ['epoch', 'lsn', 'changedMs', 'recordVersion']) &&
-    typeof property(document, 'leaseId') === 'string' &&
+    ['epoch', 'lsn', 'changedMs', 'recordVersion'].every((name) => isCount(document, name)) &&
     typeof property(document, 'set') === 'string' &&
+    isInItsPlace(document) &&
     typeof property(document, 'continuation') === 'string'
   )
+}
+
+/** Of a range of keys, and under the id that goes with it: else a copy would stand for another lease. */
+function isInItsPlace(document: DocumentBody): boolean {
+  const leaseId = property(document, 'leaseId')
+  if (typeof leaseId !== 'string' || parseFeedRangeId(leaseId) === undefined) return false
+  return document.id === leaseDocumentId(String(property(document, 'set')), leaseId)
+}
+
+function isCount(document: DocumentBody, name: string): boolean {
+  const value = property(document, name)
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
 export function notALeaseDocument({ id }: DocumentBody): LeaseStorageError {

@@ -49,6 +49,8 @@ export interface PartitionView extends GroupView {
   readonly etags: ReadonlyMap<string, string>
   /** Lease documents of other sets: given up, or of a set that was never named. */
   readonly strays: readonly { readonly documentId: string; readonly epoch: number }[]
+  /** Documents in the place of leases of the set that counts, which are none: somebody wrote over them. */
+  readonly unreadable: readonly string[]
 }
 
 export interface PartitionContext {
@@ -116,9 +118,14 @@ export class LeasePartition {
     const leases = new Map<string, LeaseRecord>()
     const etags = new Map<string, string>()
     const strays: { documentId: string; epoch: number }[] = []
+    const unreadable: string[] = []
     for (const document of documents) {
       this.noteLsn(document._lsn)
-      if (!isLeaseDocument(document)) continue
+      if (!isLeaseDocument(document)) {
+        const isOfSet = stored.set !== undefined && document.id.startsWith(`${stored.set}-`)
+        if (isOfSet) unreadable.push(document.id)
+        continue
+      }
       const { set, leaseId, epoch, id, _etag } = document
       if (set === stored.set) {
         leases.set(leaseId, parseLeaseDocument(document))
@@ -130,7 +137,7 @@ export class LeasePartition {
     const targets = plan ? parsePlanDocument(plan, stored.set) : new Map<string, string>()
     const etag = groupDocumentRead?._etag
     const state = { head: stored.head, leases, targets }
-    return { ...stored, etag, storeTimeUs, state, etags, strays }
+    return { ...stored, etag, storeTimeUs, state, etags, strays, unreadable }
   }
 
   /** All or nothing; a lost race rejects so that `retryLostRaces` begins again. */

@@ -43,7 +43,8 @@ export function createLeaseSet(
       await finishDiscard(partition, signal)
       view = await partition.readAll(signal)
     }
-    if (view.set !== undefined) {
+    // A set of which somebody deleted every document is none.
+    if (view.state.leases.size > 0) {
       // Whoever wrote a stray cannot name it any more: `setVersion` has moved on.
       await partition.deleteLeases(documentIds(view), signal)
       return leaseViews(view.state)

@@ -33,6 +33,8 @@ export const grantsOracle: MakeOracle = (verdict) => {
   const joined = new Map<string, Member>()
   let working: readonly Grant[] = []
   let excusedUntilMs = -Infinity
+  let isDamaged = false
+  let wasDamaged = false
   return {
     fault(fault) {
       const losesData = fault.kind === 'storeRollback' || fault.kind === 'storeWipe'
@@ -50,7 +52,14 @@ export const grantsOracle: MakeOracle = (verdict) => {
         }
         working = working.filter(({ range, epoch }) => !isDeposed(range, epoch))
       }
-      if (before.leases !== after.leases && !sameIds(before, after)) checkCover(verdict, after)
+      // What was damaged is whole again only when all leases are made anew.
+      if (cause === 'damage') isDamaged = true
+      // A store that goes back may go back to it.
+      if (cause === 'rollback') isDamaged = wasDamaged
+      wasDamaged ||= isDamaged
+      if (after.leases.size === 0) isDamaged = false
+      if (isDamaged || before.leases === after.leases || sameIds(before, after)) return
+      checkCover(verdict, after)
     },
     sent({ operation, member }) {
       if (operation === 'sync:join') joined.set(member.name, member)

@@ -107,6 +107,8 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
       // With leases that were made since, where they stood is lost.
       if (cause === 'rollback' && after.leases.size < before.leases.size) forgive('-FF')
       if (cause === 'wipe') forgive('-FF')
+      if (cause === 'damage')
+        for (const id of before.leases.keys()) if (!after.leases.has(id)) forgive(id)
     },
     sent({ operation, member }) {
       if (operation === 'sync:join') joined.set(member.name, member)

@@ -46,6 +46,12 @@ export type FaultAction =
   | { readonly kind: 'storeRollback'; readonly lostMs: number }
   /** All data of the lease store are lost. */
   | { readonly kind: 'storeWipe' }
+  /** Somebody deletes a lease, or writes something else over it. */
+  | {
+      readonly kind: 'leaseDamage'
+      readonly range: Place
+      readonly how: 'deleted' | 'overwritten'
+    }
   /** SIGKILL; `restartMs` later the same name starts again, unless it is absent. */
   | { readonly kind: 'kill'; readonly host: Place; readonly restartMs?: number }
   /** SIGSTOP and SIGCONT, or an event loop that is blocked. */
@@ -103,6 +109,7 @@ export const CLASS_OF_KIND: Readonly<Record<FaultKind, FaultClass>> = {
   cutAndStep: 'store',
   storeRollback: 'store',
   storeWipe: 'store',
+  leaseDamage: 'store',
   kill: 'process',
   stop: 'process',
   suspend: 'process',

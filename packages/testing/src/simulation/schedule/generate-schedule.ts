@@ -11,6 +11,8 @@ import type { HostSettings, Schedule } from './schedule.ts'
 /** Session time to live of the simulated hosts, to which the lengths of faults are related. */
 const TTL_MS = 8_000
 
+const DAMAGE_STREAM = 1_001
+
 /** Whoever owns a lease may learn of these only by being refused. */
 const UNNOTICED: ReadonlySet<FaultKind> = new Set(['release', 'seek', 'twin'])
 
@@ -119,6 +121,7 @@ export function generateSchedule(
     const make = random.pick(MAKERS[random.pick(classes)])
     faults.push({ atMs: random.between(500, faultsForMs - 1), ...make(random) })
   }
+  if (classes.includes('store')) faults.push(...damageOf(seed, faultsForMs))
   return {
     seed,
     store: random.chance(0.06) ? 'documents' : 'model',
@@ -132,6 +135,15 @@ export function generateSchedule(
       ...cutOf(classes, { random: SeededRandom.stream(seed, 7), faultsForMs }),
     ]).sort((a, b) => a.atMs - b.atMs),
   }
+}
+
+/** Drawn apart, so that the other faults of a seed are those that they were before there was this one. */
+function damageOf(seed: number, faultsForMs: number): readonly Fault[] {
+  const random = SeededRandom.stream(seed, DAMAGE_STREAM)
+  if (!random.chance(0.15)) return []
+  const atMs = random.between(500, faultsForMs - 1)
+  const how = random.pick(['deleted', 'overwritten'] as const)
+  return [{ kind: 'leaseDamage', atMs, range: range(random), how }]
 }
 
 function settingsOf(random: SeededRandom): HostSettings {

@@ -27,6 +27,8 @@ export function applyFault(world: World, fault: Fault): boolean {
     case 'storeWipe':
       world.server.wipe()
       return true
+    case 'leaseDamage':
+      return world.server.damage(fault)
     case 'kill':
     case 'stop':
     case 'suspend':

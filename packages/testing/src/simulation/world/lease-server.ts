@@ -19,7 +19,8 @@ export interface StoreChange {
   readonly before: LeaseGroupState
   readonly after: LeaseGroupState
   readonly by: SimulatedProcess | undefined
-  readonly cause: 'request' | 'rollback' | 'wipe'
+  /** `wipe`: all data were lost, or hosts declared them lost after damage. */
+  readonly cause: 'request' | 'rollback' | 'wipe' | 'damage'
   readonly atMs: number
   /** What the caller says of leases that it owns. Of kind `model`. */
   readonly claims: readonly HeldLease[]
@@ -154,6 +155,35 @@ export class LeaseServer implements SimulatedServer {
     this.#look('wipe')
   }
 
+  /** Somebody deletes a lease of several, or writes something else over it; false when there are none. */
+  damage({
+    range,
+    how,
+  }: {
+    readonly range: number
+    readonly how: 'deleted' | 'overwritten'
+  }): boolean {
+    const ids = [...this.#state.leases.keys()].sort()
+    const id = ids[range % Math.max(1, ids.length)]
+    // Without any lease it is as a group whose leases were discarded: its hosts stop.
+    if (id === undefined || ids.length < 2) return false
+    if (this.kind === 'model') this.memory.loseLease(GROUP, id)
+    else this.#damageDocument(id, how)
+    this.#look('damage')
+    return !this.#state.leases.has(id)
+  }
+
+  #damageDocument(leaseId: string, how: 'deleted' | 'overwritten'): void {
+    const documents = new Map(this.documents.snapshot())
+    for (const [key, document] of documents) {
+      if (!('leaseId' in document) || document['leaseId'] !== leaseId) continue
+      documents.delete(key)
+      if (how === 'overwritten')
+        documents.set(key, { ...document, kind: 'note', _etag: '"note"' } as typeof document)
+    }
+    this.documents.restore(documents)
+  }
+
   #look(
     cause: StoreChange['cause'],
     by?: SimulatedProcess,
@@ -166,7 +196,10 @@ export class LeaseServer implements SimulatedServer {
     this.#remember()
     for (const listener of this.#onCommit) listener()
     this.#onCommit.clear()
-    this.#onChange({ before, after, by, cause, atMs: this.#time.nowMs, claims })
+    const isDeclaredLost =
+      before.leases.size > 0 && before.head.generation !== after.head.generation
+    const seen = cause === 'request' && isDeclaredLost ? 'wipe' : cause
+    this.#onChange({ before, after, by, cause: seen, atMs: this.#time.nowMs, claims })
   }
 
   #read(): LeaseGroupState {

@@ -57,6 +57,7 @@ function linkedGroup(group: LeaseGroup, call: Call, link: NetworkLink): LeaseGro
     setPaused: (paused) => call('setPaused', () => group.setPaused(paused)),
     reconcile: (request) => call('reconcile', () => group.reconcile(request)),
     discard: (token) => call('discard', () => group.discard(token)),
+    declareLost: (request) => call('declareLost', () => group.declareLost(request)),
     subscribe: listen,
     close: () => group.close(),
   }

@@ -69,6 +69,8 @@ function watchedGroup(group: LeaseGroup, watch: CallWatch): LeaseGroup {
         group.reconcile(request, s),
       ),
     discard: (token, s) => call('discard', { signal: s }, () => group.discard(token, s)),
+    declareLost: (request, s) =>
+      call('declareLost', { signal: s }, () => group.declareLost(request, s)),
     subscribe: (listener) => group.subscribe(listener),
     close: () => group.close(),
   }

@@ -1,11 +1,13 @@
 import { Command } from 'commander'
 import {
   commonKeys,
+  feedRangeId,
   type FeedRange,
   type Lease,
   type LeaseGroupSnapshot,
   type LeaseStore,
 } from '@tidemark/contracts'
+import { missingKeys } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import type { CommandContext } from '../command-context.ts'
 import {
@@ -27,7 +29,8 @@ interface ListOptions extends LeaseOptions {
 
 const HELP = `
 Columns: the group and the database/collection that it follows; the feed range, from its lowest
-key on; the host that owns it now ("-" = none); the epoch, which rises with every owner; the LSN
+key on; the host that owns it now ("-" = none; MISSING = somebody deleted the lease, and
+nobody works on its keys until the hosts have made all leases anew); the epoch, which rises with every owner; the LSN
 up to which it is processed; how many transactions it is behind; seconds since its last change
 or its owner's last heartbeat. --json has the whole ids of ranges, too.
 
@@ -51,6 +54,8 @@ export function listLeasesCommand(context: CommandContext): Command {
 interface LeaseLine {
   readonly group: string
   readonly isPaused: boolean
+  /** There is no such lease, and so nobody works on these keys of the group. */
+  readonly isMissing: boolean
   readonly collection: string | undefined
   readonly range: string
   readonly owner: string | undefined
@@ -61,7 +66,8 @@ interface LeaseLine {
   readonly lag: number | undefined
   /** Tries of what comes next that failed. */
   readonly failedTries: number | undefined
-  readonly ageS: number
+  /** Undefined of a lease that is missing. */
+  readonly ageS: number | undefined
 }
 
 async function listLeases(options: ListOptions, context: CommandContext): Promise<void> {
@@ -100,28 +106,59 @@ async function readGroup(
   const opened = await leases.openGroup(group)
   try {
     const snapshot = await opened.read()
-    return await Promise.all(
-      snapshot.leases.map((lease) => leaseLine(lease, { group, snapshot, collections })),
-    )
+    const from = { group, snapshot, collections }
+    const lines = await Promise.all(snapshot.leases.map((lease) => leaseLine(lease, from)))
+    return [...lines, ...(await missingLines(from))]
   } finally {
     await opened.close()
   }
 }
 
-async function leaseLine(
-  lease: Lease,
-  from: {
-    group: string
-    snapshot: LeaseGroupSnapshot
-    collections: ReadonlyMap<string, NamedCollection>
-  },
-): Promise<LeaseLine> {
+interface ReadGroup {
+  readonly group: string
+  readonly snapshot: LeaseGroupSnapshot
+  readonly collections: ReadonlyMap<string, NamedCollection>
+}
+
+/** Keys of the group that no lease has: somebody deleted it, or wrote something else over it. */
+async function missingLines({
+  group,
+  snapshot,
+  collections,
+}: ReadGroup): Promise<readonly LeaseLine[]> {
+  const { leases, paused } = snapshot
+  const continuations = leases.map(({ checkpoint }) => checkpoint.continuation)
+  const known = followedCollection(collections, continuations)
+  const missing = await missingKeys(group, leases, known?.collection)
+  return Promise.all(
+    missing.map(async ({ range, lsn }): Promise<LeaseLine> => {
+      const newest = known && (await newestLsn(known.collection, range))
+      return {
+        group,
+        isPaused: paused,
+        isMissing: true,
+        collection: known?.name,
+        range: feedRangeId(range),
+        owner: undefined,
+        target: undefined,
+        epoch: 0,
+        lsn,
+        lag: newest === undefined ? undefined : Math.max(0, newest - lsn),
+        failedTries: undefined,
+        ageS: undefined,
+      }
+    }),
+  )
+}
+
+async function leaseLine(lease: Lease, from: ReadGroup): Promise<LeaseLine> {
   const { checkpoint, range, epoch, target } = lease
   const known = followedCollection(from.collections, [checkpoint.continuation])
   const newest = known && (await newestLsn(known.collection, range))
   return {
     group: from.group,
     isPaused: from.snapshot.paused,
+    isMissing: false,
     collection: known?.name,
     range: lease.id,
     owner: liveOwner(lease, from.snapshot),
@@ -155,15 +192,15 @@ function leaseTable(lines: readonly LeaseLine[]): string {
   const headings = ['GROUP', 'COLLECTION', 'FROM', 'OWNER', 'EPOCH', 'LSN', 'LAG', 'AGE s']
   return textTable(
     headings,
-    lines.map(({ group, collection, range, owner, epoch, lsn, lag, ageS }) => [
+    lines.map(({ group, isMissing, collection, range, owner, epoch, lsn, lag, ageS }) => [
       group,
       collection ?? '-',
       range.slice(0, range.indexOf('-')).slice(0, 8) || '0',
-      owner ?? '-',
+      isMissing ? 'MISSING' : (owner ?? '-'),
       epoch,
       lsn,
       lag ?? '-',
-      ageS,
+      ageS ?? '-',
     ]),
   )
 }

@@ -5,10 +5,13 @@ export function keysNotIn(
   ranges: readonly FeedRange[],
   covering: readonly FeedRange[],
 ): readonly FeedRange[] {
-  const sorted = [...covering].sort((a, b) => (a.minInclusive < b.minInclusive ? -1 : 1))
-  return [...ranges]
-    .sort((a, b) => (a.minInclusive < b.minInclusive ? -1 : 1))
-    .flatMap((range) => gapsOf(range, sorted))
+  const sorted = [...covering].sort(byKeys)
+  return [...ranges].sort(byKeys).flatMap((range) => gapsOf(range, sorted))
+}
+
+/** EPK order. */
+export function byKeys(a: FeedRange, b: FeedRange): number {
+  return a.minInclusive < b.minInclusive ? -1 : 1
 }
 
 function gapsOf(range: FeedRange, sorted: readonly FeedRange[]): readonly FeedRange[] {
@@ -22,7 +25,8 @@ function gapsOf(range: FeedRange, sorted: readonly FeedRange[]): readonly FeedRa
       gaps.push({ minInclusive, maxExclusive: other.minInclusive })
     }
     minInclusive = other.maxExclusive
+    if (minInclusive >= maxExclusive) return gaps
   }
-  if (minInclusive < maxExclusive) gaps.push({ minInclusive, maxExclusive })
+  gaps.push({ minInclusive, maxExclusive })
   return gaps
 }

@@ -1,0 +1,40 @@
+import { Redis } from 'ioredis'
+import { expect, test } from 'vitest'
+import { FULL_RANGE } from '@tidemark/contracts'
+import { hostIdentity, leasePosition, newLeases, ownedGroup } from '@tidemark/testing/conformance'
+import { startRedisServer } from '@tidemark/testing/servers'
+import { RedisLeaseStore } from './redis-lease-store.ts'
+
+const A = hostIdentity('a')
+
+test('PH-4 a lease whose field was deleted or written over by hand is none: its owner is refused, and the set can be declared lost', async () => {
+  await using server = await startRedisServer()
+  const redis = new Redis(server.port, server.host)
+  try {
+    const store = new RedisLeaseStore(redis, { allowVolatile: true })
+    const strikes: readonly ((key: string, id: string) => Promise<unknown>)[] = [
+      (key, id) => redis.hdel(key, id),
+      (key, id) => redis.hset(key, id, 'mine'),
+      (key, id) => redis.hset(key, id, '-1|2|3|x'),
+    ]
+    for (const [index, strike] of strikes.entries()) {
+      const name = `group ${index}`
+      const group = await store.openGroup(name)
+      const [first] = await ownedGroup(group, A, 4)
+      const { leaseId, epoch } = first!
+      await strike(`tidemark:leases:{${encodeURIComponent(name)}}:c`, leaseId)
+      const { leases } = await group.read()
+      expect(leases.map(({ id }) => id)).not.toContain(leaseId)
+      expect(leases).toHaveLength(3)
+      const checkpoints = [{ leaseId, epoch, checkpoint: leasePosition(9) }]
+      expect(await group.checkpoint({ ...A, checkpoints })).toEqual(['lost'])
+      expect(await group.acquire({ ...A, leaseIds: [leaseId] })).toEqual([])
+      expect(await group.declareLost({ keys: [FULL_RANGE], generation: 'next' })).toBe(true)
+      expect(await group.read()).toMatchObject({ generation: 'next', leases: [] })
+      expect(await group.create(newLeases(4))).toHaveLength(4)
+      await group.close()
+    }
+  } finally {
+    redis.disconnect()
+  }
+})
