@@ -67,13 +67,16 @@ async function replayOne(text: string): Promise<void> {
 async function runAll(first: number, count: number): Promise<void> {
   console.log(`seed ${first}`)
   const startedMs = performance.now()
-  const sums = { schedules: 0, faults: 0, changes: 0, simulatedMs: 0 }
+  const sums = { schedules: 0, changes: 0, simulatedMs: 0 }
+  const faults: Record<string, number> = {}
   let printedMs = startedMs
   const onDone = (done: SeedsDone): void => {
     sums.schedules += done.schedules
     sums.changes += done.changes
     sums.simulatedMs += done.simulatedMs
-    for (const times of Object.values(done.faults)) sums.faults += times
+    for (const [kind, times] of Object.entries(done.faults)) {
+      faults[kind] = (faults[kind] ?? 0) + times
+    }
     for (const found of done.violations) print(found)
     if (performance.now() - printedMs < 20_000) return
     printedMs = performance.now()
@@ -95,8 +98,11 @@ async function runAll(first: number, count: number): Promise<void> {
     `${sums.changes} changes in ${hours.toFixed(1)} h of simulated time, ${seconds.toFixed(1)} s`,
   )
   const rate = Math.round(sums.schedules / seconds)
+  const kinds = Object.entries(faults).toSorted(([, one], [, other]) => other - one)
+  console.log(`faults: ${kinds.map(([kind, times]) => `${kind} ${times}`).join(', ')}`)
+  const hit = kinds.reduce((sum, [, times]) => sum + times, 0)
   console.log(
-    `${sums.schedules} schedules, ${sums.faults} faults, ${violations} violations, ${rate} schedules/s`,
+    `${sums.schedules} schedules, ${hit} faults, ${violations} violations, ${rate} schedules/s`,
   )
 }
 
