@@ -27,9 +27,10 @@ export function takeMaintenanceLease(
   if (present !== undefined && present.holder !== holder) return present
   // It rises with each renewal, so that others see it renewed also while the store's clock stands still.
   connection.run(
-    'UPDATE head SET holder = ?1, until = max(?2, CASE holder WHEN ?1 THEN until + 1 ELSE 0 END)',
-    holder,
+    'UPDATE head SET until = max(?, CASE holder WHEN ? THEN until + 1 ELSE 0 END), holder = ?',
     nowMs + leaseMs,
+    holder,
+    holder,
   )
   return undefined
 }
