@@ -13,7 +13,9 @@ import {
   type DatabaseEngine,
   type StorageEngine,
 } from '@tidemark/store'
+import { EngineProcess } from './engine-process.ts'
 import type { ProgramSettings } from './program.ts'
+import { SEGMENT_SLOTS } from './segment-slots.ts'
 
 export type EngineName = 'memory' | 'sqlite' | 'postgres'
 
@@ -23,9 +25,15 @@ export type ModelPlace =
   /** `url`: of a database in which each environment makes a schema of its own. */
   | { readonly engine: 'postgres'; readonly url: string }
 
-/** Stores of one process are in memory; others are opened twice. */
+/** A store in memory has one handle; others have two in this process, and a folder one more in another process. */
+const HANDLES = {
+  memory: ['own'],
+  sqlite: ['own', 'process', 'own'],
+  postgres: ['own', 'own'],
+} as const
+
 export function handlesOf(engine: EngineName): number {
-  return engine === 'memory' ? 1 : 2
+  return HANDLES[engine].length
 }
 
 export interface ModelDocument {
@@ -61,13 +69,14 @@ const FIRST_MS = 1_767_225_600_000
 /** Between programs, so that none begins below what the one before it did. */
 const REST_MS = 60_000
 
-/** Where programs run, one after the other: a store with one or two handles, and a collection a program. */
+/** Where programs run, one after the other: a store with one to three handles, and a collection a program. */
 export class Environment {
   readonly #place: ModelPlace
   readonly #clock = new ProgramClock()
   #folder: string | undefined
   readonly #schema = `model_${randomUUID().replaceAll('-', '')}`
   #stores: Store[] = []
+  #process: EngineProcess | undefined
   #highestMs = FIRST_MS
   #programs = 0
 
@@ -116,12 +125,14 @@ export class Environment {
     if (this.#place.engine === 'memory') return
     const index = via % this.#stores.length
     await this.store(index).close()
-    this.#stores[index] = await this.#openStore()
+    this.#stores[index] = await this.#openStore(index)
   }
 
   async close(): Promise<void> {
     for (const store of this.#stores) await store.close()
     this.#stores = []
+    await this.#process?.end()
+    this.#process = undefined
     if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true })
     this.#folder = undefined
   }
@@ -130,18 +141,19 @@ export class Environment {
     if (this.#stores.length > 0) return
     const { engine } = this.#place
     if (engine === 'sqlite') this.#folder = await mkdtemp(join(tmpdir(), 'tidemark-model-'))
-    while (this.#stores.length < handlesOf(engine)) this.#stores.push(await this.#openStore())
+    for (let index = 0; index < handlesOf(engine); index++) {
+      this.#stores.push(await this.#openStore(index))
+    }
   }
 
-  async #openStore(): Promise<Store> {
+  async #openStore(index: number): Promise<Store> {
     const clock = this.#clock
-    return Store.open({ engine: await this.#openEngine(), maintenance: 'manual', clock })
+    return Store.open({ engine: await this.#openEngine(index), maintenance: 'manual', clock })
   }
 
-  async #openEngine(): Promise<StorageEngine> {
+  async #openEngine(index: number): Promise<StorageEngine> {
     const clock = this.#clock
-    // Few slots, so that ranges go on in new segments while a program runs.
-    const segmentSlots = 12
+    const segmentSlots = SEGMENT_SLOTS
     if (this.#place.engine === 'postgres') {
       return openPostgresEngine({
         url: this.#place.url,
@@ -152,6 +164,10 @@ export class Environment {
       })
     }
     if (this.#folder === undefined) return new MemoryStorageEngine({ clock })
+    if (HANDLES[this.#place.engine][index] === 'process') {
+      this.#process ??= new EngineProcess(clock)
+      return this.#process.open(this.#folder)
+    }
     return openSqliteEngine({ folder: this.#folder, durability: 'relaxed', segmentSlots, clock })
   }
 }

@@ -4,8 +4,9 @@ import { readFile, readdir } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import type { EngineName, ModelPlace } from './environment.ts'
-import { parseProgram } from './program.ts'
+import { SeededRandom } from '@tidemark/testing/simulation'
+import { handlesOf, type EngineName, type ModelPlace } from './environment.ts'
+import { parseProgram, type Program } from './program.ts'
 import { SequenceRunner } from './run-sequences.ts'
 
 const SEED = 20_261_121
@@ -42,12 +43,22 @@ export function modelSlice({
     try {
       for (const name of await readdir(folder)) {
         const program = parseProgram(await readFile(new URL(name, folder), 'utf8'))
-        expect({ name, ...(await runner.runProgram(program)) }).toMatchObject({ differences: [] })
+        const handles = handlesOf(engine)
+        const programs = handles > 1 ? [program, sharedOut(program, handles)] : [program]
+        for (const each of programs) {
+          expect({ name, ...(await runner.runProgram(each)) }).toMatchObject({ differences: [] })
+        }
       }
     } finally {
       await runner.close()
     }
   })
+}
+
+/** The same, with each step through any of the handles. */
+function sharedOut({ settings, steps }: Program, handles: number): Program {
+  const random = new SeededRandom(SEED)
+  return { settings, steps: steps.map((step) => ({ ...step, via: random.below(handles) })) }
 }
 
 /**

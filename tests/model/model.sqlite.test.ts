@@ -2,6 +2,6 @@ import { modelSlice } from './model-slice.ts'
 
 modelSlice({
   engine: 'sqlite',
-  sequences: 400,
+  sequences: 320,
   place: () => Promise.resolve({ engine: 'sqlite' }),
 })

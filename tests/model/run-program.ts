@@ -1,6 +1,6 @@
 import { compareState, readFromTime } from './compare-state.ts'
 import { Difference } from './difference.ts'
-import type { Environment } from './environment.ts'
+import type { Environment, Stage } from './environment.ts'
 import { followCollection } from './follow-collection.ts'
 import { followRanges } from './follow-ranges.ts'
 import { Follower } from './follower.ts'
@@ -23,7 +23,13 @@ export async function runProgram(
   environment: Environment,
   { settings, steps }: Program,
 ): Promise<Failure | undefined> {
-  const stage = await environment.begin(settings)
+  let stage: Stage
+  try {
+    stage = await environment.begin(settings)
+  } catch (error) {
+    // A handle that does not see the collection that another one has made.
+    return { step: 0, message: String(stackOf(error)) }
+  }
   const model = new Model(settings)
   model.stepTo(environment.wallMs)
   const session = new Session(stage, model)

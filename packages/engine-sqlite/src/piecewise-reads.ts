@@ -3,14 +3,17 @@ import type {
   ExpiryView,
   FeedCount,
   FeedCountQuery,
+  RangeCounter,
   ScanPage,
   ScanQuery,
+  StartQuery,
 } from '@tidemark/store'
 import { nextTurn } from './platform/loop-turns.ts'
 import { countInPieces } from './reader/count-feed.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
 import { scanPastExpired } from './reader/document-scan.ts'
 import { readExpiryView } from './reader/expiry-view.ts'
+import { StartSearch } from './reader/start-lsn.ts'
 import { countLive, middleOfRange, sizeOfRange, type RangeSteps } from './reader/size-of-range.ts'
 
 type Read = <Result>(act: (reader: DatabaseReader) => Result) => Promise<Result>
@@ -36,6 +39,14 @@ export class PiecewiseReads {
         ? this.#read((reader) => reader.scan(part))
         : this.#piece((reader) => reader.scan(part)),
     )
+  }
+
+  async start(query: StartQuery): Promise<RangeCounter> {
+    const search = new StartSearch()
+    const look = (reader: DatabaseReader): RangeCounter | undefined => reader.start(query, search)
+    let found = query.start.kind === 'time' ? undefined : await this.#read(look)
+    while (found === undefined) found = await this.#piece(look)
+    return found
   }
 
   countFeed(query: FeedCountQuery): Promise<FeedCount> {

@@ -212,7 +212,7 @@ export class SqliteDatabase implements DatabaseEngine {
   }
 
   resolveStart(query: StartQuery): Promise<RangeCounter> {
-    return this.#read((reader) => reader.start(query))
+    return this.#piecewise.start(query)
   }
 
   firstOwnLsn(collection: CollectionRecord, range: FeedRange): Promise<number> {

@@ -124,6 +124,29 @@ describe('no turn of the event loop reads more than its share', () => {
     })
   })
 
+  test('in a start at a time, of a part of a range and after a merge that was folded', async () => {
+    const copies = await store.database('db').createCollectionIfNotExists<Note>({
+      id: 'copies',
+      partitionKey: '/pk',
+    })
+    const others = Array.from({ length: OF_ONE_KEY }, (_, n) => n)
+    await Promise.all(others.map((n) => copies.create({ id: `c${n}`, pk: `p${n}`, text: '' })))
+    // Nothing is in the highest keys: all rows before it are looked at.
+    const range = { minInclusive: 'FE'.padEnd(32, 'F'), maxExclusive: 'FF' }
+    const startAt = { range, start: { kind: 'time', timeMs: clock.wallMs() - 60_000 } } as const
+    const { lsn } = await copies.resolveStart({ range, start: { kind: 'now' } })
+    const bySlot = await expectBounded(OF_ONE_KEY, () => copies.resolveStart(startAt))
+    expect(bySlot.lsn).toBe(lsn)
+
+    const [whole] = await copies.readFeedRanges()
+    const [low, high] = await copies.split(whole?.id ?? '')
+    await copies.merge(low.id, high.id)
+    await store.runMaintenance()
+    const { lsn: folded } = await copies.resolveStart({ range, start: { kind: 'now' } })
+    const byRow = await expectBounded(OF_ONE_KEY, () => copies.resolveStart(startAt))
+    expect(byRow.lsn).toBe(folded)
+  })
+
   test('in what expires when', async () => {
     const expiry = await expectBounded(OF_ONE_KEY, () => notes.readExpiry())
     expect(expiry).toMatchObject({ withExpiry: OF_ONE_KEY })

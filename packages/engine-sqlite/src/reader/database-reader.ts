@@ -52,7 +52,7 @@ import {
 import { MaintenanceViews } from './maintenance-view.ts'
 import { readRangeHead } from './range-head.ts'
 import type { WalkedRange } from './range-size.ts'
-import { startLsn } from './start-lsn.ts'
+import { startLsn, type StartSearch } from './start-lsn.ts'
 import { unexpired } from './unexpired.ts'
 
 // One statement, and so one snapshot: the document, and what says whether the catalog in hand still holds.
@@ -156,7 +156,11 @@ export class DatabaseReader {
     return this.#inFeed(query, (snapshot) => countFeed(snapshot, query))
   }
 
-  start({ collection, range: wanted, start, mode }: StartQuery): RangeCounter {
+  /** Undefined when the search has to go on in another snapshot; see `startLsn`. */
+  start(
+    { collection, range: wanted, start, mode }: StartQuery,
+    progress: StartSearch,
+  ): RangeCounter | undefined {
     return this.#inFeed({ collection, range: wanted }, (snapshot) => {
       const { range, head, connection } = snapshot
       if (mode === 'allVersions') assertKeepsVersions(snapshot.collection)
@@ -167,7 +171,8 @@ export class DatabaseReader {
           ? ({ table: 'log', column: 'at' } as const)
           : ({ table: 'doc', column: 'ts' } as const)
       const newestLsn = head.lsn
-      const lsn = startLsn(connection, { range, wanted, start, newestLsn, rows })
+      const lsn = startLsn(connection, { range, wanted, start, newestLsn, rows, progress })
+      if (lsn === undefined) return undefined
       return { lsn, epoch: head.epoch, horizon: horizonAt(horizons, wanted), horizons }
     })
   }

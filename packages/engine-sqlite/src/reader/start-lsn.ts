@@ -11,7 +11,34 @@ export type StartTable =
   /** In ms. */
   | { readonly table: 'log'; readonly column: 'at' }
 
-/** The LSN after which a reader of `wanted` begins. */
+/** Rows that one piece looks at: between pieces everything else has its turn. */
+const ROWS_A_PIECE = 5000
+/** Looked at first, then twice as many: mostly the first row is the one. */
+const FIRST_ROWS = 16
+
+/** How far a search has come that goes on in later snapshots: before these row numbers no row was written late enough. */
+export class StartSearch {
+  readonly #places = new Map<string, number>()
+  rowsLeft: number = ROWS_A_PIECE
+
+  place(segment: SegmentRow): number {
+    return this.#places.get(placeKey(segment)) ?? 0
+  }
+
+  goOn(segment: SegmentRow, seq: number): void {
+    this.#places.set(placeKey(segment), seq)
+  }
+}
+
+/** Rows that are folded into a segment may take the numbers of those that were rewritten: its LSN rises then. */
+function placeKey({ id, dense, lsn }: SegmentRow): string {
+  return dense ? `${id}/${lsn}` : String(id)
+}
+
+/**
+ * The LSN after which a reader of `wanted` begins. Undefined when that is not known yet: call it again with the same
+ * search, in another snapshot. What it returns is right in the snapshot of that call.
+ */
 export function startLsn(
   connection: Connection,
   {
@@ -20,21 +47,25 @@ export function startLsn(
     start,
     newestLsn,
     rows,
+    progress,
   }: {
     readonly range: RangeRow
     readonly wanted: FeedRange
     readonly start: FeedStart
     readonly newestLsn: number
     readonly rows: StartTable
+    readonly progress: StartSearch
   },
-): number {
+): number | undefined {
   if (start.kind === 'beginning') return 0
   if (start.kind === 'now') return newestLsn
   const since = rows.table === 'doc' ? start.ts : start.ts * 1000
+  progress.rowsLeft = ROWS_A_PIECE
   let position = newestLsn
   for (const segment of range.segments) {
     if (!rangesOverlap(segment, wanted)) continue
-    const before = lsnBefore(connection, { segment, since, rows, wanted })
+    const before = lsnBefore(connection, { segment, since, rows, wanted }, progress)
+    if (before === 'unknown') return undefined
     // After a merge the LSNs of both halves say nothing about which was first: the lower one has all.
     if (before !== undefined) position = Math.min(position, before)
   }
@@ -49,26 +80,51 @@ interface Search {
 }
 
 /** The LSN right before the first row that was written at `since` or later; undefined if there is none. */
-function lsnBefore(connection: Connection, search: Search): number | undefined {
+function lsnBefore(
+  connection: Connection,
+  search: Search,
+  progress: StartSearch,
+): number | undefined | 'unknown' {
   const { segment, since, rows, wanted } = search
   const { table, column } = rows
   const first = segment.id * SEGMENT_SLOTS
   const end = first + SEGMENT_SLOTS
   // Rows folded after a merge stand in LSN order, which need not be that of time: the other half's would
   // bring a reader of one half back to where it began.
-  const from = segment.dense ? first : firstSeqSince(connection, search)
-  const row = connection.get(
-    `SELECT seq, lsn FROM ${table}
-     WHERE seq >= ? AND seq < ? AND ${column} >= ? AND epk >= ? AND epk < ? ORDER BY seq LIMIT 1`,
-    from,
-    end,
-    since,
-    wanted.minInclusive,
-    wanted.maxExclusive,
+  let from = Math.max(
+    progress.place(segment),
+    segment.dense ? first : firstSeqSince(connection, search),
   )
-  if (row === undefined) return undefined
-  // Of its transaction it is the first that is left: the others come after it.
-  return segment.dense ? numberColumn(row, 1) - 1 : segment.base + numberColumn(row, 0) - first - 1
+  for (let size = FIRST_ROWS; progress.rowsLeft > 0; size *= 2) {
+    const limit = Math.min(size, progress.rowsLeft)
+    const looked =
+      connection.get(
+        `SELECT count(*), coalesce(max(seq), 0), coalesce(min(iif(wanted, seq, NULL)), 0)
+         FROM (SELECT seq, ${column} >= ? AND epk >= ? AND epk < ? AS wanted FROM ${table}
+               WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ?)`,
+        since,
+        wanted.minInclusive,
+        wanted.maxExclusive,
+        from,
+        end,
+        limit,
+      ) ?? []
+    const count = numberColumn(looked, 0)
+    const last = numberColumn(looked, 1)
+    const found = numberColumn(looked, 2)
+    progress.rowsLeft -= count
+    from = found > 0 ? found : Math.max(from, last + 1)
+    progress.goOn(segment, from)
+    // Of its transaction it is the first that is left: the others come after it.
+    if (found > 0) return lsnOf(connection, search, found) - 1
+    if (count < limit) return undefined
+  }
+  return 'unknown'
+}
+
+function lsnOf(connection: Connection, { segment, rows }: Search, seq: number): number {
+  if (!segment.dense) return segment.base + seq - segment.id * SEGMENT_SLOTS
+  return numberColumn(connection.get(`SELECT lsn FROM ${rows.table} WHERE seq = ?`, seq) ?? [], 0)
 }
 
 /** Row number of that row, by halving: time never falls within a segment. */
