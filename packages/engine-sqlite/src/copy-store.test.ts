@@ -1,7 +1,7 @@
 import { copyFile, cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FULL_RANGE, type DocumentBody } from '@tidemark/contracts'
+import { FULL_RANGE, systemClock, type Clock, type DocumentBody } from '@tidemark/contracts'
 import { Store, type Collection } from '@tidemark/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { copySqliteStore, markSqliteStoreRestored } from './copy-store.ts'
@@ -25,8 +25,8 @@ interface Doc extends DocumentBody {
   readonly pk: string
 }
 
-async function open(from = folder): Promise<Store> {
-  const engine = await openSqliteEngine({ folder: from, durability: 'relaxed' })
+async function open(from = folder, clock: Clock = systemClock): Promise<Store> {
+  const engine = await openSqliteEngine({ folder: from, durability: 'relaxed', clock })
   const store = await Store.open({ engine, maintenance: 'manual' })
   stores.push(store)
   return store
@@ -118,6 +118,49 @@ test('CF-6 files that were copied over those of before are taken for restored wh
   }
   await markSqliteStoreRestored(folder)
   await assertSeesAll(await open(), continuation)
+})
+
+test('CF-6 a store restored a second time skips what may have been lost, also when its clock is behind the first time', async () => {
+  const first = await open()
+  await write(await collectionOf(first), 0, 1)
+  await first.close()
+  await markSqliteStoreRestored(folder)
+  const second = await open()
+  const collection = await collectionOf(second)
+  await write(collection, 1, 1)
+  await copySqliteStore({ from: folder, to: backup })
+  await write(collection, 2, 5)
+  const { continuation } = await read(collection)
+  await second.close()
+  const wallMs = systemClock.wallMs() - 3_600_000
+  const behind: Clock = {
+    wallMs: () => wallMs,
+    monotonicMs: () => systemClock.monotonicMs(),
+    sleep: (...args) => systemClock.sleep(...args),
+  }
+  const restored = await collectionOf(await open(backup, behind))
+  await write(restored, 10, 3)
+  expect((await read(restored, { continuation })).ids).toEqual(['d10', 'd11', 'd12'])
+})
+
+test('every database of a store that is marked as restored begins an epoch', async () => {
+  const store = await open()
+  const ids = ['db', 'other']
+  const collections = (from: Store): Promise<Collection<Doc>[]> =>
+    Promise.all(
+      ids.map(async (id) => {
+        await from.createDatabaseIfNotExists(id)
+        const options = { id: 'coll', partitionKey: '/pk' }
+        return from.database(id).createCollectionIfNotExists<Doc>(options)
+      }),
+    )
+  for (const collection of await collections(store)) await write(collection, 0, 1)
+  await store.close()
+  expect(await markSqliteStoreRestored(folder)).toMatchObject({ databases: ids })
+  for (const collection of await collections(await open())) {
+    const { document } = await collection.create({ id: 'next', pk: 'a' })
+    expect(document._lsn).toBeGreaterThan(1e15)
+  }
 })
 
 test('a copy begins its epoch once, a store that only goes on begins none', async () => {

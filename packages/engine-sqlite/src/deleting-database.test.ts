@@ -77,7 +77,10 @@ test('a deletion that another program keeps from its lock leaves the database wh
   const [file = ''] = await filesOfDatabases()
   const lock = new DatabaseSync(join(folder, file))
   lock.exec('BEGIN IMMEDIATE')
-  await expect(engine.deleteDatabase('db')).rejects.toMatchObject({ code: 'ERR_STORE_IN_USE' })
+  await expect(engine.deleteDatabase('db')).rejects.toMatchObject({
+    code: 'ERR_STORE_UNAVAILABLE',
+    retryable: true,
+  })
   lock.exec('ROLLBACK')
   lock.close()
   await assertWhole(engine)
@@ -173,6 +176,15 @@ test.each([
   expect(await filesOfDatabases()).toEqual([])
   const late = commitOne(database, collection, { id: 'b' })
   await expect(late).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' })
+})
+
+test('a process killed before the note of its deletion leaves the database whole', async () => {
+  const engine = await open()
+  const { database, collection } = await openCollection(engine)
+  await commitOne(database, collection, { id: 'a' })
+  await killedAt('delete', 'INSERT OR IGNORE INTO meta')
+  await assertWhole(engine)
+  await assertWhole(await open())
 })
 
 test('a process killed while it creates leaves a file that the next start removes, and no other', async () => {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { FULL_RANGE } from '@tidemark/contracts'
 import { leasePosition, leaseStoreConformance, StoreTime } from '@tidemark/testing/conformance'
@@ -55,11 +55,21 @@ leaseStoreConformance({
   },
 })
 
+/** Commands that any of the scripts calls. */
+async function usedCommands(): Promise<readonly string[]> {
+  const folder = new URL('../lua/', import.meta.url)
+  const scripts = (await readdir(folder)).filter((name) => name !== 'open.lua')
+  const texts = await Promise.all(scripts.map((name) => readFile(new URL(name, folder), 'utf8')))
+  const found = texts.join('\n').matchAll(/redis\.p?call\('([A-Z]+)'/g)
+  return [...new Set([...found].map(([, name = '']) => name.toLowerCase()))].sort()
+}
+
 test('a right of the README that is missing is named when a group is opened, and nothing is written', async () => {
   const redis = connect()
   const store = new RedisLeaseStore(redis, { allowVolatile: true })
-  const needed = ['del', 'hdel', 'hgetall', 'hset', 'zadd', 'zrangebyscore', 'zrem', 'publish']
-  for (const command of needed) {
+  const used = await usedCommands()
+  expect(used.length).toBeGreaterThan(12)
+  for (const command of used) {
     expect(rights).toContain(`+${command}`)
     await give([...rights, `-${command}`])
     const opening = store.openGroup('refused')
@@ -72,6 +82,20 @@ test('a right of the README that is missing is named when a group is opened, and
   ] as const) {
     await give(rights.map((word) => (word === channelOrKey ? other : word)))
     await expect(store.openGroup('refused'), channelOrKey).rejects.toMatchObject(REFUSED)
+  }
+  const keys = ['m', 'hd', 'hi', 'hx', 'hb', 'o', 'c', 't'].map((end) => {
+    return `~tidemark:leases:{refused}:${end}`
+  })
+  const withKeys = (allowed: readonly string[]): Promise<void> =>
+    give(rights.flatMap((word) => (word === '~tidemark:leases:*' ? allowed : word)))
+  for (const left of keys) {
+    await withKeys([
+      '~tidemark:leases:groups',
+      '~tidemark:leases:{refused}:m-',
+      ...keys.filter((key) => key !== left),
+      `%R${left}`,
+    ])
+    await expect(store.openGroup('refused'), left).rejects.toMatchObject(REFUSED)
   }
   expect(await server.admin.keys('*')).toEqual([])
   await give(rights)

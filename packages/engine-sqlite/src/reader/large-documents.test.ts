@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
 import type { CollectionRecord, DatabaseEngine, StorageEngine } from '@tidemark/store'
+import type { FeedCountQuery } from '@tidemark/store'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { countInPieces } from './count-feed.ts'
 import { openSqliteEngine } from '../sqlite-engine.ts'
 import { ReadLedger } from '@tidemark/testing'
 
@@ -157,4 +159,25 @@ test('halves that were merged are read side by side for no more than a page', as
   expect(returned).toBe(60)
   expect(bytes).toBeGreaterThan(60 * LARGE)
   expect(most).toBeLessThan(1.5 * LARGE)
+})
+
+test('of a count in pieces the first change is the oldest, whatever the later pieces find', async () => {
+  const pieces = [9, 5, 7].map((oldestMs, n) => {
+    return {
+      rows: 1,
+      isExact: n === 2,
+      newestLsn: 30,
+      throughLsn: 10 * (n + 1),
+      oldestMs,
+      horizons: [],
+    }
+  })
+  const asked: number[] = []
+  const query = { afterLsn: 0, maxItems: 100 } as FeedCountQuery
+  const found = await countInPieces(query, async ({ afterLsn }) => {
+    asked.push(afterLsn)
+    return pieces[asked.length - 1]!
+  })
+  expect(found).toMatchObject({ rows: 3, oldestMs: 9, isExact: true })
+  expect(asked).toEqual([0, 10, 20])
 })

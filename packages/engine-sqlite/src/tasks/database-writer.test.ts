@@ -1,10 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createDatabaseFile } from '../folder/database-file.ts'
 import type { WriterRequest } from '../writer/writer-messages.ts'
 import { DatabaseWriter } from './database-writer.ts'
+import { firstGroup } from './first-group.ts'
 
 let folder = ''
 beforeEach(async () => {
@@ -13,7 +15,13 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 /** A writer whose clock stands still but for `stepMs` each time that it is read, and for its pauses. */
-function writerWith({ stepMs }: { readonly stepMs: number }): {
+function writerWith({
+  stepMs,
+  maxLogBytes = 2 ** 26,
+}: {
+  readonly stepMs: number
+  readonly maxLogBytes?: number
+}): {
   readonly writer: DatabaseWriter
   readonly pauses: readonly number[]
 } {
@@ -28,7 +36,7 @@ function writerWith({ stepMs }: { readonly stepMs: number }): {
       segmentSlots: 2 ** 31,
       lockTimeoutMs: 1000,
       maxGroupOperations: 2000,
-      maxLogBytes: 2 ** 26,
+      maxLogBytes,
     },
     {
       sleep: (ms) => void pauses.push(ms),
@@ -70,5 +78,62 @@ test('a long group is followed by a pause that is longer than the steps in which
   expect(pauses).toEqual([2])
   writer.yieldToOthers()
   expect(pauses).toEqual([2])
+  writer.close()
+})
+
+test('operations of all batches of a commit count towards the bound of a group', () => {
+  const condition = { kind: 'absent' } as const
+  const batch = {
+    collection: 1,
+    epk: '00',
+    partitionKey: 'a',
+    operations: [{ kind: 'check', id: 'a', condition } as const],
+  }
+  const commits = REQUESTS.slice(0, 10).map((request): WriterRequest => {
+    const task = { kind: 'commit', batches: [batch, batch, batch] } as never
+    return { ...request, task }
+  })
+  expect(firstGroup(commits, 9)).toEqual(commits.slice(0, 3))
+  expect(firstGroup(commits, 2)).toEqual(commits.slice(0, 1))
+  expect(firstGroup(commits, 30)).toEqual(commits)
+})
+
+test('a lock held for too long fails those behind the group too: none waits as long again', () => {
+  const { writer } = writerWith({ stepMs: 600 })
+  const other = new DatabaseSync(join(folder, 'db.sqlite'))
+  other.exec('BEGIN IMMEDIATE')
+  const large = REQUESTS.map((request) => ({ ...request, chars: 2 ** 22 }))
+  const replies = writer.runGroup(large)
+  expect(replies.map(({ id }) => id)).toEqual(large.map(({ id }) => id))
+  expect(replies.map(({ result }) => result)).toEqual(
+    large.map(() => ({ kind: 'failed', error: expect.objectContaining({ kind: 'locked' }) })),
+  )
+  other.close()
+  writer.close()
+})
+
+test('after a log that was held was short again, the next reader is waited for as soon as the first', () => {
+  const { writer } = writerWith({ stepMs: 100, maxLogBytes: 2 ** 16 })
+  const longestPauseMs = (tries: number): number => {
+    const other = new DatabaseSync(join(folder, 'db.sqlite'))
+    other.exec('BEGIN; SELECT count(*) FROM doc')
+    const [reader] = [other.prepare('SELECT count(*) FROM doc').get()]
+    expect(reader).toBeDefined()
+    const writing = new DatabaseSync(join(folder, 'db.sqlite'))
+    writing.exec('CREATE TABLE IF NOT EXISTS filler (text)')
+    writing.exec('INSERT INTO filler VALUES (zeroblob(200000))')
+    let longestMs = 0
+    for (let n = 0; n < tries; n++) {
+      writer.log.keepShort()
+      longestMs = Math.max(longestMs, writer.log.retryInMs ?? 0)
+    }
+    other.close()
+    writing.close()
+    for (let n = 0; n < 200 && writer.log.retryInMs !== undefined; n++) writer.log.keepShort()
+    expect(writer.log.retryInMs).toBeUndefined()
+    return longestMs
+  }
+  expect(longestPauseMs(20)).toBeGreaterThan(1500)
+  expect(longestPauseMs(1)).toBeLessThanOrEqual(1000)
   writer.close()
 })

@@ -2,8 +2,11 @@ import { describe, expect, test } from 'vitest'
 import {
   FULL_RANGE,
   feedRangeId,
+  lsn,
   parseFeedRangeId,
+  type Continuation,
   type DocumentBody,
+  type Lease,
   type LeaseStore,
 } from '@tidemark/contracts'
 import {
@@ -14,6 +17,8 @@ import {
   type FleetHost,
   type FleetOptions,
 } from '@tidemark/testing'
+import { LeaseMirror } from '../bootstrapping/lease-mirror.ts'
+import { loseDamagedLeases } from '../bootstrapping/lose-damaged-leases.ts'
 import { leaseSetDamage, type LeaseSetDamage } from '../lease-stores/lease-set-damage.ts'
 import { DocumentLeaseStore } from '../lease-stores/documents/document-lease-store.ts'
 import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
@@ -223,4 +228,29 @@ describe.each(DAMAGES.slice(0, 2))('$name', ({ options, strike }) => {
     await two.until(() => two.isBalanced() && two.isDrained())
     expect(hosts.flatMap((host) => two.eventsOf(host, 'leasesDamaged'))).not.toEqual([])
   })
+})
+
+test('of two leases that have keys in common the lower position is told last, and so is what counts', async () => {
+  const { feed, leases: store } = newFleet()
+  const group = await store.openGroup('group')
+  const checkpoint = { continuation: 'c' as Continuation, lsn: lsn(50) }
+  const [wide] = await group.create([{ range: FULL_RANGE, checkpoint }])
+  const range = parseFeedRangeId('-80')!
+  const narrow: Lease = { ...wide!, range, checkpoint: { ...checkpoint, lsn: lsn(10) } }
+  for (const leases of [
+    [wide!, narrow],
+    [narrow, wide!],
+  ]) {
+    const told: number[] = []
+    const mirror = new LeaseMirror({
+      positions: {
+        read: async () => [],
+        report: async (positions) => void told.push(...positions.map((one) => one.lsn)),
+      },
+      group: 'group',
+    })
+    const about = { feed, group, mirror, keys: [FULL_RANGE], nextGeneration: 'next' }
+    await loseDamagedLeases(leases, about, new AbortController().signal)
+    expect(told).toEqual([50, 10])
+  }
 })

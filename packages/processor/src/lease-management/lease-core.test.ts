@@ -32,6 +32,17 @@ describe('session', () => {
     expect(driver.core.held()).toEqual([])
   })
 
+  test('I1 a beat tells the time since the answer came: what passed before it, the lease clock may have in it already', () => {
+    const driver = new Driver()
+    driver.tell({ kind: 'start' })
+    driver.nowMs = 1_500
+    driver.synced({ clockMs: 70, storeMs: 90 })
+    driver.passTo(HEARTBEAT_MS)
+    expect(driver.pending('sync')).toMatchObject({
+      request: { observed: { clockMs: 70, storeMs: 90, elapsedMs: HEARTBEAT_MS - 1_500 } },
+    })
+  })
+
   test('a join whose answer comes after its deadline is tried again', () => {
     const driver = new Driver()
     driver.tell({ kind: 'start' })

@@ -33,6 +33,21 @@ test('what documents hold of unique keys counts too', () => {
   expect(commitChars([writing(['12', '345'], ['6', '78'])])).toBe(2 + 5 + 3)
 })
 
+test('unique keys of every document of a batch count', () => {
+  const [id, entries] = ['d0', [WIDE]]
+  const { operations } = writing(Array.from({ length: 20 }, () => WIDE))
+  const one = { operations, uniqueSteps: [{ id, entries }] }
+  const two = {
+    operations,
+    uniqueSteps: [
+      { id, entries },
+      { id: 'd1', entries },
+    ],
+  }
+  expect(() => assertCommitSize([one], 2 * MIB)).not.toThrow()
+  expect(() => assertCommitSize([two], 2 * MIB)).toThrow(refused)
+})
+
 test('the largest document that a store takes can be written together with something else', () => {
   const largest = WIDE.repeat(30)
   expect(() => assertCommitSize([writing([largest, 'x'])], 90 * MIB)).not.toThrow()

@@ -79,6 +79,30 @@ export function describeLeaseSet(suite: LeaseStoreSuite): void {
       expect(again!.epoch).toBeGreaterThan(first!.epoch)
     })
 
+    test('I1 an owner in a set that was made anew is above every owner in the one that was lost', async () => {
+      const { one } = await suite.group()
+      const [, ...rest] = newLeases(4)
+      await one.create(rest)
+      const leaseIds = idsOf(rest)
+      await joinAndPlan(one, A, leaseIds)
+      const owned = new Map<string, number>()
+      // The first one has had the most owners, and so the highest epoch.
+      for (const [index, leaseId] of leaseIds.entries()) {
+        for (let owners = index; owners < leaseIds.length; owners += 1) {
+          const epoch = owned.get(leaseId)
+          if (epoch !== undefined) await one.release({ ...A, releases: [{ leaseId, epoch }] })
+          const [lease] = await one.acquire({ ...A, leaseIds: [leaseId] })
+          owned.set(leaseId, lease!.epoch)
+        }
+      }
+      expect(await one.declareLost({ keys: [FULL_RANGE], generation: 'next' })).toBe(true)
+      await one.create(newLeases(4))
+      await joinAndPlan(one, A, idsOf(newLeases(4)))
+      const again = await one.acquire({ ...A, leaseIds })
+      expect(again).toHaveLength(leaseIds.length)
+      for (const { epoch } of again) expect(epoch).toBeGreaterThan(Math.max(...owned.values()))
+    })
+
     test('LE-14 of hosts that create at once one wins, and all adopt its set', async () => {
       const { one, two } = await suite.group()
       const [first, second] = await Promise.all([

@@ -185,6 +185,27 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       },
     )
 
+    test('I1 a session lasts from what another host may prove, though one that saw less told a heartbeat later', async () => {
+      const { one, two } = await suite.group()
+      const time = suite.time()
+      const { clockMs: startMs } = await syncOk(one, A, 'join')
+      await syncOk(two, B, 'join')
+      time.advance(CAP_MS - 100)
+      await syncOk(one, A, 'beat')
+      time.advance(100)
+      const { clockMs, storeMs } = await syncOk(one, A, 'beat')
+      expect(clockMs).toBe(startMs + CAP_MS)
+      time.advance(CAP_MS)
+      // The answer to b was on its way for 600 ms: it saw that much less pass.
+      const observed = { clockMs, storeMs, elapsedMs: CAP_MS - 600 }
+      const late = await syncOk(two, B, 'beat', { observed })
+      expect(late.clockMs).toBe(clockMs + CAP_MS - 600)
+      const again = { ...observed, clockMs: late.clockMs, storeMs: late.storeMs, elapsedMs: 0 }
+      await syncOk(two, B, 'beat', { observed: again })
+      const deadlineMs = (await two.read()).hosts.find(({ host }) => host === 'b')?.deadlineMs
+      expect(deadlineMs).toBeGreaterThanOrEqual(clockMs + CAP_MS + TTL_MS)
+    })
+
     test('I1 a host that joins while the store’s clock stands still has all of its time', async () => {
       const { one, two } = await suite.group()
       await syncOk(two, B, 'join')

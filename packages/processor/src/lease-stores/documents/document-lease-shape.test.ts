@@ -98,3 +98,17 @@ test('a prefix that no id can begin with is refused', () => {
     expect(make).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION' }))
   }
 })
+
+test('a set that is declared lost leaves no document of a lease, also not one that nobody could read', async () => {
+  const collection = new FakeDocumentCollection({ clock: new SimulatedClock() })
+  const group = await new DocumentLeaseStore(collection).openGroup('orders')
+  await group.create([startOf(RANGE, 7), startOf({ minInclusive: '20', maxExclusive: 'FF' }, 7)])
+  const leases = () => [...collection.snapshot().values()].filter((one) => 'leaseId' in one)
+  const [struck] = leases()
+  await collection.replace({ ...struck!, lsn: -1 } as never)
+  expect((await group.read()).leases).toHaveLength(1)
+  const keys = [{ minInclusive: '', maxExclusive: 'FF' }]
+  expect(await group.declareLost({ keys, generation: 'next' })).toBe(true)
+  expect(leases()).toEqual([])
+  await group.close()
+})
