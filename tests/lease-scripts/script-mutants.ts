@@ -143,7 +143,7 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
   }),
   mutant('sync', 'the deadline is that of another', { find: 'first[i] ~= host', replace: 'true' }),
   mutant('create', 'only where there are no leases', {
-    find: " and redis.call('HLEN', checkpoints) == 0",
+    find: ' and not has_leases',
     replace: '',
   }),
   mutant('discard', 'LE-8 a token discards once', {
