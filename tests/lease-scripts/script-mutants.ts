@@ -143,7 +143,7 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
   }),
   mutant('sync', 'the deadline is that of another', { find: 'first[i] ~= host', replace: 'true' }),
   mutant('create', 'only where there are no leases', {
-    find: " and redis.call('HLEN', checkpoints) == 0",
+    find: ' and not has_leases',
     replace: '',
   }),
   mutant('discard', 'LE-8 a token discards once', {
@@ -200,6 +200,38 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     replace: '',
   }),
   mutant('override', 'everybody plans again', { find: 'raise_membership(group)', replace: '' }),
+  mutant('prelude', 'the leases end where the keys of the group do', {
+    find: 'whole = whole and at == ARGV[i + 1]',
+    replace: 'whole = true',
+  }),
+  mutant('prelude', 'no lease beside those that cover the keys', {
+    find: 'return whole and left == 0, count',
+    replace: 'return whole, count',
+  }),
+  mutant('sync', 'a set that is damaged matches no digest', {
+    find: 'local same = whole and count',
+    replace: 'local same = count',
+  }),
+  mutant('declare-lost', 'a set that is whole stays', {
+    find: 'if whole or count == 0 then',
+    replace: 'if count == 0 then',
+  }),
+  mutant('declare-lost', 'no leases are none that can be lost', {
+    find: 'if whole or count == 0 then',
+    replace: 'if whole then',
+  }),
+  mutant('declare-lost', 'LE-8 the highest epoch is kept', {
+    find: 'text(floor)',
+    replace: 'text(group.floor)',
+  }),
+  mutant('declare-lost', 'no plan names the leases that are gone', {
+    find: 'checkpoints, targets)',
+    replace: 'checkpoints)',
+  }),
+  mutant('declare-lost', 'everybody plans again', {
+    find: 'raise_membership(group)',
+    replace: '',
+  }),
   mutant('pause', 'everybody plans again', { find: 'raise_membership(group)', replace: '' }),
   mutant('pause', 'it says whether anything changed', {
     find: 'if group.paused == wanted then return 0 end',
