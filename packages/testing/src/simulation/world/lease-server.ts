@@ -174,12 +174,13 @@ export class LeaseServer implements SimulatedServer {
   }
 
   #damageDocument(leaseId: string, how: 'deleted' | 'overwritten'): void {
-    const documents = new Map(this.documents.snapshot())
-    for (const [key, document] of documents) {
+    const before = this.documents.snapshot()
+    const documents = new Map(before)
+    for (const [key, document] of before) {
       if (!('leaseId' in document) || document['leaseId'] !== leaseId) continue
       documents.delete(key)
-      if (how === 'overwritten')
-        documents.set(key, { ...document, kind: 'note', _etag: '"note"' } as typeof document)
+      if (how === 'deleted') continue
+      documents.set(key, { ...document, kind: 'note', _etag: '"note"' } as typeof document)
     }
     this.documents.restore(documents)
   }
