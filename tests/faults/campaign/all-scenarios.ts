@@ -7,6 +7,11 @@ import {
 } from './scenarios/clock-faults.ts'
 import { clusterFailOver, clusterSlotMoves } from './scenarios/cluster-faults.ts'
 import { cutFromRedis, cutToRedis, halfOpen, resets } from './scenarios/connection-faults.ts'
+import {
+  leaseDocumentDeleted,
+  leaseDocumentOverwritten,
+  leaseFieldDeleted,
+} from './scenarios/damaged-leases.ts'
 import { joinLeaveStorm } from './scenarios/fleet-changes.ts'
 import {
   observerDeaf,
@@ -49,6 +54,9 @@ const STAGED = [
   clockBackUnderDocuments,
   clockBackUnderRedis,
   cutWithClockStep,
+  leaseDocumentDeleted,
+  leaseDocumentOverwritten,
+  leaseFieldDeleted,
   redisKilledLogAlways,
   redisKilledLogEverySecond,
   redisSecondLost,
