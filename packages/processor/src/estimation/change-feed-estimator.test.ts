@@ -6,8 +6,9 @@ import {
   type HostProfile,
   type LeaseGroup,
 } from '@tidemark/contracts'
-import { Fleet, type FakeFeed } from '@tidemark/testing'
+import { FakeDocumentCollection, Fleet, type FakeFeed } from '@tidemark/testing'
 import { afterEach, describe, expect, test } from 'vitest'
+import { DocumentLeaseStore } from '../lease-stores/documents/document-lease-store.ts'
 import { ChangeFeedEstimator } from './change-feed-estimator.ts'
 import { WatchedGroup } from './watched-group.fixture.ts'
 
@@ -395,6 +396,41 @@ describe('beside a fleet', () => {
     await fleet.until(() => fleet.isDrained())
     await fleet.advance(1_000)
     expect(await estimator.estimate()).toMatchObject({ isCaughtUp: true })
+  })
+
+  test('PH-9 keys whose lease somebody deleted are missing, measured from where the feed knows that the group stood', async () => {
+    let collection: FakeDocumentCollection | undefined
+    const fleet = start({
+      ranges: 4,
+      feedOptions: { startFromBeginning: true },
+      leases: (clock) => {
+        collection = new FakeDocumentCollection({ clock })
+        return new DocumentLeaseStore(collection, { clock })
+      },
+    })
+    const { host } = await fleet.start('a')
+    fill(fleet.feed, 40)
+    await fleet.until(() => fleet.isDrained())
+    await fleet.advance(3_000)
+    await fleet.run(host.unregisterObservers())
+    const [first] = fleet.feed.ranges
+    const struck = [...collection!.snapshot().values()].find(
+      (one) => 'leaseId' in one && one['leaseId'] === feedRangeId(first!),
+    )
+    await collection!.delete(struck!.id, 'group')
+    const before = countIn(fleet.feed, first!)
+    fill(fleet.feed, 40)
+    const { leases, isCaughtUp } = await estimatorOf(fleet).estimate()
+    expect(isCaughtUp).toBe(false)
+    expect(leases).toHaveLength(4)
+    expect(leases[0]).toMatchObject({
+      range: first,
+      state: 'missing',
+      problem: 'leaseMissing',
+      checkpointLsn: before,
+      remainingChanges: before,
+    })
+    expect(leases.slice(1).map(({ state }) => state)).toEqual(['unowned', 'unowned', 'unowned'])
   })
 
   test('PH-9 a fleet that died is silent, though no host is left that could say so', async () => {

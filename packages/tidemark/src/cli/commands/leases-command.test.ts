@@ -117,6 +117,24 @@ test('reset, while a host runs: everything comes once more', async () => {
   expect(new Set(ids.slice(DOCUMENTS)).size).toBe(DOCUMENTS)
 })
 
+test('ls shows keys whose lease somebody deleted, and where the group stood there', async () => {
+  const { stop } = await processed()
+  await stop()
+  const documents = store
+    .database('shop')
+    .collection<{ id: string; partitionKey: string }>('leases')
+  const found = (await documents.readDocuments()).documents.filter((one) => 'leaseId' in one)
+  expect(found).toHaveLength(2)
+  await documents.delete(found[0]!.id, found[0]!.partitionKey)
+  expect((await leases('ls')).output).toMatch(/mirror .* MISSING /)
+  const shown = await lines()
+  expect(shown.filter(({ isMissing }) => isMissing)).toHaveLength(1)
+  expect(shown).toHaveLength(2)
+  const missing = shown.find(({ isMissing }) => isMissing)
+  expect(missing).toMatchObject({ collection: 'shop/orders', lag: 0 })
+  expect(Number(missing?.['lsn'])).toBeGreaterThan(0)
+})
+
 test('what skips changes has to be confirmed; --dry-run tells and does nothing', async () => {
   const { stop } = await processed()
   await stop()
