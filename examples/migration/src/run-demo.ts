@@ -46,7 +46,7 @@ export async function runDemo(plan: DemoPlan, screen: Screen): Promise<number> {
     targetDatabase: database,
     leases: leases.store,
   })
-  const demo = new Demo(watched, crew, screen)
+  const demo = new Demo({ watched, crew, screen, secondOfWrites: plan.writesPerSecond })
   const ledger = await demo.run()
 
   screen.say('verifying: every city of both sides, by key and content')
@@ -91,15 +91,22 @@ class Demo {
   readonly #watched: WatchedMigration
   readonly #crew: Crew
   readonly #screen: Screen
+  readonly #secondOfWrites: number
   readonly #started = performance.now()
   #lastLineMs = -PLAIN_LINE_MS
   #lastNews = ''
   #lastNewsMs = 0
 
-  constructor(watched: WatchedMigration, crew: Crew, screen: Screen) {
-    this.#watched = watched
-    this.#crew = crew
-    this.#screen = screen
+  constructor(parts: {
+    readonly watched: WatchedMigration
+    readonly crew: Crew
+    readonly screen: Screen
+    readonly secondOfWrites: number
+  }) {
+    this.#watched = parts.watched
+    this.#crew = parts.crew
+    this.#screen = parts.screen
+    this.#secondOfWrites = parts.secondOfWrites
   }
 
   /** Returns the writer's ledger, when source and target have the same again. */
@@ -134,8 +141,9 @@ class Demo {
     })
     await left
 
-    await this.#until(({ remaining }) => remaining === 0)
-    this.#screen.say('everything has been copied once; stopping the writer to cut over')
+    // Beside a writer that goes on it is at zero for instants that nobody may be looking at.
+    await this.#until(({ remaining }) => remaining <= this.#secondOfWrites)
+    this.#screen.say('less than a second of writes is left; stopping the writer to cut over')
     const ledger = await crew.stopWriter()
     const signal = AbortSignal.timeout(LIMIT_MS)
     const final = await this.#watched.cutOver({ signal })
