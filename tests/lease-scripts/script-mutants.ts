@@ -90,16 +90,16 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     replace: 'group.clock',
   }),
   mutant('sync', 'a host that cannot compare the clocks gets all the time there may be', {
-    find: 'if seen then latest = math.min',
-    replace: 'if true then latest = math.min',
+    find: 'local vouches = seen and',
+    replace: 'local vouches = not seen or',
   }),
   mutant('sync', 'a clock that is slow says nothing', {
-    find: ' or now_ms < newer.time or slow then',
-    replace: ' or now_ms < newer.time then',
+    find: ' or now_ms < newer.time or not vouches then',
+    replace: ' or now_ms < newer.time or not seen then',
   }),
   mutant('sync', 'a clock that goes back says nothing', {
-    find: ' or now_ms < newer.time or slow then',
-    replace: ' or slow then',
+    find: ' or now_ms < newer.time or not vouches then',
+    replace: ' or not vouches then',
   }),
   mutant('sync', 'the span before counts too', {
     find: ', newer_reached, older_reached)',

@@ -24,15 +24,15 @@ if seen then group.clock = math.max(before, seen_clock + math.min(elapsed, cap))
 -- What some host may prove to have passed: sessions last from here.
 local latest = group.clock + cap
 local here, newer, older, since = { clock = group.clock, time = now_ms }, group.newer, group.older, group.since
-local slow = seen and now_ms - tonumber(ARGV[11]) < elapsed - 2
+local vouches = seen and now_ms - tonumber(ARGV[11]) >= elapsed - 2
 if not group.seen then
   newer, older, since, latest = here, here, now_ms, group.clock
-elseif not newer or now_ms < newer.time or slow then
+elseif not newer or now_ms < newer.time or not vouches then
   newer, older, since = here, { clock = latest, time = now_ms }, now_ms
 else
   local newer_reached = newer.clock + now_ms - newer.time
   local older_reached = older.clock + now_ms - older.time
-  if seen then latest = math.min(math.max(group.clock, newer_reached, older_reached), latest) end
+  latest = math.min(math.max(group.clock, newer_reached, older_reached), latest)
   if group.clock > before and now_ms - since >= cap then
     newer, older, since = here, newer, now_ms
   elseif group.clock > before and group.clock >= newer_reached then

@@ -139,16 +139,17 @@ function passTime(
   if (seenMs === undefined) {
     return { clockMs, latestMs: clockMs, ahead: { newer: here, older: here, sinceMs: nowMs } }
   }
-  const isSlow = seen !== undefined && nowMs - seen.storeMs < seen.elapsedMs - ROUNDING_MS
+  // For the time since its own last answer. Who joins knows nothing of the points of before, so they begin anew with it.
+  const vouches = seen !== undefined && nowMs - seen.storeMs >= seen.elapsedMs - ROUNDING_MS
   const unknownMs = clockMs + clockCapMs
-  if (ahead === undefined || nowMs < ahead.newer.storeMs || isSlow) {
+  if (ahead === undefined || nowMs < ahead.newer.storeMs || !vouches) {
     const older = { clockMs: unknownMs, storeMs: nowMs }
     return { clockMs, latestMs: unknownMs, ahead: { newer: here, older, sinceMs: nowMs } }
   }
   const reached = ({ clockMs: fromMs, storeMs }: ClockPoint): number => fromMs + nowMs - storeMs
   const { newer, older, sinceMs } = ahead
   const reachedMs = Math.max(clockMs, reached(newer), reached(older))
-  const latestMs = seen === undefined ? unknownMs : Math.min(reachedMs, unknownMs)
+  const latestMs = Math.min(reachedMs, unknownMs)
   if (clockMs === beforeMs) return { clockMs, latestMs, ahead }
   if (nowMs - sinceMs >= clockCapMs) {
     return { clockMs, latestMs, ahead: { newer: here, older: newer, sinceMs: nowMs } }

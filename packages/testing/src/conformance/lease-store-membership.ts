@@ -206,6 +206,25 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       expect(deadlineMs).toBeGreaterThanOrEqual(clockMs + CAP_MS + TTL_MS)
     })
 
+    test('I1 a host that joins right after the store’s clock was set back has all of its time', async () => {
+      for (const byMs of [-1_000, -1_800]) {
+        const { one, two } = await suite.group()
+        const time = suite.time()
+        await syncOk(one, A, 'join')
+        for (let beat = 0; beat < 3; beat += 1) await passTime(one, time, CAP_MS, [A])
+        const { clockMs } = await syncOk(one, A, 'beat')
+        time.step(byMs)
+        time.advance(CAP_MS - 150)
+        await syncOk(two, B, 'join')
+        time.advance(100)
+        await syncOk(two, B, 'beat')
+        // The other may prove by now that so much has passed since its last answer.
+        const deadlineMs = (await two.read()).hosts.find(({ host }) => host === 'b')?.deadlineMs
+        expect(deadlineMs).toBeGreaterThanOrEqual(clockMs + CAP_MS - 50 + TTL_MS)
+        time.step(-byMs)
+      }
+    })
+
     test('I1 a host that joins while the store’s clock stands still has all of its time', async () => {
       const { one, two } = await suite.group()
       await syncOk(two, B, 'join')
@@ -241,8 +260,8 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       suite.time().advance(500)
       await syncOk(two, identity('c'), 'join')
       suite.time().advance(100)
-      // That of c: b's first one is a heartbeat later, as long as b has seen nothing of the clock.
-      expect((await syncOk(one, A, 'beat')).nextDeadlineInMs).toBe(TTL_MS - 100)
+      // That of b, which joined first. Who joins has a heartbeat more, for it cannot say what passed before.
+      expect((await syncOk(one, A, 'beat')).nextDeadlineInMs).toBe(TTL_MS + CAP_MS - 600)
     })
 
     test('the digest of what a host holds is compared with what the store attributes to it', async () => {
