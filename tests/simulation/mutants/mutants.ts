@@ -73,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 521,
+    killedBy: 477,
   },
   {
     name: 'lease-clock-runs-free',
@@ -85,7 +85,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'seen.elapsedMs',
       },
     ],
-    killedBy: 574,
+    killedBy: 263,
   },
   {
     name: 'lease-clock-stands',
