@@ -24,11 +24,11 @@ test('the Lua scripts answer as the pure model does, and leave the same in their
   expect(ANSWER_KINDS.filter((kind) => !comparison.answers.has(kind))).toEqual([])
   // Every key that the scripts made was looked at, and taken away after it.
   expect(await server.admin.keys('*')).toEqual([])
-}, 120_000)
+}, 600_000)
 
 test('a script without one of its rules is told from the model', async () => {
   const fates = await killMutants(server.admin, { seed: 1, maxSequences: 2_000 })
   expect(fates.length).toBeGreaterThan(40)
   const survivors = fates.filter(({ killedAfter }) => killedAfter === undefined)
   expect(survivors.map(({ mutant }) => `${mutant.script}: ${mutant.rule}`)).toEqual([])
-}, 120_000)
+}, 600_000)
