@@ -10,6 +10,8 @@ const NOT_OF_THE_CONTRACTS: ReadonlySet<string> = new Set([
   'ids with reserved characters, too long or no text are refused',
   // A function cannot be sent in a batch.
   'ST-3 both its condition and its etag have to hold, in a batch',
+  // The body of such a request is refused before.
+  'a batch that is more than one commit may have is refused for good',
   'ST-4 a batch says of each operation what text it left, and whether it made the document',
 ])
 

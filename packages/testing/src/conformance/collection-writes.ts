@@ -412,13 +412,20 @@ export function collectionWrites(open: () => Promise<Store>): void {
         return { collection: a, operation }
       })
       await expect(database.commitAtomically(checks)).rejects.toMatchObject(refused)
-      const upserts = puts(33).map(({ operation }) => {
-        return { kind: 'upsert', document: { ...operation.document, pk: 'p' } } as const
-      })
-      await expect(a.batch('p', upserts)).rejects.toMatchObject(refused)
       expect(await a.count()).toBe(0)
       await database.commitAtomically(puts(12))
       expect(await a.count()).toBe(12)
+    })
+
+    test('a batch that is more than one commit may have is refused for good', async () => {
+      const a = await makeCollection(await open())
+      const text = 'x'.repeat(2 * MIB - 100)
+      const upserts = Array.from({ length: 33 }, (_, n) => {
+        return { kind: 'upsert', document: { id: `d${n}`, pk: 'p', text } } as const
+      })
+      const refused = { code: 'ERR_COMMIT_TOO_LARGE', retryable: false }
+      await expect(a.batch('p', upserts)).rejects.toMatchObject(refused)
+      expect(await a.count()).toBe(0)
     })
 
     test('no writes, another database, and a collection that is gone are refused', async () => {
