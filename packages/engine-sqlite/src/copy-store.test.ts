@@ -77,6 +77,8 @@ async function assertSeesAll(store: Store, continuation: string): Promise<void> 
   // As many as were lost, and more: LSNs of before would hide the first five.
   await write(collection, 20, 8)
   const wanted = Array.from({ length: 8 }, (_, n) => `d${20 + n}`)
+  const lag = await collection.measureLag({ range: FULL_RANGE, continuation })
+  expect(lag).toMatchObject({ remainingChanges: 8, isExact: true })
   const { ids, continuation: next } = await read(collection, { continuation })
   expect(ids).toEqual(wanted)
   await write(collection, 30, 1)
@@ -231,6 +233,11 @@ test('readers get past the gap before an epoch, also in folded segments and wher
   await again.merge(left.id, right.id)
   const { continuation } = await read(again)
   while ((await second.runMaintenance()).folded > 0);
+  // Also a reader of a part, who looks for its rows among others' in windows of LSNs.
+  const part = { ...FULL_RANGE, minInclusive: '0001' }
+  const start = await again.resolveStart({ range: part, start: { kind: 'beginning' } })
+  const lag = await again.measureLag({ range: part, ...start })
+  expect(lag).toMatchObject({ remainingChanges: 60, isExact: true })
   expect((await read(again)).ids).toHaveLength(60)
   await write(again, 60, 3)
   expect((await read(again, { continuation })).ids).toEqual(['d60', 'd61', 'd62'])

@@ -2,7 +2,7 @@ import { mkdtemp, open as openFile, readdir, rename, rm, stat, writeFile } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
+import { FULL_RANGE, partitionKeyDefinition, systemClock } from '@tidemark/contracts'
 import type {
   CollectionRecord,
   CommitRequest,
@@ -185,6 +185,32 @@ test('nothing is acknowledged into a folder that vanished', async () => {
   })
   await rename(join(parent, 'moved'), folder)
   expect(await database.commit(request(collection, 'x'))).toMatchObject({ kind: 'committed' })
+})
+
+test('who reads or waits in a folder that was moved away is told within a second', async () => {
+  let passedMs = 0
+  const monotonicMs = (): number => systemClock.monotonicMs() + passedMs
+  const engine = await open({ clock: { ...systemClock, monotonicMs } })
+  const database = await filled(engine, 1)
+  const collection = await collectionOf(database)
+  const page = { collection, range: FULL_RANGE, afterLsn: 0, maxItems: 1, maxChars: 1 }
+  const { signal } = new AbortController()
+  const wait = database.waitForCommit({ ...page, afterLsn: 1, timeoutMs: 60_000, signal })
+  const unavailable = { code: 'ERR_STORE_UNAVAILABLE' }
+
+  await rename(folder, join(parent, 'moved'))
+  passedMs = 1_000
+  await expect(wait).rejects.toMatchObject(unavailable)
+  await expect(database.readFeedPage(page)).rejects.toMatchObject(unavailable)
+  await expect(database.countDocuments(collection)).rejects.toMatchObject(unavailable)
+  // Another store in its place is not this one.
+  const other = await open()
+  await filled(other, 1)
+  await expect(database.readFeedPage(page)).rejects.toMatchObject(unavailable)
+  await other.close()
+  await rm(folder, { recursive: true })
+  await rename(join(parent, 'moved'), folder)
+  expect((await database.readFeedPage(page)).rows).toHaveLength(1)
 })
 
 test('contradictions between documents, index, ranges and counters are listed', async () => {

@@ -35,6 +35,7 @@ import {
 } from '@tidemark/store'
 import { PiecewiseReads } from './piecewise-reads.ts'
 import { refuse } from './refuse.ts'
+import { FileIdentity } from './folder/file-identity.ts'
 import { LoopTurns } from './platform/loop-turns.ts'
 import { PollTimer } from './platform/poll-timer.ts'
 import type { WriterClient } from './platform/writer-client.ts'
@@ -51,6 +52,7 @@ const RECHECK_REST = 4
 export class SqliteDatabase implements DatabaseEngine {
   readonly record: DatabaseRecord
   readonly #checks: FileChecks
+  readonly #identity: FileIdentity
   readonly #writer: WriterClient
   readonly #reader: DatabaseReader
   readonly #clock: Clock
@@ -78,6 +80,7 @@ export class SqliteDatabase implements DatabaseEngine {
   ) {
     this.record = record
     this.#checks = new FileChecks(parts.file, record.id)
+    this.#identity = new FileIdentity(parts.file)
     this.#writer = parts.writer
     this.#reader = parts.reader
     this.#clock = parts.clock
@@ -317,7 +320,10 @@ export class SqliteDatabase implements DatabaseEngine {
     if (beganMs < this.#recheckNotBeforeMs) return
     try {
       const version = this.#reader.dataVersion()
-      if (version === this.#dataVersion) return
+      if (version === this.#dataVersion) {
+        this.#identity.assertSameNowAndThen(beganMs)
+        return
+      }
       this.#dataVersion = version
       const places = this.#waits.places()
       this.#waits.tell(places, this.#reader.newestLsns(places))
@@ -374,7 +380,9 @@ export class SqliteDatabase implements DatabaseEngine {
       await turn
       this.#assertOpen()
     }
-    return act(this.#reader)
+    const result = act(this.#reader)
+    this.#identity.assertSameNowAndThen(this.#clock.monotonicMs())
+    return result
   }
 
   async #request(task: Parameters<WriterClient['request']>[0]): Promise<WriterResult> {

@@ -1,13 +1,17 @@
 import { statSync } from 'node:fs'
 import { StoreUnavailableError } from '@tidemark/contracts'
 
+/** A reader may be so late to notice. */
+const INTERVAL_MS = 1_000
+
 /**
- * Notices that an open file was removed or replaced. The system would let the process write on into a
- * file that nobody can open any more, and every acknowledgement would be a lie.
+ * Notices that an open file was removed or replaced. The system would let the process go on with a file that nobody
+ * else can open any more: every acknowledgement would be a lie, and a reader would wait for changes in vain.
  */
 export class FileIdentity {
   readonly #file: string
   readonly #inode: bigint | undefined
+  #nextMs = 0
 
   /** Takes the file that is there now. */
   constructor(file: string) {
@@ -20,6 +24,13 @@ export class FileIdentity {
     if (this.#inode === undefined || inodeOf(this.#file) !== this.#inode) {
       throw new StoreUnavailableError(`${this.#file} was removed or replaced while it was open`)
     }
+  }
+
+  /** As `assertSame`, at most once a second while all is well. For reads, of which each would pay. */
+  assertSameNowAndThen(monotonicMs: number): void {
+    if (monotonicMs < this.#nextMs) return
+    this.assertSame()
+    this.#nextMs = monotonicMs + INTERVAL_MS
   }
 }
 

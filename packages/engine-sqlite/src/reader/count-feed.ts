@@ -18,8 +18,8 @@ export interface CountedPiece extends FeedCount {
 
 /** Rows that one piece counts: between pieces everything else has its turn. */
 const ROWS_A_PIECE = 5000
-/** LSNs that a count looks at: most of the rows may be others'. */
-const MAX_LSNS = 50_000
+/** Pieces of a count: many of them may have but others' rows. Enough for the highest limit of a lag. */
+const MAX_PIECES = 20
 
 /**
  * Counts piece by piece, each in a snapshot of its own: what is changed meanwhile moves to the feed's end, and is
@@ -31,14 +31,14 @@ export async function countInPieces(
 ): Promise<FeedCount> {
   let rows = 0
   let oldestMs: number | undefined
-  for (let { afterLsn } = query; ;) {
+  let { afterLsn } = query
+  for (let pieces = 1; ; pieces++) {
     const maxItems = Math.min(ROWS_A_PIECE, query.maxItems - rows)
     const piece = await countPiece({ ...query, afterLsn, maxItems })
     rows += piece.rows
     oldestMs ??= piece.oldestMs
     afterLsn = piece.throughLsn
-    const isEnough = rows >= query.maxItems || afterLsn - query.afterLsn >= MAX_LSNS
-    if (piece.isExact || isEnough) {
+    if (piece.isExact || rows >= query.maxItems || pieces === MAX_PIECES) {
       const { isExact, newestLsn, horizons } = piece
       return { rows, isExact, newestLsn, oldestMs, horizons }
     }

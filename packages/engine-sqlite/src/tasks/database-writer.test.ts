@@ -8,6 +8,7 @@ import type { WriterRequest } from '../writer/writer-messages.ts'
 import { DatabaseWriter } from './database-writer.ts'
 import { firstGroup } from './first-group.ts'
 
+const LOCK_TIMEOUT_MS = 1000
 let folder = ''
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
@@ -34,7 +35,7 @@ function writerWith({
       file,
       durability: 'sync',
       segmentSlots: 2 ** 31,
-      lockTimeoutMs: 1000,
+      lockTimeoutMs: LOCK_TIMEOUT_MS,
       maxGroupOperations: 2000,
       maxLogBytes,
     },
@@ -108,6 +109,30 @@ test('a lock held for too long fails those behind the group too: none waits as l
   expect(replies.map(({ result }) => result)).toEqual(
     large.map(() => ({ kind: 'failed', error: expect.objectContaining({ kind: 'locked' }) })),
   )
+  other.close()
+  writer.close()
+})
+
+test('requests of a failed group are tried alone, and wait for a lock that comes between them only once', () => {
+  const { writer, pauses } = writerWith({ stepMs: 1 })
+  const other = new DatabaseSync(join(folder, 'db.sqlite'))
+  const [before, bad, ...after] = REQUESTS.slice(0, 10)
+  const failing = {
+    ...bad!,
+    get nowMs(): never {
+      throw new Error('cannot be carried out')
+    },
+    // Asked for when it has failed alone.
+    get id(): number {
+      other.exec('BEGIN IMMEDIATE')
+      return 1
+    },
+  }
+  const replies = writer.runGroup([before!, failing, ...after])
+  expect(replies.map(({ id }) => id)).toEqual(REQUESTS.slice(0, 10).map(({ id }) => id))
+  const failures = replies.map(({ result }) => result.kind === 'failed' && result.error.kind)
+  expect(failures).toEqual([false, 'unavailable', ...after.map(() => 'locked')])
+  expect(pauses.length).toBeLessThan(2 * LOCK_TIMEOUT_MS)
   other.close()
   writer.close()
 })

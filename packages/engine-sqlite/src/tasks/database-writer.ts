@@ -74,15 +74,26 @@ export class DatabaseWriter {
       return this.#inTransaction(() => this.#replies(group))
     } catch (error) {
       if (isBusy(error)) return waiting.map(({ id }) => this.#failure(id, error))
-      const [only, ...others] = group
-      if (only === undefined || others.length === 0)
-        return group.map(({ id }) => this.#failure(id, error))
-      // One of them cannot be carried out; alone, each of the others can.
-      return group.flatMap((request) => {
-        this.yieldToOthers()
-        return this.runGroup([request])
-      })
+      if (group.length > 1) return this.#oneByOne(group)
+      return group.map(({ id }) => this.#failure(id, error))
     }
+  }
+
+  /** One of them cannot be carried out; alone, each of the others can. */
+  #oneByOne(group: readonly WriterRequest[]): readonly WriterReply[] {
+    const replies: WriterReply[] = []
+    for (const request of group) {
+      this.yieldToOthers()
+      try {
+        replies.push(...this.#inTransaction(() => this.#replies([request])))
+      } catch (error) {
+        // A lock that is held for too long is not waited for again by each of the others.
+        const failed = isBusy(error) ? group.slice(replies.length) : [request]
+        replies.push(...failed.map(({ id }) => this.#failure(id, error)))
+        if (isBusy(error)) break
+      }
+    }
+    return replies
   }
 
   /** Deletes some rows of removed collections. False when nothing is left to do. */
