@@ -29,7 +29,7 @@ import type {
   ScanQuery,
   StartQuery,
   StoredRow,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { DatabaseRow } from './catalog/database-row.ts'
 import { checkDatabase } from './reader/check-database.ts'
 import { DocumentReads } from './reader/document-reads.ts'

@@ -4,7 +4,7 @@ import {
   assertSupportedNode,
   type Clock,
 } from '@tidemark/contracts'
-import type { DatabaseRecord, EngineSupport, StorageEngine } from '@tidemark/store'
+import type { DatabaseRecord, EngineSupport, StorageEngine } from '@tidemark/store/engine'
 import { CollectionCache } from './catalog/collection-cache.ts'
 import { Connections } from './connection/connections.ts'
 import { Statements } from './connection/statements.ts'

@@ -12,7 +12,7 @@ import {
   type CommitOutcome,
   type DatabaseEngine,
   type WriteFence,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import { sharedPostgres, startPostgresServer, type SharedPostgres } from '@tidemark/testing/servers'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'

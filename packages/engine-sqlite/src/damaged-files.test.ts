@@ -8,7 +8,7 @@ import type {
   CommitRequest,
   DatabaseEngine,
   StorageEngine,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
 

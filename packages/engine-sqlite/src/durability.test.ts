@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
-import type { CollectionRecord, DatabaseEngine, RangeCounter, StorageEngine } from '@tidemark/store'
+import type {
+  CollectionRecord,
+  DatabaseEngine,
+  RangeCounter,
+  StorageEngine,
+} from '@tidemark/store/engine'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
 

@@ -7,7 +7,7 @@ import type {
   ScanPage,
   ScanQuery,
   StartQuery,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import { nextTurn } from './platform/loop-turns.ts'
 import { countInPieces } from './reader/count-feed.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'

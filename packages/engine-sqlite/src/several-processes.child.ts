@@ -5,7 +5,7 @@ import type {
   CommitOutcome,
   DatabaseEngine,
   StorageEngine,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import { openSqliteEngine } from './sqlite-engine.ts'
 
 /** What a process is told to do, once it said that it is ready. */

@@ -32,7 +32,7 @@ import {
   type ScanQuery,
   type StartQuery,
   type StoredRow,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import { PiecewiseReads } from './piecewise-reads.ts'
 import { refuse } from './refuse.ts'
 import { FileIdentity } from './folder/file-identity.ts'

@@ -10,7 +10,12 @@ import {
   type Clock,
   type Random,
 } from '@tidemark/contracts'
-import type { DatabaseRecord, EngineNotice, EngineSupport, StorageEngine } from '@tidemark/store'
+import type {
+  DatabaseRecord,
+  EngineNotice,
+  EngineSupport,
+  StorageEngine,
+} from '@tidemark/store/engine'
 import { SEGMENT_SLOTS } from './connection/schema.ts'
 import { DatabaseCatalog, type CatalogEntry } from './folder/database-catalog.ts'
 import { endRelaxedUse, prepareDatabaseFile } from './folder/database-file.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
-import type { CommitRequest, DatabaseEngine, StorageEngine } from '@tidemark/store'
+import type { CommitRequest, DatabaseEngine, StorageEngine } from '@tidemark/store/engine'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
 

@@ -8,111 +8,17 @@ export type {
   TtlEra,
   UniqueKey,
 } from './engine/catalog.ts'
-export type {
-  CommitBatch,
-  CommitOperation,
-  CommitOutcome,
-  CommitRequest,
-  CommittedBatch,
-  WriteCondition,
-  WriteFence,
-} from './engine/commit.ts'
-export { commitChars } from './engine/commit-size.ts'
-export type {
-  DocumentKey,
-  ScanPage,
-  ScanPosition,
-  ScanQuery,
-  StoredRow,
-} from './engine/document-query.ts'
-export {
-  CommitWaits,
-  type CommitWait,
-  type PlaceCounter,
-  type WaitPlace,
-} from './engine/commit-waits.ts'
-export {
-  assertIndexed,
-  annotatedDatabase,
-  changedRecord,
-  type DefinitionChanges,
-} from './engine/definition-changes.ts'
-export {
-  expiredSecond,
-  expirySecond,
-  neverExpires,
-  type ExpiringRow,
-  type TtlPolicy,
-} from './engine/expiry.ts'
-export {
-  LIVE_ROW,
-  PENDING_DELETE_ROW,
-  type EngineFeedPage,
-  type EngineVersionPage,
-  type FeedCount,
-  type FeedCountQuery,
-  type FeedPageQuery,
-  type FeedRow,
-  type FeedStart,
-  type RangeCounter,
-  type RowKind,
-  type StartQuery,
-  type VersionRow,
-} from './engine/feed-query.ts'
-export { refusingEpoch, withFence, type FenceRecord } from './engine/fence-check.ts'
-export {
-  allArePast,
-  positionAt,
-  parsePositions,
-  positionPart,
-  positionsText,
-  withPositions,
-  type PositionList,
-  type PositionPart,
-} from './engine/group-positions.ts'
-export {
-  cutHorizons,
-  horizonAt,
-  horizonsOf,
-  horizonsText,
-  parseHorizons,
-  raiseHorizon,
-  type Horizon,
-  type Horizons,
-} from './engine/horizons.ts'
-export type {
-  ExpiryView,
-  MaintenanceEngine,
-  MaintenanceOutcome,
-  MaintenanceTask,
-  MaintenanceView,
-} from './engine/maintenance.ts'
-export {
-  planFold,
-  sharedSegments,
-  type FoldPlan,
-  type FoldableSegment,
-} from './engine/plan-fold.ts'
-export { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './engine/range-lookup.ts'
-export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './engine/resource-ids.ts'
+export type { WriteCondition, WriteFence } from './engine/commit.ts'
+export type { ScanPosition, StoredRow } from './engine/document-query.ts'
+export type { VersionRow } from './engine/feed-query.ts'
+export type { Horizon, Horizons } from './engine/horizons.ts'
+export type { ExpiryView, MaintenanceTask } from './engine/maintenance.ts'
 export type {
   DatabaseEngine,
   EngineNotice,
   EngineSupport,
   StorageEngine,
 } from './engine/storage-engine.ts'
-export { documentEtag, etagLsn, stampBody, ttlUntil } from './engine/stored-body.ts'
-export {
-  planUniqueEntries,
-  uniqueBreach,
-  type UniqueBreach,
-  type UniqueClaim,
-  type UniqueHolder,
-  type UniquePlan,
-  type UniqueScope,
-  type UniqueStep,
-} from './engine/unique-entries.ts'
-export { conditionHolds } from './engine/write-condition.ts'
 
 export {
   MemoryStorageEngine,

@@ -1,4 +1,4 @@
-import { expirySecond } from '@tidemark/store'
+import { expirySecond } from '@tidemark/store/engine'
 
 export type Judgement = 'live' | 'expired' | 'unknown'
 

@@ -1,4 +1,5 @@
-import { singleEpkRange, type Collection } from '@tidemark/store'
+import { singleEpkRange } from '@tidemark/store/engine'
+import type { Collection } from '@tidemark/store'
 import { epkOfLane } from './feature-lane.ts'
 import { LOG_RETENTION_SECONDS, keyOf, type FeatureDocument } from './feature-store.ts'
 import { readFeed } from './read-feeds.ts'

@@ -1,5 +1,5 @@
 import { ResourceNotFoundError, rangeContains, type FeedRange } from '@tidemark/contracts'
-import { rangeHolding, type CollectionRecord } from '@tidemark/store'
+import { rangeHolding, type CollectionRecord } from '@tidemark/store/engine'
 import type { Connections } from '../connection/connections.ts'
 import type { Sql } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'

@@ -1,5 +1,10 @@
 import type { FeedRange } from '@tidemark/contracts'
-import type { CollectionDefinition, CollectionRecord, RangeRecord, TtlEra } from '@tidemark/store'
+import type {
+  CollectionDefinition,
+  CollectionRecord,
+  RangeRecord,
+  TtlEra,
+} from '@tidemark/store/engine'
 import type { SqlRow } from '../connection/sql.ts'
 import { booleanColumn, numberColumn, textColumn } from '../connection/columns.ts'
 

@@ -1,4 +1,4 @@
-import type { DatabaseRecord } from '@tidemark/store'
+import type { DatabaseRecord } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
 

@@ -1,5 +1,10 @@
 import { FULL_RANGE, type FeedRange } from '@tidemark/contracts'
-import { allArePast, positionPart, type CollectionRecord, type PositionList } from '@tidemark/store'
+import {
+  allArePast,
+  positionPart,
+  type CollectionRecord,
+  type PositionList,
+} from '@tidemark/store/engine'
 import type { AgingKind, AgingTimes } from './aging-rows.ts'
 
 /** How rows of one kind age. */

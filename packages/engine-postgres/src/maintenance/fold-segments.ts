@@ -1,5 +1,5 @@
 import { errorCode } from '@tidemark/contracts'
-import { planFold, sharedSegments } from '@tidemark/store'
+import { planFold, sharedSegments } from '@tidemark/store/engine'
 import type { CollectionRow } from '../catalog/collection-row.ts'
 import type { CollectionName } from '../catalog/collection-cache.ts'
 import { booleanColumn } from '../connection/columns.ts'

@@ -1,4 +1,4 @@
-import { parsePositions, type CollectionRecord, type PositionList } from '@tidemark/store'
+import { parsePositions, type CollectionRecord, type PositionList } from '@tidemark/store/engine'
 import { textColumn } from '../connection/columns.ts'
 import type { Sql } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'

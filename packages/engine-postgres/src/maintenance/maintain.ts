@@ -1,5 +1,5 @@
 import { assertNever } from '@tidemark/contracts'
-import type { MaintenanceTask } from '@tidemark/store'
+import type { MaintenanceTask } from '@tidemark/store/engine'
 import type { ReadContext } from '../reader/read-context.ts'
 import { expireDocuments } from './expire-documents.ts'
 import { foldSegments } from './fold-segments.ts'

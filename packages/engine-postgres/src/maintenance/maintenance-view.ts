@@ -5,7 +5,7 @@ import {
   type MaintenanceTask,
   type MaintenanceView,
   type PositionList,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { CollectionName } from '../catalog/collection-cache.ts'
 import type { CollectionRow, SegmentRow } from '../catalog/collection-row.ts'
 import type { Sql } from '../connection/sql.ts'

@@ -1,5 +1,5 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
-import type { MaintenanceOutcome } from '@tidemark/store'
+import type { MaintenanceOutcome } from '@tidemark/store/engine'
 import { booleanColumn, numberColumn, numberList, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
 import type { ReadContext } from '../reader/read-context.ts'

@@ -5,7 +5,7 @@ import {
   raiseHorizon,
   type Horizon,
   type Horizons,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { CollectionRow, RangeRow } from '../catalog/collection-row.ts'
 import { integerArray, textArray } from '../connection/binary-array.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'

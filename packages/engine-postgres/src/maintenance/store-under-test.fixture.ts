@@ -15,7 +15,7 @@ import {
   type FeedRow,
   type MaintenanceTask,
   type StorageEngine,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { SharedPostgres } from '@tidemark/testing/servers'
 import { Client } from 'pg'
 import { openPostgresEngine } from '../postgres-engine.ts'

@@ -1,5 +1,5 @@
 import { AllVersionsOffError } from '@tidemark/contracts'
-import type { FeedCount, FeedCountQuery } from '@tidemark/store'
+import type { FeedCount, FeedCountQuery } from '@tidemark/store/engine'
 import type { CollectionRow } from '../catalog/collection-row.ts'
 import { numberColumn } from '../connection/columns.ts'
 import { feedRows, isKept } from './feed-pages.ts'

@@ -1,5 +1,5 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
-import type { DocumentKey, StoredRow } from '@tidemark/store'
+import type { DocumentKey, StoredRow } from '@tidemark/store/engine'
 import { integerArray, textArray } from '../connection/binary-array.ts'
 import { booleanColumn, numberColumn } from '../connection/columns.ts'
 import { storeTime, type ReadContext } from './read-context.ts'

@@ -1,5 +1,5 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
-import { parseHorizons, type CollectionRecord, type ExpiryView } from '@tidemark/store'
+import { parseHorizons, type CollectionRecord, type ExpiryView } from '@tidemark/store/engine'
 import { integerArray } from '../connection/binary-array.ts'
 import {
   booleanColumn,

@@ -8,7 +8,7 @@ import {
   type FeedPageQuery,
   type FeedRow,
   type VersionRow,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { CollectionRow } from '../catalog/collection-row.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'

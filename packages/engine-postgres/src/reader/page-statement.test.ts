@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { CollectionRecord } from '@tidemark/store'
+import type { CollectionRecord } from '@tidemark/store/engine'
 import type { RangeRow, SegmentRow } from '../catalog/collection-row.ts'
 import { pageStatement, type PageRows } from './page-statement.ts'
 

@@ -1,5 +1,5 @@
 import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
-import type { FeedPageQuery } from '@tidemark/store'
+import type { FeedPageQuery } from '@tidemark/store/engine'
 import type { RangeRow, SegmentRow } from '../catalog/collection-row.ts'
 import type { SqlValue } from '../connection/sql.ts'
 import { storeTime } from './read-context.ts'

@@ -1,5 +1,5 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
-import { rangeNumbered, type CollectionRecord } from '@tidemark/store'
+import { rangeNumbered, type CollectionRecord } from '@tidemark/store/engine'
 import type { RangeRow } from '../catalog/collection-row.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow, SqlValue } from '../connection/sql.ts'

@@ -1,5 +1,5 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
-import type { CollectionRecord } from '@tidemark/store'
+import type { CollectionRecord } from '@tidemark/store/engine'
 import { collectionRecord } from '../catalog/collection-row.ts'
 import { DATABASE_COLUMNS, databaseRow, type DatabaseRow } from '../catalog/database-row.ts'
 import type { ReadContext } from './read-context.ts'

@@ -1,5 +1,5 @@
 import { CodedError, type FeedRange } from '@tidemark/contracts'
-import type { CollectionRecord, PlaceCounter, WaitPlace } from '@tidemark/store'
+import type { CollectionRecord, PlaceCounter, WaitPlace } from '@tidemark/store/engine'
 import { numberColumn } from '../connection/columns.ts'
 import type { ReadContext } from './read-context.ts'
 

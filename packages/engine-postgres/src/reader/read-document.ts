@@ -1,5 +1,10 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
-import { expiredSecond, type DocumentKey, type StoredRow, type TtlEra } from '@tidemark/store'
+import {
+  expiredSecond,
+  type DocumentKey,
+  type StoredRow,
+  type TtlEra,
+} from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
 import { storeTime, type ReadContext } from './read-context.ts'

@@ -4,7 +4,7 @@ import {
   parseHorizons,
   type FeedPageQuery,
   type Horizons,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { KnownRange } from '../catalog/collection-cache.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'

@@ -7,7 +7,7 @@ import {
   type FeedStart,
   type RangeCounter,
   type StartQuery,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { RangeRow, SegmentRow } from '../catalog/collection-row.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { Sql } from '../connection/sql.ts'

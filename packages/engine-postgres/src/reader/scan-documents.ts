@@ -1,5 +1,5 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
-import type { ScanPage, ScanQuery } from '@tidemark/store'
+import type { ScanPage, ScanQuery } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlValue } from '../connection/sql.ts'
 import { COLLECTION_HEAD, IS_LIVE, type ReadContext } from './read-context.ts'

@@ -1,5 +1,5 @@
 import { FULL_RANGE, type FeedRange } from '@tidemark/contracts'
-import type { CommitOutcome, DatabaseEngine } from '@tidemark/store'
+import type { CommitOutcome, DatabaseEngine } from '@tidemark/store/engine'
 import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { StoreUnderTest, put } from '../maintenance/store-under-test.fixture.ts'

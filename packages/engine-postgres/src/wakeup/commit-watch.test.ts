@@ -1,5 +1,5 @@
 import { FULL_RANGE } from '@tidemark/contracts'
-import type { CollectionRecord } from '@tidemark/store'
+import type { CollectionRecord } from '@tidemark/store/engine'
 import { settle, SimulatedClock } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import { Statements } from '../connection/statements.ts'

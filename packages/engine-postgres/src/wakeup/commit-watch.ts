@@ -1,5 +1,5 @@
 import type { Clock, FeedRange } from '@tidemark/contracts'
-import { CommitWaits, type CollectionRecord } from '@tidemark/store'
+import { CommitWaits, type CollectionRecord } from '@tidemark/store/engine'
 import { readCounters } from '../reader/read-counters.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import { HeardCommits } from './heard-commits.ts'

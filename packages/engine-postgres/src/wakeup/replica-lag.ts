@@ -1,5 +1,5 @@
 import type { Clock } from '@tidemark/contracts'
-import type { WaitPlace } from '@tidemark/store'
+import type { WaitPlace } from '@tidemark/store/engine'
 import { openSegment, readNewestLsns } from '../reader/read-counters.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 

@@ -14,7 +14,7 @@ import {
   type CollectionRecord,
   type DatabaseRecord,
   type DefinitionChanges,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { RangeRow } from '../catalog/collection-row.ts'
 import { numberColumn } from '../connection/columns.ts'
 import type { Sql } from '../connection/sql.ts'

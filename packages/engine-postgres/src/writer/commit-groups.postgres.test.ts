@@ -11,7 +11,7 @@ import type {
   CommitOperation,
   DatabaseEngine,
   StorageEngine,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -5,7 +5,7 @@ import {
   rangeOfEpk,
   type CommitOutcome,
   type CommitRequest,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { RangeRow } from '../catalog/collection-row.ts'
 import { nextTurn } from '../platform/next-turn.ts'
 import type { ReadContext } from '../reader/read-context.ts'

@@ -3,7 +3,7 @@ import {
   type CommitOutcome,
   type CommittedBatch,
   type UniquePlan,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { ReadContext } from '../reader/read-context.ts'
 import {
   COMMIT,

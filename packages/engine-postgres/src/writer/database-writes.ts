@@ -1,5 +1,10 @@
 import { ResourceExistsError, ResourceNotFoundError } from '@tidemark/contracts'
-import { annotatedDatabase, databaseRid, recordEtag, type DatabaseRecord } from '@tidemark/store'
+import {
+  annotatedDatabase,
+  databaseRid,
+  recordEtag,
+  type DatabaseRecord,
+} from '@tidemark/store/engine'
 import { DATABASE_COLUMNS, databaseRow, type DatabaseRow } from '../catalog/database-row.ts'
 import { numberColumn } from '../connection/columns.ts'
 import type { ReadContext } from '../reader/read-context.ts'

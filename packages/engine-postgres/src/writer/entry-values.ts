@@ -1,4 +1,4 @@
-import type { UniqueBreach, UniquePlan, UniqueScope } from '@tidemark/store'
+import type { UniqueBreach, UniquePlan, UniqueScope } from '@tidemark/store/engine'
 
 interface ScopeColumns {
   /** Request: counts from 1. */

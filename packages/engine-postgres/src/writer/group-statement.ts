@@ -6,7 +6,7 @@ import type {
   CommitRequest,
   UniqueBreach,
   UniquePlan,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import { integerArray, textArray } from '../connection/binary-array.ts'
 import {
   booleanColumn,

@@ -4,7 +4,7 @@ import {
   positionsText,
   withPositions,
   type CollectionRecord,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import { textColumn } from '../connection/columns.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 

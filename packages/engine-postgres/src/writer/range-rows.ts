@@ -1,5 +1,10 @@
 import type { FeedRange } from '@tidemark/contracts'
-import { horizonsText, parseHorizons, type Horizons, type RangeRecord } from '@tidemark/store'
+import {
+  horizonsText,
+  parseHorizons,
+  type Horizons,
+  type RangeRecord,
+} from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { Sql } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'

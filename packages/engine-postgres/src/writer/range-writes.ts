@@ -9,7 +9,7 @@ import {
   rangeNumbered,
   type CollectionRecord,
   type RangeRecord,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { CollectionRow, RangeRow } from '../catalog/collection-row.ts'
 import type { Sql } from '../connection/sql.ts'
 import type { ReadContext } from '../reader/read-context.ts'

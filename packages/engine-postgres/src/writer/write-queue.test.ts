@@ -3,7 +3,7 @@ import {
   planUniqueEntries,
   type CollectionRecord,
   type CommitRequest,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import { expect, test } from 'vitest'
 import { entryKeys } from './entry-values.ts'
 import { WriteQueue, documentKeys, type WaitingCommit } from './write-queue.ts'

@@ -1,4 +1,4 @@
-import type { CommitRequest } from '@tidemark/store'
+import type { CommitRequest } from '@tidemark/store/engine'
 
 /** A commit that waits for its group. */
 export interface WaitingCommit {

@@ -1,4 +1,9 @@
-import type { CollectionDefinition, CollectionRecord, RangeRecord, TtlEra } from '@tidemark/store'
+import type {
+  CollectionDefinition,
+  CollectionRecord,
+  RangeRecord,
+  TtlEra,
+} from '@tidemark/store/engine'
 import type { FeedRange } from '@tidemark/contracts'
 import { numberColumn, textColumn, type Row } from './column.ts'
 import type { Connection } from './connection.ts'

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import { neverExpires, type TtlEra, type TtlPolicy } from '@tidemark/store'
+import { neverExpires, type TtlEra, type TtlPolicy } from '@tidemark/store/engine'
 import type { CollectionRow } from './catalog-rows.ts'
 
 export function policyOf({ record }: CollectionRow): TtlPolicy {

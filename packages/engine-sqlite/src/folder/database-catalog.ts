@@ -7,7 +7,12 @@ import {
   type Clock,
   type Random,
 } from '@tidemark/contracts'
-import { annotatedDatabase, databaseRid, recordEtag, type DatabaseRecord } from '@tidemark/store'
+import {
+  annotatedDatabase,
+  databaseRid,
+  recordEtag,
+  type DatabaseRecord,
+} from '@tidemark/store/engine'
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'

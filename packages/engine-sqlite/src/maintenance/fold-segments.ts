@@ -1,5 +1,5 @@
 import type { FeedRange } from '@tidemark/contracts'
-import { planFold, sharedSegments } from '@tidemark/store'
+import { planFold, sharedSegments } from '@tidemark/store/engine'
 import type { CollectionRow, RangeRow, SegmentRow } from '../connection/catalog-rows.ts'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

@@ -1,4 +1,4 @@
-import { allArePast, parsePositions, positionPart, type PositionList } from '@tidemark/store'
+import { allArePast, parsePositions, positionPart, type PositionList } from '@tidemark/store/engine'
 import type { CollectionRow } from '../connection/catalog-rows.ts'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

@@ -1,4 +1,4 @@
-import { expiredSecond, expirySecond } from '@tidemark/store'
+import { expiredSecond, expirySecond } from '@tidemark/store/engine'
 import type { CollectionRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'

@@ -5,7 +5,7 @@ import {
   raiseHorizon,
   type Horizon,
   type Horizons,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

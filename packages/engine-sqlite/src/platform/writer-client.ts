@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { InvalidOptionError, StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
-import { commitChars } from '@tidemark/store'
+import { commitChars } from '@tidemark/store/engine'
 import { errorFromPortable } from '../connection/sqlite-error.ts'
 import { unpackReplies } from '../writer/committed-replies.ts'
 import type {

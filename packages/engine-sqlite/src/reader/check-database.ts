@@ -1,5 +1,5 @@
 import { rangeContainsEpk } from '@tidemark/contracts'
-import { expirySecond } from '@tidemark/store'
+import { expirySecond } from '@tidemark/store/engine'
 import type { CatalogRows, CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

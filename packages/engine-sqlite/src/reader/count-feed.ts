@@ -1,4 +1,4 @@
-import { horizonsOf, type FeedCount, type FeedCountQuery } from '@tidemark/store'
+import { horizonsOf, type FeedCount, type FeedCountQuery } from '@tidemark/store/engine'
 import type { RowSelection } from '../segments/segment-rows.ts'
 import {
   assertKeepsVersions,

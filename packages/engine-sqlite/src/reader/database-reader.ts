@@ -27,7 +27,7 @@ import {
   type ScanQuery,
   type StartQuery,
   type StoredRow,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import {
   readCatalog,
   type CatalogRows,

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { ScanPage, ScanPosition, ScanQuery } from '@tidemark/store'
+import type { ScanPage, ScanPosition, ScanQuery } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Condition } from '../connection/live-rows.ts'

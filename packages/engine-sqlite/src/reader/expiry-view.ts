@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ExpiryView } from '@tidemark/store'
+import type { ExpiryView } from '@tidemark/store/engine'
 import type { CollectionRow } from '../connection/catalog-rows.ts'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

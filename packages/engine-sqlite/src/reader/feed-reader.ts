@@ -8,7 +8,7 @@ import {
   type FeedPageQuery,
   type FeedRow,
   type VersionRow,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
 import { liveRows } from '../connection/live-rows.ts'

@@ -3,7 +3,7 @@ import {
   sharedSegments,
   type MaintenanceTask,
   type MaintenanceView,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type {
   CatalogRows,
   CollectionRow,

@@ -1,5 +1,5 @@
 import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
-import type { FeedPageQuery } from '@tidemark/store'
+import type { FeedPageQuery } from '@tidemark/store/engine'
 import type { RangeRow, SegmentRow } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
 import {

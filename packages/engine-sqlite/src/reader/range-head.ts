@@ -1,4 +1,4 @@
-import { parseHorizons, type Horizons } from '@tidemark/store'
+import { parseHorizons, type Horizons } from '@tidemark/store/engine'
 import type { RangeRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

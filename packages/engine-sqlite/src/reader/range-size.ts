@@ -1,5 +1,5 @@
 import type { FeedRange } from '@tidemark/contracts'
-import type { ScanPosition } from '@tidemark/store'
+import type { ScanPosition } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Condition } from '../connection/live-rows.ts'

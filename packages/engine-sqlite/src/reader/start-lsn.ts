@@ -1,5 +1,5 @@
 import { rangesOverlap, type FeedRange } from '@tidemark/contracts'
-import type { FeedStart } from '@tidemark/store'
+import type { FeedStart } from '@tidemark/store/engine'
 import type { RangeRow, SegmentRow } from '../connection/catalog-rows.ts'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

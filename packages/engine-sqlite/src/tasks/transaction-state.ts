@@ -1,4 +1,4 @@
-import { rangeOfEpk } from '@tidemark/store'
+import { rangeOfEpk } from '@tidemark/store/engine'
 import { readCatalog, type CatalogRows, type CollectionRow } from '../connection/catalog-rows.ts'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

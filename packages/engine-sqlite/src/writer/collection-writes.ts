@@ -9,7 +9,7 @@ import {
   type CollectionDefinition,
   type CollectionRecord,
   type DefinitionChanges,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { CollectionRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

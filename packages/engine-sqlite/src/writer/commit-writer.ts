@@ -1,4 +1,4 @@
-import { expirySecond, stampBody, ttlUntil, type CommitOutcome } from '@tidemark/store'
+import { expirySecond, stampBody, ttlUntil, type CommitOutcome } from '@tidemark/store/engine'
 import type { Connection } from '../connection/connection.ts'
 import { writePendingDelete } from './expiry-writes.ts'
 import type { Fences } from './fences.ts'

@@ -1,4 +1,4 @@
-import type { CommittedBatch } from '@tidemark/store'
+import type { CommittedBatch } from '@tidemark/store/engine'
 import type { TouchedRange, WriterReply, WriterResult } from './writer-messages.ts'
 
 type CommittedResult = Extract<WriterResult, { kind: 'committed' }>

@@ -1,4 +1,4 @@
-import { rangeOfEpk } from '@tidemark/store'
+import { rangeOfEpk } from '@tidemark/store/engine'
 import type { CollectionRow } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
 import { sequenceNumber, type OpenSegments } from './open-segments.ts'

@@ -1,4 +1,4 @@
-import { refusingEpoch, withFence, type FenceRecord, type WriteFence } from '@tidemark/store'
+import { refusingEpoch, withFence, type FenceRecord, type WriteFence } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 

@@ -7,7 +7,7 @@ import {
   type CommitOutcome,
   type TtlPolicy,
   type UniquePlan,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { CatalogRows, CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

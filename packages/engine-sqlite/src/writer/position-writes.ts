@@ -1,5 +1,5 @@
 import type { FeedRange } from '@tidemark/contracts'
-import { parsePositions, positionsText, withPositions } from '@tidemark/store'
+import { parsePositions, positionsText, withPositions } from '@tidemark/store/engine'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 

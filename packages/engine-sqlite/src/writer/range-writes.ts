@@ -5,7 +5,7 @@ import {
   parseHorizons,
   type Horizons,
   type RangeRecord,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { RangeRow, SegmentRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

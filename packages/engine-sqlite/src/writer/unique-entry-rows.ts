@@ -6,7 +6,7 @@ import {
   type UniqueClaim,
   type UniquePlan,
   type UniqueScope,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { CatalogRows } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

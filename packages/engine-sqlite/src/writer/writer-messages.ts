@@ -9,7 +9,7 @@ import type {
   RangeRecord,
   UniqueStep,
   WriteFence,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import type { FeedRange } from '@tidemark/contracts'
 import type { PortableError } from '../connection/sqlite-error.ts'
 

@@ -1,5 +1,6 @@
 import { RangeGoneError, type Clock } from '@tidemark/contracts'
-import { rangeOfEpk, type OpenCollection, type RangeRecord } from '@tidemark/store'
+import { rangeOfEpk } from '@tidemark/store/engine'
+import type { OpenCollection, RangeRecord } from '@tidemark/store'
 
 /**
  * How long a list of ranges is believed, in ms. Another process may have split: until then its clients read the

@@ -4,7 +4,8 @@ import {
   partitionKeyPathSegments,
   type PartitionKeyComponent,
 } from '@tidemark/contracts'
-import { singleEpkRange, type OpenCollection, type RangeRecord } from '@tidemark/store'
+import { singleEpkRange } from '@tidemark/store/engine'
+import type { OpenCollection, RangeRecord } from '@tidemark/store'
 import { epkBounds } from '../protocol/epk-headers.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { rangeNumber } from '../protocol/range-header.ts'

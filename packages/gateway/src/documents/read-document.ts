@@ -1,5 +1,5 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
-import { singleEpkRange } from '@tidemark/store'
+import { singleEpkRange } from '@tidemark/store/engine'
 import { HEADER } from '../protocol/header-names.ts'
 import { wireError } from '../protocol/error-answer.ts'
 import { ownErrorHeaders } from '../protocol/own-error-headers.ts'

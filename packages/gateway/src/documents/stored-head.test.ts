@@ -1,4 +1,4 @@
-import { documentEtag, stampBody } from '@tidemark/store'
+import { documentEtag, stampBody } from '@tidemark/store/engine'
 import { expect, test } from 'vitest'
 import { storedHead } from './stored-head.ts'
 

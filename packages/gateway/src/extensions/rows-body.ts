@@ -1,4 +1,5 @@
-import { LIVE_ROW, type FeedRowsPage } from '@tidemark/store'
+import { LIVE_ROW } from '@tidemark/store/engine'
+import type { FeedRowsPage } from '@tidemark/store'
 
 /**
  * Pieces of the body of a page: `{"continuation","lsn","caughtUp","kind","rows":[…]}`, with documents as the texts

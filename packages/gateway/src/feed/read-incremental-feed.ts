@@ -1,4 +1,5 @@
-import { LIVE_ROW, type OpenCollection } from '@tidemark/store'
+import { LIVE_ROW } from '@tidemark/store/engine'
+import type { OpenCollection } from '@tidemark/store'
 import { feedDocumentText } from '../documents/document-text.ts'
 import { inRange } from '../documents/key-scope.ts'
 import { assertSession } from '../documents/session-check.ts'

@@ -1,4 +1,4 @@
-import { ridBytes } from '@tidemark/store'
+import { ridBytes } from '@tidemark/store/engine'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import {

@@ -1,5 +1,6 @@
 import type { DocumentBody, Stored } from '@tidemark/contracts'
-import { MAX_TTL_SECONDS, expirySecond } from '@tidemark/store'
+import { expirySecond } from '@tidemark/store/engine'
+import { MAX_TTL_SECONDS } from '@tidemark/store'
 
 /** `defaultTtl` of both sides while a migration carries expiry: both have TTL on. */
 export interface ExpiryCarrier {

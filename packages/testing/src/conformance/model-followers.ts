@@ -4,7 +4,7 @@ import {
   type EngineFeedPage,
   type EngineVersionPage,
   type FeedCount,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
 import { expect } from 'vitest'
 import { keyText, versionText } from './engine-model.ts'
 import { parsed, type EngineFixture } from './storage-engine-fixtures.ts'

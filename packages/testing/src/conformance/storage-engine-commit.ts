@@ -1,5 +1,6 @@
 import { FULL_RANGE } from '@tidemark/contracts'
-import { documentEtag, type StorageEngine, type WriteCondition } from '@tidemark/store'
+import { documentEtag } from '@tidemark/store/engine'
+import type { StorageEngine, WriteCondition } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { DEFINITION, EngineFixture, committed, del, put } from './storage-engine-fixtures.ts'
 

@@ -1,5 +1,6 @@
 import { FULL_RANGE, type FeedRange } from '@tidemark/contracts'
-import type { FeedCount, StorageEngine } from '@tidemark/store'
+import type { FeedCount } from '@tidemark/store/engine'
+import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { START_MS, START_SECOND, fixtureWithClock } from './storage-engine-expiry.ts'
 import { EngineFixture, committed, del, put } from './storage-engine-fixtures.ts'

@@ -1,11 +1,6 @@
 import { FULL_RANGE } from '@tidemark/contracts'
-import {
-  LIVE_ROW,
-  PENDING_DELETE_ROW,
-  type CommitOperation,
-  type StorageEngine,
-  type WriteCondition,
-} from '@tidemark/store'
+import { LIVE_ROW, PENDING_DELETE_ROW, type CommitOperation } from '@tidemark/store/engine'
+import type { StorageEngine, WriteCondition } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { SteppedClock } from './stepped-clock.ts'
 import {

@@ -1,5 +1,6 @@
 import { FULL_RANGE, evenRanges, rangeContainsEpk } from '@tidemark/contracts'
-import type { FeedRow, FeedStart, ScanPosition, StorageEngine } from '@tidemark/store'
+import type { FeedRow, FeedStart } from '@tidemark/store/engine'
+import type { ScanPosition, StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import {
   DEFINITION,

@@ -11,12 +11,9 @@ import {
 import {
   LIVE_ROW,
   rangeOfEpk,
-  type CollectionDefinition,
-  type CollectionRecord,
   type CommitBatch,
   type CommitOperation,
   type CommitOutcome,
-  type DatabaseEngine,
   type DefinitionChanges,
   type EngineFeedPage,
   type EngineVersionPage,
@@ -25,12 +22,17 @@ import {
   type FeedRow,
   type FeedStart,
   type MaintenanceOutcome,
-  type MaintenanceTask,
   type RangeCounter,
-  type RangeRecord,
   type RowKind,
-  type StorageEngine,
-  type WriteCondition,
+} from '@tidemark/store/engine'
+import type {
+  CollectionDefinition,
+  CollectionRecord,
+  DatabaseEngine,
+  MaintenanceTask,
+  RangeRecord,
+  StorageEngine,
+  WriteCondition,
 } from '@tidemark/store'
 import { expect } from 'vitest'
 

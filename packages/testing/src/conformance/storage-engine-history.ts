@@ -6,10 +6,9 @@ import {
   type CommitOperation,
   type CommitOutcome,
   type FeedRow,
-  type MaintenanceTask,
-  type StorageEngine,
   type UniqueStep,
-} from '@tidemark/store'
+} from '@tidemark/store/engine'
+import type { MaintenanceTask, StorageEngine } from '@tidemark/store'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EngineModel, keyText, versionText, type ModelWrite } from './engine-model.ts'

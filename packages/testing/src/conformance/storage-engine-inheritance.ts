@@ -1,5 +1,6 @@
 import { FULL_RANGE, evenRanges, lsn, type FeedRange } from '@tidemark/contracts'
-import { LIVE_ROW, PENDING_DELETE_ROW, type StorageEngine } from '@tidemark/store'
+import { LIVE_ROW, PENDING_DELETE_ROW } from '@tidemark/store/engine'
+import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { fixtureWithClock } from './storage-engine-expiry.ts'
 import { DEFINITION, type EngineFixture, type FeedEntry } from './storage-engine-fixtures.ts'

@@ -1,5 +1,6 @@
 import { FULL_RANGE, lsn } from '@tidemark/contracts'
-import { LIVE_ROW, PENDING_DELETE_ROW, type StorageEngine } from '@tidemark/store'
+import { LIVE_ROW, PENDING_DELETE_ROW } from '@tidemark/store/engine'
+import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { START_SECOND, fixtureWithClock } from './storage-engine-expiry.ts'
 import { committed, del, keyOf, parsed, put, type EngineSetup } from './storage-engine-fixtures.ts'

@@ -1,5 +1,6 @@
 import { FULL_RANGE, lsn } from '@tidemark/contracts'
-import type { MaintenanceOutcome, StorageEngine } from '@tidemark/store'
+import type { MaintenanceOutcome } from '@tidemark/store/engine'
+import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { SteppedClock } from './stepped-clock.ts'
 import { EngineFixture, put, type StorageEngineUnderTest } from './storage-engine-fixtures.ts'

@@ -1,5 +1,5 @@
 import { FULL_RANGE, lsn, type FeedRange } from '@tidemark/contracts'
-import type { CommitBatch, CommitOutcome } from '@tidemark/store'
+import type { CommitBatch, CommitOutcome } from '@tidemark/store/engine'
 import { describe, expect, test, type TestContext } from 'vitest'
 import { SteppedClock } from './stepped-clock.ts'
 import {

@@ -1,9 +1,5 @@
-import {
-  type CommitBatch,
-  type CommitOperation,
-  type CommitOutcome,
-  type StorageEngine,
-} from '@tidemark/store'
+import type { CommitBatch, CommitOperation, CommitOutcome } from '@tidemark/store/engine'
+import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { SteppedClock } from './stepped-clock.ts'
 import {

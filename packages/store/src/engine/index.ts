@@ -1,0 +1,99 @@
+export type {
+  AllVersionsPolicy,
+  CollectionDefinition,
+  CollectionRecord,
+  DatabaseRecord,
+  PendingDeletePolicy,
+  RangeRecord,
+  TtlEra,
+  UniqueKey,
+} from './catalog.ts'
+export type {
+  CommitBatch,
+  CommitOperation,
+  CommitOutcome,
+  CommitRequest,
+  CommittedBatch,
+  WriteCondition,
+  WriteFence,
+} from './commit.ts'
+export { commitChars } from './commit-size.ts'
+export type { DocumentKey, ScanPage, ScanPosition, ScanQuery, StoredRow } from './document-query.ts'
+export { CommitWaits, type CommitWait, type PlaceCounter, type WaitPlace } from './commit-waits.ts'
+export {
+  assertIndexed,
+  annotatedDatabase,
+  changedRecord,
+  type DefinitionChanges,
+} from './definition-changes.ts'
+export {
+  expiredSecond,
+  expirySecond,
+  neverExpires,
+  type ExpiringRow,
+  type TtlPolicy,
+} from './expiry.ts'
+export {
+  LIVE_ROW,
+  PENDING_DELETE_ROW,
+  type EngineFeedPage,
+  type EngineVersionPage,
+  type FeedCount,
+  type FeedCountQuery,
+  type FeedPageQuery,
+  type FeedRow,
+  type FeedStart,
+  type RangeCounter,
+  type RowKind,
+  type StartQuery,
+  type VersionRow,
+} from './feed-query.ts'
+export { refusingEpoch, withFence, type FenceRecord } from './fence-check.ts'
+export {
+  allArePast,
+  positionAt,
+  parsePositions,
+  positionPart,
+  positionsText,
+  withPositions,
+  type PositionList,
+  type PositionPart,
+} from './group-positions.ts'
+export {
+  cutHorizons,
+  horizonAt,
+  horizonsOf,
+  horizonsText,
+  parseHorizons,
+  raiseHorizon,
+  type Horizon,
+  type Horizons,
+} from './horizons.ts'
+export type {
+  ExpiryView,
+  MaintenanceEngine,
+  MaintenanceOutcome,
+  MaintenanceTask,
+  MaintenanceView,
+} from './maintenance.ts'
+export { planFold, sharedSegments, type FoldPlan, type FoldableSegment } from './plan-fold.ts'
+export { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './range-lookup.ts'
+export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './resource-ids.ts'
+export type {
+  DatabaseEngine,
+  EngineNotice,
+  EngineSupport,
+  StorageEngine,
+} from './storage-engine.ts'
+export { documentEtag, etagLsn, stampBody, ttlUntil } from './stored-body.ts'
+export {
+  planUniqueEntries,
+  uniqueBreach,
+  type UniqueBreach,
+  type UniqueClaim,
+  type UniqueHolder,
+  type UniquePlan,
+  type UniqueScope,
+  type UniqueStep,
+} from './unique-entries.ts'
+export { conditionHolds } from './write-condition.ts'
