@@ -158,7 +158,8 @@ describe('faults', () => {
     await two.start('b')
     await balanced(two)
     const stopWriting = pacedWriter(two, 2)
-    await two.advance(3_333)
+    // Sessions from soon after a join may last a heartbeat longer.
+    await two.advance(3_333 + 2 * HEARTBEAT_MS)
     two.kill(a)
     const tookMs = await two.until(() => two.counts()['b'] === 16)
     await stopWriting()
