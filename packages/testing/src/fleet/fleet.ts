@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import {
   feedRangeId,
   parseFeedRangeId,
-  systemRandom,
   type Change,
   type CloseReason,
   type DeadLetterSink,
@@ -26,6 +25,7 @@ import {
 import { FakeFeed } from '../fake-feed.ts'
 import type { FakeDocument } from '../fake-feed-range.ts'
 import { settle } from '../platform/settle.ts'
+import { SeededRandom } from '../simulation/time/seeded-random.ts'
 import { SimulatedClock } from '../simulated-clock.ts'
 import { GatedClock, GatedFeed, GatedLeaseStore, ProcessGate } from './process-gate.ts'
 
@@ -74,6 +74,7 @@ export interface FleetOptions {
   measuring?: boolean | undefined
   /** @default a MemoryLeaseStore under the fleet's clock */
   leases?: ((clock: SimulatedClock) => LeaseStore) | undefined
+  /** Of all hosts and of the leases. @default one whose seed is fixed */
   random?: Random | undefined
   hostOptions?: HostOptions | undefined
   feedOptions?: FeedOptions | undefined
@@ -151,11 +152,13 @@ export class Fleet {
   /** Whether every change is to be delivered, not only those after the start. */
   readonly startsAtBeginning: boolean
   readonly #options: FleetOptions
+  readonly #random: Random
   readonly #hosts: FleetHost[] = []
   behaviour: Behaviour
 
   constructor(options: FleetOptions = {}) {
     this.#options = options
+    this.#random = options.random ?? new SeededRandom(1)
     this.startsAtBeginning =
       options.feedOptions?.startFromBeginning === true &&
       options.feedOptions.startTime === undefined
@@ -165,7 +168,8 @@ export class Fleet {
     const shape = { ranges, waiting, childrenCarryParentChanges, measuring }
     const feedOptions = { ...shape, beforeRead, afterJoin }
     this.feed = new FakeFeed({ clock: this.clock, ...feedOptions })
-    this.leases = options.leases?.(this.clock) ?? new MemoryLeaseStore({ clock: this.clock })
+    const { clock } = this
+    this.leases = options.leases?.(clock) ?? new MemoryLeaseStore({ clock, random: this.#random })
   }
 
   /** Every host that was ever started. */
@@ -185,7 +189,7 @@ export class Fleet {
       leases: store,
       deadLetters: this.#options.deadLetters,
       clock,
-      random: this.#options.random ?? systemRandom,
+      random: this.#random,
       feedOptions: { ...this.#options.feedOptions, ...options.feedOptions },
       hostOptions: { ...this.#options.hostOptions, ...options.hostOptions },
     })
