@@ -13,10 +13,18 @@ export interface MutantFate {
 /** Compares with one rule after the other taken out of the scripts, until a sequence differs. */
 export async function killMutants(
   redis: Redis,
-  { seed, maxSequences }: { readonly seed: number; readonly maxSequences: number },
+  {
+    mutants = SCRIPT_MUTANTS,
+    seed,
+    maxSequences,
+  }: {
+    readonly mutants?: readonly ScriptMutant[]
+    readonly seed: number
+    readonly maxSequences: number
+  },
 ): Promise<readonly MutantFate[]> {
   const fates: MutantFate[] = []
-  for (const [index, mutant] of SCRIPT_MUTANTS.entries()) {
+  for (const [index, mutant] of mutants.entries()) {
     const mutating = new MutatingClient(redis, mutant)
     const comparison = new ScriptComparison({
       redis,

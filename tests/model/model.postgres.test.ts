@@ -10,6 +10,6 @@ afterAll(() => postgres?.[Symbol.asyncDispose]())
 
 modelSlice({
   engine: 'postgres',
-  sequences: 100,
+  sequences: 60,
   place: async () => ({ engine: 'postgres', url: (await postgres?.createDatabase()) ?? '' }),
 })

@@ -2,6 +2,6 @@ import { modelSlice } from './model-slice.ts'
 
 modelSlice({
   engine: 'sqlite',
-  sequences: 320,
+  sequences: 200,
   place: () => Promise.resolve({ engine: 'sqlite' }),
 })
