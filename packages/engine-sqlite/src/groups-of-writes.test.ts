@@ -117,14 +117,14 @@ async function lockIsHeld(): Promise<void> {
 
 test('texts of one turn cross to the writer in bounded messages, also those of a closing store', async () => {
   const place = await open()
-  const posted: number[] = []
+  const posted: string[] = []
   // oxlint-disable-next-line typescript/unbound-method -- called with the worker as `this` below
   const post = Worker.prototype.postMessage
   vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (
     this: Worker,
     ...values: Parameters<typeof post>
   ) {
-    posted.push(JSON.stringify(values[0]).length)
+    posted.push(JSON.stringify(values[0]))
     return post.apply(this, values)
   })
   const writes = writeAtOnce(place, { count: 34, bytes: MIB })
@@ -132,7 +132,9 @@ test('texts of one turn cross to the writer in bounded messages, also those of a
   await close?.()
   for (const { kind } of await Promise.all(writes)) expect(kind).toBe('committed')
   expect(posted.length).toBeGreaterThan(2)
-  expect(Math.max(...posted)).toBeLessThan(17 * MIB)
+  expect(Math.max(...posted.map(({ length }) => length))).toBeLessThan(17 * MIB)
+  // The thread would end without what is asked for afterwards.
+  expect(posted.indexOf('{"kind":"close"}')).toBe(posted.length - 1)
 })
 
 test('a lock held for too long refuses all that waited, as errors that may pass', async () => {

@@ -201,4 +201,11 @@ describe('no turn of the event loop reads more than its share', () => {
     expect(await expectBounded(DOCUMENTS, scanned)).toBe(DOCUMENTS - OF_ONE_KEY)
     expect(await expectBounded(DOCUMENTS, () => notes.count())).toBe(DOCUMENTS - OF_ONE_KEY)
   })
+
+  test('in telling of many pending deletes', async () => {
+    shiftMs = 100_000_000
+    await store.runMaintenance()
+    const expiry = await expectBounded(0, () => notes.readExpiry())
+    expect(expiry).toMatchObject({ withExpiry: 0, unswept: 0, pendingDeletes: OF_ONE_KEY })
+  })
 })

@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-async function collectionOf(id: string): Promise<CollectionRecord> {
+async function collectionOf(id: string, ranges = [FULL_RANGE]): Promise<CollectionRecord> {
   const definition = {
     partitionKey: partitionKeyDefinition('/pk'),
     defaultTtl: null,
@@ -40,17 +40,21 @@ async function collectionOf(id: string): Promise<CollectionRecord> {
     allVersions: { retentionSeconds: 3600, previousImages: true },
     splitAboveBytes: null,
   }
-  return database.createCollection(id, definition, [FULL_RANGE])
+  return database.createCollection(id, definition, ranges)
 }
 
 /** Documents of these sizes in turn, under keys spread over the range. */
-async function write(collection: CollectionRecord, sizes: readonly number[]): Promise<void> {
+async function write(
+  collection: CollectionRecord,
+  sizes: readonly number[],
+  keys = ['10', 'A0'],
+): Promise<void> {
   const commits = sizes.map(async (bytes, n) => {
     const id = `d${n}`
     const tail = JSON.stringify({ id, text: 'x'.repeat(bytes) }).slice(1)
     const condition = { kind: 'none' } as const
     const put = { kind: 'put', id, condition, head: '{', tail, ttl: 0 } as const
-    const epk = (n % 2 === 0 ? 0x10 : 0xa0).toString(16).toUpperCase()
+    const epk = keys[n % keys.length]!
     return database.commit({
       batches: [{ collection, epk, partitionKey: `["${n}"]`, operations: [put] }],
     })
@@ -159,6 +163,25 @@ test('halves that were merged are read side by side for no more than a page', as
   expect(returned).toBe(60)
   expect(bytes).toBeGreaterThan(60 * LARGE)
   expect(most).toBeLessThan(1.5 * LARGE)
+})
+
+test('eight ranges that were merged, with rows of a middling size, are read for no more than two pages', async () => {
+  const bounds = ['', '20', '40', '60', '80', 'A0', 'C0', 'E0', 'FF']
+  const ranges = bounds.slice(1).map((maxExclusive, n) => {
+    return { minInclusive: bounds[n]!, maxExclusive }
+  })
+  const collection = await collectionOf('eight', ranges)
+  // As many of each range as a first read takes, and hardly smaller than it would take of one range alone.
+  const keys = ranges.map(({ minInclusive }) => `${minInclusive || '1'}1`)
+  await write(collection, Array<number>(8 * 130).fill(PAGE_CHARS / 64 - 200), keys)
+  for (let present = await database.listRanges(collection); present.length > 1;) {
+    const [left, right] = present.map(({ number }) => number)
+    await database.mergeRanges({ collection, ranges: [left ?? -1, right ?? -1] })
+    present = await database.listRanges(collection)
+  }
+  const { returned, most } = await feedOf(collection)
+  expect(returned).toBe(8 * 130)
+  expect(most).toBeLessThan(2 * PAGE_CHARS)
 })
 
 test('of a count in pieces the first change is the oldest, whatever the later pieces find', async () => {
