@@ -34,6 +34,11 @@ export class FileIdentity {
   }
 }
 
+/** Undefined also where it cannot be looked at: nobody else could open it then. */
 function inodeOf(file: string): bigint | undefined {
-  return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino
+  try {
+    return statSync(file, { bigint: true }).ino
+  } catch {
+    return undefined
+  }
 }
