@@ -7,9 +7,11 @@ import {
   type HostIdentity,
 } from '@tidemark/contracts'
 import type { LeaseGroupState, LeaseRecord, SessionRecord } from '@tidemark/processor'
+import type { SimulatedProcess } from '../time/simulated-process.ts'
 import type { StoreChange } from '../world/lease-server.ts'
 import { HOST_TIMES } from '../world/world.ts'
 import type { Member } from '../world/member.ts'
+import type { SentCall } from '../world/world-events.ts'
 import type { MakeOracle, Verdict } from './oracle.ts'
 
 interface Grant {
@@ -61,8 +63,9 @@ export const grantsOracle: MakeOracle = (verdict) => {
       if (isDamaged || before.leases === after.leases || sameIds(before, after)) return
       checkCover(verdict, after)
     },
-    sent({ operation, member }) {
-      if (operation === 'sync:join') joined.set(member.name, member)
+    sent(call) {
+      sessions.sent(call)
+      if (call.operation === 'sync:join') joined.set(call.member.name, call.member)
     },
     answered({ operation, member, leases }, reply) {
       if (operation !== 'checkpoint') return
@@ -108,13 +111,23 @@ export const grantsOracle: MakeOracle = (verdict) => {
 /** In the store times are whole ms. */
 const ROUNDING_MS = 5
 
-/** Sessions by true time. */
+/**
+ * Sessions by true time. A host counts from when it asks; a store of documents from when it reads, which may be long
+ * before what it writes is there.
+ */
 class SessionTimes {
   readonly #verdict: Verdict
+  readonly #askedMs = new Map<SimulatedProcess, number>()
   readonly #renewedMs = new Map<SessionRecord, number>()
 
   constructor(verdict: Verdict) {
     this.#verdict = verdict
+  }
+
+  sent({ operation, member, sentMs }: SentCall): void {
+    if (operation === 'sync:join' || operation === 'sync:beat') {
+      this.#askedMs.set(member.process, sentMs)
+    }
   }
 
   changed({ before, after, cause, by, atMs }: StoreChange): void {
@@ -124,8 +137,9 @@ class SessionTimes {
       this.#renewedMs.clear()
       return
     }
+    const renewedMs = (by && this.#askedMs.get(by)) ?? atMs
     for (const [host, session] of after.head.sessions) {
-      if (before.head.sessions.get(host) !== session) this.#renewedMs.set(session, atMs)
+      if (before.head.sessions.get(host) !== session) this.#renewedMs.set(session, renewedMs)
     }
     for (const [host, session] of before.head.sessions) {
       if (after.head.sessions.get(host) === session) continue
