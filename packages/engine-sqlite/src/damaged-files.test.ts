@@ -1,4 +1,13 @@
-import { mkdtemp, open as openFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  cp,
+  mkdtemp,
+  open as openFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -75,6 +84,7 @@ async function overwrite(file: string, position: number, bytes: Buffer): Promise
   await handle.close()
 }
 
+const UNAVAILABLE = { code: 'ERR_STORE_UNAVAILABLE' }
 const damaged = (file: string): unknown =>
   expect.objectContaining({ code: 'ERR_STORE_DAMAGED', message: expect.stringContaining(file) })
 
@@ -172,22 +182,30 @@ test('a file that another program holds is unavailable, after a bounded wait, an
   expect(await database.check()).toEqual([])
 })
 
-test('nothing is acknowledged into a folder that vanished', async () => {
+test('nothing is acknowledged into a folder that vanished, nor kept of it', async () => {
   const engine = await open()
   const database = await filled(engine, 1)
   const collection = await collectionOf(database)
   await rename(folder, join(parent, 'moved'))
-  await expect(database.commit(request(collection, 'x'))).rejects.toMatchObject({
-    code: 'ERR_STORE_UNAVAILABLE',
-  })
-  await expect(engine.createDatabase('new')).rejects.toMatchObject({
-    code: 'ERR_STORE_UNAVAILABLE',
-  })
+  await expect(database.commit(request(collection, 'refused'))).rejects.toMatchObject(UNAVAILABLE)
+  await expect(engine.createDatabase('new')).rejects.toMatchObject(UNAVAILABLE)
   await rename(join(parent, 'moved'), folder)
+  expect(await engine.listDatabases()).toMatchObject([{ id: 'db' }])
+  expect(await database.countDocuments(collection)).toBe(1)
   expect(await database.commit(request(collection, 'x'))).toMatchObject({ kind: 'committed' })
 })
 
-test('who reads or waits in a folder that was moved away is told within a second', async () => {
+/** Where another store, or a copy of this one with the same names, is put in its place. */
+test.each([
+  ['another store', async () => filled(await open(), 1)],
+  [
+    'a copy',
+    async () => {
+      const filter = (path: string): boolean => !path.includes('doorbells')
+      await cp(join(parent, 'moved'), folder, { recursive: true, filter })
+    },
+  ],
+])('who has a folder open of which %s takes the place is told within a second', async (_, put) => {
   let passedMs = 0
   const monotonicMs = (): number => systemClock.monotonicMs() + passedMs
   const engine = await open({ clock: { ...systemClock, monotonicMs } })
@@ -195,22 +213,41 @@ test('who reads or waits in a folder that was moved away is told within a second
   const collection = await collectionOf(database)
   const page = { collection, range: FULL_RANGE, afterLsn: 0, maxItems: 1, maxChars: 1 }
   const { signal } = new AbortController()
-  const wait = database.waitForCommit({ ...page, afterLsn: 1, timeoutMs: 60_000, signal })
-  const unavailable = { code: 'ERR_STORE_UNAVAILABLE' }
+  const waiting = { ...page, timeoutMs: 60_000, signal }
+  const wait = database.waitForCommit({ ...waiting, afterLsn: 1 })
 
   await rename(folder, join(parent, 'moved'))
+  await put()
   passedMs = 1_000
-  await expect(wait).rejects.toMatchObject(unavailable)
-  await expect(database.readFeedPage(page)).rejects.toMatchObject(unavailable)
-  await expect(database.countDocuments(collection)).rejects.toMatchObject(unavailable)
-  // Another store in its place is not this one.
-  const other = await open()
-  await filled(other, 1)
-  await expect(database.readFeedPage(page)).rejects.toMatchObject(unavailable)
-  await other.close()
+  await expect(wait).rejects.toMatchObject(UNAVAILABLE)
+  for (const call of [
+    () => database.waitForCommit(waiting),
+    () => database.readFeedPage(page),
+    () => database.countDocuments(collection),
+    () => database.commit(request(collection, 'x')),
+    () => engine.listDatabases(),
+    () => engine.readDatabase('db'),
+    () => engine.openDatabase('db'),
+    () => engine.createDatabase('new'),
+    () => engine.deleteDatabase('db'),
+  ]) {
+    await expect(call()).rejects.toMatchObject(UNAVAILABLE)
+  }
+  await Promise.allSettled(engines.splice(1).map((each) => each.close()))
   await rm(folder, { recursive: true })
   await rename(join(parent, 'moved'), folder)
   expect((await database.readFeedPage(page)).rows).toHaveLength(1)
+  expect(await engine.listDatabases()).toMatchObject([{ id: 'db' }])
+})
+
+test('who reads a database that another process deleted long ago is told that it is not there', async () => {
+  let passedMs = 0
+  const monotonicMs = (): number => systemClock.monotonicMs() + passedMs
+  const database = await filled(await open({ clock: { ...systemClock, monotonicMs } }), 1)
+  const collection = await collectionOf(database)
+  await (await open()).deleteDatabase('db')
+  passedMs = 2_000
+  await expect(database.countDocuments(collection)).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' })
 })
 
 test('contradictions between documents, index, ranges and counters are listed', async () => {

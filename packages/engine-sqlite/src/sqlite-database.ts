@@ -279,6 +279,7 @@ export class SqliteDatabase implements DatabaseEngine {
     signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
     const { lsn, rangeNumber } = this.#reader.counter(collection, range)
+    this.#identity.assertSameNowAndThen(this.#clock.monotonicMs())
     if (lsn > afterLsn) return true
     const abort = (): void => reject(signal.reason)
     const stopTimer = new AbortController()

@@ -20,6 +20,7 @@ import { CATALOG_FILE, CATALOG_TABLES } from '../connection/schema.ts'
 import { storeError, withStoreErrors } from '../connection/sqlite-error.ts'
 import { createDatabaseFile, isMarkedDeleted, NUMBER_JUMP } from './database-file.ts'
 import { noteCopy } from './file-copies.ts'
+import { FileIdentity } from './file-identity.ts'
 import { linkIntoPlace, syncFolder, temporaryFile } from './link-into-place.ts'
 import { createSqliteFile, openSqliteFile, removeSqliteFile } from './sqlite-file.ts'
 
@@ -50,12 +51,14 @@ export class DatabaseCatalog {
   readonly #file: string
   readonly #storeId: string
   readonly #connection: Connection
+  readonly #identity: FileIdentity
 
   private constructor(folder: string, storeId: string, connection: Connection) {
     this.#folder = folder
     this.#file = join(folder, CATALOG_NAME)
     this.#storeId = storeId
     this.#connection = connection
+    this.#identity = new FileIdentity(this.#file)
   }
 
   /** Rejects with ERR_STORE_DAMAGED when databases are there and the list of them is not. */
@@ -87,19 +90,13 @@ export class DatabaseCatalog {
   }
 
   list(): readonly CatalogEntry[] {
-    return withStoreErrors(this.#file, () =>
-      this.#connection
-        .all(`${ENTRIES} ORDER BY d.number`)
-        .filter((row) => !this.#isDeleted(row))
-        .map(catalogEntry),
-    )
+    const rows = this.#read(() => this.#connection.all(`${ENTRIES} ORDER BY d.number`))
+    return rows.filter((row) => !this.#isDeleted(row)).map(catalogEntry)
   }
 
   find(id: string): CatalogEntry | undefined {
-    return withStoreErrors(this.#file, () => {
-      const row = this.#connection.get(`${ENTRIES} WHERE d.id = ?`, id)
-      return row && !this.#isDeleted(row) ? catalogEntry(row) : undefined
-    })
+    const row = this.#read(() => this.#connection.get(`${ENTRIES} WHERE d.id = ?`, id))
+    return row && !this.#isDeleted(row) ? catalogEntry(row) : undefined
   }
 
   /**
@@ -260,8 +257,21 @@ export class DatabaseCatalog {
     )
   }
 
+  #read<Result>(act: () => Result): Result {
+    return withStoreErrors(this.#file, () => {
+      this.#identity.assertSame()
+      return act()
+    })
+  }
+
   #write<Result>(act: () => Result): Result {
-    return withStoreErrors(this.#file, () => this.#connection.transaction('BEGIN IMMEDIATE', act))
+    return withStoreErrors(this.#file, () =>
+      this.#connection.transaction('BEGIN IMMEDIATE', () => {
+        const result = act()
+        this.#identity.assertSame()
+        return result
+      }),
+    )
   }
 }
 

@@ -10,18 +10,18 @@ const INTERVAL_MS = 1_000
  */
 export class FileIdentity {
   readonly #file: string
-  readonly #inode: bigint | undefined
+  readonly #identity: string | undefined
   #nextMs = 0
 
   /** Takes the file that is there now. */
   constructor(file: string) {
     this.#file = file
-    this.#inode = inodeOf(file)
+    this.#identity = identityOf(file)
   }
 
   /** @throws ERR_STORE_UNAVAILABLE when the file is gone, or another one */
   assertSame(): void {
-    if (this.#inode === undefined || inodeOf(this.#file) !== this.#inode) {
+    if (this.#identity === undefined || identityOf(this.#file) !== this.#identity) {
       throw new StoreUnavailableError(`${this.#file} was removed or replaced while it was open`)
     }
   }
@@ -34,10 +34,14 @@ export class FileIdentity {
   }
 }
 
-/** Undefined also where it cannot be looked at: nobody else could open it then. */
-function inodeOf(file: string): bigint | undefined {
+/**
+ * Undefined also where it cannot be looked at: nobody else could open it then. The device counts, since another volume
+ * that is mounted in the folder's place may have a file of the same number.
+ */
+function identityOf(file: string): string | undefined {
   try {
-    return statSync(file, { bigint: true }).ino
+    const { dev, ino } = statSync(file, { bigint: true })
+    return `${dev}:${ino}`
   } catch {
     return undefined
   }

@@ -204,3 +204,22 @@ test('of a count in pieces the first change is the oldest, whatever the later pi
   expect(found).toMatchObject({ rows: 3, oldestMs: 9, isExact: true })
   expect(asked).toEqual([0, 10, 20])
 })
+
+test.each([
+  { found: 5000, rows: 100_000, pieces: 20 },
+  { found: 0, rows: 0, pieces: 20 },
+])(
+  'a count of pieces with $found rows each ends after $pieces of them, and says that there may be more',
+  async ({ found, rows, pieces }) => {
+    let asked = 0
+    const query = { afterLsn: 0, maxItems: 100_000 } as FeedCountQuery
+    const count = await countInPieces(query, async ({ afterLsn }) => {
+      asked++
+      const throughLsn = afterLsn + 1_000_000
+      const piece = { rows: found, isExact: false, newestLsn: 2 ** 40, horizons: [] }
+      return { ...piece, throughLsn, oldestMs: undefined }
+    })
+    expect(count).toMatchObject({ rows, isExact: false })
+    expect(asked).toBe(pieces)
+  },
+)

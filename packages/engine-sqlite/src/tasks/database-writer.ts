@@ -74,21 +74,24 @@ export class DatabaseWriter {
       return this.#inTransaction(() => this.#replies(group))
     } catch (error) {
       if (isBusy(error)) return waiting.map(({ id }) => this.#failure(id, error))
-      if (group.length > 1) return this.#oneByOne(group)
+      if (group.length > 1) return this.#oneByOne(group, waiting)
       return group.map(({ id }) => this.#failure(id, error))
     }
   }
 
   /** One of them cannot be carried out; alone, each of the others can. */
-  #oneByOne(group: readonly WriterRequest[]): readonly WriterReply[] {
+  #oneByOne(
+    group: readonly WriterRequest[],
+    waiting: readonly WriterRequest[],
+  ): readonly WriterReply[] {
     const replies: WriterReply[] = []
     for (const request of group) {
       this.yieldToOthers()
       try {
         replies.push(...this.#inTransaction(() => this.#replies([request])))
       } catch (error) {
-        // A lock that is held for too long is not waited for again by each of the others.
-        const failed = isBusy(error) ? group.slice(replies.length) : [request]
+        // Nobody who waited as long waits for the same lock again.
+        const failed = isBusy(error) ? waiting.slice(replies.length) : [request]
         replies.push(...failed.map(({ id }) => this.#failure(id, error)))
         if (isBusy(error)) break
       }
