@@ -85,9 +85,9 @@ export class ObserverServer {
       await this.#close(served, message)
       return
     }
-    const own = message.abortCell && new RemoteAbort(message.abortCell)
     // A call's own signal ends with its lease's, however long the observer keeps it.
-    const signal = own?.or(served.abort) ?? served.abort.signal
+    const own = message.abortCell && new RemoteAbort(message.abortCell, served.abort)
+    const { signal } = own ?? served.abort
     if (own !== undefined) served.callAborts.set(message.call, own)
     try {
       // The message may have waited in a busy thread for longer than the lease was good.

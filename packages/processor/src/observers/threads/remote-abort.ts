@@ -12,28 +12,44 @@ export class RemoteAbort {
   readonly signal: AbortSignal
   readonly #controller = new AbortController()
   readonly #cell: AbortCell
+  readonly #lease: RemoteAbort | undefined
+  /** Of calls; weak, because a lease outlives many of them. */
+  readonly #followers = new Set<WeakRef<RemoteAbort>>()
+  readonly #collected = new FinalizationRegistry<WeakRef<RemoteAbort>>((follower) =>
+    this.#followers.delete(follower),
+  )
   #aborted: Abort
 
-  constructor(cell: AbortCell) {
+  /**
+   * One with a `lease` ends with that, too. `AbortSignal.any` would not do: it asks `aborted` when somebody begins to
+   * listen, and follows nothing any more if the cell was set just then.
+   */
+  constructor(cell: AbortCell, lease?: RemoteAbort) {
     this.#cell = cell
+    this.#lease = lease
     this.signal = looking(this.#controller.signal, () => this.#look())
+    if (lease !== undefined) lease.#lead(this)
   }
 
   abort(reason: unknown): void {
     this.#aborted ??= { reason }
     this.#controller.abort(this.#aborted.reason)
+    for (const follower of this.#followers) follower.deref()?.abort(this.#aborted.reason)
   }
 
-  /** A signal of this or the other one. */
-  or(other: RemoteAbort): AbortSignal {
-    const either = AbortSignal.any([this.#controller.signal, other.#controller.signal])
-    return looking(either, () => this.#look() ?? other.#look())
+  #lead(follower: RemoteAbort): void {
+    const weak = new WeakRef(follower)
+    this.#followers.add(weak)
+    this.#collected.register(follower, weak)
   }
 
   #look(): Abort {
     if (this.#aborted === undefined && isSetAborted(this.#cell)) {
       // The host's reason is still on its way.
       this.#aborted = { reason: new DOMException('This operation was aborted', 'AbortError') }
+    }
+    if (this.#aborted === undefined && this.#lease !== undefined) {
+      this.#aborted = this.#lease.#look()
     }
     return this.#aborted
   }
