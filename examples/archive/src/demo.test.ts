@@ -24,7 +24,6 @@ test('TTL-14 sessions expire, become pending deletes, are archived, and only the
     live: ['kept'],
     pendingDeletes: 0,
   })
-  expect(lines[0]).toBe('live: 6')
   expect(lines.findIndex((line) => line.startsWith('purged'))).toBeGreaterThan(
     lines.findIndex((line) => line.startsWith('nothing is archived yet')),
   )

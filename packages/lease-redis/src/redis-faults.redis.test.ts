@@ -8,6 +8,8 @@ import { RedisLeaseStore } from './redis-lease-store.ts'
 
 /** Of conditions: a busy machine takes longer than vitest's 1 s. */
 const WAIT = { timeout: 10_000 }
+/** Of a command, also of those that are to succeed on a busy machine. */
+const COMMAND_TIMEOUT_MS = 1_000
 
 const A = hostIdentity('a')
 const B = hostIdentity('b')
@@ -36,7 +38,7 @@ test('a server that is killed and started again, writing every command to disk, 
     args: ['--appendonly', 'yes', '--appendfsync', 'always'],
   })
   const redis = connect(server.port)
-  const store = new RedisLeaseStore(redis, { commandTimeoutMs: 500 })
+  const store = new RedisLeaseStore(redis, { commandTimeoutMs: COMMAND_TIMEOUT_MS })
   const group = await store.openGroup('restart')
   // A session that would be over after 300 ms of any clock that runs while the server is down.
   const short = { ttlMs: 300, clockCapMs: 50 }
@@ -68,7 +70,7 @@ test('a server that lost its data has a new generation, and the old host is fenc
   await using server = await startRedisServer()
   const redis = connect(server.port)
   const group = await new RedisLeaseStore(redis, {
-    commandTimeoutMs: 500,
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
     allowVolatile: true,
   }).openGroup('wiped')
   const held = await ownedGroup(group, A, 2)
@@ -102,14 +104,14 @@ test.each(['toServer', 'toClient'] as const)(
     await using proxy = await startTcpProxy(server)
     const redis = connect(proxy.port)
     const group = await new RedisLeaseStore(redis, {
-      commandTimeoutMs: 200,
+      commandTimeoutMs: COMMAND_TIMEOUT_MS,
       allowVolatile: true,
     }).openGroup('cut')
     const held = await ownedGroup(group, A, 1)
     proxy.block(direction)
     const startMs = performance.now()
     await expect(checkpoint(group, held, 5)).rejects.toMatchObject(UNAVAILABLE)
-    expect(performance.now() - startMs).toBeLessThan(1_500)
+    expect(performance.now() - startMs).toBeLessThan(10 * COMMAND_TIMEOUT_MS)
     expect(proxy.droppedBytes).toBeGreaterThan(0)
     proxy.unblock()
     // The first one may have been stored or not; repeating it is always right.
@@ -124,7 +126,7 @@ test('while the connection is away calls are refused in bounded time and none is
   await using proxy = await startTcpProxy(server)
   const redis = connect(proxy.port, { maxRetriesPerRequest: null })
   const group = await new RedisLeaseStore(redis, {
-    commandTimeoutMs: 100,
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
     allowVolatile: true,
   }).openGroup('away')
   const held = await ownedGroup(group, A, 1)
@@ -145,14 +147,14 @@ test('a paused server moves no lease: its clock does not run', async () => {
   await using server = await startRedisServer()
   const redis = connect(server.port)
   const group = await new RedisLeaseStore(redis, {
-    commandTimeoutMs: 100,
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
     allowVolatile: true,
   }).openGroup('pause')
   const short = { ttlMs: 200, clockCapMs: 50 }
   await group.sync(syncRequest(A, 'join', short))
   await group.sync(syncRequest(B, 'join', short))
   server.pause()
-  for (let calls = 0; calls < 5; calls += 1) {
+  for (let calls = 0; calls < 2; calls += 1) {
     await expect(group.read()).rejects.toMatchObject(UNAVAILABLE)
   }
   server.resume()

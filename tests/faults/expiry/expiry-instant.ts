@@ -35,14 +35,7 @@ async function sightings(
 /** A document is gone at one instant for two processes, swept or not, whatever their own clocks say. */
 export async function goneAtOneInstant(
   stage: ExpiryStage,
-  {
-    clockOffsetsMs = [0, 0],
-    answerMs = 0,
-  }: {
-    readonly clockOffsetsMs?: readonly [number, number]
-    /** By how much the time that an answer is given may be after that of its snapshot: it comes from afar. */
-    readonly answerMs?: number
-  } = {},
+  clockOffsetsMs: readonly [number, number] = [0, 0],
 ): Promise<void> {
   await using opened = await stage.openStore()
   const poll = { ids: IDS, forMs: FOR_MS }
@@ -64,7 +57,7 @@ export async function goneAtOneInstant(
     expect(a?.lastSeenMs, id).toBeLessThanOrEqual(b?.firstGoneMs ?? 0)
     expect(b?.lastSeenMs, id).toBeLessThanOrEqual(a?.firstGoneMs ?? 0)
     for (const seen of [a, b]) {
-      expect(seen?.lastSeenStoreMs, id).toBeLessThan(expiresMs + answerMs)
+      expect(seen?.lastSeenStoreMs, id).toBeLessThan(expiresMs)
       expect(seen?.firstGoneStoreMs, id).toBeGreaterThanOrEqual(expiresMs)
     }
     // Nor does it come back within one process.

@@ -19,7 +19,7 @@ export interface Sighting {
   readonly lastSeenMs: number
   /** When the first look ended that did not show it; undefined if all did. */
   readonly firstGoneMs: number | undefined
-  /** The store's clock at the last look by id that showed it, and at the first that did not; epoch ms. */
+  /** The store's clock before the last look by id that showed it, and after the first that did not; epoch ms. */
   readonly lastSeenStoreMs: number
   readonly firstGoneStoreMs: number
   /** When the first look ended that showed its pending delete. */

@@ -23,14 +23,18 @@ const sightings = new Map<string, Sighting>(task.ids.map((id) => [id, { id, ...N
   const { documents } = opened
   history.note({ kind: 'event', name: 'started', detail: '' })
   const endMs = machineMs() + task.forMs
+  let storeMs = 0
   while (machineMs() < endMs) {
     for (const id of task.ids) {
       await look([id], async () => {
         const { document, serverTimeMs } = await documents.read(id, POLLED_KEY)
+        // The answer's time is one after the look, the time of the answer before it one before the look.
+        const beforeMs = storeMs
+        storeMs = serverTimeMs
         note(id, ({ lastSeenStoreMs, firstGoneStoreMs }) =>
           document === undefined
             ? lastSeenStoreMs > 0 && { firstGoneStoreMs: Math.min(firstGoneStoreMs, serverTimeMs) }
-            : { lastSeenStoreMs: serverTimeMs },
+            : { lastSeenStoreMs: beforeMs },
         )
         return document === undefined ? [] : [id]
       })

@@ -143,10 +143,17 @@ export function storageEngineMaintenance(
       await fixture.write('p', ...Array.from({ length: 9 }, (_, n) => `d${n}`))
       clock.step(5000)
       const task = { kind: 'sweep', collection: fixture.collection } as const
-      expect(await fixture.piece(task, 4)).toEqual({ kind: 'done', items: 4, more: true })
-      expect(await fixture.feed()).toHaveLength(4)
-      expect(await fixture.piece(task, 4)).toMatchObject({ items: 4, more: true })
-      expect(await fixture.piece(task, 4)).toEqual({ kind: 'done', items: 1, more: false })
+      let swept = 0
+      for (let more = true; more;) {
+        const piece = await fixture.piece(task, 4)
+        // Fewer where the machine is so slow that a piece is cut by its time.
+        expect(piece.items).toBeLessThanOrEqual(4)
+        swept += piece.items
+        expect(await fixture.feed()).toHaveLength(swept)
+        if (swept < 9) expect(piece).toMatchObject({ more: true })
+        more = piece.more
+      }
+      expect(swept).toBe(9)
     })
 
     test('a task that is no longer there does nothing', async () => {

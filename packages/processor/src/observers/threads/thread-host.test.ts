@@ -268,7 +268,7 @@ describe('PH-13 a host with observers in threads', () => {
     await inTime(() => one.script.of('open').length === 4)
     await registered
     one.feed.append('key0')
-    await inTime(() => one.script.atGate === 1)
+    await inTime(() => one.script.atGate === 1 && one.script.of('processChanges').length > 0)
     const blocked = one.script.of('processChanges')[0]!
     await clock.advance(laterMs)
     write(one.feed, 64)
