@@ -275,7 +275,7 @@ test('with a synchronous standby nothing that was acknowledged is lost, whenever
 
 test('a primary without its synchronous standby acknowledges nothing, and its readers see nothing that may be lost', async () => {
   await using pair = await startPair({ synchronous_standby_names: '*' })
-  await using program = await openNotes(pair.url, { statementTimeoutMs: 500 })
+  await using program = await openNotes(pair.url, { statementTimeoutMs: 2_000 })
   const { notes } = program
   await create(notes, 'first')
   pair.replication.refuse()

@@ -144,13 +144,14 @@ test('readers are woken at once where they listen past the pooler, and find comm
   const { direct, pooled } = await addresses()
   const looking = await latencyBetween(pooled, {})
   const listening = await latencyBetween(pooled, { listenUrl: direct })
-  expect(looking).toBeLessThan(100)
-  expect(listening).toBeLessThan(looking + 10)
+  // Some milliseconds; on a busy machine more, but never the ten seconds of who hears nothing.
+  expect(looking).toBeLessThan(1_000)
+  expect(listening).toBeLessThan(looking + 1_000)
 })
 
 test('a statement that runs too long behind a pooler is ended by the server', async () => {
   const { direct, pooled } = await addresses()
-  await using store = await openAt(pooled, { statementTimeoutMs: 300 })
+  await using store = await openAt(pooled, { statementTimeoutMs: 2_000 })
   const database = await store.createDatabase('db')
   const notes = await database.createCollection<Note>({ id: 'notes', partitionKey: '/key' })
   const client = new Client(direct)

@@ -271,7 +271,7 @@ test('a page that the replica cancels because of replay is read from the primary
     random: systemRandom,
   })
   const slow =
-    'SELECT pg_is_in_recovery() FROM t, pg_sleep(CASE WHEN pg_is_in_recovery() THEN 5 END)'
+    'SELECT pg_is_in_recovery() FROM t, pg_sleep(CASE WHEN pg_is_in_recovery() THEN 60 END)'
   const started = performance.now()
   const reading = connections.read({ name: 'slow', text: slow }, [], { from: 'replica' })
   const isRunning = `SELECT count(*)::integer AS n FROM pg_stat_activity WHERE query LIKE '%pg_sleep(CASE%'
@@ -279,7 +279,7 @@ test('a page that the replica cancels because of replay is read from the primary
   await expect.poll(() => replica.query(isRunning)).toEqual([{ n: 1 }])
   await admin('LOCK TABLE t; DELETE FROM t; INSERT INTO t VALUES (2)')
   expect(await reading).toEqual([['f']])
-  expect(performance.now() - started).toBeLessThan(4_000)
+  expect(performance.now() - started).toBeLessThan(20_000)
 })
 
 test('a replica that follows no more is not waited for longer than it may lag, and used again when it has caught up', async () => {
@@ -331,5 +331,6 @@ test('a reader that waits is woken when the replica has the commit', async () =>
     ;({ continuation } = page)
   }
   latencies.sort((a, b) => a - b)
-  expect(latencies[20]).toBeLessThan(100)
+  // Some milliseconds; on a busy machine more, but never the five seconds of who hears nothing.
+  expect(latencies[20]).toBeLessThan(1_000)
 })
