@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
 import { PrototypeData } from '../../raw/prototype-data.ts'
 import { textArray } from '../raw/text-array.ts'
@@ -52,7 +53,10 @@ export class Outbox implements AsyncDisposable {
     await this.#client.query('VACUUM ANALYZE outbox')
   }
 
+  /** The server may notice a moment later that who read it has gone. */
   async dropSlot(slot: string): Promise<void> {
+    const active = 'SELECT 1 FROM pg_replication_slots WHERE slot_name = $1 AND active'
+    while ((await this.#client.query(active, [slot])).rows.length > 0) await setTimeout(10)
     await this.#client.query('SELECT pg_drop_replication_slot($1)', [slot])
   }
 
