@@ -6,11 +6,10 @@ import { runFeatures } from './features/run-features.ts'
 import { PostgresScene } from './postgres/postgres-scene.ts'
 import { runPlain } from './run-plain.ts'
 
-// A slice of what `npm run crash -- --engine postgres` does: each way for a round to end once. The seed of a failed
-// run is in its output.
+// A slice of what `npm run crash -- --engine postgres` does, with one seed: each way for a round to end once.
 
 const ROUNDS = 4
-const seed = Math.floor(Math.random() * 1_000_000)
+const seed = 1
 
 test('ST-6 what was acknowledged survives the death of writers, of connections and of the PostgreSQL server', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-crash-'))
@@ -34,4 +33,4 @@ test('ST-6 TTL-13 TTL-14 CF-11 ST-9 nor is a pending delete lost while documents
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}, 180_000)
+}, 300_000)

@@ -14,6 +14,7 @@ const MIN_WRITING_MS = 20
 const MAX_WRITING_MS = 200
 /** How long the writer that is left goes on after the first was killed. */
 const SURVIVOR_MS = 40
+const GO_ON_LIMIT_MS = 25_000
 
 export interface RoundResult extends RoundVerdict {
   readonly acknowledged: number
@@ -58,13 +59,14 @@ export async function runRound(
       ...writers.map((writer) => writer.receive('writing')),
       follower?.receive('following'),
     ])
-    await Promise.all(writers.map((_, share) => firstAcknowledgement(log(share))))
+    await Promise.all(writers.map((_, share) => untilMoreThan(0, log(share))))
     await sleep(MIN_WRITING_MS + chance() * (MAX_WRITING_MS - MIN_WRITING_MS))
     await scene.disturb(round, writing)
     const [first, survivor] = writers
     await first?.kill()
     if (survivor !== undefined) {
       const soFar = readAcknowledgements(log(1)).length
+      await untilMoreThan(soFar, log(1))
       await sleep(SURVIVOR_MS + chance() * SURVIVOR_MS)
       await survivor.kill()
       if (readAcknowledgements(log(1)).length === soFar) {
@@ -99,12 +101,10 @@ function startFollower(task: FollowerTask): CrashProcess<FollowerMessage> {
   return new CrashProcess(new URL('follower.child.ts', import.meta.url), task)
 }
 
-/** On a busy machine the first write may take longer than the whole time until the kill. */
-async function firstAcknowledgement(log: string): Promise<void> {
-  for (let waitedMs = 0; waitedMs < 10_000; waitedMs += 2) {
-    if (readAcknowledgements(log).length > 0) return
-    await sleep(2)
-  }
+/** On a busy machine one more write may take longer than the whole time until the kill. */
+async function untilMoreThan(count: number, log: string): Promise<void> {
+  const endMs = performance.now() + GO_ON_LIMIT_MS
+  while (readAcknowledgements(log).length <= count && performance.now() < endMs) await sleep(2)
 }
 
 /** A round in which nothing was under way proves nothing. */

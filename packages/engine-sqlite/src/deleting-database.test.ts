@@ -24,8 +24,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function open(): Promise<StorageEngine> {
-  const engine = await openSqliteEngine({ folder, lockTimeoutMs: 20 })
+async function open(lockTimeoutMs?: number): Promise<StorageEngine> {
+  const engine = await openSqliteEngine({ folder, lockTimeoutMs })
   engines.push(engine)
   return engine
 }
@@ -40,12 +40,12 @@ async function filesOfDatabases(): Promise<readonly string[]> {
 
 /** Lets one kind of statement on a file fail, as a full disk does. Answers how to end that. */
 function failing(file: string, event: string): () => void {
-  const raw = new DatabaseSync(join(folder, file))
+  const raw = new DatabaseSync(join(folder, file), { timeout: 5000 })
   const body = `BEGIN SELECT RAISE(ABORT, 'no room'); END`
   raw.exec(`CREATE TRIGGER fault BEFORE ${event} ${body}`)
   raw.close()
   return () => {
-    const again = new DatabaseSync(join(folder, file))
+    const again = new DatabaseSync(join(folder, file), { timeout: 5000 })
     again.exec('DROP TRIGGER fault')
     again.close()
   }
@@ -71,11 +71,11 @@ async function killedAt(kind: 'create' | 'delete', dieAt: string): Promise<void>
 }
 
 test('a deletion that another program keeps from its lock leaves the database whole, for every process', async () => {
-  const [engine, other] = [await open(), await open()]
+  const [engine, other] = [await open(500), await open()]
   const { database, collection } = await openCollection(engine)
   await commitOne(database, collection, { id: 'a' })
   const [file = ''] = await filesOfDatabases()
-  const lock = new DatabaseSync(join(folder, file))
+  const lock = new DatabaseSync(join(folder, file), { timeout: 5000 })
   lock.exec('BEGIN IMMEDIATE')
   await expect(engine.deleteDatabase('db')).rejects.toMatchObject({
     code: 'ERR_STORE_UNAVAILABLE',
@@ -132,7 +132,7 @@ test('a damaged database that cannot be taken off the list stays on it', async (
   const engine = await open()
   await engine.createDatabase('db')
   const [file = ''] = await filesOfDatabases()
-  const raw = new DatabaseSync(join(folder, file))
+  const raw = new DatabaseSync(join(folder, file), { timeout: 5000 })
   raw.exec('DROP TABLE meta')
   raw.close()
   const end = failing('catalog.sqlite', 'DELETE ON database')

@@ -48,7 +48,7 @@ function writeAtOnce(
 /** Transactions in the log since `act` began. A reader's mark keeps the log from being written over meanwhile. */
 async function transactionsOf(act: () => Promise<void>): Promise<number> {
   const file = await databaseFile()
-  const reader = new DatabaseSync(file)
+  const reader = new DatabaseSync(file, { timeout: 5000 })
   reader.exec('BEGIN')
   reader.prepare('SELECT count(*) FROM doc').get()
   const before = await countTransactions(`${file}-wal`)

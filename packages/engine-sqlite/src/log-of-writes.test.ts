@@ -74,7 +74,7 @@ test('a reader that holds the log is told of, and its end', async () => {
   const held = new Promise((resolve) => store.events.once('logHeld', resolve))
   const freed = new Promise((resolve) => store.events.once('logFreed', resolve))
   await write('first')
-  const reader = new DatabaseSync(file, { readOnly: true })
+  const reader = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
   reader.exec('BEGIN')
   reader.prepare('SELECT count(*) FROM doc').get()
   for (let n = 0; n < 4; n++) await write(`d${n}`)

@@ -14,7 +14,7 @@ test('PH-10 a host whose leases are documents starts once another process gives 
   const database = await store.createDatabaseIfNotExists('db')
   const items = await database.createCollectionIfNotExists({ id: 'items', partitionKey: '/id' })
   const name = (await readdir(folder)).find((each) => /^db-.*\.sqlite$/.test(each)) ?? ''
-  const other = new DatabaseSync(join(folder, name))
+  const other = new DatabaseSync(join(folder, name), { timeout: 5000 })
   other.exec('BEGIN IMMEDIATE')
   const leases = new DocumentLeaseStore(database.collection('leases'))
   const refused = Promise.withResolvers<unknown>()

@@ -29,6 +29,9 @@ export interface FeatureRunResult {
 /** All of a document's life must be over before a run ends: ttl and retention. */
 const MAX_LIFE_MS = 5_000
 
+/** A run has at most so many times the rounds that were asked for. */
+const MAX_STRETCH = 3
+
 /** What a round without writers leaves. */
 const NOTHING: FeatureRoundFacts = { journals: [], description: '' }
 
@@ -56,7 +59,11 @@ export async function runFeatures({
     for (const problem of [...lost, ...faults]) report(`  ${problem}`)
   }
   report(`seed ${seed}, ${FEATURE_LANES} concurrent writers, all features`)
-  for (let round = 0; round < rounds; round++) {
+  let round = 0
+  const isEnough = (): boolean =>
+    fromRounds(round, { scene, verifier, totals }).every(([, count]) => count > 0)
+  // On a busy machine a round does little before it is killed: then more rounds follow.
+  for (; round < rounds || (round < MAX_STRETCH * rounds && !isEnough()); round++) {
     const facts = await runFeatureRound({ folder, seed, round, scene })
     const before = totals.acknowledged
     for (const journal of facts.journals) totals.add(journal)
@@ -70,7 +77,7 @@ export async function runFeatures({
   await drain(folder, scene)
   take(await verifyRound(folder, { scene, verifier, facts: NOTHING }))
   take({ lost: verifier.verifyDrained(), faults: [] })
-  return { ...verdict, ...outcome(rounds, { scene, verifier, totals, verdict }) }
+  return { ...verdict, ...outcome(round, { scene, verifier, totals, verdict }) }
 }
 
 async function verifyRound(
@@ -119,36 +126,45 @@ function openQuietly(scene: CrashScene): Promise<FeatureStore> {
   return openFeatureStore({ place: safely(scene.plan(0).place), maintenance: 'manual' })
 }
 
-function outcome(
-  rounds: number,
-  {
-    scene,
-    verifier,
-    totals,
-    verdict,
-  }: {
-    readonly scene: CrashScene
-    readonly verifier: FeatureVerifier
-    readonly totals: FeatureTotals
-    readonly verdict: { readonly lost: number; readonly faults: number }
-  },
-): Pick<FeatureRunResult, 'missing' | 'summary'> {
-  const { delivered, purged } = verifier.pendingDeletes
-  const counts: readonly (readonly [what: string, count: number])[] = [
-    ['rounds', rounds],
+type Count = readonly [what: string, count: number]
+
+interface Counted {
+  readonly scene: CrashScene
+  readonly verifier: FeatureVerifier
+  readonly totals: FeatureTotals
+}
+
+/** What happens in rounds only, not between them or at the end. */
+function fromRounds(rounds: number, { scene, verifier, totals }: Counted): readonly Count[] {
+  return [
     ['acknowledged writes', totals.acknowledged],
     ['writes cut off', verifier.inDoubt.applied + verifier.inDoubt.notApplied],
     ['changes of defaultTtl', totals.ttlChanges],
     ['splits', totals.of('rangeSplit')],
     ['merges', totals.of('rangesMerged')],
+    ...scene.totals(rounds),
+  ]
+}
+
+function outcome(
+  rounds: number,
+  {
+    verdict,
+    ...counted
+  }: Counted & { readonly verdict: { readonly lost: number; readonly faults: number } },
+): Pick<FeatureRunResult, 'missing' | 'summary'> {
+  const { verifier, totals } = counted
+  const { delivered, purged } = verifier.pendingDeletes
+  const counts: readonly Count[] = [
+    ['rounds', rounds],
+    ...fromRounds(rounds, counted),
     ['expiries', verifier.expiries],
     ['pending deletes delivered', delivered],
     ['purges', purged],
     ['rows folded', totals.of('folded') + totals.foldedAtRest],
-    ...scene.totals(rounds),
   ]
   // Not in every short run: it takes luck, or longer than the log's retention.
-  const rare: typeof counts = [
+  const rare: readonly Count[] = [
     ['documents filed anew', totals.of('expiryReindexed')],
     ['splits and merges cut off', totals.rangesCutOff],
     ['log entries trimmed', verifier.trimmed],

@@ -4,9 +4,10 @@ import type { ExpiringStore } from './expiring-store.ts'
 import type { ExpiryStage } from './expiry-stage.ts'
 import { POLLED_KEY, type Sighting } from './expiry-tasks.ts'
 
-const TTLS = [2, 3, 3, 4]
+const TTLS = [3, 4, 4, 5]
 const IDS = TTLS.map((_, index) => `d${index}`)
-const FOR_MS = 6_000
+/** Until some time after the last expires, and on a busy machine until all has been seen. */
+const POLL = { ids: IDS, forMs: 7_000, maxMs: 60_000 }
 /** Often, so that the skewed process learns soon what the sweeper judged. */
 const SWEEPING = { intervalMs: 20, leaseMs: 1_000 }
 
@@ -38,11 +39,10 @@ export async function goneAtOneInstant(
   clockOffsetsMs: readonly [number, number] = [0, 0],
 ): Promise<void> {
   await using opened = await stage.openStore()
-  const poll = { ids: IDS, forMs: FOR_MS }
   const pollers = await Promise.all([
-    stage.start('expiry/poller.child.ts', { ...poll, clockOffsetMs: clockOffsetsMs[0] }),
+    stage.start('expiry/poller.child.ts', { ...POLL, clockOffsetMs: clockOffsetsMs[0] }),
     stage.start('expiry/poller.child.ts', {
-      ...poll,
+      ...POLL,
       clockOffsetMs: clockOffsetsMs[1],
       maintenance: SWEEPING,
     }),
@@ -69,10 +69,9 @@ export async function goneAtOneInstant(
 /** What the sweeper judged expired stays so in a process whose clock is 5 s behind. */
 export async function staysGone(stage: ExpiryStage): Promise<void> {
   await using opened = await stage.openStore()
-  const poll = { ids: IDS, forMs: FOR_MS }
   const pollers = await Promise.all([
-    stage.start('expiry/poller.child.ts', { ...poll, maintenance: SWEEPING }),
-    stage.start('expiry/poller.child.ts', { ...poll, clockOffsetMs: -5_000 }),
+    stage.start('expiry/poller.child.ts', { ...POLL, maintenance: SWEEPING }),
+    stage.start('expiry/poller.child.ts', { ...POLL, clockOffsetMs: -5_000 }),
   ])
   const expiries = await createAll(opened)
   const [sweeper, behind] = await Promise.all(pollers.map((poller) => sightings(poller)))

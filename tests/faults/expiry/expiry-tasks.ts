@@ -8,7 +8,9 @@ export const POLLED_KEY = 'polled'
 export interface PollerTask extends ExpiringStoreOptions, FaultProcessTask {
   /** Documents to look at, all of the key `POLLED_KEY`. */
   readonly ids: readonly string[]
+  /** It goes on for longer until all are gone and swept; at most for `maxMs`. */
   readonly forMs: number
+  readonly maxMs: number
 }
 
 /** What one process saw of a document; times are the machine's monotonic clock. */

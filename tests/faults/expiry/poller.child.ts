@@ -22,9 +22,11 @@ const sightings = new Map<string, Sighting>(task.ids.map((id) => [id, { id, ...N
   await using opened = await openExpiringStore(task)
   const { documents } = opened
   history.note({ kind: 'event', name: 'started', detail: '' })
-  const endMs = machineMs() + task.forMs
+  const beganMs = machineMs()
   let storeMs = 0
-  while (machineMs() < endMs) {
+  for (;;) {
+    const elapsedMs = machineMs() - beganMs
+    if (elapsedMs >= (hasSeenAll() ? task.forMs : task.maxMs)) break
     for (const id of task.ids) {
       await look([id], async () => {
         const { document, serverTimeMs } = await documents.read(id, POLLED_KEY)
@@ -58,6 +60,12 @@ const sightings = new Map<string, Sighting>(task.ids.map((id) => [id, { id, ...N
 }
 for (const sighting of sightings.values()) {
   history.note({ kind: 'event', name: 'sighting', detail: JSON.stringify(sighting) })
+}
+
+function hasSeenAll(): boolean {
+  return [...sightings.values()].every(
+    ({ firstGoneMs, firstSweptMs }) => firstGoneMs !== undefined && firstSweptMs !== undefined,
+  )
 }
 
 async function look(

@@ -12,4 +12,4 @@ test('LE-10 ST-9 CF-3 PH-4 with leases in Redis, nothing is lost or out of order
   } finally {
     await redis.stop()
   }
-}, 120_000)
+}, 240_000)

@@ -22,7 +22,7 @@ const PAUSE_MS = 150
 const MAX_PEACE_MS = 900
 /** Every third kill hits the process that splits. */
 const KILLS_A_CHANGER = 3
-const SETTLE_MS = 30_000
+const SETTLE_MS = 60_000
 const PATIENCE_MS = 40_000
 
 export interface RangeFaultsResult {
@@ -126,7 +126,7 @@ class RangeStage {
     await this.#changers.at(-1)?.kill()
   }
 
-  /** Waits until everything is done and every lease is owned; says what is still wrong after long. */
+  /** Waits until everything is done, every lease is owned and some have joined; says what is still wrong after long. */
   async settle(store: KeyedStore, written: readonly string[]): Promise<readonly string[]> {
     const endMs = performance.now() + SETTLE_MS
     const group = await store.leases.openGroup(GROUP)
@@ -136,6 +136,8 @@ class RangeStage {
         const wrong = [
           ...missing.slice(0, 10).map((id) => `${id} was written, and its work never done`),
           ...(await leaseFaults(store, await group.read(), [...this.#hosts.keys()])),
+          // At rest at the latest: all stand at one position then.
+          ...(this.#count('leasesJoined') > 0 ? [] : ['no leases have joined']),
         ]
         if (wrong.length === 0 || performance.now() > endMs) return wrong
         await sleep(200)
@@ -159,17 +161,15 @@ class RangeStage {
 
   happened(written: readonly string[]): RangeFaultsResult['happened'] {
     const histories = this.#histories()
-    const count = (name: string): number =>
-      this.#processes.reduce((sum, process) => sum + process.events(name), 0)
     return {
       writes: written.length,
       hostKills: this.#deadHosts.length,
       // The last one ended with the test.
       changerKills: this.#changers.length - 1,
-      splits: count('split'),
-      merges: count('merge'),
-      leasesSplit: count('rangeReplaced'),
-      leasesJoined: count('leasesJoined'),
+      splits: this.#count('split'),
+      merges: this.#count('merge'),
+      leasesSplit: this.#count('rangeReplaced'),
+      leasesJoined: this.#count('leasesJoined'),
       takeovers: takeovers(
         this.#deadHosts.map(({ history }) => history),
         histories,
@@ -180,6 +180,11 @@ class RangeStage {
   histories(): Pick<RangeFaultsResult, 'histories' | 'living'> {
     const living = [...this.#hosts.values()].map(({ history }) => history)
     return { histories: this.#histories(), living }
+  }
+
+  /** How often an event was noted, by all that ever ran. */
+  #count(name: string): number {
+    return this.#processes.reduce((sum, process) => sum + process.events(name), 0)
   }
 
   #histories(): readonly (readonly HistoryEntry[])[] {
