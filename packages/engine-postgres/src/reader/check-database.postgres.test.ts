@@ -104,7 +104,7 @@ const DAMAGES: Readonly<Record<string, readonly [sql: string, sentence: RegExp]>
   'a document that has lost its entry of a unique key': [
     `WITH living AS (UPDATE doc SET exp = 0)
       UPDATE collection SET definition = (definition::jsonb || '{"uniqueKeys":[["/a"]]}')::text`,
-    /document f\d+ has 0 entries of 1 unique keys/,
+    /document [def]\d+ has 0 entries of 1 unique keys/,
   ],
 }
 
