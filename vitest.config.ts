@@ -30,10 +30,10 @@ export default defineConfig({
     // Worker threads and child processes that pass `process.execArgv` on find the sources too.
     setupFiles: ['scripts/property-seed.ts'],
     execArgv: ['--conditions=@tidemark/source'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // Real servers and processes on a busy machine; vitest's 1 s is what an idle one takes now and then.
-    expect: { poll: { timeout: 10_000 } },
+    // Real servers and processes on a busy machine: these only end what hangs.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     printConsoleTrace: false,
   },
 })

@@ -20,7 +20,7 @@ test('ST-6 what was acknowledged survives the death of writers, of connections a
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}, 120_000)
+})
 
 test('ST-6 TTL-13 TTL-14 CF-11 ST-9 nor is a pending delete lost while documents expire and ranges split and merge on PostgreSQL', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-crash-'))

@@ -12,7 +12,7 @@ test('ST-6 what was acknowledged survives kill -9 of the writing processes', asy
   await using folder = await temporaryFolder()
   const result = await runPlain({ ...aRun(folder.path), rounds: 4 })
   expect(result).toMatchObject({ lost: 0, indexFaults: 0 })
-}, 120_000)
+})
 
 test('ST-6 TTL-13 TTL-14 CF-11 ST-9 kill -9 while documents expire and ranges split and merge loses no write and no pending delete', async () => {
   await using folder = await temporaryFolder()
@@ -26,7 +26,7 @@ test('ST-6 what clients were answered over HTTP survives kill -9 of tidemark ser
   const { summary, ...verdict } = await runGateway({ ...aRun(folder.path), rounds: 3 })
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, indexFaults: 0 })
-}, 120_000)
+})
 
 function aRun(folder: string): {
   readonly folder: string

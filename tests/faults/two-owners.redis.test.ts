@@ -41,7 +41,7 @@ test('LE-11 PH-4 a host stopped for longer than its session is replaced; awake a
   const writer = new PacedWriter(stage.store, 300)
   await until(() => stopped.entries('dispatch').length > 20, {
     what: 'a processes',
-    timeoutMs: 10_000,
+    timeoutMs: 30_000,
   })
 
   stopped.pause()
@@ -56,12 +56,12 @@ test('LE-11 PH-4 a host stopped for longer than its session is replaced; awake a
   expect(takenAt).toBeGreaterThan(pausedAt)
   await until(() => machineMs() > pausedAt + TTL_MS + 500, {
     what: 'a long stop',
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
   })
   const resumedAt = machineMs()
   stopped.resume()
 
-  await until(() => stopped.entries('joined').length > 1, { what: 'a is back', timeoutMs: 10_000 })
+  await until(() => stopped.entries('joined').length > 1, { what: 'a is back', timeoutMs: 30_000 })
   await untilShared([stopped, other], RANGES)
   const written = await writer.stop()
   await stage.untilDelivered(written)
@@ -132,7 +132,7 @@ test.for(CUTS)(
     const writer = new PacedWriter(stage.store, 300)
     await until(() => cutOff.entries('dispatch').length > 10, {
       what: 'a processes',
-      timeoutMs: 10_000,
+      timeoutMs: 30_000,
     })
 
     const held = openLeases(cutOff)
@@ -149,7 +149,7 @@ test.for(CUTS)(
 
     await until(() => cutOff.entries('joined').length > 1, {
       what: 'a is back',
-      timeoutMs: 10_000,
+      timeoutMs: 30_000,
     })
     await untilShared([cutOff, other], RANGES)
     const written = await writer.stop()

@@ -29,7 +29,7 @@ async function slice(requests: number, place: ServingOptions): Promise<void> {
 
 test('thousands of random requests crash nothing, hang nowhere, and are answered as they should', async () => {
   await slice(2000, {})
-}, 120_000)
+})
 
 test('the same on a store in a folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-fuzz-'))
@@ -38,7 +38,7 @@ test('the same on a store in a folder', async () => {
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}, 120_000)
+})
 
 test('a request follows from seed and number alone', () => {
   for (let index = 0; index < 200; index++) {

@@ -363,7 +363,6 @@ test.each(['40001', '40P01'])(
     await under.admin(QUIET('segment'))
     await expectFailsFor(under, state)
   },
-  30_000,
 )
 
 async function expectFailsFor(under: StoreWithFaults, state: string): Promise<void> {
@@ -412,7 +411,7 @@ test('a server that takes no writes any more is said to be so, after the time th
     },
     code: 'ERR_STORE_UNAVAILABLE',
   })
-}, 30_000)
+})
 
 const ENDED = 'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1'
 

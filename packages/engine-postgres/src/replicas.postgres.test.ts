@@ -152,7 +152,7 @@ test('CF-3 a reader of the replica misses nothing of 16 writers and sees LSNs as
   }
   isOver = true
   await Promise.all(lanes)
-  await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(written.length)
+  await expect.poll(() => follower.seen.length).toBe(written.length)
   await follower.stop()
   expect(written.length).toBeGreaterThan(200)
   expect(new Set(follower.seen.map(({ id }) => id))).toEqual(new Set(written))
@@ -200,7 +200,7 @@ test('ranges that the replica does not know yet are read from the primary, and w
   expect(await reader.notes.readFeedRanges()).toHaveLength(2)
   await create('after', 'a')
   await create('after', 'b')
-  await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(5)
+  await expect.poll(() => follower.seen.length).toBe(5)
   reader.toPrimary.take()
   reader.toReplica.take()
   await pause(1_000)
@@ -211,10 +211,10 @@ test('ranges that the replica does not know yet are read from the primary, and w
   await notes.merge(left, right)
   expect(await reader.notes.readFeedRanges()).toHaveLength(1)
   await create('merged')
-  await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(6)
+  await expect.poll(() => follower.seen.length).toBe(6)
   await pauseReplay(false)
   await create('at last')
-  await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(7)
+  await expect.poll(() => follower.seen.length).toBe(7)
   await follower.stop()
   expect(follower.seen.map(({ id }) => id).slice(-2)).toEqual(['merged', 'at last'])
 })
@@ -253,10 +253,10 @@ test('a replica that is down, from the start or later, is replaced by the primar
   await replica.start()
   await replica.caughtUpWith(primary)
   reader.toReplica.take()
-  await expect.poll(() => reader.toReplica.take(), { timeout: 10_000 }).toBeGreaterThan(0)
+  await expect.poll(() => reader.toReplica.take()).toBeGreaterThan(0)
   await replica.kill()
   await create('down again')
-  await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(3)
+  await expect.poll(() => follower.seen.length).toBe(3)
   await follower.stop()
 })
 
@@ -291,7 +291,7 @@ test('a replica that follows no more is not waited for longer than it may lag, a
   for (let count = 0; count < 3; count++) {
     const startMs = performance.now()
     await create(`missing ${count}`)
-    await expect.poll(() => follower.seen.length, { timeout: 10_000 }).toBe(2 + count)
+    await expect.poll(() => follower.seen.length).toBe(2 + count)
     expect(performance.now() - startMs).toBeGreaterThan(count === 0 ? 300 : 0)
   }
   await pauseReplay(false)

@@ -242,4 +242,4 @@ test('readers get past the gap before an epoch, also in folded segments and wher
   await write(again, 60, 3)
   expect((await read(again, { continuation })).ids).toEqual(['d60', 'd61', 'd62'])
   expect(await second.check()).toEqual([])
-}, 30_000)
+})

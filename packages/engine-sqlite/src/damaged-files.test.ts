@@ -214,12 +214,14 @@ test.each([
   const page = { collection, range: FULL_RANGE, afterLsn: 0, maxItems: 1, maxChars: 1 }
   const { signal } = new AbortController()
   const waiting = { ...page, timeoutMs: 60_000, signal }
-  const wait = database.waitForCommit({ ...waiting, afterLsn: 1 })
+  const told = expect(database.waitForCommit({ ...waiting, afterLsn: 1 })).rejects.toMatchObject(
+    UNAVAILABLE,
+  )
 
   await rename(folder, join(parent, 'moved'))
   await put()
   passedMs = 1_000
-  await expect(wait).rejects.toMatchObject(UNAVAILABLE)
+  await told
   for (const call of [
     () => database.waitForCommit(waiting),
     () => database.readFeedPage(page),

@@ -7,7 +7,7 @@ import { startRedisServer, startTcpProxy } from '@tidemark/testing/servers'
 import { RedisLeaseStore } from './redis-lease-store.ts'
 
 /** Of conditions: a busy machine takes longer than vitest's 1 s. */
-const WAIT = { timeout: 10_000 }
+const WAIT = { timeout: 30_000 }
 /** Of a command, also of those that are to succeed on a busy machine. */
 const COMMAND_TIMEOUT_MS = 1_000
 

@@ -39,7 +39,7 @@ test('PH-7 failing-observers.md: a failing document is set aside, the rest is pr
         done.push(...changes.map(({ id }) => id))
       },
     })
-    await expect.poll(() => done.length, { timeout: 20_000 }).toBe(29)
+    await expect.poll(() => done.length).toBe(29)
     await host.unregisterObservers()
     expect(log).toEqual([{ id: 'o13', attempts: 3, error }])
     const page = await letters.list({ group: 'mirror' })

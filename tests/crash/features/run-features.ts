@@ -74,7 +74,7 @@ export async function runFeatures({
     }
     report(`round ${round + 1}: ${totals.acknowledged - before} acknowledged, ${facts.description}`)
   }
-  await drain(folder, scene)
+  totals.foldedAtRest += await drain(folder, scene)
   take(await verifyRound(folder, { scene, verifier, facts: NOTHING }))
   take({ lost: verifier.verifyDrained(), faults: [] })
   return { ...verdict, ...outcome(round, { scene, verifier, totals, verdict }) }
@@ -107,10 +107,10 @@ async function maintain(scene: CrashScene): Promise<number> {
   return folded
 }
 
-/** Lets everything expire that will, sweeps it and has the waiting group read to the end. */
-async function drain(folder: string, scene: CrashScene): Promise<void> {
+/** Lets everything expire that will, sweeps it and has the waiting group read to the end. Returns as `maintain`. */
+async function drain(folder: string, scene: CrashScene): Promise<number> {
   await sleep(MAX_LIFE_MS)
-  await maintain(scene)
+  const folded = await maintain(scene)
   const { place } = scene.plan(0)
   const archive = startArchive(folder, { place, events: join(folder, 'events-drain.jsonl') })
   try {
@@ -119,6 +119,7 @@ async function drain(folder: string, scene: CrashScene): Promise<void> {
   } finally {
     archive.end()
   }
+  return folded
 }
 
 /** Without background work: what the verifier looks at stands still, except for what expires. */

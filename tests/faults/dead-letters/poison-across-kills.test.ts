@@ -127,4 +127,4 @@ test('PH-7 one poison document in 10,000, its host killed in the midst of the bi
     for (const host of running) await host.end()
     await rm(folder, { recursive: true, force: true })
   }
-}, 90_000)
+})

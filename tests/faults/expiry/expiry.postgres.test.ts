@@ -20,14 +20,14 @@ async function openStage(): Promise<ExpiryStage> {
 test('TTL-4 TTL-11 a document is gone at one instant for two processes whose clocks are 8 s apart: the server has the clock', async () => {
   await using stage = await openStage()
   await goneAtOneInstant(stage, [-3_000, 5_000])
-}, 120_000)
+})
 
 test('TTL-5 of two processes on PostgreSQL one sweeps at a time, and the other takes over when it is closed', async () => {
   await using stage = await openStage()
   await oneSweepsAtATime(stage)
-}, 120_000)
+})
 
 test('TTL-5 TTL-13 when the sweeper on PostgreSQL is killed amid a backlog, another goes on within the lease time, and each has one pending delete', async () => {
   await using stage = await openStage()
   await anotherSweepsOn(stage, BACKLOG)
-}, 120_000)
+})

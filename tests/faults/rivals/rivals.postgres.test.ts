@@ -98,7 +98,7 @@ test('ST-1 ST-10 a process that is stopped in the middle of writing holds nobody
   for (const id of COUNTERS) sum += (await opened.documents.read(id, id)).document?.count ?? 0
   expect(sum).toBe(counted + rival.events('counted'))
   expect(await opened.store.check()).toEqual([])
-}, 60_000)
+})
 
 test.each(['stopped', 'running'] as const)(
   'JB-1 of two processes with one job, the earlier owner writes nothing once the later has: it is %s when that comes',
@@ -132,7 +132,6 @@ test.each(['stopped', 'running'] as const)(
     expect(found.filter(({ id }) => id.startsWith('again-'))).toEqual([])
     expect(await opened.store.check()).toEqual([])
   },
-  60_000,
 )
 
 test('JB-1 a part of the range is refused at a lower epoch too, another job is not', async () => {

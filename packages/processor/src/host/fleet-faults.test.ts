@@ -339,6 +339,5 @@ describe('random faults', () => {
       }
       expect(histories[0]).toEqual(histories[1])
     },
-    60_000,
   )
 })

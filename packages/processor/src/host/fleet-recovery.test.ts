@@ -287,7 +287,7 @@ describe('hosts that run when the lease store loses its data', () => {
     expect(lost).toContain('before replace')
     expect(lost).toContain('after replace')
     expect(lost).toContain('after checkpoint')
-  }, 60_000)
+  })
 
   test('LE-10 ranges that were split and merged while nobody had leases: every key goes on', async () => {
     const one = newFleet({ ranges: 3 })

@@ -207,7 +207,6 @@ describe('splits', () => {
       expect(died).toContain('replace')
       expect(died).toContain('checkpoint')
     },
-    60_000,
   )
 })
 

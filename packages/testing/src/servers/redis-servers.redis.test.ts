@@ -48,7 +48,7 @@ test('in a cluster with replicas one takes over the slots of a master that dies'
   await expect.poll(() => cluster.masterOf(slot)).not.toBe(master)
   expect(await client.get('key')).toBe('value')
   client.disconnect()
-}, 60_000)
+})
 
 test('the Sentinels make a replica the primary when the primary dies', async () => {
   await using set = await startSentinelSet()
