@@ -57,7 +57,7 @@ export class FaultProcess<Task extends FaultProcessTask> {
       await until(
         () => started.events('started') > 0 || started.hasEnded,
         // Hosts that wait for leases of a killed one start late.
-        { what: `${program} started`, timeoutMs: 30_000 },
+        { what: `${program} started` },
       )
     } catch (error) {
       await started.end()

@@ -66,10 +66,9 @@ export class FaultStage implements AsyncDisposable {
   }
 
   /** Waits until every written document was delivered to some host. */
-  async untilDelivered(written: readonly string[], timeoutMs = 40_000): Promise<void> {
+  async untilDelivered(written: readonly string[]): Promise<void> {
     await until(() => missing(written, deliveries(this.histories())).length === 0, {
       what: 'every written document delivered',
-      timeoutMs,
     })
   }
 
@@ -99,6 +98,6 @@ export async function untilShared(hosts: readonly HostProcess[], ranges: number)
       const sum = counts.reduce((total, count) => total + count, 0)
       return sum === ranges && Math.max(...counts) - Math.min(...counts) <= 1
     },
-    { what: `${ranges} leases shared out over ${hosts.length} hosts`, timeoutMs: 40_000 },
+    { what: `${ranges} leases shared out over ${hosts.length} hosts` },
   )
 }

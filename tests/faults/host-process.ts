@@ -56,7 +56,6 @@ export class HostProcess implements AsyncDisposable {
     const host = new HostProcess(options, label ?? options.hostName)
     await until(() => host.events('registered').length > 0 || host.#ended, {
       what: `${host.name} registered`,
-      timeoutMs: 40_000,
     })
     if (host.#ended) throw new Error(`${host.name} ended early: ${host.#errors}`)
     return host

@@ -40,7 +40,6 @@ test('PH-4 hosts that are killed lose nothing, and at most one uncheckpointed ba
   const writer = new PacedWriter(stage.store, 400)
   await until(() => hosts.every((host) => host.entries('dispatch').length > 10), {
     what: 'all hosts process',
-    timeoutMs: 30_000,
   })
 
   for (const victim of hosts.slice(0, 2)) {
@@ -50,7 +49,7 @@ test('PH-4 hosts that are killed lose nothing, and at most one uncheckpointed ba
     hosts = hosts.filter((host) => host !== victim)
     const again = await untilProcessed(hosts, { leases: orphans, sinceMs: killedAt })
     const goalMs = FAULT_TIMES.expirationMs + 500
-    // The balance command judges it.
+    // Said only: fleet.test.ts holds it to the goal, in time of its own; the balance command measures it.
     console.log(
       `${orphans.size} ranges processed again ${again} ms after SIGKILL (goal ${goalMs} ms)`,
     )
@@ -79,7 +78,6 @@ async function untilProcessed(
   }
   await until(() => firsts().every((at) => !Number.isNaN(at)), {
     what: `${leases.size} ranges of a killed host processed again`,
-    timeoutMs: 30_000,
   })
   return Math.round(Math.max(...firsts()) - sinceMs)
 }

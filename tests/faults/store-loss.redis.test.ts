@@ -14,7 +14,6 @@ import { until } from './until.ts'
 
 const RANGES = 8
 const TTL_MS = FAULT_TIMES.expirationMs
-const PATIENCE_MS = 40_000
 
 test('PH-10 LE-14 a lease store that cannot be reached at start is a coded error', async () => {
   await using stage = await FaultStage.open({ ranges: RANGES })
@@ -45,18 +44,16 @@ test('PH-10 a lease store that goes away and comes back: hosts stop by their dea
   const writer = new PacedWriter(stage.store, 300)
   await until(() => hosts.every((host) => host.entries('dispatch').length > 10), {
     what: 'both process',
-    timeoutMs: 30_000,
   })
 
   await stage.redis.kill('SIGKILL')
   const lostAt = machineMs()
   await until(() => hosts.every((host) => host.events('fenced').length > 0), {
     what: 'both fence themselves',
-    timeoutMs: TTL_MS + 10_000,
   })
   for (const host of hosts) {
     expect(host.events('leaseStoreUnavailable').length).toBeGreaterThan(0)
-    await until(() => openLeases(host).size === 0, { what: 'closed', timeoutMs: 30_000 })
+    await until(() => openLeases(host).size === 0, { what: 'closed' })
   }
   expect(stage.redis.running).toBe(false)
   await stage.redis.start()
@@ -86,7 +83,6 @@ test('PH-10 a lease store that hangs for less than a session costs no lease', as
   // The fault is felt: calls go without an answer.
   await until(() => host.events('leaseStoreUnavailable').length > 0, {
     what: 'a call that is not answered',
-    timeoutMs: 30_000,
   })
   stage.redis.resume()
   const written = await writer.stop()
@@ -110,11 +106,10 @@ test('PH-4 I1 FLUSHALL under running hosts: leases are made anew when every sess
   const lostAt = machineMs()
   await until(() => hosts.every((host) => host.events('recovered').length > 0), {
     what: 'every host has recovered',
-    timeoutMs: PATIENCE_MS,
   })
   await untilShared(hosts, RANGES)
   const written = await writer.stop()
-  await stage.untilDelivered(written, PATIENCE_MS)
+  await stage.untilDelivered(written)
 
   for (const host of hosts) {
     expect(host.events('leaseStoreLost')).toHaveLength(1)
@@ -138,7 +133,7 @@ test('PH-4 the store and all hosts die, and it comes back empty: only what the f
   const { positions } = stage.store.orders
   const lowest = async (): Promise<number> =>
     Math.min(...(await positions.read('faults')).map(({ lsn }) => lsn))
-  await expect.poll(lowest, { timeout: PATIENCE_MS }).toBeGreaterThan(0)
+  await expect.poll(lowest).toBeGreaterThan(0)
 
   await stage.redis.kill('SIGKILL')
   await Promise.all(hosts.map((host) => host.kill()))
@@ -148,7 +143,7 @@ test('PH-4 the store and all hosts die, and it comes back empty: only what the f
 
   const late = await stage.start('late')
   const written = await writer.stop()
-  await stage.untilDelivered(written, PATIENCE_MS)
+  await stage.untilDelivered(written)
   expect(late.events('leaseStoreLost')).toHaveLength(1)
   expect(late.events('recovered')).toHaveLength(1)
   const below = late.entries('dispatch').filter(({ lease, lsns }) => {
@@ -163,7 +158,6 @@ test('PH-4 the store and all hosts die, and it comes back empty: only what the f
 async function untilBusy(hosts: readonly HostProcess[]): Promise<void> {
   await until(() => hosts.every((host) => host.entries('dispatch').length > 20), {
     what: 'all process',
-    timeoutMs: PATIENCE_MS,
   })
 }
 

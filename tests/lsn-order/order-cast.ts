@@ -105,6 +105,10 @@ export class OrderCast {
     return [...this.#writers, ...this.#readers].map(({ log }) => sizeOf(log))
   }
 
+  acknowledged(): readonly AcknowledgedWrite[] {
+    return this.#writers.flatMap(({ log }) => readAcknowledged(log))
+  }
+
   /** Rejects with what a process said that ended by itself. */
   assertAlive(): void {
     for (const { process } of [...this.#writers, ...this.#readers]) process.assertAlive()
@@ -129,8 +133,7 @@ export class OrderCast {
     }
     for (const { process } of this.#writers) await process.finished()
     await this.#changer?.finished()
-    const acknowledged = this.#writers.flatMap(({ log }) => readAcknowledged(log))
-    return { acknowledged, unknownOutcomes, readers, changes }
+    return { acknowledged: this.acknowledged(), unknownOutcomes, readers, changes }
   }
 
   /** For cleaning up. */

@@ -50,6 +50,8 @@ export interface OrderResult {
   readonly restarts: number
 }
 
+/** Peace lasts until so much is written, on a machine that is slow too. */
+const MIN_WRITES = 500
 const TERMINATE_EVERY_MS = 40
 const MIN_RUNNING_MS = 150
 const MAX_RUNNING_MS = 700
@@ -125,6 +127,7 @@ async function performPhase(
   switch (phase.kind) {
     case 'calm':
       await sleep(phase.seconds * 1000)
+      await untilWritten(cast)
       return
     case 'terminate': {
       const database = databaseOf(url)
@@ -146,6 +149,14 @@ async function performPhase(
       }
       await untilAllGoOn(cast)
       return
+  }
+}
+
+async function untilWritten(cast: OrderCast): Promise<void> {
+  const endMs = performance.now() + GO_ON_LIMIT_MS
+  while (cast.acknowledged().length <= MIN_WRITES && performance.now() < endMs) {
+    cast.assertAlive()
+    await sleep(100)
   }
 }
 

@@ -120,6 +120,7 @@ async function epochOf(notes: Collection<Note>): Promise<number> {
 const create = async (notes: Collection<Note>, id: string, text = ''): Promise<number> =>
   (await notes.create({ id, key: 'a', text })).document._lsn
 
+/** Of hooks, where vitest has no `expect.poll`. */
 const WAIT = { timeout: 30_000 }
 
 describe('when an asynchronous standby takes over that lacks the last commits', () => {
@@ -263,9 +264,7 @@ test('with a synchronous standby nothing that was acknowledged is lost, whenever
   isOver = true
   await Promise.all(lanes)
   await expect
-    .poll(() => [...acknowledged].filter((id) => !follower.seen.some((each) => each.id === id)), {
-      timeout: 10_000,
-    })
+    .poll(() => [...acknowledged].filter((id) => !follower.seen.some((each) => each.id === id)))
     .toEqual([])
   await follower.stop()
   const lsns = follower.seen.map(({ lsn }) => lsn)

@@ -298,14 +298,11 @@ test('a replica that follows no more is not waited for longer than it may lag, a
   await replica.caughtUpWith(primary)
   // Nothing is asked of it while it rests; then it is asked alone.
   await expect
-    .poll(
-      async () => {
-        reader.toReplica.take()
-        await pause(100)
-        return reader.toReplica.take()
-      },
-      { timeout: 5_000 },
-    )
+    .poll(async () => {
+      reader.toReplica.take()
+      await pause(100)
+      return reader.toReplica.take()
+    })
     .toBeGreaterThan(0)
   await create('last')
   await expect.poll(() => follower.seen.length).toBe(5)

@@ -38,14 +38,19 @@ async function filesOfDatabases(): Promise<readonly string[]> {
   return (await readdir(folder)).filter((name) => name.startsWith('db-'))
 }
 
+/** Waits for a lock: the engine may be at work in the file. */
+function openRaw(file: string): DatabaseSync {
+  return new DatabaseSync(join(folder, file), { timeout: 5000 })
+}
+
 /** Lets one kind of statement on a file fail, as a full disk does. Answers how to end that. */
 function failing(file: string, event: string): () => void {
-  const raw = new DatabaseSync(join(folder, file), { timeout: 5000 })
+  const raw = openRaw(file)
   const body = `BEGIN SELECT RAISE(ABORT, 'no room'); END`
   raw.exec(`CREATE TRIGGER fault BEFORE ${event} ${body}`)
   raw.close()
   return () => {
-    const again = new DatabaseSync(join(folder, file), { timeout: 5000 })
+    const again = openRaw(file)
     again.exec('DROP TRIGGER fault')
     again.close()
   }
@@ -75,7 +80,7 @@ test('a deletion that another program keeps from its lock leaves the database wh
   const { database, collection } = await openCollection(engine)
   await commitOne(database, collection, { id: 'a' })
   const [file = ''] = await filesOfDatabases()
-  const lock = new DatabaseSync(join(folder, file), { timeout: 5000 })
+  const lock = openRaw(file)
   lock.exec('BEGIN IMMEDIATE')
   await expect(engine.deleteDatabase('db')).rejects.toMatchObject({
     code: 'ERR_STORE_UNAVAILABLE',
@@ -132,7 +137,7 @@ test('a damaged database that cannot be taken off the list stays on it', async (
   const engine = await open()
   await engine.createDatabase('db')
   const [file = ''] = await filesOfDatabases()
-  const raw = new DatabaseSync(join(folder, file), { timeout: 5000 })
+  const raw = openRaw(file)
   raw.exec('DROP TABLE meta')
   raw.close()
   const end = failing('catalog.sqlite', 'DELETE ON database')

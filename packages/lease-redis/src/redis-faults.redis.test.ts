@@ -50,9 +50,7 @@ test('a server that is killed and started again, writing every command to disk, 
   await server.kill()
   await expect(group.read()).rejects.toMatchObject(UNAVAILABLE)
   await server.start()
-  const after = await vi.waitFor(() => group.sync(syncRequest(A, 'beat', short)), {
-    timeout: 10_000,
-  })
+  const after = await vi.waitFor(() => group.sync(syncRequest(A, 'beat', short)), WAIT)
   expect(after).toMatchObject({ kind: 'ok', membershipVersion: before.membershipVersion })
   if (after.kind !== 'ok') throw new Error('the host is not fenced')
   expect(after.clockMs - before.clockMs).toBeLessThanOrEqual(50)
@@ -256,14 +254,11 @@ test('hints come again after the connection was cut, and closing the group ends 
   })
   const hinted = async (): Promise<void> => {
     hints = 0
-    await vi.waitFor(
-      async () => {
-        await other.sync(syncRequest(A, 'join'))
-        await other.sync(syncRequest(A, 'leave'))
-        expect(hints).toBeGreaterThan(0)
-      },
-      { timeout: 10_000 },
-    )
+    await vi.waitFor(async () => {
+      await other.sync(syncRequest(A, 'join'))
+      await other.sync(syncRequest(A, 'leave'))
+      expect(hints).toBeGreaterThan(0)
+    }, WAIT)
   }
   await hinted()
   proxy.cut()

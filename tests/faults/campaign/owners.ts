@@ -1,8 +1,6 @@
 import { until } from '../until.ts'
 import type { Worker } from './worker.ts'
 
-const PATIENCE_MS = 30_000
-
 /** Waits until others have opened each of the leases anew. Resolves with when the last one was. */
 export async function untilTaken(
   others: readonly Worker[],
@@ -17,7 +15,6 @@ export async function untilTaken(
   }
   await until(() => takings().every((atMs) => !Number.isNaN(atMs)), {
     what: `${leases.size} leases taken by others`,
-    timeoutMs: PATIENCE_MS,
   })
   return Math.max(...takings())
 }

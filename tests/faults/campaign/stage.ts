@@ -103,7 +103,6 @@ export class CampaignStage implements AsyncDisposable {
   async untilAtWork(): Promise<void> {
     await until(() => this.isShared(), {
       what: `${RANGES} leases shared out over ${this.workers.length} workers`,
-      timeoutMs: SETTLE_LIMIT_MS,
     })
     // Not before: what gathers while processes start would be a burst.
     this.#load ??= new Load(this.store.events, {
@@ -125,7 +124,6 @@ export class CampaignStage implements AsyncDisposable {
         .filter((worker) => worker.events('stopped').some(({ detail }) => detail.includes(code)))
     await until(() => this.isShared() || stopped().length > 0, {
       what: `leases shared out, or hosts that stop with ${code}`,
-      timeoutMs: SETTLE_LIMIT_MS,
     })
     for (const { name } of stopped()) await this.start(name, leases)
     return stopped().length
@@ -139,7 +137,6 @@ export class CampaignStage implements AsyncDisposable {
     await this.#load?.stop()
     await until(() => neverDone(this.written, this.histories).length === 0, {
       what: 'everything done that was written',
-      timeoutMs: SETTLE_LIMIT_MS,
     })
     await Promise.all(this.workers.map((worker) => worker.process.kill()))
     await this.store[Symbol.asyncDispose]()
@@ -153,7 +150,7 @@ export class CampaignStage implements AsyncDisposable {
   async #untilNear(): Promise<void> {
     const isNear = (): boolean =>
       neverDone(this.written, this.histories).length < CHANGES_PER_SECOND / 4
-    await until(isNear, { what: 'hosts that have caught up', timeoutMs: SETTLE_LIMIT_MS })
+    await until(isNear, { what: 'hosts that have caught up' })
   }
 
   isShared(): boolean {

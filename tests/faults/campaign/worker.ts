@@ -3,9 +3,6 @@ import { entriesOf, machineMs, type HistoryEntry, type HistoryEntryOf } from '..
 import { until } from '../until.ts'
 import type { WorkerOrder, WorkerTask } from './worker-task.ts'
 
-/** Of a machine with two cores that does other things too. */
-const PATIENCE_MS = 30_000
-
 /** One host in a process of its own. */
 export class Worker {
   readonly name: string
@@ -51,9 +48,8 @@ export class Worker {
     this.process.tell(order)
   }
 
-  async until(name: string, sinceMs: number, timeoutMs = PATIENCE_MS): Promise<number> {
-    const what = `${name} at ${this.name}`
-    await until(() => this.events(name, sinceMs).length > 0, { what, timeoutMs })
+  async until(name: string, sinceMs: number): Promise<number> {
+    await until(() => this.events(name, sinceMs).length > 0, { what: `${name} at ${this.name}` })
     return this.events(name, sinceMs)[0]?.atMs ?? machineMs()
   }
 
@@ -62,7 +58,6 @@ export class Worker {
     const done = (): number => this.entries('complete').filter(({ atMs }) => atMs >= sinceMs).length
     await until(() => done() >= batches, {
       what: `${batches} batches done by ${this.name}`,
-      timeoutMs: PATIENCE_MS,
     })
   }
 }

@@ -72,7 +72,6 @@ test('PH-7 one poison document in 10,000, its host killed in the midst of the bi
       const host = await start({ hangAt })
       await until(() => host.events('hanging') > 0, {
         what: `hanging at ${hangAt}`,
-        timeoutMs: 20_000,
       })
       const hanging = host.history.findLast(
         (entry) => entry.kind === 'event' && entry.name === 'hanging',
@@ -86,7 +85,7 @@ test('PH-7 one poison document in 10,000, its host killed in the midst of the bi
     expect(sizes[2]).toBe(1)
     // And one when the letter is kept, and where the group stands is not.
     const dying = await start({ diesAtLetter: true })
-    await until(() => dying.hasEnded, { what: 'death at the letter', timeoutMs: 20_000 })
+    await until(() => dying.hasEnded, { what: 'death at the letter' })
     expect(dying.events('deadLettered')).toBe(1)
 
     const survivor = await start()
@@ -94,7 +93,6 @@ test('PH-7 one poison document in 10,000, its host killed in the midst of the bi
       [...completions(history()).byKey.values()].reduce((sum, ns) => sum + ns.length, 0)
     await until(() => processed() === KEYS * PER_KEY - 1, {
       what: 'all but one processed',
-      timeoutMs: 30_000,
     })
     const { byKey, repeated } = completions(history())
     for (const [key, ns] of byKey) {
@@ -117,7 +115,7 @@ test('PH-7 one poison document in 10,000, its host killed in the midst of the bi
 
     const mended = await start({ isMended: true })
     expect(await dlq(folder, 'redrive', 'shop/orders', '--all')).toBe('redriven: 1\n')
-    await until(() => mended.events('redriven') > 0, { what: 'redriven', timeoutMs: 20_000 })
+    await until(() => mended.events('redriven') > 0, { what: 'redriven' })
     const accepted = entriesOf(mended.history, 'complete')
     expect(accepted.map(({ ids }) => ids)).toEqual([[POISON]])
     expect(mended.events('acceptedRedriven')).toBe(1)

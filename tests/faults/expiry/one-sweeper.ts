@@ -66,7 +66,6 @@ export async function oneSweepsAtATime(stage: ExpiryStage): Promise<void> {
     written += count
     await until(() => sweptBy(...sweepers) === written, {
       what: `${written} documents swept`,
-      timeoutMs: 20_000,
     })
     const holder = sweepers.find((sweeper) => holds(sweeper))
     await holder?.terminate()
@@ -89,7 +88,7 @@ export async function anotherSweepsOn(stage: ExpiryStage, backlog: number): Prom
   await sleep(1_500)
   const first = await stage.start('expiry/sweeper.child.ts', { maintenance: SWEEPING })
   const second = await stage.start('expiry/sweeper.child.ts', { maintenance: SWEEPING })
-  await until(() => sweptBy(first, second) > 1_000, { what: 'a sweep', timeoutMs: 20_000 })
+  await until(() => sweptBy(first, second) > 1_000, { what: 'a sweep' })
   // By what it did: it may have begun before it was listened to.
   const isFirst = sweptBy(first) > sweptBy(second)
   const [victim, heir] = isFirst ? [first, second] : [second, first]
@@ -99,7 +98,7 @@ export async function anotherSweepsOn(stage: ExpiryStage, backlog: number): Prom
   // The fault hit the work: it had begun, and was not done.
   expect(sweptBefore).toBeGreaterThan(0)
   expect(sweptBefore).toBeLessThan(backlog)
-  await until(() => sweptBy(heir) > 0, { what: 'another sweeper', timeoutMs: LEASE_MS + 10_000 })
+  await until(() => sweptBy(heir) > 0, { what: 'another sweeper' })
   const takenMs = (eventsOf([heir], ['swept'])[0]?.atMs ?? Infinity) - killedMs
   console.log(`${sweptBefore} swept before the kill, others after ${Math.round(takenMs)} ms`)
   // Generous: the machine may be busy.

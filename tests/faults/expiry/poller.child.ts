@@ -24,9 +24,7 @@ const sightings = new Map<string, Sighting>(task.ids.map((id) => [id, { id, ...N
   history.note({ kind: 'event', name: 'started', detail: '' })
   const beganMs = machineMs()
   let storeMs = 0
-  for (;;) {
-    const elapsedMs = machineMs() - beganMs
-    if (elapsedMs >= (hasSeenAll() ? task.forMs : task.maxMs)) break
+  while (machineMs() - beganMs < (hasSeenAll() ? task.forMs : task.maxMs)) {
     for (const id of task.ids) {
       await look([id], async () => {
         const { document, serverTimeMs } = await documents.read(id, POLLED_KEY)

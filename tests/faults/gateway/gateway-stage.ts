@@ -111,14 +111,13 @@ export class GatewayStage implements AsyncDisposable {
         const sum = counts.reduce((total, count) => total + count, 0)
         return sum === RANGES && Math.max(...counts) - Math.min(...counts) <= 1
       },
-      { what: `${RANGES} leases shared out over ${hosts.length} hosts`, timeoutMs: 60_000 },
+      { what: `${RANGES} leases shared out over ${hosts.length} hosts` },
     )
   }
 
   async untilDone(written: readonly string[]): Promise<void> {
     await until(() => neverDone(written, this.histories()).length === 0, {
       what: 'every written change done',
-      timeoutMs: 60_000,
     })
   }
 

@@ -76,7 +76,7 @@ test('ST-1 ST-10 a process that is stopped in the middle of writing holds nobody
   // Often, to hit every part of a write, and once for longer than any timeout of idle transactions (5 s).
   const stops = [...Array.from({ length: 25 }, (_, turn) => 40 + turn * 3), 6_000]
   for (const stopMs of stops) {
-    await until(() => rival.events('counted') > 0, { what: 'a rival', timeoutMs: 10_000 })
+    await until(() => rival.events('counted') > 0, { what: 'a rival' })
     rival.pause()
     const before = rival.events('counted')
     const beside = await countFor(opened, stopMs)
@@ -88,7 +88,7 @@ test('ST-1 ST-10 a process that is stopped in the middle of writing holds nobody
     counted += beside.counted + after.counted
     longestMs = Math.max(longestMs, beside.longestMs, after.longestMs)
   }
-  await until(() => rival.events('refused') > 0, { what: 'a lost race', timeoutMs: 5_000 })
+  await until(() => rival.events('refused') > 0, { what: 'a lost race' })
   await rival.terminate()
   console.log(`${counted} here, ${rival.events('counted')} by the rival, longest ${longestMs} ms`)
   // A transaction that the stopped process left open would hold it up for all of the last stop.
@@ -104,10 +104,10 @@ test.each(['stopped', 'running'] as const)(
   'JB-1 of two processes with one job, the earlier owner writes nothing once the later has: it is %s when that comes',
   async (how) => {
     const earlier = await start('rivals/fenced-writer.child.ts', { name: 'earlier', epoch: 100 })
-    await until(() => earlier.events('written') > 20, { what: 'a writer', timeoutMs: 10_000 })
+    await until(() => earlier.events('written') > 20, { what: 'a writer' })
     if (how === 'stopped') earlier.pause()
     const later = await start('rivals/fenced-writer.child.ts', { name: 'later', epoch: 200 })
-    await until(() => later.events('written') > 20, { what: 'the later one', timeoutMs: 10_000 })
+    await until(() => later.events('written') > 20, { what: 'the later one' })
     const writtenBefore = earlier.events('written')
     if (how === 'stopped') earlier.resume()
     await earlier.finished()
@@ -136,7 +136,7 @@ test.each(['stopped', 'running'] as const)(
 
 test('JB-1 a part of the range is refused at a lower epoch too, another job is not', async () => {
   const later = await start('rivals/fenced-writer.child.ts', { name: 'later', epoch: 200 })
-  await until(() => later.events('written') > 5, { what: 'a writer', timeoutMs: 10_000 })
+  await until(() => later.events('written') > 5, { what: 'a writer' })
   await later.terminate()
   await using opened = await openRivalStore(postgresUrl)
   const { database, documents } = opened

@@ -7,6 +7,6 @@ test('the background work of a store that nobody closed does not keep its proces
   const child = fileURLToPath(new URL('unclosed-store.child.ts', import.meta.url))
   const args = ['--conditions=@tidemark/source', child]
   // Rejects when it has to be killed, or ends with an error.
-  const { stderr } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+  const { stderr } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
   expect(stderr).toBe('')
 })

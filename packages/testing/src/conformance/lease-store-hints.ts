@@ -18,7 +18,7 @@ export function describeHints(suite: LeaseStoreSuite): void {
             await cause()
             await vi.waitFor(() => expect(seen).toContain(hint), { timeout: 400, interval: 5 })
           },
-          { timeout: 10_000, interval: 1 },
+          { timeout: 30_000, interval: 1 },
         )
       }
       let round = 0

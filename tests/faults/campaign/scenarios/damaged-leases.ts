@@ -8,9 +8,6 @@ import { startRedis } from '../redis-faults.ts'
 import type { StagedScenario } from '../scenario.ts'
 import type { CampaignStage } from '../stage.ts'
 
-/** A host looks at the set with every 10th beat; then the group waits for a session before it goes on. */
-const PATIENCE_MS = 60_000
-
 interface LeaseDocument {
   readonly id: string
   readonly partitionKey: string
@@ -43,7 +40,7 @@ function damaged(
         noticed() > 0 &&
         stage.isShared() &&
         workers.every((worker) => worker.entries('open').some(({ atMs }) => atMs > sinceMs))
-      await until(isAtWork, { what: 'leases made anew and shared out', timeoutMs: PATIENCE_MS })
+      await until(isAtWork, { what: 'leases made anew and shared out' })
       const tookMs = machineMs() - sinceMs
       await stage.untilAtWork()
       return {

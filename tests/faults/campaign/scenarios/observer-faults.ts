@@ -10,7 +10,6 @@ import type { Worker } from '../worker.ts'
 
 const STEADY: Behaviour = { kind: 'steady', maxMs: 12 }
 const SLOW_MS = FAULT_TIMES.expirationMs + 500
-const PATIENCE_MS = 30_000
 
 export const observerSlow: StagedScenario = {
   name: 'observer-slow',
@@ -22,7 +21,7 @@ export const observerSlow: StagedScenario = {
     const owners = stage.owners()
     const sinceMs = machineMs()
     slow.tell({ kind: 'behave', behaviour: { kind: 'slow', ms: SLOW_MS } })
-    await until(() => slowBatches(slow) > 0, { what: 'a slow batch', timeoutMs: PATIENCE_MS })
+    await until(() => slowBatches(slow) > 0, { what: 'a slow batch' })
     slow.tell({ kind: 'behave', behaviour: STEADY })
     await stage.untilAtWork()
     stage.expectOwners(owners, sinceMs)
@@ -53,7 +52,7 @@ export const observerThrowing: StagedScenario = {
     for (const worker of workers) worker.tell({ kind: 'behave', behaviour: { kind: 'throwing' } })
     const threw = (): number =>
       workers.reduce((sum, worker) => sum + worker.events('threw').length, 0)
-    await until(() => threw() >= 40, { what: '40 batches that failed', timeoutMs: PATIENCE_MS })
+    await until(() => threw() >= 40, { what: '40 batches that failed' })
     for (const worker of workers) worker.tell({ kind: 'behave', behaviour: STEADY })
     await stage.untilAtWork()
     stage.expectOwners(owners, sinceMs)

@@ -10,7 +10,6 @@ import type { StagedScenario, Told } from '../scenario.ts'
 import { PATIENT, type CampaignStage } from '../stage.ts'
 
 const STALL_BEATS = 10
-const PATIENCE_MS = 40_000
 const LOG_ALWAYS = ['--appendonly', 'yes', '--appendfsync', 'always']
 const LOG_EVERY_SECOND = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
@@ -190,7 +189,7 @@ function emptied(
       const atWork = (): boolean =>
         stage.isShared() &&
         workers.every((worker) => worker.entries('open').some(({ atMs }) => atMs > sinceMs))
-      await until(atWork, { what: 'leases made anew and shared out', timeoutMs: PATIENCE_MS })
+      await until(atWork, { what: 'leases made anew and shared out' })
       const recoveredMs = machineMs()
       await stage.untilAtWork()
       return {

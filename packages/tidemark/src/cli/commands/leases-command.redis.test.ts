@@ -29,8 +29,7 @@ test('LE-2 LE-11 a group with its leases on Redis is paused, reset, snapshot and
     await host.registerObserver({
       processChanges: (_, changes) => void seen.push(...changes.map(({ id }) => id)),
     })
-    const wait = { timeout: 30_000 }
-    await expect.poll(() => seen.length, wait).toBe(30)
+    await expect.poll(() => seen.length).toBe(30)
 
     // Without the store the command knows no positions, and pauses all the same.
     const paused = await tidemark(
@@ -56,18 +55,18 @@ test('LE-2 LE-11 a group with its leases on Redis is paused, reset, snapshot and
     // It was paused by somebody, and stays so.
     expect(seen).toHaveLength(30)
     expect((await tidemark('leases', 'resume', ...where)).output).toBe('resumed\n')
-    await expect.poll(() => seen.length, wait).toBe(60)
+    await expect.poll(() => seen.length).toBe(60)
 
     // Back to where it stood: nothing is skipped, nothing comes again.
     const restored = await tidemark('leases', 'restore', file, ...where, '--json')
     expect(restored).toMatchObject({ code: 0, errors: '' })
     expect(jsonLines(restored.output)).toHaveLength(3)
     await orders.upsert({ id: 'late' })
-    await expect.poll(() => seen.length, wait).toBe(61)
+    await expect.poll(() => seen.length).toBe(61)
     const released = await tidemark('leases', 'release', ...where, '--range', 'all')
     expect(released.output).toMatch(/^(.*: released, worker-1 had it\n){3}$/)
     await orders.upsert({ id: 'later' })
-    await expect.poll(() => seen.at(-1), wait).toBe('later')
+    await expect.poll(() => seen.at(-1)).toBe('later')
     await host.unregisterObservers()
   } finally {
     client.disconnect()
