@@ -1,5 +1,8 @@
 import { systemClock, type Clock, type SleepOptions } from '@tidemark/contracts'
 
+/** An engine's own pauses are shorter, and end by themselves. */
+const LONG_MS = 1_000
+
 /**
  * The clock of a store under test: wall time stands still until the test steps it, so that a test says to
  * the millisecond when something expires. Intervals and sleeps are the machine's.
@@ -22,7 +25,7 @@ export class SteppedClock implements Clock {
   }
 
   async sleep(delayMs: number, signal: AbortSignal, options?: SleepOptions): Promise<void> {
-    const isCounted = options?.purpose !== 'background'
+    const isCounted = options?.purpose !== 'background' && delayMs >= LONG_MS
     if (isCounted) this.#sleeping++
     try {
       await systemClock.sleep(delayMs, signal, options)
@@ -31,7 +34,7 @@ export class SteppedClock implements Clock {
     }
   }
 
-  /** How many sleep in the foreground now. */
+  /** How many sleep in the foreground now, for a second or longer. */
   get sleeping(): number {
     return this.#sleeping
   }
