@@ -1,6 +1,10 @@
 import { CodedError } from './coded-error.ts'
 
-/** The collection keeps no log of all versions and deletes; `allVersions` of its options switches it on. */
+/**
+ * The collection keeps no log of all versions and deletes, which this read needs.
+ *
+ * @remedy Turn the log on with the `allVersions` option of the collection. It holds what is written from then on.
+ */
 export class AllVersionsOffError extends CodedError {
   override readonly name = 'AllVersionsOffError'
   readonly code = 'ERR_ALL_VERSIONS_OFF'

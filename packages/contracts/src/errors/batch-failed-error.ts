@@ -1,6 +1,11 @@
 import { CodedError } from './coded-error.ts'
 
-/** One operation of a transactional batch failed, so that none was applied (ST-4). */
+/**
+ * One operation of a transactional batch failed, so none was applied.
+ *
+ * @remedy Look at `results`: the operation that failed has its own status, the others have 424. Correct it and send
+ * the batch again.
+ */
 export class BatchFailedError extends CodedError {
   override readonly name = 'BatchFailedError'
   readonly code = 'ERR_BATCH_FAILED'

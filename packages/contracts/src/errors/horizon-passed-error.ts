@@ -3,9 +3,11 @@ import { feedRangeId } from '../ranges/feed-range.ts'
 import { CodedError } from './coded-error.ts'
 
 /**
- * A reader stayed away for so long that something which it has not seen was purged: pending deletes, or
- * entries of the log of all versions. It begins anew, from the beginning or from now; going on from its
- * position would leave a gap. What it read before is right up to `lsn`.
+ * A reader stayed away for so long that pending deletes, or entries of the log of all versions, were purged before it
+ * saw them. Going on from its position would leave a gap. What it read before is right up to `lsn`.
+ *
+ * @remedy Start again from the beginning or from now, or let the host do it with `onHorizonPassed: 'resync'`. A longer
+ * retention, or naming the group in `pendingDeletes.waitFor`, prevents it.
  */
 export class HorizonPassedError extends CodedError {
   override readonly name = 'HorizonPassedError'

@@ -1,6 +1,10 @@
 import { CodedError } from './coded-error.ts'
 
-/** An option, or a combination of options, is out of its range. The message names the option. */
+/**
+ * An option is unknown, of the wrong type or out of its range, or contradicts another one. The message names it.
+ *
+ * @remedy Correct the option. The message says what is expected.
+ */
 export class InvalidOptionError extends CodedError {
   override readonly name = 'InvalidOptionError'
   readonly code = 'ERR_INVALID_OPTION'

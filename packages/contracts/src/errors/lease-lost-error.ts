@@ -1,6 +1,11 @@
 import { CodedError } from './coded-error.ts'
 
-/** Another host owns the lease, or it was deleted. The checkpoint that failed was not written. */
+/**
+ * Another host owns the lease, or the lease was deleted. The checkpoint that failed was not written.
+ *
+ * @remedy End the call of your observer. The new owner goes on from the last checkpoint, and delivers again what came
+ * after it.
+ */
 export class LeaseLostError extends CodedError {
   override readonly name = 'LeaseLostError'
   readonly code = 'ERR_LEASE_LOST'

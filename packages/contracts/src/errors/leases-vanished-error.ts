@@ -1,8 +1,11 @@
 import { CodedError } from './coded-error.ts'
 
 /**
- * The leases of a group that was running are gone from the lease store, and cannot be made anew or are not to be.
- * Hosts stop rather than start from "now".
+ * The leases of a running group are gone from the lease store or damaged, and cannot be made again from what the feed
+ * keeps. Hosts stop rather than start from "now".
+ *
+ * @remedy Restore the lease store or a snapshot of the leases, set `onLeaseStoreLoss: 'recover'`, or begin again with
+ * `discardExistingLeases`.
  */
 export class LeasesVanishedError extends CodedError {
   override readonly name = 'LeasesVanishedError'

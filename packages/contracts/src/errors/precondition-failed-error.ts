@@ -1,6 +1,10 @@
 import { CodedError } from './coded-error.ts'
 
-/** `ifMatch`, `ifNoneMatch` or a patch condition was not met (412 on the wire). Nothing was written. */
+/**
+ * `ifMatch`, `ifNoneMatch` or the condition of a patch was not met (412 on the wire). Nothing was written.
+ *
+ * @remedy Read the document again, decide again, and write with its new `_etag`.
+ */
 export class PreconditionFailedError extends CodedError {
   override readonly name = 'PreconditionFailedError'
   readonly code = 'ERR_PRECONDITION_FAILED'

@@ -1,7 +1,11 @@
 import { CodedError } from './coded-error.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
 
-/** A pkrange was split or merged away (410, substatus 1002 on the wire). `successors` cover it. */
+/**
+ * A pkrange was split or merged away (410 with substatus 1002 on the wire). `successors` cover it.
+ *
+ * @remedy Go on with each of `successors`, from the same continuation. Hosts and `changes()` do so by themselves.
+ */
 export class RangeGoneError extends CodedError {
   override readonly name = 'RangeGoneError'
   readonly code = 'ERR_RANGE_GONE'

@@ -3,7 +3,11 @@ import { CodedError } from './coded-error.ts'
 /** What a resource error is about. */
 export type ResourceKind = 'database' | 'collection' | 'range' | 'document'
 
-/** A database, collection, pkrange or document does not exist, and a pkrange never did. */
+/**
+ * A database, collection, document or pkrange does not exist.
+ *
+ * @remedy Check the id and the partition key value. An expired document is gone, too.
+ */
 export class ResourceNotFoundError extends CodedError {
   override readonly name = 'ResourceNotFoundError'
   readonly code = 'ERR_NOT_FOUND'
@@ -18,7 +22,11 @@ export class ResourceNotFoundError extends CodedError {
   }
 }
 
-/** A database, collection or document of this id exists already (409 on the wire). */
+/**
+ * A database, collection or document with this id exists already (409 on the wire).
+ *
+ * @remedy Use another id, `upsert`, or `createCollectionIfNotExists`.
+ */
 export class ResourceExistsError extends CodedError {
   override readonly name = 'ResourceExistsError'
   readonly code = 'ERR_EXISTS'

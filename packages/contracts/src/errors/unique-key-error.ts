@@ -1,6 +1,10 @@
 import { CodedError } from './coded-error.ts'
 
-/** Another document of the same partition key value has the same values at a unique key's paths (409 on the wire). */
+/**
+ * Another document of the same partition key value has the same values at a unique key's paths (409 on the wire).
+ *
+ * @remedy Use other values, or change the document that holds them.
+ */
 export class UniqueKeyError extends CodedError {
   override readonly name = 'UniqueKeyError'
   readonly code = 'ERR_UNIQUE_KEY'

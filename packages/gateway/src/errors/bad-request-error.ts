@@ -1,6 +1,11 @@
 import { CodedError } from '@tidemark/contracts'
 
-/** A request that no server could serve: malformed, contradictory, or a value out of its range. The message names it. */
+/**
+ * No server could serve this request: it is malformed, contradicts itself, or has a value out of its range. The
+ * message names it.
+ *
+ * @remedy Correct the header, path or property that the message names.
+ */
 export class BadRequestError extends CodedError {
   override readonly name = 'BadRequestError'
   readonly code = 'ERR_BAD_REQUEST'

@@ -1,6 +1,10 @@
 import { CodedError } from '@tidemark/contracts'
 
-/** The body of a request is larger than the gateway takes. */
+/**
+ * The body of the request is larger than the gateway takes.
+ *
+ * @remedy Send less at once, or raise `maxBodyBytes`.
+ */
 export class RequestTooLargeError extends CodedError {
   override readonly name = 'RequestTooLargeError'
   readonly code = 'ERR_REQUEST_TOO_LARGE'

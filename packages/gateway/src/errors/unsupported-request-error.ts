@@ -1,6 +1,10 @@
 import { CodedError } from '@tidemark/contracts'
 
-/** Something of the protocol that this gateway does not do; the message names it. */
+/**
+ * The gateway does not do this part of the protocol. The message names it.
+ *
+ * @remedy See the table in `docs/gateway.md`, which names a way around.
+ */
 export class UnsupportedRequestError extends CodedError {
   override readonly name = 'UnsupportedRequestError'
   readonly code = 'ERR_UNSUPPORTED_REQUEST'

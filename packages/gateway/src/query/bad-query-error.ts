@@ -1,8 +1,10 @@
 import { CodedError } from '@tidemark/contracts'
 
 /**
- * A query text, its parameters or its continuation cannot be served: malformed, or a construct that is
- * not supported. The message names the construct and where it stands.
+ * A query text, its parameters or its continuation cannot be served: it is malformed, or uses a construct that is not
+ * supported. The message names the construct and where it stands.
+ *
+ * @remedy Correct the query. `docs/guide/gateway-queries.md` lists what is supported.
  */
 export class BadQueryError extends CodedError {
   override readonly name = 'BadQueryError'

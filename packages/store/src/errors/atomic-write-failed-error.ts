@@ -1,6 +1,10 @@
 import { CodedError } from '@tidemark/contracts'
 
-/** One write of an atomic commit failed, so that none was applied. `cause` says why. */
+/**
+ * One write of an atomic commit failed, so none was applied. `cause` says why.
+ *
+ * @remedy Look at the code of `cause` and act on that.
+ */
 export class AtomicWriteFailedError extends CodedError {
   override readonly name = 'AtomicWriteFailedError'
   readonly code = 'ERR_ATOMIC_WRITE_FAILED'

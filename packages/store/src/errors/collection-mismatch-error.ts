@@ -1,6 +1,10 @@
 import { CodedError } from '@tidemark/contracts'
 
-/** The collection exists with another partition key, or other unique keys, than were asked for. It was not touched. */
+/**
+ * The collection exists with another partition key, or other unique keys, than you asked for. It was not touched.
+ *
+ * @remedy Open it with the definition it has, or migrate it into a new collection.
+ */
 export class CollectionMismatchError extends CodedError {
   override readonly name = 'CollectionMismatchError'
   readonly code = 'ERR_COLLECTION_MISMATCH'

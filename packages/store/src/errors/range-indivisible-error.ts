@@ -1,6 +1,10 @@
 import { CodedError } from '@tidemark/contracts'
 
-/** All documents of the pkrange have one effective partition key, or it has room for one only. */
+/**
+ * The pkrange cannot be split: all its documents have one effective partition key, or it has room for one only.
+ *
+ * @remedy Nothing helps but a finer partition key: migrate into a collection that has one.
+ */
 export class RangeIndivisibleError extends CodedError {
   override readonly name = 'RangeIndivisibleError'
   readonly code = 'ERR_RANGE_INDIVISIBLE'

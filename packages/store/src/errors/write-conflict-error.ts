@@ -1,6 +1,10 @@
 import { CodedError } from '@tidemark/contracts'
 
-/** Other writers changed the same document at each of many attempts (449 on the wire). Nothing was written. */
+/**
+ * Other writers changed the same document at each of many attempts (449 on the wire). Nothing was written.
+ *
+ * @remedy Try again later, and spread what is written so often over several documents.
+ */
 export class WriteConflictError extends CodedError {
   override readonly name = 'WriteConflictError'
   readonly code = 'ERR_WRITE_CONFLICT'

@@ -1,8 +1,10 @@
 import { CodedError } from '@tidemark/contracts'
 
 /**
- * The thread of an observer ended while it was called: `process.exit()`, an error that nobody caught (then `cause`),
- * memory above its limit, or a call that was given up and blocked it. The next try has a new thread.
+ * An observer's thread ended while it was called: it called `process.exit()`, nobody caught an error (then `cause` has
+ * it), its memory was above the limit, or its call was given up and blocked the thread. The next try has a new thread.
+ *
+ * @remedy Mend what ended the thread. The batch is tried again by itself.
  */
 export class ObserverThreadEndedError extends CodedError {
   override readonly name = 'ObserverThreadEndedError'

@@ -14,7 +14,11 @@ export interface SimulationFailure {
   readonly passed: number
 }
 
-/** An observer did not do what it should under some schedule of faults. `cause` is what `check` threw. */
+/**
+ * Your observer did something wrong under some schedule of faults. `cause` is what `check` threw.
+ *
+ * @remedy Run the schedule that the message names again, and mend the observer.
+ */
 export class SimulationFailedError extends CodedError {
   override readonly name = 'SimulationFailedError'
   readonly code = 'ERR_SIMULATION_FAILED'
