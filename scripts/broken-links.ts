@@ -1,0 +1,35 @@
+const LINK = /\[[^\]]*\]\((?<target>[^)\s]+)(?:\s+"[^"]*")?\)/g
+const FENCE = /^```[\s\S]*?^```/gm
+
+/** Reads a page of the repository; `''` for another file or a folder, undefined when there is nothing. */
+export type ReadPage = (path: string) => string | undefined
+
+/** Links of a page that lead to no file of the repository, or to no heading of it. */
+export function brokenLinks(path: string, readPage: ReadPage): readonly string[] {
+  const text = (readPage(path) ?? '').replaceAll(FENCE, '')
+  return [...text.matchAll(LINK)].flatMap(({ groups }) => {
+    const link = groups?.['target'] ?? ''
+    if (/^[a-z]+:/.test(link)) return []
+    const [file = '', heading] = link.split('#')
+    const target = file === '' ? path : new URL(file, `file:///${path}`).pathname.slice(1)
+    const page = readPage(decodeURI(target))
+    if (page === undefined) return [`${path}: ${link} is not there`]
+    if (heading === undefined || headingsOf(page).has(heading)) return []
+    return [`${path}: ${link} names no heading`]
+  })
+}
+
+/** The anchors that GitHub gives to the headings of a page. */
+function headingsOf(page: string): ReadonlySet<string> {
+  const lines = page.replaceAll(FENCE, '').match(/^#+ .*$/gm) ?? []
+  return new Set(
+    lines.map((line) =>
+      line
+        .replace(/^#+ /, '')
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .trim()
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
