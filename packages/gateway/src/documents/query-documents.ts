@@ -37,9 +37,13 @@ export const queryDocuments: Operation = async (request, context) => {
       open: found.open,
       isPlanned: isPlanned(body.text),
     })
-    if (scope === undefined) return rowsAnswer(began, found, { items: [], examined: 0 }).answer
+    if (scope === undefined)
+      return rowsAnswer(began, found, { items: [], examined: 0, steps: 0 }).answer
     const budgets = scope.ranges.map(({ number }) => `${found.open.record.rid}/${number}`)
     for (const budget of budgets) context.budgets.admit(budget)
+    const spend = (units: number): void => {
+      for (const budget of budgets) context.budgets.spend(budget, units / budgets.length)
+    }
     await assertSession(request, context, { open: found.open, ranges: scope.ranges })
     const { rid } = found.open.record
     // Its computed properties may have been replaced, by another process too.
@@ -50,6 +54,7 @@ export const queryDocuments: Operation = async (request, context) => {
       ({ path }) => !computed.has(path[0] ?? ''),
     )
     const narrow = narrowedScope(found.open, scope, stored)
+    const budget = request.queryBudget()
     const page = await runQuery(query, {
       parameters: body.parameters,
       computedProperties,
@@ -58,10 +63,15 @@ export const queryDocuments: Operation = async (request, context) => {
       continuation: request.header(HEADER.continuation),
       maxItemCount: itemCount(HEADER.maxItemCount, request.header(HEADER.maxItemCount)),
       clock: context.clock,
+      budget,
       signal: request.signal,
+    }).catch((error: unknown) => {
+      // It has computed all the same.
+      spend(queryCharge({ chars: 0, examined: 0, steps: budget.steps }))
+      throw error
     })
     const answer = rowsAnswer(began, found, page)
-    for (const budget of budgets) context.budgets.spend(budget, answer.charge / budgets.length)
+    spend(answer.charge)
     return answer.answer
   })
 }
@@ -76,13 +86,13 @@ interface BegunQuery {
 function rowsAnswer(
   { request, clock, startedMs }: BegunQuery,
   { open }: FoundCollection,
-  { items, continuation, examined }: QueryResultPage,
+  { items, continuation, examined, steps }: QueryResultPage,
 ): { readonly answer: Answer; readonly charge: number } {
   const { rid } = open.record
   const rows = items.map((item) => JSON.stringify(item))
   let chars = 0
   for (const row of rows) chars += row.length
-  const charge = queryCharge(chars, examined)
+  const charge = queryCharge({ chars, examined, steps })
   const headers = {
     [HEADER.requestCharge]: chargeText(charge),
     [HEADER.contentPath]: rid,

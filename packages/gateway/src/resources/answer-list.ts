@@ -37,6 +37,7 @@ export async function answerList(
     source: listSource(items),
     scope: `${name} ${rid}`,
     continuation: request.header(HEADER.continuation),
+    budget: request.queryBudget(),
     maxItemCount: itemCount(HEADER.maxItemCount, request.header(HEADER.maxItemCount)),
     signal: request.signal,
   })
