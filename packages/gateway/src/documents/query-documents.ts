@@ -8,7 +8,7 @@ import { METADATA_CHARGE, chargeText, queryCharge } from '../protocol/request-ch
 import { queryMetricsText } from '../protocol/query-metrics.ts'
 import { isTrue, itemCount } from '../protocol/request-values.ts'
 import { equalities } from '../query/execution/equalities.ts'
-import { parseQuery } from '../query/syntax/parse-query.ts'
+import { parseInTurn } from '../query/parse-in-turn.ts'
 import { isPlanned, queryPlan } from '../query/query-plan.ts'
 import type { QueryResultPage } from '../query/query-options.ts'
 import { runQuery } from '../query/execution/run-query.ts'
@@ -28,7 +28,8 @@ const WHOLE_DOCUMENTS = /^\s*SELECT\s+\*\s+FROM\s+[A-Z_]\w*\s*;?\s*$/i
 /** POST …/docs as a query, over the whole container unless headers narrow it. */
 export const queryDocuments: Operation = async (request, context) => {
   const body = parseQueryBody(await request.readBody())
-  const query = parseQuery(body.text)
+  const budget = request.queryBudget()
+  const query = await parseInTurn(body.text, budget)
   const began = { request, startedMs: context.clock.monotonicMs(), clock: context.clock }
   return context.collections.use(collectionNames(request.path), async (found) => {
     assertIntended(request, found.open.record)
@@ -40,9 +41,9 @@ export const queryDocuments: Operation = async (request, context) => {
     if (scope === undefined)
       return rowsAnswer(began, found, { items: [], examined: 0, steps: 0 }).answer
     const budgets = scope.ranges.map(({ number }) => `${found.open.record.rid}/${number}`)
-    for (const budget of budgets) context.budgets.admit(budget)
+    for (const id of budgets) context.budgets.admit(id)
     const spend = (units: number): void => {
-      for (const budget of budgets) context.budgets.spend(budget, units / budgets.length)
+      for (const id of budgets) context.budgets.spend(id, units / budgets.length)
     }
     await assertSession(request, context, { open: found.open, ranges: scope.ranges })
     const { rid } = found.open.record
@@ -54,7 +55,6 @@ export const queryDocuments: Operation = async (request, context) => {
       ({ path }) => !computed.has(path[0] ?? ''),
     )
     const narrow = narrowedScope(found.open, scope, stored)
-    const budget = request.queryBudget()
     const page = await runQuery(query, {
       parameters: body.parameters,
       computedProperties,
@@ -117,7 +117,7 @@ function rowsAnswer(
 /** POST …/docs as a request for a plan: it leaves nothing to the client. */
 export const planQuery: Operation = async (request, context) => {
   const { text }: QueryBody = parseQueryBody(await request.readBody())
-  const plan = queryPlan(parseQuery(text))
+  const plan = queryPlan(await parseInTurn(text, request.queryBudget()))
   return context.collections.use(collectionNames(request.path), async ({ collection }) => {
     await collection.readRecord()
     return jsonAnswer(200, plan, { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) })

@@ -53,7 +53,8 @@ export class QueryBudget {
   /** Where the present row must have ended. */
   #end: number
   #rowChars = 0
-  #nextLook = STEPS_PER_LOOK
+  /** At once: many queries may begin in one turn of the event loop. */
+  #nextLook = 0
 
   constructor({ limits = DEFAULT_QUERY_LIMITS, turns, signal }: QueryBudgetOptions) {
     this.#limits = limits

@@ -98,6 +98,8 @@ export async function runQuery(query: Query, options: RunQueryOptions): Promise<
     run,
     startOf(query, { values, queryHash, options }),
   )
+  // To write a large page takes as long as to read it.
+  if (budget.turnDue) await budget.turn()
   return {
     items,
     continuation: next && encodeContinuation(next, queryHash),

@@ -63,7 +63,7 @@ function parseSet(text: string): PatternPart {
 
 /** Places of a text that are looked at before the budget is charged: as long as reading this many characters. */
 const PLACES_PER_CHARGE = 64
-const CHARGED_CHARS = 256
+const CHARGED_CHARS = 512
 
 /**
  * True when the whole text fits. Goes back to the last `%` only, so that the time is at most the product

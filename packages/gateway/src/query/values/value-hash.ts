@@ -8,6 +8,8 @@ const encoder = new TextEncoder()
 
 /** Steps of a value beside its characters: its place in the text. */
 const NODE_STEPS = 3
+/** Of an array or object, beside what it holds. */
+const HOLDER_STEPS = 12
 /** Steps of a hash, however short its text is. */
 const HASH_STEPS = 40
 /** Texts that are as good as their hash. */
@@ -38,7 +40,7 @@ export function textHash(text: string): string {
 
 /** JSON with the properties in order, so that equal values have equal texts. Undefined is told from null. */
 function canonicalText(value: Json, budget: QueryBudget, depth: number): string {
-  budget.spend(NODE_STEPS)
+  budget.spend(typeof value === 'object' ? HOLDER_STEPS : NODE_STEPS)
   if (typeof value === 'string') budget.read(value.length * HASH_FACTOR)
   if (depth > MAX_VALUE_DEPTH)
     throw new BadQueryError('a value is nested too deeply to be compared')

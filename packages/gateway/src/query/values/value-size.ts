@@ -3,6 +3,9 @@ import { isJsonArray, isJsonObject, type Json } from '../json.ts'
 import { MAX_VALUE_CHARS, MAX_VALUE_DEPTH } from '../limits.ts'
 import type { QueryBudget } from '../query-budget.ts'
 
+/** What is measured is written as JSON afterwards. */
+const WRITE_FACTOR = 4
+
 /**
  * About the characters of a value as JSON. A row can hold one value many times over, and so be far
  * larger than what it was made of.
@@ -11,7 +14,7 @@ import type { QueryBudget } from '../query-budget.ts'
  */
 export function valueChars(value: Json, budget: QueryBudget): number {
   const chars = addChars(value, 0, 0)
-  budget.read(chars)
+  budget.read(chars * WRITE_FACTOR)
   return chars
 }
 
