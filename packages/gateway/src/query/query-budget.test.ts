@@ -56,7 +56,7 @@ describe('one row', () => {
     ['sets of large values', `SetUnion(ARRAY(SELECT VALUE @objects FROM a IN @list), [])`],
     ['values told apart', `ARRAY(SELECT DISTINCT VALUE [@objects, a] FROM a IN @list)`],
     ['arrays that are joined', `ARRAY_CONCAT(${Array(2000).fill('@list').join(',')})`],
-    ['texts that are parsed', `ARRAY(SELECT VALUE StringToArray(@brackets) FROM a IN @list)`],
+    ['texts that are parsed', `StringToArray(@brackets)`],
     ['texts that are reversed', `ARRAY(SELECT VALUE REVERSE(@text) FROM a IN @list)`],
     ['values written as text', `ARRAY(SELECT VALUE ToString(@objects) FROM a IN @list)`],
   ])('cannot take more than its steps: %s', async (_name, expression) => {
@@ -222,7 +222,7 @@ describe('the thread', () => {
     expect(budget.steps).toBeLessThan(1_000_000)
   })
 
-  test('goes to one query after each turn of the event loop, however many there are', async () => {
+  test('goes to one query after each turn of the event loop, however many begin at once', async () => {
     let turn = 0
     let isRunning = true
     const count = (): void => {
@@ -230,9 +230,15 @@ describe('the thread', () => {
       if (isRunning) setImmediate(count)
     }
     setImmediate(count)
-    const turns = new QueryTurns(hastyClock())
-    const taken = await Promise.all(numbers.slice(0, 20).map(() => turns.take().then(() => turn)))
+    // Each look at the clock finds that the slice is over.
+    let nowMs = 0
+    const turns = new QueryTurns({ ...fixedClock, monotonicMs: () => (nowMs += 1000) })
+    const ended = numbers.slice(0, 20).map(async () => {
+      const budget = new QueryBudget({ turns, signal })
+      await runPage('SELECT * FROM c', new MemorySource(withRids([{}])), { budget })
+      return turn
+    })
+    expect(new Set(await Promise.all(ended)).size).toBe(20)
     isRunning = false
-    expect(new Set(taken).size).toBe(20)
   })
 })
