@@ -126,10 +126,13 @@ describe('one page', () => {
     })
   })
 
-  test('ends early where the next one can go on, and nothing is lost', async () => {
-    const text = 'SELECT VALUE c.n FROM c JOIN a IN c.list JOIN b IN c.list WHERE a + b = 20'
+  test.each([
+    ['', numbers],
+    [' OFFSET 7 LIMIT 200', numbers.slice(7, 207)],
+  ])('ends early where the next one can go on, and nothing is lost%s', async (bounds, expected) => {
+    const text = `SELECT VALUE c.n FROM c JOIN a IN c.list JOIN b IN c.list WHERE a + b = 20${bounds}`
     const whole = await runPage(text, source(), { maxItemCount: 1000 })
-    expect(whole.items).toEqual(numbers)
+    expect(whole.items).toEqual(expected)
     const limits = { maxPageSteps: whole.steps / 2 }
     const pages: unknown[][] = []
     let continuation: string | undefined
@@ -140,7 +143,7 @@ describe('one page', () => {
       continuation = page.continuation
     } while (continuation !== undefined)
     expect(pages.length).toBeGreaterThan(2)
-    expect(pages.flat()).toEqual(numbers)
+    expect(pages.flat()).toEqual(expected)
   })
 
   test('holds no more of large extremes than a page may, and gives all groups', async () => {

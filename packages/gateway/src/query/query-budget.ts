@@ -4,14 +4,14 @@ import { QueryTurns } from './query-turns.ts'
 
 /**
  * What a query may cost. A step is one expression, one row of a JOIN, one comparison, or 32 characters that are read
- * or written: about 50 ns.
+ * or written: 50 to 100 ns.
  */
 export interface QueryLimits {
   /** Steps of one page, over all documents that it looks at. @default 500_000_000 (half a minute) */
   readonly maxPageSteps: number
   /**
    * Steps of one row with its functions and subqueries, or of all conditions of one patch or batch. These run in one
-   * piece: other requests wait meanwhile. @default 1_000_000 (50 ms)
+   * piece: other requests wait meanwhile. @default 1_000_000 (about 0.1 s)
    */
   readonly maxRowSteps: number
   /** Characters that functions and subqueries make for one row; a place in an array counts as 8. @default 33_554_432 */

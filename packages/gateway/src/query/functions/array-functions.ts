@@ -54,14 +54,14 @@ function containsFunction(all: 'all' | 'any'): SqlFunction {
   })
 }
 
-/** Each value once, where it came first. */
-function distinctItems(items: readonly Json[], budget: QueryBudget): Json[] {
+/** Each value once, where it came first, by its key. */
+function distinctItems(items: readonly Json[], budget: QueryBudget): ReadonlyMap<string, Json> {
   const byKey = new Map<string, Json>()
   for (const item of items) {
     const key = valueKey(item, budget)
     if (!byKey.has(key)) byKey.set(key, item)
   }
-  return [...byKey.values()]
+  return byKey
 }
 
 function setFunction(
@@ -93,10 +93,13 @@ export const ARRAY_FUNCTIONS: FunctionTable = {
     arraySlice(array, start, count),
   ),
   SETINTERSECT: setFunction((left, right, budget) => {
-    const wanted = new Set(right.map((item) => valueKey(item, budget)))
-    return distinctItems(left, budget).filter((item) => wanted.has(valueKey(item, budget)))
+    const wanted = distinctItems(right, budget)
+    const items = [...distinctItems(left, budget)].filter(([key]) => wanted.has(key))
+    return items.map(([, item]) => item)
   }),
-  SETUNION: setFunction((left, right, budget) => distinctItems([...left, ...right], budget)),
+  SETUNION: setFunction((left, right, budget) => [
+    ...distinctItems([...left, ...right], budget).values(),
+  ]),
   OBJECTTOARRAY: anyFunction([1, 3], ([object, keyName = 'k', valueName = 'v']) => {
     if (!isJsonObject(object)) return undefined
     if (typeof keyName !== 'string' || typeof valueName !== 'string') return undefined

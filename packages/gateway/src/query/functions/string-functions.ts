@@ -88,8 +88,9 @@ function trimEnd(text: string, isLoose: IsLoose): string {
 
 /** The character before a place, both halves of a surrogate pair together. */
 function lastCharacter(text: string, end: number): string {
-  const pair = text.slice(Math.max(end - 2, 0), end)
-  return (pair.codePointAt(0) ?? 0) > 0xffff ? pair : text.charAt(end - 1)
+  const unit = text.charAt(end - 1)
+  const isLowHalf = unit >= '\udc00' && unit <= '\udfff' && end > 1
+  return isLowHalf && (text.codePointAt(end - 2) ?? 0) > 0xffff ? text.slice(end - 2, end) : unit
 }
 
 /** Takes blanks off, or whatever characters the second argument has. */
