@@ -244,4 +244,11 @@ describe('the thread', () => {
     expect(new Set(await Promise.all(ended)).size).toBe(20)
     isRunning = false
   })
+
+  test('goes first to the query that has computed least', async () => {
+    const turns = new QueryTurns(fixedClock)
+    const order: number[] = []
+    await Promise.all([30, 10, 20].map((steps) => turns.take(steps).then(() => order.push(steps))))
+    expect(order).toEqual([10, 20, 30])
+  })
 })

@@ -121,7 +121,7 @@ export class QueryBudget {
 
   /** Lets others have the thread. Rejects with the signal's reason when the query was ended meanwhile. */
   async turn(): Promise<void> {
-    await this.#turns.take()
+    await this.#turns.take(this.#steps)
     this.#signal.throwIfAborted()
   }
 
