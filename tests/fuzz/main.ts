@@ -4,13 +4,16 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeRequest } from './describe-request.ts'
 import { generateRequest } from './generate/generate-request.ts'
+import { generateCostlyQuery } from './generate/costly-queries.ts'
+import { percentile, runCostlyQueries, type CostlyResult } from './run-costly-queries.ts'
 import { runFuzz, type FuzzResult } from './run-fuzz.ts'
 
 const USAGE = `usage: npm run fuzz -- [--requests N] [--seed N] [--seconds N] [--store memory|sqlite]
 
 Sends random requests to a gateway in a process of its own: broken HTTP, wrong lengths, clients that leave, and
 signed requests with any method, path, header, document, patch, batch and query. After every batch good requests
-must be answered right, and in the end nothing may have grown.
+must be answered right, and in the end nothing may have grown. Then costly queries, with a key that may only read, while
+another client reads documents.
 
   --requests N    how many                         (default 100000)
   --seed N        of what they are                 (default: random, printed)
@@ -18,8 +21,11 @@ must be answered right, and in the end nothing may have grown.
   --store NAME    memory, sqlite, or both          (default both: a tenth of the requests on SQLite)
   --request N     only this one of the seed
   --from N        begin with this one
+  --costly N      costly queries                   (default 200; none with --request)
+  --query N       only this costly query of the seed
 
-Exit code 1 on a crash, an answer that is 500 or no JSON with a message, a hang, or a leak.`
+Exit code 1 on a crash, an answer that is 500 or no JSON with a message, a hang, or a leak; where a costly query
+is answered by anything but 200, 400, 408, 413 or 429, or other clients wait too long.`
 
 const { values } = parseArgs({
   options: {
@@ -29,19 +35,28 @@ const { values } = parseArgs({
     store: { type: 'string', default: 'both' },
     request: { type: 'string' },
     from: { type: 'string', default: '0' },
+    costly: { type: 'string' },
+    query: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
 const SQLITE_SHARE = 0.1
 const [requests, seed] = [
-  Number(values.request === undefined ? values.requests : 1),
+  values.query === undefined ? Number(values.request === undefined ? values.requests : 1) : 0,
   Number(values.seed),
 ]
 const from = Number(values.request ?? values.from)
 const seconds = values.seconds === undefined ? undefined : Number(values.seconds)
+const costlyFrom = Number(values.query ?? 0)
+const costly = Number(
+  values.query === undefined ? (values.costly ?? (values.request === undefined ? 200 : 0)) : 1,
+)
 const isUsable =
   Number.isInteger(requests) &&
-  requests >= 1 &&
+  requests >= 0 &&
+  Number.isInteger(costly) &&
+  costly >= 0 &&
+  Number.isInteger(costlyFrom) &&
   Number.isInteger(seed) &&
   Number.isInteger(from) &&
   (seconds === undefined || seconds > 0) &&
@@ -92,6 +107,7 @@ if (onSqlite > 0) {
     await rm(folder, { recursive: true, force: true })
   }
 }
+if (costly > 0) takeCostly(await runCostlyQueries({ seed, from: costlyFrom, queries: costly }))
 console.log(`${((performance.now() - startedMs) / 1000).toFixed(1)} s`)
 console.log(`${done} requests, ${crashes} crashes, ${hangs} hangs`)
 
@@ -113,4 +129,21 @@ function take(store: string, { requests: sent, findings, leaks, statuses }: Fuzz
   }
   for (const leak of leaks) console.error(`leak: ${leak}`)
   if (findings.length > 0 || leaks.length > 0) process.exitCode = 1
+}
+
+function takeCostly({ statuses, findings, readsMs, longestStretchMs }: CostlyResult): void {
+  const counts = [...statuses].sort(([a], [b]) => a - b)
+  console.log(
+    `${costly} costly queries; ${counts.map(([status, n]) => `${status}: ${n}`).join(', ')}; ` +
+      `${readsMs.length} reads of another client meanwhile, p50 ${percentile(readsMs, 0.5).toFixed(1)} ms, ` +
+      `p99 ${percentile(readsMs, 0.99).toFixed(1)} ms; longest stretch of the server ${longestStretchMs.toFixed(0)} ms`,
+  )
+  for (const { index, what } of findings) {
+    crashes++
+    console.error(`costly queries: ${what}`)
+    if (index === undefined) continue
+    console.error(`  ${generateCostlyQuery(seed, index).text.slice(0, 400)}`)
+    console.error(`  again: npm run fuzz -- --seed ${seed} --query ${index}`)
+  }
+  if (findings.length > 0) process.exitCode = 1
 }

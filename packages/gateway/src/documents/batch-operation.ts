@@ -2,6 +2,7 @@ import type { BatchOperation, DocumentBody } from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { RequestTooLargeError } from '../errors/request-too-large-error.ts'
 import { isJsonRecord, parseJson, type JsonRecord } from '../protocol/request-values.ts'
+import type { QueryBudget } from '../query/query-budget.ts'
 import { parsePatch } from './patch-document.ts'
 import { documentBody } from './write-document.ts'
 
@@ -23,7 +24,7 @@ const MAX_BATCH_BYTES = 2 * 1024 * 1024
  *
  * @throws ERR_BAD_REQUEST naming the operation, ERR_BAD_QUERY, ERR_REQUEST_TOO_LARGE
  */
-export function parseOperations(text: string): readonly WireOperation[] {
+export function parseOperations(text: string, budget: QueryBudget): readonly WireOperation[] {
   if (Buffer.byteLength(text) > MAX_BATCH_BYTES) {
     // In the service's words: clients look for them.
     throw new RequestTooLargeError('Message: {"Errors":["Request size is too large"]}')
@@ -37,13 +38,16 @@ export function parseOperations(text: string): readonly WireOperation[] {
     if (!isJsonRecord(value)) throw new BadRequestError(`operation ${index} must be an object`)
     const { partitionKey } = value
     return {
-      operation: parseOperation(value, index),
+      operation: parseOperation(value, { index, budget }),
       partitionKey: partitionKey === undefined ? undefined : keyText(partitionKey),
     }
   })
 }
 
-function parseOperation(value: JsonRecord, index: number): BatchOperation<DocumentBody> {
+function parseOperation(
+  value: JsonRecord,
+  { index, budget }: { readonly index: number; readonly budget: QueryBudget },
+): BatchOperation<DocumentBody> {
   const { operationType } = value
   const conditions = {
     ifMatch: optionalText(value, 'ifMatch', index),
@@ -67,7 +71,7 @@ function parseOperation(value: JsonRecord, index: number): BatchOperation<Docume
     case 'Delete':
       return { kind: 'delete', id: requiredId(value, index), ...conditions }
     case 'Patch': {
-      const patch = parsePatch(value['resourceBody'])
+      const patch = parsePatch(value['resourceBody'], budget)
       return { kind: 'patch', id: requiredId(value, index), ...patch, ...conditions }
     }
     default:

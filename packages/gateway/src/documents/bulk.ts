@@ -39,7 +39,7 @@ interface BulkScope extends FoundCollection {
  * side, so that they share the store's disk syncs. Where the first failure is to end it, all run in order.
  */
 export const runBulk: Operation = async (request, context) => {
-  const operations = parseOperations(await request.readBody())
+  const operations = parseOperations(await request.readBody(), request.queryBudget())
   const number = rangeNumber(request.header(HEADER.pkRangeId))
   return context.collections.use(collectionNames(request.path), async (found) => {
     const range = await rangeOf(request, context, { found, number })

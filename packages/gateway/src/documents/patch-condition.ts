@@ -1,18 +1,19 @@
 import { matchesCondition } from '../query/execution/matches-condition.ts'
 import { parseCondition } from '../query/syntax/parse-query.ts'
 import type { Json, JsonObject } from '../query/json.ts'
+import type { QueryBudget } from '../query/query-budget.ts'
 
 /** Whether a patch is to happen, judged on the present version. */
 export type DocumentCondition = (document: object) => boolean
 
 /**
- * The condition of a patch, as `from c where c.status = "open"`.
+ * The condition of a patch, as `from c where c.status = "open"`. All conditions of one request share its budget.
  *
  * @throws ERR_BAD_QUERY
  */
-export function patchCondition(text: string): DocumentCondition {
+export function patchCondition(text: string, budget: QueryBudget): DocumentCondition {
   const query = parseCondition(text)
-  return (document) => matchesCondition(query, asJson(document))
+  return (document) => matchesCondition(query, asJson(document), { budget })
 }
 
 function asJson(document: object): JsonObject {

@@ -2,6 +2,7 @@ import type { PatchOperation } from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { isJsonRecord, parseJson } from '../protocol/request-values.ts'
 import { documentId } from '../resources/resource-names.ts'
+import type { QueryBudget } from '../query/query-budget.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 import { inKeyScope } from './key-scope.ts'
 import { patchCondition, type DocumentCondition } from './patch-condition.ts'
@@ -15,7 +16,10 @@ export interface PatchRequest {
 
 /** PATCH /dbs/{db}/colls/{coll}/docs/{id} */
 export const patchDocument: Operation = async (request, context) => {
-  const { operations, condition } = parsePatch(parseJson(await request.readBody()))
+  const { operations, condition } = parsePatch(
+    parseJson(await request.readBody()),
+    request.queryBudget(),
+  )
   return inKeyScope(request, context, async (scope) => {
     const options = { ...writeOptions(request), condition }
     const id = documentId(request.path)
@@ -30,7 +34,7 @@ export const patchDocument: Operation = async (request, context) => {
  *
  * @throws ERR_BAD_REQUEST, ERR_BAD_QUERY for a condition that cannot be read
  */
-export function parsePatch(body: unknown): PatchRequest {
+export function parsePatch(body: unknown, budget: QueryBudget): PatchRequest {
   if (Array.isArray(body)) return { operations: body.map(parseOperation), condition: undefined }
   const operations = isJsonRecord(body) ? body['operations'] : undefined
   if (!isJsonRecord(body) || !Array.isArray(operations)) {
@@ -42,7 +46,8 @@ export function parsePatch(body: unknown): PatchRequest {
   }
   return {
     operations: operations.map(parseOperation),
-    condition: condition === undefined || condition === '' ? undefined : patchCondition(condition),
+    condition:
+      condition === undefined || condition === '' ? undefined : patchCondition(condition, budget),
   }
 }
 

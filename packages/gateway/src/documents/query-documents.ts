@@ -8,7 +8,7 @@ import { METADATA_CHARGE, chargeText, queryCharge } from '../protocol/request-ch
 import { queryMetricsText } from '../protocol/query-metrics.ts'
 import { isTrue, itemCount } from '../protocol/request-values.ts'
 import { equalities } from '../query/execution/equalities.ts'
-import { parseQuery } from '../query/syntax/parse-query.ts'
+import { parseInTurn } from '../query/parse-in-turn.ts'
 import { isPlanned, queryPlan } from '../query/query-plan.ts'
 import type { QueryResultPage } from '../query/query-options.ts'
 import { runQuery } from '../query/execution/run-query.ts'
@@ -28,7 +28,8 @@ const WHOLE_DOCUMENTS = /^\s*SELECT\s+\*\s+FROM\s+[A-Z_]\w*\s*;?\s*$/i
 /** POST …/docs as a query, over the whole container unless headers narrow it. */
 export const queryDocuments: Operation = async (request, context) => {
   const body = parseQueryBody(await request.readBody())
-  const query = parseQuery(body.text)
+  const budget = request.queryBudget()
+  const query = await parseInTurn(body.text, budget)
   const began = { request, startedMs: context.clock.monotonicMs(), clock: context.clock }
   return context.collections.use(collectionNames(request.path), async (found) => {
     assertIntended(request, found.open.record)
@@ -37,9 +38,13 @@ export const queryDocuments: Operation = async (request, context) => {
       open: found.open,
       isPlanned: isPlanned(body.text),
     })
-    if (scope === undefined) return rowsAnswer(began, found, { items: [], examined: 0 }).answer
+    if (scope === undefined)
+      return rowsAnswer(began, found, { items: [], examined: 0, steps: 0 }).answer
     const budgets = scope.ranges.map(({ number }) => `${found.open.record.rid}/${number}`)
-    for (const budget of budgets) context.budgets.admit(budget)
+    for (const id of budgets) context.budgets.admit(id)
+    const spend = (units: number): void => {
+      for (const id of budgets) context.budgets.spend(id, units / budgets.length)
+    }
     await assertSession(request, context, { open: found.open, ranges: scope.ranges })
     const { rid } = found.open.record
     // Its computed properties may have been replaced, by another process too.
@@ -58,10 +63,15 @@ export const queryDocuments: Operation = async (request, context) => {
       continuation: request.header(HEADER.continuation),
       maxItemCount: itemCount(HEADER.maxItemCount, request.header(HEADER.maxItemCount)),
       clock: context.clock,
+      budget,
       signal: request.signal,
+    }).catch((error: unknown) => {
+      // It has computed all the same.
+      spend(queryCharge({ chars: 0, examined: 0, steps: budget.steps }))
+      throw error
     })
     const answer = rowsAnswer(began, found, page)
-    for (const budget of budgets) context.budgets.spend(budget, answer.charge / budgets.length)
+    spend(answer.charge)
     return answer.answer
   })
 }
@@ -76,13 +86,13 @@ interface BegunQuery {
 function rowsAnswer(
   { request, clock, startedMs }: BegunQuery,
   { open }: FoundCollection,
-  { items, continuation, examined }: QueryResultPage,
+  { items, continuation, examined, steps }: QueryResultPage,
 ): { readonly answer: Answer; readonly charge: number } {
   const { rid } = open.record
   const rows = items.map((item) => JSON.stringify(item))
   let chars = 0
   for (const row of rows) chars += row.length
-  const charge = queryCharge(chars, examined)
+  const charge = queryCharge({ chars, examined, steps })
   const headers = {
     [HEADER.requestCharge]: chargeText(charge),
     [HEADER.contentPath]: rid,
@@ -107,7 +117,7 @@ function rowsAnswer(
 /** POST …/docs as a request for a plan: it leaves nothing to the client. */
 export const planQuery: Operation = async (request, context) => {
   const { text }: QueryBody = parseQueryBody(await request.readBody())
-  const plan = queryPlan(parseQuery(text))
+  const plan = queryPlan(await parseInTurn(text, request.queryBudget()))
   return context.collections.use(collectionNames(request.path), async ({ collection }) => {
     await collection.readRecord()
     return jsonAnswer(200, plan, { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) })

@@ -11,8 +11,8 @@ import { documentText } from './document-text.ts'
 import type { DocumentSource } from '../query/document-source.ts'
 import type { Json, JsonObject } from '../query/json.ts'
 
-/** Characters of documents that are held for a query at once. */
-const MAX_PAGE_CHARS = 4 * 1024 * 1024
+/** Characters of documents that are read and parsed for a query at once: some milliseconds. */
+const MAX_PAGE_CHARS = 1024 * 1024
 
 /** What of a collection a query looks at. */
 export interface QueryScope {

@@ -12,7 +12,7 @@ import { storedHead } from './stored-head.ts'
 
 /** POST …/docs as a transactional batch: all operations on one partition key value, or none (ST-4). */
 export const runBatch: Operation = async (request, context) => {
-  const operations = parseOperations(await request.readBody())
+  const operations = parseOperations(await request.readBody(), request.queryBudget())
   return inKeyScope(request, context, async (scope) => {
     assertOneKey(operations, scope)
     const wanted = operations.map(({ operation }) => operation)

@@ -9,6 +9,8 @@ const WRITE_FACTOR = 5
 /** Pages share the cost of a request among many documents. */
 const PAGE_UNITS_PER_KIB = 0.25
 const UNITS_PER_EXAMINED = 0.02
+/** A hundredth of a second of computing. */
+const STEPS_PER_UNIT = 200_000
 
 /** Of a point read: one unit for each KiB begun. */
 export function readCharge(chars: number): number {
@@ -25,9 +27,17 @@ export function pageCharge(chars: number): number {
   return 1 + (PAGE_UNITS_PER_KIB * chars) / KIB
 }
 
-/** Of a page of a query: as a page, and two hundredths for each document that was looked at. */
-export function queryCharge(chars: number, examined: number): number {
-  return pageCharge(chars) + UNITS_PER_EXAMINED * examined
+/** Of a page of a query: as a page, two hundredths for each document that was looked at, and for what it computed. */
+export function queryCharge({
+  chars,
+  examined,
+  steps,
+}: {
+  readonly chars: number
+  readonly examined: number
+  readonly steps: number
+}): number {
+  return pageCharge(chars) + UNITS_PER_EXAMINED * examined + Math.floor(steps / STEPS_PER_UNIT)
 }
 
 /** Of everything that concerns no document. */

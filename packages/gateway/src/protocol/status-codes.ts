@@ -23,6 +23,7 @@ export const FAILED_DEPENDENCY: WireStatus = { status: 424, name: 'FailedDepende
 const STATUS_OF_CODE: ReadonlyMap<string, WireStatus> = new Map([
   ['ERR_BAD_REQUEST', BAD_REQUEST],
   ['ERR_BAD_QUERY', BAD_REQUEST],
+  ['ERR_QUERY_TOO_COSTLY', BAD_REQUEST],
   ['ERR_UNSUPPORTED_REQUEST', BAD_REQUEST],
   ['ERR_INVALID_OPTION', BAD_REQUEST],
   ['ERR_INVALID_DOCUMENT', BAD_REQUEST],

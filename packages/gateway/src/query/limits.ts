@@ -10,8 +10,8 @@ export const MAX_PAGE_ROWS = 10_000
 export const MAX_PAGE_CHARS: number = 4 * 1024 * 1024
 /** Characters of one row or of one string that a function makes: twice a document's limit. */
 export const MAX_VALUE_CHARS: number = 4 * 1024 * 1024
-/** Combinations that the JOINs and subqueries of one document may make. */
-export const MAX_ROWS_PER_DOCUMENT = 1_000_000
+/** Sources of FROM and JOIN, each of which multiplies rows, and expressions of ORDER BY. */
+export const MAX_SOURCES = 100
 /** Depth to which values are compared, hashed and measured. */
 export const MAX_VALUE_DEPTH = 1_000
 /** Characters of a LIKE pattern, which is tried at every place of a text. */

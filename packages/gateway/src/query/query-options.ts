@@ -1,6 +1,7 @@
 import type { Clock } from '@tidemark/contracts'
 import type { DocumentSource } from './document-source.ts'
 import type { Json } from './json.ts'
+import type { QueryBudget } from './query-budget.ts'
 
 /** One parameter as on the wire; the name with its `@`. */
 export interface QueryParameter {
@@ -38,6 +39,8 @@ export interface RunQueryOptions {
    * have them first. @default 'first'
    */
   readonly orderByUndefined?: 'leave-out' | 'first' | undefined
+  /** What the page may cost, with the turns that it takes with others. @default the default limits, turns of its own */
+  readonly budget?: QueryBudget | undefined
   /** For GetCurrentDateTime and the like. @default systemClock */
   readonly clock?: Clock | undefined
   readonly signal: AbortSignal
@@ -50,4 +53,6 @@ export interface QueryResultPage {
   readonly continuation?: string | undefined
   /** Documents looked at, for the request charge. */
   readonly examined: number
+  /** What the page took, in steps of `QueryLimits`. */
+  readonly steps: number
 }

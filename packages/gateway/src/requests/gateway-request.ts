@@ -6,6 +6,7 @@ import type { RangeBudgets } from '../collections/range-budgets.ts'
 import type { SessionGuard } from '../collections/session-progress.ts'
 import type { Answer } from '../protocol/answer.ts'
 import type { ResourcePath } from '../protocol/resource-path.ts'
+import type { QueryBudget } from '../query/query-budget.ts'
 
 /** One request as handlers see it. */
 export interface GatewayRequest {
@@ -21,6 +22,8 @@ export interface GatewayRequest {
   readonly whileWaiting: <Result>(act: () => Promise<Result>) => Promise<Result>
   /** A header's text; undefined when it is missing or empty. Names in lower case. */
   readonly header: (name: string) => string | undefined
+  /** What the query of this request, or the conditions of its writes, may cost. */
+  readonly queryBudget: () => QueryBudget
   /** The body as text. Rejects with ERR_REQUEST_TOO_LARGE, ERR_CLIENT_GONE. */
   readonly readBody: () => Promise<string>
 }

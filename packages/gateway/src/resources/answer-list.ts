@@ -3,7 +3,7 @@ import { HEADER } from '../protocol/header-names.ts'
 import { listBody } from '../protocol/list-body.ts'
 import { METADATA_CHARGE, chargeText } from '../protocol/request-charge.ts'
 import { itemCount, type JsonRecord } from '../protocol/request-values.ts'
-import { parseQuery } from '../query/syntax/parse-query.ts'
+import { parseInTurn } from '../query/parse-in-turn.ts'
 import { runQuery } from '../query/execution/run-query.ts'
 import type { DocumentSource } from '../query/document-source.ts'
 import type { Json, JsonObject } from '../query/json.ts'
@@ -32,11 +32,13 @@ export async function answerList(
   const { text, parameters } = isQuery(request)
     ? parseQueryBody(await request.readBody())
     : EVERYTHING
-  const page = await runQuery(parseQuery(text), {
+  const budget = request.queryBudget()
+  const page = await runQuery(await parseInTurn(text, budget), {
     parameters,
     source: listSource(items),
     scope: `${name} ${rid}`,
     continuation: request.header(HEADER.continuation),
+    budget,
     maxItemCount: itemCount(HEADER.maxItemCount, request.header(HEADER.maxItemCount)),
     signal: request.signal,
   })

@@ -7,6 +7,7 @@ import {
 } from '@tidemark/contracts'
 import type { Store } from '@tidemark/store'
 import type { GatewayKeys } from '../authorization/gateway-keys.ts'
+import { DEFAULT_QUERY_LIMITS, type QueryLimits } from '../query/query-budget.ts'
 
 /** What a failure inside the gateway was, for a log. Never holds keys or signatures. */
 export interface GatewayFailure {
@@ -39,6 +40,8 @@ export interface GatewayOptions {
    * tried. @default none is refused
    */
   readonly requestUnitsPerRange?: number | undefined
+  /** What a query may cost; one that costs more is 400. @default see `QueryLimits` */
+  readonly queryLimits?: Partial<QueryLimits> | undefined
   /** Told of every request that failed by no fault of its client. @default nothing */
   readonly onFailure?: ((failure: GatewayFailure) => void) | undefined
   /** @default the machine's */
@@ -56,6 +59,7 @@ export interface ResolvedGatewayOptions {
   readonly requestTimeoutMs: number
   readonly maxWaitMs: number
   readonly requestUnitsPerRange: number | undefined
+  readonly queryLimits: QueryLimits
   readonly onFailure: (failure: GatewayFailure) => void
   readonly clock: Clock
   readonly random: Random
@@ -90,10 +94,19 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
     requestTimeoutMs: checked('requestTimeoutMs', requestTimeoutMs, { least: 1 }),
     maxWaitMs: checked('maxWaitMs', maxWaitMs, { least: 0 }),
     requestUnitsPerRange: options.requestUnitsPerRange,
+    queryLimits: resolveQueryLimits(options.queryLimits),
     onFailure,
     clock,
     random,
   }
+}
+
+function resolveQueryLimits(given: GatewayOptions['queryLimits']): QueryLimits {
+  const limits = { ...DEFAULT_QUERY_LIMITS, ...given }
+  for (const [name, value] of Object.entries(limits)) {
+    checked(`queryLimits.${name}`, value, { least: 1 })
+  }
+  return limits
 }
 
 function checked(name: string, value: number, { least }: { readonly least: number }): number {

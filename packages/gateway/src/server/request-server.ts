@@ -13,6 +13,8 @@ import { errorAnswer } from '../protocol/error-answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { rawPath, resourcePath } from '../protocol/resource-path.ts'
 import { INTERNAL_ERROR } from '../protocol/status-codes.ts'
+import { QueryBudget } from '../query/query-budget.ts'
+import { QueryTurns } from '../query/query-turns.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { readsOnly, type Access } from '../requests/query-or.ts'
 import type { ResolvedGatewayOptions } from './gateway-options.ts'
@@ -37,6 +39,7 @@ export class RequestServer {
   readonly #draining = new AbortController()
   readonly #lives: RequestLives
   readonly #activityIds: ActivityIds
+  readonly #queryTurns: QueryTurns
   /** Of those that are served, the ones that only wait for a change. */
   #waiting = 0
   #idle: PromiseWithResolvers<void> | undefined
@@ -47,6 +50,7 @@ export class RequestServer {
     this.#options = options
     this.#lives = new RequestLives(options.requestTimeoutMs)
     this.#activityIds = new ActivityIds(options.random)
+    this.#queryTurns = new QueryTurns(options.clock)
   }
 
   drain(): Promise<void> {
@@ -119,7 +123,7 @@ export class RequestServer {
     const isTls = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
     const host = header('host') ?? 'localhost'
     if (!HOST.test(host)) throw new BadRequestError('the host header of the request is no address')
-    const { maxBodyBytes } = this.#options
+    const { maxBodyBytes, queryLimits } = this.#options
     return {
       method,
       path: resourcePath(url),
@@ -128,6 +132,7 @@ export class RequestServer {
       draining: this.#draining.signal,
       whileWaiting: (act) => this.#whileWaiting(act),
       header,
+      queryBudget: () => new QueryBudget({ limits: queryLimits, turns: this.#queryTurns, signal }),
       readBody: () => readBody(incoming, { maxBytes: maxBodyBytes, signal }),
     }
   }

@@ -1,11 +1,12 @@
 import { isPrimitive } from '../values/compare.ts'
-import { compareSortValues, sortValue } from '../values/sort-value.ts'
+import { compareSortValues, type PrimitiveSortValue } from '../values/sort-value.ts'
 import type { Json } from '../json.ts'
 import type { AggregateName } from '../syntax/expression.ts'
 
 /** One aggregate while rows are added to it. */
 export interface AggregateState {
-  add(value: Json): void
+  /** Gives how many more characters are kept than before; numbers and the like count nothing. */
+  add(value: Json): number
   result(): Json
 }
 
@@ -32,8 +33,9 @@ export function createAggregate(name: AggregateName): AggregateState {
 class CountState implements AggregateState {
   #count = 0
 
-  add(value: Json): void {
+  add(value: Json): number {
     if (value !== undefined) this.#count++
+    return 0
   }
 
   result(): Json {
@@ -50,10 +52,11 @@ class SumState implements AggregateState {
     this.#finish = finish
   }
 
-  add(value: Json): void {
-    if (value === undefined || this.#sum === undefined) return
+  add(value: Json): number {
+    if (value === undefined || this.#sum === undefined) return 0
     this.#sum = typeof value === 'number' ? this.#sum + value : undefined
     this.#count++
+    return 0
   }
 
   result(): Json {
@@ -64,24 +67,31 @@ class SumState implements AggregateState {
 
 class ExtremeState implements AggregateState {
   readonly #sign: 1 | -1
-  #best: Json
+  #best: PrimitiveSortValue
   #comparable = true
 
   constructor(sign: 1 | -1) {
     this.#sign = sign
   }
 
-  add(value: Json): void {
-    if (value === undefined) return
-    this.#comparable &&= isPrimitive(value)
-    if (!this.#comparable) return
-    const isBetter =
-      this.#best === undefined ||
-      compareSortValues(sortValue(value), sortValue(this.#best)) * this.#sign > 0
-    if (isBetter) this.#best = value
+  add(value: Json): number {
+    if (value === undefined) return 0
+    if (!this.#comparable || !isPrimitive(value)) {
+      this.#comparable = false
+      return 0
+    }
+    const best = this.#best
+    const isBetter = best === undefined || compareSortValues(value, best) * this.#sign > 0
+    if (!isBetter) return 0
+    this.#best = value
+    return textLength(value) - textLength(best)
   }
 
   result(): Json {
     return this.#comparable ? this.#best : undefined
   }
+}
+
+function textLength(value: PrimitiveSortValue): number {
+  return typeof value === 'string' ? value.length : 0
 }

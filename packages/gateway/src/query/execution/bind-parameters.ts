@@ -2,6 +2,7 @@ import { BadQueryError } from '../bad-query-error.ts'
 import type { Json } from '../json.ts'
 import type { QueryParameter } from '../query-options.ts'
 import type { Query, RowCount } from '../syntax/query.ts'
+import { shown } from '../values/shown.ts'
 
 /**
  * The values of a query's parameters by name. More than it needs may be given.
@@ -35,7 +36,5 @@ export function resolveRowCount(
   const resolved = source.kind === 'parameter' ? parameters.get(source.name) : value
   if (typeof resolved === 'number' && Number.isSafeInteger(resolved) && resolved >= 0)
     return resolved
-  throw new BadQueryError(
-    `${count.clause} takes a whole number from 0, got ${JSON.stringify(resolved)}`,
-  )
+  throw new BadQueryError(`${count.clause} takes a whole number from 0, got ${shown(resolved)}`)
 }

@@ -5,32 +5,35 @@ import { parseQuery } from '../syntax/parse-query.ts'
 import type { Query } from '../syntax/query.ts'
 import { evaluate } from './evaluate.ts'
 import type { RowEnvironment } from './row-environment.ts'
-import { createRowEnvironment, enterDocument } from './rows.ts'
+import { createRowEnvironment } from './rows.ts'
 
 const NO_PARAMETERS: ReadonlyMap<string, Json> = new Map()
 
 /** By name, what a document's computed properties are worked out with; each is read when it is first asked for. */
 export function computedValues(
   properties: readonly ComputedProperty[],
-  nowMs: number,
+  shared: Pick<RowEnvironment, 'nowMs' | 'budget'>,
 ): RowEnvironment['computed'] {
   if (properties.length === 0) return undefined
-  return new Map(properties.map((property) => [property.name, evaluator(property, nowMs)]))
+  return new Map(properties.map((property) => [property.name, evaluator(property, shared)]))
 }
 
-function evaluator(property: ComputedProperty, nowMs: number): (document: Json) => Json {
+function evaluator(
+  property: ComputedProperty,
+  shared: Pick<RowEnvironment, 'nowMs' | 'budget'>,
+): (document: Json) => Json {
   let ready: { query: Query; row: RowEnvironment } | undefined
-  // Once a document, however often a query names it: its budget of combinations is each time the whole one.
+  // Once a document, however often a query names it.
   let last: { readonly document: Json; readonly value: Json } | undefined
   return (document) => {
     if (last !== undefined && last.document === document) return last.value
     if (ready === undefined) {
       const query = readDefinition(property)
-      const row = createRowEnvironment({ slots: query.slots, parameters: NO_PARAMETERS, nowMs })
+      const row = createRowEnvironment({ slots: query.slots, parameters: NO_PARAMETERS, ...shared })
       ready = { query, row }
     }
     const { query, row } = ready
-    enterDocument(row, document)
+    row.slots[0] = document
     const { selection } = query
     last = {
       document,

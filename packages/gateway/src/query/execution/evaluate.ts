@@ -2,12 +2,15 @@ import { assertNever } from '@tidemark/contracts'
 import { BadQueryError } from '../bad-query-error.ts'
 import { isJsonArray, isJsonObject, type Json } from '../json.ts'
 import type {
+  CallExpression,
   Expression,
   PathExpression,
   SubqueryExpression,
   UnaryExpression,
 } from '../syntax/expression.ts'
 import { deepEquals, sqlCompare } from '../values/compare.ts'
+import type { QueryBudget } from '../query-budget.ts'
+import { shown } from '../values/shown.ts'
 import { matchesLikePattern, parseLikePattern } from '../values/like-pattern.ts'
 import { applyOperator } from './operators.ts'
 import { computedOf, type RowEnvironment } from './row-environment.ts'
@@ -15,9 +18,10 @@ import { computedOf, type RowEnvironment } from './row-environment.ts'
 /**
  * The value of an expression in a row; undefined when it has none.
  *
- * @throws ERR_BAD_QUERY for a subquery with several rows, and where a value breaks a limit
+ * @throws ERR_BAD_QUERY for a subquery with several rows, and where a value breaks a limit; ERR_QUERY_TOO_COSTLY
  */
 export function evaluate(expression: Expression, row: RowEnvironment): Json {
+  row.budget.step()
   switch (expression.kind) {
     case 'literal':
       return expression.value
@@ -32,7 +36,7 @@ export function evaluate(expression: Expression, row: RowEnvironment): Json {
     case 'chain': {
       let value = evaluate(expression.first, row)
       for (const { operator, operand } of expression.rest) {
-        value = applyOperator(operator, value, evaluate(operand, row))
+        value = applyOperator(operator, [value, evaluate(operand, row)], row.budget)
       }
       return value
     }
@@ -47,10 +51,7 @@ export function evaluate(expression: Expression, row: RowEnvironment): Json {
     case 'like':
       return evaluatePredicate(expression, row)
     case 'call':
-      return expression.function.evaluate(
-        expression.operands.map((operand) => evaluate(operand, row)),
-        row,
-      )
+      return evaluateCall(expression, row)
     case 'array':
       return expression.items
         .map((item) => evaluate(item, row))
@@ -78,6 +79,17 @@ export function objectOf(
       .map(({ name, value }) => [name, evaluate(value, row)] as const)
       .filter(([, value]) => value !== undefined),
   )
+}
+
+/** Charges what functions have in common: texts that they read, a text or an array that they make. */
+function evaluateCall({ function: called, operands }: CallExpression, row: RowEnvironment): Json {
+  const { budget } = row
+  const values = operands.map((operand) => evaluate(operand, row))
+  for (const value of values) if (typeof value === 'string') budget.read(value.length)
+  const result = called.evaluate(values, row)
+  if (typeof result === 'string') budget.make(result.length)
+  else if (isJsonArray(result)) budget.makeItems(result.length)
+  return result
 }
 
 function evaluatePath(path: PathExpression, row: RowEnvironment): Json {
@@ -129,31 +141,43 @@ function evaluatePredicate(
 ): boolean | undefined {
   const value = evaluate(expression.value, row)
   if (expression.kind === 'between') {
-    return isBetween(value, evaluate(expression.low, row), evaluate(expression.high, row))
+    return isBetween(
+      value,
+      [evaluate(expression.low, row), evaluate(expression.high, row)],
+      row.budget,
+    )
   }
   if (expression.kind === 'like') {
     const pattern = evaluate(expression.pattern, row)
     const escape = expression.escape && evaluate(expression.escape, row)
-    return isLike(value, pattern, escape)
+    return isLike(value, { pattern, escape }, row.budget)
   }
   if (value === undefined) return undefined
-  return expression.list.some((item) => deepEquals(evaluate(item, row), value))
+  return expression.list.some((item) => deepEquals(evaluate(item, row), value, row.budget))
 }
 
-function isBetween(value: Json, low: Json, high: Json): boolean | undefined {
-  const fromLow = sqlCompare(value, low)
-  const toHigh = sqlCompare(value, high)
+function isBetween(
+  value: Json,
+  [low, high]: readonly [low: Json, high: Json],
+  budget: QueryBudget,
+): boolean | undefined {
+  const fromLow = sqlCompare(value, low, budget)
+  const toHigh = sqlCompare(value, high, budget)
   // As `value >= low AND value <= high`: one side that fails decides, whatever the other is.
   if ((fromLow !== undefined && fromLow < 0) || (toHigh !== undefined && toHigh > 0)) return false
   return fromLow === undefined || toHigh === undefined ? undefined : true
 }
 
-function isLike(value: Json, pattern: Json, escape: Json): boolean | undefined {
+function isLike(
+  value: Json,
+  { pattern, escape }: { readonly pattern: Json; readonly escape: Json },
+  budget: QueryBudget,
+): boolean | undefined {
   if (escape !== undefined && (typeof escape !== 'string' || escape.length !== 1)) {
-    throw new BadQueryError(`ESCAPE takes one character, got ${JSON.stringify(escape)}`)
+    throw new BadQueryError(`ESCAPE takes one character, got ${shown(escape)}`)
   }
   if (typeof value !== 'string' || typeof pattern !== 'string') return undefined
-  return matchesLikePattern(value, parseLikePattern(pattern, escape))
+  return matchesLikePattern(value, parseLikePattern(pattern, escape), budget)
 }
 
 function evaluateSubquery({ form, query }: SubqueryExpression, row: RowEnvironment): Json {

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { QueryBudget } from '../query-budget.ts'
 import { parseCondition } from '../syntax/parse-query.ts'
 import { matchesCondition } from './matches-condition.ts'
 
+const budget = new QueryBudget({ signal: new AbortController().signal })
 const document = { id: 'a', status: 'open', count: 3, tags: ['x', 'y'] }
 
 test.each([
@@ -16,11 +18,13 @@ test.each([
   ['from c where c.count', false],
   ['select * from c where c.id = "a"', true],
 ])('%s', (text, expected) => {
-  expect(matchesCondition(parseCondition(text), document)).toBe(expected)
+  expect(matchesCondition(parseCondition(text), document, { budget })).toBe(expected)
 })
 
 test('takes parameters, and refuses a missing one', () => {
   const query = parseCondition('from c where c.count = @n')
-  expect(matchesCondition(query, document, { parameters: [{ name: '@n', value: 3 }] })).toBe(true)
-  expect(() => matchesCondition(query, document)).toThrow('@n')
+  expect(
+    matchesCondition(query, document, { budget, parameters: [{ name: '@n', value: 3 }] }),
+  ).toBe(true)
+  expect(() => matchesCondition(query, document, { budget })).toThrow('@n')
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import type { DocumentSource, SourcePage } from '../document-source.ts'
-import { eventLoopTurn } from '../platform/event-loop-turn.ts'
+import type { SourcePage } from '../document-source.ts'
+import type { QueryRun } from './query-run.ts'
 
-/** Documents looked at between two turns of the event loop: a few milliseconds. */
-const DOCUMENTS_PER_TURN = 500
+/** Of finding and parsing a small document. */
+const STEPS_PER_DOCUMENT = 100
 
 /** A page of the source and the position before its first document. */
 export interface ReadPage {
@@ -14,24 +14,20 @@ export interface ReadPage {
 export interface ReadPagesOptions {
   readonly after: string | undefined
   readonly maxDocuments: () => number
-  readonly signal: AbortSignal
 }
 
 /** Reads on until the source is at its end or the caller stops, and lets others have the thread in between. */
 export async function* readPages(
-  source: DocumentSource,
-  { after, maxDocuments, signal }: ReadPagesOptions,
+  { source, signal, row: { budget } }: QueryRun,
+  { after, maxDocuments }: ReadPagesOptions,
 ): AsyncGenerator<ReadPage, void> {
   let before = after
-  let sinceTurn = 0
   for (;;) {
     signal.throwIfAborted()
     const page = await source.read({ after: before, maxDocuments: maxDocuments(), signal })
-    sinceTurn += page.documents.length
-    if (sinceTurn >= DOCUMENTS_PER_TURN) {
-      sinceTurn = 0
-      await eventLoopTurn()
-    }
+    // Reading took time, too: documents had to be parsed.
+    budget.spend(page.documents.length * STEPS_PER_DOCUMENT)
+    if (budget.turnDue) await budget.turn()
     yield { page, before }
     if (page.done) return
     assert(page.position !== undefined, 'a page that is not the last has a position')

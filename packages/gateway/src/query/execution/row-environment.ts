@@ -1,4 +1,5 @@
 import type { Json } from '../json.ts'
+import type { QueryBudget } from '../query-budget.ts'
 import type { PathExpression, Subquery } from '../syntax/expression.ts'
 
 /** What expressions are evaluated in: one row, the parameters, and results of a group. */
@@ -13,8 +14,8 @@ export interface RowEnvironment {
   /** Of the group that is projected. */
   groupValues: readonly Json[]
   aggregateValues: readonly Json[]
-  /** Combinations that the present document may still make. */
-  rowsLeft: number
+  /** What the query may still cost. */
+  readonly budget: QueryBudget
   /** Gives the rows of a subquery over the present row, at most so many as asked for. */
   readonly rowsOf: (query: Subquery, limit: number) => Json[]
 }

@@ -1,10 +1,9 @@
-import { BadQueryError } from '../bad-query-error.ts'
-import { isJsonArray, type Json } from '../json.ts'
-import { MAX_ROWS_PER_DOCUMENT } from '../limits.ts'
-import type { Expression, Subquery } from '../syntax/expression.ts'
-import type { FromClause, FromSource, Selection } from '../syntax/query.ts'
-import { valueHash } from '../values/value-hash.ts'
-import { createAggregate } from './aggregate-state.ts'
+import type { Json } from '../json.ts'
+import type { AggregateExpression, Expression, Subquery } from '../syntax/expression.ts'
+import type { FromClause, Selection } from '../syntax/query.ts'
+import { valueKey } from '../values/value-hash.ts'
+import { createAggregate, type AggregateState } from './aggregate-state.ts'
+import { Combinations } from './combinations.ts'
 import { evaluate, objectOf } from './evaluate.ts'
 import type { RowEnvironment } from './row-environment.ts'
 
@@ -24,63 +23,67 @@ type RowVisitor = () => boolean
  */
 export function createRowEnvironment({
   slots,
-  parameters,
-  nowMs,
-  computed,
-}: Pick<RowEnvironment, 'parameters' | 'nowMs' | 'computed'> & { slots: number }): RowEnvironment {
+  ...given
+}: Pick<RowEnvironment, 'parameters' | 'nowMs' | 'computed' | 'budget'> & {
+  slots: number
+}): RowEnvironment {
   const row: RowEnvironment = {
+    ...given,
     slots: Array.from<Json>({ length: slots }),
-    parameters,
-    nowMs,
-    computed,
     groupValues: [],
     aggregateValues: [],
-    rowsLeft: MAX_ROWS_PER_DOCUMENT,
     rowsOf: (query, limit) => subqueryRows(query, row, limit),
   }
   return row
 }
 
-/** Puts a document into the environment, with a fresh budget of combinations. */
-export function enterDocument(row: RowEnvironment, document: Json): void {
-  row.slots[0] = document
-  row.rowsLeft = MAX_ROWS_PER_DOCUMENT
-}
-
 /**
- * Visits each row of the present document that meets WHERE, in the order of the arrays. Gives false when
- * the visitor stopped.
+ * Visits each row of a document that meets WHERE, in the order of the arrays, and lets others have the thread in
+ * between. Gives false when the visitor stopped. A promise only where it takes long: most documents have one row.
  *
- * @throws ERR_BAD_QUERY when JOINs make too many combinations
+ * Fails with ERR_QUERY_TOO_COSTLY, and with the reason that the query was ended with.
  */
-export function visitRows(source: RowSource, row: RowEnvironment, visit: RowVisitor): boolean {
-  return visitSource(source, { row, visit, index: 0 })
+export function visitRows(
+  document: Json,
+  { source, row, visit }: { source: RowSource; row: RowEnvironment; visit: RowVisitor },
+): boolean | Promise<boolean> {
+  const { budget } = row
+  row.slots[0] = document
+  if (source.from.sources.length === 0) {
+    budget.beginRow()
+    budget.step()
+    const goesOn = !meets(source, row) || visit()
+    return budget.turnDue ? budget.turn().then(() => goesOn) : goesOn
+  }
+  const combinations = new Combinations(source.from, row)
+  const goOn = (): boolean | Promise<boolean> => {
+    for (;;) {
+      budget.beginRow()
+      const found = combinations.advance()
+      if (found === 'end') return true
+      if (found === 'row' && meets(source, row) && !visit()) return false
+      if (budget.turnDue) return budget.turn().then(goOn)
+    }
+  }
+  return goOn()
 }
 
-function visitSource(
-  { from, where }: RowSource,
-  { row, visit, index }: { row: RowEnvironment; visit: RowVisitor; index: number },
+/** The same in one piece, as part of one row or of one write: for the document that the environment holds. */
+export function visitRowsAtOnce(
+  source: RowSource,
+  row: RowEnvironment,
+  visit: RowVisitor,
 ): boolean {
-  if (row.rowsLeft-- <= 0) {
-    throw new BadQueryError(`JOIN makes more than ${MAX_ROWS_PER_DOCUMENT} rows of one document`)
+  const combinations = new Combinations(source.from, row)
+  for (;;) {
+    const found = combinations.advance()
+    if (found === 'end') return true
+    if (found === 'row' && meets(source, row) && !visit()) return false
   }
-  const source = from.sources[index]
-  if (source === undefined) {
-    return where !== undefined && evaluate(where, row) !== true ? true : visit()
-  }
-  for (const value of sourceValues(source, row)) {
-    row.slots[source.slot] = value
-    if (!visitSource({ from, where }, { row, visit, index: index + 1 })) return false
-  }
-  return true
 }
 
-function sourceValues({ from, each }: FromSource, row: RowEnvironment): readonly Json[] {
-  const values = from.kind === 'rows' ? row.rowsOf(from.query, Infinity) : [evaluate(from, row)]
-  if (each === 'value') return values.filter((value) => value !== undefined)
-  // The usual case: no copy of the array.
-  if (values.length === 1 && isJsonArray(values[0])) return values[0]
-  return values.filter(isJsonArray).flat()
+function meets({ where }: RowSource, row: RowEnvironment): boolean {
+  return where === undefined || evaluate(where, row) === true
 }
 
 /** The value that a row gives; undefined for a row that is left out. */
@@ -90,17 +93,32 @@ export function projectRow(selection: Selection, row: RowEnvironment): Json {
     : objectOf(selection.items, row)
 }
 
+/** Adds the present row to the aggregates of a query or a group; gives the characters that they keep of it. */
+export function addToAggregates(
+  aggregates: readonly AggregateExpression[],
+  states: readonly AggregateState[],
+  row: RowEnvironment,
+): number {
+  let kept = 0
+  for (const [index, { operand }] of aggregates.entries()) {
+    const value = evaluate(operand, row)
+    if (typeof value === 'string') row.budget.read(value.length)
+    kept += states[index]?.add(value) ?? 0
+  }
+  return kept
+}
+
 function subqueryRows(query: Subquery, row: RowEnvironment, limit: number): Json[] {
   if (query.aggregates.length > 0) return aggregatedRow(query, row)
   const rows: Json[] = []
   const seen = new Set<string>()
-  visitRows(query, row, () => {
+  visitRowsAtOnce(query, row, () => {
     const value = projectRow(query.selection, row)
     if (value === undefined) return true
     if (query.distinct) {
-      const hash = valueHash(value)
-      if (seen.has(hash)) return true
-      seen.add(hash)
+      const key = valueKey(value, row.budget)
+      if (seen.has(key)) return true
+      seen.add(key)
     }
     rows.push(value)
     return rows.length < limit
@@ -110,10 +128,8 @@ function subqueryRows(query: Subquery, row: RowEnvironment, limit: number): Json
 
 function aggregatedRow(query: Subquery, row: RowEnvironment): Json[] {
   const states = query.aggregates.map(({ name }) => createAggregate(name))
-  visitRows(query, row, () => {
-    for (const [index, { operand }] of query.aggregates.entries()) {
-      states[index]?.add(evaluate(operand, row))
-    }
+  visitRowsAtOnce(query, row, () => {
+    addToAggregates(query.aggregates, states, row)
     return true
   })
   const outer = row.aggregateValues

@@ -3,8 +3,11 @@ import { BadQueryError } from '../bad-query-error.ts'
 import type { DocumentSource } from '../document-source.ts'
 import { MAX_PAGE_ROWS } from '../limits.ts'
 import type { JsonObject } from '../json.ts'
+import { QueryBudget } from '../query-budget.ts'
+import { QueryTurns } from '../query-turns.ts'
 import type { QueryResultPage, RunQueryOptions } from '../query-options.ts'
 import type { Query } from '../syntax/query.ts'
+import { valueChars } from '../values/value-size.ts'
 import { bindParameters, resolveRowCount } from './bind-parameters.ts'
 import { computedValues } from './computed-properties.ts'
 import {
@@ -25,17 +28,26 @@ const NOTHING: DocumentSource = {
     Promise.resolve({ documents: [{}], position: undefined, positionAfter: () => '', done: true }),
 }
 
-function sourceOf({ readsDocuments, from }: Query, options: RunQueryOptions): DocumentSource {
+function sourceOf(
+  { readsDocuments, from }: Query,
+  options: RunQueryOptions,
+  budget: QueryBudget,
+): DocumentSource {
   if (!readsDocuments) return NOTHING
-  return from.derived === undefined ? options.source : derivedSource(from.derived, options)
+  return from.derived === undefined ? options.source : derivedSource(from.derived, options, budget)
 }
 
 /** The rows of a subquery as documents, all of them; only for aggregates, which ask for no place between them. */
-function derivedSource(derived: Query, options: RunQueryOptions): DocumentSource {
+function derivedSource(
+  derived: Query,
+  options: RunQueryOptions,
+  budget: QueryBudget,
+): DocumentSource {
   return {
     read: async ({ after, signal }) => {
       const { items, continuation } = await runQuery(derived, {
         ...options,
+        budget,
         continuation: after,
         maxItemCount: MAX_PAGE_ROWS,
         signal,
@@ -56,23 +68,27 @@ function derivedSource(derived: Query, options: RunQueryOptions): DocumentSource
  * One page of a query. Each kind of query can be paged; see `runStream`, `runRanked` and `runAggregates`
  * for what holds when documents change between pages.
  *
- * Rejects with ERR_BAD_QUERY for parameters, values and continuations that do not fit, with what the
- * source rejects with, and with the signal's reason.
+ * Rejects with ERR_BAD_QUERY for parameters, values and continuations that do not fit, with ERR_QUERY_TOO_COSTLY, with
+ * what the source rejects with, and with the signal's reason.
  */
 export async function runQuery(query: Query, options: RunQueryOptions): Promise<QueryResultPage> {
   const { scope = '', orderByUndefined = 'first', parameters = [] } = options
   const values = bindParameters(query, parameters)
-  const queryHash = hashOfQuery([query.text, parameters, scope, orderByUndefined])
   const { clock = systemClock, signal } = options
+  const budget = options.budget ?? new QueryBudget({ turns: new QueryTurns(clock), signal })
+  for (const { value } of parameters) valueChars(value, budget)
+  const queryHash = hashOfQuery([query.text, parameters, scope, orderByUndefined])
   const isRanked = kindOf(query) === 'ranked'
   const nowMs = clock.wallMs()
   const { derived } = query.from
   // Rows of a subquery have what it selected, and no more.
-  const computed = derived ? undefined : computedValues(options.computedProperties ?? [], nowMs)
+  const computed = derived
+    ? undefined
+    : computedValues(options.computedProperties ?? [], { nowMs, budget })
   const run: Omit<QueryRun, 'progress'> = {
     query,
-    row: createRowEnvironment({ slots: query.slots, parameters: values, nowMs, computed }),
-    source: sourceOf(query, options),
+    row: createRowEnvironment({ slots: query.slots, parameters: values, nowMs, computed, budget }),
+    source: sourceOf(query, options, budget),
     maxRows: resolveMaxRows(options.maxItemCount, isRanked ? 1000 : 100),
     maxExamined: options.maxExaminedPerPage ?? 10_000,
     leaveOutUndefined: orderByUndefined === 'leave-out',
@@ -82,7 +98,14 @@ export async function runQuery(query: Query, options: RunQueryOptions): Promise<
     run,
     startOf(query, { values, queryHash, options }),
   )
-  return { items, continuation: next && encodeContinuation(next, queryHash), examined }
+  // To write a large page takes as long as to read it.
+  if (budget.turnDue) await budget.turn()
+  return {
+    items,
+    continuation: next && encodeContinuation(next, queryHash),
+    examined,
+    steps: budget.steps,
+  }
 }
 
 function kindOf({

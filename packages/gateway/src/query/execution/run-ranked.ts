@@ -1,6 +1,7 @@
 import { BadQueryError } from '../bad-query-error.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { MAX_PAGE_CHARS, MAX_PAGE_ROWS } from '../limits.ts'
+import { QueryTooCostlyError } from '../query-too-costly-error.ts'
 import { sortValue, type SortValue } from '../values/sort-value.ts'
 import { valueHash } from '../values/value-hash.ts'
 import { valueChars } from '../values/value-size.ts'
@@ -11,7 +12,7 @@ import { boundaryAfter, rowsToDrop } from './page-boundary.ts'
 import type { QueryRun, RunResult } from './query-run.ts'
 import { compareRanks, placeOf, type Rank } from './rank.ts'
 import { readPages } from './read-pages.ts'
-import { enterDocument, projectRow, visitRows } from './rows.ts'
+import { addToAggregates, projectRow, visitRows } from './rows.ts'
 import { TopRows, type RankedRow } from './top-rows.ts'
 
 export type RankedProgress = Extract<QueryProgress, { kind: 'ranked' }>
@@ -20,6 +21,9 @@ export type RankedProgress = Extract<QueryProgress, { kind: 'ranked' }>
 type Held =
   | { readonly kind: 'row'; readonly value: Json }
   | { readonly kind: 'group'; readonly keys: readonly Json[]; readonly states: AggregateState[] }
+
+/** Characters of the rows of one page of groups. */
+const MAX_GROUPS_CHARS = 2 * MAX_PAGE_CHARS
 
 /** What a group costs beside its keys. */
 const GROUP_CHARS = 200
@@ -33,18 +37,17 @@ const GROUP_CHARS = 200
  */
 export async function runRanked(run: QueryRun<RankedProgress>): Promise<RunResult> {
   const collector = new RankedCollector(run)
-  const { source, signal } = run
   let examined = 0
   if (run.progress.limit === 0) return { items: [], next: undefined, examined }
-  const reading = readPages(source, { after: undefined, maxDocuments: () => 1000, signal })
-  for await (const { page } of reading) {
+  for await (const { page } of readPages(run, { after: undefined, maxDocuments: () => 1000 })) {
     for (const document of page.documents) {
       examined++
-      collector.take(document)
+      const taken = collector.take(document)
+      if (typeof taken !== 'boolean') await taken
     }
     if (collector.hasEnough) break
   }
-  return { ...collector.finish(), examined }
+  return { ...(await collector.finish()), examined }
 }
 
 class RankedCollector {
@@ -93,24 +96,25 @@ class RankedCollector {
     return this.#run.progress.boundary === undefined
   }
 
-  take(document: JsonObject): void {
+  take(document: JsonObject): boolean | Promise<boolean> {
     const { query, row } = this.#run
     let ordinal = 0
-    enterDocument(row, document)
-    visitRows(query, row, () => {
+    const visit = (): boolean => {
       if (query.groupBy.length > 0) this.#takeIntoGroup()
       else this.#takeRow(document, ordinal++)
       return !this.hasEnough
-    })
+    }
+    return visitRows(document, { source: query, row, visit })
   }
 
   #takeRow(document: JsonObject, ordinal: number): void {
     const { query, row, leaveOutUndefined } = this.#run
-    const keys = query.orderBy.map(({ value }) => sortValue(evaluate(value, row)))
+    const keys = query.orderBy.map(({ value }) => sortValue(evaluate(value, row), row.budget))
     if (leaveOutUndefined && keys.length === 1 && keys[0] === undefined) return
     if (query.distinct) {
       const value = projectRow(query.selection, row)
-      if (value !== undefined) this.#offer({ keys, tie: valueHash(value), ordinal: 0 }, value)
+      if (value !== undefined)
+        this.#offer({ keys, tie: valueHash(value, row.budget), ordinal: 0 }, value)
       return
     }
     const { _rid: rid } = document
@@ -123,19 +127,17 @@ class RankedCollector {
   #takeIntoGroup(): void {
     const { query, row } = this.#run
     const keys = query.groupBy.map((value) => evaluate(value, row))
-    const rank: Rank = { keys: [], tie: valueHash(keys), ordinal: 0 }
+    const rank: Rank = { keys: [], tie: valueHash(keys, row.budget), ordinal: 0 }
     let group = this.#rows.withTie(rank.tie)
     if (group === undefined) {
       if (!this.#isWanted(rank)) return
       const states = query.aggregates.map(({ name }) => createAggregate(name))
       group = { kind: 'group', keys, states }
-      const chars = keys.reduce<number>((sum, key) => sum + valueChars(key), 0)
+      const chars = keys.reduce<number>((sum, key) => sum + valueChars(key, row.budget), 0)
       this.#rows.add(rank, group, { chars: chars + GROUP_CHARS * (states.length + 1) })
     }
     if (group.kind !== 'group') return
-    for (const [index, { operand }] of query.aggregates.entries()) {
-      group.states[index]?.add(evaluate(operand, row))
-    }
+    this.#rows.grow(rank.tie, addToAggregates(query.aggregates, group.states, row))
   }
 
   #offer(rank: Rank, value: Json): void {
@@ -144,7 +146,11 @@ class RankedCollector {
 
   #add(rank: Rank, value: Json): void {
     const keyChars = rank.keys.reduce<number>((sum, key) => sum + keyLength(key), 0)
-    this.#rows.add(rank, { kind: 'row', value }, { chars: valueChars(value) + keyChars })
+    this.#rows.add(
+      rank,
+      { kind: 'row', value },
+      { chars: valueChars(value, this.#run.row.budget) + keyChars },
+    )
   }
 
   #isWanted(rank: Rank): boolean {
@@ -153,7 +159,7 @@ class RankedCollector {
     return isBefore !== true && this.#rows.admits(rank)
   }
 
-  finish(): Omit<RunResult, 'examined'> {
+  async finish(): Promise<Omit<RunResult, 'examined'>> {
     const { progress, maxRows } = this.#run
     const all = this.#comesAsMet ? this.#rows.asTheyCame() : this.#rows.inOrder()
     const dropped = this.#countGiven(all)
@@ -161,9 +167,7 @@ class RankedCollector {
     const first = dropped + passedOver
     const taken = all.slice(first, first + Math.min(maxRows, progress.limit ?? Infinity))
     const limit = progress.limit === undefined ? undefined : progress.limit - taken.length
-    const items = taken
-      .map(({ item }) => this.#valueOf(item))
-      .filter((value) => value !== undefined)
+    const items = await this.#valuesOf(taken)
     const end = all[first + taken.length - 1]
     const isAtEnd = limit === 0 || (first + taken.length === all.length && !this.#rows.overflowed)
     if (isAtEnd || this.hasEnough || end === undefined) return { items, next: undefined }
@@ -199,8 +203,29 @@ class RankedCollector {
     return Math.min(boundary.given, within)
   }
 
-  #valueOf(held: Held): Json {
-    if (held.kind === 'row') return held.value
+  async #valuesOf(rows: readonly RankedRow<Held>[]): Promise<Json[]> {
+    const { budget } = this.#run.row
+    const values: Json[] = []
+    let chars = 0
+    for (const { item } of rows) {
+      budget.beginRow()
+      if (budget.turnDue) await budget.turn()
+      const value = item.kind === 'row' ? item.value : this.#groupValue(item)
+      if (value === undefined) continue
+      // What SELECT makes of a group can be far larger than the group.
+      if (item.kind === 'group') chars += valueChars(value, budget)
+      if (chars > MAX_GROUPS_CHARS) {
+        throw new QueryTooCostlyError(
+          `the rows of one page of GROUP BY are larger than ${MAX_GROUPS_CHARS} characters: ` +
+            'ask for fewer rows a page (x-ms-max-item-count)',
+        )
+      }
+      values.push(value)
+    }
+    return values
+  }
+
+  #groupValue(held: Extract<Held, { kind: 'group' }>): Json {
     const { query, row } = this.#run
     row.groupValues = held.keys
     row.aggregateValues = held.states.map((state) => state.result())

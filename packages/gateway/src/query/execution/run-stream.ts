@@ -4,7 +4,7 @@ import { valueChars } from '../values/value-size.ts'
 import type { QueryProgress } from './continuation.ts'
 import type { QueryRun, RunResult } from './query-run.ts'
 import { readPages } from './read-pages.ts'
-import { enterDocument, projectRow, visitRows } from './rows.ts'
+import { projectRow, visitRows } from './rows.ts'
 
 type StreamProgress = Extract<QueryProgress, { kind: 'stream' }>
 
@@ -19,18 +19,20 @@ const LARGEST_PAGE = 1000
  */
 export async function runStream(run: QueryRun<StreamProgress>): Promise<RunResult> {
   const page = new StreamPage(run)
-  const { query, source, progress, signal } = run
+  const { query, progress } = run
   const isPlain = query.where === undefined && query.from.sources.length === 0
   const maxDocuments = (): number => {
     const wanted = page.rowsWanted
     return Math.min(isPlain ? wanted : Math.max(wanted, FILTERED_PAGE), LARGEST_PAGE)
   }
   if (page.rowsWanted === 0) return page.result(undefined)
-  for await (const read of readPages(source, { after: progress.after, maxDocuments, signal })) {
+  for await (const read of readPages(run, { after: progress.after, maxDocuments })) {
     const { documents, done, position } = read.page
     for (const [index, document] of documents.entries()) {
-      const state = page.take(document)
-      if (state === 'more') continue
+      const taken = page.take(document)
+      // Most are at hand; waiting for each of them would take longer than they took.
+      const state = typeof taken === 'string' ? taken : await taken
+      if (state === 'more' && !run.row.budget.isPageLong) continue
       const isLast = done && index === documents.length - 1
       if (state === 'inside') {
         const after = index === 0 ? read.before : read.page.positionAfter(index - 1)
@@ -45,6 +47,9 @@ export async function runStream(run: QueryRun<StreamProgress>): Promise<RunResul
   }
   return page.result(undefined)
 }
+
+/** `more`: go on; `full`: the page ends after this document; `inside`: it ends among its rows. */
+type DocumentState = 'more' | 'full' | 'inside'
 
 /** The rows of one page while documents go by. */
 class StreamPage {
@@ -74,13 +79,18 @@ class StreamPage {
     return this.#offset + Math.min(this.#run.maxRows - this.#items.length, limit)
   }
 
-  /** `more`: go on; `full`: the page ends after this document; `inside`: it ends among its rows. */
-  take(document: JsonObject): 'more' | 'full' | 'inside' {
+  take(document: JsonObject): DocumentState | Promise<DocumentState> {
     const { query, row } = this.#run
     this.examined++
     this.rowsOfDocument = 0
-    enterDocument(row, document)
-    const wentThrough = visitRows(query, row, () => this.#takeRow())
+    const visit = (): boolean => this.#takeRow()
+    const wentThrough = visitRows(document, { source: query, row, visit })
+    return typeof wentThrough === 'boolean'
+      ? this.#stateAfter(wentThrough)
+      : wentThrough.then((went) => this.#stateAfter(went))
+  }
+
+  #stateAfter(wentThrough: boolean): DocumentState {
     this.#rowsToSkip = 0
     if (!wentThrough && !this.#hasOneRowPerDocument && this.#limit !== 0) return 'inside'
     return this.#isFull() ? 'full' : 'more'
@@ -97,7 +107,7 @@ class StreamPage {
       this.#offset--
       return true
     }
-    this.#chars += valueChars(value)
+    this.#chars += valueChars(value, row.budget)
     this.#items.push(value)
     if (this.#limit !== undefined) this.#limit--
     return !this.#isFull()

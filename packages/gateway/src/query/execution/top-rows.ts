@@ -5,7 +5,7 @@ export interface RankedRow<T> {
   readonly item: T
   /** When it was added, from 0. */
   readonly sequence: number
-  readonly chars: number
+  chars: number
 }
 
 export interface TopRowsOptions {
@@ -65,6 +65,19 @@ export class TopRows<T> {
     this.#rows.splice(this.#placeOf(rank), 0, row)
     this.#byTie.set(rank.tie, row)
     this.#chars += chars
+    this.#giveUpSurplus()
+  }
+
+  /** A row that is kept became larger. */
+  grow(tie: string, chars: number): void {
+    const row = this.#byTie.get(tie)
+    if (row === undefined) return
+    row.chars += chars
+    this.#chars += chars
+    this.#giveUpSurplus()
+  }
+
+  #giveUpSurplus(): void {
     const { maxRows, maxChars } = this.#options
     while (this.#rows.length > maxRows || (this.#chars > maxChars && this.#rows.length > 1)) {
       this.#giveUpLast()

@@ -3,8 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { BadQueryError } from '../bad-query-error.ts'
 import type { Json } from '../json.ts'
 import { NOW_MS } from '../query-rows.fixture.ts'
+import { QueryBudget } from '../query-budget.ts'
 import { valueHash } from '../values/value-hash.ts'
 import { findFunction, supportedFunctions } from './function-table.ts'
+
+const budget = new QueryBudget({ signal: new AbortController().signal })
 
 const value: fc.Arbitrary<Json> = fc.oneof(
   fc.option(fc.jsonValue() as fc.Arbitrary<Json>, { nil: undefined }),
@@ -37,7 +40,10 @@ const value: fc.Arbitrary<Json> = fc.oneof(
 /** True for what JSON can hold, and for undefined. */
 function isJson(result: Json): boolean {
   const text = JSON.stringify(result)
-  return result === undefined || valueHash(JSON.parse(text) as Json) === valueHash(result)
+  return (
+    result === undefined ||
+    valueHash(JSON.parse(text) as Json, budget) === valueHash(result, budget)
+  )
 }
 
 describe('with any arguments a function has a JSON value or none, or refuses them', () => {
@@ -47,9 +53,10 @@ describe('with any arguments a function has a JSON value or none, or refuses the
     const operands = fc.array(value, { minLength, maxLength: Math.min(maxArguments, 7) })
     fc.assert(
       fc.property(operands, (values) => {
+        budget.beginRow()
         let result: Json
         try {
-          result = found.evaluate(values, { nowMs: NOW_MS })
+          result = found.evaluate(values, { nowMs: NOW_MS, budget })
         } catch (error) {
           expect(error).toBeInstanceOf(BadQueryError)
           return

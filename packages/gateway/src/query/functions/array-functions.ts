@@ -1,34 +1,41 @@
 import { BadQueryError } from '../bad-query-error.ts'
 import { isJsonArray, isJsonObject, type Json } from '../json.ts'
 import { MAX_VALUE_CHARS, MAX_VALUE_DEPTH } from '../limits.ts'
+import type { QueryBudget } from '../query-budget.ts'
 import { deepEquals } from '../values/compare.ts'
-import { valueHash } from '../values/value-hash.ts'
+import { valueKey } from '../values/value-hash.ts'
 import { anyFunction, type FunctionTable, type SqlFunction } from './sql-function.ts'
 
 /**
  * True when `item` has every property of `wanted` with a value that matches, in arrays place by place; other types
  * must be equal.
  */
-function matchesPartially(item: Json, wanted: Json, depth = 0): boolean {
+function matchesPartially(item: Json, wanted: Json, budget: QueryBudget, depth = 0): boolean {
+  budget.step()
   if (depth > MAX_VALUE_DEPTH)
     throw new BadQueryError('a value is nested too deeply to be compared')
   if (isJsonArray(item) && isJsonArray(wanted)) {
     return (
       item.length === wanted.length &&
-      item.every((part, index) => matchesPartially(part, wanted[index], depth + 1))
+      item.every((part, index) => matchesPartially(part, wanted[index], budget, depth + 1))
     )
   }
-  if (!isJsonObject(item) || !isJsonObject(wanted)) return deepEquals(item, wanted)
+  if (!isJsonObject(item) || !isJsonObject(wanted)) return deepEquals(item, wanted, budget)
   return Object.keys(wanted).every(
-    (name) => Object.hasOwn(item, name) && matchesPartially(item[name], wanted[name], depth + 1),
+    (name) =>
+      Object.hasOwn(item, name) && matchesPartially(item[name], wanted[name], budget, depth + 1),
   )
 }
 
-function arrayContains(array: Json, wanted: Json, partial: Json): boolean | undefined {
+function arrayContains(
+  array: Json,
+  wanted: Json,
+  { partial = false, budget }: { readonly partial?: Json; readonly budget: QueryBudget },
+): boolean | undefined {
   if (!isJsonArray(array)) return undefined
   if (wanted === undefined) return false
   return array.some((item) =>
-    partial === true ? matchesPartially(item, wanted) : deepEquals(item, wanted),
+    partial === true ? matchesPartially(item, wanted, budget) : deepEquals(item, wanted, budget),
   )
 }
 
@@ -40,43 +47,44 @@ function arraySlice(array: Json, start: Json, count: Json): Json {
 }
 
 function containsFunction(all: 'all' | 'any'): SqlFunction {
-  return anyFunction([2, Infinity], ([array, ...wanted]) => {
+  return anyFunction([2, Infinity], ([array, ...wanted], { budget }) => {
     if (!isJsonArray(array)) return undefined
-    const has = (value: Json): boolean => arrayContains(array, value, false) === true
+    const has = (value: Json): boolean => arrayContains(array, value, { budget }) === true
     return all === 'all' ? wanted.every(has) : wanted.some(has)
   })
 }
 
-/** Each value once, where it came first. */
-function distinctItems(items: readonly Json[]): Json[] {
-  const byHash = new Map<string, Json>()
+/** Each value once, where it came first, by its key. */
+function distinctItems(items: readonly Json[], budget: QueryBudget): ReadonlyMap<string, Json> {
+  const byKey = new Map<string, Json>()
   for (const item of items) {
-    const hash = valueHash(item)
-    if (!byHash.has(hash)) byHash.set(hash, item)
+    const key = valueKey(item, budget)
+    if (!byKey.has(key)) byKey.set(key, item)
   }
-  return [...byHash.values()]
+  return byKey
 }
 
 function setFunction(
-  combine: (left: readonly Json[], right: readonly Json[]) => Json,
+  combine: (left: readonly Json[], right: readonly Json[], budget: QueryBudget) => Json,
 ): SqlFunction {
-  return anyFunction([2, 2], ([left, right]) =>
-    isJsonArray(left) && isJsonArray(right) ? combine(left, right) : undefined,
+  return anyFunction([2, 2], ([left, right], { budget }) =>
+    isJsonArray(left) && isJsonArray(right) ? combine(left, right, budget) : undefined,
   )
 }
 
 /** Functions of arrays. */
 export const ARRAY_FUNCTIONS: FunctionTable = {
-  ARRAY_CONCAT: anyFunction([2, Infinity], (arrays) => {
+  ARRAY_CONCAT: anyFunction([2, Infinity], (arrays, { budget }) => {
     const items: Json[] = []
     for (const array of arrays) {
       if (!isJsonArray(array) || items.length + array.length > MAX_VALUE_CHARS) return undefined
+      budget.makeItems(array.length)
       for (const item of array) items.push(item)
     }
     return items
   }),
-  ARRAY_CONTAINS: anyFunction([2, 3], ([array, wanted, partial]) =>
-    arrayContains(array, wanted, partial),
+  ARRAY_CONTAINS: anyFunction([2, 3], ([array, wanted, partial], { budget }) =>
+    arrayContains(array, wanted, { partial, budget }),
   ),
   ARRAY_CONTAINS_ALL: containsFunction('all'),
   ARRAY_CONTAINS_ANY: containsFunction('any'),
@@ -84,11 +92,14 @@ export const ARRAY_FUNCTIONS: FunctionTable = {
   ARRAY_SLICE: anyFunction([2, 3], ([array, start, count = Number.MAX_SAFE_INTEGER]) =>
     arraySlice(array, start, count),
   ),
-  SETINTERSECT: setFunction((left, right) => {
-    const wanted = new Set(right.map(valueHash))
-    return distinctItems(left).filter((item) => wanted.has(valueHash(item)))
+  SETINTERSECT: setFunction((left, right, budget) => {
+    const wanted = distinctItems(right, budget)
+    const items = [...distinctItems(left, budget)].filter(([key]) => wanted.has(key))
+    return items.map(([, item]) => item)
   }),
-  SETUNION: setFunction((left, right) => distinctItems([...left, ...right])),
+  SETUNION: setFunction((left, right, budget) => [
+    ...distinctItems([...left, ...right], budget).values(),
+  ]),
   OBJECTTOARRAY: anyFunction([1, 3], ([object, keyName = 'k', valueName = 'v']) => {
     if (!isJsonObject(object)) return undefined
     if (typeof keyName !== 'string' || typeof valueName !== 'string') return undefined

@@ -1,8 +1,14 @@
 import type { Json } from '../json.ts'
+import type { QueryBudget } from '../query-budget.ts'
 
 export interface FunctionContext {
   /** Wall time of the query, ms since 1970: one value for a whole page. */
   readonly nowMs: number
+  /**
+   * Strings among the arguments, and a string or an array that is the result, are charged by the caller. A function
+   * charges what it does besides: comparisons, and whatever grows faster than its arguments.
+   */
+  readonly budget: QueryBudget
 }
 
 /** A system function. Arguments of a wrong type make the result undefined, as everywhere in this SQL. */

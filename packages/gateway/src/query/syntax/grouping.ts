@@ -1,6 +1,7 @@
 import { BadQueryError } from '../bad-query-error.ts'
-import type { AggregateExpression, Expression, PathExpression } from './expression.ts'
-import { childrenOf, expressionKey, mapChildren } from './map-expression.ts'
+import type { AggregateExpression, Expression } from './expression.ts'
+import { ExpressionKeys } from './expression-keys.ts'
+import { childrenOf, mapChildren } from './map-expression.ts'
 import type { OrderItem, Selection } from './query.ts'
 
 /** A selection that speaks of the results of groups, and the aggregates it needs. */
@@ -25,10 +26,11 @@ export function groupSelection({ selection, groupBy, firstSlot }: GroupingReques
   if (groupBy.length === 0 && !expressionsOf(selection).some(hasAggregate)) {
     return { selection, aggregates: [] }
   }
-  const groupKeys = new Map(groupBy.map((value, index) => [expressionKey(value), index]))
-  const aggregates = new Map<string, { index: number; aggregate: AggregateExpression }>()
+  const keys = new ExpressionKeys()
+  const groupKeys = new Map(groupBy.map((value, index) => [keys.of(value), index]))
+  const aggregates = new Map<number, { index: number; aggregate: AggregateExpression }>()
   const replace = (expression: Expression): Expression => {
-    const key = expressionKey(expression)
+    const key = keys.of(expression)
     const group = groupKeys.get(key)
     if (group !== undefined) return { kind: 'result', of: 'group', index: group }
     if (expression.kind === 'aggregate') {
@@ -36,28 +38,20 @@ export function groupSelection({ selection, groupBy, firstSlot }: GroupingReques
       aggregates.set(key, known)
       return { kind: 'result', of: 'aggregate', index: known.index }
     }
-    if (expression.kind === 'path') return replacePath(expression, groupKeys, replace)
+    if (expression.kind === 'path') {
+      // GROUP BY c.a also allows c.a.b.
+      const groups = keys.ofBeginnings(expression).map((begin) => groupKeys.get(begin))
+      const length = groups.findLastIndex((begin) => begin !== undefined)
+      if (length > 0) {
+        const root: Expression = { kind: 'result', of: 'group', index: groups[length]! }
+        return { kind: 'path', root, steps: expression.steps.slice(length).map(replace) }
+      }
+    }
     refuseRowValue(expression, firstSlot)
     return mapChildren(expression, replace)
   }
   const replaced = mapSelection(selection, replace)
   return { selection: replaced, aggregates: [...aggregates.values()].map((item) => item.aggregate) }
-}
-
-/** GROUP BY c.a also allows c.a.b. */
-function replacePath(
-  path: PathExpression,
-  groupKeys: ReadonlyMap<string, number>,
-  replace: (expression: Expression) => Expression,
-): Expression {
-  for (let length = path.steps.length - 1; length > 0; length--) {
-    const group = groupKeys.get(expressionKey({ ...path, steps: path.steps.slice(0, length) }))
-    if (group !== undefined) {
-      const root: Expression = { kind: 'result', of: 'group', index: group }
-      return { kind: 'path', root, steps: path.steps.slice(length).map(replace) }
-    }
-  }
-  return mapChildren(path, replace)
 }
 
 function refuseRowValue(expression: Expression, firstSlot: number): void {
@@ -96,15 +90,16 @@ function mapSelection(
  * @throws ERR_BAD_QUERY when ORDER BY speaks of something that SELECT DISTINCT leaves out
  */
 export function checkDistinctOrder(selection: Selection, orderBy: readonly OrderItem[]): void {
-  const selected = new Set(expressionsOf(selection).map(expressionKey))
+  const keys = new ExpressionKeys()
+  const selected = new Set(expressionsOf(selection).map((expression) => keys.of(expression)))
   const isSelected = (expression: Expression): boolean => {
-    if (selected.has(expressionKey(expression))) return true
+    if (selected.has(keys.of(expression))) return true
     switch (expression.kind) {
       case 'literal':
       case 'parameter':
         return true
       case 'path':
-        return hasSelectedBegin(expression, selected)
+        return keys.ofBeginnings(expression).some((begin) => selected.has(begin))
       case 'variable':
       case 'subquery':
         return false
@@ -115,11 +110,4 @@ export function checkDistinctOrder(selection: Selection, orderBy: readonly Order
   if (!orderBy.every(({ value }) => isSelected(value))) {
     throw new BadQueryError('ORDER BY of a SELECT DISTINCT must be on what is selected')
   }
-}
-
-function hasSelectedBegin(path: PathExpression, selected: ReadonlySet<string>): boolean {
-  if (selected.has(expressionKey(path.root))) return true
-  return path.steps.some((_step, index) =>
-    selected.has(expressionKey({ ...path, steps: path.steps.slice(0, index) })),
-  )
 }

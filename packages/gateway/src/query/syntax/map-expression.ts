@@ -72,13 +72,3 @@ export function childrenOf(expression: Expression): Expression[] {
   })
   return children
 }
-
-/** A text that is equal for expressions that say the same. */
-export function expressionKey(expression: Expression): string {
-  const withoutNames = (child: Expression): Expression =>
-    child.kind === 'variable' ? { ...child, name: '' } : mapChildren(child, withoutNames)
-  return JSON.stringify(withoutNames(expression), (_name, value: unknown) =>
-    // A literal undefined would vanish, and be taken for null inside an array.
-    value === undefined ? '\u0000undefined' : value,
-  )
-}

@@ -1,3 +1,6 @@
+import { BadQueryError } from '../bad-query-error.ts'
+import { MAX_SOURCES } from '../limits.ts'
+
 interface BoundName {
   readonly name: string
   readonly slot: number
@@ -23,7 +26,11 @@ export class NameScope {
     this.#bound = [...this.#bound, { name, slot: 0 }]
   }
 
+  /** @throws ERR_BAD_QUERY for more names than a query may have */
   bind(name: string): number {
+    if (this.#nextSlot > MAX_SOURCES) {
+      throw new BadQueryError(`FROM, JOIN and subqueries name at most ${MAX_SOURCES} sources`)
+    }
     const slot = this.#nextSlot++
     this.#bound = [...this.#bound, { name, slot }]
     return slot

@@ -1,3 +1,4 @@
+import { MAX_SOURCES } from '../limits.ts'
 import type { Expression, Subquery } from './expression.ts'
 import { ExpressionParser } from './expression-parser.ts'
 import { parseFrom, parseSubqueryFrom } from './from-parser.ts'
@@ -224,6 +225,12 @@ export class QueryParser {
     this.#context.clause = 'ORDER BY'
     const items: OrderItem[] = []
     do {
+      if (items.length === MAX_SOURCES) {
+        throw cursor.errorAt(
+          cursor.peek(),
+          `more than ${MAX_SOURCES} expressions of ORDER BY stand`,
+        )
+      }
       const value = this.#selectedName(selection) ?? this.#expressions.expression()
       const descending = cursor.takeKeyword('DESC')
       if (!descending) cursor.takeKeyword('ASC')

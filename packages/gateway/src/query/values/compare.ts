@@ -1,6 +1,7 @@
 import { BadQueryError } from '../bad-query-error.ts'
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { MAX_VALUE_DEPTH } from '../limits.ts'
+import type { QueryBudget } from '../query-budget.ts'
 
 /** JSON types in the order in which ORDER BY, MIN and MAX put them. */
 export const TYPE_RANK = {
@@ -32,7 +33,7 @@ export function typeRank(value: Json): JsonTypeRank {
 }
 
 /** True for null, booleans, numbers and strings. */
-export function isPrimitive(value: Json): boolean {
+export function isPrimitive(value: Json): value is null | boolean | number | string {
   const rank = typeRank(value)
   return rank !== TYPE_RANK.undefined && rank < TYPE_RANK.array
 }
@@ -42,32 +43,48 @@ export function isPrimitive(value: Json): boolean {
  * comparisons says undefined for the latter, but its own reference interpreter and the clients that
  * write `c.x != null` for numbers go by this.
  */
-export function sqlEquals(left: Json, right: Json): boolean | undefined {
+export function sqlEquals(left: Json, right: Json, budget: QueryBudget): boolean | undefined {
   if (left === undefined || right === undefined) return undefined
-  return deepEquals(left, right)
+  return deepEquals(left, right, budget)
 }
 
+/** Of two arrays or objects, beside what they hold. */
+const OBJECT_STEPS = 5
+
 /** Deep equality; the order of an object's properties does not count. Undefined equals undefined. */
-export function deepEquals(left: Json, right: Json, depth = 0): boolean {
+export function deepEquals(left: Json, right: Json, budget: QueryBudget, depth = 0): boolean {
+  budget.step()
+  if (typeof left === 'string' && typeof right === 'string') {
+    // Only then the engine has to look at their characters.
+    if (left.length === right.length) budget.read(left.length)
+    return left === right
+  }
   if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object') return false
+  budget.spend(OBJECT_STEPS)
   if (depth > MAX_VALUE_DEPTH)
     throw new BadQueryError('a value is nested too deeply to be compared')
   if (isJsonArray(left)) {
     return (
       isJsonArray(right) &&
       left.length === right.length &&
-      left.every((item, index) => deepEquals(item, right[index], depth + 1))
+      left.every((item, index) => deepEquals(item, right[index], budget, depth + 1))
     )
   }
-  return isJsonObject(left) && isJsonObject(right) && objectsEqual(left, right, depth)
+  return isJsonObject(left) && isJsonObject(right) && objectsEqual(left, right, { budget, depth })
 }
 
-function objectsEqual(left: JsonObject, right: JsonObject, depth: number): boolean {
+function objectsEqual(
+  left: JsonObject,
+  right: JsonObject,
+  { budget, depth }: { readonly budget: QueryBudget; readonly depth: number },
+): boolean {
   const names = Object.keys(left)
   return (
     names.length === Object.keys(right).length &&
     names.every(
-      (name) => Object.hasOwn(right, name) && deepEquals(left[name], right[name], depth + 1),
+      (name) =>
+        Object.hasOwn(right, name) && deepEquals(left[name], right[name], budget, depth + 1),
     )
   )
 }
@@ -76,9 +93,12 @@ function objectsEqual(left: JsonObject, right: JsonObject, depth: number): boole
  * Negative, 0 or positive for two values of the same primitive type; undefined for everything else:
  * `<` and the like have no result over types, arrays and objects.
  */
-export function sqlCompare(left: Json, right: Json): number | undefined {
+export function sqlCompare(left: Json, right: Json, budget: QueryBudget): number | undefined {
   const rank = typeRank(left)
   if (rank !== typeRank(right) || !isPrimitive(left)) return undefined
+  if (typeof left === 'string' && typeof right === 'string') {
+    budget.read(Math.min(left.length, right.length))
+  }
   return comparePrimitives(left, right)
 }
 

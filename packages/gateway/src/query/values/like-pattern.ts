@@ -1,5 +1,6 @@
 import { BadQueryError } from '../bad-query-error.ts'
 import { MAX_PATTERN_CHARS } from '../limits.ts'
+import type { QueryBudget } from '../query-budget.ts'
 
 type PatternPart =
   | { readonly kind: 'anything' }
@@ -60,16 +61,26 @@ function parseSet(text: string): PatternPart {
   return { kind: 'set', inverted, ranges }
 }
 
+/** Places of a text that are looked at before the budget is charged: as long as reading this many characters. */
+const PLACES_PER_CHARGE = 64
+const CHARGED_CHARS = 512
+
 /**
  * True when the whole text fits. Goes back to the last `%` only, so that the time is at most the product
- * of both lengths.
+ * of both lengths; what it takes is charged while it works.
  */
-export function matchesLikePattern(text: string, pattern: LikePattern): boolean {
+export function matchesLikePattern(
+  text: string,
+  pattern: LikePattern,
+  budget: QueryBudget,
+): boolean {
   let at = 0
   let part = 0
   let lastAnything = -1
   let resumeAt = 0
+  let places = 0
   while (at < text.length) {
+    if (++places % PLACES_PER_CHARGE === 0) budget.read(CHARGED_CHARS)
     const wanted = pattern[part]
     if (wanted?.kind === 'anything') {
       lastAnything = part++

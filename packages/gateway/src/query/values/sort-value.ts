@@ -1,5 +1,6 @@
 import { isJsonArray, isJsonObject, type Json } from '../json.ts'
 import { comparePrimitives, isPrimitive, typeRank, TYPE_RANK } from './compare.ts'
+import type { QueryBudget } from '../query-budget.ts'
 import { valueHash } from './value-hash.ts'
 
 /**
@@ -15,9 +16,10 @@ export interface HashedSortValue {
   readonly hash: string
 }
 
-export function sortValue(value: Json): SortValue {
-  if (isJsonArray(value)) return { rank: TYPE_RANK.array, hash: valueHash(value) }
-  if (isJsonObject(value)) return { rank: TYPE_RANK.object, hash: valueHash(value) }
+export function sortValue(value: Json, budget: QueryBudget): SortValue {
+  if (isJsonArray(value)) return { rank: TYPE_RANK.array, hash: valueHash(value, budget) }
+  if (isJsonObject(value)) return { rank: TYPE_RANK.object, hash: valueHash(value, budget) }
+  if (typeof value === 'string') budget.read(value.length)
   return value
 }
 

@@ -1,0 +1,57 @@
+import { isJsonArray, type Json } from '../json.ts'
+import type { FromClause, FromSource } from '../syntax/query.ts'
+import { evaluate } from './evaluate.ts'
+import type { RowEnvironment } from './row-environment.ts'
+
+/**
+ * The rows that the sources of FROM and JOIN make of the present document, in the order of the arrays. It goes from
+ * one value of one source to the next, so that a walk over millions of them can be interrupted anywhere.
+ */
+export class Combinations {
+  readonly #sources: readonly FromSource[]
+  readonly #row: RowEnvironment
+  /** Of each source that was begun: its values, and which of them comes next. */
+  readonly #begun: { readonly values: readonly Json[]; next: number }[] = []
+  #isNew = true
+
+  constructor({ sources }: FromClause, row: RowEnvironment) {
+    this.#sources = sources
+    this.#row = row
+  }
+
+  /** `row`: the environment's slots hold the next one; `step`: call again. */
+  advance(): 'row' | 'step' | 'end' {
+    this.#row.budget.step()
+    const depth = this.#begun.length
+    if (this.#isNew) {
+      this.#isNew = false
+      return this.#begin(depth)
+    }
+    const present = this.#begun[depth - 1]
+    const source = this.#sources[depth - 1]
+    if (present === undefined || source === undefined) return 'end'
+    if (present.next === present.values.length) {
+      this.#begun.pop()
+      return 'step'
+    }
+    this.#row.slots[source.slot] = present.values[present.next++]
+    return this.#begin(depth)
+  }
+
+  #begin(depth: number): 'row' | 'step' {
+    const source = this.#sources[depth]
+    if (source === undefined) return 'row'
+    this.#begun.push({ values: sourceValues(source, this.#row), next: 0 })
+    return 'step'
+  }
+}
+
+function sourceValues({ from, each }: FromSource, row: RowEnvironment): readonly Json[] {
+  const values = from.kind === 'rows' ? row.rowsOf(from.query, Infinity) : [evaluate(from, row)]
+  if (each === 'value') return values.filter((value) => value !== undefined)
+  const arrays = values.filter(isJsonArray)
+  // The usual case: no copy of the array.
+  if (arrays.length <= 1) return arrays[0] ?? []
+  for (const array of arrays) row.budget.makeItems(array.length)
+  return arrays.flat()
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { generateCostlyQuery } from './generate/costly-queries.ts'
+import { percentile, runCostlyQueries } from './run-costly-queries.ts'
+
+// A slice of what `npm run fuzz` does, the same queries in each run.
+const SEED = Number(process.env['SEED'] ?? 1)
+
+test('costly queries of one client crash nothing, are answered in time, and let others be served', async () => {
+  const result = await runCostlyQueries({ seed: SEED, from: 0, queries: 40 })
+  const told = result.findings.map(({ index, what }) => [
+    index === undefined ? '' : generateCostlyQuery(SEED, index).text.slice(0, 500),
+    what,
+  ])
+  expect(told).toEqual([])
+  // A run of queries that all fail, or that all are cheap, shows nothing.
+  expect(result.statuses.get(200)).toBeGreaterThan(0)
+  expect(result.statuses.get(400)).toBeGreaterThan(0)
+  expect(result.statuses.get(408)).toBeGreaterThan(0)
+  expect(result.readsMs.length).toBeGreaterThan(5)
+})
+
+test('a costly query follows from seed and number alone', () => {
+  for (let index = 0; index < 200; index++) {
+    expect(generateCostlyQuery(7, index).text).toBe(generateCostlyQuery(7, index).text)
+  }
+})
+
+test('the 99th percentile is the value that 1 of 100 is above', () => {
+  const values = Array.from({ length: 200 }, (_, n) => n + 1)
+  expect([percentile(values, 0.99), percentile([5], 0.99)]).toEqual([198, 5])
+  expect(percentile([], 0.99)).toBeNaN()
+})

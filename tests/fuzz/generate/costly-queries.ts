@@ -1,0 +1,165 @@
+import { SeededRandom } from '@tidemark/testing/simulation'
+import { sequenceSeed } from '../../model/sequence-seed.ts'
+
+/** A query that a client with a read-only key may send to hurt others. */
+export interface CostlyQuery {
+  readonly text: string
+  readonly parameters: readonly { readonly name: string; readonly value: unknown }[]
+  readonly headers: Readonly<Record<string, string>>
+  /** Over the documents, or over the list of databases, which the same evaluator answers. */
+  readonly over: 'documents' | 'databases'
+}
+
+/** Property `big` of the documents that queries go to: it almost fits a pattern at each of its places. */
+export const BIG_TEXT: string = `${'a'.repeat(400_000)}b`
+/** Their property `list`. */
+export const LONG_LIST: readonly number[] = Array.from({ length: 20_000 }, (_, n) => n % 5000)
+
+/** Query number `index` of a seed: always the same. */
+export function generateCostlyQuery(seed: number, index: number): CostlyQuery {
+  const random = new SeededRandom(sequenceSeed(seed, index))
+  const text = costlyText(random)
+  const used = PARAMETERS.filter(({ name }) => text.includes(name))
+  return {
+    text,
+    parameters: used.map(({ name, value }) => ({ name, value: value() })),
+    headers: {
+      ...(random.chance(0.05) && { 'x-ms-cosmos-is-query-plan-request': 'True' }),
+      ...(random.chance(0.5) && { 'x-ms-max-item-count': random.pick(['1', '100', '10000']) }),
+    },
+    over: random.chance(0.9) ? 'documents' : 'databases',
+  }
+}
+
+const PARAMETERS = [
+  { name: '@list', value: () => Array.from({ length: 300 }, (_, n) => n) },
+  { name: '@objects', value: () => Array.from({ length: 20_000 }, (_, n) => ({ n, list: [n] })) },
+  { name: '@same', value: () => Array.from({ length: 20_000 }, (_, n) => ({ n, list: [n] })) },
+  { name: '@text', value: () => 'a'.repeat(500_000) },
+  { name: '@deep', value: () => '['.repeat(100_000) + ']'.repeat(100_000) },
+  { name: '@nested', value: () => nested(900) },
+] as const
+
+function nested(depth: number): unknown {
+  return depth === 0 ? 1 : [nested(depth - 1)]
+}
+
+function costlyText(random: SeededRandom): string {
+  const value = (): string => costlyValue(random, 3)
+  const from = joins(random)
+  return random.pick([
+    () => `SELECT VALUE ${value()} FROM c`,
+    () => `SELECT VALUE ${value()} FROM c ${from}`,
+    () => `SELECT VALUE COUNT(1) FROM c ${from} WHERE ${value()} = -1`,
+    () => `SELECT ${random.pick(['MIN', 'MAX', 'SUM', 'COUNT'])}(${value()}) AS x FROM c ${from}`,
+    () => `SELECT DISTINCT VALUE ${value()} FROM c ${from}`,
+    () => `SELECT VALUE c.id FROM c ${from} ORDER BY ${value()}`,
+    () => `SELECT g, MAX(${value()}) AS x FROM c JOIN g IN ${list(random)} GROUP BY g`,
+    () => `SELECT g, ${text(random, 2)} AS x FROM c JOIN g IN ${list(random)} GROUP BY g`,
+    () => `SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE ${value()} FROM c ${from})`,
+    () => `SELECT * FROM c WHERE ${value()} = ${value()} OFFSET ${random.below(9)} LIMIT 9`,
+    () => longText(random),
+  ])()
+}
+
+/** Each of them multiplies the rows. */
+function joins(random: SeededRandom): string {
+  const names = ['p', 'q', 'r', 's', 't', 'u'].slice(0, 1 + random.below(6))
+  return names.map((name) => `JOIN ${name} IN ${list(random)}`).join(' ')
+}
+
+function list(random: SeededRandom): string {
+  return random.pick(['@list', 'c.list', `[${Array.from({ length: 40 }, (_, n) => n).join()}]`])
+}
+
+/** An expression of any type that takes long, or makes much. */
+function costlyValue(random: SeededRandom, levels: number): string {
+  const inner = (): string => (levels === 0 ? '1' : costlyValue(random, levels - 1))
+  const rows = `FROM v${levels} IN ${list(random)} JOIN w${levels} IN ${list(random)}`
+  return random.pick([
+    () => `ARRAY(SELECT VALUE ${inner()} ${rows})`,
+    () => `ARRAY(SELECT DISTINCT VALUE ${inner()} ${rows})`,
+    () => `EXISTS(SELECT VALUE 1 ${rows} WHERE ${inner()} = -1)`,
+    () => `(SELECT VALUE ${random.pick(['COUNT', 'MAX'])}(${inner()}) ${rows})`,
+    () => `ARRAY_LENGTH(${array(random, levels)})`,
+    () =>
+      `ARRAY_CONTAINS(${array(random, levels)}, ${array(random, 0)}, ${String(random.chance(0.5))})`,
+    () => `${array(random, levels)} = ${array(random, levels)}`,
+    () => `LENGTH(${text(random, levels)})`,
+    () => text(random, levels),
+    () => `${text(random, 1)} LIKE ${pattern(random)}`,
+    () =>
+      `${random.pick(['CONTAINS', 'INDEX_OF', 'ENDSWITH'])}(${text(random, 2)}, ${text(random, 2)})`,
+    () =>
+      `${text(random, 1)} IN (${Array(1 + random.below(300))
+        .fill(text(random, 0))
+        .join()})`,
+    () => `StringToArray(${random.pick(['@deep', text(random, 1)])})`,
+  ])()
+}
+
+function array(random: SeededRandom, levels: number): string {
+  if (levels === 0) return random.pick(['@list', '@objects', '@same', '@nested', 'c.list'])
+  const inner = (): string => array(random, levels - 1)
+  return random.pick([
+    () => `SetUnion(${inner()}, ${inner()})`,
+    () => `SetIntersect(${inner()}, ${inner()})`,
+    () =>
+      `ARRAY_CONCAT(${Array(2 + random.below(20))
+        .fill(inner())
+        .join()})`,
+    () => `ARRAY(SELECT VALUE ${inner()} FROM z${levels} IN ${list(random)})`,
+    () =>
+      `StringSplit(${text(random, levels - 1)}, ${random.pick([`'a'`, `'y'`, `'aaaaaaaaaaaab'`])})`,
+    () => `ARRAY_SLICE(${inner()}, 1)`,
+  ])()
+}
+
+function text(random: SeededRandom, levels: number): string {
+  if (levels === 0)
+    return random.pick(['c.big', '@text', `REPLICATE('x', 10000)`, `REPLICATE('a', 9999)`])
+  const inner = (): string => text(random, levels - 1)
+  return random.pick([
+    () => `REPLACE(REPLICATE('x', 10000), 'x', REPLICATE('${random.pick(['y', 'a'])}', 400))`,
+    () => `REPLACE(${inner()}, ${random.pick([`'a'`, `'x'`, inner()])}, ${inner()})`,
+    () => `CONCAT(${inner()}, ${inner()})`,
+    () =>
+      Array(2 + random.below(30))
+        .fill(inner())
+        .join(' || '),
+    () => `${random.pick(['UPPER', 'LOWER', 'REVERSE', 'TRIM', 'LTRIM'])}(${inner()})`,
+    () => `LEFT(${inner()}, ${10 ** (1 + random.below(5))})`,
+    () => `RTRIM(${inner()}, 'ab')`,
+    () => `ToString(${array(random, levels - 1)})`,
+    () => `StringJoin(${array(random, levels - 1)}, ${inner()})`,
+  ])()
+}
+
+function pattern(random: SeededRandom): string {
+  const many = 100 + random.below(800)
+  return random.pick([
+    `'${'%a'.repeat(many / 2)}c'`,
+    `'%${'a'.repeat(many)}c%'`,
+    `'%${'_'.repeat(many)}c%'`,
+    `'%${'[a-y]'.repeat(many / 5)}c%'`,
+    `'%b'`,
+  ])
+}
+
+/** Queries that take long to be read. */
+function longText(random: SeededRandom): string {
+  const many = 10 ** (2 + random.below(3))
+  const each = (make: (n: number) => string): string =>
+    Array.from({ length: many }, (_, n) => make(n)).join()
+  return random.pick([
+    () => `SELECT DISTINCT c.x FROM c ORDER BY c${'.a'.repeat(many)}`,
+    () => `SELECT COUNT(1) AS n, c${'.a'.repeat(many)} AS x FROM c GROUP BY c.b`,
+    () => `SELECT COUNT(1) AS n, ${'['.repeat(50)}${each(String)}${']'.repeat(50)} AS x FROM c`,
+    () => `SELECT * FROM c WHERE c.n IN (${each(String)})`,
+    () =>
+      `SELECT VALUE 1 FROM c ${Array.from({ length: many }, (_, n) => `JOIN a${n} IN c.list`).join(' ')}`,
+    () => `SELECT ${each((n) => `c.a${n}`)} FROM c ORDER BY ${each((n) => `a${n}`)}`,
+    () => `SELECT VALUE ${'(SELECT VALUE '.repeat(60)}${each(String)}${')'.repeat(60)}`,
+    () => `SELECT VALUE ${'('.repeat(many)}1${')'.repeat(many)}`,
+  ])()
+}
