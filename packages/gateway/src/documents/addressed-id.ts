@@ -1,0 +1,29 @@
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import { named } from '../resources/resource-names.ts'
+import type { GatewayRequest } from '../requests/gateway-request.ts'
+import type { KeyScope } from './key-scope.ts'
+
+/**
+ * The id of the document of a path below `dbs/…/colls/…/docs`. A `_rid` is a hash of the document's key (decision
+ * 0002) and leads to no row, so that the documents of the partition key value are looked through for it.
+ *
+ * Rejects with ERR_NOT_FOUND.
+ */
+export async function addressedId(
+  { path, signal }: GatewayRequest,
+  { collection, partitionKey }: KeyScope,
+): Promise<string> {
+  const name = named(path.segments[5])
+  if (path.collectionRid === undefined) return name
+  const head = `{"_rid":"${name}",`
+  let continuation: string | undefined
+  do {
+    const page = await collection.readDocumentsText({ partitionKey, continuation, signal })
+    const found = page.bodies.find((body) => body.startsWith(head))
+    // Stored texts are documents.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
+    if (found !== undefined) return (JSON.parse(found) as { readonly id: string }).id
+    continuation = page.continuation
+  } while (continuation !== undefined)
+  throw new ResourceNotFoundError('document', name)
+}
