@@ -168,7 +168,7 @@ async function query(text: string): Promise<readonly Lease[]> {
     },
     body: { query: text },
   })
-  const { rewrittenQuery } = plan.json?.['queryInfo'] as { readonly rewrittenQuery: string }
+  const info = plan.json?.['queryInfo'] as { readonly rewrittenQuery: string } | undefined
   const leases: Lease[] = []
   let continuation: string | undefined
   do {
@@ -181,7 +181,7 @@ async function query(text: string): Promise<readonly Lease[]> {
         'x-ms-documentdb-partitionkeyrangeid': '0',
         ...(continuation !== undefined && { 'x-ms-continuation': continuation }),
       },
-      body: { query: rewrittenQuery },
+      body: { query: info?.rewrittenQuery },
     })
     expect(page.status).toBe(200)
     leases.push(...(page.json?.['Documents'] as readonly Lease[]))

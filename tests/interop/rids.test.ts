@@ -263,6 +263,18 @@ describe('Resources addressed by _rid', () => {
     expect((await interop.client.database('renewed').read()).statusCode).toBe(200)
   })
 
+  test('a pkrange header with the _rid of a container that was re-created is 404', async () => {
+    const rid = path.split('/')[3] ?? ''
+    const database = interop.store.database('interop')
+    await database.deleteCollection(container.id)
+    await database.createCollection({ id: container.id, partitionKey: '/pk' })
+    for (const headers of [{ 'a-im': 'Incremental Feed' }, {}]) {
+      const ofRange = { ...headers, 'x-ms-documentdb-partitionkeyrangeid': `${rid},0` }
+      const { status } = await interop.send({ path: `${pathOf(container)}/docs`, headers: ofRange })
+      expect(status).toBe(404)
+    }
+  })
+
   test('a container of another database is 404', async () => {
     const { resource } = await interop.client.databases.createIfNotExists({ id: 'other' })
     const coll = path.split('/')[3]
