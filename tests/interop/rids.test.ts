@@ -140,6 +140,23 @@ describe('Resources addressed by _rid', () => {
     expect((await send({ path: own, headers: KEY_HEADER })).json).toMatchObject({ id: 'z' })
   })
 
+  test('a document behind 64 MiB of others of its partition key value is 400, which asks for its id', async () => {
+    const collection = interop.store.database('interop').collection(container.id)
+    const text = 'x'.repeat(2_000_000)
+    for (let n = 10; n < 50; n++) {
+      const document = { id: `d${n}`, pk: 'x', text }
+      await collection.create(document)
+    }
+    const own = await documentPath({ id: 'z', pk: 'x' })
+    const refused = await send({ path: own, headers: KEY_HEADER })
+    expect([refused.status, refused.json?.['message']]).toEqual([
+      400,
+      expect.stringContaining('address the document by its id'),
+    ])
+    const first = await documentPath({ id: 'a', pk: 'x' })
+    expect((await send({ path: first, headers: KEY_HEADER })).json).toMatchObject({ id: 'a' })
+  })
+
   test('a document of another partition key value is 404, and without one it is 400', async () => {
     const own = await documentPath({ id: 'a', pk: 'x' })
     const headers = { 'x-ms-documentdb-partitionkey': '["y"]' }
