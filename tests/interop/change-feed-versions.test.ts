@@ -224,6 +224,26 @@ describe('All versions and deletes', () => {
     expect((await drain(feed)).map(({ id }) => id)).toEqual(['b'])
   })
 
+  // source: as of the newest versions, see change-feed.test.ts
+  test('a page that ends early names the newest LSN of its range in session token and lsn', async () => {
+    const { item } = await container.items.create({ id: 'a', pk: 'x' })
+    await item.replace({ id: 'a', pk: 'x', n: 1 })
+    const { headers } = await item.delete()
+    const [range = '', lsn = ''] = String(headers['x-ms-session-token']).split(':-1#')
+    const page = await interop.send({
+      path: `${pathOf(container)}/docs`,
+      headers: {
+        'a-im': 'Full-Fidelity Feed',
+        'if-none-match': `"${Number(lsn) - 3}"`,
+        'x-ms-max-item-count': '1',
+        'x-ms-documentdb-partitionkeyrangeid': range,
+      },
+    })
+    expect(page.headers.get('etag')).toBe(`"${Number(lsn) - 2}"`)
+    expect(page.headers.get('x-ms-session-token')).toBe(headers['x-ms-session-token'])
+    expect(page.headers.get('lsn')).toBe(lsn)
+  })
+
   test('A-IM in another case is the same, and a poll without news is 304 with an etag', async () => {
     const { status, headers, text } = await interop.send({
       path: `${pathOf(container)}/docs`,

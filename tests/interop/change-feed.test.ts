@@ -465,6 +465,19 @@ describe('Change feed on the wire', () => {
     expect(headers.get('x-ms-documentdb-partitionkeyrangeid')).toBe('0')
   })
 
+  // source: ChangeFeedEstimatorIterator of azure-cosmos-dotnet-v3 takes the first `_lsn` of a page from its session token.
+  test('a page that ends early names the newest LSN of its range in session token and lsn', async () => {
+    const newest = (await read()).documents.at(-1)?._lsn
+    const first = await read({ 'x-ms-max-item-count': '1' })
+    expect(first.documents[0]?._lsn).toBeLessThan(newest ?? 0)
+    expect(first.etag).toBe(`"${first.documents[0]?._lsn}"`)
+    expect(first.headers.get('x-ms-session-token')).toBe(`0:-1#${newest}`)
+    expect(first.headers.get('lsn')).toBe(String(newest))
+    const none = await read({ 'if-none-match': `"${newest}"` })
+    expect(none.headers.get('x-ms-session-token')).toBe(`0:-1#${newest}`)
+    expect(none.headers.get('lsn')).toBe(String(newest))
+  })
+
   test('304 has no body and the newest position as etag', async () => {
     const { etag } = await read()
     const { status, text, etag: again } = await read({ 'if-none-match': etag })

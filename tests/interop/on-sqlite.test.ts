@@ -184,4 +184,30 @@ describe('The same over SQLite', () => {
     }
     client.dispose()
   })
+
+  test('a _rid stays with its container when another store re-creates it, and its database', async () => {
+    const { container } = await (
+      await interop.client.databases.create({ id: 'renewed' })
+    ).database.containers.create({ id: 'c', partitionKey: '/pk' })
+    const { resource } = await container.read()
+    const { _rid, _self: path } = resource as unknown as { _rid: string; _self: string }
+    const read = async (suffix: string) => {
+      const signedLink = _rid.toLowerCase()
+      return (await interop.send({ path: `${path}${suffix}`, signedLink })).status
+    }
+    const expectAll = async (status: number) => {
+      for (const suffix of ['', 'pkranges', 'docs']) expect(await read(suffix)).toBe(status)
+    }
+    await expectAll(200)
+    await using store = await Store.open({ engine: await openSqliteEngine({ folder }) })
+    const database = store.database('renewed')
+    await database.deleteCollection('c')
+    await database.createCollection({ id: 'c', partitionKey: '/pk' })
+    await expectAll(404)
+    await store.deleteDatabase('renewed')
+    await store.createDatabase('renewed')
+    await database.createCollection({ id: 'c', partitionKey: '/pk' })
+    await expectAll(404)
+    expect((await container.read()).statusCode).toBe(200)
+  })
 })

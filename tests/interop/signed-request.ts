@@ -5,6 +5,8 @@ export interface WireRequest {
   readonly method?: string | undefined
   /** Without the leading slash; encoded as the client does it. */
   readonly path: string
+  /** Signed in the place of the path's own link, by clients that address resources by `_rid`. */
+  readonly signedLink?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** A text goes out as it is, anything else as JSON. */
   readonly body?: unknown
@@ -29,7 +31,15 @@ export async function sendSigned(
   key: string,
   request: WireRequest,
 ): Promise<WireAnswer> {
-  const { method = 'GET', path, headers = {}, body, date = new Date(), signal } = request
+  const {
+    method = 'GET',
+    path,
+    signedLink,
+    headers = {},
+    body,
+    date = new Date(),
+    signal,
+  } = request
   const msDate = date.toUTCString()
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const response = await fetch(new URL(path, endpoint), {
@@ -37,7 +47,7 @@ export async function sendSigned(
     headers: {
       'x-ms-date': msDate,
       'x-ms-version': VERSION,
-      authorization: authorization({ method, path, msDate }, request.key ?? key),
+      authorization: authorization({ method, path, signedLink, msDate }, request.key ?? key),
       ...headers,
     },
     ...(text !== undefined && { body: text }),
@@ -56,19 +66,21 @@ export async function sendSigned(
 interface Signed {
   readonly method: string
   readonly path: string
+  readonly signedLink?: string | undefined
   readonly msDate: string
 }
 
 /** The value of the authorization header. */
-export function authorization({ method, path, msDate }: Signed, key: string): string {
-  const { type, link } = signedResource(path)
+export function authorization({ method, path, signedLink, msDate }: Signed, key: string): string {
+  const { type, link: ownLink } = signedResource(path)
+  const link = signedLink ?? ownLink
   const text = `${method.toLowerCase()}\n${type}\n${link}\n${msDate.toLowerCase()}\n\n`
   const signature = createHmac('sha256', Buffer.from(key, 'base64')).update(text).digest('base64')
   return encodeURIComponent(`type=master&ver=1.0&sig=${signature}`)
 }
 
 function signedResource(path: string): { readonly type: string; readonly link: string } {
-  const segments = path === '' ? [] : path.split('/').map(decodeURIComponent)
+  const segments = path === '' ? [] : path.replace(/\/$/, '').split('/').map(decodeURIComponent)
   if (segments[0] === 'offers') {
     return { type: 'offers', link: segments[1]?.toLowerCase() ?? '' }
   }

@@ -37,7 +37,8 @@ export async function countFeed(context: ReadContext, query: FeedCountQuery): Pr
       { ...known, rows },
     )
     if (page === undefined) return undefined
-    const { newestLsn, end } = page
+    const { end } = page
+    const { newestLsn } = end
     const kept = isLog ? page.rows.filter((row) => isKept(end, row, 3)) : page.rows
     const [first] = kept
     const isWhole = page.rows.length < query.maxItems && page.examinedLsn >= newestLsn

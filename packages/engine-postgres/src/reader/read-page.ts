@@ -16,8 +16,6 @@ export interface ReadPage {
   /** With the LSN first, then null, then the columns that were asked for. */
   readonly rows: readonly SqlRow[]
   readonly end: PageEnd
-  /** The range's newest. */
-  readonly newestLsn: number
   /** Everything up to here was looked at, unless a limit of the query cut the page. */
   readonly examinedLsn: number
 }
@@ -25,6 +23,8 @@ export interface ReadPage {
 /** What a page says of its range besides rows. */
 export interface PageEnd {
   readonly lsn: number
+  /** The range's newest. */
+  readonly newestLsn: number
   readonly epoch: number
   readonly caughtUp: boolean
   readonly horizon: number
@@ -132,6 +132,7 @@ function pageOf(
   const lsn = last === undefined ? examined : numberColumn(last, 0)
   const horizons = horizonsOf(all, query.range)
   const caughtUp = lsn >= newestLsn
-  const end = { lsn, epoch, caughtUp, horizon: horizonAt(horizons, query.range), horizons }
-  return { rows, end, newestLsn, examinedLsn: examined }
+  const horizon = horizonAt(horizons, query.range)
+  const end = { lsn, newestLsn, epoch, caughtUp, horizon, horizons }
+  return { rows, end, examinedLsn: examined }
 }

@@ -35,8 +35,7 @@ export function readFeedPage(snapshot: FeedSnapshot, query: FeedPageQuery): Engi
     sizeOf: (row) => row[2].length,
   })
   const horizons = horizonsOf(head.horizons, query.range)
-  const horizon = horizonAt(horizons, query.range)
-  return { rows, lsn, epoch: head.epoch, caughtUp: lsn >= head.lsn, horizon, horizons }
+  return { rows, ...pageEnd(lsn, head), horizon: horizonAt(horizons, query.range), horizons }
 }
 
 /** Documents that are live now, and pending deletes. */
@@ -89,10 +88,16 @@ export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): E
   })
   const horizons = horizonsOf(head.logHorizons, query.range)
   const horizon = horizonAt(horizons, query.range)
-  const caughtUp = lsn >= head.lsn
   // Entries of before the log was switched on again may still be there: parts of a history are none.
   const kept = horizon === 0 ? rows : rows.filter((row) => row[0] > horizonOfKey(head, row[7]))
-  return { rows: kept.map(versionRow), lsn, epoch: head.epoch, caughtUp, horizon, horizons }
+  return { rows: kept.map(versionRow), ...pageEnd(lsn, head), horizon, horizons }
+}
+
+function pageEnd(
+  lsn: number,
+  { lsn: newestLsn, epoch }: RangeHead,
+): Pick<EngineFeedPage, 'lsn' | 'newestLsn' | 'epoch' | 'caughtUp'> {
+  return { lsn, newestLsn, epoch, caughtUp: lsn >= newestLsn }
 }
 
 /** @throws ERR_ALL_VERSIONS_OFF */

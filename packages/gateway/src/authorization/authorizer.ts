@@ -14,7 +14,9 @@ import {
 /** How far a request's date may be off, in ms (documented with the REST API). */
 export const DATE_WINDOW_MS: number = 15 * 60 * 1000
 
-export interface AuthorizedRequest extends SignedRequest {
+export interface AuthorizedRequest extends Omit<SignedRequest, 'resourceLink'> {
+  /** Those that the signature may cover. */
+  readonly resourceLinks: readonly string[]
   /** Empty when there is none. */
   readonly authorization: string
   /** Whether it changes nothing, so that a key that may only read is enough. */
@@ -36,16 +38,24 @@ export class Authorizer {
     this.#clock = clock
   }
 
-  /** @throws ERR_UNAUTHORIZED, ERR_FORBIDDEN */
-  check(request: AuthorizedRequest): void {
-    const key = this.#keyOf(request)
+  /**
+   * Returns the resource link that was signed.
+   *
+   * @throws ERR_UNAUTHORIZED, ERR_FORBIDDEN
+   */
+  check(request: AuthorizedRequest): string {
+    const { key, resourceLink } = this.#signerOf(request)
     this.#checkDate(request)
     if (key.access === 'readOnly' && !request.isRead) {
       throw new ForbiddenError('this key may only read')
     }
+    return resourceLink
   }
 
-  #keyOf(request: AuthorizedRequest): AcceptedKey {
+  #signerOf(request: AuthorizedRequest): {
+    readonly key: AcceptedKey
+    readonly resourceLink: string
+  } {
     if (request.authorization === '') {
       throw new UnauthorizedError('the authorization header is missing')
     }
@@ -55,20 +65,22 @@ export class Authorizer {
       throw new UnauthorizedError('only signatures by a master key (type=master) are accepted')
     }
     const given = Buffer.from(token.signature, 'base64')
-    const text = signedText(request)
-    const fitting = this.#keys.filter(({ secret }) =>
-      signaturesEqual(signature(text, secret), given),
-    )
-    const [key] = fitting
-    if (key === undefined) {
+    const fitting = request.resourceLinks.flatMap((resourceLink) => {
+      const text = signedText({ ...request, resourceLink })
+      return this.#keys
+        .filter(({ secret }) => signaturesEqual(signature(text, secret), given))
+        .map((key) => ({ key, resourceLink }))
+    })
+    const [signer] = fitting
+    if (signer === undefined) {
       throw new UnauthorizedError(
         'the signature does not fit: check the key, and that verb, resource link and date are those that were signed',
       )
     }
-    return key
+    return signer
   }
 
-  #checkDate({ msDate, date }: SignedRequest): void {
+  #checkDate({ msDate, date }: Pick<SignedRequest, 'msDate' | 'date'>): void {
     const text = msDate === '' ? date : msDate
     if (text !== this.#date.text) this.#date = { text, timeMs: parseHttpDate(text) }
     const { timeMs } = this.#date

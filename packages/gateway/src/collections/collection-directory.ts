@@ -7,6 +7,14 @@ export interface FoundCollection {
   readonly open: OpenCollection
 }
 
+/** A collection by name. */
+export interface CollectionNames {
+  readonly database: string
+  readonly collection: string
+  /** Of the one that is meant, where a client said so: another one of that name is not it. */
+  readonly rid?: string | undefined
+}
+
 /** Beyond this handles are made anew: they hold little, but names are a client's to choose. */
 const MAX_HANDLES = 10_000
 
@@ -28,12 +36,14 @@ export class CollectionDirectory {
    * @throws ERR_NOT_FOUND, and what `act` throws
    */
   async use<Result>(
-    names: { readonly database: string; readonly collection: string },
+    names: CollectionNames,
     act: (found: FoundCollection) => Promise<Result>,
   ): Promise<Result> {
     const key = keyOf(names)
     const known = this.#found.get(key)
-    if (known === undefined) return act(await this.#find(names))
+    if (known === undefined || !isMeant(names, known.open.record)) {
+      return act(await this.#find(names))
+    }
     try {
       return await act(known)
     } catch (error) {
@@ -44,7 +54,7 @@ export class CollectionDirectory {
   }
 
   /** The next use of the name looks it up. */
-  forget(names: { readonly database: string; readonly collection: string }): void {
+  forget(names: CollectionNames): void {
     this.#found.delete(keyOf(names))
   }
 
@@ -53,16 +63,26 @@ export class CollectionDirectory {
     this.#found.clear()
   }
 
-  async #find(names: { database: string; collection: string }): Promise<FoundCollection> {
+  async #find(names: CollectionNames): Promise<FoundCollection> {
     const collection = this.#store.database(names.database).collection(names.collection)
     const found = { collection, open: await collection.open() }
     if (this.#found.size >= MAX_HANDLES) this.#found.clear()
     this.#found.set(keyOf(names), found)
+    assertMeant(names, found.open.record)
     return found
   }
 }
 
-function keyOf({ database, collection }: { database: string; collection: string }): string {
+/** @throws ERR_NOT_FOUND when another collection has that name now */
+export function assertMeant(names: CollectionNames, record: { readonly rid: string }): void {
+  if (!isMeant(names, record)) throw new ResourceNotFoundError('collection', names.collection)
+}
+
+function isMeant({ rid }: CollectionNames, record: { readonly rid: string }): boolean {
+  return rid === undefined || rid === record.rid
+}
+
+function keyOf({ database, collection }: CollectionNames): string {
   // No name has a slash.
   return `${database}/${collection}`
 }

@@ -1,9 +1,9 @@
 import type { PatchOperation } from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { isJsonRecord, parseJson } from '../protocol/request-values.ts'
-import { documentId } from '../resources/resource-names.ts'
 import type { QueryBudget } from '../query/query-budget.ts'
 import type { Operation } from '../requests/gateway-request.ts'
+import { addressedId } from './addressed-id.ts'
 import { inKeyScope } from './key-scope.ts'
 import { patchCondition, type DocumentCondition } from './patch-condition.ts'
 import { writeOptions, written } from './write-document.ts'
@@ -22,7 +22,7 @@ export const patchDocument: Operation = async (request, context) => {
   )
   return inKeyScope(request, context, async (scope) => {
     const options = { ...writeOptions(request), condition }
-    const id = documentId(request.path)
+    const id = await addressedId(request, scope)
     const result = await scope.collection.patch(id, scope.partitionKey, operations, options)
     return written(request, result, 200)
   })

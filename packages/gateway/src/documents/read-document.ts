@@ -4,19 +4,20 @@ import { HEADER } from '../protocol/header-names.ts'
 import { wireError } from '../protocol/error-answer.ts'
 import { ownErrorHeaders } from '../protocol/own-error-headers.ts'
 import { readCharge } from '../protocol/request-charge.ts'
-import { documentId } from '../resources/resource-names.ts'
 import type { Operation } from '../requests/gateway-request.ts'
+import { addressedId } from './addressed-id.ts'
 import { documentText } from './document-text.ts'
 import { inKeyScope, type RangeOutcome } from './key-scope.ts'
 import { assertSession } from './session-check.ts'
 
 /** GET /dbs/{db}/colls/{coll}/docs/{id}: the stored text, not parsed. */
 export const readDocument: Operation = async (request, context) =>
-  inKeyScope(request, context, async ({ collection, open, partitionKey, key, range }) => {
-    const id = documentId(request.path)
+  inKeyScope(request, context, async (scope) => {
+    const { collection, open, partitionKey, key, range } = scope
     const { signal } = request
     const keys = singleEpkRange(key.epk)
     await assertSession(request, context, { open, ranges: [range], keys })
+    const id = await addressedId(request, scope)
     const ifNoneMatch = request.header(HEADER.ifNoneMatch)
     const read = await collection.readText(id, partitionKey, { ifNoneMatch, signal })
     const { text, etag, lsn, serverTimeMs } = read

@@ -4,10 +4,10 @@ import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { writeCharge } from '../protocol/request-charge.ts'
 import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
-import { documentId } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
+import { addressedId } from './addressed-id.ts'
 import { documentText } from './document-text.ts'
-import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
+import { inKeyScope, type RangeOutcome } from './key-scope.ts'
 
 /** POST /dbs/{db}/colls/{coll}/docs: create, or upsert where the header says so. */
 export const createDocument: Operation = async (request, context) => {
@@ -26,14 +26,14 @@ export const createDocument: Operation = async (request, context) => {
 /** PUT /dbs/{db}/colls/{coll}/docs/{id} */
 export const replaceDocument: Operation = async (request, context) => {
   const document = documentBody(parseJsonRecord(await request.readBody()))
-  const id = documentId(request.path)
-  if (document.id !== id) {
-    throw new BadRequestError(
-      `the id of a document cannot be changed: the path says ${JSON.stringify(id)}, ` +
-        `the body ${JSON.stringify(document.id)}`,
-    )
-  }
   return inKeyScope(request, context, async (scope) => {
+    const id = await addressedId(request, scope)
+    if (document.id !== id) {
+      throw new BadRequestError(
+        `the id of a document cannot be changed: the path says ${JSON.stringify(id)}, ` +
+          `the body ${JSON.stringify(document.id)}`,
+      )
+    }
     const options = { ...writeOptions(request), partitionKey: scope.partitionKey }
     const result = await scope.collection.replace(document, options)
     return written(request, result, 200)
@@ -42,8 +42,9 @@ export const replaceDocument: Operation = async (request, context) => {
 
 /** DELETE /dbs/{db}/colls/{coll}/docs/{id} */
 export const deleteDocument: Operation = async (request, context) =>
-  inKeyScope(request, context, async ({ collection, partitionKey }: KeyScope) => {
-    const id = documentId(request.path)
+  inKeyScope(request, context, async (scope) => {
+    const { collection, partitionKey } = scope
+    const id = await addressedId(request, scope)
     const deleted = await collection.delete(id, partitionKey, writeOptions(request))
     return { status: 204, charge: writeCharge(0), ...deleted }
   })

@@ -6,22 +6,26 @@ import { pageCharge } from '../protocol/request-charge.ts'
 import { positionEtag } from './feed-start.ts'
 import type { PositionedPage } from './waiting-read.ts'
 
-/** A page of either feed: never an empty 200, and always with the position as etag. */
+/**
+ * A page of either feed: never an empty 200, and always with the position as etag. The session token says how far the
+ * range is, not the page, as at the service: the estimators of its clients take a page's first `_lsn` from it.
+ */
 export function feedOutcome(
   { record }: OpenCollection,
   range: RangeRecord,
-  { items, lsn }: PositionedPage,
+  { items, lsn, newestLsn }: PositionedPage,
 ): RangeOutcome {
   const headers = { [HEADER.pkRangeId]: String(range.number) }
   const etag = positionEtag(lsn)
-  if (items.length === 0) return { status: 304, charge: pageCharge(0), etag, lsn, headers }
+  if (items.length === 0)
+    return { status: 304, charge: pageCharge(0), etag, lsn: newestLsn, headers }
   let chars = 0
   for (const item of items) chars += item.length
   return {
     status: 200,
     charge: pageCharge(chars),
     etag,
-    lsn,
+    lsn: newestLsn,
     headers: { ...headers, [HEADER.itemCount]: String(items.length) },
     body: listBody({ rid: record.rid, name: 'Documents' }, items),
   }

@@ -57,14 +57,14 @@ async function readFrom(
   for (;;) {
     if (open.turns.due) await open.turns.take()
     const query = { collection, range, afterLsn, maxItems, maxChars: MAX_FEED_CHARS, signal }
-    const { rows, lsn, caughtUp, horizon } = await open.engine.readVersionPage(query)
+    const { rows, lsn, newestLsn, caughtUp, horizon } = await open.engine.readVersionPage(query)
     assertNotBeyond(afterLsn, lsn)
     if (afterLsn < horizon) throw new HorizonPassedError({ range, lsn: afterLsn, horizon })
     const items = rows
       .filter((row) => partitionKey === undefined || row.partitionKey === partitionKey)
       .map((row) => versionText(row, collection.definition.partitionKey.paths))
     for (const item of items) open.turns.spend(item.length)
-    if (items.length > 0 || caughtUp) return { items, lsn }
+    if (items.length > 0 || caughtUp) return { items, lsn, newestLsn }
     afterLsn = lsn
   }
 }

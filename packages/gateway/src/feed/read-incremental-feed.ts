@@ -46,7 +46,7 @@ async function readFrom(
   for (;;) {
     if (open.turns.due) await open.turns.take()
     const query = { collection, range, afterLsn, maxItems, maxChars: MAX_FEED_CHARS, signal }
-    const { rows, lsn, caughtUp } = await open.engine.readFeedPage(query)
+    const { rows, lsn, newestLsn, caughtUp } = await open.engine.readFeedPage(query)
     assertNotBeyond(afterLsn, lsn)
     const bodies: string[] = []
     for (const [, kind, body] of rows) {
@@ -57,7 +57,7 @@ async function readFrom(
       partitionKey !== undefined && mayShareEpk(open, partitionKey)
         ? bodies.filter((body) => isOfPartitionKey(open, partitionKey, body))
         : bodies
-    if (items.length > 0 || caughtUp) return { items, lsn }
+    if (items.length > 0 || caughtUp) return { items, lsn, newestLsn }
     afterLsn = lsn
   }
 }

@@ -9,6 +9,8 @@ import type { FeedScope } from './feed-scope.ts'
 export interface PositionedPage {
   readonly items: readonly string[]
   readonly lsn: number
+  /** The range's newest when the page was read. */
+  readonly newestLsn: number
 }
 
 /**

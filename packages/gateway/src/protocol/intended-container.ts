@@ -1,5 +1,7 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
 import type { CollectionRecord } from '@tidemark/store'
+import { HEADER } from './header-names.ts'
+import { rangeContainer } from './range-header.ts'
 
 /**
  * `_rid` of the container that a client means: another one of the same name is not it. The service's own SDKs send
@@ -15,6 +17,6 @@ export function assertIntended(
   { header }: { readonly header: (name: string) => string | undefined },
   { rid, id }: CollectionRecord,
 ): void {
-  const intended = header(INTENDED_CONTAINER)
+  const intended = header(INTENDED_CONTAINER) ?? rangeContainer(header(HEADER.pkRangeId))
   if (intended !== undefined && intended !== rid) throw new ResourceNotFoundError('collection', id)
 }

@@ -14,3 +14,9 @@ export function rangeNumber(header: string | undefined): number | undefined {
     `header ${HEADER.pkRangeId} must be the id of a pkrange, got ${JSON.stringify(header)}`,
   )
 }
+
+/** The `_rid` before the comma of a pkrange header: old clients name the container that they mean there. */
+export function rangeContainer(header: string | undefined): string | undefined {
+  const comma = header?.lastIndexOf(',') ?? -1
+  return comma === -1 ? undefined : header?.slice(0, comma).trim()
+}

@@ -22,6 +22,25 @@ test.each([
   expect(resourcePath(target)).toMatchObject({ resourceType, resourceLink })
 })
 
+test.each([
+  ['/dbs/AbC1+w==', 'abc1+w=='],
+  ['/dbs/AbC1+w%3D%3D/', 'abc1+w=='],
+  ['/dbs/AbC1+w==/colls', 'abc1+w=='],
+  ['/dbs/AbC1+w==/colls/AbC1+wD-AAA=', 'abc1+wd-aaa='],
+  ['/dbs/AbC1+w==/colls/AbC1+wD-AAA=/pkranges', 'abc1+wd-aaa='],
+  ['/dbs/AbC1+w==/colls/AbC1+wD-AAA=/docs/', 'abc1+wd-aaa='],
+  ['/dbs/AbC1+w==/colls/AbC1+wD-AAA=/docs/AbC1+wD-AAABAAAAAAAAAA==', 'abc1+wd-aaabaaaaaaaaaa=='],
+  ['/dbs/AbC1+w==/colls/AbC1+wD-AAA=/operations/partitionkeydelete', 'abc1+wd-aaa='],
+  ['/dbs', undefined],
+  ['/dbs/abc', undefined],
+  ['/dbs/AbC1+wD-AAA=', undefined],
+  ['/dbs/AbC1+w==/colls/orders', undefined],
+  ['/dbs/AbC1+w==/colls/AbC1+wD-AAA=/docs/a', undefined],
+  ['/offers/AbC1', undefined],
+])('%s may be signed by _rid as %j', (target, ridLink) => {
+  expect(resourcePath(target).ridLink).toBe(ridLink)
+})
+
 test('a broken percent-encoding is refused', () => {
   expect(() => resourcePath('/dbs/%E0%A4%A')).toThrow(
     expect.objectContaining({ code: 'ERR_BAD_REQUEST' }),

@@ -10,14 +10,25 @@ export interface ResourcePath {
   readonly resourceType: string
   /** Names keep their case: `dbs/a/colls/b`; empty for the account and its lists. */
   readonly resourceLink: string
+  /**
+   * What the signature covers instead where every name has the form of a `_rid`: the last of them in lower case. By
+   * which of the two a request is signed it says whether it means names or `_rid`s. Undefined for other paths.
+   */
+  readonly ridLink?: string | undefined
+  /** `_rid` of the container, once a path of `_rid`s was turned into names; its document is still named by `_rid`. */
+  readonly collectionRid?: string | undefined
 }
+
+/** Of a database, a container, and what is in a container: base64 of 4, 8 and 16 bytes, with `-` for `/`. */
+const RID_FORMS = [/^[A-Za-z\d+-]{6}==$/, /^[A-Za-z\d+-]{11}=$/, /^[A-Za-z\d+-]{22}==$/]
 
 /**
  * Takes a request target apart.
  *
  * An odd number of segments is a list, of the type that it ends with; an even number is one resource. Two exceptions
  * are the protocol's: an offer's link is its id alone, and the removal of a partition key is signed as its
- * container.
+ * container. The forms of `_rid`s, and what is signed of them, are those of `PathsHelper` and `AuthorizationHelper` of
+ * the service's .NET client.
  *
  * @throws ERR_BAD_REQUEST when the percent-encoding is broken
  */
@@ -32,13 +43,23 @@ export function resourcePath(target: string): ResourcePath {
     return { raw, segments, resourceType: 'offers', resourceLink }
   }
   if (segments.length === 6 && segments[4] === 'operations') {
-    const resourceLink = segments.slice(0, 4).join('/')
-    return { raw, segments, resourceType: 'colls', resourceLink }
+    const container = segments.slice(0, 4)
+    const resourceLink = container.join('/')
+    return { raw, segments, resourceType: 'colls', resourceLink, ridLink: ridLinkOf(container) }
   }
   const isList = segments.length % 2 === 1
   const resourceType = (isList ? segments.at(-1) : segments.at(-2)) ?? ''
-  const resourceLink = (isList ? segments.slice(0, -1) : segments).join('/')
-  return { raw, segments, resourceType: resourceType.toLowerCase(), resourceLink }
+  const signed = isList ? segments.slice(0, -1) : segments
+  const resourceLink = signed.join('/')
+  const ridLink = ridLinkOf(signed)
+  return { raw, segments, resourceType: resourceType.toLowerCase(), resourceLink, ridLink }
+}
+
+function ridLinkOf(segments: readonly string[]): string | undefined {
+  if (segments[0] !== 'dbs' || segments.length > 2 * RID_FORMS.length) return undefined
+  const names = segments.filter((_, index) => index % 2 === 1)
+  const areRids = names.every((name, level) => RID_FORMS[level]?.test(name))
+  return areRids ? names.at(-1)?.toLowerCase() : undefined
 }
 
 /** The path of a request target as it came, without query and slashes at its ends. */

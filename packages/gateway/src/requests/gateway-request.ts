@@ -2,6 +2,7 @@ import type { Clock } from '@tidemark/contracts'
 import type { Store } from '@tidemark/store'
 import type { CollectionDirectory } from '../collections/collection-directory.ts'
 import type { PresentRanges } from '../collections/present-ranges.ts'
+import type { RidDirectory } from '../collections/rid-directory.ts'
 import type { RangeBudgets } from '../collections/range-budgets.ts'
 import type { SessionGuard } from '../collections/session-progress.ts'
 import type { Answer } from '../protocol/answer.ts'
@@ -34,6 +35,7 @@ export interface GatewayContext {
   readonly accountId: string
   readonly clock: Clock
   readonly collections: CollectionDirectory
+  readonly rids: RidDirectory
   readonly ranges: PresentRanges
   readonly sessions: SessionGuard
   readonly budgets: RangeBudgets

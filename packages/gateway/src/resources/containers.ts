@@ -1,4 +1,5 @@
 import { collectionSelfLink, type CollectionRecord, type CollectionSettings } from '@tidemark/store'
+import { assertMeant } from '../collections/collection-directory.ts'
 import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { jsonAnswer } from '../protocol/answer.ts'
@@ -112,8 +113,10 @@ export const deleteContainer: Operation = async ({ path, header }, { store, coll
   const names = collectionNames(path)
   const database = store.database(names.database)
   const ifMatch = header(HEADER.ifMatch)
-  if (ifMatch !== undefined) {
-    assertMatch(await database.collection(names.collection).readRecord(), ifMatch)
+  if (ifMatch !== undefined || names.rid !== undefined) {
+    const record = await database.collection(names.collection).readRecord()
+    assertMeant(names, record)
+    assertMatch(record, ifMatch)
   }
   await database.deleteCollection(names.collection)
   collections.forget(names)

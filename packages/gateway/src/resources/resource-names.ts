@@ -1,11 +1,6 @@
+import type { CollectionNames } from '../collections/collection-directory.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import type { ResourcePath } from '../protocol/resource-path.ts'
-
-/** Names of a database and of a collection in it. */
-export interface CollectionNames {
-  readonly database: string
-  readonly collection: string
-}
 
 /** The name of the database of a path below `dbs`. */
 export function databaseName({ segments }: ResourcePath): string {
@@ -13,16 +8,12 @@ export function databaseName({ segments }: ResourcePath): string {
 }
 
 /** The names of a path below `dbs/…/colls`. */
-export function collectionNames({ segments }: ResourcePath): CollectionNames {
-  return { database: named(segments[1]), collection: named(segments[3]) }
+export function collectionNames({ segments, collectionRid }: ResourcePath): CollectionNames {
+  return { database: named(segments[1]), collection: named(segments[3]), rid: collectionRid }
 }
 
-/** The id of the document of a path below `dbs/…/colls/…/docs`. */
-export function documentId({ segments }: ResourcePath): string {
-  return named(segments[5])
-}
-
-function named(segment: string | undefined): string {
+/** A segment of a path that must be there. */
+export function named(segment: string | undefined): string {
   if (segment === undefined || segment === '') throw new BadRequestError('the path lacks a name')
   return segment
 }

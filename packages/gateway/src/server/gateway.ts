@@ -3,6 +3,7 @@ import { acceptedKeys } from '../authorization/gateway-keys.ts'
 import { Authorizer } from '../authorization/authorizer.ts'
 import { CollectionDirectory } from '../collections/collection-directory.ts'
 import { PresentRanges } from '../collections/present-ranges.ts'
+import { RidDirectory } from '../collections/rid-directory.ts'
 import { RangeBudgets } from '../collections/range-budgets.ts'
 import { SessionGuard } from '../collections/session-progress.ts'
 import { rawPath } from '../protocol/resource-path.ts'
@@ -35,6 +36,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     clock,
     maxWaitMs,
     collections: new CollectionDirectory(store),
+    rids: new RidDirectory(store),
     ranges: new PresentRanges(clock),
     sessions: new SessionGuard(clock),
     budgets: new RangeBudgets(requestUnitsPerRange, clock),

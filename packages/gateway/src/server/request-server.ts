@@ -95,14 +95,16 @@ export class RequestServer {
   ): Promise<Answer> {
     try {
       const request = this.#request(env, signal)
-      this.#authorize(request, access)
+      const isByRid = this.#authorize(request, access) === request.path.ridLink
       if (this.#lives.count - this.#waiting > this.#options.maxConcurrentRequests) {
         throw new ThrottledError(
           BUSY_RETRY_MS,
           `${this.#options.maxConcurrentRequests} requests are being served`,
         )
       }
-      return await operation(request, this.#context)
+      if (!isByRid) return await operation(request, this.#context)
+      const path = await this.#context.rids.named(request.path)
+      return await operation({ ...request, path }, this.#context)
     } catch (error) {
       const answer = errorAnswer(signal.aborted ? signal.reason : error, activityId)
       if (answer.status === INTERNAL_ERROR.status) this.#report(env, activityId, error)
@@ -146,13 +148,14 @@ export class RequestServer {
     }
   }
 
-  #authorize(request: GatewayRequest, access: Access): void {
+  /** The link that was signed. */
+  #authorize(request: GatewayRequest, access: Access): string {
     const { method, path, header } = request
-    const { resourceType, resourceLink } = path
-    this.#authorizer.check({
+    const { resourceType, resourceLink, ridLink } = path
+    return this.#authorizer.check({
       method,
       resourceType,
-      resourceLink,
+      resourceLinks: ridLink === undefined ? [resourceLink] : [resourceLink, ridLink],
       msDate: header(HEADER.msDate) ?? '',
       date: header(HEADER.date) ?? '',
       authorization: header(HEADER.authorization) ?? '',

@@ -4,8 +4,9 @@ import { ridText } from '../engine/resource-ids.ts'
 const encoder = new TextEncoder()
 
 /**
- * The `_rid` of a document: its collection's 8 bytes, then 8 bytes of a hash of its key. The same over
- * all its versions without being stored (decision 0002).
+ * The `_rid` of a document: its collection's 8 bytes, then 60 bits of a hash of its key. The same over
+ * all its versions without being stored (decision 0002). The high half of the last byte is 0: by it the clients of the
+ * service know a document (`CollectionChildResourceType` of their `ResourceId`), and refuse its `_self` otherwise.
  *
  * @param key partition key text, a line feed (which that text cannot contain), and the id
  */
@@ -14,6 +15,6 @@ export function documentRid(collectionBytes: Buffer, key: string): string {
   const bytes = Buffer.allocUnsafe(16)
   collectionBytes.copy(bytes)
   bytes.writeUInt32BE(high, 8)
-  bytes.writeUInt32BE(low, 12)
+  bytes.writeUInt32BE((low & 0xffffff0f) >>> 0, 12)
   return ridText(bytes)
 }

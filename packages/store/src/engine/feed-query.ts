@@ -34,6 +34,8 @@ export interface EngineFeedPage {
    * also when `afterLsn` is above it: the store refuses such a position, which would skip changes.
    */
   readonly lsn: number
+  /** The range's newest in the page's snapshot, also where the page ends before it. */
+  readonly newestLsn: number
   readonly epoch: number
   /** True when `lsn` is the range's newest. */
   readonly caughtUp: boolean
@@ -62,6 +64,7 @@ export interface VersionRow {
 export interface EngineVersionPage {
   readonly rows: readonly VersionRow[]
   readonly lsn: number
+  readonly newestLsn: number
   readonly epoch: number
   readonly caughtUp: boolean
   /** Highest LSN up to which the log was trimmed, or was not kept yet. */

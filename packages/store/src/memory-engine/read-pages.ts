@@ -95,12 +95,15 @@ function pageOf<Item>(
 ): {
   readonly rows: readonly Item[]
   readonly lsn: number
+  readonly newestLsn: number
   readonly epoch: number
   readonly caughtUp: boolean
   readonly horizon: number
   readonly horizons: Horizons
 } {
-  const lsn = page.lsn ?? range.lsn
-  const caughtUp = lsn === range.lsn
-  return { rows: page.items, lsn, epoch: 0, caughtUp, ...range.horizonsOf(query.range, mode) }
+  const newestLsn = range.lsn
+  const lsn = page.lsn ?? newestLsn
+  const caughtUp = lsn === newestLsn
+  const horizons = range.horizonsOf(query.range, mode)
+  return { rows: page.items, lsn, newestLsn, epoch: 0, caughtUp, ...horizons }
 }

@@ -43,16 +43,18 @@ export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
 
     test('CF-7 a page has at most maxItems rows and ends at the LSN of its last', async () => {
       const fixture = await EngineFixture.make(await open())
-      for (let n = 0; n < 10; n++) await fixture.write('p', `d${n}`)
+      let newest = 0
+      for (let n = 0; n < 10; n++) newest = await fixture.write('p', `d${n}`)
       const first = await fixture.page(0, { maxItems: 4 })
       expect(idsOf(first.rows)).toEqual(['d0', 'd1', 'd2', 'd3'])
       expect(first.lsn).toBe(first.rows.at(-1)?.[0])
       expect(first.caughtUp).toBe(false)
+      expect(first.newestLsn).toBe(newest)
       const second = await fixture.page(first.lsn, { maxItems: 4 })
       expect(idsOf(second.rows)).toEqual(['d4', 'd5', 'd6', 'd7'])
       const third = await fixture.page(second.lsn, { maxItems: 4 })
       expect(idsOf(third.rows)).toEqual(['d8', 'd9'])
-      expect(third.caughtUp).toBe(true)
+      expect(third).toMatchObject({ caughtUp: true, newestLsn: newest })
     })
 
     test('CF-7 all documents of one transaction come on one page, which then exceeds maxItems', async () => {
@@ -95,7 +97,7 @@ export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
     test('a position above the newest is answered with the newest, so that it can be refused', async () => {
       const fixture = await EngineFixture.make(await open())
       const lsn = await fixture.write('p', 'a')
-      expect(await fixture.page(lsn + 1000)).toMatchObject({ rows: [], lsn })
+      expect(await fixture.page(lsn + 1000)).toMatchObject({ rows: [], lsn, newestLsn: lsn })
     })
 
     test('a delete takes the document out of the feed and moves the position on', async () => {

@@ -119,7 +119,7 @@ export function storageEngineVersions(
       await fixture.write('q', 'd')
       const first = await fixture.versions(0, { maxItems: 2 })
       expect(first.rows.map(({ id }) => id)).toEqual(['z', 'b', 'y', 'a'])
-      expect(first.caughtUp).toBe(false)
+      expect(first).toMatchObject({ caughtUp: false, newestLsn: first.lsn + 2 })
       const second = await fixture.versions(first.lsn, { maxItems: 1 })
       expect(second.rows.map(({ id }) => id)).toEqual(['c'])
       const third = await fixture.versions(second.lsn, { maxItems: 1 })
