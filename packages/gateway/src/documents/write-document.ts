@@ -7,11 +7,13 @@ import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-va
 import { documentId } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { documentText } from './document-text.ts'
+import { checkTtl } from './document-ttl.ts'
 import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
 
 /** POST /dbs/{db}/colls/{coll}/docs: create, or upsert where the header says so. */
 export const createDocument: Operation = async (request, context) => {
   const document = documentBody(parseJsonRecord(await request.readBody()))
+  checkTtl({ kind: 'create', document })
   const isUpsert = isTrue(request.header(HEADER.isUpsert))
   return inKeyScope(request, context, async (scope) => {
     const { collection, partitionKey } = scope
@@ -26,6 +28,7 @@ export const createDocument: Operation = async (request, context) => {
 /** PUT /dbs/{db}/colls/{coll}/docs/{id} */
 export const replaceDocument: Operation = async (request, context) => {
   const document = documentBody(parseJsonRecord(await request.readBody()))
+  checkTtl({ kind: 'replace', document })
   const id = documentId(request.path)
   if (document.id !== id) {
     throw new BadRequestError(
