@@ -1,4 +1,10 @@
-import { GeospatialType, IndexingMode, PartitionKeyKind, SpatialType } from '@azure/cosmos'
+import {
+  GeospatialType,
+  IndexingMode,
+  PartitionKeyKind,
+  SpatialType,
+  type Container,
+} from '@azure/cosmos'
 import type { DocumentBody } from '@tidemark/contracts'
 import { startGateway } from '@tidemark/gateway'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -49,9 +55,24 @@ describe('Containers', () => {
     expect(resource?.partitionKey).toEqual({ paths: ['/pk'], kind: 'Hash' })
   })
 
-  test('a container without a partition key gets the system key', async () => {
+  test('a path /_partitionKey that the client gives, or puts in place of none, is not marked as the system key', async () => {
     const { resource } = await interop.database.containers.create({ id: 'none' })
-    expect(resource?.partitionKey?.paths).toEqual(['/_partitionKey'])
+    expect(resource?.partitionKey).toEqual({ paths: ['/_partitionKey'], kind: 'Hash' })
+  })
+
+  test('without a partition key it is 400 from version 2018-12-31 on', async () => {
+    for (const version of ['2018-12-31', '2020-07-15']) {
+      const answer = await interop.send({
+        method: 'POST',
+        path: 'dbs/interop/colls',
+        headers: { 'x-ms-version': version },
+        body: { id: `keyless-${version}` },
+      })
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { message: expect.stringContaining('partitionKey') },
+      })
+    }
   })
 
   test('a hierarchical definition of three paths comes back as it was given', async () => {
@@ -197,6 +218,71 @@ describe('Containers', () => {
     for (const body of ['', '[]', '"text"', '{', 'null']) {
       expect((await send(body)).status).toBe(400)
     }
+  })
+})
+
+// As the clients' own tests have it of the service: npcontainer.spec of @azure/cosmos, and ReadNonPartitionItemAsync of the
+// .NET client, which makes such containers with version 2018-09-17.
+describe('Containers without a partition key', () => {
+  const OLD = { 'x-ms-version': '2018-09-17' }
+  let container: Container
+  beforeAll(async () => {
+    const body = { id: 'fixed' }
+    const path = 'dbs/interop/colls'
+    const made = await interop.send({ method: 'POST', path, headers: OLD, body })
+    expect(made.status).toBe(201)
+    container = interop.database.container('fixed')
+  })
+
+  test('are made by versions before 2018-12-31, with the system key', async () => {
+    const { resource } = await container.read()
+    expect(resource?.partitionKey).toEqual({
+      paths: ['/_partitionKey'],
+      kind: 'Hash',
+      systemKey: true,
+    })
+  })
+
+  test('keep documents of old clients, which send no partition key, and show them to new ones', async () => {
+    const path = `${pathOf(container)}/docs`
+    const body = { id: 'old', n: 1 }
+    expect(await interop.send({ method: 'POST', path, headers: OLD, body })).toMatchObject({
+      status: 201,
+      json: body,
+    })
+    expect((await container.item('old').read()).resource).toMatchObject(body)
+    const one = `${path}/old`
+    for (const headers of [OLD, { 'x-ms-documentdb-partitionkey': '[]' }]) {
+      expect((await interop.send({ path: one, headers })).json).toMatchObject(body)
+    }
+    const put = { method: 'PUT', path: one, headers: OLD, body: { id: 'old', n: 2 } }
+    expect((await interop.send(put)).json).toMatchObject({ n: 2 })
+    expect((await interop.send({ method: 'DELETE', path: one, headers: OLD })).status).toBe(204)
+  })
+
+  test('are read, written and queried by new clients, with key values and without', async () => {
+    await container.items.create({ id: 'a', foo: 1 })
+    await container.items.upsert({ id: 'b' })
+    await container.items.create({ id: 'c', _partitionKey: 'later' })
+    const replaced = await container.item('a').replace({ id: 'a', foo: 2 })
+    expect(replaced.resource).toMatchObject({ foo: 2 })
+    const { resources } = await container.items.readAll().fetchAll()
+    expect(idsOf(resources).toSorted()).toEqual(['a', 'b', 'c'])
+    const keyed = container.items.query('SELECT * FROM c', { partitionKey: 'later' })
+    expect(idsOf((await keyed.fetchAll()).resources)).toEqual(['c'])
+    expect((await container.item('b').delete()).statusCode).toBe(204)
+    expect((await container.item('b').read()).statusCode).toBe(404)
+    expect((await container.item('c', 'later').read()).statusCode).toBe(200)
+  })
+
+  test('are replaced by old clients that name no key, and keep it', async () => {
+    const path = pathOf(container)
+    const body = { id: 'fixed', defaultTtl: 1000 }
+    const replaced = await interop.send({ method: 'PUT', path, headers: OLD, body })
+    expect(replaced).toMatchObject({
+      status: 200,
+      json: { defaultTtl: 1000, partitionKey: { systemKey: true } },
+    })
   })
 })
 

@@ -136,7 +136,7 @@ describe('Time to live', () => {
       const bulk = await container.items.bulk([good, bad])
       expect(bulk.map(({ statusCode }) => statusCode)).toEqual([201, 400])
       expect(await isThere(container, 'odd')).toBe(false)
-      expect((await item.read()).resource?.['ttl']).toBe(5)
+      expect((await item.read<{ ttl: number }>()).resource?.ttl).toBe(5)
     },
   )
 

@@ -43,5 +43,6 @@ export const HEADER = {
   sessionToken: 'x-ms-session-token',
   startEpk: 'x-ms-start-epk',
   substatus: 'x-ms-substatus',
+  version: 'x-ms-version',
   waitMs: 'x-tidemark-wait-ms',
 } as const

@@ -27,9 +27,6 @@ const SYSTEM_PROPERTIES = new Set([
   '_conflicts',
   'statistics',
 ])
-/** The path of containers that were made without a partition key; the service marks them. */
-const SYSTEM_KEY_PATH = '/_partitionKey'
-
 /** @throws ERR_BAD_REQUEST naming what is missing or wrong */
 export function parseContainer(body: JsonRecord): ContainerDefinition {
   const { id, defaultTtl, indexingPolicy, changeFeedPolicy } = body
@@ -124,10 +121,9 @@ function parsePartitionKey(value: unknown): {
   }
   // Absent means 1 on the wire; a hierarchical key is hashed by version 2 whatever is said.
   const hashVersion = hashKind === 'MultiHash' ? 2 : (version ?? 1)
-  const isSystemKey = paths.length === 1 && paths[0] === SYSTEM_KEY_PATH
   return {
     option: { paths, version: hashVersion, kind: hashKind },
-    echo: { ...value, kind: hashKind, ...(isSystemKey && { systemKey: true }) },
+    echo: { ...value, kind: hashKind },
   }
 }
 

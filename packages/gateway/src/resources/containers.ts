@@ -18,6 +18,7 @@ import {
 } from './container-definition.ts'
 import { offerOfHeaders, rangesOfOffer } from './offer.ts'
 import { collectionNames, databaseName } from './resource-names.ts'
+import { withSystemKey } from './system-key.ts'
 
 /** The service's words for a container without a limit of its own, in KiB. */
 const QUOTA = 'documentSize=2048;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;'
@@ -26,7 +27,7 @@ const QUOTA = 'documentSize=2048;documentsSize=10485760;documentsCount=-1;collec
 export const createContainer: Operation = async (request, { store, collections }) => {
   const database = databaseName(request.path)
   const { id, partitionKey, settings, uniqueKeys, echo } = parseContainer(
-    parseJsonRecord(await request.readBody()),
+    withSystemKey(request, parseJsonRecord(await request.readBody())),
   )
   const offer = offerOfHeaders(request)
   const collection = await store.database(database).createCollection({
@@ -65,7 +66,7 @@ export const readContainer: Operation = async (request, { collections }) =>
 
 /** PUT /dbs/{db}/colls/{coll}: takes the whole definition; what is left out is off. */
 export const replaceContainer: Operation = async (request, { collections }) => {
-  const body = parseJsonRecord(await request.readBody())
+  const body = withSystemKey(request, parseJsonRecord(await request.readBody()))
   return collections.use(collectionNames(request.path), async ({ collection }) => {
     const wanted = parseContainer(body)
     const record = await changeRecord({
