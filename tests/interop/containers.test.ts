@@ -356,6 +356,91 @@ describe('Container definition', () => {
     expect(resource?.indexingPolicy).toMatchObject({ compositeIndexes, spatialIndexes })
   })
 
+  // Paths: the service's messages in reports of users say that "partition key paths must contain only valid characters and
+  // not contain a trailing slash or wildcard character", and its documentation of indexing policies which names have to be
+  // quoted. Vector indexes: vectorEmbeddingPolicy.spec of @azure/cosmos. Spatial types and computed properties:
+  // ContainerNegativeSpatialIndexTest and ContainerNegativeComputedPropertyTest of the .NET client.
+  test.each([
+    [{ partitionKey: { paths: ['/id ds'] } }, '"/id ds"'],
+    [{ partitionKey: { paths: ['/a/*'] } }, '"/a/*"'],
+    [{ partitionKey: { paths: ['/a/?'] } }, '"/a/?"'],
+    [{ partitionKey: { paths: ['/a/'] } }, '"/a/"'],
+    [{ partitionKey: { paths: ['/a.b'] } }, '"/a.b"'],
+    [{ partitionKey: { paths: ['a'] } }, '"a"'],
+    [{ uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/a/*'] }] } }, '"/a/*"'],
+    [{ indexingPolicy: { includedPaths: [{ path: '/*' }, { path: '/a' }] } }, '"/a"'],
+    [{ indexingPolicy: { excludedPaths: [{ path: '/a/*/b/?' }] } }, '"/a/*/b/?"'],
+    [{ indexingPolicy: { excludedPaths: [{ path: '/a-b/?' }] } }, '"/a-b/?"'],
+    [{ indexingPolicy: { compositeIndexes: [[{ path: '/a' }]] } }, 'compositeIndexes'],
+    [{ indexingPolicy: { compositeIndexes: { path: '/a' } } }, 'compositeIndexes'],
+    [
+      {
+        indexingPolicy: { compositeIndexes: [[{ path: '/a', order: 'invalid' }, { path: '/b' }]] },
+      },
+      '"invalid"',
+    ],
+    [{ indexingPolicy: { compositeIndexes: [[{ path: '/a/*' }, { path: '/b' }]] } }, '"/a/*"'],
+    [{ indexingPolicy: { spatialIndexes: [{ path: '/a/?' }] } }, 'types'],
+    [{ indexingPolicy: { spatialIndexes: [{ path: '/a/?', types: ['Cube'] }] } }, 'types'],
+    [{ indexingPolicy: { vectorIndexes: [{ path: '/v', type: 'flat' }] } }, '"/v"'],
+    [
+      {
+        indexingPolicy: { vectorIndexes: [{ path: '/w', type: 'flat' }] },
+        vectorEmbeddingPolicy: { vectorEmbeddings: [{ path: '/v', dimensions: 3 }] },
+      },
+      '"/w"',
+    ],
+    [
+      {
+        vectorEmbeddingPolicy: { vectorEmbeddings: [{ path: '/v', dimensions: -1 }] },
+        indexingPolicy: {},
+      },
+      'dimensions',
+    ],
+    [{ indexingPolicy: { fullTextIndexes: [{ path: '/t' }] } }, '"/t"'],
+    [{ computedProperties: [{ query: 'SELECT VALUE c.a FROM c' }] }, 'computedProperties'],
+    [{ computedProperties: [{ name: 'id', query: 'SELECT VALUE c.a FROM c' }] }, '"id"'],
+  ])('%j is 400, and names what is wrong', async (wrong, named) => {
+    const body = { id: 'wrong', partitionKey: { paths: ['/pk'], kind: 'Hash' }, ...wrong }
+    const answer = await interop.send({ method: 'POST', path: 'dbs/interop/colls', body })
+    expect(answer).toMatchObject({
+      status: 400,
+      json: { message: expect.stringContaining(named) },
+    })
+    expect((await refusal(interop.database.container('wrong').read())).code).toBe(404)
+  })
+
+  test('a replace with an invalid policy is 400 and changes nothing', async () => {
+    const container = await interop.container()
+    const { resource } = await container.read()
+    const indexingPolicy = { ...resource!.indexingPolicy, compositeIndexes: [[{ path: '/a' }]] }
+    const refused = container.replace({ ...resource!, indexingPolicy } as never)
+    expect((await refusal(refused)).code).toBe(400)
+    expect((await container.read()).resource).toEqual(resource)
+  })
+
+  test('quoted names, lists and vector indexes with their policy are kept', async () => {
+    const own = {
+      partitionKey: { paths: ['/"a b"/c'], kind: 'Hash', version: 2 },
+      indexingPolicy: {
+        indexingMode: 'consistent',
+        automatic: true,
+        includedPaths: [{ path: '/*' }, { path: '/list/[]/n/?' }, { path: '/"a-b"/?' }],
+        excludedPaths: [{ path: '/"_etag"/?' }],
+        compositeIndexes: [[{ path: '/a' }, { path: '/"b c"/d', order: 'descending' }]],
+        vectorIndexes: [{ path: '/v', type: 'flat' }],
+      },
+      vectorEmbeddingPolicy: {
+        vectorEmbeddings: [
+          { path: '/v', dataType: 'float32', dimensions: 3, distanceFunction: 'cosine' },
+        ],
+      },
+    }
+    const body = { id: 'quoted', ...own }
+    const answer = await interop.send({ method: 'POST', path: 'dbs/interop/colls', body })
+    expect(answer).toMatchObject({ status: 201, json: own })
+  })
+
   test('geospatialConfig is Geography until it is replaced', async () => {
     const { container, resource } = await interop.database.containers.create({ id: 'geo' })
     expect(resource?.geospatialConfig).toEqual({ type: 'Geography' })

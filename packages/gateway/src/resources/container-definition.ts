@@ -1,4 +1,5 @@
-import type { CollectionOptions, CollectionRecord, CollectionSettings } from '@tidemark/store'
+import type { PartitionKeyDefinition } from '@tidemark/contracts'
+import type { CollectionRecord, CollectionSettings } from '@tidemark/store'
 import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
@@ -7,7 +8,7 @@ import { completeIndexingPolicy, indexingModeOf } from './indexing-policy.ts'
 /** A container as a client defines it, checked as far as the store does not do it. */
 export interface ContainerDefinition {
   readonly id: string
-  readonly partitionKey: CollectionOptions['partitionKey']
+  readonly partitionKey: PartitionKeyDefinition
   readonly settings: CollectionSettings
   readonly uniqueKeys: readonly (readonly string[])[]
   /** What is answered: the client's own properties, completed. */
@@ -97,7 +98,7 @@ function partitionKeyText({ partitionKey }: JsonRecord): string {
 }
 
 function parsePartitionKey(value: unknown): {
-  readonly option: CollectionOptions['partitionKey']
+  readonly option: PartitionKeyDefinition
   readonly echo: JsonRecord
 } {
   if (!isJsonRecord(value)) {
