@@ -1,6 +1,6 @@
 import type { Container, FeedOptions } from '@azure/cosmos'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openInterop, pagesOf, type Interop } from './interop.fixture.ts'
+import { openInterop, pagesOf, refusal, type Interop } from './interop.fixture.ts'
 
 let interop: Interop
 let container: Container
@@ -15,7 +15,13 @@ interface Doc {
 
 beforeAll(async () => {
   interop = await openInterop()
-  container = await interop.container({ throughput: 30_000 })
+  const compositeIndexes = [
+    [{ path: '/kind' }, { path: '/n', order: 'descending' }],
+    [{ path: '/kind' }, { path: '/id' }],
+    [{ path: '/deep/a' }, { path: '/n' }, { path: '/id' }],
+  ]
+  const indexingPolicy = { compositeIndexes } as never
+  container = await interop.container({ throughput: 30_000, indexingPolicy })
   for (let n = 0; n < COUNT; n++) {
     const document = {
       id: `d${n}`,
@@ -60,6 +66,44 @@ describe('Queries: order', () => {
       ...NUMBERS.filter((n) => n % 3 !== 0).toReversed(),
     ]
     expect(items.map(({ n }) => n)).toEqual(expected)
+  })
+
+  // Microsoft's "Indexing policies in Azure Cosmos DB", section Composite indexes, and TestBadOrderByQueriesAsync of the
+  // .NET client, which has the message.
+  test('ORDER BY several properties with a composite index of theirs, or with all directions reversed', async () => {
+    for (const order of [
+      'c.kind DESC, c.n',
+      'c.deep.a, c.n, c.id',
+      'c.deep.a DESC, c.n DESC, c.id DESC',
+    ]) {
+      expect(await rows(`SELECT c.id FROM c ORDER BY ${order}`)).toHaveLength(COUNT)
+    }
+  })
+
+  test.each([
+    'c.kind, c.n',
+    'c.n DESC, c.kind',
+    'c.deep.a, c.n',
+    'c.kind, c.n DESC, c.id',
+    'c.id, c.half',
+    'c.kind, c.n + 1 DESC',
+  ])('ORDER BY %s without a composite index of it is 400', async (order) => {
+    const error = await refusal(run(`SELECT c.id FROM c ORDER BY ${order}`))
+    expect(error.code).toBe(400)
+    expect(error.message).toContain('does not have a corresponding composite index')
+  })
+
+  test('a composite index that a replace adds serves from then on', async () => {
+    const one = await interop.container()
+    await one.items.create({ id: 'a', pk: 'x' })
+    const text = 'SELECT VALUE c.id FROM c ORDER BY c.lower, c.id'
+    expect((await refusal(one.items.query(text).fetchAll())).code).toBe(400)
+    const { resource } = await one.read()
+    const compositeIndexes = [[{ path: '/lower' }, { path: '/id' }]]
+    const indexingPolicy = { ...resource!.indexingPolicy, compositeIndexes }
+    const computedProperties = [{ name: 'lower', query: 'SELECT VALUE LOWER(c.id) FROM c' }]
+    await one.replace({ ...resource!, indexingPolicy, computedProperties } as never)
+    expect((await one.items.query(text).fetchAll()).resources).toEqual(['a'])
   })
 
   test('ORDER BY a text, with a condition', async () => {

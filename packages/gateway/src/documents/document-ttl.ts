@@ -18,7 +18,8 @@ export function checkTtl(operation: BatchOperation<DocumentBody>): void {
       return
     case 'patch':
       for (const step of operation.operations) {
-        if (step.path === '/ttl' && 'value' in step && step.op !== 'incr') check(operation.id, step.value)
+        if (step.path === '/ttl' && 'value' in step && step.op !== 'incr')
+          check(operation.id, step.value)
       }
       return
     case 'read':

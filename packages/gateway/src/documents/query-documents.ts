@@ -16,6 +16,7 @@ import { annotationOf } from '../resources/container-annotation.ts'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
+import { assertCompositeIndex } from './composite-index.ts'
 import { computedPropertiesOf } from './computed-properties.ts'
 import { narrowedScope, queryScope } from './query-scope.ts'
 import { querySource } from './query-source.ts'
@@ -44,7 +45,9 @@ export const queryDocuments: Operation = async (request, context) => {
     const { rid } = found.open.record
     // Its computed properties may have been replaced, by another process too.
     const present = await found.collection.readRecord()
-    const computedProperties = computedPropertiesOf(annotationOf(present).echo)
+    const { echo } = annotationOf(present)
+    assertCompositeIndex(query, echo['indexingPolicy'])
+    const computedProperties = computedPropertiesOf(echo)
     const computed = new Set(computedProperties.map(({ name }) => name))
     const stored = equalities(query, body.parameters).filter(
       ({ path }) => !computed.has(path[0] ?? ''),
