@@ -1,6 +1,6 @@
 import type { Container, FeedOptions } from '@azure/cosmos'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openInterop, pagesOf, refusal, type Interop } from './interop.fixture.ts'
+import { openInterop, pagesOf, pathOf, refusal, type Interop } from './interop.fixture.ts'
 
 let interop: Interop
 let container: Container
@@ -389,5 +389,61 @@ describe('Queries: paging', () => {
   test('maxDegreeOfParallelism, bufferItems and scan options change nothing', async () => {
     const options = { maxDegreeOfParallelism: 3, bufferItems: true, enableScanInQuery: true }
     expect(await rows('SELECT VALUE c.n FROM c ORDER BY c.n', options)).toEqual(NUMBERS)
+  })
+})
+
+// The REST API's "Query Documents" says of the header that it must be true for several partitions; crud_tests.py of the
+// Python client, which leaves it out unless told otherwise, has the 400.
+describe('Queries: cross-partition', () => {
+  const post = (query: string, headers: Readonly<Record<string, string>> = {}) =>
+    interop.send({
+      method: 'POST',
+      path: `${pathOf(container)}/docs`,
+      headers: { 'content-type': 'application/query+json', ...headers },
+      body: { query, parameters: [] },
+    })
+  const ENABLED = 'x-ms-documentdb-query-enablecrosspartition'
+
+  test.each([
+    'SELECT * FROM c',
+    'SELECT c.id FROM c WHERE c.n > 3',
+    'SELECT VALUE COUNT(1) FROM c',
+    'SELECT * FROM c WHERE c.pk IN ("p1", "p2")',
+  ])('%s over several ranges is 400 unless the header allows it', async (query) => {
+    for (const headers of [{}, { [ENABLED]: 'false' }]) {
+      const answer = await post(query, headers)
+      expect(answer).toMatchObject({
+        status: 400,
+        json: {
+          message: expect.stringContaining('Cross partition query is required but disabled'),
+        },
+      })
+      expect(answer.headers.get('x-ms-substatus')).toBeNull()
+    }
+    expect((await post(query, { [ENABLED]: 'True' })).status).toBe(200)
+  })
+
+  test('what concerns one partition key value or one range needs no header', async () => {
+    const key = { 'x-ms-documentdb-partitionkey': '["p3"]' }
+    const range = { 'x-ms-documentdb-partitionkeyrangeid': '0' }
+    for (const [query, headers] of [
+      ['SELECT VALUE c.n FROM c WHERE c.pk = "p3"', {}],
+      ['SELECT VALUE c.n FROM c', key],
+      ['SELECT * FROM c', key],
+      ['SELECT * FROM c', range],
+    ] as const) {
+      expect((await post(query, headers)).status).toBe(200)
+    }
+  })
+
+  test('nor does a container of one range', async () => {
+    const one = await interop.container()
+    const answer = await interop.send({
+      method: 'POST',
+      path: `${pathOf(one)}/docs`,
+      headers: { 'content-type': 'application/query+json' },
+      body: { query: 'SELECT * FROM c' },
+    })
+    expect(answer.status).toBe(200)
   })
 })

@@ -18,7 +18,7 @@ import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
 import { assertCompositeIndex } from './composite-index.ts'
 import { computedPropertiesOf } from './computed-properties.ts'
-import { narrowedScope, queryScope } from './query-scope.ts'
+import { assertCrossPartition, narrowedScope, queryScope } from './query-scope.ts'
 import { querySource } from './query-source.ts'
 import { answerAllDocuments } from './read-all-documents.ts'
 import { assertSession } from './session-check.ts'
@@ -33,7 +33,10 @@ export const queryDocuments: Operation = async (request, context) => {
   const began = { request, startedMs: context.clock.monotonicMs(), clock: context.clock }
   return context.collections.use(collectionNames(request.path), async (found) => {
     assertIntended(request, found.open.record)
-    if (WHOLE_DOCUMENTS.test(body.text)) return answerAllDocuments(request, context, found)
+    if (WHOLE_DOCUMENTS.test(body.text)) {
+      assertCrossPartition(request, await context.ranges.of(found.open))
+      return answerAllDocuments(request, context, found)
+    }
     const scope = await queryScope(request, context, {
       open: found.open,
       isPlanned: isPlanned(body.text),
@@ -53,6 +56,7 @@ export const queryDocuments: Operation = async (request, context) => {
       ({ path }) => !computed.has(path[0] ?? ''),
     )
     const narrow = narrowedScope(found.open, scope, stored)
+    if (narrow.partitionKey === undefined) assertCrossPartition(request, scope.ranges)
     const page = await runQuery(query, {
       parameters: body.parameters,
       computedProperties,

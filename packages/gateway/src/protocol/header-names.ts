@@ -15,6 +15,7 @@ export const HEADER = {
   continuation: 'x-ms-continuation',
   date: 'date',
   endEpk: 'x-ms-end-epk',
+  enableCrossPartition: 'x-ms-documentdb-query-enablecrosspartition',
   etag: 'etag',
   ifMatch: 'if-match',
   ifModifiedSince: 'if-modified-since',
