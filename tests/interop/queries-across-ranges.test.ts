@@ -246,6 +246,28 @@ describe('Queries: aggregates', () => {
     expect(await rows('SELECT VALUE SUM(c.n) FROM c ORDER BY c.n')).toEqual([780])
   })
 
+  // AggregateQueryTests of the .NET client: MAKELIST, MAKESET and their baseline for values that are not there. Their order
+  // is not promised.
+  test('MAKELIST has every value over all ranges, MAKESET each one once', async () => {
+    const [list] = await rows<number[]>('SELECT VALUE MAKELIST(c.n) FROM c')
+    expect(list?.toSorted((a, b) => a - b)).toEqual(NUMBERS)
+    const [set] = await rows<string[]>('SELECT VALUE MakeSet(c.kind) FROM c')
+    expect(set?.toSorted()).toEqual(['fizz', 'other'])
+    const [both] = await rows<{ l: number[]; s: unknown[]; n: number }>(
+      'SELECT MAKELIST(c.n) AS l, MAKESET({k: c.kind}) AS s, COUNT(1) AS n FROM c WHERE c.n < 4',
+      { forceQueryPlan: true },
+    )
+    expect(both?.l.toSorted()).toEqual([0, 1, 2, 3])
+    expect(both?.s).toHaveLength(2)
+    expect(both?.n).toBe(4)
+  })
+
+  test('MAKELIST and MAKESET of nothing, and of what is not there, are empty', async () => {
+    expect(await rows('SELECT VALUE MAKELIST(c.none) FROM c')).toEqual([[]])
+    expect(await rows('SELECT VALUE MAKESET(c.n) FROM c WHERE false')).toEqual([[]])
+    expect(await rows('SELECT MAKELIST(c.none) FROM c')).toEqual([{ $1: [] }])
+  })
+
   test('in one partition', async () => {
     expect(await rows('SELECT VALUE COUNT(1) FROM c', { partitionKey: 'p3' })).toEqual([1])
   })
@@ -282,6 +304,21 @@ describe('Queries: GROUP BY and DISTINCT', () => {
       { kind: 'fizz', s: 0, n: 0 },
       { kind: 'other', s: 0, n: 0 },
     ])
+  })
+
+  test('GROUP BY with MAKELIST and MAKESET, in small pages', async () => {
+    const query =
+      'SELECT c.kind, MAKELIST(c.n % 3) AS l, MAKESET(c.n % 3) AS s FROM c GROUP BY c.kind'
+    const groups = await rows<{ kind: string; l: number[]; s: number[] }>(query, {
+      maxItemCount: 1,
+    })
+    for (const { kind, l, s } of groups) {
+      const [length, values] = kind === 'fizz' ? [14, [0]] : [26, [1, 2]]
+      expect(l).toHaveLength(length)
+      expect(new Set(s)).toEqual(new Set(values))
+      expect(s).toHaveLength(values.length)
+    }
+    expect(groups).toHaveLength(2)
   })
 
   test('GROUP BY in small pages', async () => {

@@ -2,6 +2,7 @@ import { isPrimitive } from '../values/compare.ts'
 import { compareSortValues, sortValue } from '../values/sort-value.ts'
 import type { Json } from '../json.ts'
 import type { AggregateName } from '../syntax/expression.ts'
+import { ListState } from './list-state.ts'
 
 /** One aggregate while rows are added to it. */
 export interface AggregateState {
@@ -26,6 +27,10 @@ export function createAggregate(name: AggregateName): AggregateState {
       return new ExtremeState(-1)
     case 'MAX':
       return new ExtremeState(1)
+    case 'MAKELIST':
+      return new ListState({ distinct: false })
+    case 'MAKESET':
+      return new ListState({ distinct: true })
   }
 }
 

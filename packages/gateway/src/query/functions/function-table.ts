@@ -23,7 +23,7 @@ const UNSUPPORTED: readonly (readonly [begin: RegExp, kind: string])[] = [
   // A backtracking expression over documents could keep the process busy for ever.
   [/^REGEXMATCH$/, 'regular expression function (use LIKE, CONTAINS or STARTSWITH)'],
   [
-    /^(INT[A-Z]+|NUMBERBIN|DATETIMEBIN|RAND|DOCUMENTID|FULLTEXTSCORE|ARRAY_AGG|COUNTIF|MAKELIST|MAKESET)$/,
+    /^(INT[A-Z]+|NUMBERBIN|DATETIMEBIN|RAND|DOCUMENTID|FULLTEXTSCORE|ARRAY_AGG|COUNTIF)$/,
     'function',
   ],
   [/^(ALL|FIRST|LAST)$/, 'subquery expression'],

@@ -20,6 +20,8 @@ const AGGREGATES: ReadonlyMap<string, AggregateName> = new Map([
   ['MIN', 'MIN'],
   ['MAX', 'MAX'],
   ['AVG', 'AVG'],
+  ['MAKELIST', 'MAKELIST'],
+  ['MAKESET', 'MAKESET'],
 ])
 
 const LITERALS: ReadonlyMap<string, null | boolean | undefined> = new Map([
