@@ -1,6 +1,8 @@
 import type { DocumentBody, WriteOptions } from '@tidemark/contracts'
 import type { TextWriteResult } from '@tidemark/store'
 import { BadRequestError } from '../errors/bad-request-error.ts'
+import { NOT_SUPPORTED, refusalOf } from '../errors/not-supported.ts'
+import { UnsupportedRequestError } from '../errors/unsupported-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { writeCharge } from '../protocol/request-charge.ts'
 import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
@@ -51,8 +53,15 @@ export const deleteDocument: Operation = async (request, context) =>
     return { status: 204, charge: writeCharge(0), ...deleted }
   })
 
-/** `If-Match` and `If-None-Match` of a write. */
+/**
+ * `If-Match` and `If-None-Match` of a write.
+ *
+ * @throws ERR_UNSUPPORTED_REQUEST for one that is to run triggers
+ */
 export function writeOptions({ header, signal }: GatewayRequest): WriteOptions {
+  if ((header(HEADER.preTriggers) ?? header(HEADER.postTriggers)) !== undefined) {
+    throw new UnsupportedRequestError(refusalOf(NOT_SUPPORTED.triggers))
+  }
   return { ifMatch: header(HEADER.ifMatch), ifNoneMatch: header(HEADER.ifNoneMatch), signal }
 }
 
