@@ -423,6 +423,35 @@ describe('Queries: paging', () => {
     expect(all.queryMetrics).toBeDefined()
   })
 
+  // The forms are those that the clients read: IndexMetricsInfo of the .NET client and FeedResponse of @azure/cosmos for the
+  // newer one, IndexUtilizationInfo for the older.
+  test('populateIndexMetrics tells that no index is used, in both forms', async () => {
+    for (const query of ['SELECT * FROM c', 'SELECT * FROM c WHERE c.n < 5 ORDER BY c.n']) {
+      const page = await container.items.query(query, { populateIndexMetrics: true }).fetchNext()
+      const none = { SingleIndexes: [], CompositeIndexes: [] }
+      expect(JSON.parse(page.indexMetrics)).toEqual({
+        UtilizedIndexes: none,
+        PotentialIndexes: none,
+      })
+      const answer = await interop.send({
+        method: 'POST',
+        path: `${pathOf(container)}/docs`,
+        headers: {
+          'content-type': 'application/query+json',
+          'x-ms-documentdb-query-enablecrosspartition': 'true',
+          'x-ms-cosmos-populateindexmetrics': 'True',
+        },
+        body: { query },
+      })
+      const older = answer.headers.get('x-ms-cosmos-index-utilization') ?? ''
+      expect(JSON.parse(Buffer.from(older, 'base64').toString())).toMatchObject({
+        UtilizedSingleIndexes: [],
+      })
+    }
+    const plain = await container.items.query('SELECT * FROM c').fetchNext()
+    expect(plain.indexMetrics).toBe('{}')
+  })
+
   test('maxDegreeOfParallelism, bufferItems and scan options change nothing', async () => {
     const options = { maxDegreeOfParallelism: 3, bufferItems: true, enableScanInQuery: true }
     expect(await rows('SELECT VALUE c.n FROM c ORDER BY c.n', options)).toEqual(NUMBERS)

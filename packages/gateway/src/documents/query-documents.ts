@@ -3,6 +3,7 @@ import type { FoundCollection } from '../collections/collection-directory.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { assertIntended } from '../protocol/intended-container.ts'
+import { indexMetricsHeader } from '../protocol/index-metrics.ts'
 import { listBody } from '../protocol/list-body.ts'
 import { METADATA_CHARGE, chargeText, queryCharge } from '../protocol/request-charge.ts'
 import { queryMetricsText } from '../protocol/query-metrics.ts'
@@ -96,6 +97,7 @@ function rowsAnswer(
     [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
     [HEADER.itemCount]: String(rows.length),
     ...(continuation !== undefined && { [HEADER.continuation]: continuation }),
+    ...indexMetricsHeader(request),
     ...(isTrue(request.header(HEADER.populateQueryMetrics)) && {
       [HEADER.queryMetrics]: queryMetricsText({
         examined,
