@@ -1,5 +1,16 @@
-import { InvalidDocumentError, type BatchOperation, type DocumentBody } from '@tidemark/contracts'
+import {
+  InvalidDocumentError,
+  type BatchOperation,
+  type DocumentBody,
+  type PatchOperation,
+} from '@tidemark/contracts'
 import { MAX_TTL_SECONDS, isTtl } from '@tidemark/store'
+
+/** What may carry a `ttl`: a document, the steps of a patch, or an operation of a batch that has either. */
+type TtlCarrier =
+  | { readonly document: DocumentBody }
+  | { readonly operations: readonly PatchOperation[] }
+  | BatchOperation<DocumentBody>
 
 /**
  * Checks the `ttl` that a write carries, in containers without a `defaultTtl` too. There the store takes any value as an
@@ -7,30 +18,20 @@ import { MAX_TTL_SECONDS, isTtl } from '@tidemark/store'
  *
  * @throws ERR_INVALID_DOCUMENT
  */
-export function checkTtl(operation: BatchOperation<DocumentBody>): void {
-  switch (operation.kind) {
-    case 'create':
-    case 'upsert':
-    case 'replace':
-      if (Object.hasOwn(operation.document, 'ttl')) {
-        check(operation.document.id, Reflect.get(operation.document, 'ttl'))
-      }
-      return
-    case 'patch':
-      for (const step of operation.operations) {
-        if (step.path === '/ttl' && 'value' in step && step.op !== 'incr')
-          check(operation.id, step.value)
-      }
-      return
-    case 'read':
-    case 'delete':
+export function checkTtl(write: TtlCarrier): void {
+  if ('document' in write) {
+    if (Object.hasOwn(write.document, 'ttl')) check(Reflect.get(write.document, 'ttl'))
+  } else if ('operations' in write) {
+    for (const step of write.operations) {
+      if (step.path === '/ttl' && 'value' in step && step.op !== 'incr') check(step.value)
+    }
   }
 }
 
-function check(id: string, ttl: unknown): void {
+function check(ttl: unknown): void {
   if (isTtl(ttl)) return
   throw new InvalidDocumentError(
-    `document ${JSON.stringify(id)} has the invalid ttl ${JSON.stringify(ttl)}: ` +
+    `a document cannot have ttl ${JSON.stringify(ttl)}: ` +
       `give -1 (never expires) or a whole number of seconds from 1 to ${MAX_TTL_SECONDS}`,
   )
 }

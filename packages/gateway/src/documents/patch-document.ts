@@ -3,10 +3,10 @@ import { BadRequestError } from '../errors/bad-request-error.ts'
 import { isJsonRecord, parseJson } from '../protocol/request-values.ts'
 import { documentId } from '../resources/resource-names.ts'
 import type { Operation } from '../requests/gateway-request.ts'
-import { checkTtl } from './document-ttl.ts'
 import { inKeyScope } from './key-scope.ts'
 import { patchCondition, type DocumentCondition } from './patch-condition.ts'
 import { writeOptions, written } from './write-document.ts'
+import { checkTtl } from './document-ttl.ts'
 
 /** What a client asks of a patch. */
 export interface PatchRequest {
@@ -17,8 +17,8 @@ export interface PatchRequest {
 /** PATCH /dbs/{db}/colls/{coll}/docs/{id} */
 export const patchDocument: Operation = async (request, context) => {
   const { operations, condition } = parsePatch(parseJson(await request.readBody()))
-  checkTtl({ kind: 'patch', id: documentId(request.path), operations })
   return inKeyScope(request, context, async (scope) => {
+    checkTtl({ operations })
     const options = { ...writeOptions(request), condition }
     const id = documentId(request.path)
     const result = await scope.collection.patch(id, scope.partitionKey, operations, options)

@@ -15,7 +15,7 @@ import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
 /** POST /dbs/{db}/colls/{coll}/docs: create, or upsert where the header says so. */
 export const createDocument: Operation = async (request, context) => {
   const document = documentBody(parseJsonRecord(await request.readBody()))
-  checkTtl({ kind: 'create', document })
+  checkTtl({ document })
   const isUpsert = isTrue(request.header(HEADER.isUpsert))
   return inKeyScope(request, context, async (scope) => {
     const { collection, partitionKey } = scope
@@ -30,7 +30,6 @@ export const createDocument: Operation = async (request, context) => {
 /** PUT /dbs/{db}/colls/{coll}/docs/{id} */
 export const replaceDocument: Operation = async (request, context) => {
   const document = documentBody(parseJsonRecord(await request.readBody()))
-  checkTtl({ kind: 'replace', document })
   const id = documentId(request.path)
   if (document.id !== id) {
     throw new BadRequestError(
@@ -40,6 +39,7 @@ export const replaceDocument: Operation = async (request, context) => {
   }
   return inKeyScope(request, context, async (scope) => {
     const options = { ...writeOptions(request), partitionKey: scope.partitionKey }
+    checkTtl({ document })
     const result = await scope.collection.replace(document, options)
     return written(request, result, 200)
   })
