@@ -14,6 +14,7 @@ import { HEADER } from '../protocol/header-names.ts'
 import { epkBounds } from '../protocol/epk-headers.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
+import { MAX_RANGES_IN_TURN } from './range-positions.ts'
 
 /** What of a container a request reads: keys within one pkrange. */
 export interface FeedScope {
@@ -22,9 +23,6 @@ export interface FeedScope {
   /** Canonical text of the one partition key value that is read; undefined = all of the keys. */
   readonly partitionKey: string | undefined
 }
-
-/** Beyond this a client has to name pkranges: an etag holds a position for each, and headers have a limit. */
-const MAX_RANGES = 100
 
 /**
  * The scope of a feed read: by partition key header, by pkrange header, narrowed by EPK headers. Without any of them
@@ -40,7 +38,7 @@ export async function feedScopes(
   const named = await namedScope(request, context, open)
   if (named !== undefined) return [named]
   const present = await context.ranges.refresh(open)
-  if (present.length > MAX_RANGES) {
+  if (present.length > MAX_RANGES_IN_TURN) {
     throw new BadRequestError(
       `the container has ${present.length} pkranges: name one by header ${HEADER.pkRangeId}`,
     )

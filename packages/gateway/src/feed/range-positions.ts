@@ -2,6 +2,12 @@ import type { RangeRecord } from '@tidemark/store'
 import { InvalidContinuationError } from '@tidemark/contracts'
 import type { RequestedStart } from './feed-start.ts'
 
+/**
+ * Ranges that are read in turn at most: an etag holds a position for each, and headers have a limit. Beyond this a
+ * client has to name one.
+ */
+export const MAX_RANGES_IN_TURN = 100
+
 /** Positions in several pkranges by their numbers, in the order in which they are to be read. */
 export type RangePositions = ReadonlyMap<number, number>
 
@@ -16,6 +22,7 @@ export function rangesEtag(positions: RangePositions): string {
 export function parseRangesEtag(etag: string): RangePositions | undefined {
   if (!/^"?\d{1,9}:\d{1,16}(?:,\d{1,9}:\d{1,16})*"?$/.test(etag)) return undefined
   const entries = etag.replaceAll('"', '').split(',')
+  if (entries.length > MAX_RANGES_IN_TURN) return undefined
   return new Map(
     entries.map((entry) => {
       const [range = '', lsn = ''] = entry.split(':')
