@@ -649,6 +649,29 @@ describe('Change feed without the name of a range', () => {
     },
   )
 
+  test('CF-11 all versions and deletes too, from now on', async () => {
+    const changeFeedPolicy = { retentionDuration: 10 }
+    const one = await interop.container({ throughput: 20_000, changeFeedPolicy })
+    const read = (etag: string) =>
+      interop.send({
+        path: `${pathOf(one)}/docs`,
+        headers: { 'a-im': 'Full-Fidelity Feed', 'if-none-match': etag },
+      })
+    let etag = (await read('*')).headers.get('etag') ?? ''
+    for (const id of ['v1', 'v2', 'v3', 'v4']) await one.items.create({ id, pk: id })
+    await one.item('v2', 'v2').delete()
+    const types: string[] = []
+    for (;;) {
+      const { status, headers, json } = await read(etag)
+      etag = headers.get('etag') ?? ''
+      if (status === 304) break
+      const changes = json?.['Documents'] as { metadata: { operationType: string } }[]
+      types.push(...changes.map(({ metadata }) => metadata.operationType))
+    }
+    expect(types.filter((type) => type === 'create')).toHaveLength(4)
+    expect(types.filter((type) => type === 'delete')).toHaveLength(1)
+  })
+
   test('a read that waits needs the name of a range', async () => {
     const { one } = await filled(20_000)
     expect((await get(one, { 'x-tidemark-wait-ms': '100' })).status).toBe(400)
