@@ -8,6 +8,10 @@ const NOT_OF_THE_CONTRACTS: ReadonlySet<string> = new Set([
   'ST-3 writes and reads give the stored text, the same from both',
   // Addresses do not keep it: see document-text.test.ts.
   'ids with reserved characters, too long or no text are refused',
+  // A gateway refuses in every container what the service refuses: see tests/interop/ttl.test.ts.
+  'TTL-9 with TTL off it is an ordinary property; invalid ones count as absent later',
+  'TTL-9 it is judged by the definition in force, not by what a handle remembers',
+  'a time to live is checked while the collection has one, and an ordinary property else',
   // A function cannot be sent in a batch.
   'ST-3 both its condition and its etag have to hold, in a batch',
   // The body of such a request is refused before.

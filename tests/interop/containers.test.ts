@@ -1,4 +1,10 @@
-import { GeospatialType, IndexingMode, PartitionKeyKind, SpatialType } from '@azure/cosmos'
+import {
+  GeospatialType,
+  IndexingMode,
+  PartitionKeyKind,
+  SpatialType,
+  type Container,
+} from '@azure/cosmos'
 import type { DocumentBody } from '@tidemark/contracts'
 import { startGateway } from '@tidemark/gateway'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -49,9 +55,24 @@ describe('Containers', () => {
     expect(resource?.partitionKey).toEqual({ paths: ['/pk'], kind: 'Hash' })
   })
 
-  test('a container without a partition key gets the system key', async () => {
+  test('a path /_partitionKey that the client gives, or puts in place of none, is not marked as the system key', async () => {
     const { resource } = await interop.database.containers.create({ id: 'none' })
-    expect(resource?.partitionKey?.paths).toEqual(['/_partitionKey'])
+    expect(resource?.partitionKey).toEqual({ paths: ['/_partitionKey'], kind: 'Hash' })
+  })
+
+  test('without a partition key it is 400 from version 2018-12-31 on', async () => {
+    for (const version of ['2018-12-31', '2020-07-15']) {
+      const answer = await interop.send({
+        method: 'POST',
+        path: 'dbs/interop/colls',
+        headers: { 'x-ms-version': version },
+        body: { id: `keyless-${version}` },
+      })
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { message: expect.stringContaining('partitionKey') },
+      })
+    }
   })
 
   test('a hierarchical definition of three paths comes back as it was given', async () => {
@@ -200,6 +221,71 @@ describe('Containers', () => {
   })
 })
 
+// As the clients' own tests have it of the service: npcontainer.spec of @azure/cosmos, and ReadNonPartitionItemAsync of the
+// .NET client, which makes such containers with version 2018-09-17.
+describe('Containers without a partition key', () => {
+  const OLD = { 'x-ms-version': '2018-09-17' }
+  let container: Container
+  beforeAll(async () => {
+    const body = { id: 'fixed' }
+    const path = 'dbs/interop/colls'
+    const made = await interop.send({ method: 'POST', path, headers: OLD, body })
+    expect(made.status).toBe(201)
+    container = interop.database.container('fixed')
+  })
+
+  test('are made by versions before 2018-12-31, with the system key', async () => {
+    const { resource } = await container.read()
+    expect(resource?.partitionKey).toEqual({
+      paths: ['/_partitionKey'],
+      kind: 'Hash',
+      systemKey: true,
+    })
+  })
+
+  test('keep documents of old clients, which send no partition key, and show them to new ones', async () => {
+    const path = `${pathOf(container)}/docs`
+    const body = { id: 'old', n: 1 }
+    expect(await interop.send({ method: 'POST', path, headers: OLD, body })).toMatchObject({
+      status: 201,
+      json: body,
+    })
+    expect((await container.item('old').read()).resource).toMatchObject(body)
+    const one = `${path}/old`
+    for (const headers of [OLD, { 'x-ms-documentdb-partitionkey': '[]' }]) {
+      expect((await interop.send({ path: one, headers })).json).toMatchObject(body)
+    }
+    const put = { method: 'PUT', path: one, headers: OLD, body: { id: 'old', n: 2 } }
+    expect((await interop.send(put)).json).toMatchObject({ n: 2 })
+    expect((await interop.send({ method: 'DELETE', path: one, headers: OLD })).status).toBe(204)
+  })
+
+  test('are read, written and queried by new clients, with key values and without', async () => {
+    await container.items.create({ id: 'a', foo: 1 })
+    await container.items.upsert({ id: 'b' })
+    await container.items.create({ id: 'c', _partitionKey: 'later' })
+    const replaced = await container.item('a').replace({ id: 'a', foo: 2 })
+    expect(replaced.resource).toMatchObject({ foo: 2 })
+    const { resources } = await container.items.readAll().fetchAll()
+    expect(idsOf(resources).toSorted()).toEqual(['a', 'b', 'c'])
+    const keyed = container.items.query('SELECT * FROM c', { partitionKey: 'later' })
+    expect(idsOf((await keyed.fetchAll()).resources)).toEqual(['c'])
+    expect((await container.item('b').delete()).statusCode).toBe(204)
+    expect((await container.item('b').read()).statusCode).toBe(404)
+    expect((await container.item('c', 'later').read()).statusCode).toBe(200)
+  })
+
+  test('are replaced by old clients that name no key, and keep it', async () => {
+    const path = pathOf(container)
+    const body = { id: 'fixed', defaultTtl: 1000 }
+    const replaced = await interop.send({ method: 'PUT', path, headers: OLD, body })
+    expect(replaced).toMatchObject({
+      status: 200,
+      json: { defaultTtl: 1000, partitionKey: { systemKey: true } },
+    })
+  })
+})
+
 describe('Container definition', () => {
   test('the default indexing policy is consistent, of all paths but _etag', async () => {
     const { resource } = await interop.database.containers.create({ id: 'policy' })
@@ -268,6 +354,91 @@ describe('Container definition', () => {
       indexingPolicy: { compositeIndexes, spatialIndexes } as never,
     })
     expect(resource?.indexingPolicy).toMatchObject({ compositeIndexes, spatialIndexes })
+  })
+
+  // Paths: the service's messages in reports of users say that "partition key paths must contain only valid characters and
+  // not contain a trailing slash or wildcard character", and its documentation of indexing policies which names have to be
+  // quoted. Vector indexes: vectorEmbeddingPolicy.spec of @azure/cosmos. Spatial types and computed properties:
+  // ContainerNegativeSpatialIndexTest and ContainerNegativeComputedPropertyTest of the .NET client.
+  test.each([
+    [{ partitionKey: { paths: ['/id ds'] } }, '"/id ds"'],
+    [{ partitionKey: { paths: ['/a/*'] } }, '"/a/*"'],
+    [{ partitionKey: { paths: ['/a/?'] } }, '"/a/?"'],
+    [{ partitionKey: { paths: ['/a/'] } }, '"/a/"'],
+    [{ partitionKey: { paths: ['/a.b'] } }, '"/a.b"'],
+    [{ partitionKey: { paths: ['a'] } }, '"a"'],
+    [{ uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/a/*'] }] } }, '"/a/*"'],
+    [{ indexingPolicy: { includedPaths: [{ path: '/*' }, { path: '/a' }] } }, '"/a"'],
+    [{ indexingPolicy: { excludedPaths: [{ path: '/a/*/b/?' }] } }, '"/a/*/b/?"'],
+    [{ indexingPolicy: { excludedPaths: [{ path: '/a-b/?' }] } }, '"/a-b/?"'],
+    [{ indexingPolicy: { compositeIndexes: [[{ path: '/a' }]] } }, 'compositeIndexes'],
+    [{ indexingPolicy: { compositeIndexes: { path: '/a' } } }, 'compositeIndexes'],
+    [
+      {
+        indexingPolicy: { compositeIndexes: [[{ path: '/a', order: 'invalid' }, { path: '/b' }]] },
+      },
+      '"invalid"',
+    ],
+    [{ indexingPolicy: { compositeIndexes: [[{ path: '/a/*' }, { path: '/b' }]] } }, '"/a/*"'],
+    [{ indexingPolicy: { spatialIndexes: [{ path: '/a/?' }] } }, 'types'],
+    [{ indexingPolicy: { spatialIndexes: [{ path: '/a/?', types: ['Cube'] }] } }, 'types'],
+    [{ indexingPolicy: { vectorIndexes: [{ path: '/v', type: 'flat' }] } }, '"/v"'],
+    [
+      {
+        indexingPolicy: { vectorIndexes: [{ path: '/w', type: 'flat' }] },
+        vectorEmbeddingPolicy: { vectorEmbeddings: [{ path: '/v', dimensions: 3 }] },
+      },
+      '"/w"',
+    ],
+    [
+      {
+        vectorEmbeddingPolicy: { vectorEmbeddings: [{ path: '/v', dimensions: -1 }] },
+        indexingPolicy: {},
+      },
+      'dimensions',
+    ],
+    [{ indexingPolicy: { fullTextIndexes: [{ path: '/t' }] } }, '"/t"'],
+    [{ computedProperties: [{ query: 'SELECT VALUE c.a FROM c' }] }, 'computedProperties'],
+    [{ computedProperties: [{ name: 'id', query: 'SELECT VALUE c.a FROM c' }] }, '"id"'],
+  ])('%j is 400, and names what is wrong', async (wrong, named) => {
+    const body = { id: 'wrong', partitionKey: { paths: ['/pk'], kind: 'Hash' }, ...wrong }
+    const answer = await interop.send({ method: 'POST', path: 'dbs/interop/colls', body })
+    expect(answer).toMatchObject({
+      status: 400,
+      json: { message: expect.stringContaining(named) },
+    })
+    expect((await refusal(interop.database.container('wrong').read())).code).toBe(404)
+  })
+
+  test('a replace with an invalid policy is 400 and changes nothing', async () => {
+    const container = await interop.container()
+    const { resource } = await container.read()
+    const indexingPolicy = { ...resource!.indexingPolicy, compositeIndexes: [[{ path: '/a' }]] }
+    const refused = container.replace({ ...resource!, indexingPolicy } as never)
+    expect((await refusal(refused)).code).toBe(400)
+    expect((await container.read()).resource).toEqual(resource)
+  })
+
+  test('quoted names, lists and vector indexes with their policy are kept', async () => {
+    const own = {
+      partitionKey: { paths: ['/"a b"/c'], kind: 'Hash', version: 2 },
+      indexingPolicy: {
+        indexingMode: 'consistent',
+        automatic: true,
+        includedPaths: [{ path: '/*' }, { path: '/list/[]/n/?' }, { path: '/"a-b"/?' }],
+        excludedPaths: [{ path: '/"_etag"/?' }],
+        compositeIndexes: [[{ path: '/a' }, { path: '/"b c"/d', order: 'descending' }]],
+        vectorIndexes: [{ path: '/v', type: 'flat' }],
+      },
+      vectorEmbeddingPolicy: {
+        vectorEmbeddings: [
+          { path: '/v', dataType: 'float32', dimensions: 3, distanceFunction: 'cosine' },
+        ],
+      },
+    }
+    const body = { id: 'quoted', ...own }
+    const answer = await interop.send({ method: 'POST', path: 'dbs/interop/colls', body })
+    expect(answer).toMatchObject({ status: 201, json: own })
   })
 
   test('geospatialConfig is Geography until it is replaced', async () => {

@@ -8,7 +8,9 @@ const COUNT = 40
 
 beforeAll(async () => {
   interop = await openInterop()
-  container = await interop.container({ throughput: 30_000 })
+  const compositeIndexes = [[{ path: '/kind' }, { path: '/n', order: 'descending' }]]
+  const indexingPolicy = { compositeIndexes } as never
+  container = await interop.container({ throughput: 30_000, indexingPolicy })
   await fill(container)
 })
 afterAll(() => interop.close())

@@ -72,6 +72,7 @@ describe('Session consistency', () => {
         path: `${pathOf(container)}/docs`,
         headers: {
           'x-ms-session-token': '1:-1#1000',
+          'x-ms-documentdb-query-enablecrosspartition': 'true',
           ...(query !== undefined && { 'content-type': 'application/query+json' }),
         },
         ...(query !== undefined && { body: { query } }),

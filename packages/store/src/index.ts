@@ -39,6 +39,7 @@ export type {
 export type { CollectionOptions, PartitionKeyOption } from './catalog/collection-options.ts'
 export {
   MAX_TTL_SECONDS,
+  isTtl,
   type AllVersionsOptions,
   type CollectionSettings,
   type PendingDeleteOptions,

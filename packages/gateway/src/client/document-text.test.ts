@@ -12,11 +12,21 @@ function thrownCode(act: () => unknown): string | undefined {
 }
 
 test('ids that a path cannot carry are refused before anything is sent', () => {
-  const wrong = ['', 'a/b', 'a\\b', 'a?b', 'a#b', 'x'.repeat(256), '.', '..', '\ud800', 'a\u0000']
+  const wrong = ['', 'a/b', 'a\\b', 'a#b', 'x'.repeat(256), '.', '..', '\ud800', 'a\u0000']
   for (const id of [...wrong, 7, null, undefined]) {
     expect(thrownCode(() => idOnPath(id))).toBe('ERR_INVALID_DOCUMENT')
   }
-  for (const id of ['x'.repeat(255), ' a b ', 'ü€😀', "'", '"', '%2F', '...', '€'.repeat(255)]) {
+  for (const id of [
+    'x'.repeat(255),
+    ' a b ',
+    'a?b',
+    'ü€😀',
+    "'",
+    '"',
+    '%2F',
+    '...',
+    '€'.repeat(255),
+  ]) {
     expect(idOnPath(id)).toBe(id)
   }
 })

@@ -36,10 +36,10 @@ export function documentText(document: unknown): DocumentText {
  */
 export function idOnPath(id: unknown): string {
   if (typeof id === 'string' && id.length >= 1 && id.length <= 255 && id.isWellFormed()) {
-    if (!/[/\\?#]/.test(id) && !id.includes('\0') && id !== '.' && id !== '..') return id
+    if (!/[/\\#]/.test(id) && !id.includes('\0') && id !== '.' && id !== '..') return id
   }
   throw new InvalidDocumentError(
-    `a document's id has 1 to 255 characters, none of them / \\ ? # or NUL, and over HTTP is not "." or "..", ` +
+    `a document's id has 1 to 255 characters, none of them / \\ # or NUL, and over HTTP is not "." or "..", ` +
       `got ${JSON.stringify(id)}`,
   )
 }

@@ -14,6 +14,7 @@ import { HEADER } from '../protocol/header-names.ts'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseOperations, type WireOperation } from './batch-operation.ts'
+import { checkTtl } from './document-ttl.ts'
 import { inRange } from './key-scope.ts'
 import { NOT_RUN, failed, succeeded, type OperationResult } from './operation-result.ts'
 import { fullPartitionKey } from './partition-key-header.ts'
@@ -149,6 +150,7 @@ async function perform(
   { operation, components }: KeyedOperation,
   { collection, signal }: BulkScope,
 ): Promise<Performed> {
+  checkTtl(operation)
   switch (operation.kind) {
     case 'create':
       return collection.create(operation.document, { partitionKey: components, signal })

@@ -6,11 +6,12 @@ import {
 import type { OpenCollection } from '@tidemark/store'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
+import { hasSystemKey } from '../resources/system-key.ts'
 import type { GatewayRequest } from '../requests/gateway-request.ts'
 
 /**
  * The partition key value of a request, one component for each path. An empty array stands for "no value": so do
- * clients write it for containers that were made without a partition key.
+ * clients write it for containers that were made without a partition key. There the header may be missing, too.
  *
  * @throws ERR_BAD_REQUEST when the header is missing, ERR_INVALID_PARTITION_KEY
  */
@@ -20,6 +21,7 @@ export function requiredPartitionKey(
 ): readonly PartitionKeyComponent[] {
   const text = request.header(HEADER.partitionKey)
   if (text === undefined) {
+    if (hasSystemKey(open.record)) return fullPartitionKey('[]', open)
     throw new BadRequestError(
       `header ${HEADER.partitionKey} is missing; documents are addressed by partition key value and id`,
     )

@@ -7,6 +7,7 @@ import { addressedId } from './addressed-id.ts'
 import { inKeyScope } from './key-scope.ts'
 import { patchCondition, type DocumentCondition } from './patch-condition.ts'
 import { writeOptions, written } from './write-document.ts'
+import { checkTtl } from './document-ttl.ts'
 
 /** What a client asks of a patch. */
 export interface PatchRequest {
@@ -21,6 +22,7 @@ export const patchDocument: Operation = async (request, context) => {
     request.queryBudget(),
   )
   return inKeyScope(request, context, async (scope) => {
+    checkTtl({ operations })
     const options = { ...writeOptions(request), condition }
     const id = await addressedId(request, scope)
     const result = await scope.collection.patch(id, scope.partitionKey, operations, options)

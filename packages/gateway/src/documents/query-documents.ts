@@ -3,6 +3,7 @@ import type { FoundCollection } from '../collections/collection-directory.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { assertIntended } from '../protocol/intended-container.ts'
+import { indexMetricsHeader } from '../protocol/index-metrics.ts'
 import { listBody } from '../protocol/list-body.ts'
 import { METADATA_CHARGE, chargeText, queryCharge } from '../protocol/request-charge.ts'
 import { queryMetricsText } from '../protocol/query-metrics.ts'
@@ -16,8 +17,9 @@ import { annotationOf } from '../resources/container-annotation.ts'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
+import { assertCompositeIndex } from './composite-index.ts'
 import { computedPropertiesOf } from './computed-properties.ts'
-import { narrowedScope, queryScope } from './query-scope.ts'
+import { assertCrossPartition, narrowedScope, queryScope } from './query-scope.ts'
 import { querySource } from './query-source.ts'
 import { answerAllDocuments } from './read-all-documents.ts'
 import { assertSession } from './session-check.ts'
@@ -33,7 +35,10 @@ export const queryDocuments: Operation = async (request, context) => {
   const began = { request, startedMs: context.clock.monotonicMs(), clock: context.clock }
   return context.collections.use(collectionNames(request.path), async (found) => {
     assertIntended(request, found.open.record)
-    if (WHOLE_DOCUMENTS.test(body.text)) return answerAllDocuments(request, context, found)
+    if (WHOLE_DOCUMENTS.test(body.text)) {
+      assertCrossPartition(request, await context.ranges.of(found.open))
+      return answerAllDocuments(request, context, found)
+    }
     const scope = await queryScope(request, context, {
       open: found.open,
       isPlanned: isPlanned(body.text),
@@ -49,12 +54,15 @@ export const queryDocuments: Operation = async (request, context) => {
     const { rid } = found.open.record
     // Its computed properties may have been replaced, by another process too.
     const present = await found.collection.readRecord()
-    const computedProperties = computedPropertiesOf(annotationOf(present).echo)
+    const { echo } = annotationOf(present)
+    assertCompositeIndex(query, echo['indexingPolicy'])
+    const computedProperties = computedPropertiesOf(echo)
     const computed = new Set(computedProperties.map(({ name }) => name))
     const stored = equalities(query, body.parameters).filter(
       ({ path }) => !computed.has(path[0] ?? ''),
     )
     const narrow = narrowedScope(found.open, scope, stored)
+    if (narrow.partitionKey === undefined) assertCrossPartition(request, scope.ranges)
     const page = await runQuery(query, {
       parameters: body.parameters,
       computedProperties,
@@ -99,6 +107,7 @@ function rowsAnswer(
     [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
     [HEADER.itemCount]: String(rows.length),
     ...(continuation !== undefined && { [HEADER.continuation]: continuation }),
+    ...indexMetricsHeader(request),
     ...(isTrue(request.header(HEADER.populateQueryMetrics)) && {
       [HEADER.queryMetrics]: queryMetricsText({
         examined,

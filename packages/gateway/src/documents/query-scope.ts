@@ -6,9 +6,11 @@ import {
 } from '@tidemark/contracts'
 import { singleEpkRange } from '@tidemark/store/engine'
 import type { OpenCollection, RangeRecord } from '@tidemark/store'
+import { BadRequestError } from '../errors/bad-request-error.ts'
 import { epkBounds } from '../protocol/epk-headers.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
+import { isTrue } from '../protocol/request-values.ts'
 import type { Equality } from '../query/execution/equalities.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
 import { partitionKeyPrefix } from './partition-key-header.ts'
@@ -68,6 +70,26 @@ export async function queryScope(
     partitionKey: undefined,
     ranges: [range],
   }
+}
+
+/**
+ * Refuses a query over several pkranges that nothing narrows, unless the client allows it. No header means no, as in the
+ * service.
+ *
+ * @throws ERR_BAD_REQUEST
+ */
+export function assertCrossPartition(
+  { header }: GatewayRequest,
+  ranges: readonly RangeRecord[],
+): void {
+  const narrowing = [HEADER.partitionKey, HEADER.pkRangeId, HEADER.startEpk, HEADER.endEpk]
+  if (ranges.length <= 1 || isTrue(header(HEADER.enableCrossPartition))) return
+  if (narrowing.some((name) => header(name) !== undefined)) return
+  // In the service's words at first: clients look for them.
+  throw new BadRequestError(
+    `Cross partition query is required but disabled: set header ${HEADER.enableCrossPartition} to true, ` +
+      `or name one partition key value by header ${HEADER.partitionKey} or in WHERE`,
+  )
 }
 
 /** The scope within a wider one when WHERE itself names the whole partition key value; else the wider one. */

@@ -1,6 +1,7 @@
 import type { Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { assertIntended } from '../protocol/intended-container.ts'
+import { indexMetricsHeader } from '../protocol/index-metrics.ts'
 import { listBody } from '../protocol/list-body.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
 import { chargeText, pageCharge } from '../protocol/request-charge.ts'
@@ -58,6 +59,7 @@ export async function answerAllDocuments(
       [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
       [HEADER.itemCount]: String(page.bodies.length),
       ...(page.continuation !== undefined && { [HEADER.continuation]: page.continuation }),
+      ...indexMetricsHeader(request),
       ...(isTrue(request.header(HEADER.populateQueryMetrics)) && {
         [HEADER.queryMetrics]: queryMetricsText({
           examined: page.bodies.length,

@@ -1,10 +1,17 @@
-import { BatchFailedError, partitionKeyText } from '@tidemark/contracts'
+import {
+  BatchFailedError,
+  CodedError,
+  partitionKeyText,
+  type BatchOperation,
+  type DocumentBody,
+} from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { ownErrorHeaders } from '../protocol/own-error-headers.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseOperations, type WireOperation } from './batch-operation.ts'
+import { checkTtl } from './document-ttl.ts'
 import { inKeyScope, type KeyScope, type RangeOutcome } from './key-scope.ts'
 import { NOT_RUN, failed, resultText, succeeded, type OperationResult } from './operation-result.ts'
 import { fullPartitionKey } from './partition-key-header.ts'
@@ -18,6 +25,7 @@ export const runBatch: Operation = async (request, context) => {
     const wanted = operations.map(({ operation }) => operation)
     const { signal } = request
     try {
+      wanted.forEach(checkOperation)
       const { texts, created, lsn, serverTimeMs } = await scope.collection.batch(
         scope.partitionKey,
         wanted,
@@ -39,6 +47,15 @@ export const runBatch: Operation = async (request, context) => {
       return { ...batchOutcome(request, { operations, results, lsn: undefined }), headers }
     }
   })
+}
+
+/** @throws ERR_BATCH_FAILED */
+function checkOperation(operation: BatchOperation<DocumentBody>, index: number): void {
+  try {
+    checkTtl(operation)
+  } catch (error) {
+    throw error instanceof CodedError ? new BatchFailedError(index, error) : error
+  }
 }
 
 /** What was written has the batch's LSN; what was read has its own, which documents on the wire do not say. */

@@ -1,17 +1,21 @@
 import type { DocumentBody, WriteOptions } from '@tidemark/contracts'
 import type { TextWriteResult } from '@tidemark/store'
 import { BadRequestError } from '../errors/bad-request-error.ts'
+import { NOT_SUPPORTED, refusalOf } from '../errors/not-supported.ts'
+import { UnsupportedRequestError } from '../errors/unsupported-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { writeCharge } from '../protocol/request-charge.ts'
 import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { addressedId } from './addressed-id.ts'
 import { documentText } from './document-text.ts'
+import { checkTtl } from './document-ttl.ts'
 import { inKeyScope, type RangeOutcome } from './key-scope.ts'
 
 /** POST /dbs/{db}/colls/{coll}/docs: create, or upsert where the header says so. */
 export const createDocument: Operation = async (request, context) => {
   const document = documentBody(parseJsonRecord(await request.readBody()))
+  checkTtl({ document })
   const isUpsert = isTrue(request.header(HEADER.isUpsert))
   return inKeyScope(request, context, async (scope) => {
     const { collection, partitionKey } = scope
@@ -35,6 +39,7 @@ export const replaceDocument: Operation = async (request, context) => {
       )
     }
     const options = { ...writeOptions(request), partitionKey: scope.partitionKey }
+    checkTtl({ document })
     const result = await scope.collection.replace(document, options)
     return written(request, result, 200)
   })
@@ -49,8 +54,15 @@ export const deleteDocument: Operation = async (request, context) =>
     return { status: 204, charge: writeCharge(0), ...deleted }
   })
 
-/** `If-Match` and `If-None-Match` of a write. */
+/**
+ * `If-Match` and `If-None-Match` of a write.
+ *
+ * @throws ERR_UNSUPPORTED_REQUEST for one that is to run triggers
+ */
 export function writeOptions({ header, signal }: GatewayRequest): WriteOptions {
+  if ((header(HEADER.preTriggers) ?? header(HEADER.postTriggers)) !== undefined) {
+    throw new UnsupportedRequestError(refusalOf(NOT_SUPPORTED.triggers))
+  }
   return { ifMatch: header(HEADER.ifMatch), ifNoneMatch: header(HEADER.ifNoneMatch), signal }
 }
 

@@ -14,6 +14,7 @@ import { HEADER } from '../protocol/header-names.ts'
 import { epkBounds } from '../protocol/epk-headers.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
+import { MAX_RANGES_IN_TURN } from './range-positions.ts'
 
 /** What of a container a request reads: keys within one pkrange. */
 export interface FeedScope {
@@ -25,15 +26,31 @@ export interface FeedScope {
 
 /**
  * The scope of a feed read: by partition key header, by pkrange header, narrowed by EPK headers. Without any of them
- * a container of one pkrange is read as a whole.
+ * all pkranges of the container.
  *
  * @throws ERR_BAD_REQUEST, ERR_INVALID_PARTITION_KEY, ERR_RANGE_GONE
  */
-export async function feedScope(
+export async function feedScopes(
+  request: GatewayRequest,
+  context: GatewayContext,
+  open: OpenCollection,
+): Promise<readonly FeedScope[]> {
+  const named = await namedScope(request, context, open)
+  if (named !== undefined) return [named]
+  const present = await context.ranges.refresh(open)
+  if (present.length > MAX_RANGES_IN_TURN) {
+    throw new BadRequestError(
+      `the container has ${present.length} pkranges: name one by header ${HEADER.pkRangeId}`,
+    )
+  }
+  return present.map((range) => ({ range, keys: keysOf(range), partitionKey: undefined }))
+}
+
+async function namedScope(
   request: GatewayRequest,
   { ranges }: GatewayContext,
   open: OpenCollection,
-): Promise<FeedScope> {
+): Promise<FeedScope | undefined> {
   const prefix = partitionKeyPrefix(request, open)
   const bounds = epkBounds(request)
   const number = rangeNumber(request.header(HEADER.pkRangeId))
@@ -56,20 +73,12 @@ export async function feedScope(
     const range = await ranges.numbered(open, number)
     return { range, keys: within(range, bounds ?? range), partitionKey: undefined }
   }
-  const present = await ranges.refresh(open)
-  const [only] = present
-  if (bounds !== undefined) {
-    const range = await ranges.holding(open, bounds.minInclusive)
-    // One etag is of one pkrange: what lies in the next one would never be read.
-    if (!rangeContains(range, bounds)) throw new RangeGoneError(feedRangeId(bounds), [])
-    return { range, keys: bounds, partitionKey: undefined }
-  }
-  if (only === undefined || present.length !== 1) {
-    throw new BadRequestError(
-      `the container has ${present.length} pkranges: name one by header ${HEADER.pkRangeId}`,
-    )
-  }
-  return { range: only, keys: keysOf(only), partitionKey: undefined }
+  if (bounds === undefined) return undefined
+  await ranges.refresh(open)
+  const range = await ranges.holding(open, bounds.minInclusive)
+  // One etag is of one pkrange: what lies in the next one would never be read.
+  if (!rangeContains(range, bounds)) throw new RangeGoneError(feedRangeId(bounds), [])
+  return { range, keys: bounds, partitionKey: undefined }
 }
 
 function within(range: RangeRecord, wanted: FeedRange): FeedRange {

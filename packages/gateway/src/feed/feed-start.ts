@@ -5,15 +5,24 @@ import { BadRequestError } from '../errors/bad-request-error.ts'
 import { parseHttpDate } from '../platform/http-date.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import type { GatewayRequest } from '../requests/gateway-request.ts'
+import { parseRangesEtag, type RangePositions } from './range-positions.ts'
 
 /** Where a reader asks to begin. `If-None-Match` wins: clients go on sending their start time beside it. */
-export type RequestedStart = FeedStart | { readonly kind: 'lsn'; readonly lsn: number }
+export type RequestedStart =
+  SingleStart | { readonly kind: 'positions'; readonly positions: RangePositions }
+
+type SingleStart = FeedStart | { readonly kind: 'lsn'; readonly lsn: number }
 
 /** @throws ERR_BAD_REQUEST for an etag or a date that cannot be read */
 export function requestedStart({ header }: GatewayRequest): RequestedStart {
   const etag = header(HEADER.ifNoneMatch)
   if (etag === '*') return { kind: 'now' }
-  if (etag !== undefined) return { kind: 'lsn', lsn: etagPosition(etag) }
+  if (etag !== undefined) {
+    const positions = parseRangesEtag(etag)
+    return positions === undefined
+      ? { kind: 'lsn', lsn: etagPosition(etag) }
+      : { kind: 'positions', positions }
+  }
   const since = header(HEADER.ifModifiedSince)
   if (since === undefined) return { kind: 'beginning' }
   const timeMs = parseHttpDate(since)
@@ -31,7 +40,7 @@ export async function startLsn(
     range,
     start,
     mode,
-  }: { readonly range: FeedRange; readonly start: RequestedStart; readonly mode: FeedMode },
+  }: { readonly range: FeedRange; readonly start: SingleStart; readonly mode: FeedMode },
 ): Promise<number> {
   if (start.kind === 'lsn') return start.lsn
   if (start.kind === 'beginning') return 0

@@ -1,53 +1,33 @@
 import { HorizonPassedError, parsePartitionKeyText } from '@tidemark/contracts'
-import type { OpenCollection, VersionRow } from '@tidemark/store'
-import { inRange } from '../documents/key-scope.ts'
+import type { VersionRow } from '@tidemark/store'
 import { feedDocumentText } from '../documents/document-text.ts'
-import { assertSession } from '../documents/session-check.ts'
 import { storedHead } from '../documents/stored-head.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
-import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
-import { feedOutcome } from './feed-outcome.ts'
-import { feedScope, type FeedScope } from './feed-scope.ts'
-import { requestedStart, startLsn } from './feed-start.ts'
+import type { RequestedStart } from './feed-start.ts'
 import { MAX_FEED_CHARS, assertNotBeyond, feedItemCount } from './feed-limits.ts'
-import { readUntilChange, type PositionedPage } from './waiting-read.ts'
-
-const MODE = 'allVersions'
+import { readFeed, type FeedFrom } from './read-feed.ts'
+import type { PositionedPage } from './waiting-read.ts'
 
 /** GET …/docs with `A-IM: Full-Fidelity Feed`: every create, replace and delete, from now or from an etag on. */
-export const readFullFidelityFeed: Operation = async (request, context) =>
-  context.collections.use(collectionNames(request.path), async ({ open }) => {
-    const scope = await feedScope(request, context, open)
-    return inRange(request, context, { open, range: scope.range }, async () => {
-      await assertSession(request, context, { open, ranges: [scope.range], keys: scope.keys })
-      const start = requestedStart(request)
-      if (start.kind === 'beginning') {
-        throw new BadRequestError(
-          "Start from beginning is not supported with 'All Versions and Deletes' mode. " +
-            'You must read the change feed from within the retention period.',
-        )
-      }
-      if (start.kind === 'time') {
-        throw new BadRequestError(
-          "Start from a time is not supported with 'All Versions and Deletes' mode.",
-        )
-      }
-      const lsn = await startLsn(open, { range: scope.keys, start, mode: MODE })
-      const page = await readUntilChange(request, context, {
-        open,
-        scope,
-        afterLsn: lsn,
-        read: (afterLsn) => readFrom(request, { open, scope, afterLsn }),
-      })
-      return feedOutcome(open, scope.range, page)
-    })
-  })
+export const readFullFidelityFeed: Operation = (request, context) =>
+  readFeed(request, context, { mode: 'allVersions', checkStart, read: readFrom })
 
-async function readFrom(
-  request: GatewayRequest,
-  from: { readonly open: OpenCollection; readonly scope: FeedScope; readonly afterLsn: number },
-): Promise<PositionedPage> {
+function checkStart({ kind }: RequestedStart): void {
+  if (kind === 'beginning') {
+    throw new BadRequestError(
+      "Start from beginning is not supported with 'All Versions and Deletes' mode. " +
+        'You must read the change feed from within the retention period.',
+    )
+  }
+  if (kind === 'time') {
+    throw new BadRequestError(
+      "Start from a time is not supported with 'All Versions and Deletes' mode.",
+    )
+  }
+}
+
+async function readFrom(request: GatewayRequest, from: FeedFrom): Promise<PositionedPage> {
   const { open, scope } = from
   const { record: collection } = open
   const maxItems = feedItemCount(request)

@@ -1,4 +1,5 @@
-import type { CollectionOptions, CollectionRecord, CollectionSettings } from '@tidemark/store'
+import type { PartitionKeyDefinition } from '@tidemark/contracts'
+import type { CollectionRecord, CollectionSettings } from '@tidemark/store'
 import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
@@ -7,7 +8,7 @@ import { completeIndexingPolicy, indexingModeOf } from './indexing-policy.ts'
 /** A container as a client defines it, checked as far as the store does not do it. */
 export interface ContainerDefinition {
   readonly id: string
-  readonly partitionKey: CollectionOptions['partitionKey']
+  readonly partitionKey: PartitionKeyDefinition
   readonly settings: CollectionSettings
   readonly uniqueKeys: readonly (readonly string[])[]
   /** What is answered: the client's own properties, completed. */
@@ -27,9 +28,6 @@ const SYSTEM_PROPERTIES = new Set([
   '_conflicts',
   'statistics',
 ])
-/** The path of containers that were made without a partition key; the service marks them. */
-const SYSTEM_KEY_PATH = '/_partitionKey'
-
 /** @throws ERR_BAD_REQUEST naming what is missing or wrong */
 export function parseContainer(body: JsonRecord): ContainerDefinition {
   const { id, defaultTtl, indexingPolicy, changeFeedPolicy } = body
@@ -100,7 +98,7 @@ function partitionKeyText({ partitionKey }: JsonRecord): string {
 }
 
 function parsePartitionKey(value: unknown): {
-  readonly option: CollectionOptions['partitionKey']
+  readonly option: PartitionKeyDefinition
   readonly echo: JsonRecord
 } {
   if (!isJsonRecord(value)) {
@@ -124,10 +122,9 @@ function parsePartitionKey(value: unknown): {
   }
   // Absent means 1 on the wire; a hierarchical key is hashed by version 2 whatever is said.
   const hashVersion = hashKind === 'MultiHash' ? 2 : (version ?? 1)
-  const isSystemKey = paths.length === 1 && paths[0] === SYSTEM_KEY_PATH
   return {
     option: { paths, version: hashVersion, kind: hashKind },
-    echo: { ...value, kind: hashKind, ...(isSystemKey && { systemKey: true }) },
+    echo: { ...value, kind: hashKind },
   }
 }
 

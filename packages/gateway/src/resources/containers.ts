@@ -10,6 +10,7 @@ import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-va
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { answerList } from './answer-list.ts'
 import { assertMatch, changeRecord } from './change-record.ts'
+import { checkKeyPaths, checkPolicies } from './check-policies.ts'
 import { annotationOf, annotationText } from './container-annotation.ts'
 import {
   definedByStore,
@@ -19,6 +20,7 @@ import {
 } from './container-definition.ts'
 import { offerOfHeaders, rangesOfOffer } from './offer.ts'
 import { collectionNames, databaseName } from './resource-names.ts'
+import { withSystemKey } from './system-key.ts'
 
 /** The service's words for a container without a limit of its own, in KiB. */
 const QUOTA = 'documentSize=2048;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;'
@@ -26,9 +28,11 @@ const QUOTA = 'documentSize=2048;documentsSize=10485760;documentsCount=-1;collec
 /** POST /dbs/{db}/colls */
 export const createContainer: Operation = async (request, { store, collections }) => {
   const database = databaseName(request.path)
-  const { id, partitionKey, settings, uniqueKeys, echo } = parseContainer(
-    parseJsonRecord(await request.readBody()),
-  )
+  const body = withSystemKey(request, parseJsonRecord(await request.readBody()))
+  const { id, partitionKey, settings, uniqueKeys, echo } = parseContainer(body)
+  checkPolicies(body)
+  checkKeyPaths('partitionKey', partitionKey.paths)
+  checkKeyPaths('uniqueKeyPolicy', uniqueKeys.flat())
   const offer = offerOfHeaders(request)
   const collection = await store.database(database).createCollection({
     id,
@@ -66,9 +70,10 @@ export const readContainer: Operation = async (request, { collections }) =>
 
 /** PUT /dbs/{db}/colls/{coll}: takes the whole definition; what is left out is off. */
 export const replaceContainer: Operation = async (request, { collections }) => {
-  const body = parseJsonRecord(await request.readBody())
+  const body = withSystemKey(request, parseJsonRecord(await request.readBody()))
   return collections.use(collectionNames(request.path), async ({ collection }) => {
     const wanted = parseContainer(body)
+    checkPolicies(body)
     const record = await changeRecord({
       ifMatch: request.header(HEADER.ifMatch),
       read: () => collection.readRecord(),

@@ -1,5 +1,7 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
+import { NOT_SUPPORTED, refusalOf, type NotSupported } from '../errors/not-supported.ts'
 import { UnsupportedRequestError } from '../errors/unsupported-request-error.ts'
+import type { ResourcePath } from '../protocol/resource-path.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 import { answerList } from './answer-list.ts'
 
@@ -22,9 +24,30 @@ export const findNothing: Operation = async ({ path }) => {
   throw new ResourceNotFoundError('document', `/${path.raw}`)
 }
 
+const SCRIPTS: ReadonlyMap<string, NotSupported> = new Map([
+  ['sprocs', NOT_SUPPORTED.storedProcedures],
+  ['triggers', NOT_SUPPORTED.triggers],
+  ['udfs', NOT_SUPPORTED.userDefinedFunctions],
+])
+
 /** Stored procedures, triggers and functions are neither made nor run. */
 export const refuseScripts: Operation = async ({ path }) => {
-  throw new UnsupportedRequestError(
-    `${path.segments[4] ?? ''} are not supported: use a transactional batch, or a change feed processor`,
-  )
+  const refused = SCRIPTS.get(path.segments[4] ?? '') ?? NOT_SUPPORTED.conflicts
+  throw new UnsupportedRequestError(refusalOf(refused))
+}
+
+/** Kinds of resource below databases that the service has and this gateway has not, by their part of the path. */
+const KINDS: ReadonlyMap<string, NotSupported> = new Map([
+  ['users', NOT_SUPPORTED.users],
+  ['permissions', NOT_SUPPORTED.permissions],
+  ['clientencryptionkeys', NOT_SUPPORTED.clientEncryptionKeys],
+  ['attachments', NOT_SUPPORTED.attachments],
+])
+
+/** @throws ERR_UNSUPPORTED_REQUEST for the path of such a kind */
+export function refuseUnsupportedKind({ segments }: ResourcePath): void {
+  // The innermost one is meant: permissions are below users.
+  const kind = segments.findLast((part, at) => at > 1 && at % 2 === 0 && KINDS.has(part))
+  const refused = KINDS.get(kind ?? '')
+  if (refused !== undefined) throw new UnsupportedRequestError(refusalOf(refused))
 }

@@ -8,7 +8,6 @@ import { BadRequestError } from '../errors/bad-request-error.ts'
 import { MethodNotAllowedError } from '../errors/method-not-allowed-error.ts'
 import { answerCall, reportPositions } from '../extensions/answer-call.ts'
 import { EXTENSION_OPERATION } from '../protocol/extension-wire.ts'
-import { UnsupportedRequestError } from '../errors/unsupported-request-error.ts'
 import {
   createContainer,
   deleteContainer,
@@ -25,7 +24,12 @@ import {
 import { listOffers, readOffer, replaceOffer } from '../resources/offers.ts'
 import { readPkRanges } from '../resources/pk-ranges.ts'
 import { readAccount } from '../resources/read-account.ts'
-import { findNothing, listNothing, refuseScripts } from '../resources/unsupported.ts'
+import {
+  findNothing,
+  listNothing,
+  refuseScripts,
+  refuseUnsupportedKind,
+} from '../resources/unsupported.ts'
 import { queryOr, type Access } from '../requests/query-or.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 
@@ -112,20 +116,9 @@ export const methodNotAllowed: Operation = async ({ method, path }) => {
   throw new MethodNotAllowedError(`${method} is not served for /${path.raw}`)
 }
 
-/** Kinds of resource that the service has and this gateway has not. */
-const UNSUPPORTED_KINDS: ReadonlySet<string> = new Set([
-  'users',
-  'permissions',
-  'clientencryptionkeys',
-  'attachments',
-])
-
 /** A path of no kind of resource that is served. */
 export const noSuchResource: Operation = async ({ path }) => {
-  const unsupported = path.segments.find((part, at) => at > 1 && UNSUPPORTED_KINDS.has(part))
-  if (unsupported !== undefined) {
-    throw new UnsupportedRequestError(`${unsupported} are not supported`)
-  }
+  refuseUnsupportedKind(path)
   if (path.resourceType === 'offers') {
     throw new BadRequestError(`an offer is addressed by its id alone, not as /${path.raw}`)
   }

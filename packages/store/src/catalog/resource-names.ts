@@ -1,11 +1,11 @@
 import { InvalidDocumentError, InvalidOptionError } from '@tidemark/contracts'
 
 const MAX_CHARS = 255
-const RESERVED = /[/\\?#\0]/
+const RESERVED = /[/\\#\0]/
 
 /**
  * Checks the id of a document: 1 to 255 characters (so at most 765 of the 1,023
- * bytes that the wire allows), none of `/ \ ? #`. Beyond the wire's rules a NUL and half of a surrogate pair are refused: not every
+ * bytes that the wire allows), none of `/ \ #`. Beyond the wire's rules a NUL and half of a surrogate pair are refused: not every
  * engine can keep them.
  *
  * @throws ERR_INVALID_DOCUMENT
@@ -22,7 +22,7 @@ export function checkedDocumentId(id: unknown): string {
 }
 
 /**
- * Checks the id of a database or collection: as a document's, and without a space at the end.
+ * Checks the id of a database or collection: as a document's, without `?` and without a space at the end.
  *
  * @throws ERR_INVALID_OPTION
  */
@@ -30,7 +30,10 @@ export function checkedResourceId(kind: 'database' | 'collection', id: unknown):
   if (typeof id !== 'string') {
     throw new InvalidOptionError(`${kind} id must be a string, got ${typeof id}`)
   }
-  const problem = idProblem(id) ?? (id.endsWith(' ') ? 'must not end with a space' : undefined)
+  const problem =
+    idProblem(id) ??
+    (id.includes('?') ? 'must not contain ?' : undefined) ??
+    (id.endsWith(' ') ? 'must not end with a space' : undefined)
   if (problem !== undefined) throw new InvalidOptionError(`${kind} id ${shown(id)} ${problem}`)
   return id
 }
@@ -38,7 +41,7 @@ export function checkedResourceId(kind: 'database' | 'collection', id: unknown):
 function idProblem(id: string): string | undefined {
   if (id.length === 0) return 'must not be empty'
   if (id.length > MAX_CHARS) return `has ${id.length} characters, at most ${MAX_CHARS} are allowed`
-  if (RESERVED.test(id)) return 'must not contain / \\ ? # or NUL'
+  if (RESERVED.test(id)) return 'must not contain / \\ # or NUL'
   if (!id.isWellFormed()) return 'contains half of a surrogate pair'
   return undefined
 }

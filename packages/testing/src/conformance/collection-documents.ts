@@ -222,7 +222,7 @@ export function collectionDocuments(open: () => Promise<Store>): void {
 
     test('ids with reserved characters, too long or no text are refused', async () => {
       const collection = await makeCollection(await open())
-      const ids: readonly unknown[] = ['', 'a/b', 'a\\b', 'a?b', 'a#b', 'x'.repeat(256), 7, null]
+      const ids: readonly unknown[] = ['', 'a/b', 'a\\b', 'a#b', 'x'.repeat(256), 7, null]
       for (const id of [...ids, undefined, '\ud800', 'a\u0000']) {
         expect(await rejection(collection.upsert({ id, pk: 'p' } as TestDocument))).toBe(
           'ERR_INVALID_DOCUMENT',
@@ -230,7 +230,17 @@ export function collectionDocuments(open: () => Promise<Store>): void {
         if (id === undefined) continue
         expect(await rejection(collection.read(id as string, 'p'))).toBe('ERR_INVALID_DOCUMENT')
       }
-      for (const id of ['x'.repeat(255), ' a b ', 'ü€😀', "'", '"', '%2F', '..', '€'.repeat(255)]) {
+      for (const id of [
+        'x'.repeat(255),
+        ' a b ',
+        'a?b',
+        'ü€😀',
+        "'",
+        '"',
+        '%2F',
+        '..',
+        '€'.repeat(255),
+      ]) {
         await collection.create({ id, pk: 'p' })
         expect((await collection.read(id, 'p')).document?.id).toBe(id)
       }

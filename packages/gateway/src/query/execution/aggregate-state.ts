@@ -1,7 +1,9 @@
 import { isPrimitive } from '../values/compare.ts'
 import { compareSortValues, type PrimitiveSortValue } from '../values/sort-value.ts'
 import type { Json } from '../json.ts'
+import type { QueryBudget } from '../query-budget.ts'
 import type { AggregateName } from '../syntax/expression.ts'
+import { ListState } from './list-state.ts'
 
 /** One aggregate while rows are added to it. */
 export interface AggregateState {
@@ -15,7 +17,7 @@ export interface AggregateState {
  * MAX as soon as one is an array or an object. Without any value SUM is 0 and COUNT is 0, the others
  * are undefined. So does the service's reference interpreter.
  */
-export function createAggregate(name: AggregateName): AggregateState {
+export function createAggregate(name: AggregateName, budget: QueryBudget): AggregateState {
   switch (name) {
     case 'COUNT':
       return new CountState()
@@ -27,6 +29,10 @@ export function createAggregate(name: AggregateName): AggregateState {
       return new ExtremeState(-1)
     case 'MAX':
       return new ExtremeState(1)
+    case 'MAKELIST':
+      return new ListState(budget, { distinct: false })
+    case 'MAKESET':
+      return new ListState(budget, { distinct: true })
   }
 }
 

@@ -41,13 +41,19 @@ function equality(
   constant: Expression,
   values: ReadonlyMap<string, Json>,
 ): Equality | undefined {
-  // Only the document itself: what a JOIN names is not at a path of it.
-  if (side.kind !== 'path' || side.root.kind !== 'variable' || side.root.slot !== 0)
-    return undefined
+  const path = documentPath(side)
+  if (path === undefined) return undefined
   const value = constant.kind === 'parameter' ? values.get(constant.name) : literalValue(constant)
-  if (value === undefined) return undefined
-  const path = side.steps.map(literalValue).filter((name) => typeof name === 'string')
-  return path.length === side.steps.length ? { path, value } : undefined
+  return value === undefined ? undefined : { path, value }
+}
+
+/** The names of the property that an expression stands for; undefined for what is no property of the document. */
+export function documentPath(expression: Expression): readonly string[] | undefined {
+  // Only the document itself: what a JOIN names is not at a path of it.
+  if (expression.kind !== 'path' || expression.root.kind !== 'variable') return undefined
+  if (expression.root.slot !== 0) return undefined
+  const path = expression.steps.map(literalValue).filter((name) => typeof name === 'string')
+  return path.length === expression.steps.length ? path : undefined
 }
 
 function literalValue(expression: Expression): Json {

@@ -127,7 +127,7 @@ function subqueryRows(query: Subquery, row: RowEnvironment, limit: number): Json
 }
 
 function aggregatedRow(query: Subquery, row: RowEnvironment): Json[] {
-  const states = query.aggregates.map(({ name }) => createAggregate(name))
+  const states = query.aggregates.map(({ name }) => createAggregate(name, row.budget))
   visitRowsAtOnce(query, row, () => {
     addToAggregates(query.aggregates, states, row)
     return true

@@ -12,7 +12,7 @@ type StreamProgress = Extract<QueryProgress, { kind: 'stream' }>
 /** Aggregates over all rows: one row, in one page, for which all documents are read. */
 export async function runAggregates(run: QueryRun<StreamProgress>): Promise<RunResult> {
   const { query, row } = run
-  const states = query.aggregates.map(({ name }) => createAggregate(name))
+  const states = query.aggregates.map(({ name }) => createAggregate(name, row.budget))
   let examined = 0
   let kept = 0
   const visit = (): boolean => {

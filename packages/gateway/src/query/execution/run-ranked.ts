@@ -131,7 +131,7 @@ class RankedCollector {
     let group = this.#rows.withTie(rank.tie)
     if (group === undefined) {
       if (!this.#isWanted(rank)) return
-      const states = query.aggregates.map(({ name }) => createAggregate(name))
+      const states = query.aggregates.map(({ name }) => createAggregate(name, row.budget))
       group = { kind: 'group', keys, states }
       const chars = keys.reduce<number>((sum, key) => sum + valueChars(key, row.budget), 0)
       this.#rows.add(rank, group, { chars: chars + GROUP_CHARS * (states.length + 1) })

@@ -156,7 +156,7 @@ export interface Subquery {
   readonly aggregates: readonly AggregateExpression[]
 }
 
-export type AggregateName = 'COUNT' | 'SUM' | 'MIN' | 'MAX' | 'AVG'
+export type AggregateName = 'COUNT' | 'SUM' | 'MIN' | 'MAX' | 'AVG' | 'MAKELIST' | 'MAKESET'
 
 /** Only while a query is read; in a finished query a `result` stands in its place. */
 export interface AggregateExpression {

@@ -1,4 +1,5 @@
-import { findFunction, unsupportedFunctionKind } from '../functions/function-table.ts'
+import { NOT_SUPPORTED, refusalOf } from '../../errors/not-supported.ts'
+import { findFunction, unsupportedFunction } from '../functions/function-table.ts'
 import type { BadQueryError } from '../bad-query-error.ts'
 import type {
   AggregateExpression,
@@ -20,6 +21,8 @@ const AGGREGATES: ReadonlyMap<string, AggregateName> = new Map([
   ['MIN', 'MIN'],
   ['MAX', 'MAX'],
   ['AVG', 'AVG'],
+  ['MAKELIST', 'MAKELIST'],
+  ['MAKESET', 'MAKESET'],
 ])
 
 const LITERALS: ReadonlyMap<string, null | boolean | undefined> = new Map([
@@ -101,7 +104,8 @@ function readWord(parser: ExpressionParser, context: OperandContext, token: Toke
   }
   if (upper === 'UDF') {
     const name = cursor.peek(2).text
-    throw cursor.errorAt(token, `user-defined functions are not supported: udf.${name}`)
+    const why = refusalOf(NOT_SUPPORTED.userDefinedFunctions)
+    throw cursor.errorAt(token, `${why}; udf.${name} stands`)
   }
   if (!cursor.isName()) throw cursor.unexpected('an expression')
   const slot = names.slotOf(token.text)
@@ -134,10 +138,8 @@ function readCall(parser: ExpressionParser, context: OperandContext, name: strin
 }
 
 function unknownFunction(cursor: TokenCursor, token: Token): BadQueryError {
-  const kind = unsupportedFunctionKind(token.text)
-  if (kind !== undefined)
-    return cursor.errorAt(token, `the ${kind} ${token.text} is not supported,`)
-  return cursor.errorAt(token, `there is no function ${token.text},`)
+  const why = unsupportedFunction(token.text) ?? `there is no function ${token.text},`
+  return cursor.errorAt(token, why)
 }
 
 function unknownCall({ cursor }: OperandContext, name: string): BadQueryError {

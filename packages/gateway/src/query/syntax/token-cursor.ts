@@ -1,3 +1,4 @@
+import { NOT_SUPPORTED, refusalOf } from '../../errors/not-supported.ts'
 import type { BadQueryError } from '../bad-query-error.ts'
 import { MAX_NESTING } from '../limits.ts'
 import { RESERVED_WORDS, UNSUPPORTED_CLAUSES } from './keywords.ts'
@@ -107,6 +108,9 @@ export class TokenCursor {
     const token = this.peek()
     if (token.kind === 'end') return this.errorAt(token, `expected ${expected}, found the end`)
     const shown = token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text
+    if (this.isKeyword('RANK')) {
+      return this.errorAt(token, `${refusalOf(NOT_SUPPORTED.fullTextSearch)}; RANK stands`)
+    }
     if (token.kind === 'word' && UNSUPPORTED_CLAUSES.has(token.text.toUpperCase())) {
       return this.errorAt(token, `${token.text.toUpperCase()} is not supported,`)
     }
