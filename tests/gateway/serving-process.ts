@@ -44,7 +44,7 @@ export class ServingProcess implements AsyncDisposable {
   static async start({ folder, args = [] }: ServingOptions = {}): Promise<ServingProcess> {
     const keyFolder = await mkdtemp(join(tmpdir(), 'tidemark-key-'))
     const keyFile = join(keyFolder, 'key')
-    await writeFile(keyFile, SERVED_KEY)
+    await writeFile(keyFile, SERVED_KEY, { mode: 0o600 })
     const place = folder ?? '--memory'
     const serve = ['serve', place, '--port', '0', '--key-file', keyFile, '--json', ...args]
     const node = ['--conditions=@tidemark/source', '--expose-gc', '--import', WATCHED]
