@@ -1,5 +1,6 @@
 import { closeSync, fchmodSync, openSync } from 'node:fs'
-import { chmod, mkdir } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 
 /** Who may use a store's files: the user that made them, or the members of their group too. Nobody else, ever. */
 export type StoreAccess = 'owner' | 'group'
@@ -29,4 +30,23 @@ export function makeFileFor(access: StoreAccess, file: string): void {
   } finally {
     closeSync(handle)
   }
+}
+
+const OTHERS_ENTER = 0o001
+const OTHERS_WRITE = 0o002
+const OTHERS_READ_OR_WRITE = 0o006
+
+/**
+ * Whether every user of the machine can read or change a store's files. Stores of earlier versions were made by the umask, and
+ * opening them changes no rights. Always false on Windows, whose folders do not show such rights.
+ */
+export async function isStoreOpenToEverybody(folder: string): Promise<boolean> {
+  const { mode } = await stat(folder)
+  if ((mode & OTHERS_ENTER) === 0) return false
+  if ((mode & OTHERS_WRITE) !== 0) return true
+  for (const name of await readdir(folder)) {
+    const found = await lstat(join(folder, name))
+    if (found.isFile() && (found.mode & OTHERS_READ_OR_WRITE) !== 0) return true
+  }
+  return false
 }
