@@ -206,6 +206,13 @@ test('the path of a file is an invalid option, not a store in use', async () => 
     const opening = openSqliteEngine({ folder: path })
     await expect(opening).rejects.toBeInstanceOf(InvalidOptionError)
     await expect(opening).rejects.toThrow(/is a file/)
+    for (const copy of [
+      () => copySqliteStore({ from: path, to: join(parent, 'copy') }),
+      () => copySqliteStore({ from: folder, to: path }),
+      () => markSqliteStoreRestored(path),
+    ]) {
+      await expect(copy()).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+    }
   }
   expect(await readdir(folder)).toContain('catalog.sqlite')
 })

@@ -133,7 +133,7 @@ async function readPlainFile(
     }
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined
-    if (errnoOf(error) !== 'ELOOP') throw error
+    if (errnoOf(error) !== 'ELOOP') throw folderError(error, dirname(file))
   }
   throw new StoreDamagedError(`${file} is damaged: it is no store's marker`)
 }

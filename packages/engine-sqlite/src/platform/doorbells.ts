@@ -1,5 +1,5 @@
-import { closeSync, constants, openSync } from 'node:fs'
-import { chmod, lstat, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { chmodSync, closeSync, constants, existsSync, lstatSync, openSync } from 'node:fs'
+import { lstat, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createConnection, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { errnoOf } from '../folder/link-into-place.ts'
@@ -89,13 +89,13 @@ export class Doorbells {
   }
 
   async #makeFolder(): Promise<void> {
-    try {
-      await makeFolderFor(this.#access, this.#folder)
-    } catch (error) {
-      if (errnoOf(error) !== 'EEXIST') throw error
+    if (!existsSync(this.#folder)) {
+      await makeFolderFor(this.#access, this.#folder).catch((error: unknown) => {
+        if (errnoOf(error) !== 'EEXIST') throw error
+      })
     }
-    const found = await lstat(this.#folder)
-    if (!found.isDirectory()) throw new Error(`${this.#folder} is a link or a file`)
+    if (!lstatSync(this.#folder).isDirectory())
+      throw new Error(`${this.#folder} is a link or a file`)
     const longest = join(this.#folder, `${this.#id}${ENDING}`)
     if (process.platform === 'win32' || Buffer.byteLength(longest) <= MAX_SOCKET_PATH) return
     if (process.platform !== 'linux') throw new Error(`${longest} is too long for a socket`)
@@ -113,7 +113,7 @@ export class Doorbells {
       await writeFile(made, '')
     } else {
       this.#server = await listen(made, onPeer)
-      await chmod(made, FILE_MODE[this.#access])
+      chmodSync(made, FILE_MODE[this.#access])
     }
     await rename(made, join(this.#place, `${this.#id}${ENDING}`))
   }
