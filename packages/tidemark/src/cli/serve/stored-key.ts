@@ -51,6 +51,6 @@ async function assertNotForEverybody(folder: string): Promise<void> {
   const { mode } = await stat(folder)
   if (process.platform === 'win32' || (mode & 0o002) === 0) return
   throw new InputError(
-    `every user of this machine may write to ${folder}, so that no key can be kept in it: chmod o= ${folder}, or give --key-file`,
+    `every user of this machine may write to ${folder}, so that no key can be kept in it: chmod o-w ${folder}, or give the key by --key-file or the environment`,
   )
 }
