@@ -5,16 +5,17 @@ import { textColumn } from './connection/column.ts'
 import { Connection } from './connection/connection.ts'
 import { CATALOG_FILE, DATABASE_FILE, type FileSchema } from './connection/schema.ts'
 import { withStoreErrors } from './connection/sqlite-error.ts'
-import { CATALOG_NAME, DATABASE_FILE_NAME } from './folder/database-catalog.ts'
+import { assertDatabaseFileName, CATALOG_NAME } from './folder/database-catalog.ts'
 import { forgetRelaxedUse, isMarkedDeleted } from './folder/database-file.ts'
 import { markCopied } from './folder/file-copies.ts'
 import { syncFolder } from './folder/link-into-place.ts'
+import { makeFileFor, type StoreAccess } from './folder/store-access.ts'
 import { openSqliteFile } from './folder/sqlite-file.ts'
 import {
   createMarker,
   makeEmptyFolder,
   readMarker,
-  type StoreMarker,
+  type FoundMarker,
 } from './folder/store-folder.ts'
 
 const LOCK_TIMEOUT_MS = 30_000
@@ -40,23 +41,23 @@ export async function copySqliteStore({
   readonly to: string
 }): Promise<CopiedStore> {
   const [source, target] = [resolve(from), resolve(to)]
-  const marker = await markerOf(source)
+  const { marker, access } = await markerOf(source)
   if (`${target}/`.startsWith(`${source}/`)) {
     throw new StoreInUseError(`${target} is inside the store that is to be copied`)
   }
-  await makeEmptyFolder(target)
+  await makeEmptyFolder(target, access)
   // The list first: a database that is made meanwhile is not in the copy, one that is deleted is taken off its list.
-  copyFile(source, target, CATALOG_NAME)
+  copyFile(source, target, { name: CATALOG_NAME, access })
   const databases = changeCopy(join(target, CATALOG_NAME), CATALOG_FILE, (catalog) =>
-    listed(catalog).filter(({ id, file }) => {
-      if (copyDatabase(source, target, file)) return true
+    listed(catalog, source).filter(({ id, file }) => {
+      if (copyDatabase(source, target, { name: file, access })) return true
       catalog.run('DELETE FROM database WHERE id = ?', id)
       return false
     }),
   )
   syncFolder(target)
   // Last: a copy that was not finished is no store.
-  await createMarker(target, marker, systemRandom)
+  await createMarker(target, marker, { access, random: systemRandom })
   return { storeId: marker.storeId, databases: databases.map(({ id }) => id) }
 }
 
@@ -66,41 +67,57 @@ export async function copySqliteStore({
  */
 export async function markSqliteStoreRestored(folder: string): Promise<CopiedStore> {
   const source = resolve(folder)
-  const { storeId } = await markerOf(source)
-  const databases = changeCopy(join(source, CATALOG_NAME), CATALOG_FILE, listed)
+  const { storeId } = (await markerOf(source)).marker
+  const databases = changeCopy(join(source, CATALOG_NAME), CATALOG_FILE, (catalog) =>
+    listed(catalog, source),
+  )
   for (const { file } of databases) {
     changeCopy(join(source, file), DATABASE_FILE, () => undefined)
   }
   return { storeId, databases: databases.map(({ id }) => id) }
 }
 
-async function markerOf(folder: string): Promise<StoreMarker> {
-  const marker = await readMarker(folder)
-  if (marker === undefined) throw new InvalidOptionError(`${folder} is no store`)
-  return marker
+async function markerOf(folder: string): Promise<FoundMarker> {
+  const found = await readMarker(folder)
+  if (found === undefined) throw new InvalidOptionError(`${folder} is no store`)
+  return found
 }
 
-function listed(catalog: Connection): readonly { readonly id: string; readonly file: string }[] {
-  return catalog
+interface ListedDatabase {
+  readonly id: string
+  readonly file: string
+}
+
+/** @throws ERR_STORE_DAMAGED when one has a file that is none of the store's */
+function listed(catalog: Connection, folder: string): readonly ListedDatabase[] {
+  const databases = catalog
     .all('SELECT id, file FROM database ORDER BY number')
     .map((row) => ({ id: textColumn(row, 0), file: textColumn(row, 1) }))
-    .filter(({ file }) => DATABASE_FILE_NAME.test(file))
+  for (const each of databases) assertDatabaseFileName(join(folder, CATALOG_NAME), each)
+  return databases
+}
+
+/** A file that is copied, and who may use the copy. */
+interface CopiedFile {
+  readonly name: string
+  readonly access: StoreAccess
 }
 
 /** False when it was deleted meanwhile. */
-function copyDatabase(source: string, target: string, name: string): boolean {
+function copyDatabase(source: string, target: string, copied: CopiedFile): boolean {
+  const { name } = copied
   const catalog = join(source, CATALOG_NAME)
   const isListed = (): boolean =>
     withStoreErrors(catalog, () => {
       const connection = openSqliteFile(catalog, CATALOG_FILE)
       try {
-        return listed(connection).some(({ file }) => file === name)
+        return listed(connection, source).some(({ file }) => file === name)
       } finally {
         connection.close()
       }
     })
   try {
-    copyFile(source, target, name)
+    copyFile(source, target, copied)
   } catch (error) {
     if (isListed()) throw error
     return false
@@ -112,18 +129,20 @@ function copyDatabase(source: string, target: string, name: string): boolean {
 }
 
 /** All of a file as it is at one moment, without its log; writers go on. Durable when this returns, except for its name. */
-function copyFile(source: string, target: string, name: string): void {
+function copyFile(source: string, target: string, { name, access }: CopiedFile): void {
   const [from, to] = [join(source, name), join(target, name)]
   withStoreErrors(from, () => {
-    const connection = new Connection(from, { timeoutMs: LOCK_TIMEOUT_MS, mode: 'existing' })
+    const connection = new Connection(from, { timeoutMs: LOCK_TIMEOUT_MS })
     try {
+      // Into an empty file, since SQLite would make one that everybody may read.
+      makeFileFor(access, to)
       connection.run('VACUUM INTO ?', to)
     } finally {
       connection.close()
     }
   })
   withStoreErrors(to, () => {
-    const copy = new Connection(to, { timeoutMs: LOCK_TIMEOUT_MS, mode: 'existing' })
+    const copy = new Connection(to, { timeoutMs: LOCK_TIMEOUT_MS })
     try {
       copy.exec('PRAGMA journal_mode = WAL')
     } finally {

@@ -1,2 +1,3 @@
 export { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
+export { isStoreOpenToEverybody } from './folder/store-access.ts'
 export { copySqliteStore, markSqliteStoreRestored, type CopiedStore } from './copy-store.ts'

@@ -19,6 +19,7 @@ import type {
 import { SEGMENT_SLOTS } from './connection/schema.ts'
 import { DatabaseCatalog, type CatalogEntry } from './folder/database-catalog.ts'
 import { endRelaxedUse, prepareDatabaseFile } from './folder/database-file.ts'
+import type { StoreAccess } from './folder/store-access.ts'
 import { openStoreFolder } from './folder/store-folder.ts'
 import { bootId } from './platform/boot-id.ts'
 import { Doorbells } from './platform/doorbells.ts'
@@ -29,6 +30,12 @@ import { SqliteDatabase } from './sqlite-database.ts'
 export interface SqliteEngineOptions {
   /** Made if it is missing. A folder that is not empty must be a store. */
   readonly folder: string
+  /**
+   * Who may use the files of a store that is made: `owner`, the user of this process; `group`, its folder's group too. A
+   * store that exists keeps its access, whatever is given here.
+   * @default 'owner'
+   */
+  readonly access?: StoreAccess | undefined
   /**
    * `sync`: an acknowledged write survives the death of the machine. `relaxed`: it survives the death
    * of the process; with the machine the last moments may be lost, never consistency (ST-6).
@@ -64,17 +71,22 @@ type ResolvedOptions = {
  * Opens the store in a folder, or makes one there. Any number of processes of one machine may open the
  * same folder at once (ST-10). Not for network file systems: the log needs shared memory.
  *
- * Rejects with ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT (newer), ERR_STORE_DAMAGED,
- * ERR_STORE_UNAVAILABLE (no permission, disk full, held by another process), ERR_INVALID_OPTION,
- * ERR_NODE_UNSUPPORTED.
+ * Rejects with ERR_INVALID_OPTION (also for the path of a file), ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT (newer),
+ * ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE (no permission, disk full, held by another process), ERR_NODE_UNSUPPORTED.
  */
 export async function openSqliteEngine(options: SqliteEngineOptions): Promise<StorageEngine> {
   assertSupportedNode()
   const resolved = resolveOptions(options)
   const { folder, random, clock } = resolved
-  const marker = await openStoreFolder(folder, { random, nowMs: clock.wallMs() })
-  const catalog = await DatabaseCatalog.open(folder, { storeId: marker.storeId, clock, random })
-  const engine = new SqliteEngine(resolved, marker.storeId, catalog)
+  const found = await openStoreFolder(folder, {
+    access: resolved.access,
+    random,
+    nowMs: clock.wallMs(),
+  })
+  const { storeId } = found.marker
+  const { access } = found
+  const catalog = await DatabaseCatalog.open(folder, { storeId, access, clock, random })
+  const engine = new SqliteEngine({ ...resolved, access }, storeId, catalog)
   await engine.start()
   return engine
 }
@@ -101,6 +113,7 @@ class SqliteEngine implements StorageEngine {
     this.#processId = options.random.hex(8)
     this.#doorbells = new Doorbells(join(options.folder, 'doorbells'), {
       id: this.#processId,
+      access: options.access,
       onRing: () => void this.#recheckWaits(),
     })
   }
@@ -223,18 +236,20 @@ class SqliteEngine implements StorageEngine {
 
   /** Without it the next start after a restart of the machine would take this one for a crash. */
   async #endRelaxedUse(): Promise<void> {
-    const { folder, clock } = this.#options
+    const { clock } = this.#options
     for (const id of this.#databases.keys()) {
       const entry = this.#catalog.find(id)
       if (entry !== undefined) {
-        await endRelaxedUse(join(folder, entry.file), { processId: this.#processId, clock })
+        const file = this.#catalog.fileOf(entry)
+        await endRelaxedUse(file, { processId: this.#processId, clock })
       }
     }
   }
 
-  async #open({ record, file: name }: CatalogEntry): Promise<SqliteDatabase> {
-    const { folder, clock, durability, maxPendingCommits } = this.#options
-    const file = join(folder, name)
+  async #open(entry: CatalogEntry): Promise<SqliteDatabase> {
+    const { record } = entry
+    const { clock, durability, maxPendingCommits } = this.#options
+    const file = this.#catalog.fileOf(entry)
     await prepareDatabaseFile(file, {
       clock,
       durability,
@@ -288,6 +303,7 @@ class SqliteEngine implements StorageEngine {
 function resolveOptions(options: SqliteEngineOptions): ResolvedOptions {
   const resolved: ResolvedOptions = {
     folder: resolve(options.folder),
+    access: options.access ?? 'owner',
     durability: options.durability ?? 'sync',
     maxPendingCommits: options.maxPendingCommits ?? 100_000,
     maxGroupOperations: options.maxGroupOperations ?? 2000,
@@ -301,6 +317,11 @@ function resolveOptions(options: SqliteEngineOptions): ResolvedOptions {
   if (resolved.durability !== 'sync' && resolved.durability !== 'relaxed') {
     throw new InvalidOptionError(
       `durability must be 'sync' or 'relaxed', got ${JSON.stringify(resolved.durability)}`,
+    )
+  }
+  if (resolved.access !== 'owner' && resolved.access !== 'group') {
+    throw new InvalidOptionError(
+      `access must be 'owner' or 'group', got ${JSON.stringify(resolved.access)}`,
     )
   }
   for (const name of [

@@ -28,7 +28,7 @@ export {
 export { Collection } from './collection.ts'
 export type { CollectionLocation, FoundCollection } from './collection-finder.ts'
 export { Database, type StoreContext } from './database.ts'
-export { Store, type StoreOptions } from './store.ts'
+export { Store, type ListedCollection, type StoreOptions } from './store.ts'
 export { collectionSelfLink } from './catalog/partition-key-range-list.ts'
 export type {
   AtomicCommitOptions,

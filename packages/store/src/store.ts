@@ -11,7 +11,7 @@ import { checkedAnnotation } from './catalog/collection-settings.ts'
 import { KnownCollections } from './catalog/known-collections.ts'
 import { checkedResourceId } from './catalog/resource-names.ts'
 import { Database, createDatabaseIfNotExists, type StoreContext } from './database.ts'
-import type { DatabaseRecord } from './engine/catalog.ts'
+import type { CollectionRecord, DatabaseRecord } from './engine/catalog.ts'
 import type { EngineSupport, StorageEngine } from './engine/storage-engine.ts'
 import { StoreEventEmitter } from './events/store-event-emitter.ts'
 import type { StoreEventSource } from './events/store-events.ts'
@@ -41,6 +41,12 @@ export interface StoreOptions {
 const DEFAULT_MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
 /** A page holds a document at least once as text; beyond this strings and pages get out of hand. */
 const HIGHEST_MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
+
+/** A collection, and the database that it is in. */
+export interface ListedCollection {
+  readonly databaseId: string
+  readonly record: CollectionRecord
+}
 
 /** Databases over one storage engine. Safe to use concurrently; close it, or acquire it with `await using`. */
 export class Store {
@@ -76,7 +82,9 @@ export class Store {
     const known = new KnownCollections()
     const events = new StoreEventEmitter()
     engine.listen?.(({ kind, ...event }) => events.emit(kind, event))
-    await learnCollections(engine, known)
+    for (const { databaseId, record } of await readableCollections(engine)) {
+      known.add(databaseId, record)
+    }
     const maintenance = new StoreMaintenance({ engine, clock, random, events, options })
     maintenance.start()
     return new Store({ engine, known, events, maxDocumentBytes }, maintenance)
@@ -126,6 +134,14 @@ export class Store {
     return this.#context.engine.listDatabases()
   }
 
+  /**
+   * The collections of all databases that can be read: one that is damaged, or of a newer version, keeps nobody from the
+   * others. Its own calls reject with ERR_STORE_DAMAGED or ERR_STORE_FORMAT.
+   */
+  listCollections(): Promise<readonly ListedCollection[]> {
+    return readableCollections(this.#context.engine)
+  }
+
   /** Deletes it with everything in it. Rejects with ERR_NOT_FOUND. */
   async deleteDatabase(id: string): Promise<void> {
     this.#context.known.removeDatabase(checkedResourceId('database', id))
@@ -150,7 +166,12 @@ export class Store {
   async check(): Promise<readonly string[]> {
     const problems: string[] = []
     for (const { id } of await this.listDatabases()) {
-      for (const problem of await this.database(id).check()) problems.push(`${id}: ${problem}`)
+      try {
+        for (const problem of await this.database(id).check()) problems.push(`${id}: ${problem}`)
+      } catch (error) {
+        if (!isUnreadable(error)) throw error
+        problems.push(`${id}: ${error instanceof Error ? error.message : String(error)}`)
+      }
     }
     return problems
   }
@@ -171,14 +192,23 @@ export class Store {
   }
 }
 
-async function learnCollections(engine: StorageEngine, known: KnownCollections): Promise<void> {
-  for (const { id } of await engine.listDatabases()) {
+async function readableCollections(engine: StorageEngine): Promise<readonly ListedCollection[]> {
+  const listed: ListedCollection[] = []
+  for (const { id: databaseId } of await engine.listDatabases()) {
     try {
-      const database = await engine.openDatabase(id)
-      for (const record of await database.listCollections()) known.add(id, record)
+      const database = await engine.openDatabase(databaseId)
+      const records = await database.listCollections()
+      listed.push(...records.map((record) => ({ databaseId, record })))
     } catch (error) {
       // Another process may have deleted it since it was listed.
-      if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+      if (errorCode(error) !== 'ERR_NOT_FOUND' && !isUnreadable(error)) throw error
     }
   }
+  return listed
+}
+
+/** Whether an error is one of a single database, which another attempt does not mend. */
+function isUnreadable(error: unknown): boolean {
+  const code = errorCode(error)
+  return code === 'ERR_STORE_DAMAGED' || code === 'ERR_STORE_FORMAT'
 }

@@ -10,6 +10,11 @@ export interface FolderStoreOptions {
   /** Made if it is missing. Any number of processes may open it at once. */
   readonly folder: string
   /**
+   * Who may use the files of a store that is made: `owner`, the user of this process; `group`, the folder's group too. A
+   * store that exists keeps its access. @default 'owner'
+   */
+  readonly access?: 'owner' | 'group' | undefined
+  /**
    * `sync`: an acknowledged write survives the death of the machine. `relaxed`: it survives the death of
    * the process only; consistent either way. @default 'sync'
    */

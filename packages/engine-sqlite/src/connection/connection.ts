@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { assertPlainFiles } from './assert-plain-files.ts'
 import { openFile } from './open-file.ts'
 import type { Row } from './column.ts'
 
@@ -9,16 +10,13 @@ export class Connection {
   readonly #statements = new Map<string, StatementSync>()
 
   /**
-   * Opens a file. Settings that belong to a connection are made here, each time (engine findings,
-   * rule 7). `timeoutMs` is how long SQLite itself waits for a lock, blocking the thread. With
-   * `mode: 'existing'` a missing file is an error, not a new one.
+   * Opens a file that exists. Settings that belong to a connection are made here, each time (engine findings,
+   * rule 7). `timeoutMs` is how long SQLite itself waits for a lock, blocking the thread.
    */
-  constructor(
-    file: string,
-    { timeoutMs, mode }: { readonly timeoutMs: number; readonly mode: 'existing' | 'create' },
-  ) {
+  constructor(file: string, { timeoutMs }: { readonly timeoutMs: number }) {
+    assertPlainFiles(file)
     const url = pathToFileURL(file)
-    url.searchParams.set('mode', mode === 'existing' ? 'rw' : 'rwc')
+    url.searchParams.set('mode', 'rw')
     this.#database = openFile(url, { timeout: timeoutMs })
     try {
       this.#database.exec('PRAGMA cache_size = -16384')

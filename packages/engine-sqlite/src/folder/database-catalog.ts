@@ -23,6 +23,7 @@ import { noteCopy } from './file-copies.ts'
 import { FileIdentity } from './file-identity.ts'
 import { linkIntoPlace, syncFolder, temporaryFile } from './link-into-place.ts'
 import { createSqliteFile, openSqliteFile, removeSqliteFile } from './sqlite-file.ts'
+import type { StoreAccess } from './store-access.ts'
 
 export const CATALOG_NAME = 'catalog.sqlite'
 /** Rows of `meta` that hold databases' annotations: name prefix, then the `_rid`. */
@@ -34,12 +35,20 @@ const UNUSED = 'unused:'
 const ENTRIES = `SELECT d.id, d.rid, d.etag, d.ts, d.file, m.value, r.name
   FROM database d LEFT JOIN meta m ON m.name = '${ANNOTATION}' || d.rid
   LEFT JOIN meta r ON r.name = '${REMOVAL}' || d.rid`
-export const DATABASE_FILE_NAME: RegExp = /^db-[0-9a-f]+\.sqlite$/
+const DATABASE_FILE_NAME: RegExp = /^db-[0-9a-f]+\.sqlite$/
 
 export interface CatalogEntry {
   readonly record: DatabaseRecord
-  /** Name of its file in the folder. */
+  /** What the list says is its file in the folder. To be opened only as `fileOf` gives it. */
   readonly file: string
+}
+
+export interface CatalogOptions {
+  readonly storeId: string
+  /** Of the files that are made. */
+  readonly access: StoreAccess
+  readonly clock: Clock
+  readonly random: Random
 }
 
 /**
@@ -50,26 +59,22 @@ export class DatabaseCatalog {
   readonly #folder: string
   readonly #file: string
   readonly #storeId: string
+  readonly #access: StoreAccess
   readonly #connection: Connection
   readonly #identity: FileIdentity
 
-  private constructor(folder: string, storeId: string, connection: Connection) {
+  private constructor(folder: string, { storeId, access }: CatalogOptions, connection: Connection) {
     this.#folder = folder
     this.#file = join(folder, CATALOG_NAME)
     this.#storeId = storeId
+    this.#access = access
     this.#connection = connection
     this.#identity = new FileIdentity(this.#file)
   }
 
   /** Rejects with ERR_STORE_DAMAGED when databases are there and the list of them is not. */
-  static async open(
-    folder: string,
-    {
-      storeId,
-      clock,
-      random,
-    }: { readonly storeId: string; readonly clock: Clock; readonly random: Random },
-  ): Promise<DatabaseCatalog> {
+  static async open(folder: string, options: CatalogOptions): Promise<DatabaseCatalog> {
+    const { access, clock, random } = options
     const file = join(folder, CATALOG_NAME)
     try {
       // In this order: another process that is making the store now writes its catalog first.
@@ -78,12 +83,12 @@ export class DatabaseCatalog {
         if (databases) {
           throw new StoreDamagedError(`${file} is missing, but there are databases beside it`)
         }
-        await createCatalog(folder, file, random)
+        await createCatalog(folder, file, { access, random })
       }
       // Another process may have made these files this moment, and be about to.
       syncFolder(folder)
       const connection = await retryWhileBusy(clock, () => openCatalog(file))
-      return new DatabaseCatalog(folder, storeId, connection)
+      return new DatabaseCatalog(folder, options, connection)
     } catch (error) {
       throw storeError(error, file)
     }
@@ -97,6 +102,20 @@ export class DatabaseCatalog {
   find(id: string): CatalogEntry | undefined {
     const row = this.#read(() => this.#connection.get(`${ENTRIES} WHERE d.id = ?`, id))
     return row && !this.#isDeleted(row) ? catalogEntry(row) : undefined
+  }
+
+  /**
+   * The path of a database's file. A folder may have come from anywhere: the list is not believed when it names what is no
+   * database of this folder, or is another one's.
+   *
+   * @throws ERR_STORE_DAMAGED
+   */
+  fileOf({ record: { id }, file }: CatalogEntry): string {
+    assertDatabaseFileName(this.#file, { id, file })
+    if (this.#read(() => this.#namesOf(file)) > 1) {
+      throw new StoreDamagedError(`${this.#file} gives database ${id} the file of another, ${file}`)
+    }
+    return join(this.#folder, file)
   }
 
   /**
@@ -134,7 +153,7 @@ export class DatabaseCatalog {
     this.#assertFree(id)
     if (this.#connection.run('DELETE FROM meta WHERE name = ?', `${UNUSED}${file}`) === 0) return
     // Under the catalog's lock nobody removes it. The file first: a database that is listed is whole.
-    createDatabaseFile(join(this.#folder, file))
+    createDatabaseFile(join(this.#folder, file), this.#access)
     syncFolder(this.#folder)
     return this.#add(id, file, about)
   }
@@ -215,7 +234,8 @@ export class DatabaseCatalog {
         for (const row of this.#connection.all(noted)) {
           const name = textColumn(row, 0)
           const file = name.slice(UNUSED.length)
-          if (DATABASE_FILE_NAME.test(file)) removeSqliteFile(join(this.#folder, file))
+          const isUnused = DATABASE_FILE_NAME.test(file) && this.#namesOf(file) === 0
+          if (isUnused) removeSqliteFile(join(this.#folder, file))
           this.#connection.run('DELETE FROM meta WHERE name = ?', name)
         }
       })
@@ -246,7 +266,15 @@ export class DatabaseCatalog {
   }
 
   #isDeleted(row: Row): boolean {
-    return row[6] !== null && isMarkedDeleted(join(this.#folder, catalogEntry(row).file))
+    if (row[6] === null) return false
+    const { file } = catalogEntry(row)
+    return DATABASE_FILE_NAME.test(file) && isMarkedDeleted(join(this.#folder, file))
+  }
+
+  /** How many databases are listed with a file. */
+  #namesOf(file: string): number {
+    const row = this.#connection.get('SELECT count(*) FROM database WHERE file = ?', file) ?? []
+    return numberColumn(row, 0)
   }
 
   #keepAnnotation(rid: string, annotation: string): void {
@@ -275,6 +303,17 @@ export class DatabaseCatalog {
   }
 }
 
+/** @throws ERR_STORE_DAMAGED for a name that no database's file has */
+export function assertDatabaseFileName(
+  catalog: string,
+  { id, file }: { readonly id: string; readonly file: string },
+): void {
+  if (DATABASE_FILE_NAME.test(file)) return
+  throw new StoreDamagedError(
+    `${catalog} gives database ${id} the file ${JSON.stringify(file)}, which is none of the store's`,
+  )
+}
+
 /** Of a copy databases may have been lost, and continuations name their numbers. */
 function openCatalog(file: string): Connection {
   const connection = openSqliteFile(file, CATALOG_FILE)
@@ -291,10 +330,14 @@ function openCatalog(file: string): Connection {
 }
 
 /** One of the processes that do this at once makes it; setting a file's journal mode is not safe among many. */
-async function createCatalog(folder: string, file: string, random: Random): Promise<void> {
+async function createCatalog(
+  folder: string,
+  file: string,
+  { access, random }: { readonly access: StoreAccess; readonly random: Random },
+): Promise<void> {
   const temporary = temporaryFile(folder, random)
   try {
-    createSqliteFile(temporary, CATALOG_TABLES)
+    createSqliteFile(temporary, CATALOG_TABLES, access)
     await linkIntoPlace(temporary, file)
   } finally {
     removeSqliteFile(temporary)

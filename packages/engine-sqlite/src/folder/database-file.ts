@@ -8,6 +8,7 @@ import { storeError } from '../connection/sqlite-error.ts'
 import { rollSegment } from '../writer/range-writes.ts'
 import { noteCopy } from './file-copies.ts'
 import { createSqliteFile, openSqliteFile } from './sqlite-file.ts'
+import type { StoreAccess } from './store-access.ts'
 
 /** Rows of `meta` of processes that write with relaxed durability: name prefix, value = boot id. */
 const RELAXED = 'relaxed:'
@@ -20,9 +21,9 @@ const EPOCH_JUMP: number = 2 ** 20
 export const NUMBER_JUMP = 1000
 
 /** Makes a new, empty database file. Durable when this returns, except for its name. */
-export function createDatabaseFile(file: string): void {
+export function createDatabaseFile(file: string, access: StoreAccess): void {
   try {
-    createSqliteFile(file, DATABASE_TABLES)
+    createSqliteFile(file, DATABASE_TABLES, access)
   } catch (error) {
     throw storeError(error, file)
   }

@@ -3,13 +3,15 @@ import { StoreDamagedError, StoreFormatError } from '@tidemark/contracts'
 import { numberColumn } from '../connection/column.ts'
 import { Connection } from '../connection/connection.ts'
 import type { FileSchema } from '../connection/schema.ts'
+import { makeFileFor, type StoreAccess } from './store-access.ts'
 
 /** How long opening a file waits for another process, blocking the thread. */
 const LOCK_TIMEOUT_MS = 5000
 
 /** Makes a new file with tables. Durable when this returns, except for its name. */
-export function createSqliteFile(file: string, tables: string): void {
-  const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS, mode: 'create' })
+export function createSqliteFile(file: string, tables: string, access: StoreAccess): void {
+  makeFileFor(access, file)
+  const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS })
   try {
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
@@ -27,7 +29,7 @@ export function createSqliteFile(file: string, tables: string): void {
  */
 export function openSqliteFile(file: string, schema: FileSchema): Connection {
   if (!existsSync(file)) throw new StoreDamagedError(`${file} is missing`)
-  const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS, mode: 'existing' })
+  const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS })
   try {
     connection.exec('PRAGMA synchronous = FULL')
     const table = connection.get(`SELECT 1 FROM sqlite_schema WHERE name = 'meta'`)
@@ -63,5 +65,5 @@ function versionOf(connection: Connection): number {
 }
 
 export function removeSqliteFile(file: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true })
 }

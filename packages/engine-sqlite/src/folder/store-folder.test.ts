@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { systemRandom } from '@tidemark/contracts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FORMAT, openStoreFolder, type StoreMarker } from './store-folder.ts'
+import type { StoreAccess } from './store-access.ts'
 
 let parent = ''
 beforeEach(async () => {
@@ -13,8 +14,10 @@ beforeEach(async () => {
 })
 afterEach(() => rm(parent, { recursive: true, force: true }))
 
-const open = (folder: string): Promise<StoreMarker> =>
-  openStoreFolder(folder, { random: systemRandom, nowMs: 1_700_000_000_000 })
+async function open(folder: string, access: StoreAccess = 'owner'): Promise<StoreMarker> {
+  const options = { access, random: systemRandom, nowMs: 1_700_000_000_000 }
+  return (await openStoreFolder(folder, options)).marker
+}
 
 test('a missing folder is made with its parents, and stays the same store', async () => {
   const folder = join(parent, 'a', 'b')
@@ -125,7 +128,7 @@ test('a path that is a file, or goes through one, is refused', async () => {
   const file = join(parent, 'file')
   await writeFile(file, '')
   for (const folder of [file, join(file, 'below')]) {
-    await expect(open(folder)).rejects.toMatchObject({ code: 'ERR_STORE_IN_USE' })
+    await expect(open(folder)).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
   }
 })
 

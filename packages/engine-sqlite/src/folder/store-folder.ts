@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs'
-import { mkdir, open, readFile, readdir, stat } from 'node:fs/promises'
+import { constants, existsSync } from 'node:fs'
+import { open, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import {
+  InvalidOptionError,
   StoreDamagedError,
   StoreFormatError,
   StoreInUseError,
@@ -15,6 +16,7 @@ import {
   syncFolder,
   temporaryFile,
 } from './link-into-place.ts'
+import { accessOfMode, FILE_MODE, makeFolderFor, type StoreAccess } from './store-access.ts'
 
 /** What makes a folder a store. */
 export interface StoreMarker {
@@ -25,26 +27,39 @@ export interface StoreMarker {
   readonly createdAt: number
 }
 
+export interface FoundMarker {
+  readonly marker: StoreMarker
+  /** Of the marker's file, and so of the store: what is made in it later has the same. */
+  readonly access: StoreAccess
+}
+
 /** The newest layout that this version reads and writes. */
 export const FORMAT = 1
 const ENGINE = 'sqlite'
 const MARKER_FILE = 'tidemark.json'
+const MAX_MARKER_BYTES = 65_536
 
 /**
  * Makes sure that a folder is a store of ours: an existing one, or a new one in a missing or empty
  * folder. Safe when several processes do it at once: a link is made by one of them only.
  *
- * @throws ERR_STORE_IN_USE, ERR_STORE_FORMAT, ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE
+ * @param options.access of a store that is made; one that exists keeps its own
+ * @throws ERR_INVALID_OPTION (a path that is no folder's), ERR_STORE_IN_USE, ERR_STORE_FORMAT, ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE
  */
 export async function openStoreFolder(
   folder: string,
-  { random, nowMs }: { readonly random: Random; readonly nowMs: number },
-): Promise<StoreMarker> {
+  {
+    access,
+    random,
+    nowMs,
+  }: { readonly access: StoreAccess; readonly random: Random; readonly nowMs: number },
+): Promise<FoundMarker> {
   try {
     const present = await readMarker(folder)
     if (present !== undefined) return present
-    await makeFolder(folder)
+    await makeFolder(folder, access)
     await assertEmpty(folder)
+    await assertSharable(folder, access)
     await createMarker(
       folder,
       {
@@ -53,7 +68,7 @@ export async function openStoreFolder(
         storeId: random.hex(16),
         createdAt: nowMs,
       },
-      random,
+      { access, random },
     )
   } catch (error) {
     throw folderError(error, folder)
@@ -68,13 +83,13 @@ export async function openStoreFolder(
  * One after the other from the top, each durable in its parent before there is anything in it. The first that
  * exists may be another process' that has not come so far yet, so it is synced as well.
  */
-async function makeFolder(folder: string): Promise<void> {
+async function makeFolder(folder: string, access: StoreAccess): Promise<void> {
   const parent = dirname(folder)
   if (parent === folder) return
   if (!existsSync(folder)) {
-    await makeFolder(parent)
+    await makeFolder(parent, access)
     try {
-      await mkdir(folder)
+      await makeFolderFor(access, folder)
     } catch (error) {
       if (errnoOf(error) !== 'EEXIST' || !(await stat(folder)).isDirectory()) throw error
     }
@@ -83,16 +98,11 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /** Undefined where there is no store. @throws as `openStoreFolder` */
-export async function readMarker(folder: string): Promise<StoreMarker | undefined> {
+export async function readMarker(folder: string): Promise<FoundMarker | undefined> {
   const file = join(folder, MARKER_FILE)
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-  const marker = parseMarker(text)
+  const found = await readPlainFile(file)
+  if (found === undefined) return undefined
+  const marker = parseMarker(found.text)
   if (marker === undefined)
     throw new StoreDamagedError(`${file} is damaged: it is no store's marker`)
   if (marker.engine !== ENGINE) {
@@ -103,7 +113,29 @@ export async function readMarker(folder: string): Promise<StoreMarker | undefine
       `${folder} has format ${marker.format}; this version reads up to ${FORMAT}. Use a newer Tidemark`,
     )
   }
-  return marker
+  return { marker, access: accessOfMode(found.mode) }
+}
+
+/** Undefined when there is none. Whoever made the folder must not lead to other files with it, nor make anybody wait. */
+async function readPlainFile(
+  file: string,
+): Promise<{ readonly text: string; readonly mode: number } | undefined> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+  try {
+    const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    try {
+      const about = await handle.stat()
+      if (about.isFile() && about.size <= MAX_MARKER_BYTES) {
+        return { text: await handle.readFile('utf8'), mode: about.mode }
+      }
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    if (errnoOf(error) !== 'ELOOP') throw folderError(error, dirname(file))
+  }
+  throw new StoreDamagedError(`${file} is damaged: it is no store's marker`)
 }
 
 function parseMarker(text: string): StoreMarker | undefined {
@@ -130,10 +162,18 @@ async function assertEmpty(folder: string): Promise<void> {
   throw new StoreInUseError(`${folder} is not a Tidemark store and not empty: it holds ${first}`)
 }
 
+/** A folder that exists keeps its rights, which must do for what is wanted. @throws ERR_INVALID_OPTION */
+async function assertSharable(folder: string, access: StoreAccess): Promise<void> {
+  if (access === 'owner' || accessOfMode((await stat(folder)).mode) === 'group') return
+  throw new InvalidOptionError(
+    `access 'group' needs a folder that its group may write: chmod g+rwxs ${folder}`,
+  )
+}
+
 /** Makes a missing or empty folder one that `createMarker` may make a store. @throws as `openStoreFolder` */
-export async function makeEmptyFolder(folder: string): Promise<void> {
+export async function makeEmptyFolder(folder: string, access: StoreAccess): Promise<void> {
   try {
-    await makeFolder(folder)
+    await makeFolder(folder, access)
     await assertEmpty(folder)
     if ((await readMarker(folder)) !== undefined) throw new StoreInUseError(`${folder} is a store`)
   } catch (error) {
@@ -144,11 +184,13 @@ export async function makeEmptyFolder(folder: string): Promise<void> {
 export async function createMarker(
   folder: string,
   marker: StoreMarker,
-  random: Random,
+  { access, random }: { readonly access: StoreAccess; readonly random: Random },
 ): Promise<void> {
   const temporary = temporaryFile(folder, random)
-  const handle = await open(temporary, 'wx')
+  const handle = await open(temporary, 'wx', FILE_MODE[access])
   try {
+    // The umask may have taken the group's rights away.
+    if (access === 'group') await handle.chmod(FILE_MODE[access])
     await handle.writeFile(`${JSON.stringify(marker)}\n`)
     await handle.sync()
   } finally {
@@ -163,7 +205,12 @@ function folderError(error: unknown, folder: string): unknown {
       return error
     case 'ENOTDIR':
     case 'EEXIST':
-      return new StoreInUseError(`${folder} is a file, not a folder`, { cause: error })
+      return new InvalidOptionError(
+        `${folder} is a file, or goes through one: a store needs a folder`,
+        {
+          cause: error,
+        },
+      )
     default: {
       const reason = error instanceof Error ? error.message : String(error)
       return new StoreUnavailableError(`${folder} cannot be used: ${reason}`, { cause: error })

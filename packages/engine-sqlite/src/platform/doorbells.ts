@@ -1,35 +1,50 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmodSync, closeSync, constants, existsSync, lstatSync, openSync } from 'node:fs'
+import { lstat, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createConnection, createServer, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { errnoOf } from '../folder/link-into-place.ts'
+import { FILE_MODE, makeFolderFor, type StoreAccess } from '../folder/store-access.ts'
 
 /** Longest path of a unix socket on Linux is 107 bytes, on macOS 103. */
 const MAX_SOCKET_PATH = 100
 const ONE_BYTE = Buffer.from([1])
-/** Endings of the folder's entries: a socket, or a file that says where the socket is. */
-const SOCKET = '.sock'
-const ELSEWHERE = '.path'
+/** The folder's entries, named after processes: sockets; on Windows empty files, each of which stands for a pipe. */
+const ENTRY = /^([0-9a-f]{16})\.(?:sock|pipe)$/
+const ENDING = process.platform === 'win32' ? '.pipe' : '.sock'
 
 /**
  * Tells the other processes that have the same folder open that something was committed: a byte over
  * unix sockets, every process connected with every other. Only a hint that saves waiting for the next
  * poll: a doorbell that cannot be set up, or a byte that is lost, costs milliseconds.
+ *
+ * What stands in the folder may be anybody's: only sockets with names of ours are connected to or removed, and nothing
+ * outside the folder.
  */
 export class Doorbells {
   readonly #folder: string
   readonly #id: string
+  readonly #access: StoreAccess
   readonly #onRing: () => void
   readonly #peers = new Set<Socket>()
   #server: Server | undefined
+  /** Where the folder is for sockets: its path, or a short one to it while it is open here. */
+  #place: string
+  #openFolder: number | undefined
   #status: 'new' | 'open' | 'closed' = 'new'
 
-  /** `folder` has one entry a process; `id` names this one's and is unique. */
+  /** `folder` has one entry a process; `id` names this one's, 16 hexadecimal digits, and is unique. */
   constructor(
     folder: string,
-    { id, onRing }: { readonly id: string; readonly onRing: () => void },
+    {
+      id,
+      access,
+      onRing,
+    }: { readonly id: string; readonly access: StoreAccess; readonly onRing: () => void },
   ) {
     this.#folder = folder
+    this.#place = folder
     this.#id = id
+    this.#access = access
     this.#onRing = onRing
   }
 
@@ -38,11 +53,12 @@ export class Doorbells {
     if (this.#status !== 'new') return
     this.#status = 'open'
     try {
-      await mkdir(this.#folder, { recursive: true })
+      await this.#makeFolder()
       await this.#listen()
       // After its own entry is there: of two processes that start together, at least one sees the other.
       for (const name of await readdir(this.#folder)) {
-        if (!name.startsWith(this.#id)) await this.#connect(name)
+        const id = ENTRY.exec(name)?.[1]
+        if (id !== undefined && id !== this.#id && name.endsWith(ENDING)) await this.#connect(id)
       }
     } catch {
       // A folder or system without sockets: the poll does it.
@@ -68,40 +84,55 @@ export class Doorbells {
     this.#peers.clear()
     const server = this.#server
     if (server !== undefined) await new Promise<void>((resolve) => server.close(() => resolve()))
-    for (const entry of [SOCKET, ELSEWHERE]) {
-      await rm(join(this.#folder, `${this.#id}${entry}`), { force: true }).catch(() => undefined)
+    if (server !== undefined) await this.#remove(this.#id)
+    if (this.#openFolder !== undefined) closeSync(this.#openFolder)
+  }
+
+  async #makeFolder(): Promise<void> {
+    if (!existsSync(this.#folder)) {
+      await makeFolderFor(this.#access, this.#folder).catch((error: unknown) => {
+        if (errnoOf(error) !== 'EEXIST') throw error
+      })
     }
+    if (!lstatSync(this.#folder).isDirectory())
+      throw new Error(`${this.#folder} is a link or a file`)
+    const longest = join(this.#folder, `${this.#id}${ENDING}`)
+    if (process.platform === 'win32' || Buffer.byteLength(longest) <= MAX_SOCKET_PATH) return
+    if (process.platform !== 'linux') throw new Error(`${longest} is too long for a socket`)
+    const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
+    this.#openFolder = openSync(this.#folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+    this.#place = `/proc/self/fd/${this.#openFolder}`
   }
 
   /** The entry of this process appears when it can be connected to, not before: see `#connect`. */
   async #listen(): Promise<void> {
-    const entry = join(this.#folder, this.#id)
+    const made = join(this.#place, `${this.#id}.new`)
     const onPeer = (peer: Socket): void => this.#adopt(peer)
-    if (process.platform !== 'win32' && Buffer.byteLength(`${entry}.new`) <= MAX_SOCKET_PATH) {
-      this.#server = await listen(`${entry}.new`, onPeer)
-      await rename(`${entry}.new`, `${entry}${SOCKET}`)
-      return
+    if (process.platform === 'win32') {
+      this.#server = await listen(pipeOf(this.#id), onPeer)
+      await writeFile(made, '')
+    } else {
+      this.#server = await listen(made, onPeer)
+      chmodSync(made, FILE_MODE[this.#access])
     }
-    const name = `tidemark-${this.#id}`
-    const path = process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), name)
-    this.#server = await listen(path, onPeer)
-    await writeFile(`${entry}.new`, path)
-    await rename(`${entry}.new`, `${entry}${ELSEWHERE}`)
+    await rename(made, join(this.#place, `${this.#id}${ENDING}`))
   }
 
-  async #connect(name: string): Promise<void> {
-    const entry = join(this.#folder, name)
-    let path = entry
+  async #connect(id: string): Promise<void> {
+    const entry = join(this.#place, `${id}${ENDING}`)
+    const isPipe = process.platform === 'win32'
     try {
-      if (name.endsWith(ELSEWHERE)) path = await readFile(entry, 'utf8')
-      else if (!name.endsWith(SOCKET)) return
-      this.#adopt(await connected(path))
+      const found = await lstat(entry)
+      if (isPipe ? !found.isFile() : !found.isSocket()) return
+      this.#adopt(await connected(isPipe ? pipeOf(id) : entry))
     } catch (error) {
-      if (!isGone(error)) return
       // Nobody listens there any more: its process was killed.
-      await rm(entry, { force: true }).catch(() => undefined)
-      if (path !== entry) await rm(path, { force: true }).catch(() => undefined)
+      if (isGone(error)) await this.#remove(id)
     }
+  }
+
+  async #remove(id: string): Promise<void> {
+    await rm(join(this.#place, `${id}${ENDING}`), { force: true }).catch(() => undefined)
   }
 
   #adopt(peer: Socket): void {
@@ -123,11 +154,16 @@ function isGone(error: unknown): boolean {
   return error.code === 'ECONNREFUSED' || error.code === 'ENOENT'
 }
 
+function pipeOf(id: string): string {
+  return `\\\\.\\pipe\\tidemark-${id}`
+}
+
 async function listen(path: string, onPeer: (peer: Socket) => void): Promise<Server> {
   const server = createServer(onPeer)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(path, () => {
+    // By this process itself, also where it is a worker of a cluster.
+    server.listen({ path, exclusive: true }, () => {
       server.off('error', reject)
       resolve()
     })

@@ -95,7 +95,7 @@ export class DatabaseReader {
     this.#nowMs = options.nowMs
     this.#connection = withStoreErrors(
       file,
-      () => new Connection(file, { timeoutMs: READ_TIMEOUT_MS, mode: 'existing' }),
+      () => new Connection(file, { timeoutMs: READ_TIMEOUT_MS }),
     )
     this.#connection.exec('PRAGMA query_only = 1')
   }

@@ -29,7 +29,7 @@ function writerWith({
   readonly pauses: readonly number[]
 } {
   const file = join(folder, 'db.sqlite')
-  createDatabaseFile(file)
+  createDatabaseFile(file, 'owner')
   const pauses: number[] = []
   let nowMs = 0
   const writer = new DatabaseWriter(

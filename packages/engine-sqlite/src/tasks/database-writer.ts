@@ -47,10 +47,7 @@ export class DatabaseWriter {
   constructor(settings: WriterSettings, clock: BlockingClock) {
     this.#settings = settings
     this.#clock = clock
-    this.#connection = new Connection(settings.file, {
-      timeoutMs: OPEN_TIMEOUT_MS,
-      mode: 'existing',
-    })
+    this.#connection = new Connection(settings.file, { timeoutMs: OPEN_TIMEOUT_MS })
     // Touches the file, so that waiting for another process that is just recovering its log is over here.
     this.#connection.get(READ_HEAD)
     // From now on SQLite's own wait is off, which is unfair between processes: ours is 1 ms steps

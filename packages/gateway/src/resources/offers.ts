@@ -111,19 +111,10 @@ async function offeredCollection(store: Store, id: string): Promise<OfferedColle
 }
 
 async function allCollections(store: Store): Promise<readonly OfferedCollection[]> {
-  const all: OfferedCollection[] = []
-  for (const { id } of await store.listDatabases()) {
-    const database = store.database(id)
-    try {
-      for (const record of await database.listCollections()) {
-        all.push({ collection: database.collection(record.id), record })
-      }
-    } catch (error) {
-      // Deleted since it was listed.
-      if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
-    }
-  }
-  return all
+  return (await store.listCollections()).map(({ databaseId, record }) => ({
+    collection: store.database(databaseId).collection(record.id),
+    record,
+  }))
 }
 
 /** The database that has an offer of that id. */

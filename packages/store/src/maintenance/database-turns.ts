@@ -17,6 +17,11 @@ export interface DatabaseSeat {
   last: Promise<void>
 }
 
+export interface UnopenedDatabase {
+  readonly databaseId: string
+  readonly error: unknown
+}
+
 /** Under a load that never ends the work must get done, too. */
 const LONGEST_PAUSE_MS = 100
 
@@ -37,8 +42,9 @@ export class DatabaseTurns {
     return [...this.#seats.values()]
   }
 
-  /** Takes in databases that are new, and forgets those that are gone. */
-  async list(): Promise<void> {
+  /** Takes in databases that are new, and forgets those that are gone. Returns those that it could not open. */
+  async list(): Promise<readonly UnopenedDatabase[]> {
+    const unopened: UnopenedDatabase[] = []
     const { engine, clock, events, options } = this.#context
     const present = new Map((await engine.listDatabases()).map(({ id, rid }) => [rid, id]))
     for (const rid of this.#seats.keys()) {
@@ -65,10 +71,12 @@ export class DatabaseTurns {
           last: Promise.resolve(),
         })
       } catch (error) {
+        if (errorCode(error) === 'ERR_STORE_CLOSED') throw error
         // Deleted since it was listed.
-        if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+        if (errorCode(error) !== 'ERR_NOT_FOUND') unopened.push({ databaseId, error })
       }
     }
+    return unopened
   }
 
   /** One step of every database that is due. Says how long to wait before the next turn. */
@@ -125,16 +133,18 @@ export class DatabaseTurns {
 
   async #listOrReport(): Promise<void> {
     const { intervalMs } = this.#context.options
+    const failed: { readonly databaseId: string | undefined; readonly error: unknown }[] = []
     try {
-      await this.list()
-      this.#listFailures = 0
-      this.#listDueMs = this.#nowMs() + intervalMs
+      failed.push(...(await this.list()))
     } catch (error) {
       if (errorCode(error) === 'ERR_STORE_CLOSED') throw error
-      this.#listFailures += 1
-      const retryInMs = this.#delayMs(this.#listFailures)
-      this.#listDueMs = this.#nowMs() + retryInMs
-      this.#report(error, { databaseId: undefined, work: 'look', retryInMs })
+      failed.push({ databaseId: undefined, error })
+    }
+    this.#listFailures = failed.length === 0 ? 0 : this.#listFailures + 1
+    const retryInMs = failed.length === 0 ? intervalMs : this.#delayMs(this.#listFailures)
+    this.#listDueMs = this.#nowMs() + retryInMs
+    for (const { databaseId, error } of failed) {
+      this.#report(error, { databaseId, work: 'look', retryInMs })
     }
   }
 

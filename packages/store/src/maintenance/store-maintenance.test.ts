@@ -1,3 +1,4 @@
+import { StoreDamagedError } from '@tidemark/contracts'
 import { SimulatedClock } from '@tidemark/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { DatabaseEngine, StorageEngine } from '../engine/storage-engine.ts'
@@ -72,6 +73,30 @@ describe('maintenance in the background', () => {
     expect(pieces).toBeLessThanOrEqual(6)
     await clock.advance(2000)
     expect(await store.runMaintenance()).toMatchObject({ swept: 0 })
+  })
+
+  test('a database that cannot be opened keeps no other from its turns, and is told by its name', async () => {
+    const clock = new SimulatedClock()
+    const engine = new MemoryStorageEngine({ clock })
+    {
+      const before = await Store.open({ engine, clock, maintenance: 'manual' })
+      for (const database of ['bad', 'good']) await fill(before, { database, ttl: 5 })
+    }
+    const openDatabase = engine.openDatabase.bind(engine)
+    engine.openDatabase = async (id) => {
+      if (id === 'bad') throw new StoreDamagedError(`the file of ${id} is damaged`)
+      return openDatabase(id)
+    }
+    const { store, told } = await open({ clock, engine, maintenance: { intervalMs: 1000 } })
+    const failed: (string | undefined)[] = []
+    store.events.on('maintenanceFailed', ({ databaseId }) => failed.push(databaseId))
+    await clock.advance(10_000)
+    expect(told.filter((name) => name === 'swept')).toHaveLength(1)
+    expect(new Set(failed)).toEqual(new Set(['bad']))
+    const byHand = await Store.open({ engine, clock, maintenance: 'manual' })
+    await fill(byHand, { database: 'good', ttl: 5 })
+    await clock.advance(6000)
+    await expect(byHand.runMaintenance()).rejects.toMatchObject({ code: 'ERR_STORE_DAMAGED' })
   })
 
   test('databases get their turns, whichever has more to do', async () => {

@@ -37,17 +37,18 @@ export class StoreMaintenance {
     if (this.#context.options.mode === 'automatic') this.#loop ??= this.#run(this.#stop.signal)
   }
 
-  /** Does all that is due now, in every database. Rejects with what the first failure was. */
+  /** Does all that is due now. Rejects with what the first failure was; of a database that cannot be opened after the others. */
   async runAll(): Promise<MaintenanceReport> {
     const { signal } = this.#stop
     const tally = new MaintenanceTally()
-    await this.#turns.list()
+    const [unopened] = await this.#turns.list()
     try {
       for (const seat of this.#turns.all) await this.#turns.drain(seat, { tally, signal })
     } finally {
       // Nobody else could do anything until the lease ran out.
       if (this.#loop === undefined) await this.#turns.releaseAll()
     }
+    if (unopened !== undefined) throw unopened.error
     return tally.report()
   }
 

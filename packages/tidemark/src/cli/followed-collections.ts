@@ -13,12 +13,10 @@ export async function collectionsByRid(
   store: Store,
 ): Promise<ReadonlyMap<string, NamedCollection>> {
   const found = new Map<string, NamedCollection>()
-  for (const { id: databaseId } of await store.listDatabases()) {
-    const database = store.database(databaseId)
-    for (const { id, rid } of await database.listCollections()) {
-      const collection = database.collection(id)
-      found.set(rid, { name: `${databaseId}/${id}`, databaseId, collection })
-    }
+  for (const { databaseId, record } of await store.listCollections()) {
+    const { id, rid } = record
+    const collection = store.database(databaseId).collection(id)
+    found.set(rid, { name: `${databaseId}/${id}`, databaseId, collection })
   }
   return found
 }

@@ -7,13 +7,9 @@ export async function leaseLocations(
   store: Store | undefined,
 ): Promise<readonly string[]> {
   if (leases !== undefined || store === undefined) return leases === undefined ? [] : [leases]
-  const found: string[] = []
-  for (const { id: database } of await store.listDatabases()) {
-    for (const { id } of await store.database(database).listCollections()) {
-      if (id === 'leases') found.push(`${database}/${id}`)
-    }
-  }
-  return found
+  return (await store.listCollections())
+    .filter(({ record }) => record.id === 'leases')
+    .map(({ databaseId, record }) => `${databaseId}/${record.id}`)
 }
 
 /** The first of the places that has leases of a group; undefined when none has. Rejects as `openLeases`. */

@@ -1,12 +1,8 @@
 #!/usr/bin/env node
-import * as nodeModule from 'node:module'
+import { keepCompiledCode } from './compile-cache.ts'
 
-// Compiled code is kept for the next start, in the system's folder for temporary files: a command begins in half
-// the time. Before anything else is loaded, and for the threads of the engine too. Node 20 cannot do it.
-if ('enableCompileCache' in nodeModule) {
-  const { directory } = nodeModule.enableCompileCache()
-  if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] ??= directory
-}
+// The other modules only now, so that they are kept.
+keepCompiledCode(process.env)
 const { assertSupportedNode } = await import('@tidemark/contracts')
 const { errorLine } = await import('./output/report-error.ts')
 const { EXIT } = await import('./exit-codes.ts')

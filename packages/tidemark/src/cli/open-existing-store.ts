@@ -23,7 +23,9 @@ export async function openExistingStore(
   try {
     entries = await readdir(where)
   } catch (cause) {
-    if (errorCode(cause) !== 'ENOENT') throw cause
+    const code = errorCode(cause)
+    if (code === 'ENOTDIR') throw new InputError(`--store ${where}: this is no folder`, { cause })
+    if (code !== 'ENOENT') throw cause
     throw new InputError(`--store ${where}: there is no such folder`, { cause })
   }
   if (entries.length === 0)

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -64,6 +64,26 @@ describe('jsonLinesSink', () => {
     expect(await readAll()).toEqual(notes)
     expect(await files()).toHaveLength(1)
   })
+
+  test.runIf(process.platform !== 'win32')(
+    'what it writes is for its owner only, or for a group, whatever the umask is',
+    async () => {
+      const umask = process.umask()
+      const modes = async (): Promise<readonly number[]> =>
+        Promise.all([folder, await lastFile()].map(async (path) => (await stat(path)).mode & 0o777))
+      try {
+        process.umask(0)
+        await jsonLinesSink<Note>({ folder }).write([note(1)], context(1))
+        expect(await modes()).toEqual([0o700, 0o600])
+        process.umask(0o077)
+        folder = join(folder, '..', 'shared')
+        await jsonLinesSink<Note>({ folder, access: 'group' }).write([note(1)], context(1))
+        expect(await modes()).toEqual([0o770, 0o640])
+      } finally {
+        process.umask(umask)
+      }
+    },
+  )
 
   test('what comes twice is read once, from the same file or another worker’s', async () => {
     const first = jsonLinesSink<Note>({ folder })

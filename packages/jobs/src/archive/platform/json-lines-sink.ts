@@ -1,4 +1,4 @@
-import { mkdir, open, type FileHandle } from 'node:fs/promises'
+import { chmod, mkdir, open, type FileHandle } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -15,11 +15,19 @@ import type { Sink, SinkContext } from '../sink.ts'
 export interface JsonLinesSinkOptions {
   /** Made if it is missing. Several workers, and several archives, may write into one folder. */
   readonly folder: string
+  /**
+   * Who may read what is written: `owner`, the user of this process; `group`, the folder's group too, which may write to
+   * a folder that is made. @default 'owner'
+   */
+  readonly access?: 'owner' | 'group' | undefined
   /** A file that has grown beyond this is followed by a new one. @default 64 MiB */
   readonly maxFileBytes?: number | undefined
 }
 
 const DEFAULT_MAX_FILE_BYTES = 64 * 1024 * 1024
+const FILE_MODE = { owner: 0o600, group: 0o640 } as const
+/** A group's folder hands its group on to the files in it. */
+const FOLDER_MODE = { owner: 0o700, group: 0o2770 } as const
 /** Batches of a range that `verify` still finds; it is asked right after `write`. */
 const REMEMBERED_WRITES = 4
 
@@ -35,6 +43,7 @@ const REMEMBERED_WRITES = 4
  */
 export function jsonLinesSink<T extends DocumentBody = DocumentBody>({
   folder,
+  access = 'owner',
   maxFileBytes = DEFAULT_MAX_FILE_BYTES,
 }: JsonLinesSinkOptions): Required<Sink<T>> {
   if (typeof folder !== 'string' || folder === '') {
@@ -43,7 +52,10 @@ export function jsonLinesSink<T extends DocumentBody = DocumentBody>({
   if (!Number.isSafeInteger(maxFileBytes) || maxFileBytes < 1) {
     throw new InvalidOptionError(`maxFileBytes must be a whole number above 0, got ${maxFileBytes}`)
   }
-  return new JsonLinesSink<T>(resolve(folder), maxFileBytes)
+  if (access !== 'owner' && access !== 'group') {
+    throw new InvalidOptionError(`access must be 'owner' or 'group', got ${JSON.stringify(access)}`)
+  }
+  return new JsonLinesSink<T>(resolve(folder), { access, maxFileBytes })
 }
 
 /** The file that a range's next lines go to. */
@@ -65,12 +77,17 @@ interface RangeFiles {
 
 class JsonLinesSink<T extends DocumentBody> implements Required<Sink<T>> {
   readonly #folder: string
+  readonly #access: 'owner' | 'group'
   readonly #maxFileBytes: number
   readonly #ranges = new Map<string, RangeFiles>()
   #made: Promise<void> | undefined
 
-  constructor(folder: string, maxFileBytes: number) {
+  constructor(
+    folder: string,
+    { access, maxFileBytes }: { readonly access: 'owner' | 'group'; readonly maxFileBytes: number },
+  ) {
     this.#folder = folder
+    this.#access = access
     this.#maxFileBytes = maxFileBytes
   }
 
@@ -147,7 +164,9 @@ class JsonLinesSink<T extends DocumentBody> implements Required<Sink<T>> {
     for (let count = 1; ; count += 1) {
       const path = join(this.#folder, fileName(owner, count))
       try {
-        const handle = await open(path, 'wx')
+        const handle = await open(path, 'wx', FILE_MODE[this.#access])
+        // The umask may have taken the group's rights away.
+        if (this.#access === 'group') await handle.chmod(FILE_MODE.group)
         return { file: { epoch: owner.epoch, path, bytes: 0 }, handle }
       } catch (error) {
         if (errorCode(error) !== 'EEXIST') throw error
@@ -156,7 +175,7 @@ class JsonLinesSink<T extends DocumentBody> implements Required<Sink<T>> {
   }
 
   async #makeFolder(): Promise<void> {
-    this.#made ??= makeFolder(this.#folder)
+    this.#made ??= makeFolder(this.#folder, FOLDER_MODE[this.#access])
     try {
       await this.#made
     } catch (error) {
@@ -223,9 +242,10 @@ async function hasSize(handle: FileHandle, bytes: number): Promise<boolean> {
 }
 
 /** Makes the folder, and syncs the one above the highest that was made. */
-async function makeFolder(folder: string): Promise<void> {
-  const highest = await mkdir(folder, { recursive: true })
+async function makeFolder(folder: string, mode: number): Promise<void> {
+  const highest = await mkdir(folder, { recursive: true, mode })
   if (highest === undefined) return
+  if (mode === FOLDER_MODE.group) await chmod(folder, mode)
   for (let made = folder; ; made = dirname(made)) {
     await syncFolder(dirname(made))
     if (made === highest || dirname(made) === made) return

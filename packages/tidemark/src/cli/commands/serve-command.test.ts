@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { request as httpsRequest } from 'node:https'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -91,7 +101,7 @@ const data = (): string => join(folder, 'data')
 
 test('one JSON line when it answers; the real client works with the key of the file; SIGTERM ends it in order', async () => {
   const keyFile = join(folder, 'key')
-  await writeFile(keyFile, `${KEY}\n`)
+  await writeFile(keyFile, `${KEY}\n`, { mode: 0o600 })
   const served = new Served(['serve', data(), '--port', '0', '--key-file', keyFile, '--json'])
   const endpoint = await served.endpoint()
   await writeAndRead(endpoint, KEY)
@@ -142,7 +152,7 @@ test('keys of the environment; one that may only read is refused writes', async 
 
 test("the emulator's key never listens on a public address", async () => {
   const keyFile = join(folder, 'key')
-  await writeFile(keyFile, EMULATOR_KEY)
+  await writeFile(keyFile, EMULATOR_KEY, { mode: 0o600 })
   const asked = [
     ['serve', '--memory', '--port', '0', '--host', '0.0.0.0'],
     ['serve', data(), '--port', '0', '--host', '0.0.0.0', '--key-file', keyFile],
@@ -174,7 +184,7 @@ test('wrong arguments are told as such, and unreadable files by their name', asy
     errors: expect.stringContaining(`ERR_INPUT: --key-file ${missing}`),
   })
   const shortKey = join(folder, 'short')
-  await writeFile(shortKey, 'c2hvcnQ=')
+  await writeFile(shortKey, 'c2hvcnQ=', { mode: 0o600 })
   // Nothing was made for it.
   await expect(stat(data())).rejects.toMatchObject({ code: 'ENOENT' })
   const short = await tidemark('serve', data(), '--port', '0', '--key-file', shortKey)
@@ -184,6 +194,63 @@ test('wrong arguments are told as such, and unreadable files by their name', asy
   const unreachable = await tidemark('serve', url, '--port', '0')
   expect(unreachable).toMatchObject({ code: 1, errors: expect.stringMatching(/^tidemark: ERR_/) })
   expect(unreachable.errors).not.toContain('secret')
+})
+
+test.runIf(process.platform !== 'win32')(
+  'a key that other users may read, or could have put there, is refused, and not printed',
+  async () => {
+    const key = join(folder, 'key')
+    await writeFile(key, KEY)
+    await chmod(key, 0o644)
+    for (const option of ['--key-file', '--read-only-key-file', '--tls-key']) {
+      const refused = await tidemark(
+        'serve',
+        data(),
+        option,
+        key,
+        ...(option === '--tls-key' ? ['--tls-cert', MAIN] : []),
+      )
+      expect(refused).toMatchObject({
+        code: 1,
+        errors: expect.stringMatching(`ERR_INPUT: ${option} ${key} .*mode 644`),
+      })
+      expect(refused.errors).not.toContain(KEY)
+    }
+    await expect(stat(data())).rejects.toMatchObject({ code: 'ENOENT' })
+
+    await (await openStore(data())).close()
+    const stored = join(data(), 'gateway-key')
+    const refusedStored = async (reason: RegExp): Promise<void> => {
+      const { code, errors } = await tidemark('serve', data(), '--port', '0')
+      expect(code).toBe(1)
+      expect(errors).toMatch(/^tidemark: ERR_INPUT: /)
+      expect(errors).toMatch(reason)
+    }
+    await copyFile(key, stored)
+    await refusedStored(/gateway-key .*mode 644/)
+    await rm(stored)
+    await chmod(key, 0o600)
+    await symlink(key, stored)
+    await refusedStored(/gateway-key cannot be read: ELOOP/)
+    await rm(stored)
+    await chmod(data(), 0o777)
+    await refusedStored(/may write to .*data/)
+  },
+)
+
+test('the path of a file is an invalid option for every command, not a store in use', async () => {
+  const file = join(folder, 'file')
+  await writeFile(file, '')
+  const served = await tidemark('serve', file, '--port', '0')
+  expect(served).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(`ERR_INVALID_OPTION: ${file} is a file`),
+  })
+  const listed = await tidemark('ranges', 'ls', 'shop/orders', '--store', file)
+  expect(listed).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(`ERR_INPUT: --store ${file}: this is no folder`),
+  })
 })
 
 test('limits are options: a body above the largest is 413, units above the budget are 429', async () => {
@@ -209,7 +276,8 @@ test('https with a certificate and its key', async () => {
   const peer = dirname(
     createRequire(import.meta.url).resolve('@vercel/cosmosdb-server/package.json'),
   )
-  const [cert, key] = [join(peer, 'cert.pem'), join(peer, 'key.pem')]
+  const [cert, key] = [join(peer, 'cert.pem'), join(folder, 'key.pem')]
+  await writeFile(key, await readFile(join(peer, 'key.pem')), { mode: 0o600 })
   const served = new Served([
     'serve',
     '--memory',

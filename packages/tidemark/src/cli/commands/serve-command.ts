@@ -12,6 +12,7 @@ import {
   KEY_VARIABLE,
   READ_ONLY_KEY_VARIABLE,
 } from '../serve/gateway-key-source.ts'
+import { readPrivateFile } from '../serve/private-file.ts'
 import { serveStore } from '../serve/serve-store.ts'
 import {
   describePlace,
@@ -160,13 +161,17 @@ async function readTls({ tlsCert, tlsKey }: ServeOptions) {
   if (tlsCert === undefined || tlsKey === undefined) return undefined
   return {
     cert: await readPem('--tls-cert', tlsCert),
-    key: await readPem('--tls-key', tlsKey),
+    key: await readPem('--tls-key', tlsKey, (file) => readPrivateFile(file, { links: 'follow' })),
   }
 }
 
-async function readPem(option: string, file: string): Promise<string> {
+async function readPem(
+  option: string,
+  file: string,
+  read = (path: string): Promise<string> => readFile(path, 'utf8'),
+): Promise<string> {
   try {
-    return await readFile(file, 'utf8')
+    return await read(file)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new InputError(`${option} ${file} cannot be read: ${reason}`, { cause })

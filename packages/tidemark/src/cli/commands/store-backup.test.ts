@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -46,3 +46,26 @@ test('a store is backed up while it is open, restored, and marked; the outcome i
     errors: expect.stringContaining('pg_dump'),
   })
 })
+
+test.runIf(process.platform !== 'win32')(
+  'check warns of a store that every user of the machine can read, and changes nothing',
+  async () => {
+    const data = join(folder, 'data')
+    await (await openStore({ folder: data, maintenance: 'manual' })).close()
+    expect((await tidemark('store', 'check', data)).errors).toBe('')
+    // As earlier versions made it.
+    await chmod(data, 0o755)
+    expect((await tidemark('store', 'check', data)).errors).toBe('')
+    await chmod(join(data, 'catalog.sqlite'), 0o644)
+    const warned = {
+      code: 0,
+      errors: expect.stringMatching(/^tidemark: warning: .*chmod -R o= .*\n$/),
+    }
+    expect(await tidemark('store', 'check', data)).toMatchObject(warned)
+    expect(await tidemark('store', 'check', data)).toMatchObject(warned)
+    await chmod(join(data, 'catalog.sqlite'), 0o600)
+    await chmod(data, 0o707)
+    expect(await tidemark('store', 'check', data)).toMatchObject(warned)
+    expect(await readdir(data)).toContain('catalog.sqlite')
+  },
+)

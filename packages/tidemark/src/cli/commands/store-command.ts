@@ -219,6 +219,7 @@ async function check(
   const schema =
     postgresLocation(where) === undefined ? undefined : await checkedSchema(where, options)
   const problems = await contradictions(where, options)
+  if (schema === undefined) await warnOfAccess(where, context)
   if (options.json === true) {
     await writeJsonLine(context.output, { ...schema, problems })
   } else {
@@ -229,6 +230,15 @@ async function check(
     }
   }
   return problems === undefined || problems.length === 0 ? EXIT.ok : EXIT.differences
+}
+
+/** Of a folder. It is no contradiction: somebody may have meant it. */
+async function warnOfAccess(folder: string, context: CommandContext): Promise<void> {
+  const { isStoreOpenToEverybody } = await import('@tidemark/engine-sqlite')
+  if (!(await isStoreOpenToEverybody(folder))) return
+  context.errors.write(
+    `tidemark: warning: every user of this machine can read the files in ${folder}; chmod -R o= ${folder} keeps them out\n`,
+  )
 }
 
 async function checkedSchema(where: string, options: CheckOptions): Promise<PostgresStoreSchema> {

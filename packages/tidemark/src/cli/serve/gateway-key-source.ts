@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { EMULATOR_KEY, type GatewayKeys } from '@tidemark/gateway'
 import { InputError } from '../input-error.ts'
+import { readPrivateFile } from './private-file.ts'
 import { storedKey } from './stored-key.ts'
 import type { ServedPlace } from './served-place.ts'
 
@@ -84,7 +84,7 @@ async function readWriteKeys({
 async function keysInFile(option: string, file: string): Promise<readonly string[]> {
   let text: string
   try {
-    text = await readFile(file, 'utf8')
+    text = await readPrivateFile(file, { links: 'follow' })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new InputError(`${option} ${file} cannot be read: ${reason}`, { cause })

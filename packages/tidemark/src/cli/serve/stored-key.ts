@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { link, readFile, rm, writeFile } from 'node:fs/promises'
+import { link, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode } from '@tidemark/contracts'
+import { InputError } from '../input-error.ts'
+import { readPrivateFile } from './private-file.ts'
 
 const FILE = 'gateway-key'
 /** As long as those of Azure. */
@@ -10,12 +12,14 @@ const OWNER_ONLY = 0o600
 
 /**
  * The key that is kept in a store's folder, readable by its owner only; made when it is missing. Safe when several
- * processes do it at once: all of them get the same.
+ * processes do it at once: all of them get the same. Rejects with ERR_INPUT where another user could have put it there, or
+ * can read it.
  */
 export async function storedKey(
   folder: string,
 ): Promise<{ readonly key: string; readonly file: string }> {
   const file = join(folder, FILE)
+  await assertNotForEverybody(folder)
   const present = await read(file)
   if (present !== undefined) return { key: present, file }
   const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`
@@ -34,9 +38,19 @@ export async function storedKey(
 
 async function read(file: string): Promise<string | undefined> {
   try {
-    return (await readFile(file, 'utf8')).trim()
+    return (await readPrivateFile(file, { links: 'refuse' })).trim()
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
-    throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new InputError(`the key in ${file} cannot be read: ${reason}`, { cause: error })
   }
+}
+
+/** Anybody could take a key away there, and put another. */
+async function assertNotForEverybody(folder: string): Promise<void> {
+  const { mode } = await stat(folder)
+  if (process.platform === 'win32' || (mode & 0o002) === 0) return
+  throw new InputError(
+    `every user of this machine may write to ${folder}, so that no key can be kept in it: chmod o-w ${folder}, or give the key by --key-file or the environment`,
+  )
 }

@@ -1,0 +1,32 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { InputError } from '../input-error.ts'
+
+/** Rights that other users than the owner and the group have. */
+const OTHERS = 0o007
+
+/**
+ * The text of a file that holds a secret. Rejects with ERR_INPUT when all users of the machine may read or change it, and as the
+ * system does when it cannot be read.
+ *
+ * @param options.links `refuse` where somebody else may have put the file
+ */
+export async function readPrivateFile(
+  file: string,
+  { links }: { readonly links: 'follow' | 'refuse' },
+): Promise<string> {
+  const { O_RDONLY, O_NOFOLLOW } = constants
+  const handle = await open(file, links === 'follow' ? O_RDONLY : O_RDONLY | O_NOFOLLOW)
+  try {
+    const { mode } = await handle.stat()
+    // Windows has no such rights, and shows all of them.
+    if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
+      throw new InputError(
+        `it holds a secret, and every user of this machine may use it (mode ${(mode & 0o777).toString(8)}): chmod o= ${file}`,
+      )
+    }
+    return await handle.readFile('utf8')
+  } finally {
+    await handle.close()
+  }
+}
