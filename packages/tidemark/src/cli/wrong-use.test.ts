@@ -1,4 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openStore } from '../open-store.ts'
 import { tidemark } from './commands/command-runner.child.ts'
 import { textTable } from './output/text-table.ts'
 import { visible } from './output/visible.ts'
@@ -33,4 +37,16 @@ test('a line end in a cell does not begin another row', () => {
   expect(textTable(['ID', 'N'], [['a\nb\u001b[2J', 1]])).toBe(
     'ID' + ' '.repeat(12) + ' N\n' + String.raw`a\nb\u001b[2J` + '  1\n',
   )
+})
+
+test('a check without findings says what was checked', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tidemark-check-'))
+  try {
+    await (await openStore(folder)).close()
+    const { code, output } = await tidemark('store', 'check', folder)
+    expect(code).toBe(0)
+    expect(output).toContain(`the store in ${folder} opens`)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 })

@@ -223,6 +223,12 @@ async function check(
     await writeJsonLine(context.output, { ...schema, problems })
   } else {
     if (schema !== undefined) await writeText(context.output, `${storeText(schema)}\n`)
+    else if (problems === undefined) {
+      await writeText(
+        context.output,
+        `the store in ${where} opens; --deep also reads its documents\n`,
+      )
+    }
     if (problems !== undefined) {
       const none = problems.length === 0 ? ['no contradictions'] : problems
       await writeText(context.output, none.map((line) => `${line}\n`).join(''))
