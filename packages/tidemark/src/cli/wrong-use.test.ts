@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -48,5 +50,19 @@ test('a check without findings says what was checked', async () => {
     expect(output).toContain(`the store in ${folder} opens`)
   } finally {
     await rm(folder, { recursive: true })
+  }
+})
+
+test('a port that another process has is told with its address', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const { code, errors } = await tidemark('serve', '--memory', '--port', String(port))
+    expect(code).toBe(1)
+    expect(errors).toMatch(/^tidemark: ERR_ADDRESS_UNAVAILABLE: .*another process has it.*\n$/)
+    expect(errors).toContain(String(port))
+  } finally {
+    server.close()
   }
 })
