@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import {
   createServer,
@@ -36,7 +37,10 @@ export interface ListenOptions {
 
 /** A socket that listens, and the connections that came of it. */
 export interface Listener {
+  /** For clients on this machine. */
   readonly endpoint: string
+  /** As the system says it. */
+  readonly address: string
   readonly port: number
   /** Stops listening; waits for `drain` up to `timeoutMs`, then aborts; at last no connection is left. */
   close(how: {
@@ -84,11 +88,13 @@ export async function openListener(
   server.on('checkExpectation', onRequest)
   server.listen(port, host)
   await once(server, 'listening')
-  const address = server.address()
-  const boundPort = typeof address === 'object' && address !== null ? address.port : port
+  const bound = server.address()
+  // A text where it listens on a socket of the file system, which it never does.
+  assert(typeof bound === 'object' && bound !== null)
   return {
-    endpoint: `${tls === undefined ? 'http' : 'https'}://${shownHost(host)}:${boundPort}/`,
-    port: boundPort,
+    endpoint: `${tls === undefined ? 'http' : 'https'}://${reachableHost(host)}:${bound.port}/`,
+    address: `${bracketed(bound.address)}:${bound.port}`,
+    port: bound.port,
     close: (how) => closeServer(server, how),
   }
 }
@@ -171,8 +177,12 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   )
 }
 
-function shownHost(host: string): string {
+/** A host that a client on this machine can connect to: the addresses that mean "every one" are none. */
+function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
+  return host === '::' ? '[::1]' : bracketed(host)
+}
+
+function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { acceptedKeys } from '../authorization/gateway-keys.ts'
 import { Authorizer } from '../authorization/authorizer.ts'
 import { CollectionDirectory } from '../collections/collection-directory.ts'
 import { PresentRanges } from '../collections/present-ranges.ts'
@@ -41,7 +40,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
   const onRangesChanged = (): void => context.ranges.forgetAll()
   store.events.on('rangeSplit', onRangesChanged).on('rangesMerged', onRangesChanged)
-  const authorizer = new Authorizer(acceptedKeys(resolved.keys), clock)
+  const authorizer = new Authorizer(resolved.keys, clock)
   const server = new RequestServer(context, authorizer, resolved)
   const router = new RequestRouter()
   return {

@@ -23,6 +23,11 @@ const BUSY_RETRY_MS = 50
 /** A name or an address, perhaps with a port: answers repeat it. */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
+/** Only clients of HTTP/1.0 say none. */
+function hostOf(header: GatewayRequest['header']): string {
+  return header('host') ?? 'localhost'
+}
+
 /** What a request asks for, and what its key needs for it. */
 export interface ServedOperation {
   readonly operation: Operation
@@ -117,7 +122,7 @@ export class RequestServer {
       return text === undefined || text === '' ? undefined : text
     }
     const isTls = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
-    const host = header('host') ?? 'localhost'
+    const host = hostOf(header)
     if (!HOST.test(host)) throw new BadRequestError('the host header of the request is no address')
     const { maxBodyBytes } = this.#options
     return {
@@ -145,6 +150,8 @@ export class RequestServer {
     const { method, path, header } = request
     const { resourceType, resourceLink } = path
     this.#authorizer.check({
+      host: hostOf(header),
+      origin: header('origin'),
       method,
       resourceType,
       resourceLink,

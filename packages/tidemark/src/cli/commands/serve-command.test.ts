@@ -96,7 +96,8 @@ test('one JSON line when it answers; the real client works with the key of the f
   const endpoint = await served.endpoint()
   await writeAndRead(endpoint, KEY)
   expect(await served.end('SIGTERM')).toBe(0)
-  expect(jsonLines(served.output)).toEqual([{ endpoint, ready: true }])
+  const address = new URL(endpoint).host
+  expect(jsonLines(served.output)).toEqual([{ endpoint, address, ready: true }])
   expect(endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/)
   expect(served.errors).toBe('')
   // What was written is in the folder, where a program finds it.
@@ -152,6 +153,20 @@ test("the emulator's key never listens on a public address", async () => {
     expect({ code, output }).toEqual({ code: 1, output: '' })
     expect(errors).toMatch(/^tidemark: ERR_INVALID_OPTION: the emulator's key .*loopback/)
   }
+})
+
+test('plain http off loopback needs --insecure-http, and the address that is printed is the real one', async () => {
+  const anywhere = ['serve', data(), '--port', '0', '--host', '0.0.0.0']
+  const { code, output, errors } = await tidemark(...anywhere)
+  expect({ code, output }).toEqual({ code: 1, output: '' })
+  expect(errors).toMatch(/^tidemark: ERR_INVALID_OPTION: plain http .*--insecure-http/)
+  const served = new Served([...anywhere, '--insecure-http'])
+  const endpoint = await served.endpoint()
+  const { port } = new URL(endpoint)
+  expect(served.output).toContain(
+    `at http://127.0.0.1:${port}/ (listening on 0.0.0.0:${port}, not encrypted) with`,
+  )
+  expect((await fetch(endpoint)).status).toBe(401)
 })
 
 test('wrong arguments are told as such, and unreadable files by their name', async () => {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { RunningGateway } from '@tidemark/gateway'
 import { Command, Option } from 'commander'
 import { wholeNumber } from '../arguments/parse-arguments.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -28,6 +29,7 @@ interface ServeOptions {
   readonly readOnlyKeyFile?: string
   readonly tlsCert?: string
   readonly tlsKey?: string
+  readonly insecureHttp?: boolean
   readonly account?: string
   readonly durability?: Durability
   readonly throttle?: number
@@ -48,12 +50,17 @@ Clients are those of Azure Cosmos DB: new CosmosClient({ endpoint, key }). Keys 
 "openssl rand -base64 64 | tr -d '\\n'" makes it; a file may hold several, with blanks or lines
 between. Without --key-file the environment variable ${KEY_VARIABLE} is taken, else a key
 that is made once and kept in the store's folder, in the file gateway-key (mode 600). With --memory
-it is the emulator's well-known key, which is refused on any other address than loopback. Keys that
-may only read: --read-only-key-file, or ${READ_ONLY_KEY_VARIABLE}. No key is ever printed.
+it is the emulator's well-known key, with which only loopback is listened on and only calls to
+localhost, 127.0.0.1 and [::1] are served. Keys that may only read: --read-only-key-file, or
+${READ_ONLY_KEY_VARIABLE}. No key is ever printed.
+
+On another address than loopback it serves https (--tls-cert, --tls-key). --insecure-http allows
+plain http there, for a network that you trust or behind a proxy that speaks TLS.
 
 The folder is made when it is missing; other processes may use it at the same time. SIGINT and
 SIGTERM end it in order, with exit code 0: what is being served is finished. With --json one line
-{"endpoint":"http://127.0.0.1:8081/","ready":true} is printed when it answers.
+{"endpoint":"http://127.0.0.1:8081/","address":"127.0.0.1:8081","ready":true} is printed when it
+answers: the endpoint is for clients on this machine, the address is where the socket listens.
 
 Examples:
   tidemark serve ./data
@@ -74,6 +81,7 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
     .option('--read-only-key-file <file>', 'with the key of clients that may only read')
     .option('--tls-cert <file>', 'certificate (PEM): serves https')
     .option('--tls-key <file>', 'its key (PEM)')
+    .option('--insecure-http', 'allow plain http on another address than loopback')
     .option('--account <name>', 'id of the account (default: tidemark)')
     .addOption(
       new Option(
@@ -129,18 +137,26 @@ async function serve(
       gateway,
       form,
       interruption,
-      describe: ({ endpoint }) =>
-        `serving ${describePlace(place)} at ${endpoint} with ${source}; end with Ctrl-C`,
+      describe: (running) =>
+        `serving ${describePlace(place)} at ${describeAddress(running)} with ${source}; end with Ctrl-C`,
     },
     context,
   )
 }
 
+/** The endpoint, and who else reaches it, where that is not this machine alone. */
+function describeAddress({ endpoint, address }: RunningGateway): string {
+  if (new URL(endpoint).host === address) return endpoint
+  const risk = endpoint.startsWith('https:') ? '' : ', not encrypted'
+  return `${endpoint} (listening on ${address}${risk})`
+}
+
 function limits(options: ServeOptions) {
-  const { port, host, account, throttle, maxConnections, maxRequests } = options
+  const { port, host, insecureHttp, account, throttle, maxConnections, maxRequests } = options
   return {
     port,
     host,
+    insecureHttp,
     accountId: account,
     requestUnitsPerRange: throttle,
     maxConnections,

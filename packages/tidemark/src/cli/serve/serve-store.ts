@@ -32,7 +32,8 @@ export async function serveStore(
   }
   await using gateway = await startGateway({ ...options, onFailure })
   if (form === 'json') {
-    await writeJsonLine(context.output, { endpoint: gateway.endpoint, ready: true })
+    const { endpoint, address } = gateway
+    await writeJsonLine(context.output, { endpoint, address, ready: true })
   } else await writeText(context.output, `${describe(gateway)}\n`)
   if (!signal.aborted) {
     await new Promise<void>((resolve) => {
