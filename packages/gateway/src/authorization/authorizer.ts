@@ -51,14 +51,19 @@ export class Authorizer {
     this.#clock = clock
   }
 
-  /** @throws ERR_UNAUTHORIZED, ERR_FORBIDDEN */
-  check(request: AuthorizedRequest): void {
+  /**
+   * Returns the key that it is signed with.
+   *
+   * @throws ERR_UNAUTHORIZED, ERR_FORBIDDEN
+   */
+  check(request: AuthorizedRequest): AcceptedKey {
     this.#checkCaller(request)
     const key = this.#keyOf(request)
     this.#checkDate(request)
     if (key.access === 'readOnly' && !request.isRead) {
       throw new ForbiddenError('this key may only read')
     }
+    return key
   }
 
   /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { EMULATOR_KEY } from '../authorization/gateway-keys.ts'
-import { sendRaw, signedHeaders } from './raw-request.fixture.ts'
+import { rawRequest, sendRaw } from './raw-request.fixture.ts'
 import { TEST_KEY, testGateway } from './running-gateway.fixture.ts'
 
 /* Web pages that have a browser call this machine under a name of their own ("DNS rebinding"). */
@@ -10,11 +10,9 @@ async function statusFor(
   port: number,
   { key, ...headers }: { key: string; host?: string; origin?: string },
 ): Promise<{ readonly status: number; readonly body: string }> {
-  const all = { host: 'localhost', ...headers, ...signedHeaders('GET', '/dbs', { key }) }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   const answer = await sendRaw(
     port,
-    `GET /dbs HTTP/1.1\r\nconnection: close\r\n${lines.join('')}\r\n`,
+    rawRequest('GET', '/dbs', { key, headers: { connection: 'close', ...headers } }),
   )
   return { status: Number(answer.slice(9, 12)), body: answer }
 }

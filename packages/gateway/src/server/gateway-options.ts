@@ -27,6 +27,16 @@ export interface GatewayOptions {
   readonly maxBodyBytes?: number | undefined
   /** Requests served at once, those that only wait not counted; what comes above is 429. @default 1_000 */
   readonly maxConcurrentRequests?: number | undefined
+  /**
+   * Feed reads that wait for a change at once, beside the requests that are served; what comes above is 429. @default 10_000
+   */
+  readonly maxWaitingReads?: number | undefined
+  /**
+   * What one remote address, or one key that may only read, may have of `maxConcurrentRequests` and `maxWaitingReads`, and an
+   * address of `maxConnections`: above 0, at most 1. Networks of 64 bits of IPv6 count as an address. Behind a proxy, whose address
+   * all clients have: 1. @default 0.5
+   */
+  readonly maxClientShare?: number | undefined
   /** A request that takes longer is 408, in ms. @default 60_000 (above the client's own 60 s nobody waits) */
   readonly requestTimeoutMs?: number | undefined
   /**
@@ -53,6 +63,8 @@ export interface ResolvedGatewayOptions {
   readonly accountId: string
   readonly maxBodyBytes: number
   readonly maxConcurrentRequests: number
+  readonly maxWaitingReads: number
+  readonly maxClientShare: number
   readonly requestTimeoutMs: number
   readonly maxWaitMs: number
   readonly requestUnitsPerRange: number | undefined
@@ -69,6 +81,7 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
   const { accountId = 'tidemark', requestTimeoutMs = 60_000 } = options
   const { maxWaitMs = Math.min(30_000, Math.floor(requestTimeoutMs / 2)) } = options
   const { maxBodyBytes = 4 * 1024 * 1024, maxConcurrentRequests = 1000 } = options
+  const { maxWaitingReads = 10_000 } = options
   const { onFailure = () => {}, clock = systemClock, random = systemRandom } = options
   if (!/^[A-Za-z0-9.-]{1,63}$/.test(accountId) || accountId === 'localhost') {
     throw new InvalidOptionError(
@@ -87,6 +100,8 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
     accountId,
     maxBodyBytes: checked('maxBodyBytes', maxBodyBytes, { least: 1024 }),
     maxConcurrentRequests: checked('maxConcurrentRequests', maxConcurrentRequests, { least: 1 }),
+    maxWaitingReads: checked('maxWaitingReads', maxWaitingReads, { least: 1 }),
+    maxClientShare: resolveClientShare(options),
     requestTimeoutMs: checked('requestTimeoutMs', requestTimeoutMs, { least: 1 }),
     maxWaitMs: checked('maxWaitMs', maxWaitMs, { least: 0 }),
     requestUnitsPerRange: options.requestUnitsPerRange,
@@ -94,6 +109,16 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
     clock,
     random,
   }
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function resolveClientShare({
+  maxClientShare = 0.5,
+}: Pick<GatewayOptions, 'maxClientShare'>): number {
+  if (maxClientShare > 0 && maxClientShare <= 1) return maxClientShare
+  throw new InvalidOptionError(
+    `maxClientShare must be above 0 and at most 1, got ${String(maxClientShare)}`,
+  )
 }
 
 function checked(name: string, value: number, { least }: { readonly least: number }): number {

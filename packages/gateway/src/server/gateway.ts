@@ -12,8 +12,16 @@ import { RequestRouter } from './router.ts'
 
 /** The gateway without a socket, for a Node server of HTTP/1. */
 export interface Gateway {
-  /** Serves one request of Node's server; the answer is written to `outgoing`. Never rejects. */
-  serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>
+  /**
+   * Serves one request of Node's server; the answer is written to `outgoing`. Never rejects.
+   *
+   * @param told.onAuthorized called as soon as the request's signature is found right: before, its connection is anybody's
+   */
+  serve(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    told?: { readonly onAuthorized?: (() => void) | undefined },
+  ): Promise<void>
   /** From now on waiting reads answer at once and connections are not kept; resolves when nothing is being served. */
   drain(): Promise<void>
   /** Ends what is still being served, with 503 where an answer is possible. */
@@ -44,9 +52,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const server = new RequestServer(context, authorizer, resolved)
   const router = new RequestRouter()
   return {
-    serve: (incoming, outgoing) => {
+    serve: (incoming, outgoing, told) => {
       const { method = 'GET', url = '/' } = incoming
-      return server.serve({ incoming, outgoing }, router.find(method, rawPath(url)))
+      return server.serve({ incoming, outgoing, ...told }, router.find(method, rawPath(url)))
     },
     drain: () => server.drain(),
     abort: () => {

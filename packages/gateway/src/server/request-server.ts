@@ -1,8 +1,9 @@
 import { errorCode } from '@tidemark/contracts'
 import type { Authorizer } from '../authorization/authorizer.ts'
+import type { AcceptedKey } from '../authorization/gateway-keys.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
-import { ThrottledError } from '../errors/throttled-error.ts'
+import { clientAddress } from '../platform/client-address.ts'
 import type { NodeBindings } from '../platform/node-bindings.ts'
 import { readBody } from '../platform/read-body.ts'
 import { RequestLives } from '../platform/request-life.ts'
@@ -15,10 +16,14 @@ import { rawPath, resourcePath } from '../protocol/resource-path.ts'
 import { INTERNAL_ERROR } from '../protocol/status-codes.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { readsOnly, type Access } from '../requests/query-or.ts'
+import { SharedLimit } from './shared-limit.ts'
 import type { ResolvedGatewayOptions } from './gateway-options.ts'
+import { RequestPlace, type RequestLimits } from './request-place.ts'
 
 /** What a client that met the limit of requests served at once waits, in ms. */
 const BUSY_RETRY_MS = 50
+/** Waits take longer than requests. */
+const WAITING_RETRY_MS = 1000
 
 /** A name or an address, perhaps with a port: answers repeat it. */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
@@ -42,8 +47,7 @@ export class RequestServer {
   readonly #draining = new AbortController()
   readonly #lives: RequestLives
   readonly #activityIds: ActivityIds
-  /** Of those that are served, the ones that only wait for a change. */
-  #waiting = 0
+  readonly #limits: RequestLimits
   #idle: PromiseWithResolvers<void> | undefined
 
   constructor(context: GatewayContext, authorizer: Authorizer, options: ResolvedGatewayOptions) {
@@ -52,6 +56,21 @@ export class RequestServer {
     this.#options = options
     this.#lives = new RequestLives(options.requestTimeoutMs)
     this.#activityIds = new ActivityIds(options.random)
+    const { maxConcurrentRequests, maxWaitingReads, maxClientShare: share } = options
+    this.#limits = {
+      served: new SharedLimit({
+        most: maxConcurrentRequests,
+        share,
+        what: 'requests are being served',
+        retryAfterMs: BUSY_RETRY_MS,
+      }),
+      waiting: new SharedLimit({
+        most: maxWaitingReads,
+        share,
+        what: 'reads are waiting for changes',
+        retryAfterMs: WAITING_RETRY_MS,
+      }),
+    }
   }
 
   drain(): Promise<void> {
@@ -70,8 +89,9 @@ export class RequestServer {
     const { outgoing } = env
     const activityId = this.#activityIds.next()
     const life = this.#lives.begin(outgoing)
+    const place = new RequestPlace(this.#limits)
     try {
-      const answer = await this.#answer(env, { ...served, activityId, signal: life.signal })
+      const answer = await this.#answer(env, { ...served, activityId, signal: life.signal, place })
       await sendAnswer(outgoing, answer, {
         signal: life.signal,
         headers: this.#headersOf(answer, activityId),
@@ -80,6 +100,7 @@ export class RequestServer {
       this.#report(env, activityId, error)
       outgoing.destroy()
     } finally {
+      place.leave()
       life.end()
       if (this.#lives.count === 0) this.#idle?.resolve()
     }
@@ -92,29 +113,36 @@ export class RequestServer {
       access,
       activityId,
       signal,
-    }: ServedOperation & { readonly activityId: string; readonly signal: AbortSignal },
+      place,
+    }: ServedOperation & {
+      readonly activityId: string
+      readonly signal: AbortSignal
+      readonly place: RequestPlace
+    },
   ): Promise<Answer> {
+    let isAuthorized = false
     try {
-      const request = this.#request(env, signal)
-      this.#authorize(request, access)
-      if (this.#lives.count - this.#waiting > this.#options.maxConcurrentRequests) {
-        throw new ThrottledError(
-          BUSY_RETRY_MS,
-          `${this.#options.maxConcurrentRequests} requests are being served`,
-        )
-      }
+      const request = this.#request(env, { signal, place })
+      const key = this.#authorize(request, access)
+      isAuthorized = true
+      env.onAuthorized?.()
+      const address = clientAddress(env.incoming.socket.remoteAddress)
+      place.enter(key.access === 'readOnly' ? [address, key] : [address])
       return await operation(request, this.#context)
     } catch (error) {
       const answer = errorAnswer(signal.aborted ? signal.reason : error, activityId)
       if (answer.status === INTERNAL_ERROR.status) this.#report(env, activityId, error)
       // What is left of a body that was refused would be taken for the next request.
       const isUnread = !env.incoming.complete && env.incoming.method !== 'GET'
-      if (!isUnread) return answer
+      if (isAuthorized && !isUnread) return answer
       return { ...answer, headers: { ...answer.headers, connection: 'close' } }
     }
   }
 
-  #request({ incoming }: NodeBindings, signal: AbortSignal): GatewayRequest {
+  #request(
+    { incoming }: NodeBindings,
+    { signal, place }: { readonly signal: AbortSignal; readonly place: RequestPlace },
+  ): GatewayRequest {
     const { headers, method = 'GET', url = '/' } = incoming
     const header = (name: string): string | undefined => {
       const value = headers[name]
@@ -131,25 +159,16 @@ export class RequestServer {
       origin: `${isTls ? 'https' : 'http'}://${host}`,
       signal,
       draining: this.#draining.signal,
-      whileWaiting: (act) => this.#whileWaiting(act),
+      whileWaiting: (act) => place.whileWaiting(act),
       header,
       readBody: () => readBody(incoming, { maxBytes: maxBodyBytes, signal }),
     }
   }
 
-  async #whileWaiting<Result>(act: () => Promise<Result>): Promise<Result> {
-    this.#waiting++
-    try {
-      return await act()
-    } finally {
-      this.#waiting--
-    }
-  }
-
-  #authorize(request: GatewayRequest, access: Access): void {
+  #authorize(request: GatewayRequest, access: Access): AcceptedKey {
     const { method, path, header } = request
     const { resourceType, resourceLink } = path
-    this.#authorizer.check({
+    return this.#authorizer.check({
       host: hostOf(header),
       origin: header('origin'),
       method,

@@ -3,7 +3,7 @@ import { includesEmulatorKey } from '../authorization/gateway-keys.ts'
 import { isLoopbackAddress } from '../authorization/loopback.ts'
 import { openListener, type ListenOptions } from '../platform/listener.ts'
 import { createGateway } from './gateway.ts'
-import type { GatewayOptions } from './gateway-options.ts'
+import { resolveClientShare, type GatewayOptions } from './gateway-options.ts'
 
 export interface StartGatewayOptions extends GatewayOptions, ListenOptions {
   /**
@@ -41,7 +41,8 @@ export async function startGateway(options: StartGatewayOptions): Promise<Runnin
   const { host = '127.0.0.1', stopTimeoutMs = 10_000 } = options
   assertSafe(host, options)
   const gateway = createGateway(options)
-  const listener = await openListener(gateway, { ...options, host })
+  const clientShare = resolveClientShare(options)
+  const listener = await openListener(gateway, { ...options, host, clientShare })
   let stopping: Promise<void> | undefined
   const stop = async (): Promise<void> => {
     await listener.close({

@@ -37,6 +37,8 @@ interface ServeOptions {
   readonly maxHeaderKib?: number
   readonly maxRequests?: number
   readonly maxConnections?: number
+  readonly maxWaiting?: number
+  readonly maxClientShare?: number
   readonly requestTimeout?: number
   readonly maxWait?: number
   readonly json?: boolean
@@ -94,6 +96,16 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
     .option('--max-header-kib <n>', 'headers of a request together (default: 32)', wholeNumber(1))
     .option('--max-requests <n>', 'served at once; more are 429 (default: 1000)', wholeNumber(1))
     .option('--max-connections <n>', 'more are closed (default: 10000)', wholeNumber(1))
+    .option(
+      '--max-waiting <n>',
+      'waiting feed reads; more are 429 (default: 10000)',
+      wholeNumber(1),
+    )
+    .option(
+      '--max-client-share <percent>',
+      'what one address or read-only key gets of these three (default: 50)',
+      wholeNumber(1, 100),
+    )
     .option('--request-timeout <seconds>', 'then a request is 408 (default: 60)', wholeNumber(1))
     .option('--max-wait <seconds>', 'of waiting feed reads; 0: none (default: 30)', wholeNumber(0))
     .option('--json', 'print one JSON line when it answers')
@@ -161,6 +173,8 @@ function limits(options: ServeOptions) {
     requestUnitsPerRange: throttle,
     maxConnections,
     maxConcurrentRequests: maxRequests,
+    maxWaitingReads: options.maxWaiting,
+    maxClientShare: times(options.maxClientShare, 0.01),
     maxBodyBytes: times(options.maxBodyMib, 1024 * 1024),
     maxHeaderBytes: times(options.maxHeaderKib, 1024),
     requestTimeoutMs: times(options.requestTimeout, 1000),
