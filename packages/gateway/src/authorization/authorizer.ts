@@ -35,8 +35,8 @@ export interface AuthorizedRequest extends SignedRequest {
 
 /** Judges signatures. Every key is tried, so that time tells nothing of which one fits. */
 export class Authorizer {
-  #keys: readonly AcceptedKey[]
-  #isKeyKnown: boolean
+  #keys: readonly AcceptedKey[] = []
+  #isKeyKnown = false
   readonly #clock: Clock
   /** The last date that was read: requests of one second say the same. */
   #date: { readonly text: string; readonly timeMs: number | undefined } = {
@@ -46,9 +46,18 @@ export class Authorizer {
 
   /** @throws ERR_INVALID_OPTION */
   constructor(keys: GatewayKeys, clock: Clock) {
+    this.#clock = clock
+    this.replaceKeys(keys)
+  }
+
+  /**
+   * From now on these keys count. Those that count stay where one of them is refused.
+   *
+   * @throws ERR_INVALID_OPTION
+   */
+  replaceKeys(keys: GatewayKeys): void {
     this.#keys = acceptedKeys(keys)
     this.#isKeyKnown = includesEmulatorKey(keys)
-    this.#clock = clock
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Authorizer } from '../authorization/authorizer.ts'
+import type { GatewayKeys } from '../authorization/gateway-keys.ts'
 import { CollectionDirectory } from '../collections/collection-directory.ts'
 import { PresentRanges } from '../collections/present-ranges.ts'
 import { RangeBudgets } from '../collections/range-budgets.ts'
@@ -22,6 +23,13 @@ export interface Gateway {
     outgoing: ServerResponse,
     told?: { readonly onAuthorized?: (() => void) | undefined },
   ): Promise<void>
+  /**
+   * From now on only these keys count; requests that are being served are finished. The old ones stay in force when one of the new
+   * is refused. To rotate a key, accept both for as long as clients need.
+   *
+   * @throws ERR_INVALID_OPTION
+   */
+  replaceKeys(keys: GatewayKeys): void
   /** From now on waiting reads answer at once and connections are not kept; resolves when nothing is being served. */
   drain(): Promise<void>
   /** Ends what is still being served, with 503 where an answer is possible. */
@@ -56,6 +64,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { method = 'GET', url = '/' } = incoming
       return server.serve({ incoming, outgoing, ...told }, router.find(method, rawPath(url)))
     },
+    replaceKeys: (keys) => authorizer.replaceKeys(keys),
     drain: () => server.drain(),
     abort: () => {
       server.abort()

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '@tidemark/contracts'
-import { includesEmulatorKey } from '../authorization/gateway-keys.ts'
+import { includesEmulatorKey, type GatewayKeys } from '../authorization/gateway-keys.ts'
 import { isLoopbackAddress } from '../authorization/loopback.ts'
 import { openListener, type ListenOptions } from '../platform/listener.ts'
 import { createGateway } from './gateway.ts'
@@ -23,6 +23,13 @@ export interface RunningGateway {
   readonly address: string
   readonly host: string
   readonly port: number
+  /**
+   * From now on only these keys count; requests that are being served are finished. The old ones stay in force when one of the new
+   * is refused. To rotate a key, accept both for as long as clients need.
+   *
+   * @throws ERR_INVALID_OPTION, also for the emulator's well-known key on another address than loopback
+   */
+  replaceKeys(keys: GatewayKeys): void
   /**
    * Takes no more connections, answers waiting reads, lets what is being served finish up to `stopTimeoutMs`, then
    * ends it. Idempotent; the store stays open.
@@ -57,6 +64,10 @@ export async function startGateway(options: StartGatewayOptions): Promise<Runnin
     address,
     host,
     port,
+    replaceKeys: (keys) => {
+      assertSafe(host, { ...options, keys })
+      gateway.replaceKeys(keys)
+    },
     stop: () => (stopping ??= stop()),
     [Symbol.asyncDispose]: () => (stopping ??= stop()),
   }

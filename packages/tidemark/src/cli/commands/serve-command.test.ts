@@ -123,6 +123,33 @@ test('without a key one is made, kept for its owner only, taken again, and never
   for (const { output, errors } of [first, second]) expect(output + errors).not.toContain(key)
 })
 
+test('a key is replaced without a restart: by its file, and a file that is gone changes nothing', async () => {
+  const served = new Served(['serve', data(), '--port', '0'])
+  const endpoint = await served.endpoint()
+  const file = join(data(), 'gateway-key')
+  const old = (await readFile(file, 'utf8')).trim()
+  const isAccepted = async (key: string): Promise<boolean> => {
+    using client = disposable(new CosmosClient({ endpoint, key }))
+    try {
+      await client.databases.readAll().fetchAll()
+      return true
+    } catch {
+      return false
+    }
+  }
+  await writeFile(file, KEY)
+  await expect.poll(() => isAccepted(old)).toBe(false)
+  expect(await isAccepted(KEY)).toBe(true)
+  await rm(file)
+  await expect
+    .poll(() => served.errors)
+    .toMatch(/gateway-key is gone; the keys that are in force stay/)
+  expect(await isAccepted(KEY)).toBe(true)
+  expect(served.errors).toContain('the keys in force were replaced: 1 may do everything')
+  expect(await served.end('SIGTERM')).toBe(0)
+  for (const key of [old, KEY]) expect(served.output + served.errors).not.toContain(key)
+})
+
 test('keys of the environment; one that may only read is refused writes', async () => {
   const served = new Served(['serve', '--memory', '--port', '0'], {
     TIDEMARK_GATEWAY_KEY: KEY,

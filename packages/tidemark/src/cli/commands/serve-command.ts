@@ -8,9 +8,11 @@ import type { Finish } from '../finish.ts'
 import { InputError } from '../input-error.ts'
 import { Interruption } from '../interruption.ts'
 import {
+  areKeysInFiles,
   gatewayKeys,
   givenKeys,
   KEY_VARIABLE,
+  presentKeys,
   READ_ONLY_KEY_VARIABLE,
 } from '../serve/gateway-key-source.ts'
 import { serveStore } from '../serve/serve-store.ts'
@@ -54,7 +56,9 @@ between. Without --key-file the environment variable ${KEY_VARIABLE} is taken, e
 that is made once and kept in the store's folder, in the file gateway-key (mode 600). With --memory
 it is the emulator's well-known key, with which only loopback is listened on and only calls to
 localhost, 127.0.0.1 and [::1] are served. Keys that may only read: --read-only-key-file, or
-${READ_ONLY_KEY_VARIABLE}. No key is ever printed.
+${READ_ONLY_KEY_VARIABLE}. No key is ever printed. To replace a key without a restart, write the
+new one beside it into its file, and take the old one out when no client uses it any more: the
+files are read every second, and one that cannot be read or used changes nothing.
 
 On another address than loopback it serves https (--tls-cert, --tls-key). --insecure-http allows
 plain http there, for a network that you trust or behind a proxy that speaks TLS.
@@ -139,7 +143,8 @@ async function serve(
   const tls = await readTls(options)
   const { keyFile, readOnlyKeyFile } = options
   const environment = process.env
-  const given = await givenKeys({ keyFile, readOnlyKeyFile, environment, place })
+  const request = { keyFile, readOnlyKeyFile, environment, place }
+  const given = await givenKeys(request)
   await using store = await openServedStore(place, options)
   const { keys, source } = await gatewayKeys(given)
   const gateway = { store, keys, tls, ...limits(options) }
@@ -147,6 +152,7 @@ async function serve(
   return await serveStore(
     {
       gateway,
+      readKeys: areKeysInFiles(request, given) ? () => presentKeys(request) : undefined,
       form,
       interruption,
       describe: (running) =>

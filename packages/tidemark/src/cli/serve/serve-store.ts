@@ -1,6 +1,8 @@
+import { systemClock } from '@tidemark/contracts'
 import {
   startGateway,
   type GatewayFailure,
+  type GatewayKeys,
   type RunningGateway,
   type StartGatewayOptions,
 } from '@tidemark/gateway'
@@ -9,9 +11,12 @@ import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Interruption } from '../interruption.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { errorLine } from '../output/report-error.ts'
+import { followKeys } from './follow-keys.ts'
 
 export interface ServeRun {
   readonly gateway: Omit<StartGatewayOptions, 'onFailure'>
+  /** Reads keys again that may have changed; undefined: they do not. */
+  readonly readKeys?: (() => Promise<GatewayKeys>) | undefined
   readonly form: 'text' | 'json'
   /** What people are told once it answers. */
   readonly describe: (gateway: RunningGateway) => string
@@ -23,7 +28,7 @@ export interface ServeRun {
  * that is no failure.
  */
 export async function serveStore(
-  { gateway: options, form, describe, interruption }: ServeRun,
+  { gateway: options, readKeys, form, describe, interruption }: ServeRun,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { signal } = interruption
@@ -35,12 +40,22 @@ export async function serveStore(
     const { endpoint, address } = gateway
     await writeJsonLine(context.output, { endpoint, address, ready: true })
   } else await writeText(context.output, `${describe(gateway)}\n`)
-  if (!signal.aborted) {
-    await new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
+  const followed = readKeys && {
+    read: readKeys,
+    replace: (keys: GatewayKeys) => gateway.replaceKeys(keys),
+    tell: (line: string) => void context.errors.write(`${line}\n`),
+    clock: systemClock,
   }
+  const following = followed && followKeys(followed, options.keys, signal)
+  await Promise.allSettled([following, aborted(signal)])
   return EXIT.ok
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 function failureLine({ error, method, path, activityId }: GatewayFailure): string {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode } from '@tidemark/contracts'
+import { InputError } from '../input-error.ts'
 
 const FILE = 'gateway-key'
 /** As long as those of Azure. */
@@ -30,6 +31,14 @@ export async function storedKey(
     await rm(temporary, { force: true })
   }
   return { key: (await read(file)) ?? key, file }
+}
+
+/** The key that is kept in a store's folder. Rejects with ERR_INPUT when it is gone. */
+export async function presentKey(folder: string): Promise<string> {
+  const file = join(folder, FILE)
+  const key = await read(file)
+  if (key === undefined) throw new InputError(`the key in ${file} is gone`)
+  return key
 }
 
 async function read(file: string): Promise<string | undefined> {
