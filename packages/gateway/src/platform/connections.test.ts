@@ -44,7 +44,7 @@ const closed = (sockets: readonly Socket[]): readonly boolean[] =>
 test('where it is full, the stranger that came first gives way; those who are known stay', () => {
   const connections = connectionsOf({ all: 4 })
   const [known, first, second, third] = admitted(connections, 4)
-  connections.know(known!)
+  connections.know(known!, undefined)
   const [late] = admitted(connections, 1, '192.0.2.9')
   expect(closed([known!, first!, second!, third!, late!])).toEqual([
     false,
@@ -58,7 +58,7 @@ test('where it is full, the stranger that came first gives way; those who are kn
 test('where everybody is known, a new connection is closed, until one of them leaves', async () => {
   const connections = connectionsOf({ all: 2 })
   const present = admitted(connections, 2)
-  for (const socket of present) connections.know(socket)
+  for (const socket of present) connections.know(socket, undefined)
   expect(closed(admitted(connections, 1))).toEqual([true])
   expect(closed(present)).toEqual([false, false])
   present[0]!.destroy()
@@ -71,8 +71,8 @@ test('one address has its share, and loses strangers of its own for more of them
   const others = admitted(connections, 2, '192.0.2.2')
   const [known, stranger, late] = admitted(connections, 3)
   expect(closed([known!, stranger!, late!])).toEqual([true, false, false])
-  connections.know(stranger!)
-  connections.know(late!)
+  connections.know(stranger!, undefined)
+  connections.know(late!, undefined)
   expect(closed(admitted(connections, 1))).toEqual([true])
   expect(closed([...others, stranger!, late!])).toEqual([false, false, false, false])
 })
@@ -86,7 +86,7 @@ test('a flood of one address leaves the others theirs, and nothing is left of it
   for (const socket of flood) socket.destroy()
   await Promise.resolve()
   const again = admitted(connections, 5)
-  for (const socket of again) connections.know(socket)
+  for (const socket of again) connections.know(socket, undefined)
   expect(closed([...others, ...again])).not.toContain(true)
 })
 
@@ -96,6 +96,26 @@ test('addresses of one IPv6 network are one client', () => {
     admitted(connections, 1, address),
   )
   expect(closed(sockets.flat())).toEqual([true, false, false, false])
+})
+
+test('a key that may only read has its share from however many addresses', async () => {
+  const connections = connectionsOf({ all: 10, ofOne: 2 })
+  const key = {}
+  const sockets = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].flatMap((address) =>
+    admitted(connections, 1, address),
+  )
+  for (const socket of sockets) connections.know(socket, key)
+  // The same again of one that is counted changes nothing.
+  connections.know(sockets[0]!, key)
+  expect(closed(sockets)).toEqual([false, false, true])
+  const [other] = admitted(connections, 1, '192.0.2.4')
+  connections.know(other!, undefined)
+  expect(closed([other!])).toEqual([false])
+  sockets[0]!.destroy()
+  await Promise.resolve()
+  const [again] = admitted(connections, 1, '192.0.2.5')
+  connections.know(again!, key)
+  expect(closed([again!])).toEqual([false])
 })
 
 test('a client that sends requests without waiting for answers is cut off', () => {

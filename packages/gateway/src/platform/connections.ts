@@ -9,7 +9,9 @@ export interface ConnectionLimits {
 
 interface Connection {
   readonly socket: Socket
-  readonly client: string
+  readonly address: string
+  /** The key that may only read of which a request was signed. */
+  readOnlyKey: object | undefined
   /** Those that are not answered yet. */
   requests: number
 }
@@ -23,7 +25,8 @@ export class Connections {
   readonly #all = new Map<string, Connection>()
   /** The first to come is the first in the set. */
   readonly #strangers = new Set<Connection>()
-  readonly #countOf = new Map<string, number>()
+  /** By addresses and by keys. */
+  readonly #countOf = new Map<unknown, number>()
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits
@@ -31,11 +34,9 @@ export class Connections {
 
   /** Takes a new connection, or closes it. */
   admit(socket: Socket): void {
-    const connection = { socket, client: clientAddress(socket.remoteAddress), requests: 0 }
-    const { client } = connection
-    const { maxConnections, maxConnectionsOfOne } = this.#limits
-    const count = this.#countOf.get(client) ?? 0
-    const isShareTaken = count >= maxConnectionsOfOne && !this.#dropStranger(client)
+    const address = clientAddress(socket.remoteAddress)
+    const { maxConnections } = this.#limits
+    const isShareTaken = this.#hasShare(address) && !this.#dropStranger(address)
     const isFull = isShareTaken || (this.#all.size >= maxConnections && !this.#dropStranger())
     // Without a port: it is gone again.
     if (isFull || socket.remotePort === undefined) {
@@ -43,16 +44,32 @@ export class Connections {
       return
     }
     const id = idOf(socket)
+    const connection: Connection = { socket, address, readOnlyKey: undefined, requests: 0 }
     this.#all.set(id, connection)
     this.#strangers.add(connection)
-    this.#countOf.set(client, (this.#countOf.get(client) ?? 0) + 1)
+    this.#count(address, 1)
     socket.once('close', () => this.#forget(id, connection))
   }
 
-  /** A request of that connection was authorized. */
-  know(socket: Socket): void {
-    const connection = this.#all.get(idOf(socket))
-    if (connection !== undefined) this.#strangers.delete(connection)
+  /**
+   * A request of that connection was authorized.
+   *
+   * @param readOnlyKey the key if it may only read: it has the share of one client, too, from whatever addresses, and the connection
+   * is closed when it has that already
+   */
+  know(socket: Socket, readOnlyKey: object | undefined): void {
+    const id = idOf(socket)
+    const connection = this.#all.get(id)
+    if (connection === undefined) return
+    this.#strangers.delete(connection)
+    if (readOnlyKey === undefined || connection.readOnlyKey !== undefined) return
+    if (this.#hasShare(readOnlyKey)) {
+      this.#forget(id, connection)
+      connection.socket.destroy()
+      return
+    }
+    connection.readOnlyKey = readOnlyKey
+    this.#count(readOnlyKey, 1)
   }
 
   /**
@@ -71,9 +88,9 @@ export class Connections {
     return true
   }
 
-  #dropStranger(client?: string): boolean {
+  #dropStranger(address?: string): boolean {
     for (const connection of this.#strangers) {
-      if (client !== undefined && connection.client !== client) continue
+      if (address !== undefined && connection.address !== address) continue
       this.#forget(idOf(connection.socket), connection)
       connection.socket.destroy()
       return true
@@ -85,10 +102,18 @@ export class Connections {
     if (this.#all.get(id) !== connection) return
     this.#all.delete(id)
     this.#strangers.delete(connection)
-    const { client } = connection
-    const left = (this.#countOf.get(client) ?? 0) - 1
-    if (left > 0) this.#countOf.set(client, left)
-    else this.#countOf.delete(client)
+    this.#count(connection.address, -1)
+    if (connection.readOnlyKey !== undefined) this.#count(connection.readOnlyKey, -1)
+  }
+
+  #hasShare(client: unknown): boolean {
+    return (this.#countOf.get(client) ?? 0) >= this.#limits.maxConnectionsOfOne
+  }
+
+  #count(client: unknown, by: number): void {
+    const count = (this.#countOf.get(client) ?? 0) + by
+    if (count === 0) this.#countOf.delete(client)
+    else this.#countOf.set(client, count)
   }
 }
 

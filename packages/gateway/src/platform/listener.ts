@@ -78,7 +78,7 @@ export async function openListener(
     serve(
       incoming: IncomingMessage,
       outgoing: ServerResponse,
-      told: { readonly onAuthorized: () => void },
+      told: { readonly onAuthorized: (readOnlyKey: object | undefined) => void },
     ): Promise<void>
   },
   options: ListenOptions & { readonly host: string; readonly clientShare: number },
@@ -102,7 +102,8 @@ export async function openListener(
       refuse(outgoing, { status: 417, message: 'The header expect asks for what is not known.' })
       return
     }
-    const onAuthorized = (): void => connections.know(socket)
+    const onAuthorized = (readOnlyKey: object | undefined): void =>
+      connections.know(socket, readOnlyKey)
     gateway.serve(incoming, outgoing, { onAuthorized }).catch(() => outgoing.destroy())
   }
   const limits = serverOptions(options)

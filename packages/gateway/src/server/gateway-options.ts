@@ -32,9 +32,9 @@ export interface GatewayOptions {
    */
   readonly maxWaitingReads?: number | undefined
   /**
-   * What one remote address, or one key that may only read, may have of `maxConcurrentRequests` and `maxWaitingReads`, and an
-   * address of `maxConnections`: above 0, at most 1. Networks of 64 bits of IPv6 count as an address. Behind a proxy, whose address
-   * all clients have: 1. @default 0.5
+   * What one remote address, or one key that may only read, may have of `maxConcurrentRequests`, `maxWaitingReads` and
+   * `maxConnections`: above 0, at most 1. Networks of 64 bits of IPv6 count as an address. Behind a proxy, whose address all clients
+   * have: 1. @default 0.5
    */
   readonly maxClientShare?: number | undefined
   /** A request that takes longer is 408, in ms. @default 60_000 (above the client's own 60 s nobody waits) */

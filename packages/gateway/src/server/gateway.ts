@@ -16,12 +16,13 @@ export interface Gateway {
   /**
    * Serves one request of Node's server; the answer is written to `outgoing`. Never rejects.
    *
-   * @param told.onAuthorized called as soon as the request's signature is found right: before, its connection is anybody's
+   * @param told.onAuthorized called as soon as the request's signature is found right: before, its connection is anybody's. With
+   * an object that stands for the key, if that may only read
    */
   serve(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
-    told?: { readonly onAuthorized?: (() => void) | undefined },
+    told?: { readonly onAuthorized?: ((readOnlyKey: object | undefined) => void) | undefined },
   ): Promise<void>
   /**
    * From now on only these keys count; requests that are being served are finished. The old ones stay in force when one of the new

@@ -125,9 +125,10 @@ export class RequestServer {
       const request = this.#request(env, { signal, place })
       const key = this.#authorize(request, access)
       isAuthorized = true
-      env.onAuthorized?.()
+      const readOnlyKey = key.access === 'readOnly' ? key : undefined
+      env.onAuthorized?.(readOnlyKey)
       const address = clientAddress(env.incoming.socket.remoteAddress)
-      place.enter(key.access === 'readOnly' ? [address, key] : [address])
+      place.enter(readOnlyKey === undefined ? [address] : [address, readOnlyKey])
       return await operation(request, this.#context)
     } catch (error) {
       const answer = errorAnswer(signal.aborted ? signal.reason : error, activityId)
