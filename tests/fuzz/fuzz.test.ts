@@ -98,6 +98,7 @@ test('what grows with the requests is a leak; what came once is none', () => {
     openFiles,
     rssBytes: 1e8,
     resources: {},
+    longestStretchMs: 0,
   })
   const [start, middle] = [sample(1000, 3e7, 20), sample(50_000, 3.2e7, 22)]
   expect(judgeLeak([start, middle, sample(100_000, 3.3e7, 21)])).toEqual([])

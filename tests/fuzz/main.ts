@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeRequest } from './describe-request.ts'
 import { generateRequest } from './generate/generate-request.ts'
+import { percentile } from './bystander.ts'
 import { runFuzz, type FuzzResult } from './run-fuzz.ts'
+import { runHostileConnections } from './run-hostile-connections.ts'
 
 const USAGE = `usage: npm run fuzz -- [--requests N] [--seed N] [--seconds N] [--store memory|sqlite]
 
@@ -18,6 +20,7 @@ must be answered right, and in the end nothing may have grown.
   --store NAME    memory, sqlite, or both          (default both: a tenth of the requests on SQLite)
   --request N     only this one of the seed
   --from N        begin with this one
+  --hostile N     rounds of hostile connections beside another client's reads, on Linux (default 44; none with --request)
 
 Exit code 1 on a crash, an answer that is 500 or no JSON with a message, a hang, or a leak.`
 
@@ -29,6 +32,7 @@ const { values } = parseArgs({
     store: { type: 'string', default: 'both' },
     request: { type: 'string' },
     from: { type: 'string', default: '0' },
+    hostile: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -39,7 +43,10 @@ const [requests, seed] = [
 ]
 const from = Number(values.request ?? values.from)
 const seconds = values.seconds === undefined ? undefined : Number(values.seconds)
+const hostileRounds = Number(values.hostile ?? (values.request === undefined ? 44 : 0))
 const isUsable =
+  Number.isInteger(hostileRounds) &&
+  hostileRounds >= 0 &&
   Number.isInteger(requests) &&
   requests >= 1 &&
   Number.isInteger(seed) &&
@@ -92,6 +99,7 @@ if (onSqlite > 0) {
     await rm(folder, { recursive: true, force: true })
   }
 }
+if (hostileRounds > 0 && process.platform === 'linux') await attack()
 console.log(`${((performance.now() - startedMs) / 1000).toFixed(1)} s`)
 console.log(`${done} requests, ${crashes} crashes, ${hangs} hangs`)
 
@@ -113,4 +121,22 @@ function take(store: string, { requests: sent, findings, leaks, statuses }: Fuzz
   }
   for (const leak of leaks) console.error(`leak: ${leak}`)
   if (findings.length > 0 || leaks.length > 0) process.exitCode = 1
+}
+
+async function attack(): Promise<void> {
+  const run = { seed, rounds: hostileRounds, roundMs: 500 }
+  const { connections, statuses, findings, readsMs } = await runHostileConnections(run)
+  const made = [...connections].map(([name, count]) => `${name}: ${count}`).join(', ')
+  const answers = [...statuses].map(([status, n]) => `${status}: ${n}`).join(', ')
+  console.log(`${hostileRounds} rounds of hostile connections; ${made}; answered ${answers}`)
+  console.log(
+    `${readsMs.length} reads of another client meanwhile, p50 ${percentile(readsMs, 0.5).toFixed(1)} ms, ` +
+      `p99 ${percentile(readsMs, 0.99).toFixed(1)} ms`,
+  )
+  for (const what of findings) {
+    hangs++
+    console.error(`hostile connections: ${what}`)
+    console.error(`  again: npm run fuzz -- --seed ${seed} --requests 1 --hostile ${hostileRounds}`)
+  }
+  if (findings.length > 0) process.exitCode = 1
 }

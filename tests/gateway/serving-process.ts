@@ -4,7 +4,7 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { SERVED_KEY } from './signed-request.ts'
+import { READ_ONLY_KEY, SERVED_KEY } from './signed-request.ts'
 import type { HeldResources } from './watched-server.child.ts'
 
 const MAIN = fileURLToPath(new URL('../../packages/tidemark/src/cli/main.ts', import.meta.url))
@@ -44,9 +44,12 @@ export class ServingProcess implements AsyncDisposable {
   static async start({ folder, args = [] }: ServingOptions = {}): Promise<ServingProcess> {
     const keyFolder = await mkdtemp(join(tmpdir(), 'tidemark-key-'))
     const keyFile = join(keyFolder, 'key')
-    await writeFile(keyFile, SERVED_KEY)
+    await writeFile(keyFile, SERVED_KEY, { mode: 0o600 })
+    const readOnlyKeyFile = join(keyFolder, 'read-only-key')
+    await writeFile(readOnlyKeyFile, READ_ONLY_KEY, { mode: 0o600 })
     const place = folder ?? '--memory'
-    const serve = ['serve', place, '--port', '0', '--key-file', keyFile, '--json', ...args]
+    const keys = ['--key-file', keyFile, '--read-only-key-file', readOnlyKeyFile]
+    const serve = ['serve', place, '--port', '0', ...keys, '--json', ...args]
     const node = ['--conditions=@tidemark/source', '--expose-gc', '--import', WATCHED]
     const child = spawn(process.execPath, [...node, MAIN, ...serve], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -85,6 +88,11 @@ export class ServingProcess implements AsyncDisposable {
   /** How it ended, for people. */
   get ending(): string {
     return `${this.#child.signalCode ?? `exit code ${this.#child.exitCode}`}: ${this.#errors}`
+  }
+
+  /** From now on the time between turns of its event loop is taken. */
+  watch(): void {
+    this.#child.send('watch')
   }
 
   /** What it holds after a collection of garbage. Rejects when it does not answer in time. */

@@ -1,23 +1,34 @@
-import { createHmac, createSecretKey } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
 /** Key of the gateways that tests start; 32 bytes. */
 export const SERVED_KEY = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
 
+/** Another one, of clients that may only read. */
+export const READ_ONLY_KEY = 'ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA='
+
 /** Made once: that costs more than a signature. */
-const SECRET = createSecretKey(Buffer.from(SERVED_KEY, 'base64'))
+const SECRETS: ReadonlyMap<string, KeyObject> = new Map(
+  [SERVED_KEY, READ_ONLY_KEY].map((key) => [key, createSecretKey(Buffer.from(key, 'base64'))]),
+)
 
 export interface RequestToSign {
   readonly method: string
   /** As it goes over the wire, percent-encoded. */
   readonly path: string
+  /** @default SERVED_KEY */
+  readonly key?: typeof SERVED_KEY | typeof READ_ONLY_KEY | undefined
 }
 
-/** Headers that a client without a library sends: date, version and the signature by `SERVED_KEY`. */
-export function signedHeaders({ method, path }: RequestToSign): Record<string, string> {
+/** Headers that a client without a library sends: date, version and the signature. */
+export function signedHeaders({
+  method,
+  path,
+  key = SERVED_KEY,
+}: RequestToSign): Record<string, string> {
   const date = new Date().toUTCString()
   const { type, link } = signedResource(path)
   const text = `${method.toLowerCase()}\n${type}\n${link}\n${date.toLowerCase()}\n\n`
-  const signature = createHmac('sha256', SECRET).update(text).digest('base64')
+  const signature = createHmac('sha256', SECRETS.get(key)!).update(text).digest('base64')
   return {
     authorization: encodeURIComponent(`type=master&ver=1.0&sig=${signature}`),
     'x-ms-date': date,

@@ -1,18 +1,42 @@
-/* Loaded before `tidemark serve` by tests: tells what the server holds, and ends it with the test. */
+/* Loaded before `tidemark serve` by tests: tells what the server holds and does, and ends it with the test. */
 
 /** What a process holds after a collection of garbage. */
 export interface HeldResources {
   readonly heapBytes: number
   /** Kinds of what keeps the event loop busy, with how many there are. */
   readonly resources: Readonly<Record<string, number>>
+  /** The most that was computed between two turns of the event loop since it is watched, in ms of processor time. */
+  readonly longestStretchMs: number
 }
 
-process.on('message', () => {
+let longestStretchMs = 0
+
+function processorMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+/** A timer runs once a turn of the event loop; what else the machine does is no part of the processor's time. */
+function watchStretches(): void {
+  let last = processorMs()
+  setInterval(() => {
+    const now = processorMs()
+    longestStretchMs = Math.max(longestStretchMs, now - last)
+    last = now
+  }, 1).unref()
+}
+
+process.on('message', (message) => {
+  if (message === 'watch') {
+    watchStretches()
+    return
+  }
   globalThis.gc?.()
   globalThis.gc?.()
   const resources: Record<string, number> = {}
   for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1
-  process.send?.({ heapBytes: process.memoryUsage().heapUsed, resources } satisfies HeldResources)
+  const heapBytes = process.memoryUsage().heapUsed
+  process.send?.({ heapBytes, resources, longestStretchMs } satisfies HeldResources)
 })
 process.on('disconnect', () => process.exit(1))
 // To listen to the parent is not what keeps the server alive.

@@ -90,6 +90,16 @@ test('a flood of one address leaves the others theirs, and nothing is left of it
   expect(closed([...others, ...again])).not.toContain(true)
 })
 
+test('a flood gives way to itself before it ends a new connection of somebody else', () => {
+  const connections = connectionsOf({ all: 10, ofOne: 8 })
+  const [other] = admitted(connections, 1, '192.0.2.2')
+  const flood = ['192.0.2.1', '192.0.2.3'].flatMap((address) => admitted(connections, 100, address))
+  expect(closed([other!])).toEqual([false])
+  expect(closed(flood).filter((isClosed) => !isClosed)).toHaveLength(9)
+  // An address that nothing can be taken from gets room from those who came first.
+  expect(closed(admitted(connections, 1, '192.0.2.4'))).toEqual([false])
+})
+
 test('addresses of one IPv6 network are one client', () => {
   const connections = connectionsOf({ ofOne: 2 })
   const sockets = ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8:0:1::1'].map((address) =>

@@ -18,13 +18,15 @@ interface Connection {
 
 /**
  * The connections of a listener. Those of which no request was authorized yet are strangers: where there is no room for
- * another connection, the stranger that came first gives way, so that nobody without a key can keep others out.
+ * another connection, a stranger gives way, so that nobody without a key can keep others out. It is the first to have come from the
+ * same address, so that a flood gives way to itself; else the first of all.
  */
 export class Connections {
   readonly #limits: ConnectionLimits
   readonly #all = new Map<string, Connection>()
   /** The first to come is the first in the set. */
   readonly #strangers = new Set<Connection>()
+  readonly #strangersOf = new Map<string, Set<Connection>>()
   /** By addresses and by keys. */
   readonly #countOf = new Map<unknown, number>()
 
@@ -35,11 +37,8 @@ export class Connections {
   /** Takes a new connection, or closes it. */
   admit(socket: Socket): void {
     const address = clientAddress(socket.remoteAddress)
-    const { maxConnections } = this.#limits
-    const isShareTaken = this.#hasShare(address) && !this.#dropStranger(address)
-    const isFull = isShareTaken || (this.#all.size >= maxConnections && !this.#dropStranger())
     // Without a port: it is gone again.
-    if (isFull || socket.remotePort === undefined) {
+    if (socket.remotePort === undefined || !this.#makeRoom(address)) {
       socket.destroy()
       return
     }
@@ -47,6 +46,9 @@ export class Connections {
     const connection: Connection = { socket, address, readOnlyKey: undefined, requests: 0 }
     this.#all.set(id, connection)
     this.#strangers.add(connection)
+    const ofAddress = this.#strangersOf.get(address)
+    if (ofAddress === undefined) this.#strangersOf.set(address, new Set([connection]))
+    else ofAddress.add(connection)
     this.#count(address, 1)
     socket.once('close', () => this.#forget(id, connection))
   }
@@ -61,7 +63,7 @@ export class Connections {
     const id = idOf(socket)
     const connection = this.#all.get(id)
     if (connection === undefined) return
-    this.#strangers.delete(connection)
+    this.#noStranger(connection)
     if (readOnlyKey === undefined || connection.readOnlyKey !== undefined) return
     if (this.#hasShare(readOnlyKey)) {
       this.#forget(id, connection)
@@ -88,22 +90,31 @@ export class Connections {
     return true
   }
 
-  #dropStranger(address?: string): boolean {
-    for (const connection of this.#strangers) {
-      if (address !== undefined && connection.address !== address) continue
-      this.#forget(idOf(connection.socket), connection)
-      connection.socket.destroy()
-      return true
-    }
-    return false
+  #makeRoom(address: string): boolean {
+    const isFull = this.#all.size >= this.#limits.maxConnections
+    if (!isFull && !this.#hasShare(address)) return true
+    const [ofAddress] = this.#strangersOf.get(address) ?? []
+    const [first] = this.#hasShare(address) ? [] : this.#strangers
+    const stranger = ofAddress ?? first
+    if (stranger === undefined) return false
+    this.#forget(idOf(stranger.socket), stranger)
+    stranger.socket.destroy()
+    return true
   }
 
   #forget(id: string, connection: Connection): void {
     if (this.#all.get(id) !== connection) return
     this.#all.delete(id)
-    this.#strangers.delete(connection)
+    this.#noStranger(connection)
     this.#count(connection.address, -1)
     if (connection.readOnlyKey !== undefined) this.#count(connection.readOnlyKey, -1)
+  }
+
+  #noStranger(connection: Connection): void {
+    this.#strangers.delete(connection)
+    const ofAddress = this.#strangersOf.get(connection.address)
+    ofAddress?.delete(connection)
+    if (ofAddress?.size === 0) this.#strangersOf.delete(connection.address)
   }
 
   #hasShare(client: unknown): boolean {
