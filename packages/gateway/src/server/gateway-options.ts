@@ -17,6 +17,24 @@ export interface GatewayFailure {
   readonly error: unknown
 }
 
+/** A request and what became of it, for a log. Never holds keys, signatures, queries or documents. */
+export interface ServedRequest {
+  /** When it came, epoch ms. */
+  readonly atMs: number
+  /** Of the client, or of the proxy that it came through; empty when it had gone by then. */
+  readonly address: string
+  readonly method: string
+  /** As it came, percent-encoded, without query; of printable ASCII, at most 2,000 characters. Names of resources are in it. */
+  readonly path: string
+  /** 499: the client left; 0: the connection ended in the midst of the answer. */
+  readonly status: number
+  /** From its headers until its answer was handed to the socket. */
+  readonly durationMs: number
+  /** Of the answer's body. */
+  readonly bytes: number
+  readonly activityId: string
+}
+
 export interface GatewayOptions {
   /** What is served. The gateway does not close it. */
   readonly store: Store
@@ -49,6 +67,8 @@ export interface GatewayOptions {
    * tried. @default none is refused
    */
   readonly requestUnitsPerRange?: number | undefined
+  /** Told of every request that could be read as HTTP, when its answer has gone. What it throws is ignored. @default nothing */
+  readonly onRequest?: ((request: ServedRequest) => void) | undefined
   /** Told of every request that failed by no fault of its client. @default nothing */
   readonly onFailure?: ((failure: GatewayFailure) => void) | undefined
   /** @default the machine's */
@@ -68,6 +88,7 @@ export interface ResolvedGatewayOptions {
   readonly requestTimeoutMs: number
   readonly maxWaitMs: number
   readonly requestUnitsPerRange: number | undefined
+  readonly onRequest: ((request: ServedRequest) => void) | undefined
   readonly onFailure: (failure: GatewayFailure) => void
   readonly clock: Clock
   readonly random: Random
@@ -105,6 +126,7 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
     requestTimeoutMs: checked('requestTimeoutMs', requestTimeoutMs, { least: 1 }),
     maxWaitMs: checked('maxWaitMs', maxWaitMs, { least: 0 }),
     requestUnitsPerRange: options.requestUnitsPerRange,
+    onRequest: options.onRequest,
     onFailure,
     clock,
     random,

@@ -12,12 +12,13 @@ import { ActivityIds } from '../protocol/activity-ids.ts'
 import type { Answer } from '../protocol/answer.ts'
 import { errorAnswer } from '../protocol/error-answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import { rawPath, resourcePath } from '../protocol/resource-path.ts'
+import { resourcePath } from '../protocol/resource-path.ts'
 import { INTERNAL_ERROR } from '../protocol/status-codes.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { readsOnly, type Access } from '../requests/query-or.ts'
 import { SharedLimit } from './shared-limit.ts'
 import type { ResolvedGatewayOptions } from './gateway-options.ts'
+import { beginReport, shownPath } from './request-report.ts'
 import { RequestPlace, type RequestLimits } from './request-place.ts'
 
 /** What a client that met the limit of requests served at once waits, in ms. */
@@ -90,15 +91,18 @@ export class RequestServer {
     const activityId = this.#activityIds.next()
     const life = this.#lives.begin(outgoing)
     const place = new RequestPlace(this.#limits)
+    const report = beginReport(env, activityId, this.#options)
     try {
       const answer = await this.#answer(env, { ...served, activityId, signal: life.signal, place })
-      await sendAnswer(outgoing, answer, {
+      const bytes = await sendAnswer(outgoing, answer, {
         signal: life.signal,
         headers: this.#headersOf(answer, activityId),
       })
+      report?.({ status: answer.status, bytes })
     } catch (error) {
       this.#report(env, activityId, error)
       outgoing.destroy()
+      report?.({ status: 0, bytes: 0 })
     } finally {
       place.leave()
       life.end()
@@ -197,7 +201,7 @@ export class RequestServer {
     if (errorCode(error) === 'ERR_CLIENT_GONE') return
     const { method = '', url = '' } = incoming
     try {
-      this.#options.onFailure({ activityId, method, path: `/${rawPath(url)}`, error })
+      this.#options.onFailure({ activityId, method, path: shownPath(url), error })
     } catch {
       // A log that fails must not end what it is told of.
     }

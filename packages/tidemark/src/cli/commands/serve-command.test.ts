@@ -92,12 +92,18 @@ const data = (): string => join(folder, 'data')
 test('one JSON line when it answers; the real client works with the key of the file; SIGTERM ends it in order', async () => {
   const keyFile = join(folder, 'key')
   await writeFile(keyFile, `${KEY}\n`)
-  const served = new Served(['serve', data(), '--port', '0', '--key-file', keyFile, '--json'])
+  const logged = ['--key-file', keyFile, '--json', '--access-log']
+  const served = new Served(['serve', data(), '--port', '0', ...logged])
   const endpoint = await served.endpoint()
   await writeAndRead(endpoint, KEY)
   expect(await served.end('SIGTERM')).toBe(0)
   const address = new URL(endpoint).host
-  expect(jsonLines(served.output)).toEqual([{ endpoint, address, ready: true }])
+  const [ready, ...requests] = jsonLines(served.output)
+  expect(ready).toEqual({ endpoint, address, ready: true })
+  expect(requests).toContainEqual(
+    expect.objectContaining({ method: 'GET', path: '/dbs/shop/colls/orders/docs/o1', status: 200 }),
+  )
+  expect(served.output).not.toContain(KEY)
   expect(endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/)
   expect(served.errors).toBe('')
   // What was written is in the folder, where a program finds it.

@@ -43,6 +43,7 @@ interface ServeOptions {
   readonly maxClientShare?: number
   readonly requestTimeout?: number
   readonly maxWait?: number
+  readonly accessLog?: boolean
   readonly json?: boolean
 }
 
@@ -67,6 +68,10 @@ The folder is made when it is missing; other processes may use it at the same ti
 SIGTERM end it in order, with exit code 0: what is being served is finished. With --json one line
 {"endpoint":"http://127.0.0.1:8081/","address":"127.0.0.1:8081","ready":true} is printed when it
 answers: the endpoint is for clients on this machine, the address is where the socket listens.
+
+With --access-log a line is printed for each request: time, address, method, path, status, how long
+it took, bytes of the answer, activity id. Names of databases, containers and documents are in it,
+keys and documents are not.
 
 Examples:
   tidemark serve ./data
@@ -112,7 +117,8 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
     )
     .option('--request-timeout <seconds>', 'then a request is 408 (default: 60)', wholeNumber(1))
     .option('--max-wait <seconds>', 'of waiting feed reads; 0: none (default: 30)', wholeNumber(0))
-    .option('--json', 'print one JSON line when it answers')
+    .option('--access-log', 'print a line for each request')
+    .option('--json', 'print one JSON line when it answers, and the access log as JSON')
     .addHelpText('after', HELP)
     .action(async (store: string | undefined, options: ServeOptions, command: Command) => {
       if ((store === undefined) !== (options.memory === true)) {
@@ -152,6 +158,7 @@ async function serve(
   return await serveStore(
     {
       gateway,
+      accessLog: options.accessLog,
       readKeys: areKeysInFiles(request, given) ? () => presentKeys(request) : undefined,
       form,
       interruption,

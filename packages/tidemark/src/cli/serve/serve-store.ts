@@ -4,6 +4,7 @@ import {
   type GatewayFailure,
   type GatewayKeys,
   type RunningGateway,
+  type ServedRequest,
   type StartGatewayOptions,
 } from '@tidemark/gateway'
 import type { CommandContext } from '../command-context.ts'
@@ -11,10 +12,13 @@ import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Interruption } from '../interruption.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { errorLine } from '../output/report-error.ts'
+import { AccessLog } from './access-log.ts'
 import { followKeys } from './follow-keys.ts'
 
 export interface ServeRun {
-  readonly gateway: Omit<StartGatewayOptions, 'onFailure'>
+  readonly gateway: Omit<StartGatewayOptions, 'onFailure' | 'onRequest'>
+  /** Writes a line for each request. */
+  readonly accessLog?: boolean | undefined
   /** Reads keys again that may have changed; undefined: they do not. */
   readonly readKeys?: (() => Promise<GatewayKeys>) | undefined
   readonly form: 'text' | 'json'
@@ -28,14 +32,16 @@ export interface ServeRun {
  * that is no failure.
  */
 export async function serveStore(
-  { gateway: options, readKeys, form, describe, interruption }: ServeRun,
+  { gateway: options, accessLog, readKeys, form, describe, interruption }: ServeRun,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { signal } = interruption
   const onFailure = (failure: GatewayFailure): void => {
     context.errors.write(`${failureLine(failure)}\n`)
   }
-  await using gateway = await startGateway({ ...options, onFailure })
+  const log = accessLog === true ? new AccessLog(form, context) : undefined
+  const onRequest = log && ((request: ServedRequest) => log.write(request))
+  await using gateway = await startGateway({ ...options, onFailure, onRequest })
   if (form === 'json') {
     const { endpoint, address } = gateway
     await writeJsonLine(context.output, { endpoint, address, ready: true })
