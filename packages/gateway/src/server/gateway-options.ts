@@ -120,7 +120,9 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
     keys: options.keys,
     accountId,
     maxBodyBytes: checked('maxBodyBytes', maxBodyBytes, { least: 1024 }),
-    maxConcurrentRequests: checked('maxConcurrentRequests', maxConcurrentRequests, { least: 1 }),
+    maxConcurrentRequests: checked('maxConcurrentRequests', maxConcurrentRequests, {
+      least: 1,
+    }),
     maxWaitingReads: checked('maxWaitingReads', maxWaitingReads, { least: 1 }),
     maxClientShare: resolveClientShare(options),
     requestTimeoutMs: checked('requestTimeoutMs', requestTimeoutMs, { least: 1 }),
@@ -143,7 +145,12 @@ export function resolveClientShare({
   )
 }
 
-function checked(name: string, value: number, { least }: { readonly least: number }): number {
+/** @throws ERR_INVALID_OPTION */
+export function checked(
+  name: string,
+  value: number,
+  { least }: { readonly least: number },
+): number {
   if (Number.isSafeInteger(value) && value >= least && value <= MAX_TIMER_MS) return value
   throw new InvalidOptionError(
     `${name} must be a whole number from ${least} to ${MAX_TIMER_MS}, got ${String(value)}`,

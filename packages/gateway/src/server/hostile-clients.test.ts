@@ -168,3 +168,13 @@ test.each([0, 1.5, Number.NaN, -1])('a share of %s is refused at once', async (m
     code: 'ERR_INVALID_OPTION',
   })
 })
+
+test.each(['maxConnections', 'maxPipelinedRequests', 'maxWaitingReads', 'maxConcurrentRequests'])(
+  'a limit %s that would bound nothing is refused at once',
+  async (name) => {
+    for (const value of [0, Number.NaN, Infinity, 1.5]) {
+      const refused = testGateway({ [name]: value })
+      await expect(refused).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+    }
+  },
+)

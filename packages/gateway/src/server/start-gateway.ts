@@ -3,7 +3,7 @@ import { includesEmulatorKey, type GatewayKeys } from '../authorization/gateway-
 import { isLoopbackAddress } from '../authorization/loopback.ts'
 import { openListener, type ListenOptions } from '../platform/listener.ts'
 import { createGateway } from './gateway.ts'
-import { resolveClientShare, type GatewayOptions } from './gateway-options.ts'
+import { checked, resolveClientShare, type GatewayOptions } from './gateway-options.ts'
 
 export interface StartGatewayOptions extends GatewayOptions, ListenOptions {
   /**
@@ -47,6 +47,9 @@ export interface RunningGateway {
 export async function startGateway(options: StartGatewayOptions): Promise<RunningGateway> {
   const { host = '127.0.0.1', stopTimeoutMs = 10_000 } = options
   assertSafe(host, options)
+  for (const name of ['maxConnections', 'maxPipelinedRequests'] as const) {
+    checked(name, options[name] ?? 1, { least: 1 })
+  }
   const gateway = createGateway(options)
   const clientShare = resolveClientShare(options)
   const listener = await openListener(gateway, { ...options, host, clientShare })
