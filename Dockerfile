@@ -4,6 +4,12 @@
 #   docker run -p 127.0.0.1:8081:8081 -v tidemark-data:/data tidemark
 #
 # The key is TIDEMARK_GATEWAY_KEY, or made once and kept in the volume: cat /data/gateway-key
+# The emulator's well-known key is refused here: everybody knows it, and the container listens on all its addresses.
+#
+# It serves plain http, to the machine that it runs on or to a proxy in front of it. For https mount a certificate:
+#
+#   docker run --no-healthcheck -p 8081:8081 -v tidemark-data:/data -v ./tls:/tls:ro tidemark \
+#     serve /data --host 0.0.0.0 --tls-cert /tls/cert.pem --tls-key /tls/key.pem
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
@@ -32,5 +38,6 @@ EXPOSE 8081
 HEALTHCHECK --interval=5s --timeout=3s --start-period=5s --retries=5 \
   CMD ["node", "--eval", "fetch('http://127.0.0.1:8081/').then(({ status }) => process.exit(status === 401 ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "packages/tidemark/dist/cli/main.js"]
-# Inside a container loopback would be nobody's: who may connect is decided by the ports that are published.
-CMD ["serve", "/data", "--host", "0.0.0.0", "--port", "8081"]
+# Inside a container loopback would be nobody's. Who may connect is decided by the ports that are published: plain http
+# (--insecure-http) is for those of 127.0.0.1, as above, and for a proxy on the container's own network.
+CMD ["serve", "/data", "--host", "0.0.0.0", "--port", "8081", "--insecure-http"]

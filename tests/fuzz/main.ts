@@ -5,8 +5,10 @@ import { parseArgs } from 'node:util'
 import { describeRequest } from './describe-request.ts'
 import { generateRequest } from './generate/generate-request.ts'
 import { generateCostlyQuery } from './generate/costly-queries.ts'
-import { percentile, runCostlyQueries, type CostlyResult } from './run-costly-queries.ts'
+import { percentile } from './bystander.ts'
+import { runCostlyQueries, type CostlyResult } from './run-costly-queries.ts'
 import { runFuzz, type FuzzResult } from './run-fuzz.ts'
+import { runHostileConnections } from './run-hostile-connections.ts'
 
 const USAGE = `usage: npm run fuzz -- [--requests N] [--seed N] [--seconds N] [--store memory|sqlite]
 
@@ -23,6 +25,7 @@ another client reads documents.
   --from N        begin with this one
   --costly N      costly queries                   (default 200; none with --request)
   --query N       only this costly query of the seed
+  --hostile N     rounds of hostile connections beside another client's reads, on Linux (default 44; none with --request)
 
 Exit code 1 on a crash, an answer that is 500 or no JSON with a message, a hang, or a leak; where a costly query
 is answered by anything but 200, 400, 408, 413 or 429, or other clients wait too long.`
@@ -37,6 +40,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '0' },
     costly: { type: 'string' },
     query: { type: 'string' },
+    hostile: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -51,7 +55,12 @@ const costlyFrom = Number(values.query ?? 0)
 const costly = Number(
   values.query === undefined ? (values.costly ?? (values.request === undefined ? 200 : 0)) : 1,
 )
+const hostileRounds = Number(
+  values.hostile ?? (values.request === undefined && values.query === undefined ? 44 : 0),
+)
 const isUsable =
+  Number.isInteger(hostileRounds) &&
+  hostileRounds >= 0 &&
   Number.isInteger(requests) &&
   requests >= 0 &&
   Number.isInteger(costly) &&
@@ -108,6 +117,7 @@ if (onSqlite > 0) {
   }
 }
 if (costly > 0) takeCostly(await runCostlyQueries({ seed, from: costlyFrom, queries: costly }))
+if (hostileRounds > 0 && process.platform === 'linux') await attack()
 console.log(`${((performance.now() - startedMs) / 1000).toFixed(1)} s`)
 console.log(`${done} requests, ${crashes} crashes, ${hangs} hangs`)
 
@@ -144,6 +154,26 @@ function takeCostly({ statuses, findings, readsMs, longestStretchMs }: CostlyRes
     if (index === undefined) continue
     console.error(`  ${generateCostlyQuery(seed, index).text.slice(0, 400)}`)
     console.error(`  again: npm run fuzz -- --seed ${seed} --query ${index}`)
+  }
+  if (findings.length > 0) process.exitCode = 1
+}
+
+async function attack(): Promise<void> {
+  const run = { seed, rounds: hostileRounds, roundMs: 500 }
+  const { connections, statuses, findings, readsMs } = await runHostileConnections(run)
+  const made = [...connections].map(([name, count]) => `${name}: ${count}`).join(', ')
+  const answers = [...statuses].map(([status, n]) => `${status}: ${n}`).join(', ')
+  console.log(`${hostileRounds} rounds of hostile connections; ${made}; answered ${answers}`)
+  console.log(
+    `${readsMs.length} reads of another client meanwhile, p50 ${percentile(readsMs, 0.5).toFixed(1)} ms, ` +
+      `p99 ${percentile(readsMs, 0.99).toFixed(1)} ms`,
+  )
+  for (const what of findings) {
+    hangs++
+    console.error(`hostile connections: ${what}`)
+    console.error(
+      `  again: npm run fuzz -- --seed ${seed} --requests 0 --costly 0 --hostile ${hostileRounds}`,
+    )
   }
   if (findings.length > 0) process.exitCode = 1
 }

@@ -36,7 +36,11 @@ export type {
   AtomicOperation,
   AtomicWrite,
 } from './atomic-commit.ts'
-export type { CollectionOptions, PartitionKeyOption } from './catalog/collection-options.ts'
+export {
+  MAX_PARTITION_COUNT,
+  type CollectionOptions,
+  type PartitionKeyOption,
+} from './catalog/collection-options.ts'
 export {
   MAX_TTL_SECONDS,
   isTtl,

@@ -117,10 +117,10 @@ export function parsePartitionKeyText(text: string): readonly PartitionKeyCompon
   try {
     parsed = JSON.parse(text)
   } catch (cause) {
-    throw new InvalidPartitionKeyError(`partition key text is not JSON: ${text}`, { cause })
+    throw new InvalidPartitionKeyError(`partition key text is not JSON: ${shown(text)}`, { cause })
   }
   if (!Array.isArray(parsed)) {
-    throw new InvalidPartitionKeyError(`partition key text is not a JSON array: ${text}`)
+    throw new InvalidPartitionKeyError(`partition key text is not a JSON array: ${shown(text)}`)
   }
   return parsed.map((entry: unknown) => {
     if (entry === null || typeof entry === 'string' || typeof entry === 'boolean') return entry
@@ -128,8 +128,17 @@ export function parsePartitionKeyText(text: string): readonly PartitionKeyCompon
     if (typeof entry === 'object' && !Array.isArray(entry) && Object.keys(entry).length === 0) {
       return undefined
     }
-    throw new InvalidPartitionKeyError(`partition key component ${JSON.stringify(entry)} is none`)
+    // Not written as text again: a value that is nested deep enough overflows the stack.
+    throw new InvalidPartitionKeyError(
+      `a partition key component must be a string, number, boolean or null, or {} for none: ${shown(text)}`,
+    )
   })
+}
+
+const MAX_SHOWN_CHARS = 100
+
+function shown(text: string): string {
+  return text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text
 }
 
 /** The form that users see: the component itself where there is one. */

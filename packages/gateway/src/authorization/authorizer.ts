@@ -2,7 +2,13 @@ import type { Clock } from '@tidemark/contracts'
 import { ForbiddenError } from '../errors/forbidden-error.ts'
 import { UnauthorizedError } from '../errors/unauthorized-error.ts'
 import { parseHttpDate } from '../platform/http-date.ts'
-import type { AcceptedKey } from './gateway-keys.ts'
+import {
+  acceptedKeys,
+  includesEmulatorKey,
+  type AcceptedKey,
+  type GatewayKeys,
+} from './gateway-keys.ts'
+import { isLoopbackHost, isLoopbackOrigin } from './loopback.ts'
 import {
   parseAuthorization,
   signature,
@@ -11,12 +17,24 @@ import {
   type SignedRequest,
 } from './signature.ts'
 
+/** Who signed a request, and over what. */
+export interface Signer {
+  readonly key: AcceptedKey
+  readonly resourceLink: string
+}
+
 /** How far a request's date may be off, in ms (documented with the REST API). */
 export const DATE_WINDOW_MS: number = 15 * 60 * 1000
+
+const MAX_SHOWN_CHARS = 100
 
 export interface AuthorizedRequest extends Omit<SignedRequest, 'resourceLink'> {
   /** Those that the signature may cover. */
   readonly resourceLinks: readonly string[]
+  /** The name that the client called, perhaps with a port. */
+  readonly host: string
+  /** The page that a browser sends it for; undefined where there is none. */
+  readonly origin: string | undefined
   /** Empty when there is none. */
   readonly authorization: string
   /** Whether it changes nothing, so that a key that may only read is enough. */
@@ -25,7 +43,8 @@ export interface AuthorizedRequest extends Omit<SignedRequest, 'resourceLink'> {
 
 /** Judges signatures. Every key is tried, so that time tells nothing of which one fits. */
 export class Authorizer {
-  readonly #keys: readonly AcceptedKey[]
+  #keys: readonly AcceptedKey[] = []
+  #isKeyKnown = false
   readonly #clock: Clock
   /** The last date that was read: requests of one second say the same. */
   #date: { readonly text: string; readonly timeMs: number | undefined } = {
@@ -33,29 +52,53 @@ export class Authorizer {
     timeMs: undefined,
   }
 
-  constructor(keys: readonly AcceptedKey[], clock: Clock) {
-    this.#keys = keys
+  /** @throws ERR_INVALID_OPTION */
+  constructor(keys: GatewayKeys, clock: Clock) {
     this.#clock = clock
+    this.replaceKeys(keys)
   }
 
   /**
-   * Returns the resource link that was signed.
+   * From now on these keys count. Those that count stay where one of them is refused.
+   *
+   * @throws ERR_INVALID_OPTION
+   */
+  replaceKeys(keys: GatewayKeys): void {
+    this.#keys = acceptedKeys(keys)
+    this.#isKeyKnown = includesEmulatorKey(keys)
+  }
+
+  /**
+   * Returns the key that it is signed with, and the resource link that was signed.
    *
    * @throws ERR_UNAUTHORIZED, ERR_FORBIDDEN
    */
-  check(request: AuthorizedRequest): string {
-    const { key, resourceLink } = this.#signerOf(request)
+  check(request: AuthorizedRequest): Signer {
+    this.#checkCaller(request)
+    const signer = this.#signerOf(request)
     this.#checkDate(request)
-    if (key.access === 'readOnly' && !request.isRead) {
+    if (signer.key.access === 'readOnly' && !request.isRead) {
       throw new ForbiddenError('this key may only read')
     }
-    return resourceLink
+    return signer
   }
 
-  #signerOf(request: AuthorizedRequest): {
-    readonly key: AcceptedKey
-    readonly resourceLink: string
-  } {
+  /**
+   * A web page can have a browser send requests to this machine, under a name of its own that it points here, and knows the
+   * emulator's key as everybody does. It cannot choose the host and origin that the browser says.
+   */
+  #checkCaller({ host, origin }: AuthorizedRequest): void {
+    if (!this.#isKeyKnown) return
+    const isLocal = isLoopbackHost(host)
+    if (isLocal && (origin === undefined || isLoopbackOrigin(origin))) return
+    const [what, got] = isLocal ? ['for the page of origin', origin] : ['to host', host]
+    throw new ForbiddenError(
+      `this gateway accepts the emulator's key, which everybody knows, so it serves requests to localhost, 127.0.0.1 and [::1] only, ` +
+        `and this one is ${what} ${JSON.stringify(got?.slice(0, MAX_SHOWN_CHARS))}: to use other names, start the gateway with a key of your own`,
+    )
+  }
+
+  #signerOf(request: AuthorizedRequest): Signer {
     if (request.authorization === '') {
       throw new UnauthorizedError('the authorization header is missing')
     }

@@ -1,7 +1,8 @@
 import { CodedError } from '@tidemark/contracts'
 
 /**
- * The range's request budget is spent, or too many requests are being served (429 on the wire).
+ * The range's request budget is spent, or too many requests are being served or waiting, of all clients or of this address or key
+ * (429 on the wire).
  *
  * @remedy Wait as long as `x-ms-retry-after-ms` says and try again; clients of Azure Cosmos DB do so by themselves.
  */

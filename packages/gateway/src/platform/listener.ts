@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import {
   createServer,
@@ -8,8 +9,10 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { AddressUnavailableError } from '../errors/address-unavailable-error.ts'
+import { Connections, shareOf } from './connections.ts'
 
 export interface ListenOptions {
   /** @default '127.0.0.1' */
@@ -20,13 +23,27 @@ export interface ListenOptions {
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   /** All headers of a request together, in bytes. @default 32 KiB */
   readonly maxHeaderBytes?: number | undefined
-  /** Connections at once; what comes above is closed. @default 10_000 */
+  /**
+   * Connections at once; what comes above is closed. A connection of which no request was authorized yet gives way to a new one.
+   * @default 10_000
+   */
   readonly maxConnections?: number | undefined
-  /** Within this all headers must have come, in ms: against clients that send one byte at a time. @default 10_000 */
+  /**
+   * Requests of one connection that are not answered yet; a client that sends more is cut off. Those of HTTP/1.1 rarely send more
+   * than one. @default 32
+   */
+  readonly maxPipelinedRequests?: number | undefined
+  /**
+   * Within this a connection must have sent all headers of its first request, and each later request all of its own, in ms: against
+   * clients that send nothing, or one byte at a time. @default 10_000
+   */
   readonly headersTimeoutMs?: number | undefined
   /** Within this a whole request must have come, in ms. @default 60_000 */
   readonly receiveTimeoutMs?: number | undefined
-  /** How long an idle connection is kept, in ms. @default 65_000 (longer than a client's own 60 s) */
+  /**
+   * How long a connection is kept after an answer, in ms. One whose request was not authorized is closed with the answer.
+   * @default 65_000 (longer than a client's own 60 s)
+   */
   readonly keepAliveTimeoutMs?: number | undefined
   /**
    * A connection on which nothing moved for so long is closed, in ms: against clients that do not take their answers.
@@ -37,7 +54,10 @@ export interface ListenOptions {
 
 /** A socket that listens, and the connections that came of it. */
 export interface Listener {
+  /** For clients on this machine. */
   readonly endpoint: string
+  /** As the system says it. */
+  readonly address: string
   readonly port: number
   /** Stops listening; waits for `drain` up to `timeoutMs`, then aborts; at last no connection is left. */
   close(how: {
@@ -56,12 +76,23 @@ const LAST_WORDS_MS = 500
 /** Rejects with what the system says when the address cannot be had. */
 export async function openListener(
   gateway: {
-    serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>
+    serve(
+      incoming: IncomingMessage,
+      outgoing: ServerResponse,
+      told: { readonly onAuthorized: (readOnlyKey: object | undefined) => void },
+    ): Promise<void>
   },
-  options: ListenOptions & { readonly host: string },
+  options: ListenOptions & { readonly host: string; readonly clientShare: number },
 ): Promise<Listener> {
   const { host, port = DEFAULT_PORT, tls, maxConnections = 10_000 } = options
+  const connections = new Connections({
+    maxConnections,
+    maxConnectionsOfOne: shareOf(maxConnections, options.clientShare),
+    maxPipelinedRequests: options.maxPipelinedRequests ?? 32,
+  })
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    const { socket } = incoming
+    if (!connections.begin(socket, outgoing)) return
     const { host: name, expect } = incoming.headers
     // Node would refuse these itself, without a word that a client could read.
     if (name === undefined && incoming.httpVersion === '1.1') {
@@ -72,14 +103,16 @@ export async function openListener(
       refuse(outgoing, { status: 417, message: 'The header expect asks for what is not known.' })
       return
     }
-    gateway.serve(incoming, outgoing).catch(() => outgoing.destroy())
+    const onAuthorized = (readOnlyKey: object | undefined): void =>
+      connections.know(socket, readOnlyKey)
+    gateway.serve(incoming, outgoing, { onAuthorized }).catch(() => outgoing.destroy())
   }
   const limits = serverOptions(options)
   const server =
     tls === undefined
       ? createServer(limits, onRequest)
-      : createTlsServer({ ...limits, ...tls }, onRequest)
-  server.maxConnections = maxConnections
+      : createTlsServer({ ...limits, ...tls, handshakeTimeout: limits.headersTimeout }, onRequest)
+  server.on('connection', (socket: Socket) => connections.admit(socket))
   server.setTimeout(options.silenceTimeoutMs ?? 120_000)
   server.on('clientError', answerClientError)
   server.on('checkExpectation', onRequest)
@@ -89,16 +122,18 @@ export async function openListener(
   } catch (cause) {
     throw new AddressUnavailableError({ host, port }, cause)
   }
-  const address = server.address()
-  const boundPort = typeof address === 'object' && address !== null ? address.port : port
+  const bound = server.address()
+  // A text where it listens on a socket of the file system, which it never does.
+  assert(typeof bound === 'object' && bound !== null)
   return {
-    endpoint: `${tls === undefined ? 'http' : 'https'}://${shownHost(host)}:${boundPort}/`,
-    port: boundPort,
+    endpoint: `${tls === undefined ? 'http' : 'https'}://${reachableHost(host)}:${bound.port}/`,
+    address: `${bracketed(bound.address)}:${bound.port}`,
+    port: bound.port,
     close: (how) => closeServer(server, how),
   }
 }
 
-function serverOptions(options: ListenOptions): ServerOptions {
+function serverOptions(options: ListenOptions) {
   const { maxHeaderBytes = 32 * 1024, headersTimeoutMs = 10_000 } = options
   const { receiveTimeoutMs = 60_000, keepAliveTimeoutMs = 65_000 } = options
   return {
@@ -109,7 +144,7 @@ function serverOptions(options: ListenOptions): ServerOptions {
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
     noDelay: true,
     requireHostHeader: false,
-  }
+  } satisfies ServerOptions
 }
 
 async function closeServer(
@@ -176,8 +211,12 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   )
 }
 
-function shownHost(host: string): string {
+/** A host that a client on this machine can connect to: the addresses that mean "every one" are none. */
+function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
+  return host === '::' ? '[::1]' : bracketed(host)
+}
+
+function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }

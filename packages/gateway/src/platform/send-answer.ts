@@ -8,18 +8,18 @@ const CHUNK_CHARS = 256 * 1024
 /**
  * Sends an answer with these headers, which it completes. Large ones go out in chunks while the socket takes them, so that a slow reader holds one chunk
  * and not a copy of the whole; one that has not taken all when `signal` aborts is cut off. A client that left is no
- * failure.
+ * failure. Resolves with how many bytes of a body were handed to the socket.
  */
 export async function sendAnswer(
   outgoing: ServerResponse,
   { status, body }: Answer,
   { headers, signal }: { readonly headers: Record<string, string>; readonly signal: AbortSignal },
-): Promise<void> {
-  if (outgoing.destroyed || outgoing.writableEnded) return
+): Promise<number> {
+  if (outgoing.destroyed || outgoing.writableEnded) return 0
   if (body === undefined) {
     outgoing.writeHead(status, headers)
     outgoing.end()
-    return
+    return 0
   }
   headers['content-type'] ??= 'application/json'
   let chars = 0
@@ -32,14 +32,17 @@ export async function sendAnswer(
     outgoing.writeHead(status, headers)
     // Where each character is one byte, it is ASCII, and the same in an encoding that is cheaper to write.
     outgoing.end(text, bytes === text.length ? 'latin1' : 'utf8')
-    return
+    return bytes
   }
   outgoing.writeHead(status, headers)
+  let bytes = 0
   for (const chunk of chunksOf(body)) {
-    if (outgoing.destroyed) return
+    if (outgoing.destroyed) return bytes
+    bytes += chunk.length
     if (!outgoing.write(chunk)) await drained(outgoing, signal)
   }
   if (!outgoing.destroyed) outgoing.end()
+  return bytes
 }
 
 function* chunksOf(pieces: readonly string[]): Generator<Buffer, void> {

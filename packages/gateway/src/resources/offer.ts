@@ -1,3 +1,4 @@
+import { MAX_PARTITION_COUNT } from '@tidemark/store'
 import { ridBytes } from '@tidemark/store/engine'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
@@ -31,6 +32,7 @@ export const DEFAULT_OFFER: Offer = { throughput: 400 }
 /** One pkrange for each of these begun, as in the service. */
 const UNITS_PER_RANGE = 10_000
 const LEAST_UNITS = 400
+const MOST_UNITS = MAX_PARTITION_COUNT * UNITS_PER_RANGE
 const UNIT_STEP = 100
 /** Autoscale keeps at least a tenth. */
 const AUTOSCALE_SHARE = 10
@@ -110,8 +112,9 @@ function autoscaleOffer(settings: unknown): Offer {
 }
 
 function checkedUnits(units: unknown): number {
-  if (typeof units === 'number' && units >= LEAST_UNITS && units % UNIT_STEP === 0) return units
+  const isInBounds = typeof units === 'number' && units >= LEAST_UNITS && units <= MOST_UNITS
+  if (isInBounds && units % UNIT_STEP === 0) return units
   throw new BadRequestError(
-    `throughput must be at least ${LEAST_UNITS} and a multiple of ${UNIT_STEP}, got ${JSON.stringify(units)}`,
+    `throughput must be from ${LEAST_UNITS} to ${MOST_UNITS} and a multiple of ${UNIT_STEP}, got ${typeof units === 'number' ? units : typeof units}`,
   )
 }

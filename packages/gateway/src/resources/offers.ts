@@ -6,11 +6,13 @@ import {
   type DatabaseRecord,
   type Store,
 } from '@tidemark/store'
+import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { METADATA_CHARGE, chargeText } from '../protocol/request-charge.ts'
 import { parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
-import type { Operation } from '../requests/gateway-request.ts'
+import { eventLoopTurn } from '../query/platform/event-loop-turn.ts'
+import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { answerList } from './answer-list.ts'
 import { changeRecord } from './change-record.ts'
 import {
@@ -49,7 +51,10 @@ export const readOffer: Operation = async ({ path }, { store }) => {
   return offerAnswer(bodyOf(record))
 }
 
-/** PUT /offers/{id}: splits at once until there is a pkrange for each 10,000 units begun; never merges. */
+/**
+ * PUT /offers/{id}: splits at once until there is a pkrange for each 10,000 units begun; never merges. One that ends early, because
+ * its time is over, its client is gone or the gateway stops, goes on when it is sent again.
+ */
 export const replaceOffer: Operation = async (request, context) => {
   const { content } = parseJsonRecord(await request.readBody())
   const offer = offerOfContent(content)
@@ -75,7 +80,7 @@ export const replaceOffer: Operation = async (request, context) => {
       return collection.updateSettings({ annotation }, { ifEtag: before.etag })
     },
   })
-  await splitUpTo(collection, rangesOfOffer(offer))
+  await splitUpTo(collection, rangesOfOffer(offer), request)
   context.ranges.forgetAll()
   return offerAnswer(bodyOf(changed))
 }
@@ -84,9 +89,18 @@ export const replaceOffer: Operation = async (request, context) => {
  * Splits until there are `count` pkranges: always the one that has come of the fewest splits, so that they stay even.
  * One whose documents all have one key is left as it is.
  */
-async function splitUpTo(collection: Collection, count: number): Promise<void> {
+async function splitUpTo(
+  collection: Collection,
+  count: number,
+  { signal, draining }: GatewayRequest,
+): Promise<void> {
   const indivisible = new Set<string>()
   for (;;) {
+    // An engine in memory would leave no time for a client that leaves to be noticed.
+    await eventLoopTurn()
+    signal.throwIfAborted()
+    if (draining.aborted)
+      throw new GatewayStoppingError('the gateway stops before all splits are done')
     const { ranges } = await collection.readPartitionKeyRanges({ maxItemCount: count })
     const [next] = ranges
       .filter(({ id }) => !indivisible.has(id))

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { acceptedKeys } from '../authorization/gateway-keys.ts'
 import { Authorizer } from '../authorization/authorizer.ts'
+import type { GatewayKeys } from '../authorization/gateway-keys.ts'
 import { CollectionDirectory } from '../collections/collection-directory.ts'
 import { PresentRanges } from '../collections/present-ranges.ts'
 import { RidDirectory } from '../collections/rid-directory.ts'
@@ -14,8 +14,24 @@ import { RequestRouter } from './router.ts'
 
 /** The gateway without a socket, for a Node server of HTTP/1. */
 export interface Gateway {
-  /** Serves one request of Node's server; the answer is written to `outgoing`. Never rejects. */
-  serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>
+  /**
+   * Serves one request of Node's server; the answer is written to `outgoing`. Never rejects.
+   *
+   * @param told.onAuthorized called as soon as the request's signature is found right: before, its connection is anybody's. With
+   * an object that stands for the key, if that may only read
+   */
+  serve(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    told?: { readonly onAuthorized?: ((readOnlyKey: object | undefined) => void) | undefined },
+  ): Promise<void>
+  /**
+   * From now on only these keys count; requests that are being served are finished. The old ones stay in force when one of the new
+   * is refused. To rotate a key, accept both for as long as clients need.
+   *
+   * @throws ERR_INVALID_OPTION
+   */
+  replaceKeys(keys: GatewayKeys): void
   /** From now on waiting reads answer at once and connections are not kept; resolves when nothing is being served. */
   drain(): Promise<void>
   /** Ends what is still being served, with 503 where an answer is possible. */
@@ -43,14 +59,15 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
   const onRangesChanged = (): void => context.ranges.forgetAll()
   store.events.on('rangeSplit', onRangesChanged).on('rangesMerged', onRangesChanged)
-  const authorizer = new Authorizer(acceptedKeys(resolved.keys), clock)
+  const authorizer = new Authorizer(resolved.keys, clock)
   const server = new RequestServer(context, authorizer, resolved)
   const router = new RequestRouter()
   return {
-    serve: (incoming, outgoing) => {
+    serve: (incoming, outgoing, told) => {
       const { method = 'GET', url = '/' } = incoming
-      return server.serve({ incoming, outgoing }, router.find(method, rawPath(url)))
+      return server.serve({ incoming, outgoing, ...told }, router.find(method, rawPath(url)))
     },
+    replaceKeys: (keys) => authorizer.replaceKeys(keys),
     drain: () => server.drain(),
     abort: () => {
       server.abort()

@@ -52,10 +52,22 @@ export async function sendRaw(port: number, text: string): Promise<string> {
   return received(socket)
 }
 
-export async function rawSocket(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1')
+/** @param from an address of this machine: on Linux any of 127.0.0.0/8 */
+export async function rawSocket(port: number, from = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from })
   await once(socket, 'connect')
   return socket
+}
+
+/** A signed request without a body, as bytes. */
+export function rawRequest(
+  method: string,
+  target: string,
+  { headers = {}, ...sign }: { headers?: Record<string, string>; key?: string } = {},
+): string {
+  const all = { host: 'localhost', ...signedHeaders(method, target, sign), ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
 export async function received(socket: Socket): Promise<string> {

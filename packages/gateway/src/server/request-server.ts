@@ -1,8 +1,8 @@
 import { errorCode } from '@tidemark/contracts'
-import type { Authorizer } from '../authorization/authorizer.ts'
+import type { Authorizer, Signer } from '../authorization/authorizer.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
-import { ThrottledError } from '../errors/throttled-error.ts'
+import { clientAddress } from '../platform/client-address.ts'
 import type { NodeBindings } from '../platform/node-bindings.ts'
 import { readBody } from '../platform/read-body.ts'
 import { RequestLives } from '../platform/request-life.ts'
@@ -11,19 +11,29 @@ import { ActivityIds } from '../protocol/activity-ids.ts'
 import type { Answer } from '../protocol/answer.ts'
 import { errorAnswer } from '../protocol/error-answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import { rawPath, resourcePath } from '../protocol/resource-path.ts'
+import { resourcePath } from '../protocol/resource-path.ts'
 import { INTERNAL_ERROR } from '../protocol/status-codes.ts'
 import { QueryBudget } from '../query/query-budget.ts'
 import { QueryTurns } from '../query/query-turns.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { readsOnly, type Access } from '../requests/query-or.ts'
+import { SharedLimit } from './shared-limit.ts'
 import type { ResolvedGatewayOptions } from './gateway-options.ts'
+import { beginReport, shownPath } from './request-report.ts'
+import { RequestPlace, type RequestLimits } from './request-place.ts'
 
 /** What a client that met the limit of requests served at once waits, in ms. */
 const BUSY_RETRY_MS = 50
+/** Waits take longer than requests. */
+const WAITING_RETRY_MS = 1000
 
 /** A name or an address, perhaps with a port: answers repeat it. */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
+
+/** Only clients of HTTP/1.0 say none. */
+function hostOf(header: GatewayRequest['header']): string {
+  return header('host') ?? 'localhost'
+}
 
 /** What a request asks for, and what its key needs for it. */
 export interface ServedOperation {
@@ -40,8 +50,7 @@ export class RequestServer {
   readonly #lives: RequestLives
   readonly #activityIds: ActivityIds
   readonly #queryTurns: QueryTurns
-  /** Of those that are served, the ones that only wait for a change. */
-  #waiting = 0
+  readonly #limits: RequestLimits
   #idle: PromiseWithResolvers<void> | undefined
 
   constructor(context: GatewayContext, authorizer: Authorizer, options: ResolvedGatewayOptions) {
@@ -51,6 +60,21 @@ export class RequestServer {
     this.#lives = new RequestLives(options.requestTimeoutMs)
     this.#activityIds = new ActivityIds(options.random)
     this.#queryTurns = new QueryTurns(options.clock)
+    const { maxConcurrentRequests, maxWaitingReads, maxClientShare: share } = options
+    this.#limits = {
+      served: new SharedLimit({
+        most: maxConcurrentRequests,
+        share,
+        what: 'requests are being served',
+        retryAfterMs: BUSY_RETRY_MS,
+      }),
+      waiting: new SharedLimit({
+        most: maxWaitingReads,
+        share,
+        what: 'reads are waiting for changes',
+        retryAfterMs: WAITING_RETRY_MS,
+      }),
+    }
   }
 
   drain(): Promise<void> {
@@ -69,16 +93,21 @@ export class RequestServer {
     const { outgoing } = env
     const activityId = this.#activityIds.next()
     const life = this.#lives.begin(outgoing)
+    const place = new RequestPlace(this.#limits)
+    const report = beginReport(env, activityId, this.#options)
     try {
-      const answer = await this.#answer(env, { ...served, activityId, signal: life.signal })
-      await sendAnswer(outgoing, answer, {
+      const answer = await this.#answer(env, { ...served, activityId, signal: life.signal, place })
+      const bytes = await sendAnswer(outgoing, answer, {
         signal: life.signal,
         headers: this.#headersOf(answer, activityId),
       })
+      report?.({ status: answer.status, bytes })
     } catch (error) {
       this.#report(env, activityId, error)
       outgoing.destroy()
+      report?.({ status: 0, bytes: 0 })
     } finally {
+      place.leave()
       life.end()
       if (this.#lives.count === 0) this.#idle?.resolve()
     }
@@ -91,18 +120,23 @@ export class RequestServer {
       access,
       activityId,
       signal,
-    }: ServedOperation & { readonly activityId: string; readonly signal: AbortSignal },
+      place,
+    }: ServedOperation & {
+      readonly activityId: string
+      readonly signal: AbortSignal
+      readonly place: RequestPlace
+    },
   ): Promise<Answer> {
+    let isAuthorized = false
     try {
-      const request = this.#request(env, signal)
-      const isByRid = this.#authorize(request, access) === request.path.ridLink
-      if (this.#lives.count - this.#waiting > this.#options.maxConcurrentRequests) {
-        throw new ThrottledError(
-          BUSY_RETRY_MS,
-          `${this.#options.maxConcurrentRequests} requests are being served`,
-        )
-      }
-      if (!isByRid) return await operation(request, this.#context)
+      const request = this.#request(env, { signal, place })
+      const { key, resourceLink } = this.#authorize(request, access)
+      isAuthorized = true
+      const readOnlyKey = key.access === 'readOnly' ? key : undefined
+      env.onAuthorized?.(readOnlyKey)
+      const address = clientAddress(env.incoming.socket.remoteAddress)
+      place.enter(readOnlyKey === undefined ? [address] : [address, readOnlyKey])
+      if (resourceLink !== request.path.ridLink) return await operation(request, this.#context)
       const path = await this.#context.rids.named(request.path)
       return await operation({ ...request, path }, this.#context)
     } catch (error) {
@@ -110,12 +144,15 @@ export class RequestServer {
       if (answer.status === INTERNAL_ERROR.status) this.#report(env, activityId, error)
       // What is left of a body that was refused would be taken for the next request.
       const isUnread = !env.incoming.complete && env.incoming.method !== 'GET'
-      if (!isUnread) return answer
+      if (isAuthorized && !isUnread) return answer
       return { ...answer, headers: { ...answer.headers, connection: 'close' } }
     }
   }
 
-  #request({ incoming }: NodeBindings, signal: AbortSignal): GatewayRequest {
+  #request(
+    { incoming }: NodeBindings,
+    { signal, place }: { readonly signal: AbortSignal; readonly place: RequestPlace },
+  ): GatewayRequest {
     const { headers, method = 'GET', url = '/' } = incoming
     const header = (name: string): string | undefined => {
       const value = headers[name]
@@ -123,7 +160,7 @@ export class RequestServer {
       return text === undefined || text === '' ? undefined : text
     }
     const isTls = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
-    const host = header('host') ?? 'localhost'
+    const host = hostOf(header)
     if (!HOST.test(host)) throw new BadRequestError('the host header of the request is no address')
     const { maxBodyBytes, queryLimits } = this.#options
     return {
@@ -132,27 +169,19 @@ export class RequestServer {
       origin: `${isTls ? 'https' : 'http'}://${host}`,
       signal,
       draining: this.#draining.signal,
-      whileWaiting: (act) => this.#whileWaiting(act),
+      whileWaiting: (act) => place.whileWaiting(act),
       header,
       queryBudget: () => new QueryBudget({ limits: queryLimits, turns: this.#queryTurns, signal }),
       readBody: () => readBody(incoming, { maxBytes: maxBodyBytes, signal }),
     }
   }
 
-  async #whileWaiting<Result>(act: () => Promise<Result>): Promise<Result> {
-    this.#waiting++
-    try {
-      return await act()
-    } finally {
-      this.#waiting--
-    }
-  }
-
-  /** The link that was signed. */
-  #authorize(request: GatewayRequest, access: Access): string {
+  #authorize(request: GatewayRequest, access: Access): Signer {
     const { method, path, header } = request
     const { resourceType, resourceLink, ridLink } = path
     return this.#authorizer.check({
+      host: hostOf(header),
+      origin: header('origin'),
       method,
       resourceType,
       resourceLinks: ridLink === undefined ? [resourceLink] : [resourceLink, ridLink],
@@ -178,7 +207,7 @@ export class RequestServer {
     if (errorCode(error) === 'ERR_CLIENT_GONE') return
     const { method = '', url = '' } = incoming
     try {
-      this.#options.onFailure({ activityId, method, path: `/${rawPath(url)}`, error })
+      this.#options.onFailure({ activityId, method, path: shownPath(url), error })
     } catch {
       // A log that fails must not end what it is told of.
     }

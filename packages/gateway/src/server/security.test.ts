@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { EMULATOR_KEY } from '../authorization/gateway-keys.ts'
 import { send, signedHeaders } from './raw-request.fixture.ts'
 import { TEST_KEY, testGateway } from './running-gateway.fixture.ts'
 import { startGateway } from './start-gateway.ts'
@@ -111,18 +110,6 @@ test('nor is a delete of a partition key that calls itself a query', async () =>
   })
   expect(status).toBe(403)
   expect(await started.store.database('db').collection('c').count()).toBe(1)
-})
-
-test('the emulator’s key is refused on another address than loopback', async () => {
-  await using started = await testGateway()
-  const { store } = started
-  const refused = startGateway({
-    store,
-    keys: { readWrite: [EMULATOR_KEY] },
-    host: '0.0.0.0',
-    port: 0,
-  })
-  await expect(refused).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
 })
 
 test.each([[[]], [['short']], [['not base64 at all, but long enough!']]])(

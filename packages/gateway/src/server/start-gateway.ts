@@ -1,10 +1,16 @@
 import { InvalidOptionError } from '@tidemark/contracts'
-import { includesEmulatorKey } from '../authorization/gateway-keys.ts'
+import { includesEmulatorKey, type GatewayKeys } from '../authorization/gateway-keys.ts'
+import { isLoopbackAddress } from '../authorization/loopback.ts'
 import { openListener, type ListenOptions } from '../platform/listener.ts'
 import { createGateway } from './gateway.ts'
-import type { GatewayOptions } from './gateway-options.ts'
+import { checked, resolveClientShare, type GatewayOptions } from './gateway-options.ts'
 
 export interface StartGatewayOptions extends GatewayOptions, ListenOptions {
+  /**
+   * Allows plain http on another address than loopback, for a network that you trust or behind a proxy that speaks TLS: signatures
+   * keep keys secret, but documents go over the network for everybody on the way to read. @default false
+   */
+  readonly insecureHttp?: boolean | undefined
   /** How long `stop()` waits for what is being served, in ms. @default 10_000 */
   readonly stopTimeoutMs?: number | undefined
 }
@@ -13,8 +19,17 @@ export interface StartGatewayOptions extends GatewayOptions, ListenOptions {
 export interface RunningGateway {
   /** `http://127.0.0.1:8081/`, for clients on this machine. */
   readonly endpoint: string
+  /** Where the socket listens, as the system says it: `127.0.0.1:8081`, `0.0.0.0:8081` (every IPv4 address of this machine), `[::]:8081`. */
+  readonly address: string
   readonly host: string
   readonly port: number
+  /**
+   * From now on only these keys count; requests that are being served are finished. The old ones stay in force when one of the new
+   * is refused. To rotate a key, accept both for as long as clients need.
+   *
+   * @throws ERR_INVALID_OPTION, also for the emulator's well-known key on another address than loopback
+   */
+  replaceKeys(keys: GatewayKeys): void
   /**
    * Takes no more connections, answers waiting reads, lets what is being served finish up to `stopTimeoutMs`, then
    * ends it. Idempotent; the store stays open.
@@ -23,23 +38,21 @@ export interface RunningGateway {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
-
 /**
  * Starts a gateway over a store. Binds to loopback unless told otherwise.
  *
- * Rejects with ERR_INVALID_OPTION, also for the emulator's well-known key on another address than loopback, and with
- * what the system says when the address cannot be had.
+ * Rejects with ERR_INVALID_OPTION, also for the emulator's well-known key, or for plain http without `insecureHttp`, on another
+ * address than loopback, and with what the system says when the address cannot be had.
  */
 export async function startGateway(options: StartGatewayOptions): Promise<RunningGateway> {
   const { host = '127.0.0.1', stopTimeoutMs = 10_000 } = options
-  if (!LOOPBACK.has(host) && includesEmulatorKey(options.keys)) {
-    throw new InvalidOptionError(
-      `the emulator's key is known to everybody: with it the gateway binds to loopback only, not to ${host}`,
-    )
+  assertSafe(host, options)
+  for (const name of ['maxConnections', 'maxPipelinedRequests'] as const) {
+    checked(name, options[name] ?? 1, { least: 1 })
   }
   const gateway = createGateway(options)
-  const listener = await openListener(gateway, { ...options, host })
+  const clientShare = resolveClientShare(options)
+  const listener = await openListener(gateway, { ...options, host, clientShare })
   let stopping: Promise<void> | undefined
   const stop = async (): Promise<void> => {
     await listener.close({
@@ -48,12 +61,33 @@ export async function startGateway(options: StartGatewayOptions): Promise<Runnin
       timeoutMs: stopTimeoutMs,
     })
   }
-  const { endpoint, port } = listener
+  const { endpoint, address, port } = listener
   return {
     endpoint,
+    address,
     host,
     port,
+    replaceKeys: (keys) => {
+      assertSafe(host, { ...options, keys })
+      gateway.replaceKeys(keys)
+    },
     stop: () => (stopping ??= stop()),
     [Symbol.asyncDispose]: () => (stopping ??= stop()),
+  }
+}
+
+/** What reaches other machines has a key that is secret, and TLS or a word that it may do without. */
+function assertSafe(host: string, { keys, tls, insecureHttp }: StartGatewayOptions): void {
+  if (isLoopbackAddress(host)) return
+  if (includesEmulatorKey(keys)) {
+    throw new InvalidOptionError(
+      `the emulator's key is known to everybody: with it the gateway listens on loopback only, not on ${host}; give it a key of your own`,
+    )
+  }
+  if (tls === undefined && insecureHttp !== true) {
+    throw new InvalidOptionError(
+      `plain http on ${host} lets everybody on the network read documents: give a certificate (tls; --tls-cert and --tls-key), ` +
+        `or, in a network that you trust or behind a proxy that speaks TLS, allow it (insecureHttp; --insecure-http)`,
+    )
   }
 }

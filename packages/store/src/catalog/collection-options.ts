@@ -34,8 +34,8 @@ export interface ResolvedCollectionOptions {
   readonly ranges: readonly FeedRange[]
 }
 
-/** Every range has a lease and a reader: beyond this a mistake is likelier than a plan. */
-const MAX_PARTITION_COUNT = 10_000
+/** The most pkranges that a collection is made with. Each has a lease and a reader: more are likelier a mistake than a plan. */
+export const MAX_PARTITION_COUNT = 10_000
 
 /** @throws ERR_INVALID_OPTION, ERR_INVALID_PARTITION_KEY naming what is wrong */
 export function resolveCollectionOptions(options: CollectionOptions): ResolvedCollectionOptions {

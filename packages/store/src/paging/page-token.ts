@@ -57,10 +57,14 @@ function positionParts(token: string, encoded: string, parts: number): readonly 
   } catch (cause) {
     throw invalid(token, 'its position cannot be read', { cause })
   }
-  if (!Array.isArray(position) || position.length !== parts) {
+  if (!isTexts(position) || position.length !== parts) {
     throw invalid(token, 'its position cannot be read')
   }
-  return position.map(String)
+  return position
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((part) => typeof part === 'string')
 }
 
 function invalid(token: string, why: string, options?: ErrorOptions): InvalidContinuationError {

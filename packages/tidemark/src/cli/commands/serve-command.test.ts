@@ -102,11 +102,18 @@ const data = (): string => join(folder, 'data')
 test('one JSON line when it answers; the real client works with the key of the file; SIGTERM ends it in order', async () => {
   const keyFile = join(folder, 'key')
   await writeFile(keyFile, `${KEY}\n`, { mode: 0o600 })
-  const served = new Served(['serve', data(), '--port', '0', '--key-file', keyFile, '--json'])
+  const logged = ['--key-file', keyFile, '--json', '--access-log']
+  const served = new Served(['serve', data(), '--port', '0', ...logged])
   const endpoint = await served.endpoint()
   await writeAndRead(endpoint, KEY)
   expect(await served.end('SIGTERM')).toBe(0)
-  expect(jsonLines(served.output)).toEqual([{ endpoint, ready: true }])
+  const address = new URL(endpoint).host
+  const [ready, ...requests] = jsonLines(served.output)
+  expect(ready).toEqual({ endpoint, address, ready: true })
+  expect(requests).toContainEqual(
+    expect.objectContaining({ method: 'GET', path: '/dbs/shop/colls/orders/docs/o1', status: 200 }),
+  )
+  expect(served.output).not.toContain(KEY)
   expect(endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/)
   expect(served.errors).toBe('')
   // What was written is in the folder, where a program finds it.
@@ -130,6 +137,33 @@ test('without a key one is made, kept for its owner only, taken again, and never
   await writeAndRead(await second.endpoint(), key)
   await second.end('SIGTERM')
   for (const { output, errors } of [first, second]) expect(output + errors).not.toContain(key)
+})
+
+test('a key is replaced without a restart: by its file, and a file that is gone changes nothing', async () => {
+  const served = new Served(['serve', data(), '--port', '0'])
+  const endpoint = await served.endpoint()
+  const file = join(data(), 'gateway-key')
+  const old = (await readFile(file, 'utf8')).trim()
+  const isAccepted = async (key: string): Promise<boolean> => {
+    using client = disposable(new CosmosClient({ endpoint, key }))
+    try {
+      await client.databases.readAll().fetchAll()
+      return true
+    } catch {
+      return false
+    }
+  }
+  await writeFile(file, KEY)
+  await expect.poll(() => isAccepted(old)).toBe(false)
+  expect(await isAccepted(KEY)).toBe(true)
+  await rm(file)
+  await expect
+    .poll(() => served.errors)
+    .toMatch(/gateway-key is gone; the keys that are in force stay/)
+  expect(await isAccepted(KEY)).toBe(true)
+  expect(served.errors).toContain('the keys in force were replaced: 1 may do everything')
+  expect(await served.end('SIGTERM')).toBe(0)
+  for (const key of [old, KEY]) expect(served.output + served.errors).not.toContain(key)
 })
 
 test('keys of the environment; one that may only read is refused writes', async () => {
@@ -162,6 +196,20 @@ test("the emulator's key never listens on a public address", async () => {
     expect({ code, output }).toEqual({ code: 1, output: '' })
     expect(errors).toMatch(/^tidemark: ERR_INVALID_OPTION: the emulator's key .*loopback/)
   }
+})
+
+test('plain http off loopback needs --insecure-http, and the address that is printed is the real one', async () => {
+  const anywhere = ['serve', data(), '--port', '0', '--host', '0.0.0.0']
+  const { code, output, errors } = await tidemark(...anywhere)
+  expect({ code, output }).toEqual({ code: 1, output: '' })
+  expect(errors).toMatch(/^tidemark: ERR_INVALID_OPTION: plain http .*--insecure-http/)
+  const served = new Served([...anywhere, '--insecure-http'])
+  const endpoint = await served.endpoint()
+  const { port } = new URL(endpoint)
+  expect(served.output).toContain(
+    `at http://127.0.0.1:${port}/ (listening on 0.0.0.0:${port}, not encrypted) with`,
+  )
+  expect((await fetch(endpoint)).status).toBe(401)
 })
 
 test('wrong arguments are told as such, and unreadable files by their name', async () => {

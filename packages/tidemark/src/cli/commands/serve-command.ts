@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { RunningGateway } from '@tidemark/gateway'
 import { Command, Option } from 'commander'
 import { wholeNumber } from '../arguments/parse-arguments.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -7,9 +8,11 @@ import type { Finish } from '../finish.ts'
 import { InputError } from '../input-error.ts'
 import { Interruption } from '../interruption.ts'
 import {
+  areKeysInFiles,
   gatewayKeys,
   givenKeys,
   KEY_VARIABLE,
+  presentKeys,
   READ_ONLY_KEY_VARIABLE,
 } from '../serve/gateway-key-source.ts'
 import { readPrivateFile } from '../serve/private-file.ts'
@@ -29,6 +32,7 @@ interface ServeOptions {
   readonly readOnlyKeyFile?: string
   readonly tlsCert?: string
   readonly tlsKey?: string
+  readonly insecureHttp?: boolean
   readonly account?: string
   readonly durability?: Durability
   readonly throttle?: number
@@ -36,8 +40,11 @@ interface ServeOptions {
   readonly maxHeaderKib?: number
   readonly maxRequests?: number
   readonly maxConnections?: number
+  readonly maxWaiting?: number
+  readonly maxClientShare?: number
   readonly requestTimeout?: number
   readonly maxWait?: number
+  readonly accessLog?: boolean
   readonly json?: boolean
 }
 
@@ -49,12 +56,23 @@ Clients are those of Azure Cosmos DB: new CosmosClient({ endpoint, key }). Keys 
 "openssl rand -base64 64 | tr -d '\\n'" makes it; a file may hold several, with blanks or lines
 between. Without --key-file the environment variable ${KEY_VARIABLE} is taken, else a key
 that is made once and kept in the store's folder, in the file gateway-key (mode 600). With --memory
-it is the emulator's well-known key, which is refused on any other address than loopback. Keys that
-may only read: --read-only-key-file, or ${READ_ONLY_KEY_VARIABLE}. No key is ever printed.
+it is the emulator's well-known key, with which only loopback is listened on and only calls to
+localhost, 127.0.0.1 and [::1] are served. Keys that may only read: --read-only-key-file, or
+${READ_ONLY_KEY_VARIABLE}. No key is ever printed. To replace a key without a restart, write the
+new one beside it into its file, and take the old one out when no client uses it any more: the
+files are read every second, and one that cannot be read or used changes nothing.
+
+On another address than loopback it serves https (--tls-cert, --tls-key). --insecure-http allows
+plain http there, for a network that you trust or behind a proxy that speaks TLS.
 
 The folder is made when it is missing; other processes may use it at the same time. SIGINT and
 SIGTERM end it in order, with exit code 0: what is being served is finished. With --json one line
-{"endpoint":"http://127.0.0.1:8081/","ready":true} is printed when it answers.
+{"endpoint":"http://127.0.0.1:8081/","address":"127.0.0.1:8081","ready":true} is printed when it
+answers: the endpoint is for clients on this machine, the address is where the socket listens.
+
+With --access-log a line is printed for each request: time, address, method, path, status, how long
+it took, bytes of the answer, activity id. Names of databases, containers and documents are in it,
+keys and documents are not.
 
 Examples:
   tidemark serve ./data
@@ -75,6 +93,7 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
     .option('--read-only-key-file <file>', 'with the key of clients that may only read')
     .option('--tls-cert <file>', 'certificate (PEM): serves https')
     .option('--tls-key <file>', 'its key (PEM)')
+    .option('--insecure-http', 'allow plain http on another address than loopback')
     .option('--account <name>', 'id of the account (default: tidemark)')
     .addOption(
       new Option(
@@ -87,9 +106,20 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
     .option('--max-header-kib <n>', 'headers of a request together (default: 32)', wholeNumber(1))
     .option('--max-requests <n>', 'served at once; more are 429 (default: 1000)', wholeNumber(1))
     .option('--max-connections <n>', 'more are closed (default: 10000)', wholeNumber(1))
+    .option(
+      '--max-waiting <n>',
+      'waiting feed reads; more are 429 (default: 10000)',
+      wholeNumber(1),
+    )
+    .option(
+      '--max-client-share <percent>',
+      'what one address or read-only key gets of these three (default: 50)',
+      wholeNumber(1, 100),
+    )
     .option('--request-timeout <seconds>', 'then a request is 408 (default: 60)', wholeNumber(1))
     .option('--max-wait <seconds>', 'of waiting feed reads; 0: none (default: 30)', wholeNumber(0))
-    .option('--json', 'print one JSON line when it answers')
+    .option('--access-log', 'print a line for each request')
+    .option('--json', 'print one JSON line when it answers, and the access log as JSON')
     .addHelpText('after', HELP)
     .action(async (store: string | undefined, options: ServeOptions, command: Command) => {
       if ((store === undefined) !== (options.memory === true)) {
@@ -120,7 +150,8 @@ async function serve(
   const tls = await readTls(options)
   const { keyFile, readOnlyKeyFile } = options
   const environment = process.env
-  const given = await givenKeys({ keyFile, readOnlyKeyFile, environment, place })
+  const request = { keyFile, readOnlyKeyFile, environment, place }
+  const given = await givenKeys(request)
   await using store = await openServedStore(place, options)
   const { keys, source } = await gatewayKeys(given)
   const gateway = { store, keys, tls, ...limits(options) }
@@ -128,24 +159,36 @@ async function serve(
   return await serveStore(
     {
       gateway,
+      accessLog: options.accessLog,
+      readKeys: areKeysInFiles(request, given) ? () => presentKeys(request) : undefined,
       form,
       interruption,
-      describe: ({ endpoint }) =>
-        `serving ${describePlace(place)} at ${endpoint} with ${source}; end with Ctrl-C`,
+      describe: (running) =>
+        `serving ${describePlace(place)} at ${describeAddress(running)} with ${source}; end with Ctrl-C`,
     },
     context,
   )
 }
 
+/** The endpoint, and who else reaches it, where that is not this machine alone. */
+function describeAddress({ endpoint, address }: RunningGateway): string {
+  if (new URL(endpoint).host === address) return endpoint
+  const risk = endpoint.startsWith('https:') ? '' : ', not encrypted'
+  return `${endpoint} (listening on ${address}${risk})`
+}
+
 function limits(options: ServeOptions) {
-  const { port, host, account, throttle, maxConnections, maxRequests } = options
+  const { port, host, insecureHttp, account, throttle, maxConnections, maxRequests } = options
   return {
     port,
     host,
+    insecureHttp,
     accountId: account,
     requestUnitsPerRange: throttle,
     maxConnections,
     maxConcurrentRequests: maxRequests,
+    maxWaitingReads: options.maxWaiting,
+    maxClientShare: times(options.maxClientShare, 0.01),
     maxBodyBytes: times(options.maxBodyMib, 1024 * 1024),
     maxHeaderBytes: times(options.maxHeaderKib, 1024),
     requestTimeoutMs: times(options.requestTimeout, 1000),

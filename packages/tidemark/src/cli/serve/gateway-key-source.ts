@@ -1,7 +1,7 @@
 import { EMULATOR_KEY, type GatewayKeys } from '@tidemark/gateway'
 import { InputError } from '../input-error.ts'
 import { readPrivateFile } from './private-file.ts'
-import { storedKey } from './stored-key.ts'
+import { presentKey, storedKey } from './stored-key.ts'
 import type { ServedPlace } from './served-place.ts'
 
 /** Environment variables with keys, for those who have no files. */
@@ -55,7 +55,22 @@ export async function gatewayKeys({ readWrite, readOnly }: GivenKeys): Promise<F
     return { keys: { readWrite: readWrite.keys, readOnly }, source: readWrite.source }
   }
   const { key, file } = await storedKey(readWrite.folder)
-  return { keys: { readWrite: [key], readOnly }, source: `the key in ${file}` }
+  return { keys: { readWrite: keysOf(key), readOnly }, source: `the key in ${file}` }
+}
+
+/** Whether keys are in files, which may change while a gateway runs. */
+export function areKeysInFiles(
+  { keyFile, readOnlyKeyFile }: KeyRequest,
+  { readWrite }: GivenKeys,
+): boolean {
+  return keyFile !== undefined || readOnlyKeyFile !== undefined || 'folder' in readWrite
+}
+
+/** The keys as they are now, for a gateway that runs. Rejects with ERR_INPUT: also where a file is gone, none is made. */
+export async function presentKeys(request: KeyRequest): Promise<GatewayKeys> {
+  const { readWrite, readOnly } = await givenKeys(request)
+  if ('keys' in readWrite) return { readWrite: readWrite.keys, readOnly }
+  return { readWrite: keysOf(await presentKey(readWrite.folder)), readOnly }
 }
 
 async function readWriteKeys({

@@ -1,7 +1,10 @@
+import { systemClock } from '@tidemark/contracts'
 import {
   startGateway,
   type GatewayFailure,
+  type GatewayKeys,
   type RunningGateway,
+  type ServedRequest,
   type StartGatewayOptions,
 } from '@tidemark/gateway'
 import type { CommandContext } from '../command-context.ts'
@@ -9,9 +12,15 @@ import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Interruption } from '../interruption.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { errorLine, oneLine } from '../output/report-error.ts'
+import { AccessLog } from './access-log.ts'
+import { followKeys } from './follow-keys.ts'
 
 export interface ServeRun {
-  readonly gateway: Omit<StartGatewayOptions, 'onFailure'>
+  readonly gateway: Omit<StartGatewayOptions, 'onFailure' | 'onRequest'>
+  /** Writes a line for each request. */
+  readonly accessLog?: boolean | undefined
+  /** Reads keys again that may have changed; undefined: they do not. */
+  readonly readKeys?: (() => Promise<GatewayKeys>) | undefined
   readonly form: 'text' | 'json'
   /** What people are told once it answers. */
   readonly describe: (gateway: RunningGateway) => string
@@ -23,23 +32,36 @@ export interface ServeRun {
  * that is no failure.
  */
 export async function serveStore(
-  { gateway: options, form, describe, interruption }: ServeRun,
+  { gateway: options, accessLog, readKeys, form, describe, interruption }: ServeRun,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { signal } = interruption
   const onFailure = (failure: GatewayFailure): void => {
     context.errors.write(`${failureLine(failure)}\n`)
   }
-  await using gateway = await startGateway({ ...options, onFailure })
+  const log = accessLog === true ? new AccessLog(form, context) : undefined
+  const onRequest = log && ((request: ServedRequest) => log.write(request))
+  await using gateway = await startGateway({ ...options, onFailure, onRequest })
   if (form === 'json') {
-    await writeJsonLine(context.output, { endpoint: gateway.endpoint, ready: true })
+    const { endpoint, address } = gateway
+    await writeJsonLine(context.output, { endpoint, address, ready: true })
   } else await writeText(context.output, `${describe(gateway)}\n`)
-  if (!signal.aborted) {
-    await new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
+  const followed = readKeys && {
+    read: readKeys,
+    replace: (keys: GatewayKeys) => gateway.replaceKeys(keys),
+    tell: (line: string) => void context.errors.write(`${line}\n`),
+    clock: systemClock,
   }
+  const following = followed && followKeys(followed, options.keys, signal)
+  await Promise.allSettled([following, aborted(signal)])
   return EXIT.ok
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 function failureLine({ error, method, path, activityId }: GatewayFailure): string {

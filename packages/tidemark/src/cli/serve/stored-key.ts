@@ -36,6 +36,14 @@ export async function storedKey(
   return { key: (await read(file)) ?? key, file }
 }
 
+/** The key that is kept in a store's folder. Rejects with ERR_INPUT when it is gone. */
+export async function presentKey(folder: string): Promise<string> {
+  const file = join(folder, FILE)
+  const key = await read(file)
+  if (key === undefined) throw new InputError(`the key in ${file} is gone`)
+  return key
+}
+
 async function read(file: string): Promise<string | undefined> {
   try {
     return (await readPrivateFile(file, { links: 'refuse' })).trim()

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { EMULATOR_KEY } from '../authorization/gateway-keys.ts'
+import { send } from './raw-request.fixture.ts'
+import { testGateway } from './running-gateway.fixture.ts'
+import { LOCALHOST_TLS } from './tls.fixture.ts'
+
+test.each(['0.0.0.0', '::', '192.0.2.1', 'db.example', ''])(
+  'plain http on %j is refused, and the message says what to do',
+  async (host) => {
+    await expect(testGateway({ host })).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      message: expect.stringMatching(/--tls-cert .*--insecure-http/),
+    })
+  },
+)
+
+test.each(['0.0.0.0', '::', 'db.localhost'])(
+  'the emulator’s key is refused on %s, whatever is encrypted or allowed',
+  async (host) => {
+    const keys = { readWrite: [EMULATOR_KEY] }
+    const refused = testGateway({ host, keys, tls: LOCALHOST_TLS, insecureHttp: true })
+    await expect(refused).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+  },
+)
+
+test.each([{ tls: LOCALHOST_TLS }, { insecureHttp: true }])(
+  'with TLS, or with a word, it listens on every address: %j',
+  async (options) => {
+    await using started = await testGateway({ host: '0.0.0.0', ...options })
+    const { endpoint, address, port } = started.gateway
+    expect(address).toBe(`0.0.0.0:${port}`)
+    // That address is none that a client could connect to; the endpoint is.
+    expect(new URL(endpoint).hostname).toBe('127.0.0.1')
+  },
+)
+
+test('the address is where the socket listens, the endpoint one that answers', async () => {
+  await using loopback = await testGateway()
+  const { port } = loopback.gateway
+  expect(loopback.gateway).toMatchObject({
+    address: `127.0.0.1:${port}`,
+    endpoint: `http://127.0.0.1:${port}/`,
+  })
+  await using everywhere = await testGateway({ host: '0.0.0.0', insecureHttp: true })
+  expect((await send(everywhere.gateway.endpoint, 'GET', '/dbs')).status).toBe(200)
+})

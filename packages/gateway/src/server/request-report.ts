@@ -1,0 +1,35 @@
+import type { NodeBindings } from '../platform/node-bindings.ts'
+import { rawPath } from '../protocol/resource-path.ts'
+import type { ResolvedGatewayOptions } from './gateway-options.ts'
+
+const MAX_SHOWN_PATH = 2000
+
+/** A path for logs: what is neither printable nor ASCII is percent-encoded, as it should have been. */
+export function shownPath(url: string): string {
+  const path = `/${rawPath(url)}`.replace(
+    /[^\x21-\x7e]/g,
+    (unit) => `%${unit.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  )
+  return path.length > MAX_SHOWN_PATH ? `${path.slice(0, MAX_SHOWN_PATH - 3)}...` : path
+}
+
+/** Takes down when a request came. The result tells `onRequest` what became of it; undefined when nobody asks. */
+export function beginReport(
+  { incoming }: NodeBindings,
+  activityId: string,
+  { clock, onRequest }: ResolvedGatewayOptions,
+): ((outcome: { readonly status: number; readonly bytes: number }) => void) | undefined {
+  if (onRequest === undefined) return undefined
+  const [atMs, startedMs] = [clock.wallMs(), clock.monotonicMs()]
+  const { method = '', url = '', socket } = incoming
+  const address = socket.remoteAddress ?? ''
+  return (outcome) => {
+    const durationMs = clock.monotonicMs() - startedMs
+    const path = shownPath(url)
+    try {
+      onRequest({ atMs, address, method, path, ...outcome, durationMs, activityId })
+    } catch {
+      // A log that fails must not end what it is told of.
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { ThrottledError } from '../errors/throttled-error.ts'
+import { shareOf } from '../platform/connections.ts'
+
+/** A limit of all clients together, of which one alone gets a share, so that it keeps nobody else out. */
+export class SharedLimit {
+  readonly #most: number
+  readonly #mostOfOne: number
+  readonly #what: string
+  readonly #retryAfterMs: number
+  readonly #countOf = new Map<unknown, number>()
+  #count = 0
+
+  constructor({
+    most,
+    share,
+    what,
+    retryAfterMs,
+  }: {
+    readonly most: number
+    readonly share: number
+    /** For messages, with a number before it. */
+    readonly what: string
+    readonly retryAfterMs: number
+  }) {
+    this.#most = most
+    this.#mostOfOne = shareOf(most, share)
+    this.#what = what
+    this.#retryAfterMs = retryAfterMs
+  }
+
+  /**
+   * Counts one more; the result takes it back.
+   *
+   * @param clients all that it is counted for, compared as keys of a map
+   * @throws ERR_THROTTLED
+   */
+  enter(clients: readonly unknown[]): () => void {
+    if (this.#count >= this.#most) throw this.#refused(`${this.#most} ${this.#what}`)
+    if (clients.some((client) => (this.#countOf.get(client) ?? 0) >= this.#mostOfOne)) {
+      throw this.#refused(`${this.#mostOfOne} ${this.#what} for this address or key alone`)
+    }
+    return this.enterAnyway(clients)
+  }
+
+  /** The same without a limit, for what was let in before. */
+  enterAnyway(clients: readonly unknown[]): () => void {
+    this.#add(clients, 1)
+    return () => this.#add(clients, -1)
+  }
+
+  #add(clients: readonly unknown[], by: number): void {
+    this.#count += by
+    for (const client of clients) {
+      const count = (this.#countOf.get(client) ?? 0) + by
+      if (count === 0) this.#countOf.delete(client)
+      else this.#countOf.set(client, count)
+    }
+  }
+
+  #refused(why: string): ThrottledError {
+    return new ThrottledError(this.#retryAfterMs, why)
+  }
+}

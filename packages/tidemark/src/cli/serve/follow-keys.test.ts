@@ -1,0 +1,92 @@
+import type { GatewayKeys } from '@tidemark/gateway'
+import { SimulatedClock } from '@tidemark/testing'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { InputError } from '../input-error.ts'
+import { followKeys } from './follow-keys.ts'
+
+const keys = (...readWrite: readonly string[]): GatewayKeys => ({ readWrite, readOnly: [] })
+
+let clock: SimulatedClock
+let stopped: AbortController
+/** What the file holds; an error: it cannot be read. */
+let file: GatewayKeys | Error
+let replaced: GatewayKeys[]
+let told: string[]
+let refused: string | undefined
+let following: Promise<unknown>
+
+beforeEach(() => {
+  clock = new SimulatedClock()
+  stopped = new AbortController()
+  file = keys('secret-a')
+  replaced = []
+  told = []
+  refused = undefined
+  following = followKeys(
+    {
+      clock,
+      tell: (line) => told.push(line),
+      read: async () => {
+        if (file instanceof Error) throw file
+        return file
+      },
+      replace: (next) => {
+        if (next.readWrite.some((key) => key === refused)) throw new InputError('it is no key')
+        replaced.push(next)
+      },
+    },
+    keys('secret-a'),
+    stopped.signal,
+  ).catch(() => {})
+})
+afterEach(async () => {
+  stopped.abort()
+  await following
+  expect(clock.sleeping).toBe(0)
+  // Never a key in what people read.
+  expect(told.join('\n')).not.toContain('secret')
+})
+
+test('a new key counts within seconds, and once', async () => {
+  await clock.advance(10_000)
+  expect([replaced, told]).toEqual([[], []])
+  file = keys('secret-a', 'secret-b')
+  await clock.advance(3000)
+  file = keys('secret-b')
+  await clock.advance(10_000)
+  expect(replaced).toEqual([keys('secret-a', 'secret-b'), keys('secret-b')])
+  expect(told).toEqual([
+    'tidemark: the keys in force were replaced: 2 may do everything, 0 may only read',
+    'tidemark: the keys in force were replaced: 1 may do everything, 0 may only read',
+  ])
+})
+
+test('a file that is still being written does not count', async () => {
+  file = keys('secret-')
+  await clock.advance(1000)
+  file = keys('secret-b')
+  await clock.advance(10_000)
+  expect(replaced).toEqual([keys('secret-b')])
+})
+
+test('a file that cannot be read changes nothing, is told once, and counts again when it can', async () => {
+  file = new InputError('--key-file ./key cannot be read')
+  await clock.advance(60_000)
+  expect(replaced).toEqual([])
+  expect(told).toEqual([
+    'tidemark: ERR_INPUT: --key-file ./key cannot be read; the keys that are in force stay',
+  ])
+  file = keys('secret-b')
+  await clock.advance(3000)
+  expect(replaced).toEqual([keys('secret-b')])
+})
+
+test('keys that the gateway refuses change nothing, and are told once', async () => {
+  refused = 'secret-c'
+  file = keys('secret-c')
+  await clock.advance(60_000)
+  expect(told).toEqual(['tidemark: ERR_INPUT: it is no key; the keys that are in force stay'])
+  file = keys('secret-a')
+  await clock.advance(3000)
+  expect([replaced, told.length]).toEqual([[], 1])
+})
