@@ -265,6 +265,7 @@ export function storageEngineVersions(
       expect(await fixture.versions(0)).toEqual({
         rows: [],
         lsn,
+        newestLsn: lsn,
         epoch: (await fixture.page(0)).epoch,
         caughtUp: true,
         horizon: lsn,
