@@ -32,7 +32,7 @@ export const storeFolderAway: StagedScenario = {
     await rename(elsewhere, folder)
     await stage.start('d', place)
     await stage.untilAtWork()
-    const code = /ERR_STORE_[A-Z_]+/.exec(refusal)?.[0]
+    const code = /code: '(ERR_[A-Z_]+)'/.exec(refusal)?.[1]
     if (code === undefined) throw new Error(`the host that started was told: ${refusal}`)
     return {
       faults: 2,
