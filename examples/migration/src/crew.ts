@@ -17,6 +17,7 @@ export class Crew implements AsyncDisposable {
   readonly #takeovers = new Takeovers()
   readonly #ready = new Map<string, () => void>()
   readonly #failures: string[] = []
+  readonly #retries = new Map<string, number>()
   readonly #ledger = Promise.withResolvers<readonly City[]>()
   #writes = 0
 
@@ -33,7 +34,12 @@ export class Crew implements AsyncDisposable {
     return this.#takeovers.count
   }
 
-  /** What workers reported and got over, the last few. */
+  /** How often each kind of failure was reported and retried. */
+  get retries(): ReadonlyMap<string, number> {
+    return this.#retries
+  }
+
+  /** What workers reported, the last few. */
   get failures(): readonly string[] {
     return this.#failures
   }
@@ -130,6 +136,7 @@ export class Crew implements AsyncDisposable {
         this.#takeovers.saw({ ...message, worker: from })
         break
       case 'failure':
+        this.#retries.set(message.what, (this.#retries.get(message.what) ?? 0) + 1)
         this.#failures.push(`${from}: ${message.what}: ${message.message}`)
         if (this.#failures.length > 20) this.#failures.shift()
         break

@@ -32,6 +32,7 @@ test(
     expect(Number(documents)).toBeGreaterThanOrEqual(6_000)
     expect(Number(updates)).toBeGreaterThan(100)
     expect(Number(takeovers)).toBeGreaterThan(0)
+    expect(lines.filter((line) => line.includes('Error'))).toEqual([])
     expect(
       lines.some((line) => /^SIGKILL to worker-\d in the middle of \d+ range/.test(line)),
     ).toBe(true)
