@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { cp, glob, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { importsFor, readSnippets, type Snippet } from './snippets/read-snippets.ts'
+
+/*
+ * Compiles every TypeScript example of the documentation as a user would: outside the repository, against the packages as they are
+ * published, under `strict`. Whole programs run too, and have to print what their page says.
+ */
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const PAGES = ['README.md', 'docs/*.md', 'docs/guide/*.md', 'packages/*/README.md']
+/** Where an example that is part of a program gets what it uses and does not import. */
+const ENTRIES = [
+  'tidemark',
+  '@tidemark/gateway/client',
+  '@tidemark/testing/conformance',
+  '@tidemark/testing/simulation',
+]
+/** What examples import beside our packages. */
+const COMPANIONS = ['@types/node', '@azure/cosmos', 'vitest']
+const COMPILER_OPTIONS = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  module: 'nodenext',
+  target: 'esnext',
+  types: ['node'],
+}
+
+interface Manifest {
+  readonly name: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+/** A snippet in a file of its own. */
+interface Written {
+  readonly snippet: Snippet
+  readonly file: string
+}
+
+/** Unpacks our packages as npm would publish them, beside links to what they depend on. */
+async function installPacked(folder: string): Promise<void> {
+  const modules = join(folder, 'node_modules')
+  const args = ['pack', '--workspaces', '--ignore-scripts', '--pack-destination', folder]
+  await run('npm', args, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 })
+  for await (const manifest of glob('packages/*/package.json', { cwd: ROOT })) {
+    const { name, dependencies, peerDependencies } = JSON.parse(
+      await readFile(join(ROOT, manifest), 'utf8'),
+    ) as Manifest
+    const target = join(modules, name)
+    await mkdir(target, { recursive: true })
+    const tarball = join(folder, `${name.replace('@', '').replace('/', '-')}-*.tgz`)
+    const [file = tarball] = await Array.fromAsync(glob(tarball))
+    await run('tar', ['xzf', file, '-C', target, '--strip-components=1'])
+    const own = join(ROOT, dirname(manifest), 'node_modules')
+    for (const needed of Object.keys({ ...dependencies, ...peerDependencies })) {
+      if (existsSync(join(own, needed))) await link(join(own, needed), join(target, 'node_modules', needed))
+      else if (!needed.includes('tidemark')) await linkShared(modules, needed)
+    }
+  }
+  for (const name of COMPANIONS) await linkShared(modules, name)
+}
+
+async function linkShared(modules: string, name: string): Promise<void> {
+  const source = join(ROOT, 'node_modules', name)
+  if (existsSync(source)) await link(source, join(modules, name))
+}
+
+async function link(source: string, target: string): Promise<void> {
+  if (existsSync(target)) return
+  await mkdir(dirname(target), { recursive: true })
+  await symlink(source, target)
+}
+
+async function readAll(): Promise<Snippet[]> {
+  const pages = await Array.fromAsync(glob(PAGES, { cwd: ROOT }))
+  const texts = pages
+    .sort()
+    .map(async (page) => readSnippets(page, await readFile(join(ROOT, page), 'utf8')))
+  return (await Promise.all(texts)).flat()
+}
+
+/** The names that each entry exports, of the packages that were unpacked. */
+async function readExports(folder: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const code = `for (const entry of ${JSON.stringify(ENTRIES)}) console.log(JSON.stringify([entry, Object.keys(await import(entry))]))`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', code], { cwd: folder })
+  return new Map(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as [string, string[]]),
+  )
+}
+
+/** Programs stand apart from the rest, which gets the context of its page. */
+async function write(folder: string, snippets: readonly Snippet[]): Promise<Written[]> {
+  const exports = await readExports(folder)
+  const written: Written[] = []
+  for (const [index, snippet] of snippets.entries()) {
+    const { code, isProgram, page, line } = snippet
+    const place = join(folder, isProgram ? 'programs' : 'parts')
+    await mkdir(place, { recursive: true })
+    const file = join(place, `${index}-${page.replaceAll(/\W+/g, '-')}-${line}.ts`)
+    // Lines keep their numbers.
+    await writeFile(file, isProgram ? code : `${importsFor(code, exports)}${code}\nexport {}\n`)
+    written.push({ snippet, file })
+  }
+  await cp(join(ROOT, 'scripts/snippets/context.d.ts'), join(folder, 'parts/context.d.ts'))
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
+  return written
+}
+
+async function compile(folder: string, place: string, written: readonly Written[]): Promise<string[]> {
+  const project = join(folder, `tsconfig.${place}.json`)
+  await writeFile(project, JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: [place] }))
+  const tsc = join(ROOT, 'node_modules/.bin/tsc')
+  const failed = await run(tsc, ['-p', project, '--pretty', 'false'], { cwd: folder }).catch(
+    (error: { readonly stdout: string }) => error,
+  )
+  return failed.stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => onPage(line, folder, written))
+}
+
+/** Names the place on the page instead of that in the file. */
+function onPage(message: string, folder: string, written: readonly Written[]): string {
+  const [, path = '', line = '', rest] = /^([^(]+)\((\d+),\d+\): (.*)$/.exec(message) ?? []
+  const found = written.find(({ file }) => file === join(folder, path))
+  if (found === undefined) return message
+  return `${found.snippet.page}:${found.snippet.line + Number(line) - 1}: ${rest}`
+}
+
+async function runProgram({ snippet, file }: Written): Promise<string[]> {
+  const { page, line, output } = snippet
+  const cwd = await mkdtemp(join(dirname(file), 'run-'))
+  try {
+    const { stdout, stderr } = await run(process.execPath, [file], { cwd, timeout: 120_000 })
+    if (stdout === (output ?? stdout) && stdout !== '' && stderr === '') return []
+    return [`${page}:${line}: prints ${JSON.stringify(stdout + stderr)}, and the page says ${JSON.stringify(output)}`]
+  } catch (error) {
+    return [`${page}:${line}: ${String(error)}`]
+  }
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'tidemark-snippets-'))
+try {
+  await installPacked(folder)
+  const snippets = await readAll()
+  const written = await write(folder, snippets)
+  const problems = [
+    ...(await compile(folder, 'programs', written)),
+    ...(await compile(folder, 'parts', written)),
+  ]
+  const programs = written.filter(({ snippet }) => snippet.isProgram)
+  for (const program of programs) problems.push(...(await runProgram(program)))
+  for (const problem of problems) console.error(problem)
+  console.log(`${snippets.length} examples compiled, ${programs.length} of them run, ${problems.length} problems`)
+  if (problems.length > 0 || programs.length === 0) process.exitCode = 1
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
