@@ -93,6 +93,7 @@ export {
   type HostEventName,
   type HostEvents,
   type HostHealth,
+  type HostLogger,
   type HostOptions,
   type HostStatus,
   type LagProblem,

@@ -10,10 +10,11 @@ import {
 } from '@tidemark/contracts'
 import type { HostOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
+import type { TellingOptions } from '../workers/relay-host-events.ts'
 import type { ArchiveEvent } from './archive-events.ts'
 import type { Sink } from './sink.ts'
 
-export interface ArchiveOptions<T extends DocumentBody> {
+export interface ArchiveOptions<T extends DocumentBody> extends TellingOptions<ArchiveEvent> {
   /** The collection whose expired documents are archived. Its TTL should be on. */
   readonly source: Collection<T>
   readonly sink: Sink<NoInfer<T>>
@@ -33,7 +34,6 @@ export interface ArchiveOptions<T extends DocumentBody> {
    */
   readonly onHorizonPassed?: 'fail' | 'resync' | undefined
   readonly hostOptions?: HostOptions | undefined
-  readonly onEvent?: ((event: ArchiveEvent) => void) | undefined
   /** Stops once everything that is in the feed at the start is archived. @default false: it goes on */
   readonly stopWhenCaughtUp?: boolean | undefined
   /** Stops the archive, as `stop()` does. */

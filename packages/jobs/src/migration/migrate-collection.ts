@@ -2,7 +2,7 @@ import { HostStoppedError, type DocumentBody } from '@tidemark/contracts'
 import { ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
-import { relayHostEvents } from '../workers/relay-host-events.ts'
+import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
 import type { WaitOptions } from '../workers/wait-options.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import { openMigrationGroups } from './migration-groups.ts'
@@ -183,6 +183,7 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
         discardExistingLeases: `state ${stateIdentity}`,
         ...hostOptions,
       },
+      logger: jobLogger(this.#options),
       clock,
       random,
     })

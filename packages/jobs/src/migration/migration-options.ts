@@ -9,6 +9,7 @@ import {
 } from '@tidemark/contracts'
 import type { HostOptions } from '@tidemark/processor'
 import type { Collection, Database, PartitionKeyOption } from '@tidemark/store'
+import type { TellingOptions } from '../workers/relay-host-events.ts'
 import type { MapDocument } from './map-document.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import type { MigrationProgress } from './migration-progress.ts'
@@ -41,7 +42,10 @@ export interface MigrationTarget {
  */
 export type ExpiryOption = 'carry' | 'ignore'
 
-export interface MigrationOptions<S extends DocumentBody, T extends DocumentBody> {
+export interface MigrationOptions<
+  S extends DocumentBody,
+  T extends DocumentBody,
+> extends TellingOptions<MigrationEvent> {
   /**
    * Name of the migration: workers of one name share the work and go on where earlier ones stopped.
    * Part of the names of its lease group and of its state collection (`migration-<job>`).
@@ -64,7 +68,6 @@ export interface MigrationOptions<S extends DocumentBody, T extends DocumentBody
   /** Changes read and applied at a time. @default 1_000 */
   readonly maxItemCount?: number | undefined
   readonly hostOptions?: HostOptions | undefined
-  readonly onEvent?: ((event: MigrationEvent) => void) | undefined
   /** Called every `progressIntervalMs` while the job runs. @default nothing is read for it */
   readonly onProgress?: ((progress: MigrationProgress) => void) | undefined
   /** @default 1_000 */

@@ -12,7 +12,9 @@ import { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import { startObserverThread } from '../observers/threads/platform/start-observer-thread.ts'
 import type { HostEventListener, HostEventName, HostEvents } from './host-events.ts'
 import type { HostHealth, HostStatus } from './host-health.ts'
+import { HostLog } from './host-log.ts'
 import type { ChangeFeedProcessorHostOptions } from './host-options.ts'
+import { stderrLogger } from './platform/stderr-logger.ts'
 import { resolveHostOptions, type ResolvedHostOptions } from './resolve-host-options.ts'
 import { runUntilCaughtUp, type CaughtUpRun } from './run-until-caught-up.ts'
 import { RunningHost } from './running-host.ts'
@@ -27,6 +29,10 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   readonly #options: ResolvedHostOptions<T>
   /** Typed by `on`, `once`, `off` and `#emit`. */
   readonly #emitter = new EventEmitter()
+  /** Undefined = nothing is logged. */
+  readonly #log: HostLog | undefined
+  /** Without a logger of the program's, what it listens to is not logged as well. */
+  readonly #logsHeard: boolean
   #phase: 'idle' | 'active' | 'stopping' | 'stopped' = 'idle'
   /** Ends the wait for a module that is being loaded. */
   readonly #loading = new AbortController()
@@ -42,6 +48,9 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
    */
   constructor(options: ChangeFeedProcessorHostOptions<T>) {
     this.#options = resolveHostOptions(options)
+    const { logger = stderrLogger } = options
+    this.#log = logger === false ? undefined : new HostLog({ ...this.#options, logger })
+    this.#logsHeard = options.logger !== undefined
   }
 
   get hostName(): string {
@@ -215,14 +224,22 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
     await threads?.stop()
     this.#phase = 'stopped'
     if (error !== undefined) this.#lastError = error
-    this.#emit('stopped', { error })
+    // A start that failed is told by its rejection.
+    this.#emit('stopped', { error }, failure === undefined ? { error } : { error: undefined })
   }
 
-  #emit<Name extends HostEventName>(name: Name, event: HostEvents[Name]): void {
+  #emit<Name extends HostEventName>(
+    name: Name,
+    event: HostEvents[Name],
+    logged: HostEvents[Name] = event,
+  ): void {
+    const isHeard = this.#emitter.listenerCount(name) > 0
+    if (!isHeard || this.#logsHeard) this.#log?.tell(name, logged)
     try {
       this.#emitter.emit(name, event)
     } catch (error) {
       this.#lastError = error
+      this.#log?.listenerFailed(name, error)
     }
   }
 }

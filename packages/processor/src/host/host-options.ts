@@ -8,6 +8,7 @@ import type {
   LeaseStore,
   Random,
 } from '@tidemark/contracts'
+import type { HostLogger } from './host-log.ts'
 
 /**
  * When the end of a processed batch is stored as the position to resume from (PH-5). Whatever is
@@ -191,6 +192,14 @@ export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = Documen
     | undefined
   feedOptions?: FeedOptions | undefined
   hostOptions?: HostOptions | undefined
+  /**
+   * Where trouble is told, one line each: observers and feeds that fail, dead letters, halted ranges, lost leases, a
+   * host that stopped by itself. At most one line of an event in 10 s; the next one says how many were held back. A
+   * logger that is given gets all of it; `false` = nothing is told.
+   *
+   * @default the standard error output, for events that the program does not listen to
+   */
+  logger?: HostLogger | false | undefined
   /** @default the machine's */
   clock?: Clock | undefined
   /** @default the machine's */

@@ -38,6 +38,8 @@ export class MigrationReporter implements AsyncDisposable {
     const { kind, ...rest } = event
     if (this.#form === 'json') this.#write({ event: kind, ...rest })
     else if (event.kind === 'failure') {
+      // The command ends with it.
+      if (event.what === 'worker') return
       this.#line.say(`${errorLine(event.error)} (${event.what}; it is tried again)`)
     } else if (event.kind === 'collision') {
       const { source, target } = event
