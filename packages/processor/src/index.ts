@@ -20,6 +20,7 @@ export {
 export type {
   ObserverClassOrInstance,
   ObserverFactory,
+  ObserverFunction,
   RegisteredObserver,
 } from './observers/observer-factory.ts'
 export type {

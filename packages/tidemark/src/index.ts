@@ -105,6 +105,7 @@ export {
   type MovedLease,
   type ObserverClassOrInstance,
   type ObserverFactory,
+  type ObserverFunction,
   type ObserverModule,
   type ObserverModuleFactory,
   type ObserverThreadLimits,

@@ -130,8 +130,8 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
   }
 
   async #open(): Promise<Running<T>> {
-    const { source, sink, leases, hostOptions, onHorizonPassed } = this.#options
-    const { group, hostName, maxItemCount, clock, random } = this.#resolved
+    const { source, sink, leases, hostName, hostOptions, onHorizonPassed } = this.#options
+    const { group, maxItemCount, clock, random } = this.#resolved
     // First of all: what is purged while leases are made would be missing.
     const { rid } = await source.addWaitingGroup(group)
     this.#emit({ kind: 'registered', group })

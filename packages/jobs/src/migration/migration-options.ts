@@ -2,17 +2,34 @@ import {
   InvalidOptionError,
   checkedGroupName,
   systemClock,
+  checkOptions,
+  option,
+  requiredOption,
+  optionGroup,
+  optionHaving,
+  optionRule,
   type Clock,
   type DocumentBody,
   type LeaseStore,
   type Random,
+  type OptionRules,
+  type OptionRule,
 } from '@tidemark/contracts'
 import type { HostOptions } from '@tidemark/processor'
 import type { Collection, Database, PartitionKeyOption } from '@tidemark/store'
-import type { TellingOptions } from '../workers/relay-host-events.ts'
+import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'
 import type { MapDocument } from './map-document.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import type { MigrationProgress } from './migration-progress.ts'
+
+/** A database of a store. */
+export const databaseRule: OptionRule = requiredOption(
+  optionHaving('a database of a store', 'collection'),
+)
+/** A collection that a job reads. */
+export const collectionRule: OptionRule = requiredOption(
+  optionHaving('a collection of a store', 'readRecord', 'readFeedRanges'),
+)
 
 /** Where a migration copies to. */
 export interface MigrationTarget {
@@ -54,8 +71,8 @@ export interface MigrationOptions<
   readonly source: Collection<S>
   readonly target: MigrationTarget
   readonly leases: LeaseStore
-  /** Of this process. A second one of the same name takes over from the first. */
-  readonly hostName: string
+  /** As of a host. @default a new one: machine, process id and chance */
+  readonly hostName?: string | undefined
   readonly mapDocument: MapDocument<S, T>
   /** @default 'carry' */
   readonly expiry?: ExpiryOption | undefined
@@ -80,6 +97,43 @@ export interface MigrationOptions<
   readonly random?: Random | undefined
 }
 
+/** What all who look at a migration have. */
+export const migrationRules: OptionRules<
+  Pick<MigrationOptions<never, never>, 'job' | 'source' | 'leases' | 'expiry' | 'deletes' | 'clock'>
+> = {
+  job: requiredOption(option.text),
+  source: collectionRule,
+  leases: requiredOption(option.leases),
+  expiry: oneOf('carry', 'ignore'),
+  deletes: oneOf('apply', 'ignore'),
+  clock: option.clock,
+}
+
+const RULES: OptionRules<MigrationOptions<never, never>> = {
+  ...migrationRules,
+  ...tellingRules,
+  target: requiredOption(
+    optionGroup<MigrationTarget>({
+      database: databaseRule,
+      id: requiredOption(option.text),
+      partitionKey: option.anything,
+      partitionCount: option.number,
+      defaultTtl: optionRule(
+        'a number or null',
+        (value) => value === null || typeof value === 'number',
+      ),
+    }),
+  ),
+  hostName: option.text,
+  mapDocument: requiredOption(option.function),
+  maxItemCount: option.number,
+  hostOptions: option.anything,
+  onProgress: option.function,
+  progressIntervalMs: option.number,
+  signal: option.signal,
+  random: option.random,
+}
+
 const DEFAULT_PAGE = 1_000
 const DEFAULT_PROGRESS_INTERVAL_MS = 1_000
 const MAX_JOB_NAME = 100
@@ -97,21 +151,12 @@ export interface ResolvedMigrationOptions {
 export function resolveMigrationOptions<S extends DocumentBody, T extends DocumentBody>(
   options: MigrationOptions<S, T>,
 ): ResolvedMigrationOptions {
+  checkOptions(options, RULES)
   const { job, maxItemCount = DEFAULT_PAGE, clock = systemClock } = options
   const { progressIntervalMs = DEFAULT_PROGRESS_INTERVAL_MS } = options
   const name = migrationName(job)
   if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
     throw new InvalidOptionError(`maxItemCount must be a whole number above 0, got ${maxItemCount}`)
-  }
-  if (options.expiry !== undefined && !['carry', 'ignore'].includes(options.expiry)) {
-    throw new InvalidOptionError(
-      `expiry must be "carry" or "ignore", got ${JSON.stringify(options.expiry)}`,
-    )
-  }
-  if (options.deletes !== undefined && !['apply', 'ignore'].includes(options.deletes)) {
-    throw new InvalidOptionError(
-      `deletes must be "apply" or "ignore", got ${JSON.stringify(options.deletes)}`,
-    )
   }
   if (!(progressIntervalMs > 0)) {
     throw new InvalidOptionError(`progressIntervalMs must be above 0, got ${progressIntervalMs}`)
@@ -137,4 +182,9 @@ export function migrationName(job: string): string {
     )
   }
   return checkedGroupName(`migration-${job}`)
+}
+
+function oneOf(...texts: readonly string[]): OptionRule {
+  const expected = texts.map((text) => `"${text}"`).join(' or ')
+  return optionRule(expected, (value) => texts.some((text) => text === value))
 }

@@ -1,4 +1,4 @@
-import type { DocumentBody } from '@tidemark/contracts'
+import { option, type DocumentBody, type OptionRules } from '@tidemark/contracts'
 import { stderrLogger, type ChangeFeedProcessorHost, type HostLogger } from '@tidemark/processor'
 
 export interface RangeEventBase {
@@ -32,6 +32,13 @@ export interface TellingOptions<Event> {
    * As of a host. @default the standard error output, for everything without `onEvent`, else for what is no event
    */
   readonly logger?: HostLogger | false | undefined
+}
+
+/** For the other options of a job. */
+export const tellingRules: OptionRules<TellingOptions<never>> = {
+  onEvent: option.function,
+  // Its host looks at it.
+  logger: option.anything,
 }
 
 /** The logger of a job's hosts. */

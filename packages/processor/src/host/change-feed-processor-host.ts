@@ -1,7 +1,13 @@
 import { EventEmitter } from 'eventemitter3'
-import { HostStoppedError, InvalidOptionError, type DocumentBody } from '@tidemark/contracts'
+import {
+  HostStoppedError,
+  InvalidOptionError,
+  describeValue,
+  type DocumentBody,
+} from '@tidemark/contracts'
 import type { CatchUpOptions } from '../estimation/change-feed-estimator.ts'
 import {
+  checkedObserver,
   isModule,
   observerFactory,
   type ObserverFactory,
@@ -62,14 +68,14 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   }
 
   /**
-   * Begins to work. A class makes one observer for each lease, an instance is shared by all of them; a module
+   * Begins to work. A class makes one observer for each lease, a function or an instance is shared by all of them; a module
    * makes one for each lease in one of so many worker threads (PH-13). See `registerObserverFactory`.
    *
-   * A module that cannot be loaded or exports no factory is ERR_INVALID_OPTION.
+   * What is no observer, and a module that cannot be loaded or exports no factory, is ERR_INVALID_OPTION.
    */
   async registerObserver(observer: RegisteredObserver<T>): Promise<void> {
     if (!isModule(observer)) {
-      await this.registerObserverFactory(observerFactory(observer))
+      await this.#begin(observerFactory(observer))
       return
     }
     const { clock, startTimeoutMs, abortGraceMs: graceMs } = this.#options
@@ -96,7 +102,12 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
    * resolves when they are made anew, `leaseExpirationIntervalMs` later, or rejects with ERR_LEASES_VANISHED.
    */
   async registerObserverFactory(createObserver: ObserverFactory<T>): Promise<void> {
-    await this.#begin(createObserver)
+    if (typeof createObserver !== 'function') {
+      throw new InvalidOptionError(
+        `createObserver must be a function that makes an observer, got ${describeValue(createObserver)}`,
+      )
+    }
+    await this.#begin(() => checkedObserver(createObserver()))
   }
 
   /**

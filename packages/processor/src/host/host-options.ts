@@ -178,8 +178,12 @@ export interface HostOptions {
 }
 
 export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = DocumentBody> {
-  /** Of one process: a second one of the same name takes over from the first. */
-  hostName: string
+  /**
+   * Of one process: a second one of the same name takes over from the first. A name that stays, such as that of a pod,
+   * lets a host that was killed and started again go on at once; under a new one it waits for its old session to
+   * expire (`leaseExpirationIntervalMs`). @default a new one: machine, process id and chance
+   */
+  hostName?: string | undefined
   /** The processor group; groups process the feed independently. @default `hostOptions.leasePrefix` */
   group?: string | undefined
   feed: ChangeFeedSource<T>
