@@ -110,6 +110,7 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
     const { name } = this.#resolved
     const storage = await openMigrationStorage(options, name)
     this.#target = storage.target
+    if (options.deletes === undefined) await this.#warnOfDeletes()
     const writer = new MigrationWriter(storage, options.mapDocument)
     const hosts: ChangeFeedProcessorHost<S>[] = []
     try {
@@ -138,6 +139,20 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
         }
       },
     }
+  }
+
+  async #warnOfDeletes(): Promise<void> {
+    const { source, job } = this.#options
+    const isLogKept = (await source.readRecord()).definition.allVersions !== null
+    const name = `${source.databaseId}/${source.id}`
+    this.#emit({ kind: 'deletesUnseen', source: name, isLogKept })
+    const logger = jobLogger(this.#options)
+    if (!logger) return
+    const log = isLogKept ? '' : 'turn on its log of all versions (allVersions) and '
+    logger.warn(
+      `tidemark: migration ${job}: what is deleted in ${name} stays in the target; ` +
+        `to follow deletes, ${log}pass deletes: 'apply'`,
+    )
   }
 
   #startCopy(

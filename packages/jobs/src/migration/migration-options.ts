@@ -79,7 +79,9 @@ export interface MigrationOptions<
   /**
    * `apply`: what is deleted in the source while the job exists is removed from the target too. The
    * source must keep its log of all versions (ERR_ALL_VERSIONS_OFF), for longer than the job may be away.
-   * `ignore`: it stays, and verification lists it as extra. The same for all workers. @default 'ignore'
+   * `ignore`: it stays, and verification lists it as extra. The same for all workers.
+   *
+   * @default 'ignore', and the event `deletesUnseen` at the start, or a line of the logger without `onEvent`
    */
   readonly deletes?: 'apply' | 'ignore' | undefined
   /** Changes read and applied at a time. @default 1_000 */

@@ -100,3 +100,38 @@ describe('a job that nobody listens to tells of trouble on the standard error ou
     expect(job.stderr()).toBe('')
   })
 })
+
+describe('a migration that will not see deletes says so when it starts', () => {
+  const unseen = (events: readonly MigrationEvent[]): readonly MigrationEvent[] =>
+    events.filter(({ kind }) => kind === 'deletesUnseen')
+
+  test('as an event, with what the source keeps', async () => {
+    await using job = await stage()
+    const events: MigrationEvent[] = []
+    await job.start({ onEvent: (event) => events.push(event) })
+    const warning = { kind: 'deletesUnseen', source: 'shop/a' }
+    expect(unseen(events)).toEqual([{ ...warning, isLogKept: false }])
+
+    const allVersions = { retentionSeconds: 60 }
+    await job.store.database('shop').collection('a').updateSettings({ allVersions })
+    await job.start({ job: 'other', onEvent: (event) => events.push(event) })
+    expect(unseen(events).at(-1)).toEqual({ ...warning, isLogKept: true })
+    expect(job.stderr()).toBe('')
+  })
+
+  test('as a line, when nobody listens', async () => {
+    await using job = await stage()
+    await job.start()
+    expect(job.stderr()).toContain('what is deleted in shop/a stays in the target')
+  })
+
+  test('not when the program says what it wants', async () => {
+    await using job = await stage()
+    const events: MigrationEvent[] = []
+    await job.start({ deletes: 'ignore', onEvent: (event) => events.push(event) })
+    const allVersions = { retentionSeconds: 60 }
+    await job.store.database('shop').collection('a').updateSettings({ allVersions })
+    await job.start({ job: 'other', deletes: 'apply', onEvent: (event) => events.push(event) })
+    expect(unseen(events)).toEqual([])
+  })
+})
