@@ -36,6 +36,7 @@ const COMPILER_OPTIONS = {
 
 interface Manifest {
   readonly name: string
+  readonly version: string
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
@@ -52,14 +53,13 @@ async function installPacked(folder: string): Promise<void> {
   const args = ['pack', '--workspaces', '--ignore-scripts', '--pack-destination', folder]
   await run('npm', args, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 })
   for await (const manifest of glob('packages/*/package.json', { cwd: ROOT })) {
-    const { name, dependencies, peerDependencies } = JSON.parse(
+    const { name, version, dependencies, peerDependencies } = JSON.parse(
       await readFile(join(ROOT, manifest), 'utf8'),
     ) as Manifest
     const target = join(modules, name)
     await mkdir(target, { recursive: true })
-    const tarball = join(folder, `${name.replace('@', '').replace('/', '-')}-*.tgz`)
-    const [file = tarball] = await Array.fromAsync(glob(tarball))
-    await run('tar', ['xzf', file, '-C', target, '--strip-components=1'])
+    const tarball = `${name.replace('@', '').replace('/', '-')}-${version}.tgz`
+    await run('tar', ['xzf', join(folder, tarball), '-C', target, '--strip-components=1'])
     const own = join(ROOT, dirname(manifest), 'node_modules')
     for (const needed of Object.keys({ ...dependencies, ...peerDependencies })) {
       if (existsSync(join(own, needed))) await link(join(own, needed), join(target, 'node_modules', needed))
@@ -81,11 +81,11 @@ async function link(source: string, target: string): Promise<void> {
 }
 
 async function readAll(): Promise<Snippet[]> {
-  const pages = await Array.fromAsync(glob(PAGES, { cwd: ROOT }))
-  const texts = pages
-    .sort()
-    .map(async (page) => readSnippets(page, await readFile(join(ROOT, page), 'utf8')))
-  return (await Promise.all(texts)).flat()
+  const snippets: Snippet[] = []
+  for await (const page of glob(PAGES, { cwd: ROOT })) {
+    snippets.push(...readSnippets(page, await readFile(join(ROOT, page), 'utf8')))
+  }
+  return snippets
 }
 
 /** The names that each entry exports, of the packages that were unpacked. */

@@ -35,7 +35,6 @@ test('http.md: a worker that knows an endpoint, a real account, the ids of lease
   const connection = new CosmosConnection({ endpoint, key })
   const leases = new CosmosDocumentCollection(connection, { database: 'shop', container: 'leases' })
   const host = new ChangeFeedProcessorHost<Order>({
-    hostName: 'worker-1',
     group: 'mirror',
     feed: await openChangeFeed<Order>(connection, { database: 'shop', container: 'orders' }),
     leases: new DocumentLeaseStore(leases), // the container is made if it is missing

@@ -38,6 +38,8 @@ await using migration = migrateCollection<City, City>({
     leaseRenewIntervalMs: LEASE_RENEW_MS,
     leaseAcquireIntervalMs: LEASE_RENEW_MS,
   },
+  // The demo tells of the faults that it makes.
+  logger: false,
   onEvent: (event) => {
     if (event.kind === 'rangeAcquired')
       tell({ kind: 'rangeAcquired', leaseId: event.leaseId, epoch: event.epoch })

@@ -161,6 +161,17 @@ export {
   type SyncReply,
   type SyncRequest,
 } from './leases/lease-store.ts'
+export {
+  checkOptions,
+  describeValue,
+  optionGroup,
+  optionHaving,
+  option,
+  requiredOption,
+  optionRule,
+  type OptionRule,
+  type OptionRules,
+} from './options/check-options.ts'
 export type {
   BatchAttempts,
   Checkpoint,

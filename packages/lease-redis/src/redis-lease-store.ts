@@ -4,12 +4,17 @@ import {
   LeaseStoreVolatileError,
   systemClock,
   systemRandom,
+  checkOptions,
+  option,
+  requiredOption,
+  optionHaving,
   type Clock,
   type DurabilityLevel,
   type LeaseDurability,
   type LeaseGroup,
   type LeaseStore,
   type Random,
+  type OptionRules,
 } from '@tidemark/contracts'
 import { DURABILITY_LEVELS, judgeDurability, type JudgedDurability } from './judge-durability.ts'
 import { replyText } from './lease-replies.ts'
@@ -49,6 +54,17 @@ export interface RedisLeaseStoreOptions {
   storeTimeUs?: (() => number) | undefined
 }
 
+const client = optionHaving('a client of ioredis', 'evalsha', 'duplicate')
+const RULES: OptionRules<RedisLeaseStoreOptions> = {
+  keyPrefix: option.text,
+  commandTimeoutMs: option.number,
+  allowVolatile: option.flag,
+  durability: option.text,
+  clock: option.clock,
+  random: option.random,
+  storeTimeUs: option.function,
+}
+
 /**
  * Leases on Redis: stand-alone, behind Sentinels, or in a Cluster (one group lives in one slot).
  *
@@ -67,6 +83,8 @@ export class RedisLeaseStore implements LeaseStore {
   readonly #declared: DurabilityLevel | undefined
 
   constructor(redis: RedisClient, options: RedisLeaseStoreOptions = {}) {
+    checkOptions({ redis }, { redis: requiredOption(client) })
+    checkOptions(options, RULES)
     const {
       keyPrefix = 'tidemark:leases:',
       commandTimeoutMs = 2_000,

@@ -6,6 +6,8 @@ export type {
   HostEvents,
   PlacedLease,
 } from './host/host-events.ts'
+export type { HostLogger } from './host/host-log.ts'
+export { stderrLogger } from './host/platform/stderr-logger.ts'
 export type { HostHealth, HostStatus, LeaseHealth } from './host/host-health.ts'
 export {
   cosmosDefaults,
@@ -18,6 +20,7 @@ export {
 export type {
   ObserverClassOrInstance,
   ObserverFactory,
+  ObserverFunction,
   RegisteredObserver,
 } from './observers/observer-factory.ts'
 export type {

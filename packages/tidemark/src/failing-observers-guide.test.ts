@@ -20,7 +20,6 @@ test('PH-7 failing-observers.md: a failing document is set aside, the rest is pr
     const orders = shop.collection<Order>('orders')
     const letters = await openDeadLetters(shop, 'orders') // the collection orders-deadletters
     const host = new ChangeFeedProcessorHost<Order>({
-      hostName: 'worker-1',
       group: 'mirror',
       feed: orders,
       leases: new DocumentLeaseStore(shop.collection('leases')),

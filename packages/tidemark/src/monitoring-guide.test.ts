@@ -61,7 +61,6 @@ async function write(count: number): Promise<void> {
 test('PH-9 monitoring.md: a job that does all there is, and how far a group is behind', async () => {
   await write(30)
   const job = new ChangeFeedProcessorHost<Order>({
-    hostName: 'nightly',
     group: 'mirror',
     feed: orders,
     leases,

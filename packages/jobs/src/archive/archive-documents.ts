@@ -7,12 +7,18 @@ import {
   partitionKeyPathSegments,
   systemRandom,
   FULL_RANGE,
+  checkOptions,
+  option,
+  requiredOption,
   type DocumentBody,
   type FeedRange,
   type Random,
   type Stored,
+  type OptionRules,
 } from '@tidemark/contracts'
 import type { Collection } from '@tidemark/store'
+import { sinkRule } from './archive-options.ts'
+import { collectionRule } from '../migration/migration-options.ts'
 import type { ArchivedDocument } from './archived-document.ts'
 import type { Sink, SinkContext } from './sink.ts'
 
@@ -57,6 +63,18 @@ export interface ArchiveDocumentsProgress extends ArchiveDocumentsReport {
   readonly continuation: string | undefined
 }
 
+const RULES: OptionRules<ArchiveDocumentsOptions<never>> = {
+  source: collectionRule,
+  where: requiredOption(option.function),
+  sink: sinkRule,
+  range: option.anything,
+  maxItemCount: option.number,
+  maxConcurrentRemovals: option.number,
+  continuation: option.text,
+  onProgress: option.function,
+  signal: option.signal,
+  random: option.random,
+}
 const DEFAULT_PAGE = 1_000
 const DEFAULT_REMOVALS = 64
 
@@ -72,6 +90,7 @@ const DEFAULT_REMOVALS = 64
 export async function archiveDocuments<T extends DocumentBody>(
   options: ArchiveDocumentsOptions<T>,
 ): Promise<ArchiveDocumentsReport> {
+  checkOptions(options, RULES)
   const { source, range, continuation, signal, onProgress } = options
   const maxItemCount = atLeastOne('maxItemCount', options.maxItemCount ?? DEFAULT_PAGE)
   const mover = await openMover(options)

@@ -12,8 +12,6 @@ export type ArchiveEvent =
       /** Of the last of them. */
       readonly lsn: number
     } & RangeEventBase)
-  /** The position of a range could not be reported, so that purges wait longer. It is tried again. */
-  | { readonly kind: 'failure'; readonly what: 'position'; readonly error: unknown }
   /**
    * Documents that had expired after `lsn`, up to `horizon`, were purged unarchived: somebody took the
    * group out of `waitFor`. `halt`: the range stands still; `resync`: it goes on with what is left.

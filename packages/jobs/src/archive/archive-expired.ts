@@ -2,7 +2,7 @@ import type { DocumentBody } from '@tidemark/contracts'
 import { ChangeFeedEstimator, ChangeFeedProcessorHost } from '@tidemark/processor'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
 import { readLag } from '../workers/range-lag.ts'
-import { relayHostEvents } from '../workers/relay-host-events.ts'
+import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
 import type { WaitOptions } from '../workers/wait-options.ts'
 import type { ArchiveEvent } from './archive-events.ts'
 import { ArchiveObserver } from './archive-observer.ts'
@@ -130,8 +130,8 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
   }
 
   async #open(): Promise<Running<T>> {
-    const { source, sink, leases, hostOptions, onHorizonPassed } = this.#options
-    const { group, hostName, maxItemCount, clock, random } = this.#resolved
+    const { source, sink, leases, hostName, hostOptions, onHorizonPassed } = this.#options
+    const { group, maxItemCount, clock, random } = this.#resolved
     // First of all: what is purged while leases are made would be missing.
     const { rid } = await source.addWaitingGroup(group)
     this.#emit({ kind: 'registered', group })
@@ -147,14 +147,12 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
         onHorizonPassed,
       },
       hostOptions,
+      logger: jobLogger(this.#options),
       clock,
       random,
     })
     relayHostEvents(host, (event) => this.#emit(event))
     host.on('stopped', ({ error }) => this.#hostStopped(error))
-    host.on('positionReportFailed', ({ error }) => {
-      this.#emit({ kind: 'failure', what: 'position', error })
-    })
     host.on('horizonPassed', ({ leaseId, epoch, lsn, horizon, action }) => {
       this.#emit({ kind: 'missed', leaseId, epoch, lsn, horizon, action })
     })

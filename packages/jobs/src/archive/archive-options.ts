@@ -3,17 +3,25 @@ import {
   checkedGroupName,
   systemClock,
   systemRandom,
+  checkOptions,
+  option,
+  requiredOption,
+  optionHaving,
   type Clock,
   type DocumentBody,
   type LeaseStore,
   type Random,
+  type OptionRules,
+  type OptionRule,
 } from '@tidemark/contracts'
 import type { HostOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
+import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'
+import { collectionRule } from '../migration/migration-options.ts'
 import type { ArchiveEvent } from './archive-events.ts'
 import type { Sink } from './sink.ts'
 
-export interface ArchiveOptions<T extends DocumentBody> {
+export interface ArchiveOptions<T extends DocumentBody> extends TellingOptions<ArchiveEvent> {
   /** The collection whose expired documents are archived. Its TTL should be on. */
   readonly source: Collection<T>
   readonly sink: Sink<NoInfer<T>>
@@ -23,7 +31,7 @@ export interface ArchiveOptions<T extends DocumentBody> {
    * purges wait for it. @default `archive-<database>.<collection>`
    */
   readonly group?: string | undefined
-  /** Of this process. A second one of the same name takes over from the first. @default a random one */
+  /** As of a host. @default a new one: machine, process id and chance */
   readonly hostName?: string | undefined
   /** Changes read at a time; a batch of the sink has at most as many. @default 1_000 */
   readonly maxItemCount?: number | undefined
@@ -33,7 +41,6 @@ export interface ArchiveOptions<T extends DocumentBody> {
    */
   readonly onHorizonPassed?: 'fail' | 'resync' | undefined
   readonly hostOptions?: HostOptions | undefined
-  readonly onEvent?: ((event: ArchiveEvent) => void) | undefined
   /** Stops once everything that is in the feed at the start is archived. @default false: it goes on */
   readonly stopWhenCaughtUp?: boolean | undefined
   /** Stops the archive, as `stop()` does. */
@@ -44,11 +51,31 @@ export interface ArchiveOptions<T extends DocumentBody> {
   readonly random?: Random | undefined
 }
 
+/** Where documents are archived. */
+export const sinkRule: OptionRule = requiredOption(
+  optionHaving('a sink: an object with a function write(batch, context)', 'write'),
+)
+
+const RULES: OptionRules<ArchiveOptions<never>> = {
+  ...tellingRules,
+  source: collectionRule,
+  sink: sinkRule,
+  leases: requiredOption(option.leases),
+  group: option.text,
+  hostName: option.text,
+  maxItemCount: option.number,
+  onHorizonPassed: option.text,
+  hostOptions: option.anything,
+  stopWhenCaughtUp: option.flag,
+  signal: option.signal,
+  clock: option.clock,
+  random: option.random,
+}
+
 const DEFAULT_PAGE = 1_000
 
 export interface ResolvedArchiveOptions {
   readonly group: string
-  readonly hostName: string
   readonly maxItemCount: number
   readonly clock: Clock
   readonly random: Random
@@ -58,17 +85,14 @@ export interface ResolvedArchiveOptions {
 export function resolveArchiveOptions<T extends DocumentBody>(
   options: ArchiveOptions<T>,
 ): ResolvedArchiveOptions {
+  checkOptions(options, RULES)
   const { source, maxItemCount = DEFAULT_PAGE } = options
   const { clock = systemClock, random = systemRandom } = options
   const group = checkedGroupName(options.group ?? archiveGroup(source))
   if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
     throw new InvalidOptionError(`maxItemCount must be a whole number above 0, got ${maxItemCount}`)
   }
-  if (typeof options.sink?.write !== 'function') {
-    throw new InvalidOptionError('sink must have a function write(batch, context)')
-  }
-  const { hostName = `archive-${random.hex(6)}` } = options
-  return { group, hostName, maxItemCount, clock, random }
+  return { group, maxItemCount, clock, random }
 }
 
 /** The group that an archive of a collection has unless it is named. */

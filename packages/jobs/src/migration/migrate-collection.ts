@@ -2,7 +2,7 @@ import { HostStoppedError, type DocumentBody } from '@tidemark/contracts'
 import { ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
-import { relayHostEvents } from '../workers/relay-host-events.ts'
+import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
 import type { WaitOptions } from '../workers/wait-options.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import { openMigrationGroups } from './migration-groups.ts'
@@ -110,6 +110,7 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
     const { name } = this.#resolved
     const storage = await openMigrationStorage(options, name)
     this.#target = storage.target
+    if (options.deletes === undefined) await this.#warnOfDeletes()
     const writer = new MigrationWriter(storage, options.mapDocument)
     const hosts: ChangeFeedProcessorHost<S>[] = []
     try {
@@ -138,6 +139,20 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
         }
       },
     }
+  }
+
+  async #warnOfDeletes(): Promise<void> {
+    const { source, job } = this.#options
+    const isLogKept = (await source.readRecord()).definition.allVersions !== null
+    const name = `${source.databaseId}/${source.id}`
+    this.#emit({ kind: 'deletesUnseen', source: name, isLogKept })
+    const logger = jobLogger(this.#options)
+    if (!logger) return
+    const log = isLogKept ? '' : 'turn on its log of all versions (allVersions) and '
+    logger.warn(
+      `tidemark: migration ${job}: what is deleted in ${name} stays in the target; ` +
+        `to follow deletes, ${log}pass deletes: 'apply'`,
+    )
   }
 
   #startCopy(
@@ -183,6 +198,7 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
         discardExistingLeases: `state ${stateIdentity}`,
         ...hostOptions,
       },
+      logger: jobLogger(this.#options),
       clock,
       random,
     })

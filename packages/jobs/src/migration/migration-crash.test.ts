@@ -304,6 +304,7 @@ async function run(
       target: { database, id: 'target' },
       leases: guardedLeases,
       mapDocument,
+      logger: false,
       deletes: going ? 'apply' : 'ignore',
       maxItemCount: 3,
       hostOptions: {

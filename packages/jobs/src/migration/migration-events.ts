@@ -19,6 +19,11 @@ export type MigrationEvent =
       /** Changes that had been applied before. */
       readonly replays: number
     } & RangeEventBase)
+  /**
+   * Once, at the start, unless `deletes` says what is wanted: what is deleted in the source while the job exists stays in
+   * the target. `isLogKept`: whether the source keeps its log of all versions, which `deletes: 'apply'` needs.
+   */
+  | { readonly kind: 'deletesUnseen'; readonly source: string; readonly isLogKept: boolean }
   /** Another document has the target key; this one waits for it and has no copy until then. */
   | { readonly kind: 'collision'; readonly source: DocumentKey; readonly target: DocumentKey }
   /** The progress could not be read. It is tried again at the next interval. */

@@ -57,6 +57,7 @@ async function started(
     target: { database, id: 'byName', partitionKey: '/name' },
     leases,
     mapDocument: keep,
+    logger: false,
     clock,
     ...options,
   })

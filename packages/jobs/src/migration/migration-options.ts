@@ -2,16 +2,34 @@ import {
   InvalidOptionError,
   checkedGroupName,
   systemClock,
+  checkOptions,
+  option,
+  requiredOption,
+  optionGroup,
+  optionHaving,
+  optionRule,
   type Clock,
   type DocumentBody,
   type LeaseStore,
   type Random,
+  type OptionRules,
+  type OptionRule,
 } from '@tidemark/contracts'
 import type { HostOptions } from '@tidemark/processor'
 import type { Collection, Database, PartitionKeyOption } from '@tidemark/store'
+import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'
 import type { MapDocument } from './map-document.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import type { MigrationProgress } from './migration-progress.ts'
+
+/** A database of a store. */
+export const databaseRule: OptionRule = requiredOption(
+  optionHaving('a database of a store', 'collection'),
+)
+/** A collection that a job reads. */
+export const collectionRule: OptionRule = requiredOption(
+  optionHaving('a collection of a store', 'readRecord', 'readFeedRanges'),
+)
 
 /** Where a migration copies to. */
 export interface MigrationTarget {
@@ -41,7 +59,10 @@ export interface MigrationTarget {
  */
 export type ExpiryOption = 'carry' | 'ignore'
 
-export interface MigrationOptions<S extends DocumentBody, T extends DocumentBody> {
+export interface MigrationOptions<
+  S extends DocumentBody,
+  T extends DocumentBody,
+> extends TellingOptions<MigrationEvent> {
   /**
    * Name of the migration: workers of one name share the work and go on where earlier ones stopped.
    * Part of the names of its lease group and of its state collection (`migration-<job>`).
@@ -50,21 +71,22 @@ export interface MigrationOptions<S extends DocumentBody, T extends DocumentBody
   readonly source: Collection<S>
   readonly target: MigrationTarget
   readonly leases: LeaseStore
-  /** Of this process. A second one of the same name takes over from the first. */
-  readonly hostName: string
+  /** As of a host. @default a new one: machine, process id and chance */
+  readonly hostName?: string | undefined
   readonly mapDocument: MapDocument<S, T>
   /** @default 'carry' */
   readonly expiry?: ExpiryOption | undefined
   /**
    * `apply`: what is deleted in the source while the job exists is removed from the target too. The
    * source must keep its log of all versions (ERR_ALL_VERSIONS_OFF), for longer than the job may be away.
-   * `ignore`: it stays, and verification lists it as extra. The same for all workers. @default 'ignore'
+   * `ignore`: it stays, and verification lists it as extra. The same for all workers.
+   *
+   * @default 'ignore', and the event `deletesUnseen` at the start, or a line of the logger without `onEvent`
    */
   readonly deletes?: 'apply' | 'ignore' | undefined
   /** Changes read and applied at a time. @default 1_000 */
   readonly maxItemCount?: number | undefined
   readonly hostOptions?: HostOptions | undefined
-  readonly onEvent?: ((event: MigrationEvent) => void) | undefined
   /** Called every `progressIntervalMs` while the job runs. @default nothing is read for it */
   readonly onProgress?: ((progress: MigrationProgress) => void) | undefined
   /** @default 1_000 */
@@ -75,6 +97,43 @@ export interface MigrationOptions<S extends DocumentBody, T extends DocumentBody
   readonly clock?: Clock | undefined
   /** @default the machine's */
   readonly random?: Random | undefined
+}
+
+/** What all who look at a migration have. */
+export const migrationRules: OptionRules<
+  Pick<MigrationOptions<never, never>, 'job' | 'source' | 'leases' | 'expiry' | 'deletes' | 'clock'>
+> = {
+  job: requiredOption(option.text),
+  source: collectionRule,
+  leases: requiredOption(option.leases),
+  expiry: oneOf('carry', 'ignore'),
+  deletes: oneOf('apply', 'ignore'),
+  clock: option.clock,
+}
+
+const RULES: OptionRules<MigrationOptions<never, never>> = {
+  ...migrationRules,
+  ...tellingRules,
+  target: requiredOption(
+    optionGroup<MigrationTarget>({
+      database: databaseRule,
+      id: requiredOption(option.text),
+      partitionKey: option.anything,
+      partitionCount: option.number,
+      defaultTtl: optionRule(
+        'a number or null',
+        (value) => value === null || typeof value === 'number',
+      ),
+    }),
+  ),
+  hostName: option.text,
+  mapDocument: requiredOption(option.function),
+  maxItemCount: option.number,
+  hostOptions: option.anything,
+  onProgress: option.function,
+  progressIntervalMs: option.number,
+  signal: option.signal,
+  random: option.random,
 }
 
 const DEFAULT_PAGE = 1_000
@@ -94,21 +153,12 @@ export interface ResolvedMigrationOptions {
 export function resolveMigrationOptions<S extends DocumentBody, T extends DocumentBody>(
   options: MigrationOptions<S, T>,
 ): ResolvedMigrationOptions {
+  checkOptions(options, RULES)
   const { job, maxItemCount = DEFAULT_PAGE, clock = systemClock } = options
   const { progressIntervalMs = DEFAULT_PROGRESS_INTERVAL_MS } = options
   const name = migrationName(job)
   if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
     throw new InvalidOptionError(`maxItemCount must be a whole number above 0, got ${maxItemCount}`)
-  }
-  if (options.expiry !== undefined && !['carry', 'ignore'].includes(options.expiry)) {
-    throw new InvalidOptionError(
-      `expiry must be "carry" or "ignore", got ${JSON.stringify(options.expiry)}`,
-    )
-  }
-  if (options.deletes !== undefined && !['apply', 'ignore'].includes(options.deletes)) {
-    throw new InvalidOptionError(
-      `deletes must be "apply" or "ignore", got ${JSON.stringify(options.deletes)}`,
-    )
   }
   if (!(progressIntervalMs > 0)) {
     throw new InvalidOptionError(`progressIntervalMs must be above 0, got ${progressIntervalMs}`)
@@ -134,4 +184,9 @@ export function migrationName(job: string): string {
     )
   }
   return checkedGroupName(`migration-${job}`)
+}
+
+function oneOf(...texts: readonly string[]): OptionRule {
+  const expected = texts.map((text) => `"${text}"`).join(' or ')
+  return optionRule(expected, (value) => texts.some((text) => text === value))
 }

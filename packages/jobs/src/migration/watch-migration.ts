@@ -1,8 +1,19 @@
-import { systemClock, type Clock, type DocumentBody, type LeaseStore } from '@tidemark/contracts'
+import {
+  systemClock,
+  checkOptions,
+  type Clock,
+  type DocumentBody,
+  type LeaseStore,
+} from '@tidemark/contracts'
 import type { Collection, Database } from '@tidemark/store'
 import type { WaitOptions } from '../workers/wait-options.ts'
 import { openMigrationGroups } from './migration-groups.ts'
-import { migrationName, type ExpiryOption } from './migration-options.ts'
+import {
+  databaseRule,
+  migrationName,
+  migrationRules,
+  type ExpiryOption,
+} from './migration-options.ts'
 import type { MigrationProgress } from './migration-progress.ts'
 import { MigrationWatch } from './migration-watch.ts'
 import { openStateCollection } from './open-migration-storage.ts'
@@ -34,11 +45,12 @@ export interface WatchedMigration extends AsyncDisposable {
 /**
  * Watches a migration that other processes do, and waits for its cut-over. Works on nothing.
  *
- * Rejects with ERR_INVALID_OPTION when the job's name is none, and with what the stores say.
+ * Rejects with ERR_INVALID_OPTION naming the option, and with what the stores say.
  */
 export async function watchMigration<S extends DocumentBody>(
   options: WatchMigrationOptions<S>,
 ): Promise<WatchedMigration> {
+  checkOptions(options, { ...migrationRules, targetDatabase: databaseRule })
   const { job, source, targetDatabase, leases, clock = systemClock } = options
   const { expiry = 'carry', deletes = 'ignore' } = options
   const name = migrationName(job)

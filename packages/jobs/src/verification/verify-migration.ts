@@ -1,4 +1,12 @@
-import { murmur3x86, type DocumentBody, type Stored } from '@tidemark/contracts'
+import {
+  murmur3x86,
+  checkOptions,
+  option,
+  requiredOption,
+  type DocumentBody,
+  type Stored,
+  type OptionRules,
+} from '@tidemark/contracts'
 import type { Collection } from '@tidemark/store'
 import { storedExpiry, type ExpiryCarrier } from '../migration/carry-expiry.ts'
 import {
@@ -8,7 +16,11 @@ import {
   type DocumentKey,
 } from '../migration/document-key.ts'
 import type { MapDocument } from '../migration/map-document.ts'
-import type { ExpiryOption } from '../migration/migration-options.ts'
+import {
+  collectionRule,
+  migrationRules,
+  type ExpiryOption,
+} from '../migration/migration-options.ts'
 import { documentsEqual, documentsEqualButTtl } from './documents-equal.ts'
 import { storedForm } from '../migration/stored-form.ts'
 import { documentPages } from './document-pages.ts'
@@ -76,6 +88,7 @@ export interface VerifyReport {
 export async function verifyMigration<S extends DocumentBody, T extends DocumentBody>(
   options: VerifyOptions<S, T>,
 ): Promise<VerifyReport> {
+  checkOptions(options, RULES)
   const { source, target, maxKeysInMemory = DEFAULT_KEYS, samples = DEFAULT_SAMPLES } = options
   const sourceCount = await source.count()
   const passes = Math.max(1, Math.ceil(sourceCount / maxKeysInMemory))
@@ -101,6 +114,16 @@ async function readCarrier<S extends DocumentBody, T extends DocumentBody>({
   return sourceTtl === null || targetTtl === null ? undefined : { sourceTtl, targetTtl }
 }
 
+const RULES: OptionRules<VerifyOptions<never, never>> = {
+  source: collectionRule,
+  target: collectionRule,
+  mapDocument: requiredOption(option.function),
+  expiry: migrationRules.expiry,
+  samples: option.number,
+  maxKeysInMemory: option.number,
+  onProgress: option.function,
+  signal: option.signal,
+}
 const DEFAULT_SAMPLES = 20
 const DEFAULT_KEYS = 1_000_000
 

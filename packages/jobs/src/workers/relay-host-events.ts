@@ -1,5 +1,5 @@
-import type { DocumentBody } from '@tidemark/contracts'
-import type { ChangeFeedProcessorHost } from '@tidemark/processor'
+import { option, type DocumentBody, type OptionRules } from '@tidemark/contracts'
+import { stderrLogger, type ChangeFeedProcessorHost, type HostLogger } from '@tidemark/processor'
 
 export interface RangeEventBase {
   /** Id of the range and of its lease. */
@@ -15,12 +15,39 @@ export type WorkerEvent =
   | ({ readonly kind: 'rangeReleased' } & RangeEventBase)
   /** Another worker goes on with it, or will. */
   | ({ readonly kind: 'rangeLost' } & RangeEventBase)
-  /** A batch, the feed or the lease store failed. It is tried again, for ever. */
+  /** A batch, the feed, the lease store or a report failed. It is tried again, for ever. */
   | {
       readonly kind: 'failure'
-      readonly what: 'batch' | 'feed' | 'leaseStore'
+      /** `position`: the source could not be told how far the group is, so that purges wait longer. */
+      readonly what: 'batch' | 'feed' | 'leaseStore' | 'position'
       readonly error: unknown
     }
+  /** This worker ended by itself. Nothing of it is tried again. */
+  | { readonly kind: 'failure'; readonly what: 'worker'; readonly error: unknown }
+
+/** How a job tells of trouble: as events, in a log, or both. */
+export interface TellingOptions<Event> {
+  readonly onEvent?: ((event: Event) => void) | undefined
+  /**
+   * As of a host. @default the standard error output, for everything without `onEvent`, else for what is no event
+   */
+  readonly logger?: HostLogger | false | undefined
+}
+
+/** For the other options of a job. */
+export const tellingRules: OptionRules<TellingOptions<never>> = {
+  onEvent: option.function,
+  // Its host looks at it.
+  logger: option.anything,
+}
+
+/** The logger of a job's hosts. */
+export function jobLogger({
+  onEvent,
+  logger,
+}: TellingOptions<never>): HostLogger | false | undefined {
+  return logger ?? (onEvent === undefined ? stderrLogger : undefined)
+}
 
 /** Tells a host's events in the terms of jobs. */
 export function relayHostEvents<S extends DocumentBody>(
@@ -50,5 +77,11 @@ export function relayHostEvents<S extends DocumentBody>(
   })
   host.on('leaseStoreUnavailable', ({ error }) => {
     emit({ kind: 'failure', what: 'leaseStore', error })
+  })
+  host.on('positionReportFailed', ({ error }) => {
+    emit({ kind: 'failure', what: 'position', error })
+  })
+  host.on('stopped', ({ error }) => {
+    if (error !== undefined) emit({ kind: 'failure', what: 'worker', error })
   })
 }

@@ -6,6 +6,9 @@ import {
   LeasesChangedError,
   rangesOverlap,
   systemClock,
+  checkOptions,
+  option,
+  requiredOption,
   type ChangeFeedSource,
   type Clock,
   type FeedMode,
@@ -13,6 +16,7 @@ import {
   type LeaseGroup,
   type LeaseStore,
   type StartPosition,
+  type OptionRules,
 } from '@tidemark/contracts'
 import { createLeasesAt } from './create-leases-at.ts'
 import type { WantedPosition } from './cut-lease.ts'
@@ -57,6 +61,14 @@ export interface SeekOptions {
   readonly ranges?: readonly FeedRange[] | undefined
 }
 
+const RULES: OptionRules<ProcessorGroupOptions> = {
+  leases: requiredOption(option.leases),
+  group: requiredOption(option.text),
+  feed: option.feed,
+  mode: option.text,
+  clock: option.clock,
+}
+
 /** Of a lease that others change again and again. */
 const ATTEMPT_LIMIT = 12
 const PAUSE_MS = 50
@@ -73,8 +85,9 @@ export class ProcessorGroup implements AsyncDisposable {
   readonly #clock: Clock
   #opened: Promise<LeaseGroup> | undefined
 
-  /** @throws ERR_INVALID_OPTION when no group can have this name */
+  /** @throws ERR_INVALID_OPTION naming the option, and when no group can have this name */
   constructor(options: ProcessorGroupOptions) {
+    checkOptions(options, RULES)
     this.group = checkedGroupName(options.group)
     this.#options = options
     this.#clock = options.clock ?? systemClock

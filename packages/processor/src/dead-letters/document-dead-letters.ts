@@ -7,6 +7,10 @@ import {
   rangeContainsEpk,
   systemClock,
   systemRandom,
+  checkOptions,
+  option,
+  requiredOption,
+  optionRule,
   type Clock,
   type DeadLetter,
   type DeadLetterSink,
@@ -14,6 +18,7 @@ import {
   type DocumentCollection,
   type FeedRange,
   type Random,
+  type OptionRules,
 } from '@tidemark/contracts'
 import { keyComponents } from './change-text.ts'
 import { DeadLetterContents } from './dead-letter-contents.ts'
@@ -76,6 +81,12 @@ export interface DeadLettersOutcome {
   readonly missing: readonly string[]
 }
 
+const RULES: OptionRules<DocumentDeadLettersOptions> = {
+  partitionKeyVersion: optionRule('1 or 2', (value) => value === 1 || value === 2),
+  redrivePollMs: option.number,
+  clock: option.clock,
+  random: option.random,
+}
 const LIST_LIMIT = 1_000
 const REDRIVE_POLL_MS = 1_000
 /** Of one letter that others keep writing. With the back-off below: about 10 s. */
@@ -105,6 +116,8 @@ export class DocumentDeadLetters implements DeadLetterSink {
 
   /** @throws ERR_INVALID_OPTION */
   constructor(collection: DocumentCollection, options: DocumentDeadLettersOptions = {}) {
+    checkOptions({ collection }, { collection: requiredOption(option.collection) })
+    checkOptions(options, RULES)
     const { clock = systemClock, random = systemRandom } = options
     const { partitionKeyVersion = 2, redrivePollMs: pollMs = REDRIVE_POLL_MS } = options
     if (!(pollMs >= 0)) {

@@ -6,6 +6,9 @@ import {
   errorCode,
   rangeContains,
   systemClock,
+  checkOptions,
+  option,
+  requiredOption,
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
@@ -15,6 +18,7 @@ import {
   type LeaseGroup,
   type LeaseGroupSnapshot,
   type LeaseStore,
+  type OptionRules,
 } from '@tidemark/contracts'
 import { feedModeOf } from '../administration/feed-mode-of.ts'
 import { byKeys } from '../lease-stores/keys-not-in.ts'
@@ -52,6 +56,15 @@ export interface CatchUpOptions {
   signal?: AbortSignal | undefined
 }
 
+const RULES: OptionRules<ChangeFeedEstimatorOptions> = {
+  feed: requiredOption(option.feed),
+  leases: requiredOption(option.leases),
+  group: option.text,
+  pendingDeletes: option.flag,
+  mode: option.text,
+  maxConcurrentReads: option.number,
+  clock: option.clock,
+}
 const DEFAULT_LIMIT = 1_000
 const DEFAULT_CONCURRENT_READS = 8
 
@@ -72,6 +85,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
 
   /** Does nothing yet. @throws ERR_INVALID_OPTION */
   constructor(options: ChangeFeedEstimatorOptions<T>) {
+    checkOptions(options, RULES)
     this.group = checkedGroupName(options.group ?? 'default')
     this.#options = options
     this.#clock = options.clock ?? systemClock

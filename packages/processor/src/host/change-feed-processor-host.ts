@@ -1,7 +1,13 @@
 import { EventEmitter } from 'eventemitter3'
-import { HostStoppedError, InvalidOptionError, type DocumentBody } from '@tidemark/contracts'
+import {
+  HostStoppedError,
+  InvalidOptionError,
+  describeValue,
+  type DocumentBody,
+} from '@tidemark/contracts'
 import type { CatchUpOptions } from '../estimation/change-feed-estimator.ts'
 import {
+  checkedObserver,
   isModule,
   observerFactory,
   type ObserverFactory,
@@ -12,7 +18,9 @@ import { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import { startObserverThread } from '../observers/threads/platform/start-observer-thread.ts'
 import type { HostEventListener, HostEventName, HostEvents } from './host-events.ts'
 import type { HostHealth, HostStatus } from './host-health.ts'
+import { HostLog } from './host-log.ts'
 import type { ChangeFeedProcessorHostOptions } from './host-options.ts'
+import { stderrLogger } from './platform/stderr-logger.ts'
 import { resolveHostOptions, type ResolvedHostOptions } from './resolve-host-options.ts'
 import { runUntilCaughtUp, type CaughtUpRun } from './run-until-caught-up.ts'
 import { RunningHost } from './running-host.ts'
@@ -27,6 +35,10 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   readonly #options: ResolvedHostOptions<T>
   /** Typed by `on`, `once`, `off` and `#emit`. */
   readonly #emitter = new EventEmitter()
+  /** Undefined = nothing is logged. */
+  readonly #log: HostLog | undefined
+  /** Without a logger of the program's, what it listens to is not logged as well. */
+  readonly #logsHeard: boolean
   #phase: 'idle' | 'active' | 'stopping' | 'stopped' = 'idle'
   /** Ends the wait for a module that is being loaded. */
   readonly #loading = new AbortController()
@@ -42,6 +54,9 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
    */
   constructor(options: ChangeFeedProcessorHostOptions<T>) {
     this.#options = resolveHostOptions(options)
+    const { logger = stderrLogger } = options
+    this.#log = logger === false ? undefined : new HostLog({ ...this.#options, logger })
+    this.#logsHeard = options.logger !== undefined
   }
 
   get hostName(): string {
@@ -53,14 +68,14 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   }
 
   /**
-   * Begins to work. A class makes one observer for each lease, an instance is shared by all of them; a module
+   * Begins to work. A class makes one observer for each lease, a function or an instance is shared by all of them; a module
    * makes one for each lease in one of so many worker threads (PH-13). See `registerObserverFactory`.
    *
-   * A module that cannot be loaded or exports no factory is ERR_INVALID_OPTION.
+   * What is no observer, and a module that cannot be loaded or exports no factory, is ERR_INVALID_OPTION.
    */
   async registerObserver(observer: RegisteredObserver<T>): Promise<void> {
     if (!isModule(observer)) {
-      await this.registerObserverFactory(observerFactory(observer))
+      await this.#begin(observerFactory(observer))
       return
     }
     const { clock, startTimeoutMs, abortGraceMs: graceMs } = this.#options
@@ -87,7 +102,12 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
    * resolves when they are made anew, `leaseExpirationIntervalMs` later, or rejects with ERR_LEASES_VANISHED.
    */
   async registerObserverFactory(createObserver: ObserverFactory<T>): Promise<void> {
-    await this.#begin(createObserver)
+    if (typeof createObserver !== 'function') {
+      throw new InvalidOptionError(
+        `createObserver must be a function that makes an observer, got ${describeValue(createObserver)}`,
+      )
+    }
+    await this.#begin(() => checkedObserver(createObserver()))
   }
 
   /**
@@ -215,14 +235,22 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
     await threads?.stop()
     this.#phase = 'stopped'
     if (error !== undefined) this.#lastError = error
-    this.#emit('stopped', { error })
+    // A start that failed is told by its rejection.
+    this.#emit('stopped', { error }, failure === undefined ? { error } : { error: undefined })
   }
 
-  #emit<Name extends HostEventName>(name: Name, event: HostEvents[Name]): void {
+  #emit<Name extends HostEventName>(
+    name: Name,
+    event: HostEvents[Name],
+    logged: HostEvents[Name] = event,
+  ): void {
+    const isHeard = this.#emitter.listenerCount(name) > 0
+    if (!isHeard || this.#logsHeard) this.#log?.tell(name, logged)
     try {
       this.#emitter.emit(name, event)
     } catch (error) {
       this.#lastError = error
+      this.#log?.listenerFailed(name, error)
     }
   }
 }

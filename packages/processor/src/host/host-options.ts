@@ -8,6 +8,7 @@ import type {
   LeaseStore,
   Random,
 } from '@tidemark/contracts'
+import type { HostLogger } from './host-log.ts'
 
 /**
  * When the end of a processed batch is stored as the position to resume from (PH-5). Whatever is
@@ -177,8 +178,12 @@ export interface HostOptions {
 }
 
 export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = DocumentBody> {
-  /** Of one process: a second one of the same name takes over from the first. */
-  hostName: string
+  /**
+   * Of one process: a second one of the same name takes over from the first. A name that stays, such as that of a pod,
+   * lets a host that was killed and started again go on at once; under a new one it waits for its old session to
+   * expire (`leaseExpirationIntervalMs`). @default a new one: machine, process id and chance
+   */
+  hostName?: string | undefined
   /** The processor group; groups process the feed independently. @default `hostOptions.leasePrefix` */
   group?: string | undefined
   feed: ChangeFeedSource<T>
@@ -191,6 +196,14 @@ export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = Documen
     | undefined
   feedOptions?: FeedOptions | undefined
   hostOptions?: HostOptions | undefined
+  /**
+   * Where trouble is told, one line each: observers and feeds that fail, dead letters, halted ranges, lost leases, a
+   * host that stopped by itself. At most one line of an event in 10 s; the next one says how many were held back. A
+   * logger that is given gets all of it; `false` = nothing is told.
+   *
+   * @default the standard error output, for events that the program does not listen to
+   */
+  logger?: HostLogger | false | undefined
   /** @default the machine's */
   clock?: Clock | undefined
   /** @default the machine's */

@@ -2,6 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { errorCode, type LeaseStore } from '@tidemark/contracts'
 import { FakeFeed, SimulatedClock } from '@tidemark/testing'
 import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
+import { DocumentLeaseStore } from '../lease-stores/documents/document-lease-store.ts'
+import { DocumentDeadLetters } from '../dead-letters/document-dead-letters.ts'
+import { ChangeFeedEstimator } from '../estimation/change-feed-estimator.ts'
+import { ProcessorGroup } from '../administration/processor-group.ts'
 import { ChangeFeedProcessorHost } from './change-feed-processor-host.ts'
 import { cosmosDefaults, type FeedOptions, type HostOptions } from './host-options.ts'
 import { resolveHostOptions, startPosition } from './resolve-host-options.ts'
@@ -102,9 +106,49 @@ test.each(refused)('PH-6 an impossible %s is refused by name: %j %j', (name, hos
   expect(message).toContain(name)
 })
 
-test('PH-6 a host without a name is refused', () => {
+test('PH-6 an empty name of a host is refused', () => {
   const { message } = refusal(() => new ChangeFeedProcessorHost({ hostName: '', feed, leases }))
   expect(message).toContain('hostName')
+})
+
+test('PH-6 a host without a name gets one that no other host has', () => {
+  const names = [1, 2].map(() => new ChangeFeedProcessorHost({ feed, leases }).hostName)
+  expect(new Set(names).size).toBe(2)
+  for (const name of names) expect(name).toContain(`-${process.pid}-`)
+})
+
+describe('PH-6 what a program without types may give is refused by name when it is given', () => {
+  const good = { hostName: 'a', feed, leases }
+  test.each<[object, string]>([
+    [{ leases }, 'feed must be a change feed'],
+    [{ feed }, 'leases must be a lease store'],
+    [{ ...good, leases: feed }, 'leases must be a lease store'],
+    [{ ...good, feed: Promise.resolve(feed) }, 'is an await missing?'],
+    [{ ...good, hostName: 5 }, 'hostName must be a text'],
+    [{ ...good, feedOptions: { startTime: '2026-01-01' } }, 'feedOptions.startTime must be a Date'],
+    [{ ...good, startFromBeginning: true }, 'did you mean feedOptions.startFromBeginning?'],
+    [{ ...good, hostOptions: { maxBatch: 5 } }, 'did you mean hostOptions.maxBatchMs?'],
+    [{ ...good, hostOptions: { maxBatchMs: '5' } }, 'hostOptions.maxBatchMs must be a number'],
+    [{ ...good, hostOptions: { failurePolicy: { mode: 'haltRange', attempts: 3 } } }, 'attempts'],
+    [{ ...good, deadLetters: {} }, 'deadLetters must be a function'],
+    [{ ...good, logger: true }, 'logger must be an object with functions warn and error'],
+    [{ ...good, clock: Date }, 'clock must be a clock'],
+  ])('%o', (options, message) => {
+    const refused = refusal(() => new ChangeFeedProcessorHost(options as typeof good))
+    expect(refused.code).toBe('ERR_INVALID_OPTION')
+    expect(refused.message).toContain(message)
+  })
+
+  test('by what looks at groups, and keeps leases and letters', () => {
+    const made: (() => unknown)[] = [
+      () => new ChangeFeedEstimator({ leases } as never),
+      () => new ProcessorGroup({ leases: feed, group: 'g' } as never),
+      () => new MemoryLeaseStore({ clok: clock } as never),
+      () => new DocumentLeaseStore('leases' as never),
+      () => new DocumentDeadLetters({} as never),
+    ]
+    for (const make of made) expect(refusal(make).code).toBe('ERR_INVALID_OPTION')
+  })
 })
 
 describe('lost leases are made anew where the feed can tell where they stood', () => {

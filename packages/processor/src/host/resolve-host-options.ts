@@ -1,6 +1,7 @@
 import {
   InvalidOptionError,
   LeaseStorageError,
+  checkOptions,
   checkedGroupName,
   systemClock,
   systemRandom,
@@ -22,6 +23,8 @@ import type {
   FeedOptions,
   HostOptions,
 } from './host-options.ts'
+import { hostOptionRules } from './host-option-rules.ts'
+import { defaultHostName } from './platform/default-host-name.ts'
 
 /** Longest delay that the platform's timers keep. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1
@@ -81,10 +84,10 @@ export interface ResolvedHostOptions<T extends DocumentBody> {
 export function resolveHostOptions<T extends DocumentBody>(
   options: ChangeFeedProcessorHostOptions<T>,
 ): ResolvedHostOptions<T> {
-  const { hostName, feed, leases, feedOptions = {}, hostOptions = {} } = options
-  if (typeof hostName !== 'string' || hostName === '') {
-    throw new InvalidOptionError(`hostName must be a text that is not empty, got ${show(hostName)}`)
-  }
+  checkOptions(options, hostOptionRules)
+  const { feed, leases, feedOptions = {}, hostOptions = {}, random = systemRandom } = options
+  const { hostName = defaultHostName(random) } = options
+  if (hostName === '') throw new InvalidOptionError('hostName must not be empty')
   if (leases.collectionIdentity !== undefined && leases.collectionIdentity === feed.identity) {
     throw new LeaseStorageError(
       `leases must not be kept in the monitored collection itself (${feed.description}): each renewal would be a change of it`,
@@ -98,7 +101,7 @@ export function resolveHostOptions<T extends DocumentBody>(
     feed,
     leases,
     clock: options.clock ?? systemClock,
-    random: options.random ?? systemRandom,
+    random,
     ...resolveFeedOptions(feedOptions),
     ...resolveLeaseOptions(hostOptions),
     ...pumpOptions,
@@ -235,13 +238,8 @@ function resolveLeaseOptions(
   if (!(Number.isFinite(weight) && weight > 0)) {
     throw new InvalidOptionError(`weight must be above 0, got ${show(weight)}`)
   }
-  if (
-    discardExistingLeases !== undefined &&
-    (typeof discardExistingLeases !== 'string' || discardExistingLeases === '')
-  ) {
-    throw new InvalidOptionError(
-      `discardExistingLeases must be a token that is not empty, got ${show(discardExistingLeases)}`,
-    )
+  if (discardExistingLeases === '') {
+    throw new InvalidOptionError('discardExistingLeases must not be empty')
   }
   return {
     renewIntervalMs: leaseRenewIntervalMs,

@@ -2,6 +2,8 @@ import {
   checkedGroupName,
   systemClock,
   systemRandom,
+  checkOptions,
+  option,
   type AcquiredLease,
   type CheckpointOutcome,
   type Clock,
@@ -16,6 +18,7 @@ import {
   type ReconcileReply,
   type SyncReply,
   type SyncRequest,
+  type OptionRules,
 } from '@tidemark/contracts'
 import {
   applyChanges,
@@ -65,6 +68,12 @@ export interface MemoryLeaseStoreOptions {
   hooks?: LeaseCallHooks | undefined
 }
 
+const RULES: OptionRules<MemoryLeaseStoreOptions> = {
+  clock: option.clock,
+  random: option.random,
+  hooks: option.anything,
+}
+
 /** All groups at one moment. */
 export type MemoryLeaseSnapshot = ReadonlyMap<string, LeaseGroupState>
 
@@ -83,11 +92,10 @@ export class MemoryLeaseStore implements LeaseStore {
   readonly #hooks: LeaseCallHooks
   readonly #groups = new Map<string, MemoryGroup>()
 
-  constructor({
-    clock = systemClock,
-    random = systemRandom,
-    hooks = {},
-  }: MemoryLeaseStoreOptions = {}) {
+  /** @throws ERR_INVALID_OPTION naming the option */
+  constructor(options: MemoryLeaseStoreOptions = {}) {
+    checkOptions(options, RULES)
+    const { clock = systemClock, random = systemRandom, hooks = {} } = options
     this.#clock = clock
     this.#random = random
     this.#hooks = hooks

@@ -1,24 +1,84 @@
-import type { DocumentBody, IChangeFeedObserver } from '@tidemark/contracts'
+import {
+  InvalidOptionError,
+  describeValue,
+  type DocumentBody,
+  type IChangeFeedObserver,
+} from '@tidemark/contracts'
 import { isObserverModule, type ObserverModule } from './threads/observer-module.ts'
+import { isClass } from './threads/observer-export.ts'
 
 /** Makes one observer for each lease that is opened. */
 export type ObserverFactory<T extends DocumentBody = DocumentBody> = () => IChangeFeedObserver<T>
+
+/** An observer that is nothing but its `processChanges`. */
+export type ObserverFunction<T extends DocumentBody = DocumentBody> =
+  IChangeFeedObserver<T>['processChanges']
 
 /** A class, of which one instance is made for each lease, or an instance, which all leases share (PH-1). */
 export type ObserverClassOrInstance<T extends DocumentBody = DocumentBody> =
   (new () => IChangeFeedObserver<T>) | IChangeFeedObserver<T>
 
 /** What `registerObserver` takes. */
-export type RegisteredObserver<T extends DocumentBody> = ObserverClassOrInstance<T> | ObserverModule
+export type RegisteredObserver<T extends DocumentBody> =
+  ObserverFunction<T> | ObserverClassOrInstance<T> | ObserverModule
+
+/** What makes observers of what was registered. @throws ERR_INVALID_OPTION when it is no observer */
+export function observerFactory<T extends DocumentBody>(
+  observer: Exclude<RegisteredObserver<T>, ObserverModule>,
+): ObserverFactory<T> {
+  if (typeof observer !== 'function') {
+    const shared = checkedObserver(observer)
+    return () => shared
+  }
+  if (isObserverClass(observer)) return () => checkedObserver(new observer())
+  const shared = observerOf(observer)
+  return () => shared
+}
 
 export function isModule<T extends DocumentBody>(
   observer: RegisteredObserver<T>,
 ): observer is ObserverModule {
-  return typeof observer !== 'function' && isObserverModule(observer)
+  return typeof observer === 'object' && observer !== null && isObserverModule(observer)
 }
 
-export function observerFactory<T extends DocumentBody>(
-  observer: ObserverClassOrInstance<T>,
-): ObserverFactory<T> {
-  return typeof observer === 'function' ? () => new observer() : () => observer
+/** @throws ERR_INVALID_OPTION naming what is missing */
+export function checkedObserver<T extends DocumentBody>(
+  observer: IChangeFeedObserver<T>,
+): IChangeFeedObserver<T> {
+  if (isObserver(observer)) return observer
+  throw new InvalidOptionError(
+    `an observer must be a function (context, changes) or have a function processChanges(context, changes), ` +
+      `got ${describeValue(observer)}`,
+  )
+}
+
+function observerOf<T extends DocumentBody>(
+  processChanges: ObserverFunction<T>,
+): IChangeFeedObserver<T> {
+  return {
+    async processChanges(context, changes) {
+      const result: unknown = await processChanges(context, changes)
+      // It has seen no change, and none may count as processed.
+      if (isObserver(result)) {
+        throw new InvalidOptionError(
+          'the function given to registerObserver returns an observer: give it to registerObserverFactory',
+        )
+      }
+    },
+  }
+}
+
+function isObserverClass<T extends DocumentBody>(
+  observer: ObserverFunction<T> | (new () => IChangeFeedObserver<T>),
+): observer is new () => IChangeFeedObserver<T> {
+  return isClass(observer)
+}
+
+function isObserver(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'processChanges' in value &&
+    typeof value.processChanges === 'function'
+  )
 }

@@ -192,6 +192,7 @@ export class Fleet {
       random: this.#random,
       feedOptions: { ...this.#options.feedOptions, ...options.feedOptions },
       hostOptions: { ...this.#options.hostOptions, ...options.hostOptions },
+      logger: false,
     })
     const member: FleetHost = { name, host, gate, clock, store, events: [] }
     for (const event of EVENTS) this.#record(member, event)

@@ -122,6 +122,7 @@ describe('tidemark', () => {
       'tail',
       'import',
       'ttl',
+      'versions',
       'archive',
       'ranges',
       'Exit codes',
@@ -134,6 +135,8 @@ describe('tidemark', () => {
       ['leases', 'ls'],
       ['tail'],
       ['import'],
+      ['versions'],
+      ['versions', 'set'],
       ['archive'],
     ]) {
       const help = await tidemark([...command, '--help'])
@@ -315,7 +318,10 @@ describe('tidemark migrate and leases', () => {
     const { code, output } = await tidemark([...args, '--verify', '--json'])
     expect(code).toBe(0)
     const events = jsonLines(output)
-    expect(events[0]).toMatchObject({ event: 'started', job: 'shop.orders-shop.byItem' })
+    expect(events.slice(0, 2)).toMatchObject([
+      { event: 'deletesUnseen', source: 'shop/orders', isLogKept: false },
+      { event: 'started', job: 'shop.orders-shop.byItem' },
+    ])
     expect(events.find(({ event }) => event === 'cutOver')).toMatchObject({
       documents: 1_200,
       lag: 0,

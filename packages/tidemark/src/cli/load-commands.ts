@@ -25,6 +25,10 @@ const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map<string, LoadCommand>(
   ],
   ['ttl', async (context) => (await import('./commands/ttl-command.ts')).ttlCommand(context)],
   [
+    'versions',
+    async (context) => (await import('./commands/versions-command.ts')).versionsCommand(context),
+  ],
+  [
     'archive',
     async (...args) => (await import('./commands/archive-command.ts')).archiveCommand(...args),
   ],

@@ -5,6 +5,9 @@ import {
   InvalidOptionError,
   errorCode,
   feedRangeId,
+  checkOptions,
+  option,
+  requiredOption,
   type DocumentBody,
   type FeedRange,
 } from '@tidemark/contracts'
@@ -41,14 +44,16 @@ const REMEMBERED_WRITES = 4
  *
  * @throws ERR_INVALID_OPTION
  */
-export function jsonLinesSink<T extends DocumentBody = DocumentBody>({
-  folder,
-  access = 'owner',
-  maxFileBytes = DEFAULT_MAX_FILE_BYTES,
-}: JsonLinesSinkOptions): Required<Sink<T>> {
-  if (typeof folder !== 'string' || folder === '') {
-    throw new InvalidOptionError('jsonLinesSink needs the path of a folder')
-  }
+export function jsonLinesSink<T extends DocumentBody = DocumentBody>(
+  options: JsonLinesSinkOptions,
+): Required<Sink<T>> {
+  checkOptions(options, {
+    folder: requiredOption(option.text),
+    access: option.text,
+    maxFileBytes: option.number,
+  })
+  const { folder, access = 'owner', maxFileBytes = DEFAULT_MAX_FILE_BYTES } = options
+  if (folder === '') throw new InvalidOptionError('folder must not be empty')
   if (!Number.isSafeInteger(maxFileBytes) || maxFileBytes < 1) {
     throw new InvalidOptionError(`maxFileBytes must be a whole number above 0, got ${maxFileBytes}`)
   }

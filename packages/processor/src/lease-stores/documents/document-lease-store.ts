@@ -5,11 +5,15 @@ import {
   LeaseStorageError,
   systemClock,
   systemRandom,
+  checkOptions,
+  option,
+  requiredOption,
   type Clock,
   type DocumentCollection,
   type LeaseGroup,
   type LeaseStore,
   type Random,
+  type OptionRules,
 } from '@tidemark/contracts'
 import { DocumentHints, readSeen } from './document-hints.ts'
 import { DocumentLeaseGroup } from './document-lease-group.ts'
@@ -39,6 +43,13 @@ export interface DocumentLeaseStoreOptions {
   random?: Random | undefined
 }
 
+const RULES: OptionRules<DocumentLeaseStoreOptions> = {
+  createIfMissing: option.function,
+  leaseIdPrefix: option.text,
+  clock: option.clock,
+  random: option.random,
+}
+
 /**
  * Leases as documents of any collection, local or remote: no server is needed beside the store.
  *
@@ -55,6 +66,8 @@ export class DocumentLeaseStore implements LeaseStore {
   readonly #leaseIdPrefix: string
 
   constructor(collection: DocumentCollection, options: DocumentLeaseStoreOptions = {}) {
+    checkOptions({ collection }, { collection: requiredOption(option.collection) })
+    checkOptions(options, RULES)
     this.#collection = collection
     this.#options = options
     this.#leaseIdPrefix = checkedPrefix(options.leaseIdPrefix ?? 'lease-')

@@ -24,7 +24,7 @@ function isFunction(value: unknown): value is ObserverMaker {
 }
 
 /** Written as a class, or what older compilers make of one: a function with methods. */
-function isClass(value: unknown): value is AnyClass {
+export function isClass(value: unknown): value is AnyClass {
   if (typeof value !== 'function') return false
   if (/^class\b/.test(Function.prototype.toString.call(value))) return true
   const prototype: unknown = value.prototype

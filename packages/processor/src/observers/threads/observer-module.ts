@@ -2,8 +2,13 @@ import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import {
   InvalidOptionError,
+  checkOptions,
+  option,
+  requiredOption,
+  optionGroup,
   type DocumentBody,
   type IChangeFeedObserver,
+  type OptionRules,
 } from '@tidemark/contracts'
 
 /**
@@ -64,6 +69,17 @@ export interface ResolvedObserverModule {
   readonly resourceLimits: ObserverThreadLimits
 }
 
+const RULES: OptionRules<ObserverModule> = {
+  observerModule: option.anything,
+  threads: requiredOption(option.number),
+  observerData: option.anything,
+  maxConcurrentPerThread: option.number,
+  resourceLimits: optionGroup<ObserverThreadLimits>({
+    maxOldGenerationSizeMb: option.number,
+    maxYoungGenerationSizeMb: option.number,
+    stackSizeMb: option.number,
+  }),
+}
 const YOUNG_WITH_OLD_LIMIT_MB = 16
 
 /** Whether this is a module, and not an observer that happens to have such a property. */
@@ -73,9 +89,11 @@ export function isObserverModule(value: object): value is ObserverModule {
 
 /** @throws ERR_INVALID_OPTION naming the option */
 export function resolveObserverModule(
-  { observerModule, threads, observerData, maxConcurrentPerThread = 1, ...rest }: ObserverModule,
+  module: ObserverModule,
   { maxConcurrentObservers }: { readonly maxConcurrentObservers: number },
 ): ResolvedObserverModule {
+  checkOptions(module, RULES)
+  const { observerModule, threads, observerData, maxConcurrentPerThread = 1, ...rest } = module
   checkCount({ threads })
   checkCount({ maxConcurrentPerThread })
   const calls = threads * maxConcurrentPerThread

@@ -219,6 +219,7 @@ export class World {
       leases,
       clock: process,
       random,
+      logger: false,
       feedOptions: { startFromBeginning: true, maxItemCount: MAX_BATCH },
       hostOptions: {
         handoffTimeoutMs: HOST_TIMES.handoffTimeoutMs,

@@ -170,6 +170,8 @@ class ArchiveReporter implements AsyncDisposable {
     else if (event.kind === 'registered') this.#line.say(`purges wait for ${event.group}`)
     else if (event.kind === 'archived') this.#line.draw(`${grouped(this.#archived)} archived`)
     else if (event.kind === 'failure') {
+      // The command ends with it.
+      if (event.what === 'worker') return
       this.#line.say(`${errorLine(event.error)} (${event.what}; it is tried again)`)
     } else if (event.kind === 'missed') {
       const { leaseId, lsn, horizon } = event

@@ -85,7 +85,10 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
         .choices(['carry', 'ignore'])
         .default('carry'),
     )
-    .option('--apply-deletes', 'remove what is deleted; the source must keep all versions')
+    .option(
+      '--apply-deletes',
+      'remove what is deleted; the source must keep all versions (tidemark versions set)',
+    )
     .option(
       '--map <module>',
       'module that exports mapDocument (default: documents stay as they are)',
@@ -137,7 +140,7 @@ async function migrate(options: MigrateOptions, context: CommandContext): Promis
     leases: leases.store,
     mapDocument,
     expiry: options.expiry,
-    deletes: options.applyDeletes === true ? 'apply' : 'ignore',
+    deletes: options.applyDeletes === true ? 'apply' : undefined,
     onEvent: (event) => reporter.tell(event),
     onProgress: (progress) => reporter.progress(progress),
     signal,

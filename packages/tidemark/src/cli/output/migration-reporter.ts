@@ -38,7 +38,15 @@ export class MigrationReporter implements AsyncDisposable {
     const { kind, ...rest } = event
     if (this.#form === 'json') this.#write({ event: kind, ...rest })
     else if (event.kind === 'failure') {
+      // The command ends with it.
+      if (event.what === 'worker') return
       this.#line.say(`${errorLine(event.error)} (${event.what}; it is tried again)`)
+    } else if (event.kind === 'deletesUnseen') {
+      const { source, isLogKept } = event
+      const before = isLogKept ? '' : `"tidemark versions set ${source} <seconds> --store …" and `
+      this.#line.say(
+        `what is deleted in ${source} stays in the target; to follow deletes, start with ${before}--apply-deletes`,
+      )
     } else if (event.kind === 'collision') {
       const { source, target } = event
       this.#line.say(

@@ -1,0 +1,198 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { IChangeFeedObserver } from '@tidemark/contracts'
+import { FakeFeed, SimulatedClock } from '@tidemark/testing'
+import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
+import { ChangeFeedProcessorHost } from './change-feed-processor-host.ts'
+import type { ChangeFeedProcessorHostOptions } from './host-options.ts'
+
+type Options = Partial<ChangeFeedProcessorHostOptions>
+
+interface Stage {
+  readonly clock: SimulatedClock
+  readonly feed: FakeFeed
+  readonly leases: MemoryLeaseStore
+  /** What came on the standard error output. */
+  readonly stderr: () => readonly string[]
+  readonly newHost: (options?: Options) => ChangeFeedProcessorHost
+  readonly start: (host: ChangeFeedProcessorHost, observer?: IChangeFeedObserver) => Promise<void>
+}
+
+const failing: IChangeFeedObserver = {
+  processChanges() {
+    throw new TypeError('no\nsuch mirror')
+  },
+}
+
+/** A feed of one range with one change, and hosts that begin there. */
+function stage(): Stage {
+  const written = vi.spyOn(process.stderr, 'write').mockImplementation(() => true)
+  const clock = new SimulatedClock()
+  const feed = new FakeFeed({ clock, ranges: 1 })
+  const leases = new MemoryLeaseStore({ clock })
+  feed.append('a')
+  onTestFinished(() => written.mockRestore())
+  return {
+    clock,
+    feed,
+    leases,
+    stderr: () => written.mock.calls.map(([line]) => String(line).trimEnd()),
+    newHost: ({ hostOptions, ...options } = {}) => {
+      const host: ChangeFeedProcessorHost = new ChangeFeedProcessorHost({
+        hostName: 'one',
+        group: 'g',
+        feed,
+        leases,
+        clock,
+        feedOptions: { startFromBeginning: true },
+        ...options,
+        hostOptions: { retryDelayMs: 1_000, retryMaxDelayMs: 1_000, ...hostOptions },
+      })
+      onTestFinished(async () => {
+        const end = host.unregisterObservers()
+        await clock.advance(60_000)
+        await end
+      })
+      return host
+    },
+    start: async (host, observer = failing) => {
+      await Promise.all([host.registerObserver(observer), clock.advance(100)])
+    },
+  }
+}
+
+describe('a host that nobody listens to tells of trouble on the standard error output', () => {
+  test('PH-10 one line of an observer that fails, with host, group, lease and place', async () => {
+    const { stderr, newHost, start } = stage()
+    await start(newHost())
+    expect(stderr()).toHaveLength(1)
+    expect(stderr()[0]).toMatch(
+      /^tidemark: host one, group g: the observer failed in processChanges of lease \S+ \(attempt 1, again in \d+ ms\): TypeError: no such mirror \(at .*host-log\.test\.ts.*\)$/,
+    )
+  })
+
+  test('PH-10 at most one line in ten seconds, and the next one says how many were held back', async () => {
+    const { clock, stderr, newHost, start } = stage()
+    const host = newHost()
+    let failures = 0
+    // Not an event that is told: listening to it hides nothing.
+    host.on('batchRead', () => {})
+    await start(host, {
+      processChanges() {
+        failures += 1
+        throw new Error('no')
+      },
+    })
+    await clock.advance(35_000)
+    expect(failures).toBeGreaterThan(30)
+    expect(stderr().length).toBeGreaterThanOrEqual(3)
+    expect(stderr().length).toBeLessThanOrEqual(4)
+    const end = host.unregisterObservers()
+    await clock.advance(1_000)
+    await end
+    const held = stderr().map((line) => /\[observerError: (\d+) more held back\]$/.exec(line)?.[1])
+    const last = /held back before the end: observerError (\d+)$/.exec(stderr().at(-1)!)?.[1]
+    const told = held.filter((count) => count !== undefined).map(Number)
+    // Every failure was told or counted.
+    const lines = stderr().length - 1
+    expect(lines + told.reduce((sum, count) => sum + count, 0) + Number(last)).toBe(failures)
+  })
+
+  test('PH-10 a dead letter, and a range that is halted', async () => {
+    const one = stage()
+    const hostOptions = { failurePolicy: { mode: 'deadLetter', maxAttempts: 1 } } as const
+    await one.start(one.newHost({ hostOptions, deadLetters: () => {} }))
+    await one.clock.advance(5_000)
+    expect(one.stderr().join('\n')).toMatch(/document \S+ .* is dead letter \S+ now: TypeError/)
+    const two = stage()
+    await two.start(
+      two.newHost({ hostOptions: { failurePolicy: { mode: 'haltRange', maxAttempts: 1 } } }),
+    )
+    await two.clock.advance(5_000)
+    expect(two.stderr().join('\n')).toMatch(/is halted at LSN 1 after 1 attempts/)
+  })
+
+  test('PH-10 a host that lost its name to another process', async () => {
+    const { clock, stderr, newHost, start } = stage()
+    const calm: IChangeFeedObserver = { processChanges() {} }
+    const host = newHost()
+    await start(host, calm)
+    await start(newHost(), calm)
+    await clock.advance(20_000)
+    expect(host.health().status).toBe('stopped')
+    expect(
+      stderr().filter((line) => /the host stopped by itself: ERR_HOST_REPLACED/.test(line)),
+    ).toHaveLength(1)
+  })
+
+  test('PH-10 a start that fails is told by its rejection alone', async () => {
+    const { stderr, newHost, start } = stage()
+    const host = newHost({ feedOptions: { partitionKeyRangeId: 'none' } })
+    await expect(start(host)).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+    expect(host.health().status).toBe('stopped')
+    expect(stderr()).toEqual([])
+  })
+
+  test('PH-10 a listener that throws', async () => {
+    const { stderr, newHost, start } = stage()
+    const host = newHost()
+    host.on('joined', () => {
+      throw new Error('of the listener')
+    })
+    await start(host, { processChanges() {} })
+    expect(stderr()).toEqual([
+      expect.stringContaining('a listener of joined threw: Error: of the listener'),
+    ])
+  })
+})
+
+describe('who is told', () => {
+  test('PH-10 what the program listens to is not logged as well', async () => {
+    const { stderr, newHost, start } = stage()
+    const host = newHost()
+    const heard: unknown[] = []
+    host.on('observerError', (event) => heard.push(event))
+    await start(host)
+    expect(heard).toHaveLength(1)
+    expect(stderr()).toEqual([])
+  })
+
+  test('PH-10 a logger that is given gets all of it, and the standard error output nothing', async () => {
+    const { stderr, newHost, start } = stage()
+    const lines: string[] = []
+    const logger = {
+      warn: (line: string) => lines.push(line),
+      error: (line: string) => lines.push(line),
+    }
+    const host = newHost({ logger })
+    host.on('observerError', () => {})
+    await start(host)
+    expect(lines).toHaveLength(1)
+    expect(stderr()).toEqual([])
+  })
+
+  test('PH-10 false tells nobody, and a logger that throws disturbs nothing', async () => {
+    const { clock, stderr, newHost, start } = stage()
+    await start(newHost({ logger: false, hostName: 'silent', group: 'silent' }))
+    const throwing = (): never => {
+      throw new Error('disk full')
+    }
+    let calls = 0
+    await start(newHost({ logger: { warn: throwing, error: throwing } }), {
+      processChanges() {
+        calls += 1
+        if (calls === 1) throw new Error('no')
+      },
+    })
+    await clock.advance(5_000)
+    expect(calls).toBe(2)
+    expect(stderr()).toEqual([])
+  })
+
+  test('PH-10 console is a logger as it stands', async () => {
+    const { newHost, start } = stage()
+    const error = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => error.mockRestore())
+    await start(newHost({ logger: console }))
+    expect(error).toHaveBeenCalledTimes(1)
+  })
+})
