@@ -31,6 +31,7 @@ const COMPILER_OPTIONS = {
   noEmit: true,
   module: 'nodenext',
   target: 'esnext',
+  lib: ['esnext'],
   types: ['node'],
 }
 
@@ -62,7 +63,8 @@ async function installPacked(folder: string): Promise<void> {
     await run('tar', ['xzf', join(folder, tarball), '-C', target, '--strip-components=1'])
     const own = join(ROOT, dirname(manifest), 'node_modules')
     for (const needed of Object.keys({ ...dependencies, ...peerDependencies })) {
-      if (existsSync(join(own, needed))) await link(join(own, needed), join(target, 'node_modules', needed))
+      if (existsSync(join(own, needed)))
+        await link(join(own, needed), join(target, 'node_modules', needed))
       else if (!needed.includes('tidemark')) await linkShared(modules, needed)
     }
   }
@@ -91,7 +93,9 @@ async function readAll(): Promise<Snippet[]> {
 /** The names that each entry exports, of the packages that were unpacked. */
 async function readExports(folder: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const code = `for (const entry of ${JSON.stringify(ENTRIES)}) console.log(JSON.stringify([entry, Object.keys(await import(entry))]))`
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', code], { cwd: folder })
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', code], {
+    cwd: folder,
+  })
   return new Map(
     stdout
       .trim()
@@ -118,7 +122,11 @@ async function write(folder: string, snippets: readonly Snippet[]): Promise<Writ
   return written
 }
 
-async function compile(folder: string, place: string, written: readonly Written[]): Promise<string[]> {
+async function compile(
+  folder: string,
+  place: string,
+  written: readonly Written[],
+): Promise<string[]> {
   const project = join(folder, `tsconfig.${place}.json`)
   await writeFile(project, JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: [place] }))
   const tsc = join(ROOT, 'node_modules/.bin/tsc')
@@ -145,7 +153,9 @@ async function runProgram({ snippet, file }: Written): Promise<string[]> {
   try {
     const { stdout, stderr } = await run(process.execPath, [file], { cwd, timeout: 120_000 })
     if (stdout === (output ?? stdout) && stdout !== '' && stderr === '') return []
-    return [`${page}:${line}: prints ${JSON.stringify(stdout + stderr)}, and the page says ${JSON.stringify(output)}`]
+    return [
+      `${page}:${line}: prints ${JSON.stringify(stdout + stderr)}, and the page says ${JSON.stringify(output)}`,
+    ]
   } catch (error) {
     return [`${page}:${line}: ${String(error)}`]
   }
@@ -163,7 +173,9 @@ try {
   const programs = written.filter(({ snippet }) => snippet.isProgram)
   for (const program of programs) problems.push(...(await runProgram(program)))
   for (const problem of problems) console.error(problem)
-  console.log(`${snippets.length} examples compiled, ${programs.length} of them run, ${problems.length} problems`)
+  console.log(
+    `${snippets.length} examples compiled, ${programs.length} of them run, ${problems.length} problems`,
+  )
   if (problems.length > 0 || programs.length === 0) process.exitCode = 1
 } finally {
   await rm(folder, { recursive: true, force: true })

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { importsFor, readSnippets } from './snippets/read-snippets.ts'
+
+const PAGE = [
+  '# Page',
+  '```ts',
+  'part()',
+  '```',
+  '```ts run',
+  'console.log(1)',
+  '```',
+  'It prints:',
+  '```text',
+  '1',
+  '```',
+  '```ts run',
+  'console.log(2)',
+  '```',
+  '## Next',
+  '```text',
+  'not of the program',
+  '```',
+].join('\n')
+
+test('examples are found with their line, and programs with what they print', () => {
+  expect(readSnippets('page.md', PAGE)).toEqual([
+    { page: 'page.md', line: 3, code: 'part()\n', isProgram: false, output: undefined },
+    { page: 'page.md', line: 6, code: 'console.log(1)\n', isProgram: true, output: '1\n' },
+    { page: 'page.md', line: 13, code: 'console.log(2)\n', isProgram: true, output: undefined },
+  ])
+})
+
+test('an example gets imports of what it uses, and not of what it has', () => {
+  const exports = new Map([
+    ['a', ['used', 'unused', 'declared', 'imported', 'member']],
+    ['b', ['used', 'other']],
+  ])
+  const code = [
+    "import { imported } from 'c'",
+    'const declared = used(imported)',
+    'other.member()',
+    'unusedToo()',
+  ].join('\n')
+  expect(importsFor(code, exports)).toBe("import { used } from 'a'; import { other } from 'b'; ")
+})
