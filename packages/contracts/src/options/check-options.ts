@@ -149,7 +149,7 @@ function nearest(name: string, paths: readonly string[]): string | undefined {
 
 /** How many letters have to be put in, taken out or changed; fewer if one is within the other. */
 function unlikeness(a: string, b: string): number {
-  if (a !== b && Math.min(a.length, b.length) > 3 && (a.includes(b) || b.includes(a))) return 1
+  if (a !== b && Math.min(a.length, b.length) > 2 && (a.includes(b) || b.includes(a))) return 1
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (const [index, letter] of a.split('').entries()) {
     const next = [index + 1]
