@@ -110,7 +110,8 @@ interface Place {
 function checkWithin(given: object, { rules, path, known }: Place): void {
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(rules, name)) continue
-    const near = nearest(name, known)
+    // Those beside it first.
+    const near = nearest(name, [...known.filter((one) => one.startsWith(path)), ...known])
     const hint = near === undefined ? '' : `; did you mean ${near}?`
     throw new InvalidOptionError(`there is no option ${path}${name}${hint}`)
   }
