@@ -110,7 +110,8 @@ interface Place {
 function checkWithin(given: object, { rules, path, known }: Place): void {
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(rules, name)) continue
-    const near = nearest(name, known)
+    // Those beside it first.
+    const near = nearest(name, [...known.filter((one) => one.startsWith(path)), ...known])
     const hint = near === undefined ? '' : `; did you mean ${near}?`
     throw new InvalidOptionError(`there is no option ${path}${name}${hint}`)
   }
@@ -149,7 +150,7 @@ function nearest(name: string, paths: readonly string[]): string | undefined {
 
 /** How many letters have to be put in, taken out or changed; fewer if one is within the other. */
 function unlikeness(a: string, b: string): number {
-  if (a !== b && Math.min(a.length, b.length) > 3 && (a.includes(b) || b.includes(a))) return 1
+  if (a !== b && Math.min(a.length, b.length) > 2 && (a.includes(b) || b.includes(a))) return 1
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (const [index, letter] of a.split('').entries()) {
     const next = [index + 1]

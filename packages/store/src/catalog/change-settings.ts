@@ -1,10 +1,16 @@
-import { PreconditionFailedError, ResourceNotFoundError, errorCode } from '@tidemark/contracts'
+import {
+  PreconditionFailedError,
+  ResourceNotFoundError,
+  errorCode,
+  checkOptions,
+} from '@tidemark/contracts'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import type { DefinitionChanges } from '../engine/definition-changes.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import {
   checkedAllVersions,
+  settingsRules,
   checkedAnnotation,
   checkedDefaultTtl,
   checkedIndexingMode,
@@ -45,6 +51,7 @@ export async function changeSettings(
   settings: CollectionSettings,
   { ifEtag }: { readonly ifEtag?: string | undefined } = {},
 ): Promise<CollectionRecord> {
+  checkOptions(settings, settingsRules)
   const { defaultTtl, indexingMode, allVersions, splitAboveBytes, annotation } = settings
   const pendingDeletes = checkedPendingDeletes(settings.pendingDeletes)
   const changes: DefinitionChanges = {

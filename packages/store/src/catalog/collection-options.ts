@@ -2,11 +2,14 @@ import {
   InvalidOptionError,
   evenRanges,
   partitionKeyDefinition,
+  checkOptions,
+  option,
   type FeedRange,
   type PartitionKeyDefinition,
+  type OptionRules,
 } from '@tidemark/contracts'
 import type { CollectionDefinition, UniqueKey } from '../engine/catalog.ts'
-import { resolveSettings, type CollectionSettings } from './collection-settings.ts'
+import { resolveSettings, settingsRules, type CollectionSettings } from './collection-settings.ts'
 import { checkedResourceId } from './resource-names.ts'
 import { checkedUniqueKeys } from './unique-keys.ts'
 
@@ -34,11 +37,20 @@ export interface ResolvedCollectionOptions {
   readonly ranges: readonly FeedRange[]
 }
 
+const RULES: OptionRules<CollectionOptions> = {
+  ...settingsRules,
+  id: option.anything,
+  partitionKey: option.anything,
+  partitionCount: option.anything,
+  uniqueKeys: option.anything,
+}
+
 /** The most pkranges that a collection is made with. Each has a lease and a reader: more are likelier a mistake than a plan. */
 export const MAX_PARTITION_COUNT = 10_000
 
 /** @throws ERR_INVALID_OPTION, ERR_INVALID_PARTITION_KEY naming what is wrong */
 export function resolveCollectionOptions(options: CollectionOptions): ResolvedCollectionOptions {
+  checkOptions(options, RULES)
   const { partitionCount = 1 } = options
   const id = checkedResourceId('collection', options.id)
   const settings = resolveSettings(options)

@@ -1,4 +1,10 @@
-import { InvalidOptionError, checkedGroupName } from '@tidemark/contracts'
+import {
+  InvalidOptionError,
+  checkedGroupName,
+  option,
+  type OptionRule,
+  type OptionRules,
+} from '@tidemark/contracts'
 import type {
   AllVersionsPolicy,
   CollectionDefinition,
@@ -44,6 +50,22 @@ export interface CollectionSettings {
    * gateway) keeps there what the store knows nothing of. At most 256 KiB. @default none
    */
   readonly annotation?: string | undefined
+}
+
+/** What settings there are; what their values may be is checked one by one. */
+export const settingsRules: OptionRules<CollectionSettings> = {
+  defaultTtl: option.anything,
+  indexingMode: option.anything,
+  pendingDeletes: within<PendingDeleteOptions>({
+    retentionSeconds: option.anything,
+    waitFor: option.anything,
+  }),
+  allVersions: within<AllVersionsOptions>({
+    retentionSeconds: option.anything,
+    previousImages: option.anything,
+  }),
+  splitAboveBytes: option.anything,
+  annotation: option.anything,
 }
 
 /** The largest time to live in seconds, of collections and documents (TTL-9). */
@@ -197,4 +219,8 @@ function checkedSeconds(name: string, value: number, least: 0 | 1): number {
     `${name} must be a whole number of seconds from ${least} to ${MAX_TTL_SECONDS}, ` +
       `got ${String(value)}`,
   )
+}
+
+function within<Options>(rules: OptionRules<Options>): OptionRule {
+  return { ...option.anything, within: rules }
 }

@@ -1,6 +1,8 @@
 import {
   FULL_RANGE,
   InvalidOptionError,
+  checkOptions,
+  option,
   type Change,
   type Continuation,
   type DocumentBody,
@@ -8,6 +10,7 @@ import {
   type FeedRange,
   type Resynchronization,
   type StartPosition,
+  type OptionRules,
 } from '@tidemark/contracts'
 import { resolveItemCount } from '../paging/item-count.ts'
 
@@ -70,10 +73,23 @@ export interface ResolvedChangesOptions<T extends DocumentBody> {
   readonly signal: AbortSignal | undefined
 }
 
+const RULES: OptionRules<ChangesOptions<never>> = {
+  mode: option.anything,
+  from: option.anything,
+  range: option.anything,
+  maxItemCount: option.anything,
+  follow: option.flag,
+  filter: option.function,
+  pendingDeletes: option.flag,
+  onHorizonPassed: option.anything,
+  signal: option.signal,
+}
+
 /** @throws ERR_INVALID_OPTION */
 export function resolveChangesOptions<T extends DocumentBody>(
   options: ChangesOptions<T>,
 ): ResolvedChangesOptions<T> {
+  checkOptions(options, RULES)
   const { from = 'now', range = FULL_RANGE, follow = true, pendingDeletes = true } = options
   const { onHorizonPassed = 'fail' } = options
   if (!(range.minInclusive < range.maxExclusive)) {
