@@ -3,7 +3,7 @@ import type { PostgresEngineOptions } from '@tidemark/engine-postgres'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import { Store, type MaintenanceMode, type StorageEngine } from '@tidemark/store'
 import { openPostgresEngine } from './platform/open-postgres-engine.ts'
-import { postgresLocation } from './postgres-location.ts'
+import { postgresLocation, refuseOtherUrl } from './postgres-location.ts'
 
 /** A store in a folder of this machine. */
 export interface FolderStoreOptions {
@@ -84,6 +84,7 @@ function openEngine(options: FolderStoreOptions | PostgresStoreOptions): Promise
       'openStore needs the path of a folder, a postgres:// URL, { url }, { pool } or { engine }',
     )
   }
+  refuseOtherUrl(folder)
   return openSqliteEngine({ folder, ...engineOptions })
 }
 

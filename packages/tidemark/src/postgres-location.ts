@@ -26,3 +26,13 @@ export function postgresLocation(text: string): PostgresLocation | undefined {
   url.searchParams.delete('schema')
   return { url: url.href, schema }
 }
+
+/** Throws ERR_INVALID_OPTION for a URL that is given as the path of a folder: a mistyped `postgre://user:password@…` must not become the name of one. */
+export function refuseOtherUrl(text: string): void {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]
+  if (scheme === undefined) return
+  throw new InvalidOptionError(
+    `a store is a folder or a postgres:// URL, not a URL that begins with ${scheme}://; ` +
+      'write a folder of such a name as ./name',
+  )
+}

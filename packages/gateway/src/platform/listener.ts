@@ -9,6 +9,7 @@ import {
 } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
+import { AddressUnavailableError } from '../errors/address-unavailable-error.ts'
 
 export interface ListenOptions {
   /** @default '127.0.0.1' */
@@ -83,7 +84,11 @@ export async function openListener(
   server.on('clientError', answerClientError)
   server.on('checkExpectation', onRequest)
   server.listen(port, host)
-  await once(server, 'listening')
+  try {
+    await once(server, 'listening')
+  } catch (cause) {
+    throw new AddressUnavailableError({ host, port }, cause)
+  }
   const address = server.address()
   const boundPort = typeof address === 'object' && address !== null ? address.port : port
   return {

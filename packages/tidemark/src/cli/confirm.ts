@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { CommandContext } from './command-context.ts'
+import { visible } from './output/visible.ts'
 
 /**
  * Asks the person who watches whether to go on. Undefined when nobody is there to be asked: neither standard input
@@ -16,7 +17,7 @@ export async function confirm(
   try {
     const answered = once(lines, 'line').then(([line]: unknown[]) => String(line))
     const closed = once(lines, 'close').then(() => '')
-    errors.write(`${question} [y/N] `)
+    errors.write(`${visible(question)} [y/N] `)
     return /^y(es)?$/i.test((await Promise.race([answered, closed])).trim())
   } finally {
     lines.close()

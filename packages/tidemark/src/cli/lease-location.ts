@@ -7,6 +7,7 @@ import {
 import { RedisLeaseStore } from '@tidemark/lease-redis'
 import { DocumentLeaseStore } from '@tidemark/processor'
 import type { Store } from '@tidemark/store'
+import { hideCredentials } from '../hide-credentials.ts'
 
 /** Where the command looks for leases, with what has to be closed at the end. */
 export interface OpenedLeases extends AsyncDisposable {
@@ -33,16 +34,16 @@ export async function openLeases(
   location: string,
   { store, missing, allowVolatile }: LeaseLocationOptions,
 ): Promise<OpenedLeases> {
-  if (/^rediss?:\/\//.test(location)) {
+  if (/^rediss?:/i.test(location)) {
     // What is there already may be looked at and set right, wherever it is.
-    return openRedisLeases(location, {
+    return openRedisLeases(redisUrl(location), {
       allowVolatile: allowVolatile === true || missing === 'fail',
     })
   }
   const [databaseId, collectionId, ...rest] = location.split('/')
   if (!databaseId || !collectionId || rest.length > 0) {
     throw new InvalidOptionError(
-      `--leases must be redis://host:port or database/collection, got ${JSON.stringify(location)}`,
+      `--leases must be redis://host:port or database/collection, got ${JSON.stringify(hideCredentials(location))}`,
     )
   }
   if (store === undefined) {
@@ -57,6 +58,22 @@ export async function openLeases(
     createIfMissing: missing === 'create' ? create : undefined,
   })
   return { store: leases, async [Symbol.asyncDispose]() {} }
+}
+
+/** Checked before the client parses it: parts of a password would become the host of an error message. */
+function redisUrl(text: string): string {
+  const url = URL.parse(text)
+  const isWhole =
+    url !== null &&
+    /^rediss?:\/\//i.test(text) &&
+    /^\/?\d*$/.test(url.pathname) &&
+    url.hash === '' &&
+    !url.search.includes('@')
+  if (isWhole) return text.replace(/^rediss?/i, (scheme) => scheme.toLowerCase())
+  throw new InvalidOptionError(
+    'leases on Redis must look like redis://user:password@host:6379/0, ' +
+      'with %-escapes for special characters in the password',
+  )
 }
 
 async function openRedisLeases(

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { errorCode } from '@tidemark/contracts'
 import type { MaintenanceMode, Store } from '@tidemark/store'
 import { openStore } from '../open-store.ts'
-import { postgresLocation } from '../postgres-location.ts'
+import { postgresLocation, refuseOtherUrl } from '../postgres-location.ts'
 import { InputError } from './input-error.ts'
 
 /**
@@ -19,6 +19,7 @@ export async function openExistingStore(
   if (location !== undefined) {
     return openStore({ ...location, schemaManagement: 'none', maintenance })
   }
+  refuseOtherUrl(where)
   let entries: readonly string[]
   try {
     entries = await readdir(where)

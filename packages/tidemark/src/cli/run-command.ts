@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { CHECK_EXIT, EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-codes.ts'
 import { loadCommands } from './load-commands.ts'
-import { errorLine } from './output/report-error.ts'
+import { errorLine, oneLine } from './output/report-error.ts'
 import { packageVersion } from './package-version.ts'
 
 /** Runs the command of these arguments. Never rejects: what goes wrong is told on the error output. */
@@ -38,13 +38,44 @@ function buildProgram(commands: readonly Command[], context: CommandContext): Co
   for (const command of commands) program.addCommand(command)
   program.addHelpText('after', EXIT_CODE_HELP)
   for (const command of [program, ...commands, ...commands.flatMap((each) => each.commands)]) {
+    takeFromEnvironment(command)
+    requireAfterUnknown(command)
     command.exitOverride().configureOutput({
       writeOut: (text) => context.output.write(text),
       writeErr: (text) => context.errors.write(text),
       outputError: (text, write) => {
-        write(`tidemark: ERR_USAGE: ${text.replace(/^error: /, '')}`)
+        write(`tidemark: ${oneLine(`ERR_USAGE: ${text.replace(/^error: /, '')}`)}\n`)
       },
     })
   }
   return program
+}
+
+/** A URL with a password need not stand among the arguments, which every user of the machine can list. */
+function takeFromEnvironment(command: Command): void {
+  for (const option of command.options) {
+    const name = option.long === undefined ? undefined : ENVIRONMENT.get(option.long)
+    if (name === undefined) continue
+    option.env(name)
+    // Set here: commander itself looks at names only that were there when the option was added.
+    command.setOptionValueWithSource(option.attributeName(), process.env[name] || undefined, 'env')
+  }
+}
+
+const ENVIRONMENT: ReadonlyMap<string, string> = new Map([
+  ['--store', 'TIDEMARK_STORE'],
+  ['--leases', 'TIDEMARK_LEASES'],
+])
+
+/** Commander reports a missing `--store` before an unknown `--stor`, which is the cause: look for unknown ones first. */
+function requireAfterUnknown(command: Command): void {
+  const required = command.options.filter(({ mandatory }) => mandatory)
+  for (const option of required) option.mandatory = false
+  command.hook('preAction', (_, action) => {
+    for (const option of required) {
+      if (action.getOptionValue(option.attributeName()) !== undefined) continue
+      const or = option.envVar === undefined ? '' : `; give it, or set ${option.envVar}`
+      action.error(`error: required option '${option.flags}' not specified${or}`)
+    }
+  })
 }

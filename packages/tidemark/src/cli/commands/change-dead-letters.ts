@@ -12,6 +12,7 @@ import {
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
+import { oneLine } from '../output/report-error.ts'
 
 interface ChangeOptions extends DeadLetterOptions {
   readonly all?: boolean
@@ -121,6 +122,6 @@ async function tell(
   if (options.json === true) await writeJsonLine(output, { [word]: done, missing })
   else await writeText(output, `${word}: ${done.length}\n`)
   if (missing.length === 0) return EXIT.ok
-  errors.write(`tidemark: ERR_NOT_FOUND: no such letters: ${missing.join(', ')}\n`)
+  errors.write(`tidemark: ${oneLine(`ERR_NOT_FOUND: no such letters: ${missing.join(', ')}`)}\n`)
   return EXIT.failure
 }

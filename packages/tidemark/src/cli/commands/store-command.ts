@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import type { PostgresStoreSchema } from '@tidemark/engine-postgres'
 import type { CopiedStore } from '@tidemark/engine-sqlite'
 import type { Store } from '@tidemark/store'
-import { postgresLocation } from '../../postgres-location.ts'
+import { postgresLocation, refuseOtherUrl } from '../../postgres-location.ts'
 import type { CommandContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
@@ -223,6 +223,12 @@ async function check(
     await writeJsonLine(context.output, { ...schema, problems })
   } else {
     if (schema !== undefined) await writeText(context.output, `${storeText(schema)}\n`)
+    else if (problems === undefined) {
+      await writeText(
+        context.output,
+        `the store in ${where} opens; --deep also reads its documents\n`,
+      )
+    }
     if (problems !== undefined) {
       const none = problems.length === 0 ? ['no contradictions'] : problems
       await writeText(context.output, none.map((line) => `${line}\n`).join(''))
@@ -280,7 +286,10 @@ function migrationText(
 
 /** Checks a folder for commander. */
 function folderOfStore(text: string): string {
-  if (postgresLocation(text) === undefined) return text
+  if (postgresLocation(text) === undefined) {
+    refuseOtherUrl(text)
+    return text
+  }
   throw new InvalidArgumentError(
     'It must be a folder. Back a store on PostgreSQL up with pg_dump: see docs/guide/backup.md.',
   )

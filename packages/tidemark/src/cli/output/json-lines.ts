@@ -1,14 +1,15 @@
 import type { Writable } from 'node:stream'
+import { visible } from './visible.ts'
 
 /** Writes one JSON text a line, waiting when the reader is slow. Resolves false when the reader is gone. */
 export async function writeJsonLine(output: Writable, value: unknown): Promise<boolean> {
   return writeText(output, `${JSON.stringify(value, replaceErrors)}\n`)
 }
 
-/** Resolves once the text was taken; false when nobody reads any more, as with `| head`. */
+/** Writes it with control characters escaped. Resolves once the text was taken; false when nobody reads any more, as with `| head`. */
 export async function writeText(output: Writable, text: string): Promise<boolean> {
   if (output.destroyed || output.errored) return false
-  if (output.write(text)) return true
+  if (output.write(visible(text))) return true
   await new Promise<void>((resolve) => {
     const settle = (): void => {
       output.off('drain', settle).off('close', settle).off('error', settle)

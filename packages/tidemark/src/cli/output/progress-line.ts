@@ -1,5 +1,6 @@
 import type { MigrationProgress } from '@tidemark/jobs'
 import type { CommandContext } from '../command-context.ts'
+import { visible } from './visible.ts'
 
 const BAR = 30
 
@@ -14,14 +15,14 @@ export class ProgressLine implements Disposable {
 
   draw(text: string): void {
     if (!this.#context.interactive) return
-    this.#context.errors.write(`\r\u001B[2K${text}`)
+    this.#context.errors.write(`\r\u001B[2K${visible(text)}`)
     this.#drawn = 'line'
   }
 
   /** A line that stays, above the one that is drawn over. */
   say(text: string): void {
     this.#clear()
-    this.#context.errors.write(`${text}\n`)
+    this.#context.errors.write(`${visible(text)}\n`)
   }
 
   [Symbol.dispose](): void {

@@ -1,9 +1,14 @@
+import { visible } from './visible.ts'
+
 /** Columns as wide as their widest cell; numbers to the right. */
 export function textTable(
   headings: readonly string[],
   rows: readonly (readonly (string | number)[])[],
 ): string {
-  const cells = [headings, ...rows.map((row) => row.map(String))]
+  const cells = [
+    headings,
+    ...rows.map((row) => row.map((cell) => visible(String(cell)).replaceAll('\n', '\\n'))),
+  ]
   const widths = headings.map((_, column) =>
     Math.max(...cells.map((row) => row[column]?.length ?? 0)),
   )

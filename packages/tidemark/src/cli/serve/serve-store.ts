@@ -8,7 +8,7 @@ import type { CommandContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Interruption } from '../interruption.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
-import { errorLine } from '../output/report-error.ts'
+import { errorLine, oneLine } from '../output/report-error.ts'
 
 export interface ServeRun {
   readonly gateway: Omit<StartGatewayOptions, 'onFailure'>
@@ -43,5 +43,5 @@ export async function serveStore(
 }
 
 function failureLine({ error, method, path, activityId }: GatewayFailure): string {
-  return `${errorLine(error)} (${method} ${path}, activity ${activityId})`
+  return `${errorLine(error)} (${oneLine(`${method} ${path}, activity ${activityId}`)})`
 }

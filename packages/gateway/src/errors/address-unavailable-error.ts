@@ -1,0 +1,18 @@
+import { CodedError, errorCode } from '@tidemark/contracts'
+
+/**
+ * The gateway cannot listen where it was told to: another process has the port, or the address is not this machine's.
+ *
+ * @remedy Give another port (0: any that is free) or host, or end the process that has it.
+ */
+export class AddressUnavailableError extends CodedError {
+  override readonly name = 'AddressUnavailableError'
+  readonly code = 'ERR_ADDRESS_UNAVAILABLE'
+  readonly retryable = true
+
+  constructor({ host, port }: { readonly host: string; readonly port: number }, cause: unknown) {
+    const inUse = errorCode(cause) === 'EADDRINUSE'
+    const why = inUse ? 'another process has it' : cause instanceof Error ? cause.message : ''
+    super(`cannot listen at ${host} port ${port}: ${why}; choose another port or host`, { cause })
+  }
+}
