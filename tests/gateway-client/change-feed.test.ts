@@ -181,7 +181,7 @@ describe.each([
       continuation: await startOf(feed, { kind: 'beginning' }),
     })
     const expected = [document._ts + 7, document._ts + 100, undefined]
-    expect(changes.map((change) => change.kind === 'document' && change.expiresAt)).toEqual(
+    expect(changes.map((change) => change.kind === 'document' && change.expiresAtMs)).toEqual(
       expected.map((second) => second && second * 1000),
     )
   })

@@ -12,12 +12,12 @@ const BAR = 40
 
 /** The lines of the live picture: who owns which range, how far it is, how fast. */
 export function pictureLines(progress: MigrationProgress, scene: Scene): readonly string[] {
-  const { documents, sourceDocuments, ratePerS, lag, updates, moves } = progress
+  const { documents, sourceDocuments, ratePerSecond, lag, updates, moves } = progress
   const share = sourceDocuments === 0 ? 0 : Math.min(1, documents / sourceDocuments)
   const workers = scene.workers.map(({ name, status }) => `${name} ${status}`).join('   ')
   return [
     `${bar(share)} ${percent(share)}  ${number(documents)} of ${number(sourceDocuments)} documents`,
-    `${number(ratePerS)}/s   lag ${number(lag)}   ${number(updates)} updates followed, ${number(moves)} moved   writer: ${number(scene.writes)} writes   ${(scene.elapsedMs / 1000).toFixed(0)} s`,
+    `${number(ratePerSecond)}/s   lag ${number(lag)}   ${number(updates)} updates followed, ${number(moves)} moved   writer: ${number(scene.writes)} writes   ${(scene.elapsedMs / 1000).toFixed(0)} s`,
     `${workers}   takeovers ${scene.takeovers}`,
     '',
     [
@@ -43,10 +43,10 @@ export function pictureLines(progress: MigrationProgress, scene: Scene): readonl
 export function plainLine(progress: MigrationProgress, scene: Scene): string {
   const owners = Map.groupBy(progress.ranges, ({ owner }) => owner ?? 'nobody')
   const shares = [...owners].map(([owner, ranges]) => `${owner}:${ranges.length}`).sort()
-  const { documents, sourceDocuments, ratePerS, lag } = progress
+  const { documents, sourceDocuments, ratePerSecond, lag } = progress
   return (
     `${(scene.elapsedMs / 1000).toFixed(1).padStart(5)} s  ${number(documents)}/${number(sourceDocuments)} documents  ` +
-    `${number(ratePerS)}/s  lag ${number(lag)}  ${number(scene.writes)} writes  ranges ${shares.join(' ')}`
+    `${number(ratePerSecond)}/s  lag ${number(lag)}  ${number(scene.writes)} writes  ranges ${shares.join(' ')}`
   )
 }
 

@@ -45,7 +45,7 @@ export { systemClock } from './platform/system-clock.ts'
 export { systemRandom } from './platform/system-random.ts'
 
 export type {
-  BatchConditions,
+  EtagConditions,
   BatchOperation,
   BatchResult,
   DeleteResult,

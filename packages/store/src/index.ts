@@ -8,7 +8,7 @@ export type {
   TtlEra,
   UniqueKey,
 } from './engine/catalog.ts'
-export type { WriteCondition, WriteFence } from './engine/commit.ts'
+export type { WriteFence } from './engine/commit.ts'
 export type { ScanPosition, StoredRow } from './engine/document-query.ts'
 export type { VersionRow } from './engine/feed-query.ts'
 export type { Horizon, Horizons } from './engine/horizons.ts'

@@ -73,7 +73,7 @@ test('time-to-live.md: expiry, pending deletes, retention, horizon, archive', as
   await store.runMaintenance()
   for await (const page of sessions.changes({ from: 'beginning', follow: false })) {
     for (const change of page.changes) {
-      if (change.kind === 'document') view.set(change.id, change.expiresAt)
+      if (change.kind === 'document') view.set(change.id, change.expiresAtMs)
       if (change.kind === 'pendingDelete') view.delete(change.lastVersion.id)
     }
   }
@@ -100,8 +100,8 @@ test('time-to-live.md: expiry, pending deletes, retention, horizon, archive', as
   })
   await archive.start() // from here on nothing is purged that is not in the folder
   await archive.caughtUp() // what had become a pending delete by now is there
-  for await (const { id, expiredAt, document } of readJsonLines<Session>(folder)) {
-    rows.push({ id, expiredAt, user: document.user })
+  for await (const { id, expiredAtMs, document } of readJsonLines<Session>(folder)) {
+    rows.push({ id, expiredAtMs, user: document.user })
   }
   await archive.retire() // stops, and purges no longer wait for it
   expect(rows).toMatchObject([{ id: 's2', user: 'u1' }])

@@ -46,7 +46,6 @@ export {
   type StoreEventName,
   type StoreEventSource,
   type StoreEvents,
-  type WriteCondition,
   type WriteFence,
 } from '@tidemark/store'
 export { openSqliteEngine, type SqliteEngineOptions } from '@tidemark/engine-sqlite'
@@ -179,6 +178,7 @@ export {
   type DocumentBody,
   type DocumentChange,
   type DocumentCollection,
+  type EtagConditions,
   type Fence,
   type FeedLag,
   type FeedLagRequest,

@@ -59,9 +59,9 @@ test('operations.md: pause, seek, release, snapshot, restore, dead letters', asy
     }
 
     await using group = new ProcessorGroup({ leases, group: 'mirror', feed: orders })
-    const { isPaused, hosts, leases: held } = await group.status()
-    expect({ isPaused, hosts: hosts.map(({ host: name }) => name) }).toEqual({
-      isPaused: false,
+    const { paused, hosts, leases: held } = await group.status()
+    expect({ paused, hosts: hosts.map(({ host: name }) => name) }).toEqual({
+      paused: false,
       hosts: ['worker-1'],
     })
 

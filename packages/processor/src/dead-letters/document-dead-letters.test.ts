@@ -184,7 +184,7 @@ describe('PH-7 dead letters as documents', () => {
         partitionKey: 5,
         lsn: lsn(1),
         lastVersion: stored('o1'),
-        expiredAt: 7,
+        expiredAtMs: 7,
       },
     ],
     [
@@ -234,7 +234,7 @@ describe('PH-7 dead letters as documents', () => {
     await expect(letters.list({ group: 'g', limit: 0 })).rejects.toMatchObject({
       code: 'ERR_INVALID_OPTION',
     })
-    expect(() => new DocumentDeadLetters(wrong, { redrivePollMs: -1 })).toThrow('redrivePollMs')
+    expect(() => new DocumentDeadLetters(wrong, { redriveCacheMs: -1 })).toThrow('redriveCacheMs')
   })
 })
 
@@ -576,7 +576,7 @@ test('PH-7 puts, settles, redrives and drops of several handles at once, in any 
         },
       })
       const handles = [0, 1, 2].map(
-        () => new DocumentDeadLetters(collection, { clock, redrivePollMs: 0 }),
+        () => new DocumentDeadLetters(collection, { clock, redriveCacheMs: 0 }),
       )
       const run = async ({ handle, kind, n, big }: (typeof chosen)[number]): Promise<void> => {
         const letters = handles[handle]!

@@ -32,10 +32,10 @@ export interface DocumentDeadLettersOptions {
    */
   partitionKeyVersion?: 1 | 2 | undefined
   /**
-   * How often hosts look for letters that were sent back, in ms: one point read for all leases of a host together.
-   * @default 1_000
+   * How long what was read of letters that were sent back serves all leases of a host, in ms. Each lease asks every
+   * `redrivePollMs` of its host; those that ask within this time share one point read. @default 1_000
    */
-  redrivePollMs?: number | undefined
+  redriveCacheMs?: number | undefined
   /** @default the system's */
   clock?: Clock | undefined
   /** @default the system's */
@@ -77,7 +77,7 @@ export interface DeadLettersOutcome {
 }
 
 const LIST_LIMIT = 1_000
-const REDRIVE_POLL_MS = 1_000
+const REDRIVE_CACHE_MS = 1_000
 /** Of one letter that others keep writing. With the back-off below: about 10 s. */
 const ATTEMPT_LIMIT = 20
 const BACK_OFF_MS = { first: 2, highest: 2_000 }
@@ -106,9 +106,9 @@ export class DocumentDeadLetters implements DeadLetterSink {
   /** @throws ERR_INVALID_OPTION */
   constructor(collection: DocumentCollection, options: DocumentDeadLettersOptions = {}) {
     const { clock = systemClock, random = systemRandom } = options
-    const { partitionKeyVersion = 2, redrivePollMs: pollMs = REDRIVE_POLL_MS } = options
-    if (!(pollMs >= 0)) {
-      throw new InvalidOptionError(`redrivePollMs must be 0 or more, got ${pollMs}`)
+    const { partitionKeyVersion = 2, redriveCacheMs: cacheMs = REDRIVE_CACHE_MS } = options
+    if (!(cacheMs >= 0)) {
+      throw new InvalidOptionError(`redriveCacheMs must be 0 or more, got ${cacheMs}`)
     }
     this.description = `dead letters in collection ${JSON.stringify(collection.id)}`
     this.#collection = collection
@@ -120,7 +120,7 @@ export class DocumentDeadLetters implements DeadLetterSink {
     const finishRemoval = (entry: ReadEntry): Promise<void> => this.#finishRemoval(entry)
     this.#index = index
     this.#contents = contents
-    this.#redriven = new RedrivenLetters({ index, contents, clock, pollMs, finishRemoval })
+    this.#redriven = new RedrivenLetters({ index, contents, clock, cacheMs, finishRemoval })
   }
 
   /** Keeps a letter durably. One that is there already is kept anew, and is not sent back any more. */

@@ -102,7 +102,7 @@ function changeMs(change: Change): number {
     case 'document':
       return change.document._ts * 1000
     case 'pendingDelete':
-      return change.expiredAt
+      return change.expiredAtMs
     case 'version':
       return change.crts
     default:

@@ -175,7 +175,7 @@ export class GroupEntrance<T extends DocumentBody> {
     const loss = this.#loss
     if (loss !== undefined) {
       this.#loss = undefined
-      const tookMs = this.#options.clock.monotonicMs() - loss.atMs
+      const durationMs = this.#options.clock.monotonicMs() - loss.atMs
       const places = leases.map(({ id, range, checkpoint }) => {
         return { leaseId: id, range, lsn: checkpoint.lsn }
       })
@@ -183,7 +183,7 @@ export class GroupEntrance<T extends DocumentBody> {
         generation,
         byThisHost: origin === 'recovered',
         leases: places,
-        tookMs,
+        durationMs,
       })
     }
     return { group, generation, keys: joinedRanges(leases.map(({ range }) => range)) }

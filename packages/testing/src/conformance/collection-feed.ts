@@ -211,8 +211,8 @@ export function collectionFeed(open: OpenStore): void {
       const { continuation } = await start(collection, { kind: 'beginning' })
       const { changes } = await collection.readPage({ range: FULL_RANGE, continuation })
       const lives = changes.map((change) =>
-        change.kind === 'document' && change.expiresAt !== undefined
-          ? change.expiresAt - change.document._ts * 1000
+        change.kind === 'document' && change.expiresAtMs !== undefined
+          ? change.expiresAtMs - change.document._ts * 1000
           : undefined,
       )
       expect(lives).toEqual([100_000, 7000, undefined])

@@ -119,7 +119,7 @@ test('PH-7 from a poison document to the mended observer: one letter, sent back,
     group: 'mirror',
     feed: orders,
     leases: new DocumentLeaseStore(shop.collection('leases')),
-    deadLetters: await openDeadLetters(shop, 'orders', { redrivePollMs: 50 }),
+    deadLetters: await openDeadLetters(shop, 'orders', { redriveCacheMs: 50 }),
     feedOptions: { startFromBeginning: true },
     hostOptions: {
       failurePolicy: { mode: 'deadLetter', maxAttempts: 2 },

@@ -114,13 +114,13 @@ function importTarget(
   collection: Collection,
   mode: 'upsert' | 'create',
 ): ImportTarget {
-  const condition = mode === 'create' ? ({ kind: 'absent' } as const) : undefined
+  const ifNoneMatch = mode === 'create' ? '*' : undefined
   return {
     async writeTogether(documents) {
       await database.commitAtomically(
         documents.map((document) => ({
           collection,
-          operation: { kind: 'put', document, condition },
+          operation: { kind: 'put', document, ifNoneMatch },
         })),
       )
     },

@@ -53,7 +53,7 @@ export function listLeasesCommand(context: CommandContext): Command {
 /** One lease as it is printed. */
 interface LeaseLine {
   readonly group: string
-  readonly isPaused: boolean
+  readonly paused: boolean
   /** There is no such lease, and so nobody works on these keys of the group. */
   readonly isMissing: boolean
   readonly collection: string | undefined
@@ -89,8 +89,8 @@ async function listLeases(options: ListOptions, context: CommandContext): Promis
     return
   }
   await writeText(context.output, lines.length === 0 ? 'no leases\n' : leaseTable(lines))
-  const paused = new Set(lines.filter(({ isPaused }) => isPaused).map(({ group }) => group))
-  for (const group of paused) await writeText(context.output, `group ${group} is paused\n`)
+  const pausedGroups = new Set(lines.filter(({ paused }) => paused).map(({ group }) => group))
+  for (const group of pausedGroups) await writeText(context.output, `group ${group} is paused\n`)
 }
 
 async function groupsOf(leases: LeaseStore, only: string | undefined): Promise<readonly string[]> {
@@ -135,7 +135,7 @@ async function missingLines({
       const newest = known && (await newestLsn(known.collection, range))
       return {
         group,
-        isPaused: paused,
+        paused,
         isMissing: true,
         collection: known?.name,
         range: feedRangeId(range),
@@ -157,7 +157,7 @@ async function leaseLine(lease: Lease, from: ReadGroup): Promise<LeaseLine> {
   const newest = known && (await newestLsn(known.collection, range))
   return {
     group: from.group,
-    isPaused: from.snapshot.paused,
+    paused: from.snapshot.paused,
     isMissing: false,
     collection: known?.name,
     range: lease.id,

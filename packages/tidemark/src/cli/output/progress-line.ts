@@ -37,17 +37,17 @@ export class ProgressLine implements Disposable {
 
 /** `[#####.....]  52 %  70,320 of 135,233  18,002/s  lag 391  about 4 s left` */
 export function migrationLine(progress: MigrationProgress): string {
-  const { sourceDocuments, documents, ratePerS, lag, remainingS, state } = progress
+  const { sourceDocuments, documents, ratePerSecond, lag, remainingSeconds, state } = progress
   const share = sourceDocuments === 0 ? 1 : Math.min(1, documents / sourceDocuments)
   const left =
     state === 'caughtUp'
       ? 'caught up'
-      : remainingS === undefined
+      : remainingSeconds === undefined
         ? 'no rate yet'
-        : `about ${Math.ceil(remainingS)} s left`
+        : `about ${Math.ceil(remainingSeconds)} s left`
   return (
     `${bar(share)} ${Math.floor(share * 100)} %  ${grouped(documents)} of ${grouped(sourceDocuments)}  ` +
-    `${grouped(ratePerS)}/s  lag ${grouped(lag)}  ${left}`
+    `${grouped(ratePerSecond)}/s  lag ${grouped(lag)}  ${left}`
   )
 }
 
