@@ -102,8 +102,8 @@ export type {
   JoinPositionsRequest,
   PositionAtRequest,
   SourceRange,
-  StartPosition,
 } from './feed/change-feed-source.ts'
+export { checkedStart, type StartPosition } from './feed/start-position.ts'
 export type { DeadLetter, DeadLetterSink, RecordedError } from './feed/dead-letter.ts'
 export {
   continuationPosition,

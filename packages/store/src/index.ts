@@ -59,7 +59,7 @@ export { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 export { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
 export { RangeIndivisibleError } from './errors/range-indivisible-error.ts'
 export { WriteConflictError } from './errors/write-conflict-error.ts'
-export type { ChangesOptions, ChangesPage, ChangesStart } from './feed/changes-options.ts'
+export type { ChangesOptions, ChangesPage } from './feed/changes-options.ts'
 export type { FeedRowsPage, FeedTextPage } from './feed/read-page.ts'
 export type {
   EventRange,

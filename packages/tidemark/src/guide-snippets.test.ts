@@ -9,7 +9,7 @@ import {
   jsonLinesSink,
   openStore,
   readJsonLines,
-  type ChangesStart,
+  type StartPosition,
   type Clock,
   type Database,
   type Store,
@@ -145,7 +145,7 @@ test('time-to-live.md: tiering, all versions, a part that expires', async () => 
   expect(report).toMatchObject({ archived: 1, removed: 1 })
 
   const operations: string[] = []
-  const logBegan: ChangesStart = 'beginning'
+  const logBegan: StartPosition = 'beginning'
   await sessions.updateSettings({ allVersions: { retentionSeconds: 86_400, previousImages: true } })
   await sessions.upsert({ id: 's4', user: 'u2' })
   await sessions.delete('s4', 'u2')
@@ -202,7 +202,7 @@ test('splits.md: by hand, by size, and continuations of parents', async () => {
   const before = await orders.readFeedRanges()
   const [first] = before
   if (first === undefined) throw new Error('a collection has a range')
-  const { continuation } = await orders.resolveStart({ range: first, start: { kind: 'now' } })
+  const { continuation } = await orders.resolveStart({ range: first, start: 'now' })
   const [left, right] = await orders.split(first.id ?? '')
   await orders.upsert({ id: 'o9', customerId: 'c9' })
   for (const child of [left, right]) {

@@ -20,7 +20,6 @@ export {
   type AtomicWrite,
   type ChangesOptions,
   type ChangesPage,
-  type ChangesStart,
   type AllVersionsPolicy,
   type CollectionDefinition,
   type CollectionOptions,
@@ -110,7 +109,6 @@ export {
   type PositionsSnapshot,
   type ProcessorGroupOptions,
   type SeekOptions,
-  type SeekPosition,
   type SnapshotPosition,
   type WaitUntilDrainedOptions,
 } from '@tidemark/processor'

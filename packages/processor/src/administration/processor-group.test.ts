@@ -295,7 +295,7 @@ describe('seek', () => {
     const a = await all.fleet.start('a')
     await all.fleet.until(() => all.fleet.isDrained())
     const since = all.fleet.deliveries.length
-    await all.fleet.run(all.group.seek({ to: { timeMs } }))
+    await all.fleet.run(all.group.seek({ to: new Date(timeMs) }))
     await all.fleet.until(() => firstsByKey(all.fleet.deliveries.slice(since)).size === 32)
     await all.fleet.stop(a)
     for (const ns of firstsByKey(all.fleet.deliveries.slice(since)).values()) {
@@ -329,7 +329,7 @@ describe('seek', () => {
     const [range] = all.fleet.feed.ranges
     const { continuation, lsn } = await all.fleet.feed.resolveStart({
       range: range!,
-      start: { kind: 'now' },
+      start: 'now',
     })
     all.fleet.feed.split(range!)
     write(all.fleet)
@@ -386,7 +386,7 @@ describe('seek', () => {
     const { group: admin, fleet: one } = newFleet({ ranges: 1 })
     const opened = await one.leases.openGroup('group')
     const range = one.feed.ranges[0]!
-    const position = await one.feed.resolveStart({ range, start: { kind: 'beginning' } })
+    const position = await one.feed.resolveStart({ range, start: 'beginning' })
     const attempts = { count: 4, size: 7 }
     await opened.create([{ range, checkpoint: { ...position, attempts } }])
     expect(await admin.release('-FF')).toBeUndefined()
@@ -506,7 +506,7 @@ describe('seek', () => {
     const low = { minInclusive: '', maxExclusive: '20' }
     await refused(all.group.seek({ to: 'now', ranges: [empty] }))
     await refused(all.group.seek({ to: 'now', ranges: [low, low] }))
-    await refused(all.group.seek({ to: { timeMs: Number.NaN } }))
+    await refused(all.group.seek({ to: new Date(Number.NaN) }))
     await refused(all.group.release('nothing'))
     const blind = new ProcessorGroup({ leases: all.fleet.leases, group: 'group' })
     await refused(blind.seek({ to: 'now' }))

@@ -12,6 +12,7 @@ import {
   type FeedRange,
   type LeaseGroup,
   type LeaseStore,
+  checkedStart,
   type StartPosition,
 } from '@tidemark/contracts'
 import { createLeasesAt } from './create-leases-at.ts'
@@ -42,17 +43,9 @@ export interface ProcessorGroupOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Where a group is to go on. */
-export type SeekPosition =
-  | 'beginning'
-  | 'now'
-  /** Changes of the second of `timeMs` (epoch ms) and later. */
-  | { readonly timeMs: number }
-  /** Of this feed, and of ranges that contain those that are moved. */
-  | { readonly continuation: string }
-
 export interface SeekOptions {
-  readonly to: SeekPosition
+  /** Where it is to go on. A continuation is of this feed, and of ranges that contain those that are moved. */
+  readonly to: StartPosition
   /** Only keys in these. Leases that have others too are cut. @default all that the group has */
   readonly ranges?: readonly FeedRange[] | undefined
 }
@@ -204,7 +197,7 @@ export class ProcessorGroup implements AsyncDisposable {
     signal: AbortSignal | undefined,
   ): Promise<readonly MovedLease[]> {
     const feed = this.#feed('seek')
-    const start = startPosition(to)
+    const start = checkedStart('to', to)
     const group = await this.#open(signal)
     const { leases } = await group.read(signal)
     const wanted = checkedRanges(ranges).map((range) => ({ range, start }))
@@ -224,7 +217,7 @@ export class ProcessorGroup implements AsyncDisposable {
     const held = snapshotPositions(snapshot)
     const group = await this.#open(signal)
     const wanted = held.map(({ range, continuation }): WantedPosition => {
-      return { range, start: { kind: 'continuation', continuation } }
+      return { range, start: { continuation } }
     })
     const parts = this.#parts({ group, feed, purpose })
     const waiting = signal ?? new AbortController().signal
@@ -273,15 +266,6 @@ export class ProcessorGroup implements AsyncDisposable {
       throw error
     }
   }
-}
-
-function startPosition(to: SeekPosition): StartPosition {
-  if (to === 'beginning' || to === 'now') return { kind: to }
-  if ('timeMs' in to) {
-    if (Number.isFinite(to.timeMs)) return { kind: 'time', timeMs: to.timeMs }
-    throw new InvalidOptionError(`timeMs must be a time in epoch ms, got ${to.timeMs}`)
-  }
-  return { kind: 'continuation', continuation: to.continuation }
 }
 
 /** @throws ERR_INVALID_OPTION when two of them share a key, or one has none */

@@ -260,7 +260,7 @@ describe('what cannot be measured', () => {
     const other = new WatchedGroup({ ranges: 1, identity: 'other' })
     fill(watched.feed, 5)
     const range = watched.feed.ranges[0]!
-    const checkpoint = await other.feed.resolveStart({ range, start: { kind: 'now' } })
+    const checkpoint = await other.feed.resolveStart({ range, start: 'now' })
     const group = await watched.openGroup()
     await group.create([{ range, checkpoint }])
     const { leases, caughtUp } = await watched.estimator.estimate()
@@ -342,7 +342,7 @@ describe('modes', () => {
   test('PH-9 CF-11 it reads as the group does, unless it is told', async () => {
     const watched = new WatchedGroup({ ranges: 1 })
     const range = watched.feed.ranges[0]!
-    const start = { kind: 'beginning' } as const
+    const start = 'beginning'
     const checkpoint = await watched.feed.resolveStart({ range, start, mode: 'allVersions' })
     const group = await watched.openGroup()
     await group.create([{ range, checkpoint }])

@@ -203,7 +203,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
       for (const range of present.flatMap((one) => commonKeys(one, missing.range) ?? [])) {
         const at = { range, lsn: missing.lsn, mode, signal: request.signal }
         const position = await feed.positionAt?.(at)
-        const checkpoint = position ?? (await feed.resolveStart({ ...at, start: { kind: 'now' } }))
+        const checkpoint = position ?? (await feed.resolveStart({ ...at, start: 'now' }))
         measures.push(await this.#measure({ checkpoint }, { ...request, mode, range }))
       }
       estimates.push(missingEstimate(missing, measures, this.#clock.wallMs()))

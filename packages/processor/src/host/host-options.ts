@@ -31,8 +31,8 @@ export interface FeedOptions {
   maxItemCount?: number | undefined
   /** @default false (now) */
   startFromBeginning?: boolean | undefined
-  /** Changes of this second and later. Epoch ms, or a date. */
-  startTime?: Date | number | undefined
+  /** Changes of its second and later. */
+  startTime?: Date | undefined
   /** Of this collection, and of a range that contains those read; else ERR_INVALID_CONTINUATION. */
   startContinuation?: string | undefined
   /** Only this pkrange: its id, or its feed range as `min-max` for feeds without ids. @default all */

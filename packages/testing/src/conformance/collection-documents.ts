@@ -351,7 +351,7 @@ export function collectionDocuments(open: () => Promise<Store>): void {
         continuation: (
           await collection.resolveStart({
             range: { minInclusive: '', maxExclusive: 'FF' },
-            start: { kind: 'beginning' },
+            start: 'beginning',
           })
         ).continuation,
       })

@@ -95,7 +95,7 @@ export function collectionPendingDeletes(open: OpenStore): void {
       await collection.create({ id: 'a', pk: 'p', ttl: 5 })
       const { continuation } = await collection.resolveStart({
         range: FULL_RANGE,
-        start: { kind: 'now' },
+        start: 'now',
       })
       const { signal } = new AbortController()
       const request = { range: FULL_RANGE, continuation, timeoutMs: 20_000, signal }
@@ -111,7 +111,7 @@ export function collectionPendingDeletes(open: OpenStore): void {
       await collection.create({ id: 'b', pk: 'p' })
       clock.step(5000)
       await store.runMaintenance()
-      const start = { kind: 'beginning' } as const
+      const start = 'beginning'
       const { continuation } = await collection.resolveStart({ range: FULL_RANGE, start })
       const page = await collection.readPageText({ range: FULL_RANGE, continuation })
       expect(page.bodies.map((body) => (JSON.parse(body) as { id: string }).id)).toEqual(['b'])

@@ -175,7 +175,7 @@ async function leaseLine(lease: Lease, from: ReadGroup): Promise<LeaseLine> {
 async function newestLsn(collection: Collection, range: FeedRange): Promise<number> {
   const present = await collection.readFeedRanges()
   const parts = present.flatMap((one) => commonKeys(one, range) ?? [])
-  const start = { kind: 'now' } as const
+  const start = 'now'
   const ends = await Promise.all(
     parts.map((part) => collection.resolveStart({ range: part, start })),
   )

@@ -140,7 +140,7 @@ async function described(
     ranges.map(async (range) => {
       const { id, minInclusive, maxExclusive, parents } = range
       const { documents, bytes } = await engine.measureRange(record, Number(id))
-      const { lsn } = await collection.resolveStart({ range, start: { kind: 'now' } })
+      const { lsn } = await collection.resolveStart({ range, start: 'now' })
       return { id, minInclusive, maxExclusive, parents, documents, bytes, newestLsn: lsn }
     }),
   )

@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander'
-import { InvalidOptionError } from '@tidemark/contracts'
-import type { MoveOptions, MovedLease, ProcessorGroup, SeekPosition } from '@tidemark/processor'
-import type { ChangesStart } from '@tidemark/store'
+import { InvalidOptionError, type StartPosition } from '@tidemark/contracts'
+import type { MoveOptions, MovedLease, ProcessorGroup } from '@tidemark/processor'
 import { startPosition } from '../arguments/parse-start.ts'
 import type { CommandContext } from '../command-context.ts'
 import { confirm } from '../confirm.ts'
@@ -26,7 +25,7 @@ export interface MoveCommandOptions extends GroupOptions {
 }
 
 interface SeekCommandOptions extends MoveCommandOptions {
-  readonly to: ChangesStart
+  readonly to: StartPosition
   readonly range?: readonly NamedRange[]
 }
 
@@ -135,7 +134,7 @@ function seek(
   return withGroup(options, async (found) => {
     const { group } = found
     const ranges = await chosenRanges(found, options.range)
-    const request = { to: seekPosition(options.to), ranges }
+    const request = { to: options.to, ranges }
     return move(options, {
       context,
       action,
@@ -154,8 +153,4 @@ export function needingFeed<Result>(
   throw new InvalidOptionError(
     `what group ${JSON.stringify(group.group)} follows is not known: give with --store the store that has its collection`,
   )
-}
-
-function seekPosition(to: ChangesStart): SeekPosition {
-  return to instanceof Date ? { timeMs: to.getTime() } : to
 }

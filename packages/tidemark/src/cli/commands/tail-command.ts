@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Change, Continuation, FeedMode } from '@tidemark/contracts'
-import type { ChangesStart } from '@tidemark/store'
+import type { StartPosition } from '@tidemark/contracts'
 import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
 import { startPosition } from '../arguments/parse-start.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -13,7 +13,7 @@ import { existingCollection } from '../existing-collection.ts'
 
 interface TailOptions {
   readonly store: string
-  readonly from: ChangesStart
+  readonly from: StartPosition
   readonly follow: boolean
   readonly maxItemCount?: number
   readonly documents?: boolean
