@@ -28,15 +28,17 @@ interface ListOptions extends LeaseOptions {
 }
 
 const HELP = `
-Columns: the group and the database/collection that it follows; the feed range, from its lowest
-key on; the host that owns it now ("-" = none; MISSING = somebody deleted the lease, and
-nobody works on its keys until the hosts have made all leases anew); the epoch, which rises with every owner; the LSN
-up to which it is processed; how many transactions it is behind; seconds since its last change
-or its owner's last heartbeat. --json has the whole ids of ranges, too.
+Columns: the group and the database/collection that it follows; the feed range,
+from its lowest key on; the host that owns it now ("-" = none; MISSING =
+somebody deleted the lease, and nobody works on its keys until the hosts have
+made all leases anew); the epoch, which rises with every owner; the LSN up to
+which it is processed; how many transactions it is behind; seconds since its
+last change or its owner's last heartbeat. --json has the ids of ranges, too.
 
 Examples:
   tidemark leases ls --store ./data
-  tidemark leases ls --store ./data --leases redis://localhost --group mirror --json`
+  tidemark leases ls --store ./data --leases redis://localhost --group mirror \\
+    --json`
 
 /** `tidemark leases ls`: who works on what, and how far. */
 export function listLeasesCommand(context: CommandContext): Command {
@@ -195,7 +197,7 @@ function leaseTable(lines: readonly LeaseLine[]): string {
     lines.map(({ group, isMissing, collection, range, owner, epoch, lsn, lag, ageS }) => [
       group,
       collection ?? '-',
-      range.slice(0, range.indexOf('-')).slice(0, 8) || '0',
+      range.slice(0, range.indexOf('-')) || '0',
       isMissing ? 'MISSING' : (owner ?? '-'),
       epoch,
       lsn,

@@ -30,14 +30,16 @@ interface SeekCommandOptions extends MoveCommandOptions {
 }
 
 const SEEK_HELP = `
-Positions: beginning; now; a time such as 2026-01-31T09:00:00Z; a continuation, as "tail" prints it.
-What lies between is delivered again, in order, or skipped; what would be skipped has to be confirmed.
-Hosts may run: the group is paused meanwhile, so that what they have in hand is over before. With
---at-once their leases are taken from them instead: what they still do then is refused.
+Positions: beginning; now; a time such as 2026-01-31T09:00:00Z; a continuation,
+as "tail" prints it. What lies between is delivered again, in order, or skipped;
+what would be skipped has to be confirmed. Hosts may run: the group is paused
+meanwhile, so that what they have in hand is over before. With --at-once their
+leases are taken from them instead: what they still do then is refused.
 
 Examples:
   tidemark leases reset --group mirror --store ./data
-  tidemark leases seek --group mirror --store ./data --to 2026-01-31T09:00:00Z --dry-run
+  tidemark leases seek --group mirror --store ./data --to 2026-01-31T09:00:00Z \\
+    --dry-run
   tidemark leases seek --group mirror --store ./data --to now --range 3 --yes`
 
 /** `tidemark leases seek`. */

@@ -44,15 +44,18 @@ const DEFAULT_PORT = 8081
 const LARGEST_PORT = 65_535
 
 const HELP = `
-Clients are those of Azure Cosmos DB: new CosmosClient({ endpoint, key }). Keys are base64 text, as
-"openssl rand -base64 64 | tr -d '\\n'" makes it; a file may hold several, with blanks or lines
-between. Without --key-file the environment variable ${KEY_VARIABLE} is taken, else a key
-that is made once and kept in the store's folder, in the file gateway-key (mode 600). With --memory
-it is the emulator's well-known key, which is refused on any other address than loopback. Keys that
-may only read: --read-only-key-file, or ${READ_ONLY_KEY_VARIABLE}. No key is ever printed.
+Clients are those of Azure Cosmos DB: new CosmosClient({ endpoint, key }). Keys
+are base64 text, as "openssl rand -base64 64 | tr -d '\\n'" makes it; a file may
+hold several, with blanks or lines between. Without --key-file the environment
+variable ${KEY_VARIABLE} is taken, else a key that is made once and kept
+in the store's folder, in the file gateway-key (mode 600). With --memory it is
+the emulator's well-known key, which is refused on any other address than
+loopback. Keys that may only read: --read-only-key-file, or
+${READ_ONLY_KEY_VARIABLE}. No key is ever printed.
 
-The folder is made when it is missing; other processes may use it at the same time. SIGINT and
-SIGTERM end it in order, with exit code 0: what is being served is finished. With --json one line
+The folder is made when it is missing; other processes may use it at the same
+time. SIGINT and SIGTERM end it in order, with exit code 0: what is being served
+is finished. With --json one line
 {"endpoint":"http://127.0.0.1:8081/","ready":true} is printed when it answers.
 
 Examples:

@@ -21,16 +21,19 @@ interface TailOptions {
 }
 
 const HELP = `
-Each line is one change: {"kind","id","partitionKey","lsn","document"}. Documents that expired
-come with the kind "pendingDelete" and their "lastVersion". With --mode all-versions each line
-is one create, replace or delete, of a collection that keeps the log of them. When it ends, by
-SIGINT or because it caught up with --no-follow, the continuation is the last line of the
+Each line is one change: {"kind","id","partitionKey","lsn","document"}.
+Documents that expired come with the kind "pendingDelete" and their
+"lastVersion". With --mode all-versions each line is one create, replace or
+delete, of a collection that keeps the log of them. When it ends, by SIGINT or
+because it caught up with --no-follow, the continuation is the last line of the
 error output; give it to --from to go on right there.
 
 Examples:
   tidemark tail shop/orders --store ./data
-  tidemark tail shop/orders --store ./data --from beginning --no-follow > all.jsonl
-  tidemark tail shop/orders --store ./data --from 2026-01-31T09:00:00Z | jq .document.total`
+  tidemark tail shop/orders --store ./data --from beginning \\
+    --no-follow > all.jsonl
+  tidemark tail shop/orders --store ./data --from 2026-01-31T09:00:00Z \\
+    | jq .document.total`
 
 /** `tidemark tail`: prints changes as they come. */
 export function tailCommand(context: CommandContext, finish: Finish): Command {
