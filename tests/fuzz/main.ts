@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { oneOf, positive, readArguments, whole } from '../../scripts/command-line/read-arguments.ts'
 import { describeRequest } from './describe-request.ts'
 import { generateRequest } from './generate/generate-request.ts'
 import { runFuzz, type FuzzResult } from './run-fuzz.ts'
@@ -21,35 +21,18 @@ must be answered right, and in the end nothing may have grown.
 
 Exit code 1 on a crash, an answer that is 500 or no JSON with a message, a hang, or a leak.`
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
-    seconds: { type: 'string' },
-    store: { type: 'string', default: 'both' },
-    request: { type: 'string' },
-    from: { type: 'string', default: '0' },
-    help: { type: 'boolean', default: false },
-  },
+const { values } = readArguments(USAGE, {
+  requests: whole(1, 100_000),
+  seed: whole(0, Math.floor(Math.random() * 1_000_000)),
+  seconds: positive(),
+  store: oneOf(['memory', 'sqlite', 'both'], 'both'),
+  request: whole(0),
+  from: whole(0, 0),
 })
 const SQLITE_SHARE = 0.1
-const [requests, seed] = [
-  Number(values.request === undefined ? values.requests : 1),
-  Number(values.seed),
-]
-const from = Number(values.request ?? values.from)
-const seconds = values.seconds === undefined ? undefined : Number(values.seconds)
-const isUsable =
-  Number.isInteger(requests) &&
-  requests >= 1 &&
-  Number.isInteger(seed) &&
-  Number.isInteger(from) &&
-  (seconds === undefined || seconds > 0) &&
-  ['memory', 'sqlite', 'both'].includes(values.store)
-if (values.help || !isUsable) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
+const { seed, seconds } = values
+const requests = values.request === undefined ? values.requests : 1
+const from = values.request ?? values.from
 
 const startedMs = performance.now()
 console.log(`seed ${seed}`)
