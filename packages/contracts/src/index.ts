@@ -104,7 +104,12 @@ export type {
   SourceRange,
 } from './feed/change-feed-source.ts'
 export { checkedStart, type StartPosition } from './feed/start-position.ts'
-export type { DeadLetter, DeadLetterSink, RecordedError } from './feed/dead-letter.ts'
+export type {
+  DeadLetter,
+  DeadLetterSink,
+  RecordedError,
+  SinkCallOptions,
+} from './feed/dead-letter.ts'
 export {
   continuationPosition,
   decodeContinuation,

@@ -1,6 +1,11 @@
-import { systemClock, type Clock, type DocumentBody, type LeaseStore } from '@tidemark/contracts'
+import {
+  systemClock,
+  type Clock,
+  type DocumentBody,
+  type LeaseStore,
+  type RequestOptions,
+} from '@tidemark/contracts'
 import type { Collection, Database } from '@tidemark/store'
-import type { WaitOptions } from '../workers/wait-options.ts'
 import { openMigrationGroups } from './migration-groups.ts'
 import { migrationName, type ExpiryOption } from './migration-options.ts'
 import type { MigrationProgress } from './migration-progress.ts'
@@ -24,11 +29,11 @@ export interface WatchMigrationOptions<S extends DocumentBody> {
 
 /** A look at a migration from a process that does not work on it. */
 export interface WatchedMigration extends AsyncDisposable {
-  progress(options?: WaitOptions): Promise<MigrationProgress>
+  progress(options?: RequestOptions): Promise<MigrationProgress>
   /** As of `Migration`. */
-  caughtUp(options?: WaitOptions): Promise<void>
+  caughtUp(options?: RequestOptions): Promise<void>
   /** As of `Migration`. */
-  cutOver(options?: WaitOptions): Promise<MigrationProgress>
+  cutOver(options?: RequestOptions): Promise<MigrationProgress>
 }
 
 /**

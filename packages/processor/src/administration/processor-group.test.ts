@@ -41,9 +41,9 @@ function newFleet(options: FleetOptions = {}): { fleet: Fleet; group: ProcessorG
 function losingAnswers(inner: LeaseStore, onLost: () => void): LeaseStore {
   return {
     description: inner.description,
-    listGroups: (signal) => inner.listGroups(signal),
-    openGroup: async (name, signal) => {
-      const opened = await inner.openGroup(name, signal)
+    listGroups: (options) => inner.listGroups(options),
+    openGroup: async (name, options) => {
+      const opened = await inner.openGroup(name, options)
       const setPaused: LeaseGroup['setPaused'] = async (paused, s) => {
         const answer = await opened.setPaused(paused, s)
         if (!paused) return answer

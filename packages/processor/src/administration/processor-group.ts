@@ -13,6 +13,7 @@ import {
   type LeaseGroup,
   type LeaseStore,
   checkedStart,
+  type RequestOptions,
   type StartPosition,
 } from '@tidemark/contracts'
 import { createLeasesAt } from './create-leases-at.ts'
@@ -73,7 +74,7 @@ export class ProcessorGroup implements AsyncDisposable {
     this.#clock = options.clock ?? systemClock
   }
 
-  async status(signal?: AbortSignal): Promise<GroupStatus> {
+  async status({ signal }: RequestOptions = {}): Promise<GroupStatus> {
     const group = await this.#open(signal)
     return groupStatus(this.group, await group.read(signal))
   }
@@ -83,12 +84,12 @@ export class ProcessorGroup implements AsyncDisposable {
    * give them back; they stay, and go on exactly there after `resume`. Also for a group without hosts or leases
    * yet: it begins when it is resumed. Returns false when it was paused already. See `waitUntilDrained`.
    */
-  async pause(signal?: AbortSignal): Promise<boolean> {
+  async pause({ signal }: RequestOptions = {}): Promise<boolean> {
     return (await this.#open(signal)).setPaused(true, signal)
   }
 
   /** Returns false when it was not paused. */
-  async resume(signal?: AbortSignal): Promise<boolean> {
+  async resume({ signal }: RequestOptions = {}): Promise<boolean> {
     return (await this.#open(signal)).setPaused(false, signal)
   }
 
@@ -116,10 +117,7 @@ export class ProcessorGroup implements AsyncDisposable {
   }
 
   /** What `seek` would do at this moment. */
-  previewSeek(
-    to: SeekOptions,
-    { signal }: Pick<MoveOptions, 'signal'> = {},
-  ): Promise<readonly MovedLease[]> {
+  previewSeek(to: SeekOptions, { signal }: RequestOptions = {}): Promise<readonly MovedLease[]> {
     return this.#seek(to, 'preview', signal)
   }
 
@@ -129,7 +127,7 @@ export class ProcessorGroup implements AsyncDisposable {
    *
    * Rejects with ERR_INVALID_OPTION when there is no such lease, ERR_LEASES_CHANGED.
    */
-  async release(leaseId: string, signal?: AbortSignal): Promise<string | undefined> {
+  async release(leaseId: string, { signal }: RequestOptions = {}): Promise<string | undefined> {
     const group = await this.#open(signal)
     const waiting = signal ?? new AbortController().signal
     for (let attempt = 1; attempt <= ATTEMPT_LIMIT; attempt += 1) {
@@ -148,7 +146,7 @@ export class ProcessorGroup implements AsyncDisposable {
    * Where the group stands, as JSON to be kept. Of a group that runs it is the last stored position of each range;
    * pause it first to have them of one moment.
    */
-  async snapshot(signal?: AbortSignal): Promise<PositionsSnapshot> {
+  async snapshot({ signal }: RequestOptions = {}): Promise<PositionsSnapshot> {
     const { leases } = await (await this.#open(signal)).read(signal)
     const positions = leases.map(({ id, checkpoint: { continuation, lsn } }) => {
       return { range: id, continuation, lsn }
@@ -176,7 +174,7 @@ export class ProcessorGroup implements AsyncDisposable {
   /** What `restore` would do at this moment. */
   previewRestore(
     snapshot: PositionsSnapshot,
-    { signal }: Pick<MoveOptions, 'signal'> = {},
+    { signal }: RequestOptions = {},
   ): Promise<readonly MovedLease[]> {
     return this.#restore(snapshot, 'preview', signal)
   }
@@ -258,7 +256,7 @@ export class ProcessorGroup implements AsyncDisposable {
   /** A handle that could not be opened is tried again. */
   async #open(signal: AbortSignal | undefined): Promise<LeaseGroup> {
     signal?.throwIfAborted()
-    this.#opened ??= this.#options.leases.openGroup(this.group, signal)
+    this.#opened ??= this.#options.leases.openGroup(this.group, { signal })
     try {
       return await this.#opened
     } catch (error) {

@@ -77,7 +77,7 @@ const taken = async (
   letters: DocumentDeadLetters,
   range = FULL_RANGE,
 ): Promise<readonly string[]> =>
-  (await letters.takeRedriven({ group: 'g', range }, never)).map(({ change }) => change.id)
+  (await letters.takeRedriven({ group: 'g', range, signal: never })).map(({ change }) => change.id)
 
 /** Those who overtake one another wait. */
 async function passingTime(clock: SimulatedClock, work: Promise<unknown>): Promise<void> {
@@ -206,7 +206,9 @@ describe('PH-7 dead letters as documents', () => {
     const letter = letterFor(1, { change })
     await letters.put(letter)
     await redriveAll(letters)
-    expect(await letters.takeRedriven({ group: 'g', range: FULL_RANGE }, never)).toEqual([letter])
+    expect(await letters.takeRedriven({ group: 'g', range: FULL_RANGE, signal: never })).toEqual([
+      letter,
+    ])
   })
 
   test('a list is in the order of LSNs, by pages, and of one range', async () => {
@@ -307,7 +309,9 @@ describe('big changes', () => {
     const letter = letterFor(1, { change: { ...letterFor(1).change, partitionKey: key } })
     await letters.put(letter)
     await redriveAll(letters)
-    expect(await letters.takeRedriven({ group: 'g', range: FULL_RANGE }, never)).toEqual([letter])
+    expect(await letters.takeRedriven({ group: 'g', range: FULL_RANGE, signal: never })).toEqual([
+      letter,
+    ])
     const { letters: listed } = await letters.list({ group: 'g' })
     expect(listed[0]?.partitionKey).toHaveLength(1_000)
   })
@@ -448,7 +452,7 @@ describe('redrive', () => {
       before: (method) => (method === 'read' ? gate.promise : undefined),
     })
     const abort = new AbortController()
-    const taking = letters.takeRedriven({ group: 'g', range: FULL_RANGE }, abort.signal)
+    const taking = letters.takeRedriven({ group: 'g', range: FULL_RANGE, signal: abort.signal })
     abort.abort(new Error('enough'))
     await expect(taking).rejects.toThrow('enough')
     gate.resolve()

@@ -13,6 +13,8 @@ import {
   type DocumentBody,
   type DocumentCollection,
   type FeedRange,
+  type RequestOptions,
+  type SinkCallOptions,
   type Random,
 } from '@tidemark/contracts'
 import { keyComponents } from './change-text.ts'
@@ -124,7 +126,7 @@ export class DocumentDeadLetters implements DeadLetterSink {
   }
 
   /** Keeps a letter durably. One that is there already is kept anew, and is not sent back any more. */
-  async put(letter: DeadLetter, signal?: AbortSignal): Promise<void> {
+  async put(letter: DeadLetter, { signal }: RequestOptions = {}): Promise<void> {
     await this.#check(signal)
     const { group, id } = letter
     await this.#index.listGroup(group, signal)
@@ -144,15 +146,14 @@ export class DocumentDeadLetters implements DeadLetterSink {
   }
 
   async takeRedriven<T extends DocumentBody = DocumentBody>(
-    request: { readonly group: string; readonly range: FeedRange },
-    signal: AbortSignal,
+    request: { readonly group: string; readonly range: FeedRange } & SinkCallOptions,
   ): Promise<readonly DeadLetter<T>[]> {
-    await this.#check(signal)
-    return this.#redriven.take<T>(request, signal)
+    await this.#check(request.signal)
+    return this.#redriven.take<T>(request, request.signal)
   }
 
   /** Removes a letter that was sent back. One that was put again meanwhile stays. */
-  async settle({ group, id }: DeadLetter, signal?: AbortSignal): Promise<void> {
+  async settle({ group, id }: DeadLetter, { signal }: RequestOptions = {}): Promise<void> {
     await this.#check(signal)
     await this.#untilNotOvertaken(
       id,
@@ -167,7 +168,7 @@ export class DocumentDeadLetters implements DeadLetterSink {
   }
 
   /** The groups that ever had a letter here. */
-  async listGroups(signal?: AbortSignal): Promise<readonly string[]> {
+  async listGroups({ signal }: RequestOptions = {}): Promise<readonly string[]> {
     await this.#check(signal)
     return this.#index.groups(signal)
   }
@@ -193,7 +194,7 @@ export class DocumentDeadLetters implements DeadLetterSink {
   /** One letter with its change. Undefined when there is none. */
   async read<T extends DocumentBody = DocumentBody>(
     letterId: string,
-    options: { readonly signal?: AbortSignal | undefined } = {},
+    options: RequestOptions = {},
   ): Promise<DeadLetter<T> | undefined> {
     await this.#check(options.signal)
     return (await this.#contents.read<T>(letterId, options.signal))?.letter

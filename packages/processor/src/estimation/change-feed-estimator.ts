@@ -154,7 +154,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
   async #openGroup(signal: AbortSignal | undefined): Promise<LeaseGroup> {
     for (;;) {
       const isMine = this.#opened === undefined
-      const opened = (this.#opened ??= this.#options.leases.openGroup(this.group, signal))
+      const opened = (this.#opened ??= this.#options.leases.openGroup(this.group, { signal }))
       try {
         return await opened
       } catch (error) {

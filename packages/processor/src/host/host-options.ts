@@ -6,6 +6,7 @@ import type {
   DocumentBody,
   FeedMode,
   LeaseStore,
+  SinkCallOptions,
   Random,
 } from '@tidemark/contracts'
 
@@ -187,7 +188,7 @@ export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = Documen
   /** Where changes go that fail again and again, with `failurePolicy` `deadLetter`: a sink, or just a function. */
   deadLetters?:
     | DeadLetterSink<T>
-    | ((letter: DeadLetter<T>, signal: AbortSignal) => Promise<void> | void)
+    | ((letter: DeadLetter<T>, options: SinkCallOptions) => Promise<void> | void)
     | undefined
   feedOptions?: FeedOptions | undefined
   hostOptions?: HostOptions | undefined

@@ -132,8 +132,8 @@ function resolveDeadLetters<T extends DocumentBody>(
   }
   if (typeof given !== 'function') return given
   return {
-    put: async (letter, signal) => {
-      await given(letter, signal)
+    put: async (letter, callOptions) => {
+      await given(letter, callOptions)
     },
   }
 }
