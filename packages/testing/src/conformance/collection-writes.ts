@@ -359,6 +359,27 @@ export function collectionWrites(open: () => Promise<Store>): void {
       expect(await a.count()).toBe(1)
     })
 
+    test('ifMatch and ifNoneMatch ask for the version that was read, or any other', async () => {
+      const store = await open()
+      const a = await makeCollection(store)
+      const { etag } = await a.create({ id: 'x', pk: 'p' })
+      const document = { id: 'x', pk: 'p' }
+      const put = (conditions: EtagConditions): Promise<unknown> =>
+        store
+          .database('db')
+          .commitAtomically([
+            { collection: a, operation: { kind: 'put', document, ...conditions } },
+          ])
+      const refusal = (code: string) => ({ code: 'ERR_ATOMIC_WRITE_FAILED', cause: { code } })
+      const refused = refusal('ERR_PRECONDITION_FAILED')
+      await expect(put({ ifNoneMatch: etag })).rejects.toMatchObject(refused)
+      await put({ ifMatch: etag })
+      await expect(put({ ifMatch: etag })).rejects.toMatchObject(refused)
+      await put({ ifNoneMatch: etag })
+      const both = put({ ifMatch: '*', ifNoneMatch: etag })
+      await expect(both).rejects.toMatchObject(refusal('ERR_INVALID_OPTION'))
+    })
+
     test('one document may be written twice; the later write sees the earlier', async () => {
       const store = await open()
       const a = await makeCollection(store)
