@@ -202,6 +202,7 @@ export {
   type RecordedError,
   type RequestOptions,
   type Resynchronization,
+  type SinkCallOptions,
   type StartPosition,
   type Stored,
   type SystemProperties,
