@@ -1,6 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { cpus, release } from 'node:os'
-import { parseArgs } from 'node:util'
+import {
+  flag,
+  oneOf,
+  positive,
+  readArguments,
+  text,
+  whole,
+} from '../scripts/command-line/read-arguments.ts'
 import { GATEWAY_SCENARIOS } from './gateway/scenarios.ts'
 import { reachesGoal, reportTable } from './measuring/report-table.ts'
 import { runScenario, type MeasuredResult, type Result } from './measuring/run-scenario.ts'
@@ -25,7 +32,7 @@ const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [-
 const MIN_DOCUMENTS = 10_000
 const MAX_MANY = 1_000_000
 
-const SCENARIOS_OF: Readonly<Record<string, readonly Scenario[]>> = {
+const SCENARIOS_OF: Readonly<Record<'sqlite' | 'postgres', readonly Scenario[]>> = {
   sqlite: SCENARIOS,
   postgres: POSTGRES_SCENARIOS,
 }
@@ -42,49 +49,30 @@ interface BenchOptions {
 }
 
 function readOptions(): BenchOptions {
-  const { values } = parseArgs({
-    options: {
-      json: { type: 'string' },
-      seconds: { type: 'string', default: '3' },
-      runs: { type: 'string', default: '3' },
-      documents: { type: 'string' },
-      many: { type: 'string' },
-      engine: { type: 'string', default: 'sqlite' },
-      gateway: { type: 'boolean', default: false },
-      only: { type: 'string', default: '' },
-      list: { type: 'boolean', default: false },
-    },
+  const { values } = readArguments(USAGE, {
+    json: text(),
+    seconds: positive(3),
+    runs: whole(1, 3),
+    documents: whole(1),
+    many: whole(1),
+    engine: oneOf(['sqlite', 'postgres'], 'sqlite'),
+    gateway: flag(),
+    only: text(''),
+    list: flag(),
   })
-  const scenarios = values.gateway ? GATEWAY_SCENARIOS : SCENARIOS_OF[values.engine]
-  if (scenarios === undefined) {
-    throw new Error(
-      `--engine must be one of ${Object.keys(SCENARIOS_OF).join(', ')}, got ${values.engine}`,
-    )
-  }
-  const seconds = positive('--seconds', values.seconds)
+  const { json, seconds, runs, only, list } = values
   const documents =
-    values.documents === undefined
-      ? Math.min(100_000, Math.round(MIN_DOCUMENTS * Math.max(seconds ** 2, 1)))
-      : positive('--documents', values.documents)
+    values.documents ?? Math.min(100_000, Math.round(MIN_DOCUMENTS * Math.max(seconds ** 2, 1)))
   return {
-    scenarios,
-    json: values.json,
+    scenarios: values.gateway ? GATEWAY_SCENARIOS : SCENARIOS_OF[values.engine],
+    json,
     seconds,
-    runs: positive('--runs', values.runs),
+    runs,
     documents,
-    manyDocuments:
-      values.many === undefined
-        ? Math.min(MAX_MANY, Math.round(documents ** 2 / MIN_DOCUMENTS))
-        : positive('--many', values.many),
-    only: values.only,
-    list: values.list,
+    manyDocuments: values.many ?? Math.min(MAX_MANY, Math.round(documents ** 2 / MIN_DOCUMENTS)),
+    only,
+    list,
   }
-}
-
-function positive(option: string, text: string): number {
-  const value = Number(text)
-  if (!(value > 0)) throw new Error(`${option} must be a number above 0, got ${text}`)
-  return value
 }
 
 async function main(): Promise<void> {
@@ -100,7 +88,13 @@ async function main(): Promise<void> {
     }
     return
   }
-  if (chosen.length === 0) throw new Error(`no scenario or figure has ${options.only} in its name`)
+  if (chosen.length === 0) {
+    console.error(
+      `--only: no scenario or figure has ${JSON.stringify(options.only)} in its name; see --list`,
+    )
+    process.exitCode = 2
+    return
+  }
   console.log(
     `node ${process.versions.node}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown processor'}, ` +
       `${process.platform} ${release()}; ${options.runs} x ${options.seconds} s a side, ` +
@@ -129,10 +123,4 @@ function published({ name, value, unit, raw, ratio, runs }: MeasuredResult): Res
   return { name, value, unit, raw, ratio, runs }
 }
 
-try {
-  await main()
-} catch (error) {
-  console.error(error instanceof Error && error.message.startsWith('--') ? error.message : error)
-  console.error(USAGE)
-  process.exitCode = 1
-}
+await main()

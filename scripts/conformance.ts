@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { ensureEmbeddedPostgres } from '@tidemark/testing/servers'
+import { oneOf, readArguments, text, UsageError } from './command-line/read-arguments.ts'
 
 // `npm run conformance -- --engine NAME`: what every engine must do, on one of them, and `N passed, N failed`;
 // `--postgres VERSION`: of PostgreSQL from npm, with its fail-over and the order of LSNs as well.
@@ -34,15 +34,17 @@ const OTHER_POSTGRES = [
 ]
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const { values } = parseArgs({
-  options: { engine: { type: 'string' }, postgres: { type: 'string' } },
-})
-const suites = values.postgres === undefined ? SUITES[values.engine ?? ''] : OTHER_POSTGRES
-if (suites === undefined) {
-  const engines = Object.keys(SUITES).join('|')
-  console.error(`usage: npm run conformance -- --engine ${engines}, or --postgres VERSION`)
-  process.exit(2)
-}
+const { values } = readArguments(
+  `usage: npm run conformance -- --engine ${Object.keys(SUITES).join('|')}, or --postgres VERSION`,
+  { engine: oneOf(Object.keys(SUITES)), postgres: text() },
+  {
+    check({ engine, postgres }) {
+      if (engine === undefined && postgres === undefined)
+        throw new UsageError('--engine is missing')
+    },
+  },
+)
+const suites = values.postgres === undefined ? (SUITES[values.engine ?? ''] ?? []) : OTHER_POSTGRES
 if (values.postgres !== undefined) {
   const version = values.postgres
   process.env['POSTGRES_BIN'] = await ensureEmbeddedPostgres({ version, onProgress: console.log })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readArguments, whole } from './command-line/read-arguments.ts'
 
 const USAGE = `usage: npm run properties -- [--rounds N] [--seed N] [part of a file's name …]
 
@@ -18,19 +18,12 @@ Exit code 1 when a round failed. SEED=n npm test -- FILE runs it again.`
 const NEEDS_SERVER = /\.(?:redis|postgres)\.test\.ts$/
 const USES_SEED = /\bfc\.assert\(|process\.env\['SEED'\]|Conformance\(/
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rounds: { type: 'string', default: '10' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000_000)) },
-    help: { type: 'boolean', default: false },
-  },
-})
-const [rounds, first] = [Number(values.rounds), Number(values.seed)] as const
-if (values.help || !(Number.isSafeInteger(rounds) && rounds > 0) || !Number.isSafeInteger(first)) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
+const { values, positionals } = readArguments(
+  USAGE,
+  { rounds: whole(1, 10), seed: whole(0, Math.floor(Math.random() * 1_000_000_000)) },
+  { positionals: true },
+)
+const { rounds, seed: first } = values
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const files = await propertyTests(positionals)

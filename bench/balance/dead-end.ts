@@ -1,4 +1,10 @@
-import type { ChangeFeedSource, DocumentBody, LeaseGroup, LeaseStore } from '@tidemark/contracts'
+import type {
+  ChangeFeedSource,
+  DocumentBody,
+  LeaseGroup,
+  LeaseStore,
+  RequestOptions,
+} from '@tidemark/contracts'
 
 /** Cuts one host off from everything, as if its process had been killed. */
 export class Cut {
@@ -48,9 +54,9 @@ export function watchedLeaseStore(
   return cut.wrap({
     description: leases.description,
     collectionIdentity: leases.collectionIdentity,
-    openGroup: async (group: string, signal?: AbortSignal): Promise<LeaseGroup> =>
-      cut.wrap(counted(await leases.openGroup(group, signal), onCall)),
-    listGroups: (signal?: AbortSignal) => leases.listGroups(signal),
+    openGroup: async (group: string, options?: RequestOptions): Promise<LeaseGroup> =>
+      cut.wrap(counted(await leases.openGroup(group, options), onCall)),
+    listGroups: (options) => leases.listGroups(options),
   })
 }
 

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { oneOf, readArguments, text, whole } from '../../scripts/command-line/read-arguments.ts'
 import { openLeaseStores, type LeaseStoreKind } from './lease-stores.ts'
 import { runBalance } from './scenarios.ts'
 
@@ -15,26 +15,22 @@ const USAGE = `usage: npm run balance -- [--hosts N] [--leases N] [--store KIND]
 const KINDS: readonly LeaseStoreKind[] = ['redis', 'documents', 'memory']
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      hosts: { type: 'string', default: '20' },
-      leases: { type: 'string', default: '1000' },
-      store: { type: 'string', default: 'redis' },
-      'redis-url': { type: 'string' },
-      'idle-seconds': { type: 'string', default: '10' },
-      'two-leases': { type: 'string', default: '64' },
-    },
+  const { values } = readArguments(USAGE, {
+    hosts: whole(1, 20),
+    leases: whole(1, 1000),
+    store: oneOf(KINDS, 'redis'),
+    'redis-url': text(),
+    'idle-seconds': whole(1, 10),
+    'two-leases': whole(1, 64),
   })
-  const kind = KINDS.find((candidate) => candidate === values.store)
-  if (kind === undefined) throw new UsageError(`--store must be one of ${KINDS.join(', ')}`)
-  const opened = await openLeaseStores(kind, values['redis-url'])
+  const opened = await openLeaseStores(values.store, values['redis-url'])
   await using stores = opened.stores
   await runBalance(
     {
-      hosts: whole('--hosts', values.hosts),
-      leases: whole('--leases', values.leases),
-      leasesOfTwo: whole('--two-leases', values['two-leases']),
-      idleSeconds: whole('--idle-seconds', values['idle-seconds']),
+      hosts: values.hosts,
+      leases: values.leases,
+      leasesOfTwo: values['two-leases'],
+      idleSeconds: values['idle-seconds'],
       stores,
       countCommands: opened.countCommands,
     },
@@ -42,23 +38,11 @@ async function main(): Promise<void> {
   )
 }
 
-class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
-
-function whole(option: string, text: string): number {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 1) {
-    throw new UsageError(`${option} must be a whole number above 0, got ${text}`)
-  }
-  return value
-}
-
 try {
   await main()
   // A killed host has timers and calls that nobody can end but the process.
   process.exit()
 } catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
+  console.error(error)
   process.exitCode = 1
 }

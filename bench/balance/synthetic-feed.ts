@@ -72,15 +72,12 @@ export class SyntheticFeed implements ChangeFeedSource<Tick> {
     readonly range: FeedRange
     readonly start: StartPosition
   }): Promise<FeedPosition> {
-    switch (start.kind) {
-      case 'beginning':
-      case 'time':
-        return Promise.resolve(this.#position(range, 0))
-      case 'now':
-        return Promise.resolve(this.#position(range, this.lastLsn(feedRangeId(range))))
-      case 'continuation':
-        return Promise.resolve(this.#position(range, this.#lsnOf(range, start.continuation)))
+    if (start === 'now') {
+      return Promise.resolve(this.#position(range, this.lastLsn(feedRangeId(range))))
     }
+    const isAfter = start !== 'beginning' && 'continuation' in start
+    const at = isAfter ? this.#lsnOf(range, start.continuation) : 0
+    return Promise.resolve(this.#position(range, at))
   }
 
   readPage({

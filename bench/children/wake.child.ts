@@ -26,7 +26,7 @@ async function beginCommit({ orders }: BenchStore): Promise<{ readonly woken: Pr
   const ranges = await orders.readFeedRanges()
   const starts = await Promise.all(
     ranges.map(async (range) => {
-      const { continuation } = await orders.resolveStart({ range, start: { kind: 'now' } })
+      const { continuation } = await orders.resolveStart({ range, start: 'now' })
       return { range, continuation }
     }),
   )

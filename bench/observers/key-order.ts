@@ -13,7 +13,7 @@ export class KeyOrder {
   static async read(orders: Collection<OrderDocument>): Promise<KeyOrder> {
     const expected = new Map<string, string[]>()
     for (const range of await orders.readFeedRanges()) {
-      let { continuation } = await orders.resolveStart({ range, start: { kind: 'beginning' } })
+      let { continuation } = await orders.resolveStart({ range, start: 'beginning' })
       for (let caughtUp = false; !caughtUp;) {
         const page = await orders.readPage({ range, continuation, maxItemCount: 1_000 })
         note(page.changes, expected)

@@ -31,7 +31,7 @@ export const estimatorCall: Scenario = {
     const leases = new DocumentLeaseStore(leaseCollection)
     const group = await leases.openGroup(GROUP)
     const ranges = await orders.readFeedRanges()
-    const start = { kind: 'beginning' } as const
+    const start = 'beginning'
     const made = await group.create(
       await Promise.all(
         ranges.map(async (range) => ({

@@ -21,7 +21,7 @@ export const eventLoop: Scenario = {
     const orders = await ordersIn(store, { id: 'orders', partitionCount: 1 })
     await loadBatches(orders, batchesOf(manyDocuments))
     const [range = FULL_RANGE] = await orders.readFeedRanges()
-    const start = { kind: 'beginning' } as const
+    const start = 'beginning'
     const { continuation } = await orders.resolveStart({ range, start })
     const reads: Readonly<Record<(typeof READS)[number], () => Promise<unknown>>> = {
       count: () => orders.count(),

@@ -124,7 +124,7 @@ class SplitRange {
   async #serve(range: FeedRange, part: FeedRange): Promise<void> {
     const orders = this.#orders
     const index = orderOfRange(part)
-    const { continuation } = await orders.resolveStart({ range, start: { kind: 'beginning' } })
+    const { continuation } = await orders.resolveStart({ range, start: 'beginning' })
     const [page, { document }] = await Promise.all([
       orders.readPage({ range, continuation, maxItemCount: PAGE }),
       orders.read(orderId(index), customerOf(index)),

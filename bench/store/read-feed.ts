@@ -13,7 +13,7 @@ export async function scanFeed(
 ): Promise<number> {
   let documents = 0
   for (const range of await orders.readFeedRanges()) {
-    let { continuation } = await orders.resolveStart({ range, start: { kind: 'beginning' } })
+    let { continuation } = await orders.resolveStart({ range, start: 'beginning' })
     for (let caughtUp = false; !caughtUp && machineMs() < until;) {
       const page = await orders.readPage({ range, continuation, maxItemCount: pageSize })
       documents += page.changes.length
@@ -28,7 +28,7 @@ export async function scanFeed(
 export async function scanFeedUnparsed({ orders }: BenchStore, pageSize: number): Promise<number> {
   let documents = 0
   for (const range of await orders.readFeedRanges()) {
-    let { continuation } = await orders.resolveStart({ range, start: { kind: 'beginning' } })
+    let { continuation } = await orders.resolveStart({ range, start: 'beginning' })
     for (let caughtUp = false; !caughtUp;) {
       const page = await orders.readPageText({ range, continuation, maxItemCount: pageSize })
       documents += page.bodies.length

@@ -114,7 +114,8 @@ function relativeProblem(
   }
   const target = posix.join(posix.dirname(file.path), specifier)
   const home = homeOf(owner, file)
-  if (!target.startsWith(`${home}/`)) {
+  const isOfTools = owner === undefined && target.startsWith('scripts/')
+  if (!target.startsWith(`${home}/`) && !isOfTools) {
     return `imports '${specifier}', which lies outside of ${home}/: import the published package`
   }
   if (
@@ -127,7 +128,7 @@ function relativeProblem(
   return undefined
 }
 
-/** The folder that relative imports stay in. Tests, benches and scripts are one folder tree each. */
+/** The folder that relative imports stay in. Tests, benches and scripts are one folder tree each, and scripts serve all. */
 function homeOf(owner: WorkspaceFolder | undefined, file: SourceFile): string {
   if (owner === undefined) return file.path.split('/')[0] ?? ''
   return owner.folder.startsWith('packages/') ? `${owner.folder}/src` : owner.folder

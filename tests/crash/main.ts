@@ -1,7 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import {
+  flag,
+  oneOf,
+  readArguments,
+  text,
+  UsageError,
+  whole,
+} from '../../scripts/command-line/read-arguments.ts'
 import { FolderScene, type CrashScene } from './crash-scene.ts'
 import { runFeatures } from './features/run-features.ts'
 import { runGateway } from './gateway/run-gateway.ts'
@@ -25,30 +32,24 @@ restart of the server, and after SIGKILL of the server.
 
 Exit code 1 if anything was lost or does not agree, or if something to be shown never happened.`
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '50' },
-    features: { type: 'string' },
-    gateway: { type: 'boolean', default: false },
-    engine: { type: 'string', default: 'sqlite' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
-    folder: { type: 'string' },
-    help: { type: 'boolean', default: false },
+const { values } = readArguments(
+  USAGE,
+  {
+    rounds: whole(1, 50),
+    features: oneOf(['all']),
+    gateway: flag(),
+    engine: oneOf(['sqlite', 'postgres'], 'sqlite'),
+    seed: whole(0, Math.floor(Math.random() * 1_000_000)),
+    folder: text(),
   },
-})
-const rounds = Number(values.rounds)
-const seed = Number(values.seed)
-const isUsable =
-  Number.isInteger(rounds) &&
-  rounds >= 1 &&
-  Number.isInteger(seed) &&
-  (values.engine === 'sqlite' || values.engine === 'postgres') &&
-  (values.features === undefined || values.features === 'all') &&
-  !(values.gateway && (values.features !== undefined || values.engine !== 'sqlite'))
-if (values.help || !isUsable) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
+  {
+    check({ gateway, features, engine }) {
+      if (!gateway || (features === undefined && engine === 'sqlite')) return
+      throw new UsageError('--gateway goes without --features, and with --engine sqlite')
+    },
+  },
+)
+const { rounds, seed } = values
 
 const folder = values.folder ?? (await mkdtemp(join(tmpdir(), 'tidemark-crash-')))
 try {

@@ -1,5 +1,12 @@
-import { parseArgs } from 'node:util'
 import { ensureRedisServer } from '@tidemark/testing/servers'
+import {
+  flag,
+  positive,
+  readArguments,
+  text,
+  UsageError,
+  whole,
+} from '../../scripts/command-line/read-arguments.ts'
 import { sequenceSeed } from '../model/sequence-seed.ts'
 import { allScenarios } from './campaign/all-scenarios.ts'
 import { closingLine, lineOf } from './campaign/report.ts'
@@ -21,30 +28,29 @@ did not happen.`
 
 const RANGES_MS = 10_000
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '3' },
-    only: { type: 'string' },
-    'at-once': { type: 'string', default: '3' },
-    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
-    list: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+const { values } = readArguments(
+  USAGE,
+  {
+    minutes: positive(3),
+    only: text(),
+    'at-once': whole(1, 3),
+    seed: whole(0, Date.now() % 2 ** 31),
+    list: flag(),
   },
-})
-const minutes = Number(values.minutes)
-const atOnce = Number(values['at-once'])
-const seed = Number(values.seed)
+  {
+    check({ only }) {
+      const known = allScenarios(RANGES_MS).map(({ name }) => name)
+      for (const name of only?.split(',') ?? []) {
+        if (!known.includes(name)) throw new UsageError(`no such scenario: ${name}; see --list`)
+      }
+    },
+  },
+)
+const { minutes, 'at-once': atOnce, seed } = values
 const wanted = values.only?.split(',')
 // Alone, the ranges have all of the time.
 const isRangesAlone = wanted?.every((name) => name.startsWith('ranges')) === true
 const known = allScenarios(isRangesAlone ? (minutes * 60_000) / wanted.length : RANGES_MS)
-const unknown = wanted?.filter((name) => !known.some((scenario) => scenario.name === name)) ?? []
-if (unknown.length > 0) console.error(`no such scenario: ${unknown.join(', ')}`)
-const isValid = minutes > 0 && atOnce >= 1 && Number.isInteger(atOnce) && Number.isInteger(seed)
-if (values.help || !isValid || unknown.length > 0) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
 const scenarios = known.filter(({ name }) => wanted === undefined || wanted.includes(name))
 if (values.list) {
   for (const { name, about } of scenarios) console.log(`${name.padEnd(26)} ${about}`)

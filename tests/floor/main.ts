@@ -3,13 +3,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
 import { ensureNode } from '@tidemark/testing/servers'
+import { readArguments, text } from '../../scripts/command-line/read-arguments.ts'
 
 // `npm run floor`: the built packages and the command on the oldest Node that they say they run on.
 
 const run = promisify(execFile)
-const { values } = parseArgs({ options: { node: { type: 'string', default: '22.18.0' } } })
+const { values } = readArguments('usage: npm run floor -- [--node VERSION]', {
+  node: text('22.18.0'),
+})
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const node = await ensureNode({ version: values.node, onProgress: console.log })
 const folder = await mkdtemp(join(tmpdir(), 'tidemark-floor-'))

@@ -100,7 +100,7 @@ async function readEverything(
   for (const range of ranges) {
     const { continuation: from } = await orders.resolveStart({
       range,
-      start: { kind: 'beginning' },
+      start: 'beginning',
     })
     await orders.measureLag({ range, continuation: from })
   }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { oneOf, positive, readArguments, whole } from '../../scripts/command-line/read-arguments.ts'
 import { describeRequest } from './describe-request.ts'
 import { generateRequest } from './generate/generate-request.ts'
 import { generateCostlyQuery } from './generate/costly-queries.ts'
@@ -30,50 +30,25 @@ another client reads documents.
 Exit code 1 on a crash, an answer that is 500 or no JSON with a message, a hang, or a leak; where a costly query
 is answered by anything but 200, 400, 408, 413 or 429, or other clients wait too long.`
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
-    seconds: { type: 'string' },
-    store: { type: 'string', default: 'both' },
-    request: { type: 'string' },
-    from: { type: 'string', default: '0' },
-    costly: { type: 'string' },
-    query: { type: 'string' },
-    hostile: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
+const { values } = readArguments(USAGE, {
+  requests: whole(0, 100_000),
+  seed: whole(0, Math.floor(Math.random() * 1_000_000)),
+  seconds: positive(),
+  store: oneOf(['memory', 'sqlite', 'both'], 'both'),
+  request: whole(0),
+  from: whole(0, 0),
+  costly: whole(0),
+  query: whole(0),
+  hostile: whole(0),
 })
 const SQLITE_SHARE = 0.1
-const [requests, seed] = [
-  values.query === undefined ? Number(values.request === undefined ? values.requests : 1) : 0,
-  Number(values.seed),
-]
-const from = Number(values.request ?? values.from)
-const seconds = values.seconds === undefined ? undefined : Number(values.seconds)
-const costlyFrom = Number(values.query ?? 0)
-const costly = Number(
-  values.query === undefined ? (values.costly ?? (values.request === undefined ? 200 : 0)) : 1,
-)
-const hostileRounds = Number(
-  values.hostile ?? (values.request === undefined && values.query === undefined ? 44 : 0),
-)
-const isUsable =
-  Number.isInteger(hostileRounds) &&
-  hostileRounds >= 0 &&
-  Number.isInteger(requests) &&
-  requests >= 0 &&
-  Number.isInteger(costly) &&
-  costly >= 0 &&
-  Number.isInteger(costlyFrom) &&
-  Number.isInteger(seed) &&
-  Number.isInteger(from) &&
-  (seconds === undefined || seconds > 0) &&
-  ['memory', 'sqlite', 'both'].includes(values.store)
-if (values.help || !isUsable) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
+const { seed, seconds } = values
+const isOne = values.request !== undefined || values.query !== undefined
+const requests = isOne ? Number(values.request !== undefined) : values.requests
+const from = values.request ?? values.from
+const costlyFrom = values.query ?? 0
+const costly = values.query === undefined ? (values.costly ?? (isOne ? 0 : 200)) : 1
+const hostileRounds = values.hostile ?? (isOne ? 0 : 44)
 
 const startedMs = performance.now()
 console.log(`seed ${seed}`)

@@ -82,7 +82,7 @@ describe.each([
       'q',
       ['c', 'd', 'e', 'f'].map((id) => ({ kind: 'create', document: { id, pk: 'q' } })),
     )
-    const continuation = await startOf(feed, { kind: 'beginning' })
+    const continuation = await startOf(feed, 'beginning')
     const first = await feed.readPage({ range: FULL_RANGE, continuation, maxItemCount: 3 })
     expect(ids(first.changes)).toEqual(['b', 'a', 'c', 'd', 'e', 'f'])
     const [b] = first.changes
@@ -100,11 +100,11 @@ describe.each([
   test('CF-6 begins at the beginning, now, a time and a continuation', async () => {
     await using all = await setUp(connection)
     const { items, feed, clock } = all
-    const now = await startOf(feed, { kind: 'now' })
+    const now = await startOf(feed, 'now')
     await items.create({ id: 'old', pk: 'p' })
     clock.advance(10_000)
     await items.create({ id: 'young', pk: 'p' })
-    const at = (timeMs: number): Promise<string> => startOf(feed, { kind: 'time', timeMs })
+    const at = (timeMs: number): Promise<string> => startOf(feed, new Date(timeMs))
     const seconds = Math.floor((START_MS + 10_000) / 1000) * 1000
     expect(ids((await rest(feed, { continuation: now })).changes)).toEqual(['old', 'young'])
     // The second of the start is in it.
@@ -113,7 +113,7 @@ describe.each([
     expect((await rest(feed, { continuation: await at(seconds + 1000) })).changes).toEqual([])
     expect((await rest(feed, { continuation: await at(seconds * 2) })).changes).toEqual([])
     await items.create({ id: 'new', pk: 'p' })
-    const again = await startOf(feed, { kind: 'continuation', ...fromTime })
+    const again = await startOf(feed, fromTime)
     expect(ids((await rest(feed, { continuation: again })).changes)).toEqual(['new'])
   })
 
@@ -121,7 +121,7 @@ describe.each([
     await using all = await setUp(connection)
     const { items, feed } = all
     for (let n = 0; n < 8; n++) await items.create({ id: `d${n}`, pk: 'p' })
-    const local = await startOf(items, { kind: 'beginning' })
+    const local = await startOf(items, 'beginning')
     const half = await feed.readPage({ range: FULL_RANGE, continuation: local, maxItemCount: 4 })
     const after = await items.readPage({ range: FULL_RANGE, continuation: half.continuation })
     expect(ids([...half.changes, ...after.changes])).toEqual(
@@ -135,7 +135,7 @@ describe.each([
     await using all = await setUp(connection)
     const { items, feed } = all
     for (let n = 0; n < 20; n++) await items.create({ id: `d${n}`, pk: `p${n}` })
-    const continuation = await startOf(feed, { kind: 'beginning' })
+    const continuation = await startOf(feed, 'beginning')
     const page = await feed.readPage({ range: FULL_RANGE, continuation, maxItemCount: 5 })
     const children = await items.split('0')
     const gone = await feed
@@ -160,7 +160,7 @@ describe.each([
     for (let n = 0; n < 20; n++) await items.create({ id: `d${n}`, pk: `p${n}` })
     const parts = [low, high].map((range) => range ?? FULL_RANGE)
     const read = async (range: FeedRange): Promise<readonly string[]> => {
-      const continuation = await startOf(feed, { kind: 'beginning' }, { range })
+      const continuation = await startOf(feed, 'beginning', { range })
       return ids((await rest(feed, { continuation, range })).changes)
     }
     const before = [await read(parts[0]!), await read(parts[1]!)]
@@ -178,10 +178,10 @@ describe.each([
     await items.create({ id: 'b', pk: 'p' })
     await items.create({ id: 'c', pk: 'p', ttl: -1 })
     const { changes } = await rest(feed, {
-      continuation: await startOf(feed, { kind: 'beginning' }),
+      continuation: await startOf(feed, 'beginning'),
     })
     const expected = [document._ts + 7, document._ts + 100, undefined]
-    expect(changes.map((change) => change.kind === 'document' && change.expiresAt)).toEqual(
+    expect(changes.map((change) => change.kind === 'document' && change.expiresAtMs)).toEqual(
       expected.map((second) => second && second * 1000),
     )
   })
@@ -192,7 +192,7 @@ describe.each([
     })
     const { items, feed } = all
     const mode = 'allVersions'
-    const continuation = await startOf(feed, { kind: 'now' }, { mode })
+    const continuation = await startOf(feed, 'now', { mode })
     await items.create({ id: 'a', pk: 'p', n: 1 })
     await items.upsert({ id: 'a', pk: 'p', n: 2 })
     await items.delete('a', 'p')
@@ -215,7 +215,7 @@ describe.each([
         sessionToken,
       })
     const met = await open('0:-1#1')
-    const continuation = await startOf(met, { kind: 'beginning' })
+    const continuation = await startOf(met, 'beginning')
     expect(ids((await rest(met, { continuation })).changes)).toEqual(['a'])
     const ahead = await open('0:-1#999')
     const page = ahead.readPage({ range: FULL_RANGE, continuation })
@@ -226,7 +226,7 @@ describe.each([
     await using all = await setUp(connection)
     const { items, feed, under } = all
     await items.create({ id: 'a', pk: 'p' })
-    const continuation = await startOf(feed, { kind: 'beginning' })
+    const continuation = await startOf(feed, 'beginning')
     await under.store.database('db').deleteCollection('items')
     await under.store.database('db').createCollection({ id: 'items', partitionKey: '/pk' })
     const page = feed.readPage({ range: FULL_RANGE, continuation })
@@ -239,7 +239,7 @@ describe('what only our gateway has', () => {
     await using all = await setUp({}, { defaultTtl: -1 })
     const { items, feed, clock, under } = all
     await items.create({ id: 'a', pk: 'p', ttl: 5 })
-    const continuation = await startOf(feed, { kind: 'now' })
+    const continuation = await startOf(feed, 'now')
     clock.advance(6000)
     await under.store.runMaintenance()
     const { changes } = await rest(feed, { continuation })
@@ -251,7 +251,7 @@ describe('what only our gateway has', () => {
   test('CF-12 a reader that waits is told of the next commit', async () => {
     await using all = await setUp({})
     const { items, feed } = all
-    const continuation = await startOf(feed, { kind: 'now' })
+    const continuation = await startOf(feed, 'now')
     const { signal } = new AbortController()
     const wait = { range: FULL_RANGE, continuation, signal }
     expect(await feed.waitForChanges?.({ ...wait, timeoutMs: 20 })).toBe(false)
@@ -261,7 +261,7 @@ describe('what only our gateway has', () => {
     const stop = new AbortController()
     const waiting = feed.waitForChanges?.({
       ...wait,
-      continuation: await startOf(feed, { kind: 'now' }),
+      continuation: await startOf(feed, 'now'),
       timeoutMs: 20_000,
       signal: stop.signal,
     })

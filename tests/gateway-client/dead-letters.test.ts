@@ -30,7 +30,7 @@ test.each([
     const connection = under.connect(options)
     const collection = (container: string) =>
       new CosmosDocumentCollection(connection, { database: 'shop', container })
-    const letters = new DocumentDeadLetters(collection('letters'), { redrivePollMs: 50 })
+    const letters = new DocumentDeadLetters(collection('letters'), { redriveCacheMs: 50 })
     const host = new ChangeFeedProcessorHost<Order>({
       hostName: 'w1',
       group: 'mirror',

@@ -44,7 +44,7 @@ function databaseOverHttp(database: Database, connection: CosmosConnection): Dat
   // Known from when it is made on, as a store's own handle is.
   const made = async (collection: Collection): Promise<Collection> => {
     const over = collectionOverHttp(collection, connection)
-    await over.resolveStart({ range: FULL_RANGE, start: { kind: 'now' } }).catch(() => {})
+    await over.resolveStart({ range: FULL_RANGE, start: 'now' }).catch(() => {})
     await over.readFeedRanges()
     return over
   }

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
-import { parseArgs } from 'node:util'
 import { startRedisServer, type RedisServer } from '@tidemark/testing/servers'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
+import { flag, readArguments, text, whole } from '../../scripts/command-line/read-arguments.ts'
 import { ANSWER_KINDS } from './answer-kinds.ts'
 import { killMutants } from './kill-mutants.ts'
 import { ScriptComparison, type ComparisonReport } from './script-comparison.ts'
@@ -26,22 +26,15 @@ Exit code 1 on a difference, or a mutant that makes none.`
 const SEQUENCES_A_ROUND = 200
 const MUTANT_SEQUENCES = 10_000
 
-const { values } = parseArgs({
-  options: {
-    calls: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
-    lanes: { type: 'string', default: '4' },
-    path: { type: 'string' },
-    'replay-path': { type: 'string' },
-    mutants: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
+const { values } = readArguments(USAGE, {
+  calls: whole(1, 100_000),
+  seed: whole(0, Math.floor(Math.random() * 1_000_000)),
+  lanes: whole(1, 4),
+  path: text(),
+  'replay-path': text(),
+  mutants: flag(),
 })
-const [calls = 0, seed = 0, lanes = 0] = [values.calls, values.seed, values.lanes].map(Number)
-if (values.help || !isCount(calls) || !isCount(lanes) || !Number.isSafeInteger(seed)) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
+const { calls, seed, lanes } = values
 
 console.log(`seed ${seed}`)
 {
@@ -123,8 +116,4 @@ function print(failure: ComparisonReport): void {
 
 function sum(comparisons: readonly ScriptComparison[], of: 'calls' | 'sequences'): number {
   return comparisons.reduce((total, comparison) => total + comparison[of], 0)
-}
-
-function isCount(value: number): boolean {
-  return Number.isInteger(value) && value > 0
 }

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util'
 import { startPostgresServer } from '@tidemark/testing/servers'
+import { oneOf, positive, readArguments, whole } from '../../scripts/command-line/read-arguments.ts'
 import { runOrder, type OrderPhase, type OrderResult } from './run-order.ts'
 
 const USAGE = `usage: npm run lsn-order -- [--seconds N] [--rounds N] [--seed N] [--feed tidemark|sequence]
@@ -15,27 +15,13 @@ ended by chance, then while the server is restarted over and over without being 
 
 Exit code 1 if a row was lost, not seen, seen twice or out of order, or if something to be shown never happened.`
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '20' },
-    rounds: { type: 'string', default: '20' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
-    feed: { type: 'string', default: 'tidemark' },
-    help: { type: 'boolean', default: false },
-  },
+const { values } = readArguments(USAGE, {
+  seconds: positive(20),
+  rounds: whole(0, 20),
+  seed: whole(0, Math.floor(Math.random() * 1_000_000)),
+  feed: oneOf(['tidemark', 'sequence'], 'tidemark'),
 })
-const [seconds = 0, rounds = 0, seed = 0] = [values.seconds, values.rounds, values.seed].map(Number)
-const { feed } = values
-if (
-  values.help ||
-  !(seconds > 0) ||
-  !(Number.isInteger(rounds) && rounds >= 0) ||
-  !Number.isSafeInteger(seed) ||
-  (feed !== 'tidemark' && feed !== 'sequence')
-) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
+const { seconds, rounds, seed, feed } = values
 
 const calm: OrderPhase = { kind: 'calm', seconds }
 const phases: readonly OrderPhase[] =

@@ -109,14 +109,14 @@ function checkContent(session: Session, change: ModelChange): void {
       expectDocument(session, change.document, version)
       const second = model.expirySecond(version)
       const wanted = second === undefined ? undefined : second * 1000
-      expectSame(`expiresAt of ${version.key}`, change.expiresAt, wanted)
+      expectSame(`expiresAtMs of ${version.key}`, change.expiresAtMs, wanted)
       return expectSame(`LSN of ${version.key}`, lsn, version.lsn)
     }
     case 'pendingDelete': {
-      const { lastVersion, expiredAt } = change
+      const { lastVersion, expiredAtMs } = change
       const pending = expectPresent(model.pending.get(lastVersion.n), lastVersion.n)
       expectDocument(session, lastVersion, pending.version)
-      expectSame(`expiredAt of ${pending.version.key}`, expiredAt, pending.expiredAt * 1000)
+      expectSame(`expiredAtMs of ${pending.version.key}`, expiredAtMs, pending.expiredAt * 1000)
       expectThat(
         lsn > pending.version.lsn,
         () => `${pending.version.key} expired before it was written`,

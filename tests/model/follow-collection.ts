@@ -5,7 +5,8 @@ import {
   rangesEqual,
   type FeedRange,
 } from '@tidemark/contracts'
-import type { ChangesPage, ChangesStart } from '@tidemark/store'
+import type { StartPosition } from '@tidemark/contracts'
+import type { ChangesPage } from '@tidemark/store'
 import { checkPage } from './check-page.ts'
 import { expectSame, expectThat } from './difference.ts'
 import type { ModelDocument } from './environment.ts'
@@ -66,7 +67,7 @@ export async function followCollection(
   return true
 }
 
-function resumption({ continuation }: ReaderPosition): ChangesStart {
+function resumption({ continuation }: ReaderPosition): StartPosition {
   return continuation === '' ? 'beginning' : { continuation }
 }
 

@@ -29,7 +29,7 @@ async function begin({ collection, model }: Session, follower: Follower): Promis
   const positions: ReaderPosition[] = []
   for (const { minInclusive, maxExclusive } of await collection.readFeedRanges()) {
     const range = { minInclusive, maxExclusive }
-    const start = await collection.resolveStart({ range, start: { kind: from }, mode })
+    const start = await collection.resolveStart({ range, start: from, mode })
     const isStarted = from === 'now'
     positions.push({ ...start, range, readAt: model.losses.length, isStarted })
   }
@@ -99,7 +99,7 @@ async function restart(
   expectPassed(model, follower.kind, { position, horizon: error.horizon })
   expectSame('where the error says the reader stands', [error.lsn, error.range], [lsn, range])
   follower.forget(range)
-  const start = await collection.resolveStart({ range, start: { kind: 'beginning' }, mode })
+  const start = await collection.resolveStart({ range, start: 'beginning', mode })
   return [{ ...start, range, readAt: model.losses.length, isStarted: false }]
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
 import { startPostgresServer } from '@tidemark/testing/servers'
+import { oneOf, readArguments, text, whole } from '../../scripts/command-line/read-arguments.ts'
 import type { EngineName, ModelPlace } from './environment.ts'
 import type { FoundDifference, RunAnswer, RunTask } from './messages.ts'
 import { parseProgram } from './program.ts'
@@ -24,35 +24,24 @@ model, and compares all that can be read after every step.
 
 Exit code 1 on a difference.`
 
-const { values } = parseArgs({
-  options: {
-    sequences: { type: 'string' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
-    engine: { type: 'string', default: 'memory' },
-    sequence: { type: 'string' },
-    program: { type: 'string' },
-    steps: { type: 'string' },
-    without: { type: 'string', default: '' },
-    processes: { type: 'string', default: String(availableParallelism()) },
-    help: { type: 'boolean', default: false },
-  },
+const { values } = readArguments(USAGE, {
+  sequences: whole(1),
+  seed: whole(0, Math.floor(Math.random() * 1_000_000)),
+  engine: oneOf(['memory', 'sqlite', 'postgres'], 'memory'),
+  sequence: whole(0),
+  program: text(),
+  steps: whole(1),
+  without: text(''),
+  processes: whole(1, availableParallelism()),
 })
-const { engine } = values
-const SEQUENCES: Readonly<Record<string, number>> = { memory: 10_000, sqlite: 500, postgres: 300 }
-const sequences = Number(values.sequences ?? SEQUENCES[engine])
-const steps = values.steps ?? (engine === 'memory' ? '45' : '25')
-const [seed, maxSteps, processes] = [values.seed, steps, values.processes].map(Number)
-if (
-  values.help ||
-  !isEngine(engine) ||
-  !isCount(sequences) ||
-  !isCount(maxSteps) ||
-  !isCount(processes) ||
-  !Number.isSafeInteger(seed)
-) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
+const { engine, seed, processes } = values
+const SEQUENCES: Readonly<Record<EngineName, number>> = {
+  memory: 10_000,
+  sqlite: 500,
+  postgres: 300,
 }
+const sequences = values.sequences ?? SEQUENCES[engine]
+const maxSteps = values.steps ?? (engine === 'memory' ? 45 : 25)
 
 const without = values.without.split(',').filter((kind) => kind !== '')
 const differences: FoundDifference[] = []
@@ -67,9 +56,9 @@ if (differences.length > 0) process.exitCode = 1
 console.log(`${done} sequences, ${differences.length} differences`)
 
 async function run(place: ModelPlace): Promise<void> {
-  const task: RunTask = { place, seed: seed ?? 0, maxSteps: maxSteps ?? 0, without }
+  const task: RunTask = { place, seed, maxSteps, without }
   if (values.program !== undefined || values.sequence !== undefined) take(await runOne(task))
-  else await runInProcesses(task, { sequences, processes: processes ?? 1, onAnswer: take })
+  else await runInProcesses(task, { sequences, processes, onAnswer: take })
 }
 
 async function runOne(task: RunTask): Promise<RunAnswer> {
@@ -78,7 +67,7 @@ async function runOne(task: RunTask): Promise<RunAnswer> {
     if (values.program !== undefined) {
       return await runner.runProgram(parseProgram(await readFile(values.program, 'utf8')))
     }
-    const sequence = Number(values.sequence)
+    const { sequence = 0 } = values
     return await runner.run({ from: sequence, until: sequence + 1 })
   } finally {
     await runner.close()
@@ -100,12 +89,4 @@ function print({ sequence, message, program }: FoundDifference): void {
       ? `npm run model -- --engine ${engine} --seed ${seed} --sequence ${sequence} --steps ${maxSteps}${options}`
       : `npm run model -- --engine ${engine} --program ${values.program}`
   console.error(`difference in sequence ${sequence}: ${message}\n${program}\nagain: ${again}\n`)
-}
-
-function isEngine(name: string): name is EngineName {
-  return name === 'memory' || name === 'sqlite' || name === 'postgres'
-}
-
-function isCount(value: number | undefined): value is number {
-  return Number.isInteger(value) && Number(value) > 0
 }

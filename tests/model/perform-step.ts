@@ -105,7 +105,7 @@ async function reportPosition(
 ): Promise<void> {
   const { minInclusive, maxExclusive } = rangeAt(model.ranges, wanted)
   const range = { minInclusive, maxExclusive }
-  const start = { range, start: { kind: 'now' } } as const
+  const start = { range, start: 'now' } as const
   const newest = await collection.resolveStart(start)
   const lsn = Math.floor(newest.lsn * share)
   // A number below one that the store gave.

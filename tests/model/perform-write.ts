@@ -1,8 +1,9 @@
-import { AtomicWriteFailedError, type AtomicWrite, type WriteCondition } from '@tidemark/store'
+import { AtomicWriteFailedError, type AtomicWrite } from '@tidemark/store'
 import {
   BatchFailedError,
   type BatchOperation,
   type DeleteResult,
+  type EtagConditions,
   type PatchOperation,
   type WriteResult,
 } from '@tidemark/contracts'
@@ -207,19 +208,25 @@ export async function performAtomic(
   }
 }
 
+const ATOMIC_CONDITIONS: Readonly<Record<AtomicStep['condition'], EtagConditions>> = {
+  none: {},
+  absent: { ifNoneMatch: '*' },
+  present: { ifMatch: '*' },
+}
+
 function atomicWrite(
   { collection }: Session,
   write: AtomicStep,
   { n, nowSecond }: { readonly n: number; readonly nowSecond: number },
 ): AtomicWrite {
   const { pk, id, ttl, expiresIn } = write
-  const condition: WriteCondition = { kind: write.condition }
+  const conditions = ATOMIC_CONDITIONS[write.condition]
   if (write.do !== 'put') {
-    return { collection, operation: { kind: write.do, id, partitionKey: pk, condition } }
+    return { collection, operation: { kind: write.do, id, partitionKey: pk, ...conditions } }
   }
   const document = { id, pk, n, ...(ttl !== undefined && { ttl }) }
-  const expiresAt = expiresIn === undefined ? undefined : nowSecond + expiresIn
-  return { collection, operation: { kind: 'put', document, condition, expiresAt } }
+  const expiresAtMs = expiresIn === undefined ? undefined : (nowSecond + expiresIn) * 1000
+  return { collection, operation: { kind: 'put', document, ...conditions, expiresAtMs } }
 }
 
 /** Codes of which the commit may be refused with any; none = it is done. */

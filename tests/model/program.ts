@@ -45,7 +45,7 @@ export interface AtomicStep {
   readonly pk: string
   readonly id: string
   readonly ttl?: unknown
-  /** Seconds from now, of `expiresAt`. */
+  /** Seconds from now, of `expiresAtMs`. */
   readonly expiresIn?: number
   readonly condition: 'none' | 'absent' | 'present'
 }

@@ -17,7 +17,7 @@ export async function switchVersions(
   for (const range of model.ranges) {
     const { minInclusive, maxExclusive } = range
     const interval = { minInclusive, maxExclusive }
-    const now = { range: interval, start: { kind: 'now' }, mode } as const
+    const now = { range: interval, start: 'now', mode } as const
     const { lsn } = await collection.resolveStart(now)
     model.beginLog(interval, lsn)
   }

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
 import type { LeaseStoreKind, Schedule } from '@tidemark/testing/simulation'
+import {
+  flag,
+  oneOf,
+  readArguments,
+  text,
+  whole,
+} from '../../scripts/command-line/read-arguments.ts'
 import type { FoundViolation, SeedsDone } from './messages.ts'
 import { runCampaign } from './run-campaign.ts'
 import { replay } from './run-seeds.ts'
@@ -21,40 +27,23 @@ faults of every kind, and judges what they did. See tests/simulation/README.md.
 
 Exit code 1 on a violation.`
 
-const { values } = parseArgs({
-  options: {
-    schedules: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000_000)) },
-    replay: { type: 'string' },
-    store: { type: 'string' },
-    processes: { type: 'string', default: String(availableParallelism()) },
-    trace: { type: 'string', default: '60' },
-    'platform-abort': { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
+const { values } = readArguments(USAGE, {
+  schedules: whole(1, 100_000),
+  seed: whole(0, Math.floor(Math.random() * 1_000_000_000)),
+  replay: text(),
+  store: oneOf(['model', 'documents']),
+  processes: whole(1, availableParallelism()),
+  trace: whole(0, 60),
+  'platform-abort': flag(),
 })
-const [schedules, seed, processes, shown] = [
-  values.schedules,
-  values.seed,
-  values.processes,
-  values.trace,
-].map(Number)
-const { store } = values
-if (values.help || ![schedules, processes].every(isCount) || !Number.isSafeInteger(seed)) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
-if (store !== undefined && !isStore(store)) {
-  console.error(USAGE)
-  process.exit(2)
-}
+const { schedules, seed, processes, trace: shown, store } = values
 
 /** So many violations are shown whole; a mistake that shows in every schedule says the same each time. */
 const SHOWN_VIOLATIONS = 5
 
 let violations = 0
 if (values.replay !== undefined) await replayOne(values.replay)
-else await runAll(seed ?? 0, schedules ?? 0)
+else await runAll(seed, schedules)
 if (violations > 0) process.exitCode = 1
 
 async function replayOne(text: string): Promise<void> {
@@ -124,10 +113,6 @@ function print({ seed: failed, schedule, violation, trace }: FoundViolation): vo
       '',
     ].join('\n'),
   )
-}
-
-function isCount(value: number | undefined): boolean {
-  return Number.isInteger(value) && Number(value) > 0
 }
 
 function isStore(value: string | undefined): value is LeaseStoreKind {

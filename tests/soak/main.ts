@@ -1,6 +1,12 @@
 import { writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { ensureRedisServer } from '@tidemark/testing/servers'
+import {
+  number,
+  positive,
+  readArguments,
+  text,
+  UsageError,
+} from '../../scripts/command-line/read-arguments.ts'
 import { runSoak } from './run-soak.ts'
 import { CRITERION, judgeSeries, lineOf } from './soak-verdict.ts'
 
@@ -22,23 +28,18 @@ const TELL_EVERY_MS = MINUTE_MS
 /** As this process has by package.json. V8 would rather take 100 MiB more than collect garbage, at random times. */
 const SMALL_HEAPS = '--max-semi-space-size=2 --max-old-space-size=96'
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string' },
-    hours: { type: 'string' },
-    'warm-up-minutes': { type: 'string' },
-    json: { type: 'string' },
-    help: { type: 'boolean', default: false },
+const { values } = readArguments(
+  USAGE,
+  { minutes: positive(), hours: positive(), 'warm-up-minutes': number(), json: text() },
+  {
+    check(given) {
+      const lasts = lengthOf(given)
+      if (lasts.warmUp < lasts.minutes) return
+      throw new UsageError(`--warm-up-minutes must be less than the ${lasts.minutes} of all`)
+    },
   },
-})
-const minutes = Number(
-  values.minutes ?? (values.hours === undefined ? 10 : Number(values.hours) * 60),
 )
-const warmUp = Number(values['warm-up-minutes'] ?? Math.min(minutes / 4, 15))
-if (values.help || !(minutes > 0) || !(warmUp >= 0 && warmUp < minutes)) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
+const { minutes, warmUp } = lengthOf(values)
 process.env['REDIS_SERVER_BIN'] = await ensureRedisServer({ onProgress: console.log })
 // The hosts' processes get it too.
 process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} ${SMALL_HEAPS}`
@@ -71,3 +72,16 @@ console.log(
   `${minutes} minutes, ${warmUp} of them to warm up; ${CRITERION}: ` +
     `${verdicts.length - rising} flat, ${rising} not, ${wrong.length} wrong`,
 )
+
+function lengthOf({
+  minutes,
+  hours,
+  'warm-up-minutes': warmUp,
+}: {
+  readonly minutes: number | undefined
+  readonly hours: number | undefined
+  readonly 'warm-up-minutes': number | undefined
+}): { readonly minutes: number; readonly warmUp: number } {
+  const all = minutes ?? (hours === undefined ? 10 : hours * 60)
+  return { minutes: all, warmUp: warmUp ?? Math.min(all / 4, 15) }
+}

@@ -93,7 +93,7 @@ async function openOurs(url: string, documents: number): Promise<Side> {
   const reader = new RoundReader<string>(ranges.length, async (number, from) => {
     const range = ranges[number]!
     const continuation =
-      from ?? (await orders.resolveStart({ range, start: { kind: 'beginning' } })).continuation
+      from ?? (await orders.resolveStart({ range, start: 'beginning' })).continuation
     const page = await orders.readPage({ range, continuation, maxItemCount: PAGE_SIZE })
     return { documents: page.changes.length, next: page.continuation, isLast: page.caughtUp }
   })

@@ -96,7 +96,7 @@ async function deliver(range: FeedRange, epoch: number): Promise<void> {
 }
 
 async function changesOf(range: FeedRange): Promise<readonly Change<City>[]> {
-  const { continuation } = await cities.resolveStart({ range, start: { kind: 'beginning' } })
+  const { continuation } = await cities.resolveStart({ range, start: 'beginning' })
   return (await cities.readPage({ range, continuation })).changes
 }
 

@@ -8,7 +8,6 @@ import {
   type IChangeFeedObserver,
   type ObserverContext,
   type Stored,
-  type WriteCondition,
 } from 'tidemark'
 
 export interface City {
@@ -171,7 +170,6 @@ function put<T extends Contribution | Country>(
   document: T,
   before: Stored<T> | undefined,
 ): AtomicWrite {
-  const condition: WriteCondition =
-    before === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn: before._lsn }
-  return { collection, operation: { kind: 'put', document, condition } }
+  const conditions = before === undefined ? { ifNoneMatch: '*' } : { ifMatch: before._etag }
+  return { collection, operation: { kind: 'put', document, ...conditions } }
 }

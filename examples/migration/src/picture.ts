@@ -12,13 +12,13 @@ const BAR = 40
 
 /** The lines of the live picture: who owns which range, how far it is, how fast. */
 export function pictureLines(progress: MigrationProgress, scene: Scene): readonly string[] {
-  const { documents, remaining, ratePerS, lag, updates, moves } = progress
+  const { documents, remaining, ratePerSecond, lag, updates, moves } = progress
   const total = documents + remaining
   const share = total === 0 ? 0 : documents / total
   const workers = scene.workers.map(({ name, status }) => `${name} ${status}`).join('   ')
   return [
     `${bar(share)} ${percent(share)}  ${number(documents)} of ${number(total)} documents`,
-    `${number(ratePerS)}/s   lag ${number(lag)}   ${number(updates)} updates followed, ${number(moves)} moved   writer: ${number(scene.writes)} writes   ${(scene.elapsedMs / 1000).toFixed(0)} s`,
+    `${number(ratePerSecond)}/s   lag ${number(lag)}   ${number(updates)} updates followed, ${number(moves)} moved   writer: ${number(scene.writes)} writes   ${(scene.elapsedMs / 1000).toFixed(0)} s`,
     `${workers}   takeovers ${scene.takeovers}`,
     '',
     [
@@ -44,10 +44,10 @@ export function pictureLines(progress: MigrationProgress, scene: Scene): readonl
 export function plainLine(progress: MigrationProgress, scene: Scene): string {
   const owners = Map.groupBy(progress.ranges, ({ owner }) => owner ?? 'nobody')
   const shares = [...owners].map(([owner, ranges]) => `${owner}:${ranges.length}`).sort()
-  const { documents, remaining, ratePerS, lag } = progress
+  const { documents, remaining, ratePerSecond, lag } = progress
   return (
     `${(scene.elapsedMs / 1000).toFixed(1).padStart(5)} s  ${number(documents)}/${number(documents + remaining)} documents  ` +
-    `${number(ratePerS)}/s  lag ${number(lag)}  ${number(scene.writes)} writes  ranges ${shares.join(' ')}`
+    `${number(ratePerSecond)}/s  lag ${number(lag)}  ${number(scene.writes)} writes  ranges ${shares.join(' ')}`
   )
 }
 

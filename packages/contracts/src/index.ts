@@ -45,7 +45,7 @@ export { systemClock } from './platform/system-clock.ts'
 export { systemRandom } from './platform/system-random.ts'
 
 export type {
-  BatchConditions,
+  EtagConditions,
   BatchOperation,
   BatchResult,
   DeleteResult,
@@ -102,9 +102,14 @@ export type {
   JoinPositionsRequest,
   PositionAtRequest,
   SourceRange,
-  StartPosition,
 } from './feed/change-feed-source.ts'
-export type { DeadLetter, DeadLetterSink, RecordedError } from './feed/dead-letter.ts'
+export { checkedStart, type StartPosition } from './feed/start-position.ts'
+export type {
+  DeadLetter,
+  DeadLetterSink,
+  RecordedError,
+  SinkCallOptions,
+} from './feed/dead-letter.ts'
 export {
   continuationPosition,
   decodeContinuation,

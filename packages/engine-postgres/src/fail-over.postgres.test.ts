@@ -111,7 +111,7 @@ async function idsOf(notes: Collection<Note>): Promise<string[]> {
 
 /** Of the positions that the feed's pages give out now. */
 async function epochOf(notes: Collection<Note>): Promise<number> {
-  const { continuation } = await notes.resolveStart({ range: FULL_RANGE, start: { kind: 'now' } })
+  const { continuation } = await notes.resolveStart({ range: FULL_RANGE, start: 'now' })
   const epochs = decodeContinuation(continuation).positions.map(({ epoch }) => epoch)
   expect(epochs).toHaveLength(1)
   return epochs[0] ?? Number.NaN

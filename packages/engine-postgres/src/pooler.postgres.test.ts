@@ -81,7 +81,7 @@ async function latencyBetween(url: string, options: PostgresEngineOptions): Prom
     store.database('db').createCollectionIfNotExists<Note>({ id: 'l', partitionKey: '/key' })
   const written = await open(writer)
   const read = await open(reader)
-  let { continuation } = await read.resolveStart({ range: FULL_RANGE, start: { kind: 'now' } })
+  let { continuation } = await read.resolveStart({ range: FULL_RANGE, start: 'now' })
   const latencies: number[] = []
   for (let count = 0; count < 15; count++) {
     const signal = AbortSignal.timeout(10_000)

@@ -115,10 +115,10 @@ export class PostgresDatabase implements DatabaseEngine {
   async updateCollection(
     collection: CollectionRecord,
     changes: DefinitionChanges,
-    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+    { ifMatch }: { readonly ifMatch?: string | undefined } = {},
   ): Promise<CollectionRecord> {
     const database = this.#database.number
-    return changeCollection(this.#open(), collection, { changes, ifEtag, database })
+    return changeCollection(this.#open(), collection, { changes, ifMatch, database })
   }
 
   async deleteCollection(id: string): Promise<void> {

@@ -132,9 +132,9 @@ class PostgresEngine implements StorageEngine {
   async annotateDatabase(
     database: DatabaseRecord,
     annotation: string,
-    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+    { ifMatch }: { readonly ifMatch?: string | undefined } = {},
   ): Promise<DatabaseRecord> {
-    return annotateDatabase(this.#open(), database, { annotation, ifEtag })
+    return annotateDatabase(this.#open(), database, { annotation, ifMatch })
   }
 
   async deleteDatabase(id: string): Promise<void> {

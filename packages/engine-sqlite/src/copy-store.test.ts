@@ -235,7 +235,7 @@ test('readers get past the gap before an epoch, also in folded segments and wher
   while ((await second.runMaintenance()).folded > 0);
   // Also a reader of a part, who looks for its rows among others' in windows of LSNs.
   const part = { ...FULL_RANGE, minInclusive: '0001' }
-  const start = await again.resolveStart({ range: part, start: { kind: 'beginning' } })
+  const start = await again.resolveStart({ range: part, start: 'beginning' })
   const lag = await again.measureLag({ range: part, ...start })
   expect(lag).toMatchObject({ remainingChanges: 60, isExact: true })
   expect((await read(again)).ids).toHaveLength(60)

@@ -124,9 +124,9 @@ export class SqliteDatabase implements DatabaseEngine {
   async updateCollection(
     { id, number }: CollectionRecord,
     changes: DefinitionChanges,
-    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+    { ifMatch }: { readonly ifMatch?: string | undefined } = {},
   ): Promise<CollectionRecord> {
-    const task = { kind: 'updateCollection', collection: number, changes, ifEtag } as const
+    const task = { kind: 'updateCollection', collection: number, changes, ifMatch } as const
     const result = await this.#request(task)
     if (result.kind === 'updated') return result.record
     return refuse(result, id)

@@ -150,10 +150,10 @@ class SqliteEngine implements StorageEngine {
   async annotateDatabase(
     database: DatabaseRecord,
     annotation: string,
-    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+    { ifMatch }: { readonly ifMatch?: string | undefined } = {},
   ): Promise<DatabaseRecord> {
     this.#assertOpen()
-    return this.#catalog.annotate(database, annotation, { nowMs: this.#nowMs(), ifEtag })
+    return this.#catalog.annotate(database, annotation, { nowMs: this.#nowMs(), ifMatch })
   }
 
   /**

@@ -14,7 +14,7 @@ export { archiveGroup, type ArchiveOptions } from './archive/archive-options.ts'
 export { ArchiveDamagedError } from './archive/archive-damaged-error.ts'
 export type { ArchivedDocument } from './archive/archived-document.ts'
 export { jsonLinesSink, type JsonLinesSinkOptions } from './archive/platform/json-lines-sink.ts'
-export { readJsonLines, type ReadJsonLinesOptions } from './archive/platform/read-json-lines.ts'
+export { readJsonLines } from './archive/platform/read-json-lines.ts'
 export type { Sink, SinkContext } from './archive/sink.ts'
 export type { DocumentKey } from './migration/document-key.ts'
 export type { MapDocument } from './migration/map-document.ts'
@@ -29,7 +29,6 @@ export type {
 } from './migration/migration-options.ts'
 export type { MigrationProgress, RangeStatus } from './migration/migration-progress.ts'
 export { MigrationTargetError } from './migration/migration-target-error.ts'
-export type { WaitOptions } from './workers/wait-options.ts'
 export type { MigrationCounts } from './migration/state-documents.ts'
 export {
   watchMigration,

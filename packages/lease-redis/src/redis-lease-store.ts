@@ -13,6 +13,7 @@ import {
   type LeaseDurability,
   type LeaseGroup,
   type LeaseStore,
+  type RequestOptions,
   type Random,
   type OptionRules,
 } from '@tidemark/contracts'
@@ -122,7 +123,7 @@ export class RedisLeaseStore implements LeaseStore {
    * Rejects with ERR_LEASE_STORE_VOLATILE when the server is known to be of level D and that is not allowed;
    * a server that may not be asked is not refused.
    */
-  async openGroup(group: string, signal?: AbortSignal): Promise<LeaseGroup> {
+  async openGroup(group: string, { signal }: RequestOptions = {}): Promise<LeaseGroup> {
     checkedGroupName(group)
     if (!this.#allowVolatile) this.#refuseVolatile(await this.#judge(signal))
     const keys = this.#keys(group)
@@ -133,12 +134,12 @@ export class RedisLeaseStore implements LeaseStore {
   }
 
   /** Of a Cluster: of every master, and the lowest level counts. */
-  async readDurability(signal?: AbortSignal): Promise<LeaseDurability> {
+  async readDurability({ signal }: RequestOptions = {}): Promise<LeaseDurability> {
     const { level, findings } = await this.#judge(signal)
     return { level, findings }
   }
 
-  async listGroups(signal?: AbortSignal): Promise<readonly string[]> {
+  async listGroups({ signal }: RequestOptions = {}): Promise<readonly string[]> {
     const known = await this.#calls.command((redis) => redis.smembers(this.#registryKey), signal)
     const groups: string[] = []
     for (const group of known) {

@@ -90,7 +90,6 @@ export {
   ProcessorGroup,
   type ProcessorGroupOptions,
   type SeekOptions,
-  type SeekPosition,
 } from './administration/processor-group.ts'
 export type { MoveOptions, WaitUntilDrainedOptions } from './administration/while-drained.ts'
 export type { GroupHost, GroupLease, GroupStatus } from './administration/group-status.ts'

@@ -8,6 +8,7 @@ import {
   assertNever,
   lsn,
   type DocumentBody,
+  type EtagConditions,
   type Lsn,
   type PartitionKey,
 } from '@tidemark/contracts'
@@ -15,6 +16,7 @@ import { MAX_TTL_SECONDS } from './catalog/collection-settings.ts'
 import { checkedDocumentId } from './catalog/resource-names.ts'
 import type { Collection } from './collection.ts'
 import type { EncodedPartitionKey } from './documents/document-encoder.ts'
+import { engineCondition } from './documents/write-conditions.ts'
 import {
   notUnique,
   putOperation,
@@ -30,28 +32,26 @@ import { documentEtag } from './engine/stored-body.ts'
 import type { UniqueStep } from './engine/unique-entries.ts'
 import { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 
-/** One write of an atomic commit. Without a condition it is done whatever is there. */
+/** One write of an atomic commit. Without `ifMatch` and `ifNoneMatch`, of which it has one, it is done whatever is there. */
 export type AtomicOperation =
-  | {
+  | (EtagConditions & {
       readonly kind: 'put'
       /** The second form is for literals with properties of their own. */
       readonly document:
         DocumentBody | { readonly id: string; readonly [property: string]: unknown }
       /**
-       * Epoch second at which the document is to expire, at the earliest a second after the commit: its
-       * `ttl` is made of it, in place of the one that it has (JB-2). Effective while the collection has
-       * TTL on.
+       * Epoch ms at which the document is to expire, rounded up to a whole second, at the earliest a second
+       * after the commit: its `ttl` is made of it, in place of the one that it has (JB-2). Effective while the
+       * collection has TTL on.
        */
-      readonly expiresAt?: number | undefined
-      readonly condition?: WriteCondition | undefined
-    }
-  | {
-      /** `check` only judges the condition. Deleting what is not there is no error. */
+      readonly expiresAtMs?: number | undefined
+    })
+  | (EtagConditions & {
+      /** `check` only judges the conditions. Deleting what is not there is no error. */
       readonly kind: 'delete' | 'check'
       readonly id: string
       readonly partitionKey: PartitionKey
-      readonly condition?: WriteCondition | undefined
-    }
+    })
 
 export interface AtomicWrite {
   /** Any collection of the database. */
@@ -209,20 +209,20 @@ function groupWrites(
 }
 
 function commitOperation(
-  { encoder, engine }: OpenCollection,
+  { encoder, engine, record }: OpenCollection,
   operation: AtomicOperation,
 ): { readonly key: EncodedPartitionKey; readonly write: SingleWrite } {
-  const { condition = { kind: 'none' } } = operation
+  const condition = atomicCondition(operation, record.number)
   if (operation.kind === 'put') {
-    const { expiresAt } = operation
-    if (expiresAt === undefined) {
+    const { expiresAtMs } = operation
+    if (expiresAtMs === undefined) {
       const encoded = encoder.encode(operation.document)
       return { key: encoded.partitionKey, write: singlePut(encoded, condition) }
     }
-    assertExpiresAt(expiresAt, engine)
+    const expirySecond = checkedExpirySecond(expiresAtMs, engine)
     const encoded = encoder.encodeWithoutTtl(operation.document)
     const { uniqueEntries } = encoded
-    const put = { ...putOperation(encoded, condition), expiresAt }
+    const put = { ...putOperation(encoded, condition), expirySecond }
     return { key: encoded.partitionKey, write: { operation: put, uniqueEntries } }
   }
   const key = encoder.encodeKey(operation.partitionKey)
@@ -230,11 +230,20 @@ function commitOperation(
   return { key, write: { operation: { kind, id: checkedDocumentId(operation.id), condition } } }
 }
 
-function assertExpiresAt(expiresAt: number, engine: DatabaseEngine): void {
-  const latest = Math.floor(engine.nowMs() / 1000) + MAX_TTL_SECONDS
-  if (Number.isSafeInteger(expiresAt) && expiresAt > 0 && expiresAt <= latest) return
+/** Nothing is read before an atomic commit, so that the engine has to judge the condition alone. */
+function atomicCondition(conditions: EtagConditions, collection: number): WriteCondition {
+  const condition = engineCondition('upsert', conditions, collection)
+  if (condition !== undefined) return condition
+  throw new InvalidOptionError('a write of an atomic commit takes ifMatch or ifNoneMatch, not both')
+}
+
+function checkedExpirySecond(expiresAtMs: number, engine: DatabaseEngine): number {
+  const latestMs = (Math.floor(engine.nowMs() / 1000) + MAX_TTL_SECONDS) * 1000
+  if (Number.isSafeInteger(expiresAtMs) && expiresAtMs > 0 && expiresAtMs <= latestMs) {
+    return Math.ceil(expiresAtMs / 1000)
+  }
   throw new InvalidOptionError(
-    `expiresAt must be an epoch second, at most ${MAX_TTL_SECONDS} from now, got ${String(expiresAt)}`,
+    `expiresAtMs must be a time in epoch ms, at most ${MAX_TTL_SECONDS} s from now, got ${String(expiresAtMs)}`,
   )
 }
 

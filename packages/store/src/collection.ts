@@ -143,11 +143,11 @@ export class Collection<T extends DocumentBody = DocumentBody>
   /**
    * Changes the settings that are given; of `pendingDeletes`, the properties that are given. It acts at
    * once, in every process, on documents that are there too (TTL-18). Rejects with ERR_INVALID_OPTION, and with
-   * ERR_PRECONDITION_FAILED where `ifEtag` is given and is not the present record's.
+   * ERR_PRECONDITION_FAILED where `ifMatch` is given and is not the present record's.
    */
   async updateSettings(
     settings: CollectionSettings,
-    options: { readonly ifEtag?: string | undefined } = {},
+    options: { readonly ifMatch?: string | undefined } = {},
   ): Promise<CollectionRecord> {
     return changeSettings(await this.open(), settings, options)
   }

@@ -51,11 +51,11 @@ export class Database {
 
   /**
    * Keeps a text of the caller's own with the database, in the place of the one before; see `CollectionSettings`.
-   * Rejects with ERR_PRECONDITION_FAILED where `ifEtag` is given and is not the present record's.
+   * Rejects with ERR_PRECONDITION_FAILED where `ifMatch` is given and is not the present record's.
    */
   async annotate(
     annotation: string,
-    options: { readonly ifEtag?: string | undefined } = {},
+    options: { readonly ifMatch?: string | undefined } = {},
   ): Promise<DatabaseRecord> {
     const checked = checkedAnnotation(annotation)
     return this.#context.engine.annotateDatabase(await this.readRecord(), checked, options)

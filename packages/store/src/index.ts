@@ -8,7 +8,7 @@ export type {
   TtlEra,
   UniqueKey,
 } from './engine/catalog.ts'
-export type { WriteCondition, WriteFence } from './engine/commit.ts'
+export type { WriteFence } from './engine/commit.ts'
 export type { ScanPosition, StoredRow } from './engine/document-query.ts'
 export type { VersionRow } from './engine/feed-query.ts'
 export type { Horizon, Horizons } from './engine/horizons.ts'
@@ -64,7 +64,7 @@ export { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 export { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
 export { RangeIndivisibleError } from './errors/range-indivisible-error.ts'
 export { WriteConflictError } from './errors/write-conflict-error.ts'
-export type { ChangesOptions, ChangesPage, ChangesStart } from './feed/changes-options.ts'
+export type { ChangesOptions, ChangesPage } from './feed/changes-options.ts'
 export type { FeedRowsPage, FeedTextPage } from './feed/read-page.ts'
 export type {
   EventRange,

@@ -203,25 +203,21 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   async resolveStart(request: FeedStartRequest): Promise<FeedPosition> {
     const { range, start, mode } = request
     const { lastLsn, entries } = this.#find(range)
-    switch (start.kind) {
-      case 'beginning':
-        return this.#position(range, { at: 0, horizon: undefined, mode })
-      case 'now':
-        return this.#position(range, { at: lastLsn, horizon: this.#horizonOf(range), mode })
-      case 'time': {
-        const second = Math.floor(start.timeMs / 1000)
-        const first = entries.find(
-          ({ change }) => change.kind === 'document' && change.document._ts >= second,
-        )
-        const at = first === undefined ? lastLsn : first.change.lsn - 1
-        return this.#position(range, { at, horizon: undefined, mode })
-      }
-      case 'continuation': {
-        const { lsn: at, purgeStamp: stamp } = this.#held(range, start.continuation, mode)
-        const horizon = stamp === undefined ? undefined : lsn(stamp)
-        return this.#position(range, { at, horizon, mode })
-      }
+    if (start === 'beginning') return this.#position(range, { at: 0, horizon: undefined, mode })
+    if (start === 'now') {
+      return this.#position(range, { at: lastLsn, horizon: this.#horizonOf(range), mode })
     }
+    if ('continuation' in start) {
+      const { lsn: at, purgeStamp: stamp } = this.#held(range, start.continuation, mode)
+      const horizon = stamp === undefined ? undefined : lsn(stamp)
+      return this.#position(range, { at, horizon, mode })
+    }
+    const second = Math.floor(start.getTime() / 1000)
+    const first = entries.find(
+      ({ change }) => change.kind === 'document' && change.document._ts >= second,
+    )
+    const at = first === undefined ? lastLsn : first.change.lsn - 1
+    return this.#position(range, { at, horizon: undefined, mode })
   }
 
   async readPage(request: FeedPageRequest): Promise<FeedPage<FakeDocument>> {

@@ -107,7 +107,7 @@ describe('no turn of the event loop reads more than its share', () => {
 
   test('in measuring how far a reader is behind', async () => {
     const range = FULL_RANGE
-    const { continuation } = await notes.resolveStart({ range, start: { kind: 'beginning' } })
+    const { continuation } = await notes.resolveStart({ range, start: 'beginning' })
     const lag = await expectBounded(DOCUMENTS, () =>
       notes.measureLag({ range, continuation, limit: 100_000 }),
     )
@@ -133,8 +133,8 @@ describe('no turn of the event loop reads more than its share', () => {
     await Promise.all(others.map((n) => copies.create({ id: `c${n}`, pk: `p${n}`, text: '' })))
     // Nothing is in the highest keys: all rows before it are looked at.
     const range = { minInclusive: 'FE'.padEnd(32, 'F'), maxExclusive: 'FF' }
-    const startAt = { range, start: { kind: 'time', timeMs: clock.wallMs() - 60_000 } } as const
-    const { lsn } = await copies.resolveStart({ range, start: { kind: 'now' } })
+    const startAt = { range, start: new Date(clock.wallMs() - 60_000) } as const
+    const { lsn } = await copies.resolveStart({ range, start: 'now' })
     const bySlot = await expectBounded(OF_ONE_KEY, () => copies.resolveStart(startAt))
     expect(bySlot.lsn).toBe(lsn)
 
@@ -142,7 +142,7 @@ describe('no turn of the event loop reads more than its share', () => {
     const [low, high] = await copies.split(whole?.id ?? '')
     await copies.merge(low.id, high.id)
     await store.runMaintenance()
-    const { lsn: folded } = await copies.resolveStart({ range, start: { kind: 'now' } })
+    const { lsn: folded } = await copies.resolveStart({ range, start: 'now' })
     const byRow = await expectBounded(OF_ONE_KEY, () => copies.resolveStart(startAt))
     expect(byRow.lsn).toBe(folded)
   })

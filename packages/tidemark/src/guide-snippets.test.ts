@@ -9,7 +9,7 @@ import {
   jsonLinesSink,
   openStore,
   readJsonLines,
-  type ChangesStart,
+  type StartPosition,
   type Clock,
   type Database,
   type Store,
@@ -73,7 +73,7 @@ test('time-to-live.md: expiry, pending deletes, retention, horizon, archive', as
   await store.runMaintenance()
   for await (const page of sessions.changes({ from: 'beginning', follow: false })) {
     for (const change of page.changes) {
-      if (change.kind === 'document') view.set(change.id, change.expiresAt)
+      if (change.kind === 'document') view.set(change.id, change.expiresAtMs)
       if (change.kind === 'pendingDelete') view.delete(change.lastVersion.id)
     }
   }
@@ -100,8 +100,8 @@ test('time-to-live.md: expiry, pending deletes, retention, horizon, archive', as
   })
   await archive.start() // from here on nothing is purged that is not in the folder
   await archive.caughtUp() // what had become a pending delete by now is there
-  for await (const { id, expiredAt, document } of readJsonLines<Session>(folder)) {
-    rows.push({ id, expiredAt, user: document.user })
+  for await (const { id, expiredAtMs, document } of readJsonLines<Session>(folder)) {
+    rows.push({ id, expiredAtMs, user: document.user })
   }
   await archive.retire() // stops, and purges no longer wait for it
   expect(rows).toMatchObject([{ id: 's2', user: 'u1' }])
@@ -145,7 +145,7 @@ test('time-to-live.md: tiering, all versions, a part that expires', async () => 
   expect(report).toMatchObject({ archived: 1, removed: 1 })
 
   const operations: string[] = []
-  const logBegan: ChangesStart = 'beginning'
+  const logBegan: StartPosition = 'beginning'
   await sessions.updateSettings({ allVersions: { retentionSeconds: 86_400, previousImages: true } })
   await sessions.upsert({ id: 's4', user: 'u2' })
   await sessions.delete('s4', 'u2')
@@ -202,7 +202,7 @@ test('splits.md: by hand, by size, and continuations of parents', async () => {
   const before = await orders.readFeedRanges()
   const [first] = before
   if (first === undefined) throw new Error('a collection has a range')
-  const { continuation } = await orders.resolveStart({ range: first, start: { kind: 'now' } })
+  const { continuation } = await orders.resolveStart({ range: first, start: 'now' })
   const [left, right] = await orders.split(first.id ?? '')
   await orders.upsert({ id: 'o9', customerId: 'c9' })
   for (const child of [left, right]) {

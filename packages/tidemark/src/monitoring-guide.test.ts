@@ -77,16 +77,16 @@ test('PH-9 monitoring.md: a job that does all there is, and how far a group is b
   await write(12)
   await orders.delete('o3', 'c3')
   const estimator = new ChangeFeedEstimator({ feed: orders, leases, group: 'mirror' })
-  const { remainingChanges, isExact, oldestChangeAgeMs, isCaughtUp } = await estimator.estimate()
+  const { remainingChanges, isExact, oldestChangeAgeMs, caughtUp } = await estimator.estimate()
   for (const { leaseId, owner, state, lsnDistance, attempts, problem } of (
     await estimator.estimate()
   ).leases) {
     report({ leaseId, owner, state, lsnDistance, attempts, problem })
   }
-  expect({ remainingChanges, isExact, isCaughtUp }).toEqual({
+  expect({ remainingChanges, isExact, caughtUp }).toEqual({
     remainingChanges: 11,
     isExact: true,
-    isCaughtUp: false,
+    caughtUp: false,
   })
   expect(oldestChangeAgeMs).toBeLessThan(60_000)
   expect(reports).toMatchObject([{ state: 'unowned' }, { state: 'unowned' }])
@@ -106,7 +106,7 @@ test('PH-9 monitoring.md: the health of a host, and waiting for others', async (
   await using estimator = new ChangeFeedEstimator({ feed: orders, leases, group: 'mirror' })
   await estimator.untilCaughtUp({ timeoutMs: 60_000 }) // what was there at the call is done, and stored
   expect(new Set(seen).size).toBe(10)
-  expect(await estimator.estimate()).toMatchObject({ hosts: ['worker-1'], isCaughtUp: true })
+  expect(await estimator.estimate()).toMatchObject({ hosts: ['worker-1'], caughtUp: true })
   for (const lease of host.health().leases) {
     const { leaseId, changes, batches, caughtUp, noProgressForMs, lastProgressMs, lastError } =
       lease

@@ -44,7 +44,11 @@ test('PH-7 a store on PostgreSQL keeps dead letters whole, also what its texts c
   expect(done).toHaveLength(texts.length)
   const taken: DeadLetter[] = []
   for (let round = 0; round < texts.length && taken.length < texts.length; round += 1) {
-    for (const letter of await sink.takeRedriven({ group: 'mirror', range: FULL_RANGE }, never)) {
+    for (const letter of await sink.takeRedriven({
+      group: 'mirror',
+      range: FULL_RANGE,
+      signal: never,
+    })) {
       taken.push(letter)
       await sink.settle(letter)
     }

@@ -59,9 +59,9 @@ test('operations.md: pause, seek, release, snapshot, restore, dead letters', asy
     }
 
     await using group = new ProcessorGroup({ leases, group: 'mirror', feed: orders })
-    const { isPaused, hosts, leases: held } = await group.status()
-    expect({ isPaused, hosts: hosts.map(({ host: name }) => name) }).toEqual({
-      isPaused: false,
+    const { paused, hosts, leases: held } = await group.status()
+    expect({ paused, hosts: hosts.map(({ host: name }) => name) }).toEqual({
+      paused: false,
       hosts: ['worker-1'],
     })
 
@@ -71,7 +71,7 @@ test('operations.md: pause, seek, release, snapshot, restore, dead letters', asy
     expect(isMaintained).toBe(true)
     await expect.poll(() => done.includes('late')).toBe(true)
 
-    const moves = await group.previewSeek({ to: { timeMs: Date.parse('2026-01-31T09:00:00Z') } })
+    const moves = await group.previewSeek({ to: new Date('2026-01-31T09:00:00Z') })
     for (const { leaseId, fromLsn, toLsn } of moves) report({ leaseId, fromLsn, toLsn })
     await group.seek({ to: 'beginning' })
     const [first] = await orders.readFeedRanges()

@@ -46,8 +46,8 @@ const outages = outageCodes(task.place)
       continuation = page.continuation
       const pendingDeletes = page.changes.flatMap((change) => {
         if (change.kind !== 'pendingDelete') return []
-        const { lsn, lastVersion, expiredAt } = change
-        return [{ key: keyOf(lastVersion), lsn, version: lastVersion.version, expiredAt }]
+        const { lsn, lastVersion, expiredAtMs } = change
+        return [{ key: keyOf(lastVersion), lsn, version: lastVersion.version, expiredAtMs }]
       })
       journal.note({ pendingDeletes, continuation })
       await untilDone(outages, () => report(documents, page.continuation))

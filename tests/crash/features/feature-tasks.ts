@@ -34,7 +34,7 @@ export interface ArchivedPage {
     readonly key: string
     readonly lsn: number
     readonly version: string
-    readonly expiredAt: number
+    readonly expiredAtMs: number
   }[]
   readonly continuation: string
 }

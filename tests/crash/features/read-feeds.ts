@@ -1,5 +1,6 @@
 import { decodeContinuation, type Change, type RangePosition } from '@tidemark/contracts'
-import type { Collection, ChangesStart } from '@tidemark/store'
+import type { StartPosition } from '@tidemark/contracts'
+import type { Collection } from '@tidemark/store'
 import { keyOf, type FeatureDocument } from './feature-store.ts'
 
 type Documents = Collection<FeatureDocument>
@@ -23,7 +24,7 @@ export interface ReadFeed {
 export async function readFeed(
   documents: Documents,
   options: {
-    readonly from: ChangesStart
+    readonly from: StartPosition
     readonly mode?: 'latestVersion' | 'allVersions'
     readonly maxItemCount?: number
     readonly pendingDeletes?: boolean

@@ -29,12 +29,12 @@ export async function verifyPendingDeletes(
   const feed = await readFeed(documents, { from: 'beginning' })
   const nowMs = Date.now()
   const inFeed = new Set<string>()
-  for (const { lsn, lastVersion, expiredAt } of feed.pendingDeletes) {
+  for (const { lsn, lastVersion, expiredAtMs } of feed.pendingDeletes) {
     const name = expiryName({ key: keyOf(lastVersion), lsn })
     if (inFeed.has(name)) ledger.faults.push(`${name}: its pending delete is in the feed twice`)
     inFeed.add(name)
     const { version } = lastVersion
-    verifyDelivery(ledger, { name, version, expiredAt }, 'in the feed')
+    verifyDelivery(ledger, { name, version, expiredAtMs }, 'in the feed')
   }
   let purged = 0
   for (const [name, expiry] of ledger.expiries) {
@@ -64,15 +64,15 @@ export async function verifyPendingDeletes(
 function verifyArchive(archive: readonly ArchivedPage[], ledger: Ledger): Archived {
   const archived = new Map<string, number>()
   const newest = new Map<string, number>()
-  for (const { key, lsn, version, expiredAt } of archive.flatMap((page) => page.pendingDeletes)) {
+  for (const { key, lsn, version, expiredAtMs } of archive.flatMap((page) => page.pendingDeletes)) {
     const name = expiryName({ key, lsn })
     if (archived.has(name)) ledger.faults.push(`${name}: delivered twice within one group`)
     if (lsn <= (newest.get(key) ?? 0)) {
       ledger.faults.push(`${name}: delivered after LSN ${newest.get(key)}`)
     }
     newest.set(key, lsn)
-    archived.set(name, expiredAt)
-    verifyDelivery(ledger, { name, version, expiredAt }, 'delivered')
+    archived.set(name, expiredAtMs)
+    verifyDelivery(ledger, { name, version, expiredAtMs }, 'delivered')
   }
   return archived
 }
@@ -82,15 +82,15 @@ function verifyDelivery(
   {
     name,
     version,
-    expiredAt,
-  }: { readonly name: string; readonly version: string; readonly expiredAt: number },
+    expiredAtMs,
+  }: { readonly name: string; readonly version: string; readonly expiredAtMs: number },
   how: string,
 ): void {
   const expiry = expiries.get(name)
   if (expiry === undefined) faults.push(`${name}: a pending delete is ${how}, nothing expired`)
   else if (expiry.version !== version) {
     faults.push(`${name}: ${version} is ${how}, ${expiry.version} expired`)
-  } else if (expiredAt > expiry.sweptMs) {
-    faults.push(`${name}: expired at ${expiredAt}, swept at ${expiry.sweptMs}`)
+  } else if (expiredAtMs > expiry.sweptMs) {
+    faults.push(`${name}: expired at ${expiredAtMs}, swept at ${expiry.sweptMs}`)
   }
 }

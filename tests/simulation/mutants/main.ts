@@ -1,4 +1,9 @@
-import { parseArgs } from 'node:util'
+import {
+  readArguments,
+  text,
+  UsageError,
+  whole,
+} from '../../../scripts/command-line/read-arguments.ts'
 import { MUTANTS } from './mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { tryMutant, type Kill } from './try-mutant.ts'
@@ -13,26 +18,22 @@ Takes one rule of safety after the other out of the shipped code, and runs simul
 
 Exit code 1 when one is alive.`
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '10000' },
-    first: { type: 'string', default: '1' },
-    only: { type: 'string' },
-    help: { type: 'boolean', default: false },
+const { values } = readArguments(
+  USAGE,
+  { seeds: whole(1, 10_000), first: whole(0, 1), only: text() },
+  {
+    check({ only }) {
+      for (const name of only?.split(',') ?? []) {
+        if (!MUTANTS.some((mutant) => mutant.name === name)) {
+          throw new UsageError(`no such mutant: ${name}`)
+        }
+      }
+    },
   },
-})
-const [first, seeds] = [values.first, values.seeds].map(Number)
+)
+const { first, seeds } = values
 const only = values.only?.split(',')
 const chosen = MUTANTS.filter(({ name }) => only === undefined || only.includes(name))
-if (
-  values.help ||
-  chosen.length === 0 ||
-  !Number.isSafeInteger(first) ||
-  !Number.isSafeInteger(seeds)
-) {
-  console.error(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
 
 const kills = new Map<string, Kill>()
 const waiting = [...chosen]
@@ -42,8 +43,8 @@ if (kills.size < chosen.length) process.exitCode = 1
 
 async function work(): Promise<void> {
   for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-    const last = Number(first) + Number(seeds) - 1
-    const kill = await tryMutant(mutant, { first: Number(first), last })
+    const last = first + seeds - 1
+    const kill = await tryMutant(mutant, { first, last })
     if (kill !== undefined) kills.set(mutant.name, kill)
     console.log(report(mutant, kill))
   }

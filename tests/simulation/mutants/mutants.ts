@@ -536,8 +536,7 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: 'bootstrapping/recover-leases.ts',
         find: 'const position = await feed.positionAt?.({ range, lsn, mode, signal })',
-        replace:
-          "const position = await feed.resolveStart({ range, start: { kind: 'now' }, mode, signal })",
+        replace: "const position = await feed.resolveStart({ range, start: 'now', mode, signal })",
       },
     ],
     killedBy: 9,

@@ -13,11 +13,15 @@ export interface ReadOptions extends RequestOptions {
   readonly ifNoneMatch?: string | undefined
 }
 
-export interface WriteOptions extends RequestOptions {
+/** What a write asks of the document that is there (else ERR_PRECONDITION_FAILED). */
+export interface EtagConditions {
   /** The write happens only if the present etag is this one; `*` = only if the document exists. */
   readonly ifMatch?: string | undefined
   /** `*` = only if the document does not exist; an etag = only if the present one differs. */
   readonly ifNoneMatch?: string | undefined
+}
+
+export interface WriteOptions extends RequestOptions, EtagConditions {
   /** Checked against the value inside the document (ERR_PARTITION_KEY_MISMATCH). @default that value */
   readonly partitionKey?: PartitionKey | undefined
 }
@@ -53,19 +57,14 @@ export interface DeleteResult {
 /** One operation of a transactional batch (ST-4); all concern one partition key value. */
 export type BatchOperation<T extends DocumentBody = DocumentBody> =
   | { readonly kind: 'create'; readonly document: T }
-  | ({ readonly kind: 'upsert' | 'replace'; readonly document: T } & BatchConditions)
+  | ({ readonly kind: 'upsert' | 'replace'; readonly document: T } & EtagConditions)
   | ({
       readonly kind: 'patch'
       readonly id: string
       readonly operations: readonly PatchOperation[]
       readonly condition?: ((document: Stored<T>) => boolean) | undefined
-    } & BatchConditions)
-  | ({ readonly kind: 'read' | 'delete'; readonly id: string } & BatchConditions)
-
-export interface BatchConditions {
-  readonly ifMatch?: string | undefined
-  readonly ifNoneMatch?: string | undefined
-}
+    } & EtagConditions)
+  | ({ readonly kind: 'read' | 'delete'; readonly id: string } & EtagConditions)
 
 export interface BatchResult<T extends DocumentBody> {
   /** Shared by all documents of the batch (ST-5); undefined when it only read. */

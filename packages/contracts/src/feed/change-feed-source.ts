@@ -1,17 +1,10 @@
 import type { DocumentBody } from '../documents/document.ts'
 import type { Change } from './change.ts'
 import type { Continuation, FeedMode } from './continuation.ts'
+import type { StartPosition } from './start-position.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
 import type { Lsn } from '../ranges/lsn.ts'
 import type { PkRangeId } from '../ranges/pk-range.ts'
-
-/** Where a reader begins (CF-6). */
-export type StartPosition =
-  | { readonly kind: 'beginning' }
-  | { readonly kind: 'now' }
-  /** Changes of the second of `timeMs` (epoch ms) and later. In the future = now. */
-  | { readonly kind: 'time'; readonly timeMs: number }
-  | { readonly kind: 'continuation'; readonly continuation: string }
 
 /** A resume position with the number that orders positions of one range. Lease stores compare only `lsn`. */
 export interface FeedPosition {

@@ -10,7 +10,7 @@ export interface DocumentChange<T extends DocumentBody = DocumentBody> {
   readonly lsn: Lsn
   readonly document: Stored<T>
   /** Epoch ms at which the document will expire, if a time to live is in force. */
-  readonly expiresAt?: number
+  readonly expiresAtMs?: number
 }
 
 /** A document that expired and will be purged; its last version is still at hand (TTL-13). */
@@ -21,7 +21,7 @@ export interface PendingDeleteChange<T extends DocumentBody = DocumentBody> {
   readonly lsn: Lsn
   readonly lastVersion: Stored<T>
   /** Epoch ms of the expiry. */
-  readonly expiredAt: number
+  readonly expiredAtMs: number
 }
 
 /** One entry of all-versions-and-deletes mode (CF-11). */

@@ -34,21 +34,25 @@ export interface DeadLetter<T extends DocumentBody = DocumentBody> {
   readonly failedAtMs: number
 }
 
+export interface SinkCallOptions {
+  /** Aborted when the host no longer waits for the call. */
+  readonly signal: AbortSignal
+}
+
 /** Where dead letters go. */
 export interface DeadLetterSink<T extends DocumentBody = DocumentBody> {
   /**
    * Keeps a letter durably before it resolves; the same one may come again. While it rejects, the range waits and
    * tries again: nothing is dropped.
    */
-  put(letter: DeadLetter<T>, signal: AbortSignal): Promise<void>
+  put(letter: DeadLetter<T>, options: SinkCallOptions): Promise<void>
   /**
    * Letters of the group that an operator sent back, of keys in `range`, oldest first; a few at a time. They are
    * handed to the observer one by one, each between two batches of its key. Absent = nothing can be sent back.
    */
   takeRedriven?(
-    request: { readonly group: string; readonly range: FeedRange },
-    signal: AbortSignal,
+    request: { readonly group: string; readonly range: FeedRange } & SinkCallOptions,
   ): Promise<readonly DeadLetter<T>[]>
   /** A letter that was sent back is done: it goes. May be repeated. */
-  settle?(letter: DeadLetter<T>, signal: AbortSignal): Promise<void>
+  settle?(letter: DeadLetter<T>, options: SinkCallOptions): Promise<void>
 }

@@ -1,3 +1,4 @@
+import type { RequestOptions } from '../documents/document-collection.ts'
 import type {
   Checkpoint,
   HostIdentity,
@@ -264,13 +265,13 @@ export interface LeaseStore {
    * Rejects with ERR_LEASE_STORAGE when that is not permitted or the storage cannot hold leases,
    * with ERR_LEASE_STORE_UNAVAILABLE when it cannot be reached.
    */
-  openGroup(group: string, signal?: AbortSignal): Promise<LeaseGroup>
+  openGroup(group: string, options?: RequestOptions): Promise<LeaseGroup>
   /**
    * Looks how durable the store is at present. Absent where there is nothing to tell.
    *
    * Rejects with ERR_LEASE_STORE_UNAVAILABLE when it cannot be reached.
    */
-  readDurability?(signal?: AbortSignal): Promise<LeaseDurability>
+  readDurability?(options?: RequestOptions): Promise<LeaseDurability>
   /** Names of the groups that have leases. */
-  listGroups(signal?: AbortSignal): Promise<readonly string[]>
+  listGroups(options?: RequestOptions): Promise<readonly string[]>
 }

@@ -90,12 +90,12 @@ export async function changeCollection(
   { number, id }: Pick<CollectionRecord, 'number' | 'id'>,
   request: {
     readonly changes: DefinitionChanges
-    readonly ifEtag: string | undefined
+    readonly ifMatch: string | undefined
     readonly database: number
   },
 ): Promise<CollectionRecord> {
   const { connections, statements, collections } = context
-  const { changes, ifEtag, database } = request
+  const { changes, ifMatch, database } = request
   const record = await connections.transaction(async (sql) => {
     // Before the collection's row, as everywhere: the purge stamp is the database's.
     await sql.rows(statements.of('SELECT 1 FROM :schema.database WHERE number = $1 FOR UPDATE'), [
@@ -103,7 +103,7 @@ export async function changeCollection(
     ])
     const { collection, timeMs } = await lockCollection(context, sql, { number, id })
     const before = collection.record
-    if (ifEtag !== undefined && ifEtag !== before.etag) {
+    if (ifMatch !== undefined && ifMatch !== before.etag) {
       throw new PreconditionFailedError(id, `its etag is ${before.etag}`)
     }
     const changed = changedRecord(before, changes, timeMs)

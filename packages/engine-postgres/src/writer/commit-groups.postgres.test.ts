@@ -207,8 +207,8 @@ test('ST-9 a segment whose number a fail-over gave to other keys gets no documen
 test('JB-2 an expiry that is further away than a ttl can say is as far as it can', async () => {
   await using store = await StoreUnderTest.open(server)
   const { database, collection } = store
-  const expiresAt = Math.floor(store.clock.wallMs() / 1000) + 2 ** 31 + 5
-  const operation = { ...put('one'), expiresAt }
+  const expirySecond = Math.floor(store.clock.wallMs() / 1000) + 2 ** 31 + 5
+  const operation = { ...put('one'), expirySecond }
   await store.commit('a', operation)
   const key = { epk: effectivePartitionKey(['a'], partitionKey), partitionKey: '["a"]', id: 'one' }
   const row = await database.readDocument({ collection, ...key })

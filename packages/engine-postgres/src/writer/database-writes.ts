@@ -47,14 +47,14 @@ export async function insertDatabase(
 export async function annotateDatabase(
   { connections, statements, clock }: ReadContext,
   { id, rid }: DatabaseRecord,
-  { annotation, ifEtag }: { readonly annotation: string; readonly ifEtag: string | undefined },
+  { annotation, ifMatch }: { readonly annotation: string; readonly ifMatch: string | undefined },
 ): Promise<DatabaseRecord> {
   return connections.transaction(async (sql) => {
     const [row] = await sql.rows(statements.of(LOCK), [id])
     const present = row && databaseRow(row)
     if (present?.record.rid !== rid) throw new ResourceNotFoundError('database', id)
     const nowMs = clock.nowMs()
-    const changed = annotatedDatabase(present.record, annotation, { nowMs, ifEtag })
+    const changed = annotatedDatabase(present.record, annotation, { nowMs, ifMatch })
     const values = [present.number, changed.etag, changed.ts, annotation]
     await sql.rows(statements.of(ANNOTATE), values)
     return changed

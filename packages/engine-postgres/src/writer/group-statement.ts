@@ -198,7 +198,7 @@ class GroupColumns {
     this.#conditionLsns.push('lsn' in condition ? condition.lsn : null)
     const put = kind === 'put' ? operation : undefined
     this.#ttls.push(put === undefined ? 0 : put.ttl === 'invalid' ? null : put.ttl)
-    this.#untils.push(put?.expiresAt ?? null)
+    this.#untils.push(put?.expirySecond ?? null)
     this.#heads.push(put?.head ?? null)
     this.#tails.push(put?.tail ?? null)
   }

@@ -188,7 +188,7 @@ export class DatabaseCatalog {
   annotate(
     { id, rid }: DatabaseRecord,
     annotation: string,
-    when: { readonly nowMs: number; readonly ifEtag: string | undefined },
+    when: { readonly nowMs: number; readonly ifMatch: string | undefined },
   ): DatabaseRecord {
     return this.#write(() => {
       const present = this.find(id)?.record

@@ -117,13 +117,13 @@ function deleteCollection(
 
 function updateCollection(
   state: TransactionState,
-  { collection, changes, ifEtag }: TaskOf<'updateCollection'>,
+  { collection, changes, ifMatch }: TaskOf<'updateCollection'>,
   timeMs: number,
 ): WriterResult {
   const present = state.catalog.collections.get(collection)
   if (present === undefined) return { kind: 'missing' }
   const { etag } = present.record
-  if (ifEtag !== undefined && ifEtag !== etag) return { kind: 'otherEtag', etag }
+  if (ifMatch !== undefined && ifMatch !== etag) return { kind: 'otherEtag', etag }
   // The horizon of a log that begins now is read off the counters.
   state.segments.store()
   try {

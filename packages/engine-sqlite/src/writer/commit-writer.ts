@@ -107,8 +107,8 @@ function putDocument(
 ): void {
   const { batch, collection, lsn } = planned
   const ts = Math.floor(context.timeMs / 1000)
-  const { expiresAt } = operation
-  const stampedTtl = expiresAt === undefined ? undefined : ttlUntil(expiresAt, ts)
+  const until = operation.expirySecond
+  const stampedTtl = until === undefined ? undefined : ttlUntil(until, ts)
   const ttl = stampedTtl ?? (operation.ttl === 'invalid' ? 0 : operation.ttl)
   const body = stampBody(operation, { collection: batch.collection, lsn, ts, ttl: stampedTtl })
   logChange(context, planned, { id: operation.id, document, seq, body })

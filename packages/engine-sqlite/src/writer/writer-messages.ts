@@ -41,7 +41,7 @@ export type WriterTask =
       readonly kind: 'updateCollection'
       readonly collection: number
       readonly changes: DefinitionChanges
-      readonly ifEtag: string | undefined
+      readonly ifMatch: string | undefined
     }
   | {
       readonly kind: 'splitRange'
@@ -113,7 +113,7 @@ export type WriterResult =
       readonly range: number
       readonly successors: readonly FeedRange[]
     }
-  /** Of `ifEtag`. */
+  /** Of `ifMatch`. */
   | { readonly kind: 'otherEtag'; readonly etag: string }
   /** Refused with ERR_INVALID_OPTION. */
   | { readonly kind: 'invalid'; readonly message: string }

@@ -2,7 +2,7 @@ import {
   InvalidOptionError,
   ResourceNotFoundError,
   UnsupportedServerError,
-  assertNever,
+  checkedStart,
   continuationPosition,
   encodeContinuation,
   errorCode,
@@ -69,26 +69,21 @@ export class CosmosChangeFeed<T extends DocumentBody> implements ChangeFeedSourc
   }
 
   async resolveStart(request: FeedStartRequest): Promise<FeedPosition> {
-    const { range, start, mode = 'latestVersion', signal } = request
+    const { range, mode = 'latestVersion', signal } = request
+    const start = checkedStart('start', request.start)
     const question = { range, mode, maxItemCount: 1, signal }
-    switch (start.kind) {
-      case 'continuation':
-        return this.#position(range, mode, this.#lsnOf(start.continuation, range, mode))
-      case 'now': {
-        const answer = await this.#ask({ ...question, from: { [HEADER.ifNoneMatch]: '*' } })
-        return this.#position(range, mode, etagLsn(answer))
-      }
-      case 'beginning':
-        assertLatest(mode)
-        // The interval has to be one of now.
-        await this.#ranges.holding(range, signal)
-        return this.#position(range, mode, 0)
-      case 'time':
-        assertLatest(mode)
-        return this.#startOfTime(question, start.timeMs)
-      default:
-        return assertNever(start)
+    if (start === 'now') {
+      const answer = await this.#ask({ ...question, from: { [HEADER.ifNoneMatch]: '*' } })
+      return this.#position(range, mode, etagLsn(answer))
     }
+    if (start !== 'beginning' && 'continuation' in start) {
+      return this.#position(range, mode, this.#lsnOf(start.continuation, range, mode))
+    }
+    assertLatest(mode)
+    if (start !== 'beginning') return this.#startOfTime(question, start.getTime())
+    // The interval has to be one of now.
+    await this.#ranges.holding(range, signal)
+    return this.#position(range, mode, 0)
   }
 
   async readPage(request: FeedPageRequest): Promise<FeedPage<T>> {

@@ -51,8 +51,8 @@ function documentOfItem<T extends DocumentBody>(
     lsn: lsn(at),
     document,
   } as const
-  const expiresAt = expiryOf(item, defaultTtl)
-  return expiresAt === undefined ? known : { ...known, expiresAt }
+  const expiresAtMs = expiryOf(item, defaultTtl)
+  return expiresAtMs === undefined ? known : { ...known, expiresAtMs }
 }
 
 /** When an item will expire by the container's time to live, epoch ms (TTL-3). */

@@ -49,12 +49,12 @@ function documentOf<T extends DocumentBody>(
   const partitionKey = partitionKeyOf(extractPartitionKey(document, paths))
   const known = { id: document.id, partitionKey, lsn: lsn(at) }
   if (kind !== DOCUMENT_ROW) {
-    const expiredAt = expirySecond * 1000
-    return { kind: 'pendingDelete', ...known, lastVersion: document, expiredAt }
+    const expiredAtMs = expirySecond * 1000
+    return { kind: 'pendingDelete', ...known, lastVersion: document, expiredAtMs }
   }
   return expirySecond === 0
     ? { kind: 'document', ...known, document }
-    : { kind: 'document', ...known, document, expiresAt: expirySecond * 1000 }
+    : { kind: 'document', ...known, document, expiresAtMs: expirySecond * 1000 }
 }
 
 function versionOf<T extends DocumentBody>(row: readonly unknown[]): VersionChange<T> {

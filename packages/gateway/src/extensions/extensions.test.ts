@@ -22,7 +22,7 @@ test('TTL-12 TTL-13 a page has the rows of the store: kind, instant and text of 
   const container = await started.container({ id: 'c', partitionKey: '/pk', defaultTtl: -1 })
   await container.items.create({ id: 'a', pk: 'x', ttl: 1000 })
   const { resource } = await container.items.create({ id: 'b', pk: 'ü' })
-  const start = { call: 'resolveStart', range: FULL, start: { kind: 'beginning' }, mode }
+  const start = { call: 'resolveStart', range: FULL, start: 'beginning', mode }
   const position = (await call(started, start)).json as { continuation: string }
   const response = await call(started, { call: 'readPage', range: FULL, mode, ...position })
   const page = response.json as { rows: unknown[][] }
@@ -51,7 +51,8 @@ test('a call that makes no sense is 400 and says which member is wrong', async (
     [{ call: 'readPage', mode: 'both', continuation: '', range: FULL }, /"mode"/],
     [{ call: 'readPage', mode, continuation: 7, range: FULL }, /"continuation"/],
     [{ call: 'readPage', mode, continuation: 'x', range: FULL }, /malformed/],
-    [{ call: 'resolveStart', mode, range: FULL, start: { kind: 'soon' } }, /"start"/],
+    [{ call: 'resolveStart', mode, range: FULL, start: 'soon' }, /"start"/],
+    [{ call: 'resolveStart', mode, range: FULL, start: '7' }, /"start"/],
     [{ call: 'positionAt', mode, range: FULL, lsn: -1 }, /"lsn"/],
     [{ call: 'waitForChanges', mode, range: FULL, continuation: '' }, /"timeoutMs"/],
     [{ call: 'joinPositions', mode, positions: {} }, /"positions"/],
@@ -88,7 +89,7 @@ test('a key that may only read asks, and reports no positions', async () => {
 test('CF-12 a gateway that stops answers those who wait that nothing has come', async () => {
   await using started = await testGateway()
   await started.container({ id: 'c', partitionKey: '/pk' })
-  const start = { call: 'resolveStart', range: FULL, start: { kind: 'now' }, mode }
+  const start = { call: 'resolveStart', range: FULL, start: 'now', mode }
   const { continuation } = (await call(started, start)).json as { continuation: string }
   const wait = { call: 'waitForChanges', range: FULL, mode, continuation, timeoutMs: 25_000 }
   const waiting = call(started, wait)

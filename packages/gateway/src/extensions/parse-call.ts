@@ -9,6 +9,7 @@ import {
   type HeldPosition,
   type StartPosition,
 } from '@tidemark/contracts'
+import { parseIsoDate } from '../platform/iso-date.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { OWN_HEADER, type ExtensionCall } from '../protocol/extension-wire.ts'
 import { isJsonRecord, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
@@ -113,13 +114,12 @@ function mode(value: unknown): FeedMode {
   throw wrong('mode', '"latestVersion" or "allVersions"')
 }
 
+/** As JSON writes it: a date is ISO 8601. */
 function start(value: unknown): StartPosition {
-  if (isJsonRecord(value)) {
-    const { kind } = value
-    if (kind === 'beginning' || kind === 'now') return { kind }
-    if (kind === 'time') return { kind, timeMs: number(value, 'timeMs') }
-    if (kind === 'continuation') return { kind, continuation: text(value, 'continuation') }
-  }
+  if (value === 'beginning' || value === 'now') return value
+  if (isJsonRecord(value)) return { continuation: text(value, 'continuation') }
+  const time = typeof value === 'string' ? parseIsoDate(value) : undefined
+  if (time !== undefined) return time
   throw wrong('start', 'a start position')
 }
 

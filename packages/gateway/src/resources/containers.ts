@@ -78,7 +78,7 @@ export const replaceContainer: Operation = async (request, { collections }) => {
       ifMatch: request.header(HEADER.ifMatch),
       read: () => collection.readRecord(),
       write: (before) =>
-        collection.updateSettings(replacedSettings(before, wanted), { ifEtag: before.etag }),
+        collection.updateSettings(replacedSettings(before, wanted), { ifMatch: before.etag }),
     })
     return jsonAnswer(200, containerBody(record), containerHeaders(request, record))
   })

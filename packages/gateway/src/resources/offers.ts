@@ -67,7 +67,7 @@ export const replaceOffer: Operation = async (request, context) => {
     const changed = await changeRecord({
       ifMatch,
       read: () => handle.readRecord(),
-      write: ({ etag }) => handle.annotate(annotation, { ifEtag: etag }),
+      write: ({ etag }) => handle.annotate(annotation, { ifMatch: etag }),
     })
     return offerAnswer(databaseBodyOf(changed, offer))
   }
@@ -77,7 +77,7 @@ export const replaceOffer: Operation = async (request, context) => {
     read: () => collection.readRecord(),
     write: (before) => {
       const annotation = annotationText({ echo: annotationOf(before).echo, offer })
-      return collection.updateSettings({ annotation }, { ifEtag: before.etag })
+      return collection.updateSettings({ annotation }, { ifMatch: before.etag })
     },
   })
   await splitUpTo(collection, rangesOfOffer(offer), request)

@@ -124,7 +124,7 @@ describe('archiveExpired', () => {
         partitionKey: archived.document.user,
         document: { id: archived.id, ttl: 1 },
       })
-      expect(archived.expiredAt).toBe((archived.document._ts + 1) * 1000)
+      expect(archived.expiredAtMs).toBe((archived.document._ts + 1) * 1000)
       expect(archived.lsn).toBeGreaterThan(archived.document._lsn)
     }
     expect(await made.progress()).toMatchObject({

@@ -1,9 +1,8 @@
-import type { DocumentBody } from '@tidemark/contracts'
+import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
 import { ChangeFeedEstimator, ChangeFeedProcessorHost } from '@tidemark/processor'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
 import { readLag } from '../workers/range-lag.ts'
 import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
-import type { WaitOptions } from '../workers/wait-options.ts'
 import type { ArchiveEvent } from './archive-events.ts'
 import { ArchiveObserver } from './archive-observer.ts'
 import {
@@ -23,9 +22,9 @@ export interface ExpiryArchive extends AsyncDisposable {
    */
   start(): Promise<void>
   /** What this worker has archived, and what the collection still has to. */
-  progress(options?: WaitOptions): Promise<ArchiveProgress>
+  progress(options?: RequestOptions): Promise<ArchiveProgress>
   /** Resolves when every pending delete that was in the feed before the call is in the sink. */
-  caughtUp(options?: WaitOptions): Promise<void>
+  caughtUp(options?: RequestOptions): Promise<void>
   /**
    * Resolves when this worker has stopped: by `stop`, the signal, or `stopWhenCaughtUp`. Rejects when it
    * stopped because it could not go on.
@@ -93,7 +92,7 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
     if (this.#options.stopWhenCaughtUp === true) void this.#stopWhenCaughtUp()
   }
 
-  async progress({ signal }: WaitOptions = {}): Promise<ArchiveProgress> {
+  async progress({ signal }: RequestOptions = {}): Promise<ArchiveProgress> {
     const { source } = this.#options
     const { estimator } = this.#life.running()
     const [expiry, lag] = await Promise.all([
@@ -109,7 +108,7 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
     }
   }
 
-  async caughtUp({ signal }: WaitOptions = {}): Promise<void> {
+  async caughtUp({ signal }: RequestOptions = {}): Promise<void> {
     const { estimator } = this.#life.running()
     await estimator.untilCaughtUp({ signal: this.#life.untilEnded(signal) })
   }

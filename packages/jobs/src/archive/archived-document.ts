@@ -19,7 +19,7 @@ export interface ArchivedDocument<T extends DocumentBody = DocumentBody> {
   readonly lsn: Lsn
   readonly reason: 'expired' | 'chosen'
   /** Epoch ms; of expired documents. */
-  readonly expiredAt?: number
+  readonly expiredAtMs?: number
   /** Its last version. */
   readonly document: Stored<T>
 }
@@ -27,7 +27,7 @@ export interface ArchivedDocument<T extends DocumentBody = DocumentBody> {
 /** What an expired document is archived as. */
 export function expiredDocument<T extends DocumentBody>(
   collectionRid: string,
-  { id, partitionKey, lsn, expiredAt, lastVersion }: PendingDeleteChange<T>,
+  { id, partitionKey, lsn, expiredAtMs, lastVersion }: PendingDeleteChange<T>,
 ): ArchivedDocument<T> {
   return {
     collectionRid,
@@ -35,7 +35,7 @@ export function expiredDocument<T extends DocumentBody>(
     partitionKey,
     lsn,
     reason: 'expired',
-    expiredAt,
+    expiredAtMs,
     document: lastVersion,
   }
 }

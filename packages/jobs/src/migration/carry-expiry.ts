@@ -11,8 +11,8 @@ export interface ExpiryCarrier {
 /** What a copy is written as. */
 export interface CarriedDocument {
   readonly document: DocumentBody
-  /** Epoch second; undefined = never. */
-  readonly expiresAt: number | undefined
+  /** Epoch ms; undefined = never. */
+  readonly expiresAtMs: number | undefined
 }
 
 /**
@@ -21,23 +21,23 @@ export interface CarriedDocument {
  */
 export function carryExpiry(
   document: DocumentBody,
-  expiresAt: number | undefined,
+  expiresAtMs: number | undefined,
   { targetTtl }: ExpiryCarrier,
 ): CarriedDocument {
-  if (expiresAt !== undefined) return { document, expiresAt }
+  if (expiresAtMs !== undefined) return { document, expiresAtMs }
   const ttl: unknown = Reflect.get(document, 'ttl')
   const wouldExpire = ttl === undefined ? targetTtl !== -1 : ttl !== -1
-  return { document: wouldExpire ? neverExpiring(document) : document, expiresAt: undefined }
+  return { document: wouldExpire ? neverExpiring(document) : document, expiresAtMs: undefined }
 }
 
-/** The epoch second at which a stored document expires; undefined = never. */
+/** When a stored document expires, in epoch ms; undefined = never. */
 export function storedExpiry(
   document: Stored<DocumentBody>,
   defaultTtl: number | null,
 ): number | undefined {
   const ttl: unknown = Reflect.get(document, 'ttl')
   const second = expirySecond({ ts: document._ts, ttl: isTtl(ttl) ? ttl : 0 }, defaultTtl)
-  return second === 0 ? undefined : second
+  return second === 0 ? undefined : second * 1000
 }
 
 function neverExpiring(document: DocumentBody): DocumentBody {

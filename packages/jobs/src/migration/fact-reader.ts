@@ -94,7 +94,7 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
         // second at least, is of a later one.
         if (present === undefined) holdings.set(source, { kind: 'gone' })
         else if (present.ts !== ts) holdings.set(source, { kind: 'other' })
-        else holdings.set(source, { kind: 'own', lsn: present.lsn })
+        else holdings.set(source, { kind: 'own', etag: present.etag })
       }),
     )
     return holdings
@@ -122,7 +122,7 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
       const { carrier } = this.#storage
       const copy =
         carrier === undefined
-          ? { document: mapped, expiresAt: undefined }
+          ? { document: mapped, expiresAtMs: undefined }
           : carryExpiry(mapped, storedExpiry(present.document, carrier.sourceTtl), carrier)
       const successor = { source, key, ...copy, lsn: present.lsn, entry }
       return { successor, remaining: sources.slice(index + 1) }
@@ -186,5 +186,5 @@ async function readDocument<D extends DocumentBody>(
 }
 
 function versioned<D extends DocumentBody>(document: Stored<D>): Versioned<Stored<D>> {
-  return { document, lsn: document._lsn, ts: document._ts }
+  return { document, etag: document._etag, lsn: document._lsn, ts: document._ts }
 }

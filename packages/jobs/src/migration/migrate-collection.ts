@@ -1,9 +1,8 @@
-import { HostStoppedError, type DocumentBody } from '@tidemark/contracts'
+import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
 import { ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
 import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
-import type { WaitOptions } from '../workers/wait-options.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import { openMigrationGroups } from './migration-groups.ts'
 import { MigrationObserver } from './migration-observer.ts'
@@ -31,14 +30,14 @@ export interface Migration<T extends DocumentBody> extends AsyncDisposable {
   /** The target, once `start` has resolved. */
   readonly target: Collection<T>
   /** Where the whole job stands, whichever worker did it. Reads the leases and some counters. */
-  progress(options?: WaitOptions): Promise<MigrationProgress>
+  progress(options?: RequestOptions): Promise<MigrationProgress>
   /** Resolves when everything that was committed to the source before the call is at the target. */
-  caughtUp(options?: WaitOptions): Promise<void>
+  caughtUp(options?: RequestOptions): Promise<void>
   /**
    * Resolves at an instant at which the lag of every range is zero, whichever workers they belong to.
    * Stop the writers first: with them at rest, source and target say the same from then on.
    */
-  cutOver(options?: WaitOptions): Promise<MigrationProgress>
+  cutOver(options?: RequestOptions): Promise<MigrationProgress>
   /** Finishes batches in flight, hands the ranges over and ends. What is stored stays: a later worker goes on. */
   stop(): Promise<void>
 }
@@ -84,15 +83,15 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
     return this.#life.start(() => this.#open())
   }
 
-  async progress(options: WaitOptions = {}): Promise<MigrationProgress> {
+  async progress(options: RequestOptions = {}): Promise<MigrationProgress> {
     return this.#life.running().watch.progress(options)
   }
 
-  async caughtUp({ signal }: WaitOptions = {}): Promise<void> {
+  async caughtUp({ signal }: RequestOptions = {}): Promise<void> {
     await this.#life.running().watch.caughtUp({ signal: this.#life.untilEnded(signal) })
   }
 
-  async cutOver({ signal }: WaitOptions = {}): Promise<MigrationProgress> {
+  async cutOver({ signal }: RequestOptions = {}): Promise<MigrationProgress> {
     return this.#life.running().watch.cutOver({ signal: this.#life.untilEnded(signal) })
   }
 

@@ -21,9 +21,9 @@ export interface MigrationProgress extends MigrationCounts {
   /** Transactions of the source that are still to be applied, over all ranges. */
   readonly lag: number
   /** Documents and updates applied per second by all workers in the last few seconds. */
-  readonly ratePerS: number
+  readonly ratePerSecond: number
   /** Seconds until the copy is complete at this rate; undefined when that cannot be said. */
-  readonly remainingS: number | undefined
+  readonly remainingSeconds: number | undefined
   /** Documents that wait for a target key at present. */
   readonly waiting: number
   readonly ranges: readonly RangeStatus[]
@@ -59,7 +59,7 @@ export function migrationProgress(
   const elapsedMs = earlier === undefined ? 0 : reading.atMs - earlier.atMs
   const { documents, updates, expired, deleted } = counts
   const applied = { all: documents + updates, present: documents - expired - deleted }
-  const ratePerS =
+  const ratePerSecond =
     earlier === undefined || elapsedMs <= 0
       ? 0
       : ((applied.all - earlier.applied) * 1000) / elapsedMs
@@ -72,8 +72,9 @@ export function migrationProgress(
     sourceDocuments: reading.sourceDocuments,
     remaining,
     lag,
-    ratePerS,
-    remainingS: remaining === 0 ? 0 : ratePerS > 0 ? remaining / ratePerS : undefined,
+    ratePerSecond,
+    remainingSeconds:
+      remaining === 0 ? 0 : ratePerSecond > 0 ? remaining / ratePerSecond : undefined,
     waiting: counts.collisions - counts.collisionsResolved,
     ranges: (reading.lag ?? []).map((range) => ({
       ...range,

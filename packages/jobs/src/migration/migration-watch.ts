@@ -1,8 +1,7 @@
-import type { Clock, DocumentBody, DocumentCollection } from '@tidemark/contracts'
+import type { Clock, DocumentBody, DocumentCollection, RequestOptions } from '@tidemark/contracts'
 import type { ChangeFeedEstimator } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { readLag, waitForZeroLag } from '../workers/range-lag.ts'
-import type { WaitOptions } from '../workers/wait-options.ts'
 import type { MigrationGroups } from './migration-groups.ts'
 import { migrationProgress, type MigrationProgress } from './migration-progress.ts'
 import { PROGRESS_PARTITION, type RangeProgress } from './state-documents.ts'
@@ -33,7 +32,7 @@ export class MigrationWatch<S extends DocumentBody> {
   }
 
   /** Where the whole job stands. The rate is that of the last few seconds, as far as there were calls. */
-  async progress({ signal }: WaitOptions = {}): Promise<MigrationProgress> {
+  async progress({ signal }: RequestOptions = {}): Promise<MigrationProgress> {
     const { copy, deletes } = this.#groups
     const [lag, deletesLag, sourceDocuments, { documents: progress }] = await Promise.all([
       readLag(copy, signal),
@@ -50,7 +49,7 @@ export class MigrationWatch<S extends DocumentBody> {
   }
 
   /** Resolves when everything that was committed to the source before the call is at the target. */
-  async caughtUp({ signal }: WaitOptions = {}): Promise<void> {
+  async caughtUp({ signal }: RequestOptions = {}): Promise<void> {
     await Promise.all(this.#all().map((group) => group.untilCaughtUp({ signal })))
   }
 
@@ -58,7 +57,7 @@ export class MigrationWatch<S extends DocumentBody> {
    * Resolves at an instant at which the lag of every range is zero, whichever workers they belong to.
    * Stop the writers first: with them at rest, source and target say the same from then on.
    */
-  async cutOver({ signal = NEVER }: WaitOptions = {}): Promise<MigrationProgress> {
+  async cutOver({ signal = NEVER }: RequestOptions = {}): Promise<MigrationProgress> {
     await waitForZeroLag(this.#source, this.#all(), { clock: this.#clock, signal })
     return this.progress({ signal })
   }

@@ -260,7 +260,7 @@ describe('MigrationWriter', () => {
       id: 'a',
       partitionKey: 'a',
       lsn: lsn(change.lsn + 1),
-      expiredAt: 1_000,
+      expiredAtMs: 1_000,
       lastVersion: (change as DocumentChange<Item>).document,
     }
     const other = new MigrationWriter(storage, byName)
@@ -279,7 +279,7 @@ describe('MigrationWriter', () => {
     const gone = async (id: string): Promise<Change<Item>> => {
       const change = (await write(id, id, 1)) as DocumentChange<Item>
       const { document: lastVersion, ...rest } = change
-      return { ...rest, kind: 'pendingDelete', lastVersion, expiredAt: 1_000 }
+      return { ...rest, kind: 'pendingDelete', lastVersion, expiredAtMs: 1_000 }
     }
     let commits = 0
     const writer = new MigrationWriter<Item, Item>(

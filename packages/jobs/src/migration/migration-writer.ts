@@ -12,6 +12,7 @@ import type { MapDocument } from './map-document.ts'
 import type { MigrationStorage } from './migration-storage.ts'
 import { planDocument } from './plan-document.ts'
 import {
+  asRead,
   stateKey,
   type Collision,
   type Facts,
@@ -122,9 +123,7 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
     const key = this.#targetKey(document)
     const { carrier } = this.#storage
     if (carrier === undefined) return { key, document }
-    const { expiresAt } = change
-    const second = expiresAt === undefined ? undefined : Math.floor(expiresAt / 1000)
-    return { key, ...carryExpiry(document, second, carrier) }
+    return { key, ...carryExpiry(document, change.expiresAtMs, carrier) }
   }
 
   /** Applies as many of the first documents as fit into one commit. */
@@ -173,8 +172,8 @@ export class MigrationWriter<S extends DocumentBody, T extends DocumentBody> {
 
 /** What has expired by now, though it had not when the page was read, is not copied any more. */
 function withoutExpired(incoming: IncomingDocument, timeMs: number): IncomingDocument {
-  const { expiresAt } = incoming.mapped ?? {}
-  if (expiresAt === undefined || expiresAt * 1000 > timeMs) return incoming
+  const { expiresAtMs } = incoming.mapped ?? {}
+  if (expiresAtMs === undefined || expiresAtMs > timeMs) return incoming
   return { ...incoming, mapped: undefined, gone: 'expired' }
 }
 
@@ -257,6 +256,6 @@ function progressWrite(
     to: 'state',
     operation: { kind: 'put', document },
     key: stateKey(rangeProgressKey(owner)),
-    condition: present === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn: present.lsn },
+    conditions: asRead(present),
   }
 }

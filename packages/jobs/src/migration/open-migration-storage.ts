@@ -117,9 +117,9 @@ async function openTarget<T extends DocumentBody>(
   }
 }
 
-function operation({ operation: wanted, key, condition }: PlannedWrite): AtomicWrite['operation'] {
-  if (wanted.kind === 'put') return { ...wanted, condition }
-  return { kind: wanted.kind, id: key.id, partitionKey: partitionKeyValue(key), condition }
+function operation({ operation: wanted, key, conditions }: PlannedWrite): AtomicWrite['operation'] {
+  if (wanted.kind === 'put') return { ...wanted, ...conditions }
+  return { kind: wanted.kind, id: key.id, partitionKey: partitionKeyValue(key), ...conditions }
 }
 
 /** A condition did not hold; a document that is invalid is something else. */

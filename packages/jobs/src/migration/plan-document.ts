@@ -1,7 +1,8 @@
-import type { WriteCondition } from '@tidemark/store'
+import type { EtagConditions } from '@tidemark/contracts'
 import { keyText, sameKey, type DocumentKey } from './document-key.ts'
 import { leaveTarget, stopWaiting, waitFor } from './plan-target-change.ts'
 import {
+  asRead,
   entryRemoval,
   entryTombstone,
   entryWrite,
@@ -38,12 +39,12 @@ export function planDocument(incoming: IncomingDocument, facts: Facts): Document
   const copy = {
     target: wanted?.key ?? null,
     waiting: collides,
-    expires: wanted?.expiresAt !== undefined && !collides,
+    expires: wanted?.expiresAtMs !== undefined && !collides,
   }
   const writes: PlannedWrite[] = [entryWrite(incoming, copy, entry)]
   let resolvedBySuccession = 0
   if (wanted !== undefined && !collides) {
-    writes.push(putCopy(wanted, keeps ? ownCondition(standing.holding) : { kind: 'absent' }))
+    writes.push(putCopy(wanted, keeps ? ownConditions(standing.holding) : asRead(undefined)))
   }
   if (collides) writes.push(...waitFor(incoming.source, wanted.key, facts))
   if (awaited !== undefined && !waitsOn)
@@ -137,6 +138,6 @@ function planRemoval(
 }
 
 /** A copy that expires may be another document's by the time of the commit. */
-function ownCondition(holding: Holding | undefined): WriteCondition {
-  return holding?.kind === 'own' ? { kind: 'lsn', lsn: holding.lsn } : { kind: 'none' }
+function ownConditions(holding: Holding | undefined): EtagConditions {
+  return holding?.kind === 'own' ? { ifMatch: holding.etag } : {}
 }

@@ -1,6 +1,7 @@
-import type { WriteCondition } from '@tidemark/store'
+import type { EtagConditions } from '@tidemark/contracts'
 import { keyText, sameKey, type DocumentKey } from './document-key.ts'
 import {
+  asRead,
   entryWrite,
   putCopy,
   stateKey,
@@ -28,7 +29,7 @@ export function waitFor(
   }
   return [
     // Were the key left in this moment, nobody would find this document in the queue.
-    { to: 'target', operation: { kind: 'check' }, key: target, condition: { kind: 'present' } },
+    { to: 'target', operation: { kind: 'check' }, key: target, conditions: { ifMatch: '*' } },
     queueWrite(target, [...sources, source], queue),
   ]
 }
@@ -55,12 +56,12 @@ export function leaveTarget(
   facts: Facts,
   holding: Holding | undefined,
 ): { readonly writes: readonly PlannedWrite[]; readonly succeeded: boolean } {
-  const condition = leavingCondition(holding)
+  const conditions = leavingConditions(holding)
   const remove: PlannedWrite = {
     to: 'target',
     operation: { kind: holding?.kind === 'gone' ? 'check' : 'delete' },
     key: target,
-    condition,
+    conditions,
   }
   const queue = facts.waiters.get(keyText(target))
   if (queue === undefined) {
@@ -70,11 +71,11 @@ export function leaveTarget(
   const { successor, remaining = [] } = facts.successions.get(keyText(target)) ?? {}
   const left = queueWrite(target, remaining, queue)
   if (successor === undefined) return { writes: [remove, left], succeeded: false }
-  const { source, lsn, entry, document, expiresAt } = successor
-  const copy = { target, waiting: false, expires: expiresAt !== undefined }
+  const { source, lsn, entry, document, expiresAtMs } = successor
+  const copy = { target, waiting: false, expires: expiresAtMs !== undefined }
   return {
     writes: [
-      putCopy({ key: target, document, expiresAt }, condition),
+      putCopy({ key: target, document, expiresAtMs }, conditions),
       entryWrite({ source, lsn }, copy, entry),
       left,
     ],
@@ -82,10 +83,10 @@ export function leaveTarget(
   }
 }
 
-function leavingCondition(holding: Holding | undefined): WriteCondition {
-  if (holding?.kind === 'own') return { kind: 'lsn', lsn: holding.lsn }
+function leavingConditions(holding: Holding | undefined): EtagConditions {
+  if (holding?.kind === 'own') return { ifMatch: holding.etag }
   // Whoever has taken the key since keeps it.
-  return { kind: holding === undefined ? 'none' : 'absent' }
+  return holding === undefined ? {} : { ifNoneMatch: '*' }
 }
 
 function queueWrite(
@@ -99,7 +100,7 @@ function queueWrite(
     to: 'state',
     operation: sources.length === 0 ? { kind: 'delete' } : { kind: 'put', document },
     key: stateKey({ partition, id }),
-    condition: present === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn: present.lsn },
+    conditions: asRead(present),
   }
 }
 
@@ -108,6 +109,6 @@ function queueCheck(target: DocumentKey): PlannedWrite {
     to: 'state',
     operation: { kind: 'check' },
     key: stateKey(waitersEntryKey(target)),
-    condition: { kind: 'absent' },
+    conditions: asRead(undefined),
   }
 }

@@ -1,5 +1,4 @@
-import type { DocumentBody } from '@tidemark/contracts'
-import type { WriteCondition } from '@tidemark/store'
+import type { DocumentBody, EtagConditions } from '@tidemark/contracts'
 import type { DocumentKey } from './document-key.ts'
 import {
   sourceEntryKey,
@@ -21,13 +20,14 @@ export interface IncomingDocument {
 export interface MappedDocument {
   readonly key: DocumentKey
   readonly document: DocumentBody
-  /** Epoch second at which the copy is to expire (JB-2). */
-  readonly expiresAt?: number | undefined
+  /** When the copy is to expire, in epoch ms (JB-2). */
+  readonly expiresAtMs?: number | undefined
 }
 
-/** A stored document with the LSN that a condition on it names. */
+/** A stored document with the etag that a condition on it names. */
 export interface Versioned<T> {
   readonly document: T
+  readonly etag: string
   readonly lsn: number
   /** Epoch second of its commit. */
   readonly ts: number
@@ -38,7 +38,7 @@ export interface Versioned<T> {
  * another document has got the target key since.
  */
 export type Holding =
-  { readonly kind: 'own'; readonly lsn: number } | { readonly kind: 'gone' | 'other' }
+  { readonly kind: 'own'; readonly etag: string } | { readonly kind: 'gone' | 'other' }
 
 /** The document that gets a target key when its present one leaves, with what is left of the queue. */
 export interface Succession {
@@ -69,11 +69,11 @@ export interface PlannedWrite {
     | {
         readonly kind: 'put'
         readonly document: DocumentBody
-        readonly expiresAt?: number | undefined
+        readonly expiresAtMs?: number | undefined
       }
     | { readonly kind: 'delete' | 'check' }
   readonly key: DocumentKey
-  readonly condition: WriteCondition
+  readonly conditions: EtagConditions
 }
 
 export interface Collision {
@@ -115,7 +115,7 @@ export function entryWrite(
     to: 'state',
     operation: { kind: 'put', document },
     key: stateKey({ partition, id }),
-    condition: present === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn: present.lsn },
+    conditions: asRead(present),
   }
 }
 
@@ -135,23 +135,28 @@ export function entryTombstone(
   return { ...write, operation: { kind: 'put', document } }
 }
 
+/** Only over the version that was read, or where nothing was. */
+export function asRead(present: Versioned<unknown> | undefined): EtagConditions {
+  return present === undefined ? { ifNoneMatch: '*' } : { ifMatch: present.etag }
+}
+
 /** Forgets a source document. */
 export function entryRemoval(source: DocumentKey, present: Versioned<SourceEntry>): PlannedWrite {
   return {
     to: 'state',
     operation: { kind: 'delete' },
     key: stateKey(sourceEntryKey(source)),
-    condition: { kind: 'lsn', lsn: present.lsn },
+    conditions: asRead(present),
   }
 }
 
 /** A write of a target document, with the instant at which it expires. */
 export function putCopy(
-  { key, document, expiresAt }: MappedDocument,
-  condition: WriteCondition,
+  { key, document, expiresAtMs }: MappedDocument,
+  conditions: EtagConditions,
 ): PlannedWrite {
-  const operation = { kind: 'put', document, expiresAt } as const
-  return { to: 'target', operation, key, condition }
+  const operation = { kind: 'put', document, expiresAtMs } as const
+  return { to: 'target', operation, key, conditions }
 }
 
 /** Key of a document of the state collection. */

@@ -4,9 +4,9 @@ import {
   type Clock,
   type DocumentBody,
   type LeaseStore,
+  type RequestOptions,
 } from '@tidemark/contracts'
 import type { Collection, Database } from '@tidemark/store'
-import type { WaitOptions } from '../workers/wait-options.ts'
 import { openMigrationGroups } from './migration-groups.ts'
 import {
   databaseRule,
@@ -35,11 +35,11 @@ export interface WatchMigrationOptions<S extends DocumentBody> {
 
 /** A look at a migration from a process that does not work on it. */
 export interface WatchedMigration extends AsyncDisposable {
-  progress(options?: WaitOptions): Promise<MigrationProgress>
+  progress(options?: RequestOptions): Promise<MigrationProgress>
   /** As of `Migration`. */
-  caughtUp(options?: WaitOptions): Promise<void>
+  caughtUp(options?: RequestOptions): Promise<void>
   /** As of `Migration`. */
-  cutOver(options?: WaitOptions): Promise<MigrationProgress>
+  cutOver(options?: RequestOptions): Promise<MigrationProgress>
 }
 
 /**

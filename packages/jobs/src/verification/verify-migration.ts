@@ -205,9 +205,9 @@ class Verification<S extends DocumentBody, T extends DocumentBody> {
     const { target, signal } = this.#options
     const answer = await target.read(key.id, partitionKeyValue(key), { signal })
     const { document: found, serverTimeMs } = answer
-    const expiresAt = this.#carrier && storedExpiry(document, this.#carrier.sourceTtl)
-    if (found !== undefined && this.#isCopy({ mapped, found, expiresAt })) return
-    if (expiresAt !== undefined && expiresAt * 1000 <= serverTimeMs) this.#expected -= 1
+    const expiresAtMs = this.#carrier && storedExpiry(document, this.#carrier.sourceTtl)
+    if (found !== undefined && this.#isCopy({ mapped, found, expiresAtMs })) return
+    if (expiresAtMs !== undefined && expiresAtMs <= serverTimeMs) this.#expected -= 1
     else if (found === undefined) this.#missing.add(key)
     else this.#different.add(key)
   }
@@ -215,16 +215,16 @@ class Verification<S extends DocumentBody, T extends DocumentBody> {
   #isCopy({
     mapped,
     found,
-    expiresAt,
+    expiresAtMs,
   }: {
     readonly mapped: T
     readonly found: Stored<T>
-    readonly expiresAt: number | undefined
+    readonly expiresAtMs: number | undefined
   }): boolean {
     const carrier = this.#carrier
     const equal = carrier === undefined ? documentsEqual : documentsEqualButTtl
     if (!equal(mapped, found) && !equal(storedForm(mapped), found)) return false
-    return carrier === undefined || storedExpiry(found, carrier.targetTtl) === expiresAt
+    return carrier === undefined || storedExpiry(found, carrier.targetTtl) === expiresAtMs
   }
 
   async #checkTarget(document: T, pass: number, wanted: ReadonlySet<string>): Promise<void> {

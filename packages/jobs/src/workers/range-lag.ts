@@ -51,7 +51,7 @@ async function newestPositions<S extends DocumentBody>(
       const ranges = await source.readFeedRanges({ signal })
       const positions = await Promise.all(
         ranges.map(async (range): Promise<[string, number]> => {
-          const { lsn } = await source.resolveStart({ range, start: { kind: 'now' }, signal })
+          const { lsn } = await source.resolveStart({ range, start: 'now', signal })
           return [feedRangeId(range), lsn]
         }),
       )

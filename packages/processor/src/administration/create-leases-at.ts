@@ -31,8 +31,9 @@ export async function createLeasesAt(
     const parts = cutLease(FULL_RANGE, wanted, present) ?? []
     return Promise.all(
       parts.map(async ({ range, wanted: position }): Promise<NewLease> => {
-        const start = position?.start ?? { kind: 'beginning' }
-        const texts = start.kind === 'continuation' ? [start.continuation] : []
+        const start = position?.start ?? 'beginning'
+        const texts =
+          typeof start === 'object' && 'continuation' in start ? [start.continuation] : []
         const request = { range, start, mode: mode ?? feedModeOf(texts), signal }
         return { range, checkpoint: await feed.resolveStart(request) }
       }),

@@ -4,7 +4,7 @@ import { commonKeys, feedRangeId, FULL_RANGE, type FeedRange } from '@tidemark/c
 import { keysNotIn } from '../lease-stores/keys-not-in.ts'
 import { cutLease, firstParts, steps, withoutDone, type WantedPosition } from './cut-lease.ts'
 
-const start = { kind: 'beginning' } as const
+const start = 'beginning'
 
 function range(minInclusive: string, maxExclusive: string): FeedRange {
   return { minInclusive, maxExclusive }

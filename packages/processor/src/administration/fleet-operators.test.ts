@@ -163,7 +163,7 @@ test('PH-4 LE-10 LE-11 operators, hosts and splits all at once: nothing is lost,
       await group.resume()
       for (const key of KEYS) fleet.feed.append(key)
       await fleet.until(() => fleet.isDrained() && fleet.coversAll(), 120_000)
-      expect((await group.status()).isPaused).toBe(false)
+      expect((await group.status()).paused).toBe(false)
       assertFleetHistory(fleet)
       expect(run.overlaps).toEqual([])
       await assertToldIsStored(run)

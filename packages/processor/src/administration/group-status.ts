@@ -11,7 +11,7 @@ import type {
 /** A group as its lease store has it. */
 export interface GroupStatus {
   readonly group: string
-  readonly isPaused: boolean
+  readonly paused: boolean
   readonly hosts: readonly GroupHost[]
   /** In EPK order. */
   readonly leases: readonly GroupLease[]
@@ -48,7 +48,7 @@ export function groupStatus(
     .sort((a, b) => (a.range.minInclusive < b.range.minInclusive ? -1 : 1))
   return {
     group,
-    isPaused: paused,
+    paused,
     hosts: hosts.map(({ host, profile }) => ({
       host,
       profile,

@@ -41,9 +41,9 @@ function newFleet(options: FleetOptions = {}): { fleet: Fleet; group: ProcessorG
 function losingAnswers(inner: LeaseStore, onLost: () => void): LeaseStore {
   return {
     description: inner.description,
-    listGroups: (signal) => inner.listGroups(signal),
-    openGroup: async (name, signal) => {
-      const opened = await inner.openGroup(name, signal)
+    listGroups: (options) => inner.listGroups(options),
+    openGroup: async (name, options) => {
+      const opened = await inner.openGroup(name, options)
       const setPaused: LeaseGroup['setPaused'] = async (paused, s) => {
         const answer = await opened.setPaused(paused, s)
         if (!paused) return answer
@@ -138,9 +138,9 @@ describe('pause and resume', () => {
     expect(await all.group.pause()).toBe(true)
     expect(await all.group.pause()).toBe(false)
     expect(await all.fleet.run(all.group.waitUntilDrained())).toBe(true)
-    const { isPaused, hosts, leases } = await all.group.status()
-    expect({ isPaused, owners: leases.map(({ owner }) => owner) }).toEqual({
-      isPaused: true,
+    const { paused, hosts, leases } = await all.group.status()
+    expect({ paused, owners: leases.map(({ owner }) => owner) }).toEqual({
+      paused: true,
       owners: Array(4).fill(undefined),
     })
     expect(hosts.map(({ host, leases: count }) => [host, count])).toEqual([
@@ -208,9 +208,9 @@ describe('seek', () => {
     await all.fleet.advance(20)
     expect(await all.group.resume()).toBe(true)
     await all.fleet.advance(500)
-    expect((await all.group.status()).isPaused).toBe(true)
+    expect((await all.group.status()).paused).toBe(true)
     expect(await all.fleet.run(seeking)).toHaveLength(4)
-    expect((await all.group.status()).isPaused).toBe(false)
+    expect((await all.group.status()).paused).toBe(false)
     await all.fleet.until(() => all.fleet.isDrained(), 20_000)
     expect(slow.overlaps).toEqual([])
   })
@@ -241,7 +241,7 @@ describe('seek', () => {
       expect(ns).toEqual([1, 2, 3, 4, 5])
     }
     expect(slow.overlaps).toEqual([])
-    expect((await all.group.status()).isPaused).toBe(false)
+    expect((await all.group.status()).paused).toBe(false)
   })
 
   test('LE-11 at once, past a host that stands still: what that host stores afterwards is refused', async () => {
@@ -295,7 +295,7 @@ describe('seek', () => {
     const a = await all.fleet.start('a')
     await all.fleet.until(() => all.fleet.isDrained())
     const since = all.fleet.deliveries.length
-    await all.fleet.run(all.group.seek({ to: { timeMs } }))
+    await all.fleet.run(all.group.seek({ to: new Date(timeMs) }))
     await all.fleet.until(() => firstsByKey(all.fleet.deliveries.slice(since)).size === 32)
     await all.fleet.stop(a)
     for (const ns of firstsByKey(all.fleet.deliveries.slice(since)).values()) {
@@ -329,7 +329,7 @@ describe('seek', () => {
     const [range] = all.fleet.feed.ranges
     const { continuation, lsn } = await all.fleet.feed.resolveStart({
       range: range!,
-      start: { kind: 'now' },
+      start: 'now',
     })
     all.fleet.feed.split(range!)
     write(all.fleet)
@@ -379,14 +379,14 @@ describe('seek', () => {
     await expect(all.group.seek({ to: 'beginning' })).rejects.toThrow('no')
     all.fleet.feed.positions.beforeReport = () => {}
     expect(await positions(all.fleet)).toEqual(before)
-    expect((await all.group.status()).isPaused).toBe(false)
+    expect((await all.group.status()).paused).toBe(false)
   })
 
   test('PH-7 tries begin anew; a release keeps them', async () => {
     const { group: admin, fleet: one } = newFleet({ ranges: 1 })
     const opened = await one.leases.openGroup('group')
     const range = one.feed.ranges[0]!
-    const position = await one.feed.resolveStart({ range, start: { kind: 'beginning' } })
+    const position = await one.feed.resolveStart({ range, start: 'beginning' })
     const attempts = { count: 4, size: 7 }
     await opened.create([{ range, checkpoint: { ...position, attempts } }])
     expect(await admin.release('-FF')).toBeUndefined()
@@ -444,7 +444,7 @@ describe('seek', () => {
       if (isRepeated) await all.group.resume()
       expect(await all.fleet.run(seeking)).toBe('ERR_LEASE_STORE_UNAVAILABLE')
       expect(lost).toBe(1)
-      expect((await all.group.status()).isPaused).toBe(false)
+      expect((await all.group.status()).paused).toBe(false)
       await cutOff.close()
     },
   )
@@ -470,7 +470,7 @@ describe('seek', () => {
     })
     expect(overrides).toBeLessThan(30)
     expect(await positions(all.fleet)).toEqual(before)
-    expect((await all.group.status()).isPaused).toBe(false)
+    expect((await all.group.status()).paused).toBe(false)
   })
 
   test('an operator who gives up half-way leaves the group running; one who found it paused leaves it paused', async () => {
@@ -484,13 +484,13 @@ describe('seek', () => {
     seeking.catch(() => {})
     await all.fleet.until(() => all.fleet.clock.monotonicMs() > 0)
     await all.fleet.advance(500)
-    expect((await all.group.status()).isPaused).toBe(true)
+    expect((await all.group.status()).paused).toBe(true)
     abort.abort(new Error('enough'))
     await expect(all.fleet.run(seeking)).rejects.toThrow('enough')
-    expect((await all.group.status()).isPaused).toBe(false)
+    expect((await all.group.status()).paused).toBe(false)
     await all.group.pause()
     await all.fleet.run(all.group.seek({ to: 'beginning' }))
-    expect((await all.group.status()).isPaused).toBe(true)
+    expect((await all.group.status()).paused).toBe(true)
   })
 
   test('what is wrong is told before anything happens', async () => {
@@ -506,13 +506,13 @@ describe('seek', () => {
     const low = { minInclusive: '', maxExclusive: '20' }
     await refused(all.group.seek({ to: 'now', ranges: [empty] }))
     await refused(all.group.seek({ to: 'now', ranges: [low, low] }))
-    await refused(all.group.seek({ to: { timeMs: Number.NaN } }))
+    await refused(all.group.seek({ to: new Date(Number.NaN) }))
     await refused(all.group.release('nothing'))
     const blind = new ProcessorGroup({ leases: all.fleet.leases, group: 'group' })
     await refused(blind.seek({ to: 'now' }))
     expect(() => new ProcessorGroup({ leases: all.fleet.leases, group: '$x' })).toThrow('$x')
     expect(await positions(all.fleet)).toEqual(before)
-    expect((await all.group.status()).isPaused).toBe(false)
+    expect((await all.group.status()).paused).toBe(false)
   })
 })
 

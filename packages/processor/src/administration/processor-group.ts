@@ -15,6 +15,8 @@ import {
   type FeedRange,
   type LeaseGroup,
   type LeaseStore,
+  checkedStart,
+  type RequestOptions,
   type StartPosition,
   type OptionRules,
 } from '@tidemark/contracts'
@@ -46,17 +48,9 @@ export interface ProcessorGroupOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Where a group is to go on. */
-export type SeekPosition =
-  | 'beginning'
-  | 'now'
-  /** Changes of the second of `timeMs` (epoch ms) and later. */
-  | { readonly timeMs: number }
-  /** Of this feed, and of ranges that contain those that are moved. */
-  | { readonly continuation: string }
-
 export interface SeekOptions {
-  readonly to: SeekPosition
+  /** Where it is to go on. A continuation is of this feed, and of ranges that contain those that are moved. */
+  readonly to: StartPosition
   /** Only keys in these. Leases that have others too are cut. @default all that the group has */
   readonly ranges?: readonly FeedRange[] | undefined
 }
@@ -93,7 +87,7 @@ export class ProcessorGroup implements AsyncDisposable {
     this.#clock = options.clock ?? systemClock
   }
 
-  async status(signal?: AbortSignal): Promise<GroupStatus> {
+  async status({ signal }: RequestOptions = {}): Promise<GroupStatus> {
     const group = await this.#open(signal)
     return groupStatus(this.group, await group.read(signal))
   }
@@ -103,12 +97,12 @@ export class ProcessorGroup implements AsyncDisposable {
    * give them back; they stay, and go on exactly there after `resume`. Also for a group without hosts or leases
    * yet: it begins when it is resumed. Returns false when it was paused already. See `waitUntilDrained`.
    */
-  async pause(signal?: AbortSignal): Promise<boolean> {
+  async pause({ signal }: RequestOptions = {}): Promise<boolean> {
     return (await this.#open(signal)).setPaused(true, signal)
   }
 
   /** Returns false when it was not paused. */
-  async resume(signal?: AbortSignal): Promise<boolean> {
+  async resume({ signal }: RequestOptions = {}): Promise<boolean> {
     return (await this.#open(signal)).setPaused(false, signal)
   }
 
@@ -136,10 +130,7 @@ export class ProcessorGroup implements AsyncDisposable {
   }
 
   /** What `seek` would do at this moment. */
-  previewSeek(
-    to: SeekOptions,
-    { signal }: Pick<MoveOptions, 'signal'> = {},
-  ): Promise<readonly MovedLease[]> {
+  previewSeek(to: SeekOptions, { signal }: RequestOptions = {}): Promise<readonly MovedLease[]> {
     return this.#seek(to, 'preview', signal)
   }
 
@@ -149,7 +140,7 @@ export class ProcessorGroup implements AsyncDisposable {
    *
    * Rejects with ERR_INVALID_OPTION when there is no such lease, ERR_LEASES_CHANGED.
    */
-  async release(leaseId: string, signal?: AbortSignal): Promise<string | undefined> {
+  async release(leaseId: string, { signal }: RequestOptions = {}): Promise<string | undefined> {
     const group = await this.#open(signal)
     const waiting = signal ?? new AbortController().signal
     for (let attempt = 1; attempt <= ATTEMPT_LIMIT; attempt += 1) {
@@ -168,7 +159,7 @@ export class ProcessorGroup implements AsyncDisposable {
    * Where the group stands, as JSON to be kept. Of a group that runs it is the last stored position of each range;
    * pause it first to have them of one moment.
    */
-  async snapshot(signal?: AbortSignal): Promise<PositionsSnapshot> {
+  async snapshot({ signal }: RequestOptions = {}): Promise<PositionsSnapshot> {
     const { leases } = await (await this.#open(signal)).read(signal)
     const positions = leases.map(({ id, checkpoint: { continuation, lsn } }) => {
       return { range: id, continuation, lsn }
@@ -196,7 +187,7 @@ export class ProcessorGroup implements AsyncDisposable {
   /** What `restore` would do at this moment. */
   previewRestore(
     snapshot: PositionsSnapshot,
-    { signal }: Pick<MoveOptions, 'signal'> = {},
+    { signal }: RequestOptions = {},
   ): Promise<readonly MovedLease[]> {
     return this.#restore(snapshot, 'preview', signal)
   }
@@ -217,7 +208,7 @@ export class ProcessorGroup implements AsyncDisposable {
     signal: AbortSignal | undefined,
   ): Promise<readonly MovedLease[]> {
     const feed = this.#feed('seek')
-    const start = startPosition(to)
+    const start = checkedStart('to', to)
     const group = await this.#open(signal)
     const { leases } = await group.read(signal)
     const wanted = checkedRanges(ranges).map((range) => ({ range, start }))
@@ -237,7 +228,7 @@ export class ProcessorGroup implements AsyncDisposable {
     const held = snapshotPositions(snapshot)
     const group = await this.#open(signal)
     const wanted = held.map(({ range, continuation }): WantedPosition => {
-      return { range, start: { kind: 'continuation', continuation } }
+      return { range, start: { continuation } }
     })
     const parts = this.#parts({ group, feed, purpose })
     const waiting = signal ?? new AbortController().signal
@@ -278,7 +269,7 @@ export class ProcessorGroup implements AsyncDisposable {
   /** A handle that could not be opened is tried again. */
   async #open(signal: AbortSignal | undefined): Promise<LeaseGroup> {
     signal?.throwIfAborted()
-    this.#opened ??= this.#options.leases.openGroup(this.group, signal)
+    this.#opened ??= this.#options.leases.openGroup(this.group, { signal })
     try {
       return await this.#opened
     } catch (error) {
@@ -286,15 +277,6 @@ export class ProcessorGroup implements AsyncDisposable {
       throw error
     }
   }
-}
-
-function startPosition(to: SeekPosition): StartPosition {
-  if (to === 'beginning' || to === 'now') return { kind: to }
-  if ('timeMs' in to) {
-    if (Number.isFinite(to.timeMs)) return { kind: 'time', timeMs: to.timeMs }
-    throw new InvalidOptionError(`timeMs must be a time in epoch ms, got ${to.timeMs}`)
-  }
-  return { kind: 'continuation', continuation: to.continuation }
 }
 
 /** @throws ERR_INVALID_OPTION when two of them share a key, or one has none */

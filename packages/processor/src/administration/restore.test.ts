@@ -19,7 +19,7 @@ import { watchingOverride } from './watching-override.fixture.ts'
 
 const KEYS = Array.from({ length: 24 }, (_, index) => `key${index}`)
 const DEFINITION = partitionKeyDefinition('/key')
-const BEGINNING: StartPosition = { kind: 'beginning' }
+const BEGINNING: StartPosition = 'beginning'
 
 interface World {
   readonly feed: FakeFeed
@@ -33,7 +33,7 @@ async function world({ ranges = 3, start = BEGINNING } = {}): Promise<World> {
   const feed = new FakeFeed({ clock, ranges })
   const leases = new MemoryLeaseStore({ clock })
   const opened = await leases.openGroup('group')
-  if (start.kind !== 'continuation') {
+  if (!(typeof start === 'object' && 'continuation' in start)) {
     const made = feed.ranges.map(async (range) => ({
       range,
       checkpoint: await feed.resolveStart({ range, start }),

@@ -9,9 +9,9 @@ export function watchingOverride(
 ): LeaseStore {
   return {
     description: inner.description,
-    listGroups: (signal) => inner.listGroups(signal),
-    openGroup: async (name, signal) => {
-      const opened = await inner.openGroup(name, signal)
+    listGroups: (options) => inner.listGroups(options),
+    openGroup: async (name, options) => {
+      const opened = await inner.openGroup(name, options)
       return new Proxy(opened, {
         get(target, property): unknown {
           if (property === 'override') {

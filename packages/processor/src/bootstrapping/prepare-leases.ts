@@ -66,7 +66,7 @@ async function prepareOnce<T extends DocumentBody>(
   const { leases, generation } = await group.read(signal)
   const isLost = leases.length === 0 && told.length > 0 && newToken === undefined
   // Checked even where stored leases win: a wrong continuation is a mistake either way.
-  const isNeeded = leases.length === 0 || start.kind === 'continuation'
+  const isNeeded = leases.length === 0 || (typeof start === 'object' && 'continuation' in start)
   const present =
     isNeeded || partitionKeyRangeId !== undefined
       ? selectRanges(await feed.readFeedRanges({ signal }), partitionKeyRangeId, feed)

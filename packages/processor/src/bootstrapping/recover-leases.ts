@@ -111,7 +111,7 @@ async function positionOf<T extends DocumentBody>(
   }: Pick<RecoverLeasesOptions<T>, 'feed' | 'start' | 'mode'> & { readonly signal: AbortSignal },
 ): Promise<FeedPosition> {
   // Nothing was delivered yet, so that no purge can have taken anything from this group.
-  if (lsn === 0 && start.kind === 'beginning') {
+  if (lsn === 0 && start === 'beginning') {
     return feed.resolveStart({ range, start, mode, signal })
   }
   const position = await feed.positionAt?.({ range, lsn, mode, signal })

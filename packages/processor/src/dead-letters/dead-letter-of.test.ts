@@ -82,7 +82,7 @@ describe('PH-7 a dead letter', () => {
           partitionKey: 'c1',
           lsn: lsn(7),
           lastVersion: stored('o1'),
-          expiredAt: 1,
+          expiredAtMs: 1,
         },
       }),
       // Three versions of one document in one transaction.

@@ -77,7 +77,7 @@ const taken = async (
   letters: DocumentDeadLetters,
   range = FULL_RANGE,
 ): Promise<readonly string[]> =>
-  (await letters.takeRedriven({ group: 'g', range }, never)).map(({ change }) => change.id)
+  (await letters.takeRedriven({ group: 'g', range, signal: never })).map(({ change }) => change.id)
 
 /** Those who overtake one another wait. */
 async function passingTime(clock: SimulatedClock, work: Promise<unknown>): Promise<void> {
@@ -184,7 +184,7 @@ describe('PH-7 dead letters as documents', () => {
         partitionKey: 5,
         lsn: lsn(1),
         lastVersion: stored('o1'),
-        expiredAt: 7,
+        expiredAtMs: 7,
       },
     ],
     [
@@ -206,7 +206,9 @@ describe('PH-7 dead letters as documents', () => {
     const letter = letterFor(1, { change })
     await letters.put(letter)
     await redriveAll(letters)
-    expect(await letters.takeRedriven({ group: 'g', range: FULL_RANGE }, never)).toEqual([letter])
+    expect(await letters.takeRedriven({ group: 'g', range: FULL_RANGE, signal: never })).toEqual([
+      letter,
+    ])
   })
 
   test('a list is in the order of LSNs, by pages, and of one range', async () => {
@@ -234,7 +236,7 @@ describe('PH-7 dead letters as documents', () => {
     await expect(letters.list({ group: 'g', limit: 0 })).rejects.toMatchObject({
       code: 'ERR_INVALID_OPTION',
     })
-    expect(() => new DocumentDeadLetters(wrong, { redrivePollMs: -1 })).toThrow('redrivePollMs')
+    expect(() => new DocumentDeadLetters(wrong, { redriveCacheMs: -1 })).toThrow('redriveCacheMs')
   })
 })
 
@@ -307,7 +309,9 @@ describe('big changes', () => {
     const letter = letterFor(1, { change: { ...letterFor(1).change, partitionKey: key } })
     await letters.put(letter)
     await redriveAll(letters)
-    expect(await letters.takeRedriven({ group: 'g', range: FULL_RANGE }, never)).toEqual([letter])
+    expect(await letters.takeRedriven({ group: 'g', range: FULL_RANGE, signal: never })).toEqual([
+      letter,
+    ])
     const { letters: listed } = await letters.list({ group: 'g' })
     expect(listed[0]?.partitionKey).toHaveLength(1_000)
   })
@@ -448,7 +452,7 @@ describe('redrive', () => {
       before: (method) => (method === 'read' ? gate.promise : undefined),
     })
     const abort = new AbortController()
-    const taking = letters.takeRedriven({ group: 'g', range: FULL_RANGE }, abort.signal)
+    const taking = letters.takeRedriven({ group: 'g', range: FULL_RANGE, signal: abort.signal })
     abort.abort(new Error('enough'))
     await expect(taking).rejects.toThrow('enough')
     gate.resolve()
@@ -576,7 +580,7 @@ test('PH-7 puts, settles, redrives and drops of several handles at once, in any 
         },
       })
       const handles = [0, 1, 2].map(
-        () => new DocumentDeadLetters(collection, { clock, redrivePollMs: 0 }),
+        () => new DocumentDeadLetters(collection, { clock, redriveCacheMs: 0 }),
       )
       const run = async ({ handle, kind, n, big }: (typeof chosen)[number]): Promise<void> => {
         const letters = handles[handle]!

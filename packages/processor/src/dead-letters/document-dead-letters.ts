@@ -17,6 +17,8 @@ import {
   type DocumentBody,
   type DocumentCollection,
   type FeedRange,
+  type RequestOptions,
+  type SinkCallOptions,
   type Random,
   type OptionRules,
 } from '@tidemark/contracts'
@@ -37,10 +39,10 @@ export interface DocumentDeadLettersOptions {
    */
   partitionKeyVersion?: 1 | 2 | undefined
   /**
-   * How often hosts look for letters that were sent back, in ms: one point read for all leases of a host together.
-   * @default 1_000
+   * How long what was read of letters that were sent back serves all leases of a host, in ms. Each lease asks every
+   * `redrivePollMs` of its host; those that ask within this time share one point read. @default 1_000
    */
-  redrivePollMs?: number | undefined
+  redriveCacheMs?: number | undefined
   /** @default the system's */
   clock?: Clock | undefined
   /** @default the system's */
@@ -83,12 +85,12 @@ export interface DeadLettersOutcome {
 
 const RULES: OptionRules<DocumentDeadLettersOptions> = {
   partitionKeyVersion: optionRule('1 or 2', (value) => value === 1 || value === 2),
-  redrivePollMs: option.number,
+  redriveCacheMs: option.number,
   clock: option.clock,
   random: option.random,
 }
 const LIST_LIMIT = 1_000
-const REDRIVE_POLL_MS = 1_000
+const REDRIVE_CACHE_MS = 1_000
 /** Of one letter that others keep writing. With the back-off below: about 10 s. */
 const ATTEMPT_LIMIT = 20
 const BACK_OFF_MS = { first: 2, highest: 2_000 }
@@ -119,9 +121,9 @@ export class DocumentDeadLetters implements DeadLetterSink {
     checkOptions({ collection }, { collection: requiredOption(option.collection) })
     checkOptions(options, RULES)
     const { clock = systemClock, random = systemRandom } = options
-    const { partitionKeyVersion = 2, redrivePollMs: pollMs = REDRIVE_POLL_MS } = options
-    if (!(pollMs >= 0)) {
-      throw new InvalidOptionError(`redrivePollMs must be 0 or more, got ${pollMs}`)
+    const { partitionKeyVersion = 2, redriveCacheMs: cacheMs = REDRIVE_CACHE_MS } = options
+    if (!(cacheMs >= 0)) {
+      throw new InvalidOptionError(`redriveCacheMs must be 0 or more, got ${cacheMs}`)
     }
     this.description = `dead letters in collection ${JSON.stringify(collection.id)}`
     this.#collection = collection
@@ -133,11 +135,11 @@ export class DocumentDeadLetters implements DeadLetterSink {
     const finishRemoval = (entry: ReadEntry): Promise<void> => this.#finishRemoval(entry)
     this.#index = index
     this.#contents = contents
-    this.#redriven = new RedrivenLetters({ index, contents, clock, pollMs, finishRemoval })
+    this.#redriven = new RedrivenLetters({ index, contents, clock, cacheMs, finishRemoval })
   }
 
   /** Keeps a letter durably. One that is there already is kept anew, and is not sent back any more. */
-  async put(letter: DeadLetter, signal?: AbortSignal): Promise<void> {
+  async put(letter: DeadLetter, { signal }: RequestOptions = {}): Promise<void> {
     await this.#check(signal)
     const { group, id } = letter
     await this.#index.listGroup(group, signal)
@@ -157,15 +159,14 @@ export class DocumentDeadLetters implements DeadLetterSink {
   }
 
   async takeRedriven<T extends DocumentBody = DocumentBody>(
-    request: { readonly group: string; readonly range: FeedRange },
-    signal: AbortSignal,
+    request: { readonly group: string; readonly range: FeedRange } & SinkCallOptions,
   ): Promise<readonly DeadLetter<T>[]> {
-    await this.#check(signal)
-    return this.#redriven.take<T>(request, signal)
+    await this.#check(request.signal)
+    return this.#redriven.take<T>(request, request.signal)
   }
 
   /** Removes a letter that was sent back. One that was put again meanwhile stays. */
-  async settle({ group, id }: DeadLetter, signal?: AbortSignal): Promise<void> {
+  async settle({ group, id }: DeadLetter, { signal }: RequestOptions = {}): Promise<void> {
     await this.#check(signal)
     await this.#untilNotOvertaken(
       id,
@@ -180,7 +181,7 @@ export class DocumentDeadLetters implements DeadLetterSink {
   }
 
   /** The groups that ever had a letter here. */
-  async listGroups(signal?: AbortSignal): Promise<readonly string[]> {
+  async listGroups({ signal }: RequestOptions = {}): Promise<readonly string[]> {
     await this.#check(signal)
     return this.#index.groups(signal)
   }
@@ -206,7 +207,7 @@ export class DocumentDeadLetters implements DeadLetterSink {
   /** One letter with its change. Undefined when there is none. */
   async read<T extends DocumentBody = DocumentBody>(
     letterId: string,
-    options: { readonly signal?: AbortSignal | undefined } = {},
+    options: RequestOptions = {},
   ): Promise<DeadLetter<T> | undefined> {
     await this.#check(options.signal)
     return (await this.#contents.read<T>(letterId, options.signal))?.letter

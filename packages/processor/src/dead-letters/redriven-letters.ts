@@ -26,14 +26,14 @@ export interface RedrivenLettersOptions {
   readonly index: DeadLetterIndex
   readonly contents: DeadLetterContents
   readonly clock: Clock
-  readonly pollMs: number
+  readonly cacheMs: number
   /** A letter that was being removed when its remover died. */
   readonly finishRemoval: (entry: ReadEntry) => Promise<void>
 }
 
 /**
  * Letters that operators sent back, for the hosts to take. What is known of a group is shared by all who ask, and
- * looked up again after `pollMs`: nothing new costs one point read, something new one read of all entries.
+ * looked up again after `cacheMs`: nothing new costs one point read, something new one read of all entries.
  */
 export class RedrivenLetters {
   readonly #options: RedrivenLettersOptions
@@ -92,8 +92,8 @@ export class RedrivenLetters {
 
   #known(group: string): Promise<KnownGroup> {
     const known = this.#groups.get(group)
-    const { clock, pollMs } = this.#options
-    if (known !== undefined && clock.monotonicMs() - known.checkedAtMs < pollMs) {
+    const { clock, cacheMs } = this.#options
+    if (known !== undefined && clock.monotonicMs() - known.checkedAtMs < cacheMs) {
       return Promise.resolve(known)
     }
     const under = this.#looking.get(group)

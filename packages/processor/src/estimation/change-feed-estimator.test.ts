@@ -48,7 +48,7 @@ describe('without a host', () => {
       remainingChanges: 60,
       isExact: true,
       lsnDistance: 60,
-      isCaughtUp: false,
+      caughtUp: false,
     })
     expect(estimate.leases.map(({ range }) => range)).toEqual(watched.feed.ranges)
     for (const lease of estimate.leases) {
@@ -81,7 +81,7 @@ describe('without a host', () => {
       isExact: true,
       lsnDistance: 0,
       oldestChangeAgeMs: 0,
-      isCaughtUp: true,
+      caughtUp: true,
     })
   })
 
@@ -136,7 +136,7 @@ describe('without a host', () => {
     expect(await done.estimator.estimate()).toMatchObject({
       remainingChanges: 0,
       isExact: true,
-      isCaughtUp: true,
+      caughtUp: true,
       oldestChangeAgeMs: 0,
     })
   })
@@ -147,7 +147,7 @@ describe('without a host', () => {
     expect(await watched.estimator.estimate()).toMatchObject({
       leases: [],
       remainingChanges: 0,
-      isCaughtUp: false,
+      caughtUp: false,
     })
     expect(watched.calls).toEqual(['openGroup', 'read'])
   })
@@ -228,7 +228,7 @@ describe('ranges that change', () => {
       { problem: 'rangeGone', remainingChanges: 0, isExact: false, oldestChangeAgeMs: undefined },
       { problem: undefined, remainingChanges: high, isExact: true },
     ])
-    expect(estimate).toMatchObject({ isExact: false, isCaughtUp: false })
+    expect(estimate).toMatchObject({ isExact: false, caughtUp: false })
   })
 })
 
@@ -241,7 +241,7 @@ describe('what cannot be measured', () => {
       await watched.makeLeases('now')
       fill(watched.feed, 20)
       watched.feed.passHorizon(low!)
-      const { leases, isExact, isCaughtUp } = await watched.estimator.estimate()
+      const { leases, isExact, caughtUp } = await watched.estimator.estimate()
       const counts = watched.feed.ranges.map((range) => countIn(watched.feed, range))
       // What is still there of it.
       expect(leases[0]).toMatchObject({
@@ -251,7 +251,7 @@ describe('what cannot be measured', () => {
         isExact: false,
       })
       expect(leases[1]).toMatchObject({ problem: undefined, isExact: measuring })
-      expect([isExact, isCaughtUp]).toEqual([false, false])
+      expect([isExact, caughtUp]).toEqual([false, false])
     })
   }
 
@@ -260,12 +260,12 @@ describe('what cannot be measured', () => {
     const other = new WatchedGroup({ ranges: 1, identity: 'other' })
     fill(watched.feed, 5)
     const range = watched.feed.ranges[0]!
-    const checkpoint = await other.feed.resolveStart({ range, start: { kind: 'now' } })
+    const checkpoint = await other.feed.resolveStart({ range, start: 'now' })
     const group = await watched.openGroup()
     await group.create([{ range, checkpoint }])
-    const { leases, isCaughtUp } = await watched.estimator.estimate()
+    const { leases, caughtUp } = await watched.estimator.estimate()
     expect(leases).toMatchObject([{ problem: 'invalidPosition', newestLsn: 5, isExact: false }])
-    expect(isCaughtUp).toBe(false)
+    expect(caughtUp).toBe(false)
   })
 
   test('PH-9 a lease store or a feed that fails is an error, and the next estimate tries again', async () => {
@@ -342,7 +342,7 @@ describe('modes', () => {
   test('PH-9 CF-11 it reads as the group does, unless it is told', async () => {
     const watched = new WatchedGroup({ ranges: 1 })
     const range = watched.feed.ranges[0]!
-    const start = { kind: 'beginning' } as const
+    const start = 'beginning'
     const checkpoint = await watched.feed.resolveStart({ range, start, mode: 'allVersions' })
     const group = await watched.openGroup()
     await group.create([{ range, checkpoint }])
@@ -378,7 +378,7 @@ describe('beside a fleet', () => {
     await fleet.until(() => fleet.isBalanced())
     const estimator = estimatorOf(fleet)
     const idle = await estimator.estimate()
-    expect(idle).toMatchObject({ hosts: ['a', 'b'], isCaughtUp: true, remainingChanges: 0 })
+    expect(idle).toMatchObject({ hosts: ['a', 'b'], caughtUp: true, remainingChanges: 0 })
     expect(idle.leases.map(({ owner }) => String(owner)).sort()).toEqual(['a', 'a', 'b', 'b'])
     for (const { state } of idle.leases) expect(state).toBe('owned')
 
@@ -395,7 +395,7 @@ describe('beside a fleet', () => {
     hang.resolve()
     await fleet.until(() => fleet.isDrained())
     await fleet.advance(1_000)
-    expect(await estimator.estimate()).toMatchObject({ isCaughtUp: true })
+    expect(await estimator.estimate()).toMatchObject({ caughtUp: true })
   })
 
   test('PH-9 keys whose lease somebody deleted are missing, measured from where the feed knows that the group stood', async () => {
@@ -420,8 +420,8 @@ describe('beside a fleet', () => {
     await collection!.delete(struck!.id, 'group')
     const before = countIn(fleet.feed, first!)
     fill(fleet.feed, 40)
-    const { leases, isCaughtUp } = await estimatorOf(fleet).estimate()
-    expect(isCaughtUp).toBe(false)
+    const { leases, caughtUp } = await estimatorOf(fleet).estimate()
+    expect(caughtUp).toBe(false)
     expect(leases).toHaveLength(4)
     expect(leases[0]).toMatchObject({
       range: first,

@@ -168,7 +168,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
   async #openGroup(signal: AbortSignal | undefined): Promise<LeaseGroup> {
     for (;;) {
       const isMine = this.#opened === undefined
-      const opened = (this.#opened ??= this.#options.leases.openGroup(this.group, signal))
+      const opened = (this.#opened ??= this.#options.leases.openGroup(this.group, { signal }))
       try {
         return await opened
       } catch (error) {
@@ -217,7 +217,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
       for (const range of present.flatMap((one) => commonKeys(one, missing.range) ?? [])) {
         const at = { range, lsn: missing.lsn, mode, signal: request.signal }
         const position = await feed.positionAt?.(at)
-        const checkpoint = position ?? (await feed.resolveStart({ ...at, start: { kind: 'now' } }))
+        const checkpoint = position ?? (await feed.resolveStart({ ...at, start: 'now' }))
         measures.push(await this.#measure({ checkpoint }, { ...request, mode, range }))
       }
       estimates.push(missingEstimate(missing, measures, this.#clock.wallMs()))

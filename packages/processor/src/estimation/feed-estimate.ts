@@ -75,7 +75,7 @@ export interface FeedEstimate {
   /** Of the oldest of all, as in `LeaseEstimate`. */
   readonly oldestChangeAgeMs: number | undefined
   /** Whether there are leases, and nothing is left to do for any of them. */
-  readonly isCaughtUp: boolean
+  readonly caughtUp: boolean
 }
 
 /** Adds up what was found of the leases. */
@@ -83,7 +83,7 @@ export function totalEstimate(
   leases: readonly LeaseEstimate[],
 ): Pick<
   FeedEstimate,
-  'leases' | 'remainingChanges' | 'isExact' | 'lsnDistance' | 'oldestChangeAgeMs' | 'isCaughtUp'
+  'leases' | 'remainingChanges' | 'isExact' | 'lsnDistance' | 'oldestChangeAgeMs' | 'caughtUp'
 > {
   const sum = (of: (lease: LeaseEstimate) => number): number =>
     leases.reduce((total, lease) => total + of(lease), 0)
@@ -96,7 +96,7 @@ export function totalEstimate(
     isExact,
     lsnDistance: sum((lease) => lease.lsnDistance),
     oldestChangeAgeMs: oldestOf(ages),
-    isCaughtUp: leases.length > 0 && remainingChanges === 0 && isExact,
+    caughtUp: leases.length > 0 && remainingChanges === 0 && isExact,
   }
 }
 

@@ -20,7 +20,7 @@ export async function readFeedGoals<T extends DocumentBody>(
   request: { readonly mode: FeedMode | undefined; readonly signal: AbortSignal | undefined },
 ): Promise<readonly FeedGoal[]> {
   const ranges = await feed.readFeedRanges({ signal: request.signal })
-  const start = { kind: 'now' } as const
+  const start = 'now'
   return Promise.all(
     ranges.map(async (range) => {
       const { lsn } = await feed.resolveStart({ ...request, range, start })

@@ -58,9 +58,9 @@ describe('PH-9 a lease whose range has several parts', () => {
       [one, whole],
       [whole, one],
     ]) {
-      expect(totalEstimate(leases)).toMatchObject({ isExact: false, isCaughtUp: false })
+      expect(totalEstimate(leases)).toMatchObject({ isExact: false, caughtUp: false })
     }
-    expect(totalEstimate([whole, whole])).toMatchObject({ isExact: true, isCaughtUp: true })
+    expect(totalEstimate([whole, whole])).toMatchObject({ isExact: true, caughtUp: true })
   })
 
   test('adds up what is left, is as far as the farthest and as old as the oldest of them', () => {

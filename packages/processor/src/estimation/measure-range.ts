@@ -83,7 +83,7 @@ async function newestOf<T extends DocumentBody>(
   feed: ChangeFeedSource<T>,
   { range, mode, signal }: Pick<RangeMeasureRequest, 'range' | 'mode' | 'signal'>,
 ): Promise<FeedLag['newestLsn']> {
-  return (await feed.resolveStart({ range, start: { kind: 'now' }, mode, signal })).lsn
+  return (await feed.resolveStart({ range, start: 'now', mode, signal })).lsn
 }
 
 function problemOf(error: unknown): LagProblem | undefined {
@@ -102,7 +102,7 @@ function changeMs(change: Change): number {
     case 'document':
       return change.document._ts * 1000
     case 'pendingDelete':
-      return change.expiredAt
+      return change.expiredAtMs
     case 'version':
       return change.crts
     default:

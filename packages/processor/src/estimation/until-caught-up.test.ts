@@ -118,7 +118,7 @@ test('PH-9 a group without leases, or stores that do not answer, keep it waiting
     expect(watched.calls.filter((call) => call === failing).length).toBeGreaterThan(3)
     watched.before = () => {}
     await watched.clock.advance(1_000)
-    expect(waiting.outcome()).toMatchObject({ isCaughtUp: true })
+    expect(waiting.outcome()).toMatchObject({ caughtUp: true })
   }
   // One that hangs, and heeds no signal.
   watched.before = (call) => (call === 'read' ? new Promise(() => {}) : undefined)

@@ -1,4 +1,4 @@
-import type { ChangeFeedSource, LeaseGroup, StartPosition } from '@tidemark/contracts'
+import type { ChangeFeedSource, LeaseGroup } from '@tidemark/contracts'
 import {
   FakeFeed,
   SimulatedClock,
@@ -51,8 +51,7 @@ export class WatchedGroup {
   }
 
   /** A lease for each present range. */
-  async makeLeases(kind: 'beginning' | 'now' = 'beginning'): Promise<LeaseGroup> {
-    const start: StartPosition = { kind }
+  async makeLeases(start: 'beginning' | 'now' = 'beginning'): Promise<LeaseGroup> {
     const group = await this.openGroup()
     const leases = await Promise.all(
       this.feed.ranges.map(async (range) => ({

@@ -93,7 +93,7 @@ export class DeadLetterOffice<T extends DocumentBody> {
   /** A letter that was sent back was accepted; false when the end came before that was noted. */
   async settle(letter: DeadLetter<T>): Promise<boolean> {
     const { sink, ending, onNotice } = this.#parts
-    const settle = async (): Promise<void> => sink?.settle?.(letter, ending.endedSignal)
+    const settle = async (): Promise<void> => sink?.settle?.(letter, { signal: ending.endedSignal })
     if (!(await this.#untilDone(settle))) return false
     this.#inHand.delete(letter.id)
     onNotice({ kind: 'redriven', letterId: letter.id, lsn: letter.change.lsn })
@@ -109,7 +109,7 @@ export class DeadLetterOffice<T extends DocumentBody> {
     for (let failures = 0; !ending.isAsked;) {
       try {
         if (this.#inHand.size === 0) {
-          await ending.untilSettled(this.#fetch(sink.takeRedriven({ group, range }, signal)))
+          await ending.untilSettled(this.#fetch(sink.takeRedriven({ group, range, signal })))
           if (this.#redriven.length > 0) bell.ring()
         }
         failures = 0
@@ -147,7 +147,9 @@ export class DeadLetterOffice<T extends DocumentBody> {
     const failedAtMs = clock.wallMs()
     const about = { group, feed: feed.identity, range, hostName, failedAtMs }
     const letter = deadLetterOf({ ...about, change, error, attempts })
-    const isKept = await this.#untilDone(async () => sink?.put(letter, ending.endedSignal))
+    const isKept = await this.#untilDone(async () =>
+      sink?.put(letter, { signal: ending.endedSignal }),
+    )
     if (!isKept) return false
     const { id, partitionKey, lsn } = change
     const what = { letterId: letter.id, id, partitionKey, lsn, attempts, error }

@@ -69,8 +69,8 @@ export class Resynchronizer<T extends DocumentBody> {
     for (let attempt = 1; !ending.isAsked; attempt += 1) {
       try {
         // The end first: whatever is written between the two is read again below it, or comes after it.
-        const end = await feed.resolveStart({ range, start: { kind: 'now' }, mode, signal })
-        const start = { kind: 'beginning' } as const
+        const end = await feed.resolveStart({ range, start: 'now', mode, signal })
+        const start = 'beginning'
         const { continuation, lsn } = await feed.resolveStart({ range, start, mode, signal })
         return { kind: 'found', restart: { continuation, lsn }, untilLsn: end.lsn }
       } catch (error) {

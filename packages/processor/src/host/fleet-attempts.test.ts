@@ -273,7 +273,7 @@ describe('tries of those who had the lease before', () => {
     // The position is before the page, and pages are smaller now.
     const group = await one.leases.openGroup('group')
     const [lease] = (await group.read()).leases
-    const start = { kind: 'beginning' } as const
+    const start = 'beginning'
     const from = await one.feed.resolveStart({ range: lease!.range, start })
     const checkpoint = { ...from, attempts: lease!.checkpoint.attempts }
     await one.run(

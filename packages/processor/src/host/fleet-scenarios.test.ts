@@ -138,8 +138,8 @@ describe('owners', () => {
     let isBad = true
     let asked = 0
     const openGroup = one.leases.openGroup.bind(one.leases)
-    one.leases.openGroup = async (name, signal) => {
-      const group = await openGroup(name, signal)
+    one.leases.openGroup = async (name, options) => {
+      const group = await openGroup(name, options)
       const acquire = group.acquire.bind(group)
       group.acquire = async (request, abort) => {
         const { leaseIds } = request

@@ -140,7 +140,7 @@ export class GroupEntrance<T extends DocumentBody> {
     const isOver = this.#loss !== undefined && this.#restMs() <= 0
     const mayCreateIn = isOver && canRecover ? this.#loss?.generation : undefined
     const nextGeneration = canRecover ? random.hex(8) : undefined
-    const group = await leases.openGroup(name, signal)
+    const group = await leases.openGroup(name, { signal })
     try {
       signal.throwIfAborted()
       await this.#tellDurability(signal)
@@ -162,7 +162,7 @@ export class GroupEntrance<T extends DocumentBody> {
 
   async #tellDurability(signal: AbortSignal): Promise<void> {
     if (this.#isDurabilityTold) return
-    const durability = await this.#options.leases.readDurability?.(signal)
+    const durability = await this.#options.leases.readDurability?.({ signal })
     signal.throwIfAborted()
     this.#isDurabilityTold = true
     if (durability !== undefined) this.#emit('leaseStoreDurability', durability)
@@ -175,7 +175,7 @@ export class GroupEntrance<T extends DocumentBody> {
     const loss = this.#loss
     if (loss !== undefined) {
       this.#loss = undefined
-      const tookMs = this.#options.clock.monotonicMs() - loss.atMs
+      const durationMs = this.#options.clock.monotonicMs() - loss.atMs
       const places = leases.map(({ id, range, checkpoint }) => {
         return { leaseId: id, range, lsn: checkpoint.lsn }
       })
@@ -183,7 +183,7 @@ export class GroupEntrance<T extends DocumentBody> {
         generation,
         byThisHost: origin === 'recovered',
         leases: places,
-        tookMs,
+        durationMs,
       })
     }
     return { group, generation, keys: joinedRanges(leases.map(({ range }) => range)) }

@@ -177,7 +177,7 @@ export interface HostEvents {
       readonly lsn: Lsn
     }[]
     /** Since the loss was noticed. */
-    readonly tookMs: number
+    readonly durationMs: number
   }
   /** Nothing is left running. `error` = the host stopped by itself. */
   stopped: { readonly error: unknown }

@@ -17,7 +17,7 @@ import type { HostLogger } from './host-log.ts'
 const feedOptions: OptionRules<FeedOptions> = {
   maxItemCount: option.number,
   startFromBeginning: option.flag,
-  startTime: orElse(optionHaving('a Date or epoch milliseconds', 'getTime'), option.number.accepts),
+  startTime: optionHaving('a Date', 'getTime'),
   startContinuation: option.text,
   partitionKeyRangeId: option.text,
   pendingDeletes: option.flag,

@@ -6,6 +6,7 @@ import type {
   DocumentBody,
   FeedMode,
   LeaseStore,
+  SinkCallOptions,
   Random,
 } from '@tidemark/contracts'
 import type { HostLogger } from './host-log.ts'
@@ -32,8 +33,8 @@ export interface FeedOptions {
   maxItemCount?: number | undefined
   /** @default false (now) */
   startFromBeginning?: boolean | undefined
-  /** Changes of this second and later. Epoch ms, or a date. */
-  startTime?: Date | number | undefined
+  /** Changes of its second and later. */
+  startTime?: Date | undefined
   /** Of this collection, and of a range that contains those read; else ERR_INVALID_CONTINUATION. */
   startContinuation?: string | undefined
   /** Only this pkrange: its id, or its feed range as `min-max` for feeds without ids. @default all */
@@ -192,7 +193,7 @@ export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = Documen
   /** Where changes go that fail again and again, with `failurePolicy` `deadLetter`: a sink, or just a function. */
   deadLetters?:
     | DeadLetterSink<T>
-    | ((letter: DeadLetter<T>, signal: AbortSignal) => Promise<void> | void)
+    | ((letter: DeadLetter<T>, options: SinkCallOptions) => Promise<void> | void)
     | undefined
   feedOptions?: FeedOptions | undefined
   hostOptions?: HostOptions | undefined

@@ -371,7 +371,7 @@ describe('start', () => {
     await one.until(() => one.isDrained())
     await one.stop(a)
     one.deliveries.length = 0
-    await one.start('b', { feedOptions: { startTime: 0 } })
+    await one.start('b', { feedOptions: { startTime: new Date(0) } })
     await one.until(() => one.counts()['b'] === 4)
     await one.advance(1_000)
     expect(one.deliveries).toEqual([])
@@ -393,7 +393,7 @@ describe('start', () => {
     const one = newFleet({ ranges: 1 })
     const other = new Fleet({ ranges: 1 })
     const [range] = other.feed.ranges
-    const foreign = await other.feed.resolveStart({ range: range!, start: { kind: 'now' } })
+    const foreign = await other.feed.resolveStart({ range: range!, start: 'now' })
     const wrong = foreign.continuation.replace('fake-feed', 'another')
     const feedOptions = { startContinuation: wrong }
     for (let round = 0; round < 2; round += 1) {

@@ -46,7 +46,7 @@ test('PH-6 defaults', () => {
     abortGraceMs: 5_000,
     startTimeoutMs: 30_000,
     storeTimeoutMs: 2_000,
-    start: { kind: 'now' },
+    start: 'now',
     maxItemCount: undefined,
   })
 })
@@ -92,7 +92,7 @@ const refused: [string, HostOptions, FeedOptions?][] = [
   ['checkpointFrequency.everyMs', { checkpointFrequency: { everyMs: -5 } }],
   ['maxItemCount', {}, { maxItemCount: 0 }],
   ['maxItemCount', {}, { maxItemCount: -2 }],
-  ['startTime', {}, { startTime: Number.NaN }],
+  ['startTime', {}, { startTime: new Date(Number.NaN) }],
   ['partitionKeyRangeId', {}, { partitionKeyRangeId: '' }],
   ['leasePrefix', { leasePrefix: 'other' }],
   ['mode', {}, { mode: 'everything' as never }],
@@ -192,15 +192,15 @@ test('leasePrefix is the group', () => {
 
 describe('CF-6 precedence of start positions', () => {
   const startContinuation = 'c'
-  const startTime = 5
+  const startTime = new Date(5)
   const startFromBeginning = true
   test.each([
-    [{ startContinuation, startTime, startFromBeginning }, 'continuation'],
-    [{ startTime, startFromBeginning }, 'time'],
+    [{ startContinuation, startTime, startFromBeginning }, { continuation: 'c' }],
+    [{ startTime, startFromBeginning }, startTime],
     [{ startFromBeginning }, 'beginning'],
     [{ startFromBeginning: false }, 'now'],
     [{}, 'now'],
-  ])('%j starts from %s', (options, kind) => {
-    expect(startPosition(options).kind).toBe(kind)
+  ])('%j starts from %s', (options, start) => {
+    expect(startPosition(options)).toEqual(start)
   })
 })

@@ -1,3 +1,4 @@
+import { isDate } from 'node:util/types'
 import {
   InvalidOptionError,
   LeaseStorageError,
@@ -134,8 +135,8 @@ function resolveDeadLetters<T extends DocumentBody>(
   }
   if (typeof given !== 'function') return given
   return {
-    put: async (letter, signal) => {
-      await given(letter, signal)
+    put: async (letter, callOptions) => {
+      await given(letter, callOptions)
     },
   }
 }
@@ -186,16 +187,15 @@ function resolveFeedOptions(
 export function startPosition(options: FeedOptions): StartPosition {
   const { startContinuation, startTime, startFromBeginning = false } = options
   if (startTime !== undefined) {
-    const timeMs = typeof startTime === 'number' ? startTime : startTime.getTime()
-    if (!Number.isFinite(timeMs)) {
-      throw new InvalidOptionError(`startTime must be a valid time, got ${show(timeMs)}`)
+    if (!(isDate(startTime) && Number.isFinite(startTime.getTime()))) {
+      throw new InvalidOptionError(`startTime must be a valid date, got ${show(startTime)}`)
     }
-    if (startContinuation === undefined) return { kind: 'time', timeMs }
+    if (startContinuation === undefined) return startTime
   }
   if (startContinuation !== undefined) {
-    return { kind: 'continuation', continuation: startContinuation }
+    return { continuation: startContinuation }
   }
-  return { kind: startFromBeginning ? 'beginning' : 'now' }
+  return startFromBeginning ? 'beginning' : 'now'
 }
 
 function resolveLeaseOptions(

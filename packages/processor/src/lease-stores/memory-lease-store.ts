@@ -13,6 +13,7 @@ import {
   type LeaseHint,
   type LeaseLoss,
   type LeaseStore,
+  type RequestOptions,
   type NewLease,
   type Random,
   type ReconcileReply,
@@ -101,7 +102,7 @@ export class MemoryLeaseStore implements LeaseStore {
     this.#hooks = hooks
   }
 
-  async openGroup(group: string, signal?: AbortSignal): Promise<LeaseGroup> {
+  async openGroup(group: string, { signal }: RequestOptions = {}): Promise<LeaseGroup> {
     checkedGroupName(group)
     const call: LeaseCall = { operation: 'openGroup', group, host: undefined, signal }
     await passThrough(this.#hooks.before, call)
@@ -114,7 +115,7 @@ export class MemoryLeaseStore implements LeaseStore {
     return new MemoryLeaseGroup(group, memory, { clock: this.#clock, hooks: this.#hooks })
   }
 
-  async listGroups(signal?: AbortSignal): Promise<readonly string[]> {
+  async listGroups({ signal }: RequestOptions = {}): Promise<readonly string[]> {
     const call: LeaseCall = { operation: 'listGroups', group: '', host: undefined, signal }
     await passThrough(this.#hooks.before, call)
     const groups = [...this.#groups]

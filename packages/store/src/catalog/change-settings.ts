@@ -41,7 +41,7 @@ export async function readPresentRecord({
 }
 
 /**
- * Changes the settings that are given, and of `pendingDeletes` the properties that are given; with `ifEtag` only while
+ * Changes the settings that are given, and of `pendingDeletes` the properties that are given; with `ifMatch` only while
  * the record has that etag.
  *
  * @throws ERR_INVALID_OPTION, ERR_NOT_FOUND, ERR_WRITE_CONFLICT, ERR_PRECONDITION_FAILED
@@ -49,7 +49,7 @@ export async function readPresentRecord({
 export async function changeSettings(
   found: FoundRecord,
   settings: CollectionSettings,
-  { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+  { ifMatch }: { readonly ifMatch?: string | undefined } = {},
 ): Promise<CollectionRecord> {
   checkOptions(settings, settingsRules)
   const { defaultTtl, indexingMode, allVersions, splitAboveBytes, annotation } = settings
@@ -63,10 +63,10 @@ export async function changeSettings(
     annotation: annotation === undefined ? undefined : checkedAnnotation(annotation),
   }
   if (pendingDeletes === undefined) {
-    return found.engine.updateCollection(found.record, changes, { ifEtag })
+    return found.engine.updateCollection(found.record, changes, { ifMatch })
   }
   return changeFromPresent(found, ({ definition, id, etag }) => {
-    if (ifEtag !== undefined && ifEtag !== etag) {
+    if (ifMatch !== undefined && ifMatch !== etag) {
       throw new PreconditionFailedError(id, `its etag is ${etag}`)
     }
     return {
@@ -113,7 +113,7 @@ async function changeFromPresent(
     const changes = changesOf(present)
     if (changes === undefined) return present
     try {
-      return await found.engine.updateCollection(present, changes, { ifEtag: present.etag })
+      return await found.engine.updateCollection(present, changes, { ifMatch: present.etag })
     } catch (error) {
       if (errorCode(error) !== 'ERR_PRECONDITION_FAILED') throw error
     }

@@ -2,7 +2,7 @@ import {
   BatchFailedError,
   CodedError,
   InvalidOptionError,
-  type BatchConditions,
+  type EtagConditions,
   type BatchOperation,
   type BatchResult,
   type DocumentBody,
@@ -320,7 +320,7 @@ function previewBody({ tail }: EncodedDocument): string {
   return `{${tail}`
 }
 
-function conditionsOf<T extends DocumentBody>(operation: BatchOperation<T>): BatchConditions {
+function conditionsOf<T extends DocumentBody>(operation: BatchOperation<T>): EtagConditions {
   return operation.kind === 'create' ? {} : operation
 }
 

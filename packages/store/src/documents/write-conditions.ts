@@ -3,7 +3,7 @@ import {
   PreconditionFailedError,
   ResourceExistsError,
   ResourceNotFoundError,
-  type BatchConditions,
+  type EtagConditions,
   type CodedError,
 } from '@tidemark/contracts'
 import type { WriteCondition } from '../engine/commit.ts'
@@ -21,7 +21,7 @@ const NO_LSN = -1
  */
 export function engineCondition(
   kind: ConditionedKind,
-  { ifMatch, ifNoneMatch }: BatchConditions,
+  { ifMatch, ifNoneMatch }: EtagConditions,
   collection: number,
 ): WriteCondition | undefined {
   checkConditions(kind, { ifMatch, ifNoneMatch })
@@ -47,7 +47,7 @@ export function engineCondition(
 export function conditionFailure(
   kind: ConditionedKind,
   id: string,
-  { ifMatch, ifNoneMatch }: BatchConditions,
+  { ifMatch, ifNoneMatch }: EtagConditions,
   presentEtag: string | undefined,
 ): CodedError | undefined {
   checkConditions(kind, { ifMatch, ifNoneMatch })
@@ -72,7 +72,7 @@ function lsnCondition(etag: string, collection: number): WriteCondition {
   return { kind: 'lsn', lsn: etagLsn(collection, etag) ?? NO_LSN }
 }
 
-function checkConditions(kind: ConditionedKind, { ifMatch, ifNoneMatch }: BatchConditions): void {
+function checkConditions(kind: ConditionedKind, { ifMatch, ifNoneMatch }: EtagConditions): void {
   if (kind === 'create' && ifMatch !== undefined) {
     throw new InvalidOptionError('ifMatch has no meaning for a create: the document must not exist')
   }

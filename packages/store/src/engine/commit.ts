@@ -32,7 +32,7 @@ export type CommitOperation =
        * Epoch second at which it is to expire, in place of `ttl`: the commit makes `ttl` of it, at least
        * 1, and puts it into the text; `tail` then has none (JB-2).
        */
-      readonly expiresAt?: number | undefined
+      readonly expirySecond?: number | undefined
     }
   | { readonly kind: 'delete'; readonly id: string; readonly condition: WriteCondition }
   /** Only judges the condition. */

@@ -75,8 +75,8 @@ test('TTL-10 a collection with time to live cannot do without an index, whicheve
 test("a database's annotation changes only for the etag that it has", () => {
   const rid = 'AQIDBA=='
   const database: DatabaseRecord = { id: 'db', rid, etag: recordEtag(rid, 100), ts: 100 }
-  const annotate = (ifEtag: string | undefined): DatabaseRecord =>
-    annotatedDatabase(database, 'new', { nowMs: 100_999, ifEtag })
+  const annotate = (ifMatch: string | undefined): DatabaseRecord =>
+    annotatedDatabase(database, 'new', { nowMs: 100_999, ifMatch })
   const changed = { id: 'db', rid, annotation: 'new', etag: recordEtag(rid, 101), ts: 100 }
   expect(annotate(undefined)).toEqual(changed)
   expect(annotate(database.etag)).toEqual(changed)

@@ -46,9 +46,9 @@ export function changedRecord(
 export function annotatedDatabase(
   record: DatabaseRecord,
   annotation: string,
-  { nowMs, ifEtag }: { readonly nowMs: number; readonly ifEtag: string | undefined },
+  { nowMs, ifMatch }: { readonly nowMs: number; readonly ifMatch: string | undefined },
 ): DatabaseRecord {
-  if (ifEtag !== undefined && ifEtag !== record.etag) {
+  if (ifMatch !== undefined && ifMatch !== record.etag) {
     throw new PreconditionFailedError(record.id, `its etag is ${record.etag}`)
   }
   const ts = Math.floor(nowMs / 1000)

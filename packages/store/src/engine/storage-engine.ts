@@ -61,12 +61,12 @@ export interface StorageEngine {
   /**
    * Gives a database another annotation, and its record another etag; every process sees it at once. Rejects with
    * ERR_NOT_FOUND when the database is gone, also when another has its name, and with ERR_PRECONDITION_FAILED when
-   * `ifEtag` is given and is not the present record's.
+   * `ifMatch` is given and is not the present record's.
    */
   annotateDatabase(
     database: DatabaseRecord,
     annotation: string,
-    options?: { readonly ifEtag?: string | undefined },
+    options?: { readonly ifMatch?: string | undefined },
   ): Promise<DatabaseRecord>
   /** Rejects with ERR_NOT_FOUND. Deletes its collections too. */
   deleteDatabase(id: string): Promise<void>
@@ -91,13 +91,13 @@ export interface DatabaseEngine extends MaintenanceEngine {
   ): Promise<CollectionRecord>
   /**
    * Changes a collection's definition; it acts at once, in every process. Rejects with ERR_NOT_FOUND, with
-   * ERR_INVALID_OPTION, as `changedRecord` says, and with ERR_PRECONDITION_FAILED when `ifEtag` is given and
+   * ERR_INVALID_OPTION, as `changedRecord` says, and with ERR_PRECONDITION_FAILED when `ifMatch` is given and
    * is not the present record's.
    */
   updateCollection(
     collection: CollectionRecord,
     changes: DefinitionChanges,
-    options?: { readonly ifEtag?: string | undefined },
+    options?: { readonly ifMatch?: string | undefined },
   ): Promise<CollectionRecord>
   /** Rejects with ERR_NOT_FOUND. Documents, ranges and positions go with it. */
   deleteCollection(id: string): Promise<void>

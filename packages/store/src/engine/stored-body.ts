@@ -21,8 +21,8 @@ export function etagLsn(collection: number, etag: string): number | undefined {
 /**
  * `ttl` of a document that is to expire at a given second: whole seconds from its `_ts`, at least one.
  */
-export function ttlUntil(expiresAt: number, ts: number): number {
-  return Math.max(1, expiresAt - ts)
+export function ttlUntil(expirySecond: number, ts: number): number {
+  return Math.max(1, expirySecond - ts)
 }
 
 /**
@@ -42,7 +42,7 @@ export function stampBody(
     readonly collection: number
     readonly lsn: number
     readonly ts: number
-    /** Only when the commit made it of `expiresAt`; else it stands in `tail`. */
+    /** Only when the commit made it of `expirySecond`; else it stands in `tail`. */
     readonly ttl?: number | undefined
   },
 ): string {

@@ -54,7 +54,7 @@ export class ChangeDecoder<T extends DocumentBody> {
           partitionKey,
           lsn: lsn(row[0]),
           document,
-          expiresAt: expirySecond * 1000,
+          expiresAtMs: expirySecond * 1000,
         }
   }
 
@@ -66,7 +66,7 @@ export class ChangeDecoder<T extends DocumentBody> {
       partitionKey: this.#partitionKeyOf(lastVersion),
       lsn: lsn(row[0]),
       lastVersion,
-      expiredAt: row[3] * 1000,
+      expiredAtMs: row[3] * 1000,
     }
   }
 

@@ -2,6 +2,7 @@ import {
   FULL_RANGE,
   InvalidOptionError,
   checkOptions,
+  checkedStart,
   option,
   type Change,
   type Continuation,
@@ -14,9 +15,6 @@ import {
 } from '@tidemark/contracts'
 import { resolveItemCount } from '../paging/item-count.ts'
 
-/** Where an iteration begins. A date includes its whole second. */
-export type ChangesStart = 'beginning' | 'now' | Date | { readonly continuation: string }
-
 export interface ChangesOptions<T extends DocumentBody> {
   /**
    * `allVersions`: every create, replace and delete, of a collection that keeps their log. A continuation
@@ -24,7 +22,7 @@ export interface ChangesOptions<T extends DocumentBody> {
    */
   readonly mode?: FeedMode | undefined
   /** "Now" is the moment of the iterator's first `next()`. @default 'now' (as in Cosmos DB) */
-  readonly from?: ChangesStart | undefined
+  readonly from?: StartPosition | undefined
   /** Only this part of the collection. @default all of it */
   readonly range?: FeedRange | undefined
   /** Changes of a page, exceeded only to keep a transaction whole. @default 1000 */
@@ -102,7 +100,7 @@ export function resolveChangesOptions<T extends DocumentBody>(
   }
   return {
     mode: checkedFeedMode(options.mode),
-    start: startPosition(from),
+    start: checkedStart('from', from),
     range,
     maxItems: resolveItemCount(options.maxItemCount),
     follow,
@@ -118,17 +116,5 @@ export function checkedFeedMode(mode: FeedMode = 'latestVersion'): FeedMode {
   if (mode === 'latestVersion' || mode === 'allVersions') return mode
   throw new InvalidOptionError(
     `mode must be "latestVersion" or "allVersions", got ${JSON.stringify(mode)}`,
-  )
-}
-
-function startPosition(from: ChangesStart): StartPosition {
-  if (from === 'beginning' || from === 'now') return { kind: from }
-  if (typeof from === 'object' && from !== null) {
-    if ('continuation' in from) return { kind: 'continuation', continuation: from.continuation }
-    const timeMs = from.getTime()
-    if (Number.isFinite(timeMs)) return { kind: 'time', timeMs }
-  }
-  throw new InvalidOptionError(
-    `from must be "beginning", "now", a valid date or { continuation }, got ${String(from)}`,
   )
 }

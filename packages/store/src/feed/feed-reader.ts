@@ -1,5 +1,4 @@
 import {
-  assertNever,
   continuationPosition,
   encodeContinuation,
   lsn,
@@ -9,6 +8,7 @@ import {
   type FeedMode,
   type FeedRange,
   type RangePosition,
+  checkedStart,
   type StartPosition,
 } from '@tidemark/contracts'
 import type { OpenCollection } from '../documents/open-collection.ts'
@@ -78,18 +78,22 @@ export class FeedReader<T extends DocumentBody> {
 
   /** @throws ERR_HORIZON_PASSED when the log of all versions does not reach back to a start by time */
   async start(range: FeedRange, start: StartPosition): Promise<RangePosition> {
-    if (start.kind === 'continuation') return this.position(start.continuation, range)
+    const from = checkedStart('start', start)
+    if (typeof from === 'object' && 'continuation' in from) {
+      return this.position(from.continuation, range)
+    }
     const { engine, record: collection } = this.open
     const counter = await engine.resolveStart({
       collection,
       range,
-      start: engineStart(start),
+      start: engineStart(from),
       mode: this.mode,
     })
-    const byTimeInLog = start.kind === 'time' && this.mode === 'allVersions'
-    if (byTimeInLog) await assertLogReaches(this.open, { range, timeMs: start.timeMs, counter })
+    const timeMs =
+      typeof from === 'object' && this.mode === 'allVersions' ? from.getTime() : undefined
+    if (timeMs !== undefined) await assertLogReaches(this.open, { range, timeMs, counter })
     // A reader that was promised everything after some moment can miss it; others have nothing to miss yet.
-    const isPromised = start.kind === 'now' || byTimeInLog
+    const isPromised = from === 'now' || timeMs !== undefined
     const purgeStamp = isPromised ? newestPurge(counter.horizons) : undefined
     return { range, epoch: counter.epoch, lsn: lsn(counter.lsn), purgeStamp }
   }
@@ -176,14 +180,7 @@ export class FeedReader<T extends DocumentBody> {
   }
 }
 
-function engineStart(start: Exclude<StartPosition, { kind: 'continuation' }>): FeedStart {
-  switch (start.kind) {
-    case 'beginning':
-    case 'now':
-      return start
-    case 'time':
-      return { kind: 'time', ts: Math.floor(start.timeMs / 1000) }
-    default:
-      return assertNever(start)
-  }
+function engineStart(start: 'beginning' | 'now' | Date): FeedStart {
+  if (start === 'beginning' || start === 'now') return { kind: start }
+  return { kind: 'time', ts: Math.floor(start.getTime() / 1000) }
 }

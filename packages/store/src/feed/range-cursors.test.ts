@@ -58,12 +58,12 @@ class CutFeed {
   }
 
   resume(continuation: string, range = FULL_RANGE): Promise<RangeCursors<{ readonly id: string }>> {
-    const start = { kind: 'continuation', continuation } as const
+    const start = { continuation }
     return RangeCursors.open(this.reader, { start, range })
   }
 
   begin(): Promise<RangeCursors<{ readonly id: string }>> {
-    return RangeCursors.open(this.reader, { start: { kind: 'beginning' }, range: FULL_RANGE })
+    return RangeCursors.open(this.reader, { start: 'beginning', range: FULL_RANGE })
   }
 }
 

@@ -126,8 +126,8 @@ export class RangeCursors<T extends DocumentBody> {
     const passedAt = cursor.position
     const { range } = passedAt
     // Read first: what is there at this moment lies below, and is delivered by then.
-    const newest = await this.#reader.start(range, { kind: 'now' })
-    cursor.position = await this.#reader.start(range, { kind: 'beginning' })
+    const newest = await this.#reader.start(range, 'now')
+    cursor.position = await this.#reader.start(range, 'beginning')
     cursor.caughtUp = false
     const told = { range, lsn: lsn(at), horizon: lsn(horizon), untilLsn: newest.lsn }
     cursor.resync = { told, passedAt }
@@ -158,7 +158,7 @@ async function startPositions<T extends DocumentBody>(
 ): Promise<readonly RangePosition[]> {
   const { engine, record } = reader.open
   const present = await engine.listRanges(record)
-  if (start.kind === 'continuation') {
+  if (typeof start === 'object' && 'continuation' in start) {
     const owner = { collectionRid: record.rid, mode: reader.mode }
     return cut(heldPositions(start.continuation, owner, range), present)
   }

@@ -20,7 +20,8 @@ export function applyBatch(planned: PlannedBatch, timeMs: number): void {
     }
     if (operation.kind !== 'put') continue
     const ts = Math.floor(timeMs / 1000)
-    const made = operation.expiresAt === undefined ? undefined : ttlUntil(operation.expiresAt, ts)
+    const made =
+      operation.expirySecond === undefined ? undefined : ttlUntil(operation.expirySecond, ts)
     const number = collection.record.number
     const body = stampBody(operation, { collection: number, lsn, ts, ttl: made })
     const ttl = made ?? storedTtl(operation)

@@ -63,11 +63,11 @@ export class MemoryCollection {
   /** @throws ERR_INVALID_OPTION, ERR_PRECONDITION_FAILED */
   update(
     changes: DefinitionChanges,
-    { nowMs, ifEtag }: { readonly nowMs: number; readonly ifEtag: string | undefined },
+    { nowMs, ifMatch }: { readonly nowMs: number; readonly ifMatch: string | undefined },
   ): CollectionRecord {
     const { id, etag, definition: before } = this.#record
-    if (ifEtag !== undefined && ifEtag !== etag) {
-      throw new PreconditionFailedError(id, `its etag is ${etag}, not ${ifEtag}`)
+    if (ifMatch !== undefined && ifMatch !== etag) {
+      throw new PreconditionFailedError(id, `its etag is ${etag}, not ${ifMatch}`)
     }
     this.#replaceRecord(changedRecord(this.#record, changes, nowMs))
     const { defaultTtl, allVersions } = this.#record.definition

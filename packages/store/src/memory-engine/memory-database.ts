@@ -62,8 +62,8 @@ export class MemoryDatabase implements DatabaseEngine {
     return this.#record
   }
 
-  annotate(annotation: string, ifEtag: string | undefined): DatabaseRecord {
-    this.#record = annotatedDatabase(this.#record, annotation, { nowMs: this.nowMs(), ifEtag })
+  annotate(annotation: string, ifMatch: string | undefined): DatabaseRecord {
+    this.#record = annotatedDatabase(this.#record, annotation, { nowMs: this.nowMs(), ifMatch })
     return this.#record
   }
 
@@ -97,9 +97,9 @@ export class MemoryDatabase implements DatabaseEngine {
   async updateCollection(
     collection: CollectionRecord,
     changes: DefinitionChanges,
-    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+    { ifMatch }: { readonly ifMatch?: string | undefined } = {},
   ): Promise<CollectionRecord> {
-    return this.#collection(collection).update(changes, { nowMs: this.nowMs(), ifEtag })
+    return this.#collection(collection).update(changes, { nowMs: this.nowMs(), ifMatch })
   }
 
   async deleteCollection(id: string): Promise<void> {

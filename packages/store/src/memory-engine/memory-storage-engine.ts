@@ -68,11 +68,11 @@ export class MemoryStorageEngine implements StorageEngine {
   async annotateDatabase(
     { id, rid }: DatabaseRecord,
     annotation: string,
-    { ifEtag }: { readonly ifEtag?: string | undefined } = {},
+    { ifMatch }: { readonly ifMatch?: string | undefined } = {},
   ): Promise<DatabaseRecord> {
     const database = this.#database(id)
     if (database.record.rid !== rid) throw new ResourceNotFoundError('database', id)
-    return database.annotate(annotation, ifEtag)
+    return database.annotate(annotation, ifMatch)
   }
 
   async deleteDatabase(id: string): Promise<void> {

@@ -117,7 +117,7 @@ export function collectionCatalog(open: () => Promise<Store>): void {
         () => old.readPartition('p'),
         () => old.readFeedRanges(),
         () => old.readDocuments(),
-        () => old.resolveStart({ range: FULL_RANGE, start: { kind: 'now' } }),
+        () => old.resolveStart({ range: FULL_RANGE, start: 'now' }),
       ]
       for (const call of calls) expect(await rejection(call())).toBe('ERR_NOT_FOUND')
       expect(await fresh.count()).toBe(0)

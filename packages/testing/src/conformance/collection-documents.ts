@@ -361,7 +361,7 @@ export function collectionDocuments(open: () => Promise<Store>): void {
         continuation: (
           await collection.resolveStart({
             range: { minInclusive: '', maxExclusive: 'FF' },
-            start: { kind: 'beginning' },
+            start: 'beginning',
           })
         ).continuation,
       })

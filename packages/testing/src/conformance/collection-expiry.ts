@@ -69,7 +69,7 @@ export function collectionExpiry(open: OpenStore): void {
       }
       for (const { collection, after } of cases) {
         const [change] = await changesOf(collection)
-        expect(change?.kind === 'document' && change.expiresAt).toBe(
+        expect(change?.kind === 'document' && change.expiresAtMs).toBe(
           after === 0 ? undefined : (START_SECOND + after) * 1000,
         )
       }
@@ -112,26 +112,26 @@ export function collectionExpiry(open: OpenStore): void {
 
     test('TTL-4 TTL-16 conditions of an atomic commit take it for absent', async () => {
       const { store, clock, collection } = await makeTimed(open, { defaultTtl: 5 })
-      const { lsn } = await collection.create({ id: 'a', pk: 'p' })
+      const { etag } = await collection.create({ id: 'a', pk: 'p' })
       clock.stepTo((START_SECOND + 5) * 1000)
-      const check = (condition: { kind: 'present' } | { kind: 'lsn'; lsn: number }) =>
+      const check = (ifMatch: string) =>
         store
           .database('db')
           .commitAtomically([
-            { collection, operation: { kind: 'check', id: 'a', partitionKey: 'p', condition } },
+            { collection, operation: { kind: 'check', id: 'a', partitionKey: 'p', ifMatch } },
           ])
-      await expect(check({ kind: 'present' })).rejects.toMatchObject({
+      await expect(check('*')).rejects.toMatchObject({
         code: 'ERR_ATOMIC_WRITE_FAILED',
         presentLsn: undefined,
       })
-      expect(await rejection(check({ kind: 'lsn', lsn }))).toBe('ERR_ATOMIC_WRITE_FAILED')
+      expect(await rejection(check(etag))).toBe('ERR_ATOMIC_WRITE_FAILED')
       await store.database('db').commitAtomically([
         {
           collection,
           operation: {
             kind: 'put',
             document: { id: 'a', pk: 'p' },
-            condition: { kind: 'absent' },
+            ifNoneMatch: '*',
           },
         },
       ])
@@ -194,7 +194,7 @@ export function collectionExpiry(open: OpenStore): void {
       clock.step(100_000)
       expect(await store.runMaintenance()).toMatchObject({ swept: 0 })
       expect(await liveIds(collection)).toEqual(['default', 'own'])
-      expect((await changesOf(collection)).map((each) => 'expiresAt' in each)).toEqual([
+      expect((await changesOf(collection)).map((each) => 'expiresAtMs' in each)).toEqual([
         false,
         false,
       ])
@@ -218,7 +218,7 @@ export function collectionExpiry(open: OpenStore): void {
       expect(await liveIds(collection)).toEqual(['young'])
       expect(await stale.count()).toBe(1)
       const [change] = await changesOf(collection)
-      expect(change?.kind === 'document' && change.expiresAt).toBe((START_SECOND + 20) * 1000)
+      expect(change?.kind === 'document' && change.expiresAtMs).toBe((START_SECOND + 20) * 1000)
     })
 
     test('TTL-18 what has expired never revives, swept or not', async () => {
@@ -428,13 +428,13 @@ export function collectionExpiry(open: OpenStore): void {
   })
 
   describe('an instant of expiry', () => {
-    const put = (collection: TestCollection, expiresAt: number | undefined, ttl?: number) =>
+    const put = (collection: TestCollection, expiresAtMs: number | undefined, ttl?: number) =>
       ({
         collection,
         operation: {
           kind: 'put',
           document: { id: 'a', pk: 'p', ...(ttl !== undefined && { ttl }) },
-          expiresAt,
+          expiresAtMs,
         },
       }) as const
 
@@ -442,34 +442,34 @@ export function collectionExpiry(open: OpenStore): void {
       const { store, clock, collection } = await makeTimed(open)
       const database = store.database('db')
       clock.step(3500)
-      await database.commitAtomically([put(collection, START_SECOND + 10, 999)])
+      await database.commitAtomically([put(collection, (START_SECOND + 10) * 1000 - 999, 999)])
       const { document } = await collection.read('a', 'p')
       expect(document).toMatchObject({ ttl: 7, _ts: START_SECOND + 3 })
       const [change] = await changesOf(collection)
-      expect(change?.kind === 'document' && change.expiresAt).toBe((START_SECOND + 10) * 1000)
+      expect(change?.kind === 'document' && change.expiresAtMs).toBe((START_SECOND + 10) * 1000)
       clock.stepTo((START_SECOND + 10) * 1000 - 1)
       expect(await collection.count()).toBe(1)
       clock.step(1)
       expect(await collection.count()).toBe(0)
       // Too late is as early as can be.
-      await database.commitAtomically([put(collection, START_SECOND + 4)])
+      await database.commitAtomically([put(collection, (START_SECOND + 4) * 1000)])
       expect((await collection.read('a', 'p')).document).toMatchObject({ ttl: 1 })
     })
 
     test('JB-2 an instant that is none is refused, and nothing is written', async () => {
       const { store, collection } = await makeTimed(open)
-      const bad = [0, -5, 1.5, Number.NaN, START_SECOND + 2 ** 31 + 10, 2 ** 60]
-      for (const expiresAt of bad) {
+      const bad = [0, -5, 1.5, Number.NaN, (START_SECOND + 2 ** 31 + 10) * 1000, 2 ** 60]
+      for (const expiresAtMs of bad) {
         await expect(
-          store.database('db').commitAtomically([put(collection, expiresAt)]),
+          store.database('db').commitAtomically([put(collection, expiresAtMs)]),
         ).rejects.toMatchObject({
           code: 'ERR_ATOMIC_WRITE_FAILED',
-          cause: { code: 'ERR_INVALID_OPTION', message: expect.stringContaining('expiresAt') },
+          cause: { code: 'ERR_INVALID_OPTION', message: expect.stringContaining('expiresAtMs') },
         })
       }
       expect(await collection.count()).toBe(0)
       // Even one that is invalid is dropped with the rest of its kind.
-      await store.database('db').commitAtomically([put(collection, START_SECOND + 5, 0)])
+      await store.database('db').commitAtomically([put(collection, (START_SECOND + 5) * 1000, 0)])
     })
   })
 }

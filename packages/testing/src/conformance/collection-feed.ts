@@ -25,7 +25,7 @@ export function collectionFeed(open: OpenStore): void {
     test('CF-1 CF-2 CF-7 carry changes in LSN order, each document once', async () => {
       const collection = await makeCollection(await open())
       for (const id of ['a', 'b', 'c', 'a']) await collection.upsert({ id, pk: 'p' })
-      const { continuation, lsn: first } = await start(collection, { kind: 'beginning' })
+      const { continuation, lsn: first } = await start(collection, 'beginning')
       expect(first).toBe(0)
       const page = await collection.readPage({ range: FULL_RANGE, continuation })
       expect(page.changes.map(({ kind, id, partitionKey }) => [kind, id, partitionKey])).toEqual([
@@ -51,7 +51,7 @@ export function collectionFeed(open: OpenStore): void {
       await batch('d')
       await batch('e', 'f')
       const pages: (readonly string[])[] = []
-      let { continuation } = await start(collection, { kind: 'beginning' })
+      let { continuation } = await start(collection, 'beginning')
       for (;;) {
         const page = await collection.readPage({ range: FULL_RANGE, continuation, maxItemCount: 2 })
         pages.push(idsOf(page.changes))
@@ -66,7 +66,7 @@ export function collectionFeed(open: OpenStore): void {
 
     test('CF-7 an empty page leaves the continuation usable', async () => {
       const collection = await makeCollection(await open())
-      const { continuation } = await start(collection, { kind: 'beginning' })
+      const { continuation } = await start(collection, 'beginning')
       const empty = await collection.readPage({ range: FULL_RANGE, continuation })
       expect(empty).toMatchObject({ changes: [], caughtUp: true })
       await collection.create({ id: 'a', pk: 'p' })
@@ -82,7 +82,7 @@ export function collectionFeed(open: OpenStore): void {
       for (let n = 0; n < 40; n++) await collection.create({ id: `d${n}`, pk: `p${n}` })
       const seen: string[] = []
       for (const range of await collection.readFeedRanges()) {
-        const { continuation } = await start(collection, { kind: 'beginning' }, range)
+        const { continuation } = await start(collection, 'beginning', range)
         const { changes } = await collection.readPage({ range, continuation })
         expect(changes.length).toBeGreaterThan(0)
         const { encoder } = await collection.open()
@@ -92,15 +92,15 @@ export function collectionFeed(open: OpenStore): void {
         seen.push(...idsOf(changes))
       }
       expect(new Set(seen).size).toBe(40)
-      expect(await rejection(start(collection, { kind: 'now' }))).toBe('ERR_RANGE_GONE')
+      expect(await rejection(start(collection, 'now'))).toBe('ERR_RANGE_GONE')
     })
 
     test('CF-6 now is after everything that was written, a time includes its second', async () => {
       const collection = await makeCollection(await open())
       const { document } = await collection.create({ id: 'a', pk: 'p' })
-      const now = await start(collection, { kind: 'now' })
-      const then = await start(collection, { kind: 'time', timeMs: document._ts * 1000 + 999 })
-      const future = await start(collection, { kind: 'time', timeMs: document._ts * 1000 + 9e9 })
+      const now = await start(collection, 'now')
+      const then = await start(collection, new Date(document._ts * 1000 + 999))
+      const future = await start(collection, new Date(document._ts * 1000 + 9e9))
       await collection.create({ id: 'b', pk: 'p' })
       const read = async ({ continuation }: FeedPosition): Promise<readonly string[]> =>
         idsOf((await collection.readPage({ range: FULL_RANGE, continuation })).changes)
@@ -108,7 +108,6 @@ export function collectionFeed(open: OpenStore): void {
       expect(await read(then)).toEqual(['a', 'b'])
       expect(await read(future)).toEqual(['b'])
       const again = await start(collection, {
-        kind: 'continuation',
         continuation: now.continuation,
       })
       expect(again).toEqual(now)
@@ -119,7 +118,7 @@ export function collectionFeed(open: OpenStore): void {
       const collection = await makeCollection(store, { partitionCount: 2 })
       const other = await makeCollection(store, { id: 'other', partitionCount: 2 })
       const [low = FULL_RANGE, high = FULL_RANGE] = await collection.readFeedRanges()
-      const { continuation } = await start(collection, { kind: 'beginning' }, low)
+      const { continuation } = await start(collection, 'beginning', low)
       expect(continuation).toMatch(/^[\x21-\x7e]+$/)
       const read = (where: TestCollection, range: FeedRange, text: string): Promise<unknown> =>
         where.readPage({ range, continuation: text })
@@ -134,9 +133,7 @@ export function collectionFeed(open: OpenStore): void {
       })
       for (const text of ['', 'x', continuation.slice(0, -1), `${continuation}0`]) {
         expect(await rejection(read(collection, low, text))).toBe(code)
-        expect(
-          await rejection(start(collection, { kind: 'continuation', continuation: text }, low)),
-        ).toBe(code)
+        expect(await rejection(start(collection, { continuation: text }, low))).toBe(code)
       }
       await store.database('db').deleteCollection('coll')
       const again = await makeCollection(store, { partitionCount: 2 })
@@ -153,7 +150,7 @@ export function collectionFeed(open: OpenStore): void {
         const range = FULL_RANGE
         const { lsn: newest } = await collection.resolveStart({
           range,
-          start: { kind: 'now' },
+          start: 'now',
           mode,
         })
         const at = (position: number): Continuation => {
@@ -175,7 +172,7 @@ export function collectionFeed(open: OpenStore): void {
     test('CF-7 maxItemCount: -1 and absent are the choice of the store, others are counts', async () => {
       const collection = await makeCollection(await open())
       for (let n = 0; n < 5; n++) await collection.create({ id: `d${n}`, pk: 'p' })
-      const { continuation } = await start(collection, { kind: 'beginning' })
+      const { continuation } = await start(collection, 'beginning')
       const read = (maxItemCount: number | undefined) =>
         collection.readPage({ range: FULL_RANGE, continuation, maxItemCount })
       expect((await read(-1)).changes).toHaveLength(5)
@@ -189,7 +186,7 @@ export function collectionFeed(open: OpenStore): void {
     test('a page as text has the same documents and the same position', async () => {
       const collection = await makeCollection(await open())
       for (let n = 0; n < 5; n++) await collection.create({ id: `d${n}`, pk: 'p', text: 'ü"€' })
-      const { continuation } = await start(collection, { kind: 'beginning' })
+      const { continuation } = await start(collection, 'beginning')
       const request = { range: FULL_RANGE, continuation, maxItemCount: 3 }
       const parsed = await collection.readPage(request)
       const { bodies, ...text } = await collection.readPageText(request)
@@ -208,11 +205,11 @@ export function collectionFeed(open: OpenStore): void {
       await collection.create({ id: 'default', pk: 'p' })
       await collection.create({ id: 'own', pk: 'p', ttl: 7 })
       await collection.create({ id: 'never', pk: 'p', ttl: -1 })
-      const { continuation } = await start(collection, { kind: 'beginning' })
+      const { continuation } = await start(collection, 'beginning')
       const { changes } = await collection.readPage({ range: FULL_RANGE, continuation })
       const lives = changes.map((change) =>
-        change.kind === 'document' && change.expiresAt !== undefined
-          ? change.expiresAt - change.document._ts * 1000
+        change.kind === 'document' && change.expiresAtMs !== undefined
+          ? change.expiresAtMs - change.document._ts * 1000
           : undefined,
       )
       expect(lives).toEqual([100_000, 7000, undefined])
@@ -220,7 +217,7 @@ export function collectionFeed(open: OpenStore): void {
 
     test('CF-12 waiting readers wake when something is written, not before', async () => {
       const collection = await makeCollection(await open())
-      const { continuation } = await start(collection, { kind: 'now' })
+      const { continuation } = await start(collection, 'now')
       const { signal } = new AbortController()
       const wait = (timeoutMs: number): Promise<boolean> =>
         collection.waitForChanges({ range: FULL_RANGE, continuation, timeoutMs, signal })

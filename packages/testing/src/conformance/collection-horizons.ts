@@ -39,7 +39,7 @@ export function collectionHorizons(open: OpenStore): void {
       const setup = await makePurging()
       const { collection } = setup
       await collection.create({ id: 'a', pk: 'p', ttl: 5 })
-      const first = await start(collection, { kind: 'beginning' })
+      const first = await start(collection, 'beginning')
       const read = ({ continuation }: FeedPosition, pendingDeletes = true) =>
         collection.readPage({ range: FULL_RANGE, continuation, pendingDeletes })
       const seen = await read(first)
@@ -68,10 +68,10 @@ export function collectionHorizons(open: OpenStore): void {
       await purgeAll(setup)
       await collection.create({ id: 'b', pk: 'p' })
       const starts: readonly (readonly [StartPosition, readonly string[]])[] = [
-        [{ kind: 'beginning' }, ['document b']],
-        [{ kind: 'time', timeMs: 0 }, ['document b']],
-        [{ kind: 'now' }, []],
-        [{ kind: 'time', timeMs: clock.wallMs() + 5000 }, []],
+        ['beginning', ['document b']],
+        [new Date(0), ['document b']],
+        ['now', []],
+        [new Date(clock.wallMs() + 5000), []],
       ]
       for (const [position, expected] of starts) {
         const { continuation } = await start(collection, position)
@@ -84,7 +84,7 @@ export function collectionHorizons(open: OpenStore): void {
       const setup = await makePurging()
       const { collection } = setup
       await collection.create({ id: 'before', pk: 'p', ttl: 5 })
-      const { continuation } = await start(collection, { kind: 'now' })
+      const { continuation } = await start(collection, 'now')
       await purgeAll(setup)
       expect(await rejection(collection.readPage({ range: FULL_RANGE, continuation }))).toBe(
         'ERR_HORIZON_PASSED',

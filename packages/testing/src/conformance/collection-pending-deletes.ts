@@ -22,7 +22,7 @@ export function collectionPendingDeletes(open: OpenStore): void {
       await collection.create({ id: 'dies', pk: 'p', ttl: 5 })
       expect(await changesOf(collection)).toMatchObject([
         { kind: 'document', id: 'marked', document: { deleted: true } },
-        { kind: 'document', id: 'dies', expiresAt: (START_SECOND + 5) * 1000 },
+        { kind: 'document', id: 'dies', expiresAtMs: (START_SECOND + 5) * 1000 },
       ])
       clock.step(5000)
       await store.runMaintenance()
@@ -39,8 +39,8 @@ export function collectionPendingDeletes(open: OpenStore): void {
       await collection.create({ id: 'never', pk: 'p', ttl: -1 })
       const announced = async () =>
         (await changesOf(collection)).map((change) =>
-          change.kind === 'document' && change.expiresAt !== undefined
-            ? change.expiresAt / 1000 - START_SECOND
+          change.kind === 'document' && change.expiresAtMs !== undefined
+            ? change.expiresAtMs / 1000 - START_SECOND
             : undefined,
         )
       expect(await announced()).toEqual([100, 7, undefined])
@@ -49,7 +49,7 @@ export function collectionPendingDeletes(open: OpenStore): void {
       await collection.updateSettings({ defaultTtl: null })
       expect(await announced()).toEqual([undefined, undefined, undefined])
       const [change] = await changesOf(collection)
-      expect(change).not.toHaveProperty('expiresAt')
+      expect(change).not.toHaveProperty('expiresAtMs')
     })
 
     test('TTL-13 an expiry is in the feed once, after the last change, with the last version', async () => {
@@ -63,7 +63,7 @@ export function collectionPendingDeletes(open: OpenStore): void {
         kind: 'pendingDelete',
         id: 'a',
         partitionKey: 'p',
-        expiredAt: (START_SECOND + 5) * 1000,
+        expiredAtMs: (START_SECOND + 5) * 1000,
         lastVersion: document,
       }
       for (const from of ['beginning', { continuation }] as const) {
@@ -95,7 +95,7 @@ export function collectionPendingDeletes(open: OpenStore): void {
       await collection.create({ id: 'a', pk: 'p', ttl: 5 })
       const { continuation } = await collection.resolveStart({
         range: FULL_RANGE,
-        start: { kind: 'now' },
+        start: 'now',
       })
       const { signal } = new AbortController()
       const request = { range: FULL_RANGE, continuation, timeoutMs: 20_000, signal }
@@ -111,7 +111,7 @@ export function collectionPendingDeletes(open: OpenStore): void {
       await collection.create({ id: 'b', pk: 'p' })
       clock.step(5000)
       await store.runMaintenance()
-      const start = { kind: 'beginning' } as const
+      const start = 'beginning'
       const { continuation } = await collection.resolveStart({ range: FULL_RANGE, start })
       const page = await collection.readPageText({ range: FULL_RANGE, continuation })
       expect(page.bodies.map((body) => (JSON.parse(body) as { id: string }).id)).toEqual(['b'])
@@ -131,7 +131,7 @@ export function collectionPendingDeletes(open: OpenStore): void {
         }
         if (how === 'batch') await collection.batch('p', [{ kind: 'create', document }])
         if (how === 'atomic') {
-          const operation = { kind: 'put', document, condition: { kind: 'absent' } } as const
+          const operation = { kind: 'put', document, ifNoneMatch: '*' } as const
           await store.database('db').commitAtomically([{ collection, operation }])
         }
         const changes = await changesOf(collection)

@@ -68,7 +68,7 @@ export function collectionPositions(open: OpenStore): void {
     collection: TestCollection,
     { range, mode }: { readonly range: FeedRange; readonly mode: FeedMode },
   ): Promise<readonly Change<TestDocument>[]> => {
-    const start = { kind: 'beginning' } as const
+    const start = 'beginning'
     const { continuation } = await collection.resolveStart({ range, start, mode })
     return restOf(collection, { range, mode, continuation })
   }
@@ -173,7 +173,7 @@ export function collectionPositions(open: OpenStore): void {
       await collection.create({ id: 'b', pk: 'p', ttl: 5 })
       await purge()
       await collection.create({ id: 'c', pk: 'p' })
-      const start = { kind: 'beginning' } as const
+      const start = 'beginning'
       const from = await collection.resolveStart({ range: FULL_RANGE, start })
       const page = await collection.readPage({ range: FULL_RANGE, continuation: from.continuation })
       expect(summary(page.changes)).toEqual(['document a', 'document c'])
@@ -218,7 +218,7 @@ export function collectionPositions(open: OpenStore): void {
       const collection = await makeCollection(await open())
       await write(collection, 10)
       const range = FULL_RANGE
-      const start = { kind: 'now' } as const
+      const start = 'now'
       const { lsn: newest } = await collection.resolveStart({ range, start })
       const codeAt = (at: unknown, mode?: FeedMode): Promise<string> =>
         rejection(collection.positionAt({ range, lsn: at as Lsn, mode }))

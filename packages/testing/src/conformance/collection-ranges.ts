@@ -24,7 +24,7 @@ export function collectionRanges(open: OpenStore): void {
   const idsOfRanges = async (collection: TestCollection): Promise<readonly string[]> =>
     (await collection.readPartitionKeyRanges()).ranges.map(({ id }) => id)
   const nowIn = async (collection: TestCollection, range: FeedRange): Promise<HeldPosition> => {
-    const { continuation } = await collection.resolveStart({ range, start: { kind: 'now' } })
+    const { continuation } = await collection.resolveStart({ range, start: 'now' })
     const page = await collection.readPage({ range, continuation })
     return { range, continuation: page.continuation }
   }
@@ -116,7 +116,7 @@ export function collectionRanges(open: OpenStore): void {
         .slice(0, 2)
         .map(({ minInclusive, maxExclusive }) => ({ minInclusive, maxExclusive }))
       await expect(collection.split(low.id)).rejects.toMatchObject({ successors })
-      const start = { range: FULL_RANGE, start: { kind: 'now' } } as const
+      const start = { range: FULL_RANGE, start: 'now' } as const
       const error = await collection.resolveStart(start).catch((reason: unknown) => reason)
       expect(error).toMatchObject({ code: 'ERR_RANGE_GONE' })
       expect((error as { successors: readonly FeedRange[] }).successors).toHaveLength(3)
@@ -238,7 +238,7 @@ export function collectionRanges(open: OpenStore): void {
       await fill(collection, 40)
       const { continuation } = await collection.resolveStart({
         range: FULL_RANGE,
-        start: { kind: 'beginning' },
+        start: 'beginning',
       })
       const page = await collection.readPage({ range: FULL_RANGE, continuation, maxItemCount: 10 })
       const [id = ''] = await idsOfRanges(collection)

@@ -55,7 +55,7 @@ export function collectionSettings(open: OpenStore): void {
       const { etag } = await collection.readRecord()
       const attempts = await Promise.allSettled(
         Array.from({ length: 8 }, (_, n) =>
-          collection.updateSettings({ annotation: `${n}` }, { ifEtag: etag }),
+          collection.updateSettings({ annotation: `${n}` }, { ifMatch: etag }),
         ),
       )
       const won = attempts.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
@@ -67,10 +67,10 @@ export function collectionSettings(open: OpenStore): void {
         }
       }
       const pendingDeletes = { retentionSeconds: 5 }
-      expect(await rejection(collection.updateSettings({ pendingDeletes }, { ifEtag: etag }))).toBe(
-        'ERR_PRECONDITION_FAILED',
-      )
-      await collection.updateSettings({ pendingDeletes }, { ifEtag: String(won[0]?.etag) })
+      expect(
+        await rejection(collection.updateSettings({ pendingDeletes }, { ifMatch: etag })),
+      ).toBe('ERR_PRECONDITION_FAILED')
+      await collection.updateSettings({ pendingDeletes }, { ifMatch: String(won[0]?.etag) })
       expect((await collection.readRecord()).definition.pendingDeletes.retentionSeconds).toBe(5)
     })
 

@@ -225,11 +225,11 @@ export function collectionUniqueKeys(open: OpenStore): void {
       })
       // One document more than once: later batches see what earlier ones gave up.
       await database.commitAtomically([put('a', 'n'), put('b', 'm'), del('a'), put('c', 'n')])
-      const expiresAt = START_SECOND + 100
+      const expiresAtMs = (START_SECOND + 100) * 1000
       const expiring = {
         kind: 'put',
         document: { id: 'd', pk: 'p', mail: 'm' },
-        expiresAt,
+        expiresAtMs,
       } as const
       const twin: unknown = await database
         .commitAtomically([{ collection, operation: expiring }])

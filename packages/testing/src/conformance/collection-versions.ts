@@ -153,7 +153,7 @@ export function collectionVersions(open: OpenStore): void {
     test('CF-12 who waits in this mode is woken by a delete', async () => {
       const { collection } = await makeLogged()
       await collection.create({ id: 'a', pk: 'p' })
-      const now = await start(collection, { kind: 'now' })
+      const now = await start(collection, 'now')
       const { signal } = new AbortController()
       const { continuation } = now
       const request = { range: FULL_RANGE, continuation, timeoutMs: 20_000, signal, ...MODE }
@@ -169,10 +169,10 @@ export function collectionVersions(open: OpenStore): void {
     test('CF-11 without a log the mode is refused, and so is one that is none', async () => {
       const collection = await makeCollection(await open())
       expect(await rejection(changesOf(collection, MODE))).toBe('ERR_ALL_VERSIONS_OFF')
-      expect(await rejection(start(collection, { kind: 'now' }))).toBe('ERR_ALL_VERSIONS_OFF')
+      expect(await rejection(start(collection, 'now'))).toBe('ERR_ALL_VERSIONS_OFF')
       const bad = { mode: 'everything' as 'allVersions' }
       expect(thrown(() => collection.changes(bad))).toBe('ERR_INVALID_OPTION')
-      const position = { range: FULL_RANGE, start: { kind: 'now' }, ...bad } as const
+      const position = { range: FULL_RANGE, start: 'now', ...bad } as const
       expect(await rejection(collection.resolveStart(position))).toBe('ERR_INVALID_OPTION')
       const text = { range: FULL_RANGE, continuation: '', ...MODE }
       expect(await rejection(collection.readPageText(text))).toBe('ERR_INVALID_OPTION')
@@ -183,13 +183,13 @@ export function collectionVersions(open: OpenStore): void {
         allVersions: { retentionSeconds: 60 },
       })
       await collection.create({ id: 'a', pk: 'p', n: 1 })
-      const early = await start(collection, { kind: 'beginning' })
+      const early = await start(collection, 'beginning')
       const seen = await read(collection, early)
       // It has read, even though there was nothing: from here on it is to miss nothing.
       const empty = await read(collection, seen)
       // Whoever begins at a moment is promised everything after it, also before its first read.
-      const now = await start(collection, { kind: 'now' })
-      const atTime = await start(collection, { kind: 'time', timeMs: clock.wallMs() })
+      const now = await start(collection, 'now')
+      const atTime = await start(collection, new Date(clock.wallMs()))
       await collection.upsert({ id: 'a', pk: 'p', n: 2 })
       clock.step(61_000)
       expect(await store.runMaintenance()).toMatchObject({ versionsTrimmed: 2 })
@@ -212,7 +212,7 @@ export function collectionVersions(open: OpenStore): void {
         allVersions: { retentionSeconds: 60 },
       })
       await collection.create({ id: 'a', pk: 'p' })
-      const at = (timeMs: number) => start(collection, { kind: 'time', timeMs })
+      const at = (timeMs: number) => start(collection, new Date(timeMs))
       const changes = async (timeMs: number) =>
         summary((await read(collection, await at(timeMs))).changes)
       expect(await changes(0)).toEqual(['create a'])
@@ -236,7 +236,7 @@ export function collectionVersions(open: OpenStore): void {
     test('CF-11 a log that was off for a while has a gap, and says so', async () => {
       const { store, clock, collection } = await makeLogged()
       await collection.create({ id: 'a', pk: 'p', n: 1 })
-      const seen = await read(collection, await start(collection, { kind: 'beginning' }))
+      const seen = await read(collection, await start(collection, 'beginning'))
       await collection.updateSettings({ allVersions: null })
       expect(await rejection(read(collection, seen))).toBe('ERR_ALL_VERSIONS_OFF')
       await collection.upsert({ id: 'a', pk: 'p', n: 2 })

@@ -1,4 +1,4 @@
-import { FULL_RANGE, type PatchOperation } from '@tidemark/contracts'
+import { FULL_RANGE, type EtagConditions, type PatchOperation } from '@tidemark/contracts'
 import type { Store } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { makeCollection, rejection, type TestDocument } from './collection-fixtures.ts'
@@ -329,7 +329,7 @@ export function collectionWrites(open: () => Promise<Store>): void {
             operation: {
               kind: 'put',
               document: { id: 'there', pk: 'p' },
-              condition: { kind: 'absent' },
+              ifNoneMatch: '*',
             },
           },
         ]),
@@ -348,7 +348,7 @@ export function collectionWrites(open: () => Promise<Store>): void {
               kind: 'check',
               id: 'none',
               partitionKey: 'p',
-              condition: { kind: 'present' },
+              ifMatch: '*',
             },
           },
         ]),
@@ -359,17 +359,38 @@ export function collectionWrites(open: () => Promise<Store>): void {
       expect(await a.count()).toBe(1)
     })
 
+    test('ifMatch and ifNoneMatch ask for the version that was read, or any other', async () => {
+      const store = await open()
+      const a = await makeCollection(store)
+      const { etag } = await a.create({ id: 'x', pk: 'p' })
+      const document = { id: 'x', pk: 'p' }
+      const put = (conditions: EtagConditions): Promise<unknown> =>
+        store
+          .database('db')
+          .commitAtomically([
+            { collection: a, operation: { kind: 'put', document, ...conditions } },
+          ])
+      const refusal = (code: string) => ({ code: 'ERR_ATOMIC_WRITE_FAILED', cause: { code } })
+      const refused = refusal('ERR_PRECONDITION_FAILED')
+      await expect(put({ ifNoneMatch: etag })).rejects.toMatchObject(refused)
+      await put({ ifMatch: etag })
+      await expect(put({ ifMatch: etag })).rejects.toMatchObject(refused)
+      await put({ ifNoneMatch: etag })
+      const both = put({ ifMatch: '*', ifNoneMatch: etag })
+      await expect(both).rejects.toMatchObject(refusal('ERR_INVALID_OPTION'))
+    })
+
     test('one document may be written twice; the later write sees the earlier', async () => {
       const store = await open()
       const a = await makeCollection(store)
-      const put = (n: number, kind: 'absent' | 'present') =>
+      const put = (n: number, conditions: EtagConditions) =>
         ({
           collection: a,
-          operation: { kind: 'put', document: { id: 'x', pk: 'p', n }, condition: { kind } },
+          operation: { kind: 'put', document: { id: 'x', pk: 'p', n }, ...conditions },
         }) as const
       const { lsns } = await store
         .database('db')
-        .commitAtomically([put(1, 'absent'), put(2, 'present')])
+        .commitAtomically([put(1, { ifNoneMatch: '*' }), put(2, { ifMatch: '*' })])
       expect(lsns[1]).toBeGreaterThan(lsns[0] ?? Infinity)
       expect((await a.read('x', 'p')).document?.['n']).toBe(2)
     })
@@ -406,9 +427,13 @@ export function collectionWrites(open: () => Promise<Store>): void {
         })
       const refused = { code: 'ERR_COMMIT_TOO_LARGE', retryable: false }
       await expect(database.commitAtomically(puts(33))).rejects.toMatchObject(refused)
-      const condition = { kind: 'absent' } as const
       const checks = Array.from({ length: 10_001 }, (_, n) => {
-        const operation = { kind: 'check', id: `c${n}`, partitionKey: 'p', condition } as const
+        const operation = {
+          kind: 'check',
+          id: `c${n}`,
+          partitionKey: 'p',
+          ifNoneMatch: '*',
+        } as const
         return { collection: a, operation }
       })
       await expect(database.commitAtomically(checks)).rejects.toMatchObject(refused)

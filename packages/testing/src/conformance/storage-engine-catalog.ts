@@ -32,7 +32,7 @@ export function storageEngineCatalog(open: () => Promise<StorageEngine>): void {
       const changed = await engine.annotateDatabase(made, 'other')
       expect(changed).toMatchObject({ id: 'shop', rid: made.rid, annotation: 'other' })
       expect(changed.etag).not.toBe(made.etag)
-      const stale = engine.annotateDatabase(made, 'lost', { ifEtag: made.etag })
+      const stale = engine.annotateDatabase(made, 'lost', { ifMatch: made.etag })
       await expect(stale).rejects.toMatchObject({ code: 'ERR_PRECONDITION_FAILED' })
       // Without a condition the record that is named may be an old one: who comes last has it.
       const last = await engine.annotateDatabase(made, '')

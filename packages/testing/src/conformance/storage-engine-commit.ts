@@ -1,6 +1,7 @@
 import { FULL_RANGE } from '@tidemark/contracts'
 import { documentEtag } from '@tidemark/store/engine'
-import type { StorageEngine, WriteCondition } from '@tidemark/store'
+import type { StorageEngine } from '@tidemark/store'
+import type { WriteCondition } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'
 import { DEFINITION, EngineFixture, committed, del, put } from './storage-engine-fixtures.ts'
 

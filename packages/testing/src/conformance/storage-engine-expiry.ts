@@ -1,6 +1,7 @@
 import { FULL_RANGE } from '@tidemark/contracts'
 import { LIVE_ROW, PENDING_DELETE_ROW, type CommitOperation } from '@tidemark/store/engine'
-import type { StorageEngine, WriteCondition } from '@tidemark/store'
+import type { StorageEngine } from '@tidemark/store'
+import type { WriteCondition } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'
 import { SteppedClock } from './stepped-clock.ts'
 import {
@@ -283,11 +284,11 @@ export function storageEngineExpiry(open: (clock?: SteppedClock) => Promise<Stor
     test('JB-2 a document that is to expire at a given second gets the ttl that makes it so', async () => {
       const { fixture, clock } = await make(-1)
       const at = START_SECOND + 30
-      await fixture.commit(fixture.batch('p', [put('a', { expiresAt: at })]))
+      await fixture.commit(fixture.batch('p', [put('a', { expirySecond: at })]))
       expect(await fixture.read('p', 'a')).toMatchObject({ ttl: 30 })
       clock.step(10_000)
-      await fixture.commit(fixture.batch('p', [put('b', { expiresAt: at })]))
-      await fixture.commit(fixture.batch('p', [put('late', { expiresAt: START_SECOND })]))
+      await fixture.commit(fixture.batch('p', [put('b', { expirySecond: at })]))
+      await fixture.commit(fixture.batch('p', [put('late', { expirySecond: START_SECOND })]))
       expect(await fixture.read('p', 'b')).toMatchObject({ ttl: 20 })
       // Never in the past: it was written now, and expires in the next second.
       expect(await fixture.read('p', 'late')).toMatchObject({ ttl: 1 })

@@ -24,6 +24,7 @@ import {
   type MaintenanceOutcome,
   type RangeCounter,
   type RowKind,
+  type WriteCondition,
 } from '@tidemark/store/engine'
 import type {
   CollectionDefinition,
@@ -32,7 +33,6 @@ import type {
   MaintenanceTask,
   RangeRecord,
   StorageEngine,
-  WriteCondition,
 } from '@tidemark/store'
 import { expect } from 'vitest'
 
@@ -321,15 +321,15 @@ interface PutOptions {
   readonly n?: number
   readonly condition?: WriteCondition
   readonly ttl?: number | 'invalid'
-  readonly expiresAt?: number
+  readonly expirySecond?: number
 }
 
 /** A put of `{id, n}`, and of `ttl` where it is given. */
 export function put(id: string, options: PutOptions = {}): CommitOperation {
-  const { n = 0, condition = { kind: 'none' }, ttl = 0, expiresAt } = options
+  const { n = 0, condition = { kind: 'none' }, ttl = 0, expirySecond } = options
   const head = '{"_rid":"r","_self":"s",'
   const tail = JSON.stringify(ttl === 0 ? { id, n } : { id, n, ttl }).slice(1)
-  return { kind: 'put', id, condition, head, tail, ttl, expiresAt }
+  return { kind: 'put', id, condition, head, tail, ttl, expirySecond }
 }
 
 /** A feed row as tests look at it. */

@@ -284,8 +284,8 @@ export function storageEngineMaintenance(
     test('ST-3 a change under an etag is refused when another came before it', async () => {
       const { fixture } = await make(null)
       const { database, collection } = fixture
-      const update = (defaultTtl: number, ifEtag: string): Promise<unknown> =>
-        database.updateCollection(collection, { defaultTtl }, { ifEtag })
+      const update = (defaultTtl: number, ifMatch: string): Promise<unknown> =>
+        database.updateCollection(collection, { defaultTtl }, { ifMatch })
       await update(5, collection.etag)
       const failed = { code: 'ERR_PRECONDITION_FAILED' }
       await expect(update(6, collection.etag)).rejects.toMatchObject(failed)

@@ -1,6 +1,7 @@
 import { FULL_RANGE, evenRanges, rangeContainsEpk } from '@tidemark/contracts'
 import type { CommitBatch } from '@tidemark/store/engine'
-import type { StorageEngine, WriteCondition } from '@tidemark/store'
+import type { StorageEngine } from '@tidemark/store'
+import type { WriteCondition } from '@tidemark/store/engine'
 import { conditionHolds } from '@tidemark/store/engine'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -17,6 +17,7 @@ import type {
   LeaseGroup,
   LeaseHint,
   LeaseStore,
+  RequestOptions,
   PositionAtRequest,
   SourceRange,
 } from '@tidemark/contracts'
@@ -90,7 +91,7 @@ export type LinkState = 'up' | 'down' | 'silent' | 'deaf'
 export class GatedLeaseStore implements LeaseStore {
   readonly description: string
   readonly collectionIdentity: string | undefined
-  readonly readDurability?: (signal?: AbortSignal) => Promise<LeaseDurability>
+  readonly readDurability?: (options?: RequestOptions) => Promise<LeaseDurability>
   readonly #inner: LeaseStore
   readonly #gate: ProcessGate
   link: LinkState = 'up'
@@ -105,13 +106,13 @@ export class GatedLeaseStore implements LeaseStore {
     this.#inner = inner
     this.#gate = gate
     if (inner.readDurability !== undefined) {
-      this.readDurability = (signal) =>
-        this.#pass('readDurability', () => inner.readDurability!(signal))
+      this.readDurability = (options) =>
+        this.#pass('readDurability', () => inner.readDurability!(options))
     }
   }
 
-  async openGroup(name: string, signal?: AbortSignal): Promise<LeaseGroup> {
-    const group = await this.#pass('openGroup', () => this.#inner.openGroup(name, signal))
+  async openGroup(name: string, options?: RequestOptions): Promise<LeaseGroup> {
+    const group = await this.#pass('openGroup', () => this.#inner.openGroup(name, options))
     const pass = <R>(op: string, call: () => Promise<R>): Promise<R> => this.#pass(op, call)
     return {
       group: group.group,
@@ -133,8 +134,8 @@ export class GatedLeaseStore implements LeaseStore {
     }
   }
 
-  listGroups(signal?: AbortSignal): Promise<readonly string[]> {
-    return this.#pass('listGroups', () => this.#inner.listGroups(signal))
+  listGroups(options?: RequestOptions): Promise<readonly string[]> {
+    return this.#pass('listGroups', () => this.#inner.listGroups(options))
   }
 
   #subscribe(group: LeaseGroup, listener: (hint: LeaseHint) => void): () => void {

@@ -25,6 +25,8 @@ Exit codes (of lag: see "tidemark lag --help"):
   0    done
   1    failed; the error output says why, as "tidemark: ERR_CODE: message"
   2    wrong arguments; nothing was done
-  3    --verify found documents that are missing, different or extra; --deep found contradictions
-  130  interrupted (SIGINT); run the same command again to go on. serve and dev end with 0
+  3    --verify found documents that are missing, different or extra; --deep
+       found contradictions
+  130  interrupted (SIGINT); run the same command again to go on. serve and dev
+       end with 0
   143  terminated (SIGTERM); the same`

@@ -30,8 +30,8 @@ export async function runCommand(
 function buildProgram(commands: readonly Command[], context: CommandContext): Command {
   const program = new Command('tidemark')
     .description(
-      'Work on a Tidemark store from the shell: fill collections, follow their changes, copy them\n' +
-        'into others while writes go on, archive what expires, serve it over HTTP. A store is a folder, or\n' +
+      'Work on a Tidemark store from the shell: fill collections, follow their changes, copy them ' +
+        'into others while writes go on, archive what expires, serve it over HTTP. A store is a folder, or ' +
         'postgres://user@host/database?schema=name; several processes may use it at once.',
     )
     .version(packageVersion())

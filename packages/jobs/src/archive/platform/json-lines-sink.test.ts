@@ -30,7 +30,7 @@ function note(n: number, text = `note ${n}`): ArchivedDocument<Note> {
     partitionKey: 'p',
     lsn: lsn(n),
     reason: 'expired',
-    expiredAt: 5,
+    expiredAtMs: 5,
     document: { id: `n${n}`, text, ...system },
   }
 }

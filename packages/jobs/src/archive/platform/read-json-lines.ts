@@ -1,14 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DocumentBody } from '@tidemark/contracts'
+import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
 import { ArchiveDamagedError } from '../archive-damaged-error.ts'
 import { archiveKey, type ArchivedDocument } from '../archived-document.ts'
 import { FILE_SUFFIX, decodeLine } from '../json-lines.ts'
-
-export interface ReadJsonLinesOptions {
-  readonly signal?: AbortSignal | undefined
-}
 
 /**
  * The documents that `jsonLinesSink` wrote into a folder, each version once: what came twice because a
@@ -20,7 +16,7 @@ export interface ReadJsonLinesOptions {
  */
 export async function* readJsonLines<T extends DocumentBody = DocumentBody>(
   folder: string,
-  { signal }: ReadJsonLinesOptions = {},
+  { signal }: RequestOptions = {},
 ): AsyncGenerator<ArchivedDocument<T>, void, undefined> {
   const seen = new Set<string>()
   const names = (await readdir(folder)).filter((name) => name.endsWith(FILE_SUFFIX)).toSorted()

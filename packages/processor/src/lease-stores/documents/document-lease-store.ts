@@ -12,6 +12,7 @@ import {
   type DocumentCollection,
   type LeaseGroup,
   type LeaseStore,
+  type RequestOptions,
   type Random,
   type OptionRules,
 } from '@tidemark/contracts'
@@ -29,7 +30,7 @@ export interface DocumentLeaseStoreOptions {
    * `openGroup` when the collection is missing; many hosts may call it at once, and ERR_EXISTS is no
    * failure. @default the collection's own `createIfNotExists`, if it has one
    */
-  createIfMissing?: ((signal?: AbortSignal) => Promise<unknown>) | undefined
+  createIfMissing?: ((options: RequestOptions) => Promise<unknown>) | undefined
   /**
    * What ids of lease documents begin with, for tools that look for leases by it: KEDA's scaler for Cosmos DB, and
    * the estimator of Azure's V3 processor. 1 to 100 characters, as in ids. The one of the host that makes the
@@ -79,7 +80,7 @@ export class DocumentLeaseStore implements LeaseStore {
     return this.#collection.identity
   }
 
-  async openGroup(group: string, signal?: AbortSignal): Promise<LeaseGroup> {
+  async openGroup(group: string, { signal }: RequestOptions = {}): Promise<LeaseGroup> {
     checkedGroupName(group)
     await this.#ensureCollection(signal)
     const partition = this.#partition(group)
@@ -94,7 +95,7 @@ export class DocumentLeaseStore implements LeaseStore {
     return new DocumentLeaseGroup(partition, new DocumentHints(partition, seen))
   }
 
-  async listGroups(signal?: AbortSignal): Promise<readonly string[]> {
+  async listGroups({ signal }: RequestOptions = {}): Promise<readonly string[]> {
     const registry = this.#partition(REGISTRY_PARTITION)
     const { documents } = await registry.retryLostRaces(
       () => this.#collection.readPartition(REGISTRY_PARTITION, { signal }),
@@ -134,7 +135,7 @@ export class DocumentLeaseStore implements LeaseStore {
     const collection = this.#collection
     if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
     const { createIfMissing } = this.#options
-    if (createIfMissing !== undefined) await createIfMissing(signal).catch(ignoreExisting)
+    if (createIfMissing !== undefined) await createIfMissing({ signal }).catch(ignoreExisting)
     else if (collection.createIfNotExists === undefined) throw error
     else await collection.createIfNotExists({ partitionKey: PARTITION_KEY_PATH, signal })
     await collection.readFeedRanges({ signal })

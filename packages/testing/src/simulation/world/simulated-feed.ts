@@ -160,8 +160,10 @@ export class SimulatedFeed<T extends DocumentBody = DocumentBody> {
 
   start(range: FeedRange, start: StartPosition): FeedPosition {
     const { lastLsn } = this.#find(range)
-    if (start.kind === 'beginning') return position(range, 0)
-    if (start.kind === 'continuation') return position(range, heldLsn(range, start.continuation))
+    if (start === 'beginning') return position(range, 0)
+    if (start !== 'now' && 'continuation' in start) {
+      return position(range, heldLsn(range, start.continuation))
+    }
     return position(range, lastLsn)
   }
 

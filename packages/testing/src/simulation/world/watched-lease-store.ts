@@ -15,8 +15,8 @@ export function watchedLeaseStore(store: LeaseStore, watch: CallWatch): LeaseSto
   return {
     description,
     collectionIdentity,
-    openGroup: async (name, signal) => watchedGroup(await store.openGroup(name, signal), watch),
-    listGroups: (signal) => store.listGroups(signal),
+    openGroup: async (name, options) => watchedGroup(await store.openGroup(name, options), watch),
+    listGroups: (options) => store.listGroups(options),
   }
 }
 

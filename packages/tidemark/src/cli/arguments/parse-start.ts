@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander'
-import type { ChangesStart } from '@tidemark/store'
+import type { StartPosition } from '@tidemark/contracts'
 
 /** Parses a position in a feed for commander: beginning, now, a time or a continuation. */
-export function startPosition(text: string): ChangesStart {
+export function startPosition(text: string): StartPosition {
   if (text === 'beginning' || text === 'now') return text
   if (/^tm\d/.test(text)) return { continuation: text }
   const time = new Date(text)

@@ -35,12 +35,15 @@ interface ArchiveOptions {
 }
 
 const HELP = `
-From its first start on nothing of the collection is purged that is not in the folder, also while
-no archive runs; that ends with --retire. Run it in several processes to share the work; kill any
-of them at any time: at worst some documents are in the folder twice, under one key.
+From its first start on nothing of the collection is purged that is not in the
+folder, also while no archive runs; that ends with --retire. Run it in several
+processes to share the work; kill any of them at any time: at worst some
+documents are in the folder twice, under one key.
 
-Each line is {"collectionRid","id","partitionKey","lsn","reason","expiredAt","document"}. Lines of
-one collectionRid, partitionKey, id and lsn are the same; the program's readJsonLines reads each once.
+Each line is
+{"collectionRid","id","partitionKey","lsn","reason","expiredAtMs","document"}.
+Lines of one collectionRid, partitionKey, id and lsn are the same; the program's
+readJsonLines reads each once.
 
 Examples:
   tidemark archive shop/sessions --store ./data --folder ./archive

@@ -21,17 +21,19 @@ interface ChangeOptions extends DeadLetterOptions {
 }
 
 const REDRIVE_HELP = `
-The hosts of the group hand the changes to their observers once more, one by one, within seconds; what
-is accepted goes, what fails again is kept again. An observer sees \`context.redriven\`: a newer
-version of the document may have been processed meanwhile.
+The hosts of the group hand the changes to their observers once more, one by
+one, within seconds; what is accepted goes, what fails again is kept again. An
+observer sees \`context.redriven\`: a newer version of the document may have been
+processed meanwhile.
 
 Examples:
   tidemark dlq redrive shop/orders --all --store ./data
-  tidemark dlq redrive shop/orders 0000000000000042-8c7d… --store ./data --group mirror`
+  tidemark dlq redrive shop/orders 0000000000000042-8c7d… --store ./data \\
+    --group mirror`
 
 const DROP_HELP = `
-A dropped letter cannot be brought back: of a document that was deleted meanwhile it may be the last
-copy.
+A dropped letter cannot be brought back: of a document that was deleted
+meanwhile it may be the last copy.
 
 Examples:
   tidemark dlq drop shop/orders 0000000000000042-8c7d… --store ./data --yes`
@@ -39,7 +41,7 @@ Examples:
 /** `tidemark dlq redrive`. */
 export function redriveCommand(context: CommandContext, finish: Finish): Command {
   const command = new Command('redrive')
-    .summary('send dead letters back to be processed')
+    .summary('send letters to be processed again')
     .description('Sends dead letters back to be processed once more.')
   return withChoice(command)
     .addHelpText('after', REDRIVE_HELP)

@@ -18,9 +18,10 @@ interface DevOptions {
 const EMULATOR_PORT = 8081
 
 const HELP = `
-For development and tests: endpoint and key are those of Azure Cosmos DB's emulator, over plain
-HTTP and on loopback only. The database "${DEMO.database}" has a container "${DEMO.collection}" with some
-documents. Without a store all of it is in memory and ends with the command.
+For development and tests: endpoint and key are those of Azure Cosmos DB's
+emulator, over plain HTTP and on loopback only. The database "${DEMO.database}" has a
+container "${DEMO.collection}" with some documents. Without a store all of it is in memory
+and ends with the command.
 
 Examples:
   tidemark dev

@@ -74,6 +74,9 @@ test('PH-7 ls lists letters, show prints one with its change', async () => {
   expect(rows[0]).toMatch(
     /^letter-mirror-1 +mirror +kept +1 +document +o1 +\["o1"\] +5 +0 +2026-01-31T09:00:00.000Z +TypeError: poison in two lines$/,
   )
+  const message = `poison ${'x'.repeat(150)} end`
+  await put({ ...letter(4, 'third'), error: { name: 'TypeError', message } })
+  expect((await dlq('ls', '--group', 'third')).output).toContain(`TypeError: ${message}\n`)
   const only = await dlq('ls', '--group', 'mirror', '--limit', '1')
   expect(only.output).toContain('… and more')
   expect(only.output).not.toContain('letter-mirror-2')
@@ -119,7 +122,7 @@ test('PH-7 from a poison document to the mended observer: one letter, sent back,
     group: 'mirror',
     feed: orders,
     leases: new DocumentLeaseStore(shop.collection('leases')),
-    deadLetters: await openDeadLetters(shop, 'orders', { redrivePollMs: 50 }),
+    deadLetters: await openDeadLetters(shop, 'orders', { redriveCacheMs: 50 }),
     feedOptions: { startFromBeginning: true },
     hostOptions: {
       failurePolicy: { mode: 'deadLetter', maxAttempts: 2 },

@@ -20,20 +20,22 @@ interface ListOptions extends DeadLetterOptions {
 }
 
 const LIST_HELP = `
-Columns: the letter's id; its group; what became of it ("kept": for you to look at; "redriven": a host
-will take it; "arriving", "leaving": on its way); the change's LSN, kind, document and partition key;
-how often it was tried and sent back; when it failed; with what error.
+Columns: the letter's id; its group; what became of it ("kept": for you to look
+at; "redriven": a host will take it; "arriving", "leaving": on its way); the
+change's LSN, kind, document and partition key; how often it was tried and sent
+back; when it failed; with what error.
 
 Examples:
   tidemark dlq ls shop/orders --store ./data
   tidemark dlq ls shop/orders --store ./data --group mirror --json | jq .error`
 
 const SHOW_HELP = `
-All of the letter: the whole change, the error with its stack and causes, the range and host where it
-failed.
+All of the letter: the whole change, the error with its stack and causes, the
+range and host where it failed.
 
 Examples:
-  tidemark dlq show shop/orders 0000000000000042-8c7d… --store ./data | jq .change.document`
+  tidemark dlq show shop/orders 0000000000000042-8c7d… --store ./data \\
+    | jq .change.document`
 
 /** `tidemark dlq`: changes that an observer could not process. */
 export function dlqCommand(context: CommandContext, finish: Finish): Command {
@@ -113,9 +115,7 @@ function letterTable(letters: readonly DeadLetterEntry[]): string {
     letter.attempts,
     letter.redrives,
     new Date(letter.failedAtMs).toISOString(),
-    `${letter.error.name}: ${letter.error.message}`.replaceAll(/\s+/g, ' ').slice(0, ERROR_WIDTH),
+    `${letter.error.name}: ${letter.error.message}`.replaceAll(/\s+/g, ' '),
   ])
   return textTable([...headings, 'FAILED', 'ERROR'], rows)
 }
-
-const ERROR_WIDTH = 80

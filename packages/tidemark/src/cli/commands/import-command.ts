@@ -36,13 +36,15 @@ interface ImportOptions {
 }
 
 const HELP = `
-The first character tells the two forms apart: an array begins with "[". Items that cannot be
-imported are named by line on the error output, all others are imported; the exit code is 1
-then. The input may be larger than memory.
+The first character tells the two forms apart: an array begins with "[". Items
+that cannot be imported are named by line on the error output, all others are
+imported; the exit code is 1 then. The input may be larger than memory.
 
 Examples:
-  tidemark import orders.jsonl --store ./data --collection shop/orders --partition-key /customerId
-  curl -s https://example.org/all.json | tidemark import - --store ./data --collection shop/orders`
+  tidemark import orders.jsonl --store ./data --collection shop/orders \\
+    --partition-key /customerId
+  curl -s https://example.org/all.json | tidemark import - --store ./data \\
+    --collection shop/orders`
 
 /** `tidemark import`: JSON into a collection. */
 export function importCommand(context: CommandContext, finish: Finish): Command {
@@ -114,13 +116,13 @@ function importTarget(
   collection: Collection,
   mode: 'upsert' | 'create',
 ): ImportTarget {
-  const condition = mode === 'create' ? ({ kind: 'absent' } as const) : undefined
+  const ifNoneMatch = mode === 'create' ? '*' : undefined
   return {
     async writeTogether(documents) {
       await database.commitAtomically(
         documents.map((document) => ({
           collection,
-          operation: { kind: 'put', document, condition },
+          operation: { kind: 'put', document, ifNoneMatch },
         })),
       )
     },

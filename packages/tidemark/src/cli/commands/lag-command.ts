@@ -30,21 +30,28 @@ interface LagOptions {
 }
 
 const HELP = `
-The first line sums up; then comes one line a lease: the feed range, from its lowest key on; the host
-that owns it ("silent": nothing was heard of it for longer than its session lasts); the LSN up to which
-it is processed, and the newest; changes that are left to process ("+" = at least); the age of the
-oldest of them; how often what comes next was tried in vain. It needs no host, and changes nothing.
+The first line sums up; then comes one line a lease: the feed range, from its
+lowest key on; the host that owns it ("silent": nothing was heard of it for
+longer than its session lasts); the LSN up to which it is processed, and the
+newest; changes that are left to process ("+" = at least); the age of the oldest
+of them; how often what comes next was tried in vain. It needs no host, and
+changes nothing.
 
 Exit codes, as checks of monitoring systems have them:
   0  ok
-  1  warning: --warn changes or more are left, or the oldest is --warn-age seconds old or older
-  2  critical: the same for --critical; or a range stands still until somebody helps
-  3  unknown: the group has no leases, something cannot be reached, or the arguments are wrong
+  1  warning: --warn changes or more are left, or the oldest is --warn-age
+     seconds old or older
+  2  critical: the same for --critical; or a range stands still until somebody
+     helps
+  3  unknown: the group has no leases, something cannot be reached, or the
+     arguments are wrong
 
 Examples:
   tidemark lag shop/orders --store ./data --group mirror
-  tidemark lag shop/orders --store ./data --group mirror --warn 1000 --critical 50000
-  tidemark lag shop/orders --store ./data --group mirror --leases redis://localhost --critical-age 300
+  tidemark lag shop/orders --store ./data --group mirror --warn 1000 \\
+    --critical 50000
+  tidemark lag shop/orders --store ./data --group mirror \\
+    --leases redis://localhost --critical-age 300
   tidemark lag shop/orders --store ./data --group mirror --watch --json`
 
 /** More than this is not counted of a range. */

@@ -97,7 +97,7 @@ test('pause --wait ends when no host works any more, ls shows it, and resume let
   })
   expect((await mirror('pause')).output).toBe('it was paused already\n')
   expect((await leases('ls')).output).toContain('group mirror is paused\n')
-  expect(await lines()).toMatchObject(Array(2).fill({ isPaused: true, lag: 0 }))
+  expect(await lines()).toMatchObject(Array(2).fill({ paused: true, lag: 0 }))
   await store.database('shop').collection('orders').upsert({ id: 'late' })
   expect(ids).toHaveLength(DOCUMENTS)
   expect(await mirror('resume')).toMatchObject({ code: 0, output: 'resumed\n' })

@@ -28,15 +28,17 @@ interface ListOptions extends LeaseOptions {
 }
 
 const HELP = `
-Columns: the group and the database/collection that it follows; the feed range, from its lowest
-key on; the host that owns it now ("-" = none; MISSING = somebody deleted the lease, and
-nobody works on its keys until the hosts have made all leases anew); the epoch, which rises with every owner; the LSN
-up to which it is processed; how many transactions it is behind; seconds since its last change
-or its owner's last heartbeat. --json has the whole ids of ranges, too.
+Columns: the group and the database/collection that it follows; the feed range,
+from its lowest key on; the host that owns it now ("-" = none; MISSING =
+somebody deleted the lease, and nobody works on its keys until the hosts have
+made all leases anew); the epoch, which rises with every owner; the LSN up to
+which it is processed; how many transactions it is behind; seconds since its
+last change or its owner's last heartbeat. --json has the ids of ranges, too.
 
 Examples:
   tidemark leases ls --store ./data
-  tidemark leases ls --store ./data --leases redis://localhost --group mirror --json`
+  tidemark leases ls --store ./data --leases redis://localhost --group mirror \\
+    --json`
 
 /** `tidemark leases ls`: who works on what, and how far. */
 export function listLeasesCommand(context: CommandContext): Command {
@@ -53,7 +55,7 @@ export function listLeasesCommand(context: CommandContext): Command {
 /** One lease as it is printed. */
 interface LeaseLine {
   readonly group: string
-  readonly isPaused: boolean
+  readonly paused: boolean
   /** There is no such lease, and so nobody works on these keys of the group. */
   readonly isMissing: boolean
   readonly collection: string | undefined
@@ -89,8 +91,8 @@ async function listLeases(options: ListOptions, context: CommandContext): Promis
     return
   }
   await writeText(context.output, lines.length === 0 ? 'no leases\n' : leaseTable(lines))
-  const paused = new Set(lines.filter(({ isPaused }) => isPaused).map(({ group }) => group))
-  for (const group of paused) await writeText(context.output, `group ${group} is paused\n`)
+  const pausedGroups = new Set(lines.filter(({ paused }) => paused).map(({ group }) => group))
+  for (const group of pausedGroups) await writeText(context.output, `group ${group} is paused\n`)
 }
 
 async function groupsOf(leases: LeaseStore, only: string | undefined): Promise<readonly string[]> {
@@ -135,7 +137,7 @@ async function missingLines({
       const newest = known && (await newestLsn(known.collection, range))
       return {
         group,
-        isPaused: paused,
+        paused,
         isMissing: true,
         collection: known?.name,
         range: feedRangeId(range),
@@ -157,7 +159,7 @@ async function leaseLine(lease: Lease, from: ReadGroup): Promise<LeaseLine> {
   const newest = known && (await newestLsn(known.collection, range))
   return {
     group: from.group,
-    isPaused: from.snapshot.paused,
+    paused: from.snapshot.paused,
     isMissing: false,
     collection: known?.name,
     range: lease.id,
@@ -175,7 +177,7 @@ async function leaseLine(lease: Lease, from: ReadGroup): Promise<LeaseLine> {
 async function newestLsn(collection: Collection, range: FeedRange): Promise<number> {
   const present = await collection.readFeedRanges()
   const parts = present.flatMap((one) => commonKeys(one, range) ?? [])
-  const start = { kind: 'now' } as const
+  const start = 'now'
   const ends = await Promise.all(
     parts.map((part) => collection.resolveStart({ range: part, start })),
   )
@@ -195,7 +197,7 @@ function leaseTable(lines: readonly LeaseLine[]): string {
     lines.map(({ group, isMissing, collection, range, owner, epoch, lsn, lag, ageS }) => [
       group,
       collection ?? '-',
-      range.slice(0, range.indexOf('-')).slice(0, 8) || '0',
+      range.slice(0, range.indexOf('-')) || '0',
       isMissing ? 'MISSING' : (owner ?? '-'),
       epoch,
       lsn,

@@ -46,20 +46,25 @@ interface MigrateOptions {
 }
 
 const HELP = `
-Copies everything that is there, then follows what is written, until it is told to end. Run it
-in several processes with the same --job to share the work; kill any of them at any time, run
-it again, and it goes on: nothing is lost and nothing is done twice.
+Copies everything that is there, then follows what is written, until it is told
+to end. Run it in several processes with the same --job to share the work; kill
+any of them at any time, run it again, and it goes on: nothing is lost and
+nothing is done twice.
 
-To move an application: let this run, stop the application's writes, add --cut-over --verify,
-and point the application at the target when the exit code is 0.
+To move an application: let this run, stop the application's writes, add
+--cut-over --verify, and point the application at the target when the exit code
+is 0.
 
---map names a module that exports mapDocument(document): it returns the target's document, or
-undefined to leave the document out, and must say the same each time it is asked.
+--map names a module that exports mapDocument(document): it returns the target's
+document, or undefined to leave the document out, and must say the same each
+time it is asked.
 
 Examples:
-  tidemark migrate --store ./data --source shop/orders --target shop/ordersByItem \\
+  tidemark migrate --store ./data --source shop/orders \\
+    --target shop/ordersByItem \\
     --target-partition-key /itemId
-  tidemark migrate --store ./data --source shop/orders --target shop/ordersByItem \\
+  tidemark migrate --store ./data --source shop/orders \\
+    --target shop/ordersByItem \\
     --leases redis://localhost --host-name worker-2 --cut-over --verify --json`
 
 /** `tidemark migrate`: one worker of a migration. */

@@ -9,9 +9,9 @@ interface PauseOptions extends GroupOptions {
 }
 
 const PAUSE_HELP = `
-Hosts finish what they have in hand, store where they are, give their leases back and stay. Nothing
-is lost or repeated by it. With --wait it ends when the last host has done so, and fails when that
-takes longer.
+Hosts finish what they have in hand, store where they are, give their leases
+back and stay. Nothing is lost or repeated by it. With --wait it ends when the
+last host has done so, and fails when that takes longer.
 
 Examples:
   tidemark leases pause --group mirror --store ./data --wait 60

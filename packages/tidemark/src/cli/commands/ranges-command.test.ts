@@ -46,6 +46,8 @@ test('ST-9 ls shows ids, keys, sizes and LSNs; split and merge print what came i
   expect(table.output).toMatch(
     /^ID +FROM +TO +PARENTS +DOCUMENTS +BYTES +NEWEST LSN\n *2 +0 .*\n *4 .*FF .*\n$/,
   )
+  // The whole key, as --at takes it.
+  expect(table.output).toContain(` ${String(children[0]?.['maxExclusive'])} `)
 })
 
 test('ST-9 split --at takes a key of either case', async () => {

@@ -18,23 +18,26 @@ interface SplitOptions extends RangeOptions {
 }
 
 const LIST_HELP = `
-Columns: the pkrange's id; its lowest key and the one after its highest; the ranges that it was
-split or merged from; its live documents and their bytes; the LSN of its newest commit.
+Columns: the pkrange's id; its lowest key and the one after its highest; the
+ranges that it was split or merged from; its live documents and their bytes; the
+LSN of its newest commit.
 
 Examples:
   tidemark ranges ls shop/orders --store ./data
-  tidemark ranges ls shop/orders --store ./data --json | jq 'select(.bytes > 1e9).id'`
+  tidemark ranges ls shop/orders --store ./data --json \\
+    | jq 'select(.bytes > 1e9).id'`
 
 const SPLIT_HELP = `
-Writes, reads and processors go on meanwhile, and no document moves. The new ranges are printed.
+Writes, reads and processors go on meanwhile, and no document moves. The new
+ranges are printed.
 
 Examples:
   tidemark ranges split shop/orders 0 --store ./data
   tidemark ranges split shop/orders 0 --at 1FFFFFFFFFFFFFFF --store ./data`
 
 const MERGE_HELP = `
-The two must be neighbours. Readers that began before keep their own positions. The new range is
-printed.
+The two must be neighbours. Readers that began before keep their own positions.
+The new range is printed.
 
 Examples:
   tidemark ranges merge shop/orders 1 2 --store ./data`
@@ -51,7 +54,7 @@ export function rangesCommand(context: CommandContext): Command {
 
 function listCommand(context: CommandContext): Command {
   return new Command('ls')
-    .summary('list the pkranges with their sizes')
+    .summary('list ranges and their sizes')
     .description('Lists the pkranges of a collection, in the order of their keys.')
     .argument('<collection>', 'database/collection', collectionName)
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
@@ -66,7 +69,7 @@ function listCommand(context: CommandContext): Command {
 
 function splitCommand(context: CommandContext): Command {
   return new Command('split')
-    .summary('put two pkranges in the place of one')
+    .summary('divide a range into two')
     .description('Splits a pkrange in the middle of its documents, or at a given key.')
     .argument('<collection>', 'database/collection', collectionName)
     .argument('<range>', 'id of the pkrange, as `ranges ls` has it')
@@ -84,7 +87,7 @@ function splitCommand(context: CommandContext): Command {
 
 function mergeCommand(context: CommandContext): Command {
   return new Command('merge')
-    .summary('put one pkrange in the place of two')
+    .summary('join two ranges into one')
     .description('Merges two neighbouring pkranges.')
     .argument('<collection>', 'database/collection', collectionName)
     .argument('<range>', 'id of a pkrange')
@@ -140,13 +143,11 @@ async function described(
     ranges.map(async (range) => {
       const { id, minInclusive, maxExclusive, parents } = range
       const { documents, bytes } = await engine.measureRange(record, Number(id))
-      const { lsn } = await collection.resolveStart({ range, start: { kind: 'now' } })
+      const { lsn } = await collection.resolveStart({ range, start: 'now' })
       return { id, minInclusive, maxExclusive, parents, documents, bytes, newestLsn: lsn }
     }),
   )
 }
-
-const KEY_WIDTH = 16
 
 async function writeRanges(
   { output }: CommandContext,
@@ -162,8 +163,8 @@ async function writeRanges(
   const headings = ['ID', 'FROM', 'TO', 'PARENTS', 'DOCUMENTS', 'BYTES', 'NEWEST LSN']
   const rows = lines.map((line) => [
     Number(line.id),
-    line.minInclusive.slice(0, KEY_WIDTH) || '0',
-    line.maxExclusive.slice(0, KEY_WIDTH),
+    line.minInclusive || '0',
+    line.maxExclusive,
     line.parents.join(',') || '-',
     line.documents,
     line.bytes,

@@ -11,8 +11,9 @@ interface ReleaseOptions extends GroupOptions {
 }
 
 const HELP = `
-For leases whose observer hangs, or that were halted by failures. Positions stay. What the host still
-does there is refused from now on; the leases are given out anew, to fresh observers.
+For leases whose observer hangs, or that were halted by failures. Positions
+stay. What the host still does there is refused from now on; the leases are
+given out anew, to fresh observers.
 
 Examples:
   tidemark leases release --group mirror --store ./data --range 3

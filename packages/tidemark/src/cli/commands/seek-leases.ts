@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander'
-import { InvalidOptionError } from '@tidemark/contracts'
-import type { MoveOptions, MovedLease, ProcessorGroup, SeekPosition } from '@tidemark/processor'
-import type { ChangesStart } from '@tidemark/store'
+import { InvalidOptionError, type StartPosition } from '@tidemark/contracts'
+import type { MoveOptions, MovedLease, ProcessorGroup } from '@tidemark/processor'
 import { startPosition } from '../arguments/parse-start.ts'
 import type { CommandContext } from '../command-context.ts'
 import { confirm } from '../confirm.ts'
@@ -26,19 +25,21 @@ export interface MoveCommandOptions extends GroupOptions {
 }
 
 interface SeekCommandOptions extends MoveCommandOptions {
-  readonly to: ChangesStart
+  readonly to: StartPosition
   readonly range?: readonly NamedRange[]
 }
 
 const SEEK_HELP = `
-Positions: beginning; now; a time such as 2026-01-31T09:00:00Z; a continuation, as "tail" prints it.
-What lies between is delivered again, in order, or skipped; what would be skipped has to be confirmed.
-Hosts may run: the group is paused meanwhile, so that what they have in hand is over before. With
---at-once their leases are taken from them instead: what they still do then is refused.
+Positions: beginning; now; a time such as 2026-01-31T09:00:00Z; a continuation,
+as "tail" prints it. What lies between is delivered again, in order, or skipped;
+what would be skipped has to be confirmed. Hosts may run: the group is paused
+meanwhile, so that what they have in hand is over before. With --at-once their
+leases are taken from them instead: what they still do then is refused.
 
 Examples:
   tidemark leases reset --group mirror --store ./data
-  tidemark leases seek --group mirror --store ./data --to 2026-01-31T09:00:00Z --dry-run
+  tidemark leases seek --group mirror --store ./data --to 2026-01-31T09:00:00Z \\
+    --dry-run
   tidemark leases seek --group mirror --store ./data --to now --range 3 --yes`
 
 /** `tidemark leases seek`. */
@@ -135,7 +136,7 @@ function seek(
   return withGroup(options, async (found) => {
     const { group } = found
     const ranges = await chosenRanges(found, options.range)
-    const request = { to: seekPosition(options.to), ranges }
+    const request = { to: options.to, ranges }
     return move(options, {
       context,
       action,
@@ -154,8 +155,4 @@ export function needingFeed<Result>(
   throw new InvalidOptionError(
     `what group ${JSON.stringify(group.group)} follows is not known: give with --store the store that has its collection`,
   )
-}
-
-function seekPosition(to: ChangesStart): SeekPosition {
-  return to instanceof Date ? { timeMs: to.getTime() } : to
 }

@@ -52,27 +52,31 @@ const DEFAULT_PORT = 8081
 const LARGEST_PORT = 65_535
 
 const HELP = `
-Clients are those of Azure Cosmos DB: new CosmosClient({ endpoint, key }). Keys are base64 text, as
-"openssl rand -base64 64 | tr -d '\\n'" makes it; a file may hold several, with blanks or lines
-between. Without --key-file the environment variable ${KEY_VARIABLE} is taken, else a key
-that is made once and kept in the store's folder, in the file gateway-key (mode 600). With --memory
-it is the emulator's well-known key, with which only loopback is listened on and only calls to
-localhost, 127.0.0.1 and [::1] are served. Keys that may only read: --read-only-key-file, or
-${READ_ONLY_KEY_VARIABLE}. No key is ever printed. To replace a key without a restart, write the
-new one beside it into its file, and take the old one out when no client uses it any more: the
-files are read every second, and one that cannot be read or used changes nothing.
+Clients are those of Azure Cosmos DB: new CosmosClient({ endpoint, key }). Keys
+are base64 text, as "openssl rand -base64 64 | tr -d '\\n'" makes it; a file may
+hold several, with blanks or lines between. Without --key-file the environment
+variable ${KEY_VARIABLE} is used, else a key that is made once and kept
+in the store's folder, in the file gateway-key (mode 600). With --memory it is
+the emulator's well-known key: then it listens on loopback only, and serves only
+calls to localhost, 127.0.0.1 and [::1]. Keys that may only read:
+--read-only-key-file, or ${READ_ONLY_KEY_VARIABLE}. No key is ever
+printed. To replace a key without a restart, write the new one beside it into
+its file, and take the old one out when no client uses it any more: the files
+are read every second, and one that cannot be read or used changes nothing.
 
-On another address than loopback it serves https (--tls-cert, --tls-key). --insecure-http allows
-plain http there, for a network that you trust or behind a proxy that speaks TLS.
+On another address than loopback it serves https (--tls-cert, --tls-key).
+--insecure-http allows plain http there, for a network that you trust or behind
+a proxy that speaks TLS.
 
-The folder is made when it is missing; other processes may use it at the same time. SIGINT and
-SIGTERM end it in order, with exit code 0: what is being served is finished. With --json one line
-{"endpoint":"http://127.0.0.1:8081/","address":"127.0.0.1:8081","ready":true} is printed when it
-answers: the endpoint is for clients on this machine, the address is where the socket listens.
+The folder is made when it is missing; other processes may use it at the same
+time. SIGINT and SIGTERM end it in order, with exit code 0: what is being served
+is finished. With --json it prints one line when it answers,
+{"endpoint":"http://127.0.0.1:8081/","address":"127.0.0.1:8081","ready":true}:
+the endpoint is for clients on this machine, the address is where it listens.
 
-With --access-log a line is printed for each request: time, address, method, path, status, how long
-it took, bytes of the answer, activity id. Names of databases, containers and documents are in it,
-keys and documents are not.
+With --access-log it prints a line for each request: time, address, method,
+path, status, how long it took, bytes of the answer, activity id. Names of
+databases, containers and documents are in it, keys and documents are not.
 
 Examples:
   tidemark serve ./data

@@ -11,14 +11,16 @@ import { writeText } from '../output/json-lines.ts'
 import { move, needingFeed, withMoveOptions, type MoveCommandOptions } from './seek-leases.ts'
 
 const HELP = `
-A snapshot is where each range stands, as JSON. Pause the group before, and positions are of one
-moment. A group may be restored after splits and merges, and from a snapshot of another group of the
-same collection; one that has no leases gets them. What would be skipped has to be confirmed.
+A snapshot is where each range stands, as JSON. Pause the group before, and
+positions are of one moment. A group may be restored after splits and merges,
+and from a snapshot of another group of the same collection; one that has no
+leases gets them. What would be skipped has to be confirmed.
 
 Examples:
   tidemark leases snapshot --group mirror --store ./data > mirror.json
   tidemark leases restore mirror.json --group mirror --store ./data --dry-run
-  tidemark leases restore mirror.json --group mirror2 --store ./data --leases redis://localhost`
+  tidemark leases restore mirror.json --group mirror2 --store ./data \\
+    --leases redis://localhost`
 
 /** `tidemark leases snapshot`. */
 export function snapshotCommand(context: CommandContext): Command {

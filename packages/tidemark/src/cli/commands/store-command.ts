@@ -28,14 +28,16 @@ interface OutcomeOptions {
 const MIGRATION_LIMIT_MS = 24 * 3_600_000
 
 const PASSWORD_HELP = `
-The password may be left out of the URL: PGPASSWORD and ~/.pgpass are looked at. Instead of --schema
-the URL may end in ?schema=name, as it does with --store of the other commands.`
+The password may be left out of the URL: PGPASSWORD and ~/.pgpass are looked at.
+Instead of --schema the URL may end in ?schema=name, as it does with --store of
+the other commands.`
 
 const INIT_HELP = `
-A schema of its own is made in the database; one that exists must be empty. The role needs CREATE on
-the database for that, or to own an empty schema, and owns the tables afterwards. A store that is
-there already is left as it is. --grant-to lets another role use the store, but not change its
-tables: it is the one that programs should connect as.
+A schema of its own is made in the database; one that exists must be empty. The
+role needs CREATE on the database for that, or to own an empty schema, and owns
+the tables afterwards. A store that is there already is left as it is.
+--grant-to lets another role use the store, but not change its tables: it is the
+one that programs should connect as.
 ${PASSWORD_HELP}
 
 Examples:
@@ -43,17 +45,18 @@ Examples:
   tidemark store init postgres://localhost/shop --schema tidemark_test`
 
 const MIGRATE_HELP = `
-All of it happens in one transaction, or nothing. End the programs of the version before first: they
-cannot go on afterwards.
+All of it happens in one transaction, or nothing. End the programs of the
+version before first: they cannot go on afterwards.
 ${PASSWORD_HELP}
 
 Examples:
   tidemark store migrate postgres://owner@db.example.org/shop`
 
 const CHECK_HELP = `
-Looks whether this version can use the store and whether tables, indexes and functions are all there.
---deep also reads all documents and looks for contradictions between them, their indexes, ranges and
-counters; they are listed, one a line, and the exit code is 3.
+Looks whether this version can use the store and whether tables, indexes and
+functions are all there. --deep also reads all documents and looks for
+contradictions between them, their indexes, ranges and counters; they are
+listed, one a line, and the exit code is 3.
 ${PASSWORD_HELP}
 
 Examples:
@@ -61,25 +64,27 @@ Examples:
   tidemark store check ./data --deep`
 
 const BACKUP_HELP = `
-Programs go on meanwhile. Each database is copied as it is at one moment. The backup is a store itself;
-tidemark store check DIR --deep says whether it is whole. Leases that are kept in Redis are not in it.
-Of a store on PostgreSQL backups are made with its own tools: see the guide.
+Programs go on meanwhile. Each database is copied as it is at one moment. The
+backup is a store itself; tidemark store check DIR --deep says whether it is
+whole. Leases that are kept in Redis are not in it. Of a store on PostgreSQL
+backups are made with its own tools: see the guide.
 
 Examples:
   tidemark store backup ./data /backup/data-2026-11-22`
 
 const RESTORE_HELP = `
-The folder must be missing or empty: move the store that is to be replaced away, and end its programs.
-Ranges then go on above every LSN that can have been given out, so that readers which are ahead of
-the backup miss nothing that is written from now on.
+The folder must be missing or empty: move the store that is to be replaced away,
+and end its programs. Ranges then go on above every LSN that can have been given
+out, so that readers which are ahead of the backup miss nothing that is written
+from now on.
 
 Examples:
   tidemark store restore /backup/data-2026-11-22 ./data`
 
 const MARK_HELP = `
-For stores that were put back in another way: a snapshot of the volume or of the machine, or files that were
-copied over those of before. End the programs first; a folder that was copied as a whole is
-recognised by itself.
+For stores that were put back in another way: a snapshot of the volume or of the
+machine, or files that were copied over those of before. End the programs first;
+a folder that was copied as a whole is recognised by itself.
 
 Examples:
   tidemark store mark-restored ./data`

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Change, Continuation, FeedMode } from '@tidemark/contracts'
-import type { ChangesStart } from '@tidemark/store'
+import type { StartPosition } from '@tidemark/contracts'
 import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
 import { startPosition } from '../arguments/parse-start.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -13,7 +13,7 @@ import { existingCollection } from '../existing-collection.ts'
 
 interface TailOptions {
   readonly store: string
-  readonly from: ChangesStart
+  readonly from: StartPosition
   readonly follow: boolean
   readonly maxItemCount?: number
   readonly documents?: boolean
@@ -21,16 +21,19 @@ interface TailOptions {
 }
 
 const HELP = `
-Each line is one change: {"kind","id","partitionKey","lsn","document"}. Documents that expired
-come with the kind "pendingDelete" and their "lastVersion". With --mode all-versions each line
-is one create, replace or delete, of a collection that keeps the log of them. When it ends, by
-SIGINT or because it caught up with --no-follow, the continuation is the last line of the
+Each line is one change: {"kind","id","partitionKey","lsn","document"}.
+Documents that expired come with the kind "pendingDelete" and their
+"lastVersion". With --mode all-versions each line is one create, replace or
+delete, of a collection that keeps the log of them. When it ends, by SIGINT or
+because it caught up with --no-follow, the continuation is the last line of the
 error output; give it to --from to go on right there.
 
 Examples:
   tidemark tail shop/orders --store ./data
-  tidemark tail shop/orders --store ./data --from beginning --no-follow > all.jsonl
-  tidemark tail shop/orders --store ./data --from 2026-01-31T09:00:00Z | jq .document.total`
+  tidemark tail shop/orders --store ./data --from beginning \\
+    --no-follow > all.jsonl
+  tidemark tail shop/orders --store ./data --from 2026-01-31T09:00:00Z \\
+    | jq .document.total`
 
 /** `tidemark tail`: prints changes as they come. */
 export function tailCommand(context: CommandContext, finish: Finish): Command {

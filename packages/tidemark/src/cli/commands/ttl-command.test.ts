@@ -41,7 +41,7 @@ async function fill(): Promise<void> {
   }
   const [range] = await sessions.readFeedRanges()
   if (range === undefined) throw new Error('no range')
-  const now = await sessions.resolveStart({ range, start: { kind: 'now' } })
+  const now = await sessions.resolveStart({ range, start: 'now' })
   await sessions.positions.report([{ group: 'archive', range, lsn: now.lsn }])
 }
 

@@ -15,17 +15,19 @@ interface TtlOptions {
 }
 
 const SHOW_HELP = `
-"unswept" have expired and are seen by nobody, but are no pending deletes yet; "pending deletes"
-keep the last version until they are purged: after the retention, and after every group that is
-waited for has come past them. The horizon of a range is the highest LSN up to which something
-was purged; a reader of pending deletes that stands below it has missed some.
+"unswept" have expired and are seen by nobody, but are no pending deletes yet;
+"pending deletes" keep the last version until they are purged: after the
+retention, and after every group that is waited for has come past them. The
+horizon of a range is the highest LSN up to which something was purged; a reader
+of pending deletes that stands below it has missed some.
 
 Examples:
   tidemark ttl shop/sessions --store ./data
   tidemark ttl shop/sessions --store ./data --json | jq .expiring`
 
 const SET_HELP = `
-It acts at once, on documents that are there too. What has expired stays expired.
+It acts at once, on documents that are there too. What has expired stays
+expired.
   -1   documents expire only if they have a ttl of their own
   off  nothing expires
 
@@ -34,8 +36,8 @@ Examples:
   tidemark ttl set shop/sessions off --store ./data`
 
 const SWEEP_HELP = `
-Processes that have the store open do this by themselves, one of them at a time. What one of them
-is doing right now is left to it, and named.
+Processes that have the store open do this by themselves, one of them at a time.
+What one of them is doing right now is left to it, and named.
 
 Examples:
   tidemark ttl sweep --store ./data`

@@ -36,7 +36,7 @@ function estimateOf(lease: Partial<LeaseEstimate> | undefined): FeedEstimate {
     isExact,
     lsnDistance,
     oldestChangeAgeMs,
-    isCaughtUp: remainingChanges === 0 && isExact,
+    caughtUp: remainingChanges === 0 && isExact,
   }
 }
 

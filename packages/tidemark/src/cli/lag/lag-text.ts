@@ -32,7 +32,7 @@ export function lagTable({ leases }: FeedEstimate): string {
   return textTable(
     headings,
     leases.map((lease) => [
-      lease.range.minInclusive.slice(0, 8) || '0',
+      lease.range.minInclusive || '0',
       lease.owner ?? '-',
       lease.state,
       lease.checkpointLsn,

@@ -21,12 +21,10 @@ export async function writeMoves(
     return
   }
   const rows = moves.map(({ leaseId, fromLsn, toLsn }) => {
-    return [leaseId.slice(0, RANGE_WIDTH), fromLsn ?? '-', toLsn, effectOf(fromLsn, toLsn)]
+    return [leaseId, fromLsn ?? '-', toLsn, effectOf(fromLsn, toLsn)]
   })
   await writeText(output, textTable(['RANGE', 'FROM LSN', 'TO LSN', 'EFFECT'], rows))
 }
-
-const RANGE_WIDTH = 33
 
 function effectOf(fromLsn: number | undefined, toLsn: number): string {
   if (fromLsn === undefined) return 'new'

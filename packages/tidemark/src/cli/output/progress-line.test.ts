@@ -12,9 +12,9 @@ function progress(
     documents,
     remaining,
     sourceDocuments,
-    ratePerS: 0,
+    ratePerSecond: 0,
     lag: remaining,
-    remainingS: undefined,
+    remainingSeconds: undefined,
     state: remaining === 0 ? 'caughtUp' : 'copying',
   } as MigrationProgress
 }

@@ -37,19 +37,19 @@ export class ProgressLine implements Disposable {
 
 /** `[#####.....]  52 %  70,320 of 135,233  18,002/s  lag 391  about 4 s left` */
 export function migrationLine(progress: MigrationProgress): string {
-  const { documents, remaining, ratePerS, lag, remainingS, state } = progress
+  const { documents, remaining, ratePerSecond, lag, remainingSeconds, state } = progress
   // Not what the source has now: documents that were copied may have been deleted there since.
   const total = documents + remaining
   const share = total === 0 ? 1 : documents / total
   const left =
     state === 'caughtUp'
       ? 'caught up'
-      : remainingS === undefined
+      : remainingSeconds === undefined
         ? 'no rate yet'
-        : `about ${Math.ceil(remainingS)} s left`
+        : `about ${Math.ceil(remainingSeconds)} s left`
   return (
     `${bar(share)} ${Math.floor(share * 100)} %  ${grouped(documents)} of ${grouped(total)}  ` +
-    `${grouped(ratePerS)}/s  lag ${grouped(lag)}  ${left}`
+    `${grouped(ratePerSecond)}/s  lag ${grouped(lag)}  ${left}`
   )
 }
 

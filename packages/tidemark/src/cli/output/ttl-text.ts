@@ -2,7 +2,6 @@ import type { ShownTtl } from '../read-ttl.ts'
 import { grouped } from './progress-line.ts'
 import { textTable } from './text-table.ts'
 
-const KEY_WIDTH = 16
 const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [7 * 86_400, 'week'],
   [86_400, 'day'],
@@ -50,7 +49,7 @@ function positionTable({ horizons, waitFor }: ShownTtl): string {
 }
 
 function fromKey(rangeId: string): string {
-  return rangeId.slice(0, rangeId.indexOf('-')).slice(0, KEY_WIDTH) || '0'
+  return rangeId.slice(0, rangeId.indexOf('-')) || '0'
 }
 
 function defaultTtlText(defaultTtl: number | null): string {
