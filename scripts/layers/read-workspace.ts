@@ -100,7 +100,7 @@ function readSources(root: string, folder: string): SourceFile[] {
   const start = join(root, folder)
   if (!existsSync(start)) return []
   return readdirSync(start, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /(?<!\.d)\.ts$/.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
     .filter((path) => !path.split('/').some((part) => SKIPPED_FOLDERS.has(part)))
     .sort()

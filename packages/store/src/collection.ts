@@ -130,8 +130,11 @@ export class Collection<T extends DocumentBody = DocumentBody>
    * Makes the collection, and its database too, unless they are there. An existing collection is left
    * as it is, whatever its partition key.
    */
-  async createIfNotExists(options: Omit<CollectionOptions, 'id'> & RequestOptions): Promise<void> {
-    options.signal?.throwIfAborted()
+  async createIfNotExists({
+    signal,
+    ...options
+  }: Omit<CollectionOptions, 'id'> & RequestOptions): Promise<void> {
+    signal?.throwIfAborted()
     if (this.#finder.opened === undefined) await this.#location.create(options)
   }
 
