@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { EMULATOR_KEY } from '../authorization/gateway-keys.ts'
 import { send } from './raw-request.fixture.ts'
-import { testGateway } from './running-gateway.fixture.ts'
+import { TEST_KEY, testGateway } from './running-gateway.fixture.ts'
 import { LOCALHOST_TLS } from './tls.fixture.ts'
+
+const NEW_KEY = Buffer.alloc(64, 7).toString('base64')
 
 test.each(['0.0.0.0', '::', '192.0.2.1', 'db.example', ''])(
   'plain http on %j is refused, and the message says what to do',
@@ -22,6 +24,19 @@ test.each(['0.0.0.0', '::', 'db.localhost'])(
     await expect(refused).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
   },
 )
+
+test.each([
+  { readWrite: [TEST_KEY, EMULATOR_KEY] },
+  { readWrite: [TEST_KEY], readOnly: [EMULATOR_KEY] },
+  { readWrite: [TEST_KEY], readOnly: [NEW_KEY, EMULATOR_KEY] },
+])('wherever the emulator’s key is among the keys, it keeps others out: %#', async (keys) => {
+  const open = { host: '0.0.0.0', insecureHttp: true }
+  const refused = { code: 'ERR_INVALID_OPTION' }
+  await expect(testGateway({ ...open, keys })).rejects.toMatchObject(refused)
+  await using started = await testGateway(open)
+  const replace = (): void => started.gateway.replaceKeys(keys)
+  expect(replace).toThrow(expect.objectContaining(refused))
+})
 
 test.each([{ tls: LOCALHOST_TLS }, { insecureHttp: true }])(
   'with TLS, or with a word, it listens on every address: %j',
