@@ -400,6 +400,15 @@ describe('Container definition', () => {
     [{ indexingPolicy: { fullTextIndexes: [{ path: '/t' }] } }, '"/t"'],
     [{ computedProperties: [{ query: 'SELECT VALUE c.a FROM c' }] }, 'computedProperties'],
     [{ computedProperties: [{ name: 'id', query: 'SELECT VALUE c.a FROM c' }] }, '"id"'],
+    [
+      {
+        computedProperties: [
+          { name: 'twice', query: 'SELECT VALUE c.a FROM c' },
+          { name: 'twice', query: 'SELECT VALUE c.b FROM c' },
+        ],
+      },
+      '"twice"',
+    ],
   ])('%j is 400, and names what is wrong', async (wrong, named) => {
     const body = { id: 'wrong', partitionKey: { paths: ['/pk'], kind: 'Hash' }, ...wrong }
     const answer = await interop.send({ method: 'POST', path: 'dbs/interop/colls', body })

@@ -124,6 +124,11 @@ describe('Time to live', () => {
         () => container.items.upsert({ ...odd, id: 'a' }),
         () => item.replace({ ...odd, id: 'a' }),
         () => item.patch([{ op: 'set', path: '/ttl', value: ttl }]),
+        () =>
+          item.patch([
+            { op: 'set', path: '/ttl', value: 7 },
+            { op: 'set', path: '/ttl', value: ttl },
+          ]),
       ]) {
         const error = await refusal(call())
         expect(error.code).toBe(400)
