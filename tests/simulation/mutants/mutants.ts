@@ -510,9 +510,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'feed-processing/dead-letter-office.ts',
-        find: 'const isKept = await this.#untilDone(async () => sink?.put(letter, ending.endedSignal))',
+        find: 'const isKept = await this.#untilDone(async () =>\n      sink?.put(letter, { signal: ending.endedSignal }),\n    )',
         replace:
-          'const isKept = await ending.untilSettled(Promise.resolve(sink?.put(letter, ending.endedSignal)).catch(() => {}))',
+          'const isKept = await ending.untilSettled(Promise.resolve(sink?.put(letter, { signal: ending.endedSignal })).catch(() => {}))',
       },
     ],
     killedBy: 25,
