@@ -10,7 +10,7 @@ export interface BystanderTarget {
 }
 
 /** An answer that takes longer hangs, however busy the machine is. */
-const HANG_MS = 60_000
+export const HANG_MS = 60_000
 /** Every so many reads go over a connection of their own. */
 const NEW_CONNECTION_EVERY = 5
 /** A client that has something else to do between its reads. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { HANG_MS } from './bystander.ts'
 import { generateCostlyQuery } from './generate/costly-queries.ts'
 import { runCostlyQueries } from './run-costly-queries.ts'
 
@@ -6,7 +7,8 @@ import { runCostlyQueries } from './run-costly-queries.ts'
 const SEED = Number(process.env['SEED'] ?? 1)
 
 test('costly queries of one client crash nothing, are answered in time, and let others be served', async () => {
-  const result = await runCostlyQueries({ seed: SEED, from: 0, queries: 40 })
+  const run = { seed: SEED, from: 0, queries: 40, p99LimitMs: HANG_MS }
+  const result = await runCostlyQueries(run)
   const told = result.findings.map(({ index, what }) => [
     index === undefined ? '' : generateCostlyQuery(SEED, index).text.slice(0, 500),
     what,

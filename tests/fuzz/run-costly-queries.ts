@@ -15,6 +15,8 @@ export interface CostlyRun {
   readonly seed: number
   readonly from: number
   readonly queries: number
+  /** What the p99 of the other client's reads may be; how fast a machine is decides it, too. @default 4000 */
+  readonly p99LimitMs?: number
 }
 
 export interface CostlyResult {
@@ -42,7 +44,6 @@ const DOCS = '/dbs/costly/colls/items/docs'
 const ALLOWED: ReadonlySet<number> = new Set([200, 400, 408, 413, 429])
 /** Far above what is seen, for slow machines; without its limits one costly query takes minutes. */
 const STRETCH_LIMIT_MS = 2000
-const P99_LIMIT_MS = 10_000
 /** Ends by its time limit at the earliest. */
 const ENDLESS: CostlyQuery = {
   text: `SELECT VALUE COUNT(1) FROM c ${['p', 'q', 'r', 's'].map((name) => `JOIN ${name} IN c.list`).join(' ')}`,
@@ -52,7 +53,12 @@ const ENDLESS: CostlyQuery = {
 }
 
 /** Sends costly queries with a key that may only read, while another client reads documents. */
-export async function runCostlyQueries({ seed, from, queries }: CostlyRun): Promise<CostlyResult> {
+export async function runCostlyQueries({
+  seed,
+  from,
+  queries,
+  p99LimitMs = 4000,
+}: CostlyRun): Promise<CostlyResult> {
   await using server = await ServingProcess.start({ args: SERVER_ARGS })
   await fill(server)
   server.watch()
@@ -85,7 +91,7 @@ export async function runCostlyQueries({ seed, from, queries }: CostlyRun): Prom
     : await server.usage(HANG_MS)
   const verdicts = [
     ...wrong.map((outcome) => `a read of another client is answered with ${outcome}`),
-    ...judge(readsMs, longestStretchMs),
+    ...judge(readsMs, longestStretchMs, p99LimitMs),
     ...(await lastWords(server, attacker)),
   ]
   return {
@@ -96,12 +102,12 @@ export async function runCostlyQueries({ seed, from, queries }: CostlyRun): Prom
   }
 }
 
-function judge(readsMs: readonly number[], longestStretchMs: number): string[] {
+function judge(readsMs: readonly number[], longestStretchMs: number, p99LimitMs: number): string[] {
   const p99 = percentile(readsMs, 0.99)
   return [
-    ...(readsMs.length > 0 && p99 <= P99_LIMIT_MS
+    ...(readsMs.length > 0 && p99 <= p99LimitMs
       ? []
-      : [`p99 of ${readsMs.length} reads of another client is ${p99} ms, above ${P99_LIMIT_MS}`]),
+      : [`p99 of ${readsMs.length} reads of another client is ${p99} ms, above ${p99LimitMs}`]),
     ...(longestStretchMs <= STRETCH_LIMIT_MS
       ? []
       : [`the server computed for ${longestStretchMs} ms in one piece, above ${STRETCH_LIMIT_MS}`]),

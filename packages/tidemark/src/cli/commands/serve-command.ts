@@ -55,9 +55,9 @@ const HELP = `
 Clients are those of Azure Cosmos DB: new CosmosClient({ endpoint, key }). Keys
 are base64 text, as "openssl rand -base64 64 | tr -d '\\n'" makes it; a file may
 hold several, with blanks or lines between. Without --key-file the environment
-variable ${KEY_VARIABLE} is used, else a key that is made once and kept
-in the store's folder, in the file gateway-key (mode 600). With --memory it is
-the emulator's well-known key: then it listens on loopback only, and serves only
+variable ${KEY_VARIABLE} is used, else a key that is made once and kept in
+the store's folder, in the file gateway-key (mode 600). With --memory it is the
+emulator's well-known key: then it listens on loopback only, and serves only
 calls to localhost, 127.0.0.1 and [::1]. Keys that may only read:
 --read-only-key-file, or ${READ_ONLY_KEY_VARIABLE}. No key is ever
 printed. To replace a key without a restart, write the new one beside it into
@@ -69,8 +69,8 @@ On another address than loopback it serves https (--tls-cert, --tls-key).
 a proxy that speaks TLS.
 
 The folder is made when it is missing; other processes may use it at the same
-time. SIGINT and SIGTERM end it in order, with exit code 0: what is being served
-is finished. With --json it prints one line when it answers,
+time. SIGINT and SIGTERM end it in order, with exit code 0: what is being
+served is finished. With --json it prints one line when it answers,
 {"endpoint":"http://127.0.0.1:8081/","address":"127.0.0.1:8081","ready":true}:
 the endpoint is for clients on this machine, the address is where it listens.
 

@@ -13,9 +13,9 @@ interface VersionsOptions {
 }
 
 const HELP = `
-The log holds every create, replace and delete from the moment at which it is turned on, each for at
-least the retention. "tidemark migrate --apply-deletes" and "tidemark tail --mode all-versions" read
-it. Turning it off deletes it.
+The log holds every create, replace and delete from the moment at which it is
+turned on, each for at least the retention. "tidemark migrate --apply-deletes"
+and "tidemark tail --mode all-versions" read it. Turning it off deletes it.
 
 Examples:
   tidemark versions shop/orders --store ./data
@@ -36,7 +36,7 @@ export function versionsCommand(context: CommandContext): Command {
 
 function showCommand(context: CommandContext): Command {
   return new Command('show')
-    .summary('show whether the log is kept (also without "show")')
+    .summary('show whether it is kept (the default)')
     .description('Shows whether the log is kept, and for how long.')
     .argument('<collection>', 'database/collection', collectionName)
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
