@@ -256,5 +256,6 @@ describe('All versions and deletes', () => {
     })
     expect([status, text]).toEqual([304, ''])
     expect(headers.get('etag')).toMatch(/^"\d+"$/)
+    expect(headers.get('x-ms-item-count')).toBe('0')
   })
 })

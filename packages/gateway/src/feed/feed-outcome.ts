@@ -15,7 +15,11 @@ export function feedOutcome(
   range: RangeRecord,
   { items, lsn, newestLsn }: PositionedPage,
 ): RangeOutcome {
-  const headers = { [HEADER.pkRangeId]: String(range.number) }
+  const headers = {
+    [HEADER.pkRangeId]: String(range.number),
+    // Clients for .NET read it of a 304 as well.
+    [HEADER.itemCount]: String(items.length),
+  }
   const etag = positionEtag(lsn)
   if (items.length === 0)
     return { status: 304, charge: pageCharge(0), etag, lsn: newestLsn, headers }
@@ -26,7 +30,7 @@ export function feedOutcome(
     charge: pageCharge(chars),
     etag,
     lsn: newestLsn,
-    headers: { ...headers, [HEADER.itemCount]: String(items.length) },
+    headers,
     body: listBody({ rid: record.rid, name: 'Documents' }, items),
   }
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmod,
@@ -280,6 +280,10 @@ test.runIf(process.platform !== 'win32')(
     await chmod(key, 0o600)
     await symlink(key, stored)
     await refusedStored(/gateway-key cannot be read: ELOOP/)
+    await rm(stored)
+    // Opening it as a file is opened would wait for somebody who writes.
+    execFileSync('mkfifo', ['-m', '600', stored])
+    await refusedStored(/gateway-key cannot be read: it is no file/)
     await rm(stored)
     await chmod(data(), 0o777)
     await refusedStored(/may write to .*data/)

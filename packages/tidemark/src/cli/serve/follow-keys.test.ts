@@ -51,7 +51,7 @@ test('a new key counts within seconds, and once', async () => {
   await clock.advance(10_000)
   expect([replaced, told]).toEqual([[], []])
   file = keys('secret-a', 'secret-b')
-  await clock.advance(3000)
+  await clock.advance(5000)
   file = keys('secret-b')
   await clock.advance(10_000)
   expect(replaced).toEqual([keys('secret-a', 'secret-b'), keys('secret-b')])
@@ -62,11 +62,27 @@ test('a new key counts within seconds, and once', async () => {
 })
 
 test('a file that is still being written does not count', async () => {
+  for (const part of ['s', 'sec', 'secret-b-w', 'secret-b-whole']) {
+    file = keys(part)
+    await clock.advance(2000)
+  }
+  expect(replaced).toEqual([])
+  await clock.advance(2000)
+  expect(replaced).toEqual([keys('secret-b-whole')])
+})
+
+test('a part of a key in force does not replace it, however long it stays', async () => {
   file = keys('secret-')
-  await clock.advance(1000)
-  file = keys('secret-b')
-  await clock.advance(10_000)
-  expect(replaced).toEqual([keys('secret-b')])
+  await clock.advance(60_000)
+  file = keys('secret-b', 'secret-')
+  await clock.advance(60_000)
+  expect(replaced).toEqual([])
+  expect(told).toEqual([
+    'tidemark: ERR_INPUT: a file of keys ends in the middle of a key: write it whole; the keys that are in force stay',
+  ])
+  file = keys('secret-a', 'secret-b')
+  await clock.advance(5000)
+  expect(replaced).toEqual([keys('secret-a', 'secret-b')])
 })
 
 test('a file that cannot be read changes nothing, is told once, and counts again when it can', async () => {
@@ -77,7 +93,7 @@ test('a file that cannot be read changes nothing, is told once, and counts again
     'tidemark: ERR_INPUT: --key-file ./key cannot be read; the keys that are in force stay',
   ])
   file = keys('secret-b')
-  await clock.advance(3000)
+  await clock.advance(5000)
   expect(replaced).toEqual([keys('secret-b')])
 })
 
@@ -87,6 +103,6 @@ test('keys that the gateway refuses change nothing, and are told once', async ()
   await clock.advance(60_000)
   expect(told).toEqual(['tidemark: ERR_INPUT: it is no key; the keys that are in force stay'])
   file = keys('secret-a')
-  await clock.advance(3000)
+  await clock.advance(5000)
   expect([replaced, told.length]).toEqual([[], 1])
 })

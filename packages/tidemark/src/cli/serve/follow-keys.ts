@@ -1,9 +1,12 @@
 import type { Clock } from '@tidemark/contracts'
 import type { GatewayKeys } from '@tidemark/gateway'
+import { InputError } from '../input-error.ts'
 import { errorLine } from '../output/report-error.ts'
 
 /** How often the files are read. */
 const INTERVAL_MS = 1000
+/** A file that reads otherwise within this time is still being written. */
+const SETTLED_MS = 3000
 
 export interface FollowedKeys {
   readonly read: () => Promise<GatewayKeys>
@@ -28,21 +31,23 @@ export async function followKeys(
   inForce: GatewayKeys,
   signal: AbortSignal,
 ): Promise<never> {
-  let present = JSON.stringify(inForce)
-  let last = present
+  let present = inForce
+  let last = JSON.stringify(inForce)
+  let changedMs = clock.monotonicMs()
   let trouble = ''
   for (;;) {
     await clock.sleep(INTERVAL_MS, signal)
     try {
       const keys = await read()
       const text = JSON.stringify(keys)
-      // A file that is still being written reads otherwise a moment later.
-      const isSettled = text === last
+      const nowMs = clock.monotonicMs()
+      if (text !== last) changedMs = nowMs
       last = text
-      if (!isSettled) continue
-      if (text !== present) {
+      if (nowMs - changedMs < SETTLED_MS) continue
+      if (text !== JSON.stringify(present)) {
+        assertWhole(keys, present)
         replace(keys)
-        present = text
+        present = keys
         tell(`tidemark: the keys in force were replaced: ${described(keys)}`)
       }
       trouble = ''
@@ -52,6 +57,20 @@ export async function followKeys(
       trouble = line
     }
   }
+}
+
+/** Rejects a part of a key that is in force: whoever writes the file has stopped in the middle, for want of space perhaps. */
+function assertWhole(keys: GatewayKeys, present: GatewayKeys): void {
+  const known = allKeys(present)
+  const isPart = (key: string): boolean =>
+    known.some((other) => other !== key && other.startsWith(key))
+  if (allKeys(keys).some(isPart)) {
+    throw new InputError('a file of keys ends in the middle of a key: write it whole')
+  }
+}
+
+function allKeys({ readWrite, readOnly = [] }: GatewayKeys): readonly string[] {
+  return [...readWrite, ...readOnly]
 }
 
 function described({ readWrite, readOnly = [] }: GatewayKeys): string {

@@ -15,10 +15,14 @@ export async function readPrivateFile(
   file: string,
   { links }: { readonly links: 'follow' | 'refuse' },
 ): Promise<string> {
-  const { O_RDONLY, O_NOFOLLOW } = constants
-  const handle = await open(file, links === 'follow' ? O_RDONLY : O_RDONLY | O_NOFOLLOW)
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+  // Who opens a pipe waits for its writer.
+  const plain = O_RDONLY | O_NONBLOCK
+  const handle = await open(file, links === 'follow' ? plain : plain | O_NOFOLLOW)
   try {
-    const { mode } = await handle.stat()
+    const about = await handle.stat()
+    if (!about.isFile()) throw new InputError('it is no file')
+    const { mode } = about
     // Windows has no such rights, and shows all of them.
     if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
       throw new InputError(
