@@ -1,4 +1,4 @@
-import { feedRangeId, type Clock } from '@tidemark/contracts'
+import type { Clock } from '@tidemark/contracts'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
@@ -8,18 +8,20 @@ import { listBody } from '../protocol/list-body.ts'
 import { METADATA_CHARGE, chargeText, queryCharge } from '../protocol/request-charge.ts'
 import { queryMetricsText } from '../protocol/query-metrics.ts'
 import { isTrue, itemCount } from '../protocol/request-values.ts'
-import { equalities } from '../query/execution/equalities.ts'
+import { equalities, type Equality } from '../query/execution/equalities.ts'
 import { parseInTurn } from '../query/parse-in-turn.ts'
-import { isPlanned, queryPlan } from '../query/query-plan.ts'
-import type { QueryResultPage } from '../query/query-options.ts'
+import { assertSupported } from '../query/plan/features.ts'
+import { queryPlan } from '../query/plan/query-plan.ts'
+import type { ComputedProperty, QueryParameter, QueryResultPage } from '../query/query-options.ts'
 import { runQuery } from '../query/execution/run-query.ts'
+import type { Query } from '../query/syntax/query.ts'
 import { annotationOf } from '../resources/container-annotation.ts'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
-import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
+import { parseQueryBody } from '../requests/query-body.ts'
 import { assertCompositeIndex } from './composite-index.ts'
 import { computedPropertiesOf } from './computed-properties.ts'
-import { assertCrossPartition, narrowedScope, queryScope } from './query-scope.ts'
+import { assertCrossPartition, narrowedScope, plannedRange, queryScope } from './query-scope.ts'
 import { querySource } from './query-source.ts'
 import { answerAllDocuments } from './read-all-documents.ts'
 import { assertSession } from './session-check.ts'
@@ -39,12 +41,7 @@ export const queryDocuments: Operation = async (request, context) => {
       assertCrossPartition(request, await context.ranges.of(found.open))
       return answerAllDocuments(request, context, found)
     }
-    const scope = await queryScope(request, context, {
-      open: found.open,
-      isPlanned: isPlanned(body.text),
-    })
-    if (scope === undefined)
-      return rowsAnswer(began, found, { items: [], examined: 0, steps: 0 }).answer
+    const scope = await queryScope(request, context, found.open)
     const budgets = scope.ranges.map(({ number }) => `${found.open.record.rid}/${number}`)
     for (const id of budgets) context.budgets.admit(id)
     const spend = (units: number): void => {
@@ -57,17 +54,15 @@ export const queryDocuments: Operation = async (request, context) => {
     const { echo } = annotationOf(present)
     assertCompositeIndex(query, echo['indexingPolicy'])
     const computedProperties = computedPropertiesOf(echo)
-    const computed = new Set(computedProperties.map(({ name }) => name))
-    const stored = equalities(query, body.parameters).filter(
-      ({ path }) => !computed.has(path[0] ?? ''),
-    )
-    const narrow = narrowedScope(found.open, scope, stored)
+    const conditions = storedEqualities(query, body.parameters, computedProperties)
+    const narrow = narrowedScope(found.open, scope, conditions)
     if (narrow.partitionKey === undefined) assertCrossPartition(request, scope.ranges)
     const page = await runQuery(query, {
       parameters: body.parameters,
       computedProperties,
       source: querySource(found.open, narrow),
-      scope: `${rid} ${feedRangeId(scope.range)}`,
+      scope: rid,
+      range: scope.range,
       continuation: request.header(HEADER.continuation),
       maxItemCount: itemCount(HEADER.maxItemCount, request.header(HEADER.maxItemCount)),
       clock: context.clock,
@@ -123,12 +118,26 @@ function rowsAnswer(
   }
 }
 
-/** POST …/docs as a request for a plan: it leaves nothing to the client. */
+/** The conditions of WHERE that speak of what is stored. */
+function storedEqualities(
+  query: Query,
+  parameters: readonly QueryParameter[],
+  properties: readonly ComputedProperty[],
+): readonly Equality[] {
+  const computed = new Set(properties.map(({ name }) => name))
+  return equalities(query, parameters).filter(({ path }) => !computed.has(path[0] ?? ''))
+}
+
+/** POST …/docs as a request for a plan: what the client is to ask each pkrange, and how to merge the answers. */
 export const planQuery: Operation = async (request, context) => {
-  const { text }: QueryBody = parseQueryBody(await request.readBody())
-  const plan = queryPlan(await parseInTurn(text, request.queryBudget()))
-  return context.collections.use(collectionNames(request.path), async ({ collection }) => {
-    await collection.readRecord()
+  const { text, parameters } = parseQueryBody(await request.readBody())
+  const query = await parseInTurn(text, request.queryBudget())
+  return context.collections.use(collectionNames(request.path), async ({ collection, open }) => {
+    const { echo } = annotationOf(await collection.readRecord())
+    assertCompositeIndex(query, echo['indexingPolicy'])
+    const conditions = storedEqualities(query, parameters, computedPropertiesOf(echo))
+    const plan = queryPlan(query, { parameters, range: plannedRange(open, conditions) })
+    assertSupported(plan.queryInfo, request.header(HEADER.supportedFeatures))
     return jsonAnswer(200, plan, { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) })
   })
 }

@@ -49,6 +49,7 @@ export const HEADER = {
   sessionToken: 'x-ms-session-token',
   startEpk: 'x-ms-start-epk',
   substatus: 'x-ms-substatus',
+  supportedFeatures: 'x-ms-cosmos-supported-query-features',
   version: 'x-ms-version',
   waitMs: 'x-tidemark-wait-ms',
 } as const
