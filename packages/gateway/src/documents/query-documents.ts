@@ -11,8 +11,10 @@ import { isTrue, itemCount } from '../protocol/request-values.ts'
 import { equalities, type Equality } from '../query/execution/equalities.ts'
 import { parseInTurn } from '../query/parse-in-turn.ts'
 import { assertSupported } from '../query/plan/features.ts'
+import { identityOf } from '../query/plan/rewrite.ts'
 import { queryPlan } from '../query/plan/query-plan.ts'
 import type { ComputedProperty, QueryParameter, QueryResultPage } from '../query/query-options.ts'
+import { isReversed } from '../query/execution/rank.ts'
 import { runQuery } from '../query/execution/run-query.ts'
 import type { Query } from '../query/syntax/query.ts'
 import { annotationOf } from '../resources/container-annotation.ts'
@@ -34,7 +36,7 @@ export const queryDocuments: Operation = async (request, context) => {
   const body = parseQueryBody(await request.readBody())
   const budget = request.queryBudget()
   const query = await parseInTurn(body.text, budget)
-  const began = { request, startedMs: context.clock.monotonicMs(), clock: context.clock }
+  const began = { request, query, startedMs: context.clock.monotonicMs(), clock: context.clock }
   return context.collections.use(collectionNames(request.path), async (found) => {
     assertIntended(request, found.open.record)
     if (WHOLE_DOCUMENTS.test(body.text)) {
@@ -61,6 +63,7 @@ export const queryDocuments: Operation = async (request, context) => {
       parameters: body.parameters,
       computedProperties,
       source: querySource(found.open, narrow),
+      identity: identityOf(query),
       scope: rid,
       range: scope.range,
       continuation: request.header(HEADER.continuation),
@@ -81,13 +84,14 @@ export const queryDocuments: Operation = async (request, context) => {
 
 interface BegunQuery {
   readonly request: GatewayRequest
+  readonly query: Query
   readonly clock: Clock
   readonly startedMs: number
 }
 
 /** Rows as the wire has them, and what they cost. */
 function rowsAnswer(
-  { request, clock, startedMs }: BegunQuery,
+  { request, query, clock, startedMs }: BegunQuery,
   { open }: FoundCollection,
   { items, continuation, examined, steps }: QueryResultPage,
 ): { readonly answer: Answer; readonly charge: number } {
@@ -102,6 +106,7 @@ function rowsAnswer(
     [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
     [HEADER.itemCount]: String(rows.length),
     ...(continuation !== undefined && { [HEADER.continuation]: continuation }),
+    ...(query.orderBy.length > 0 && { [HEADER.queryExecutionInfo]: executionInfo(query) }),
     ...indexMetricsHeader(request),
     ...(isTrue(request.header(HEADER.populateQueryMetrics)) && {
       [HEADER.queryMetrics]: queryMetricsText({
@@ -116,6 +121,12 @@ function rowsAnswer(
     answer: { status: 200, headers, body: listBody({ rid, name: 'Documents' }, rows) },
     charge,
   }
+}
+
+/** Tells clients that merge ranges in which order of their `_rid`s equal rows come. */
+function executionInfo({ orderBy }: Query): string {
+  const reverseIndexScan = isReversed(orderBy.map(({ descending }) => descending))
+  return JSON.stringify({ reverseRidEnabled: false, reverseIndexScan })
 }
 
 /** The conditions of WHERE that speak of what is stored. */

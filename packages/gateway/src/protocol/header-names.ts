@@ -41,6 +41,7 @@ export const HEADER = {
   postTriggers: 'x-ms-documentdb-post-trigger-include',
   prefer: 'prefer',
   preTriggers: 'x-ms-documentdb-pre-trigger-include',
+  queryExecutionInfo: 'x-ms-cosmos-query-execution-info',
   queryMetrics: 'x-ms-documentdb-query-metrics',
   resourceQuota: 'x-ms-resource-quota',
   requestCharge: 'x-ms-request-charge',

@@ -22,6 +22,8 @@ export interface RunQueryOptions {
   readonly source: DocumentSource
   /** Of the container. @default [] */
   readonly computedProperties?: readonly ComputedProperty[] | undefined
+  /** What of the query a continuation belongs to. @default its text */
+  readonly identity?: string | undefined
   /** Says what the source is of: a continuation of another scope is ERR_BAD_QUERY. @default '' */
   readonly scope?: string | undefined
   /** What the source covers of it. @default all */

@@ -78,7 +78,12 @@ export async function runQuery(query: Query, options: RunQueryOptions): Promise<
   const { clock = systemClock, signal } = options
   const budget = options.budget ?? new QueryBudget({ turns: new QueryTurns(clock), signal })
   for (const { value } of parameters) valueChars(value, budget)
-  const queryHash = hashOfQuery([query.text, parameters, scope, orderByUndefined])
+  const queryHash = hashOfQuery([
+    options.identity ?? query.text,
+    parameters,
+    scope,
+    orderByUndefined,
+  ])
   const owner = { queryHash, range }
   const isRanked = kindOf(query) === 'ranked'
   const nowMs = clock.wallMs()

@@ -75,6 +75,20 @@ export function rewrite(query: WrittenQuery, bounds: Bounds): Rewritten {
   return { ...UNCHANGED, rewrittenQuery: `${plain}${rest} OFFSET 0 LIMIT ${offset + limit}` }
 }
 
+/**
+ * What a continuation of a query belongs to: its text, and of one that was rewritten for ORDER BY all but its condition.
+ * Clients that go on later put another condition into it, and give the continuation all the same.
+ */
+export function identityOf({ text, selection, texts, orderBy }: WrittenQuery): string {
+  const items = selection.kind === 'list' ? selection.items : []
+  const names = items.map(({ name }) => name).join()
+  if (orderBy.length === 0 || names !== REWRITTEN_COLUMNS) return text
+  const directions = orderBy.map(({ descending }) => descending)
+  return JSON.stringify([items.map((item) => item.text), texts.from, texts.orderBy, directions])
+}
+
+const REWRITTEN_COLUMNS = '_rid,orderByItems,payload'
+
 /** Rows with what they are ordered by beside them. */
 function ordered(query: WrittenQuery, { top, offset = 0, limit }: Bounds): Rewritten {
   const { selection, texts, distinct } = query
