@@ -1,5 +1,5 @@
 import type { BadQueryError } from '../bad-query-error.ts'
-import { MAX_SOURCES } from '../limits.ts'
+import { MAX_ITEMS, MAX_SOURCES } from '../limits.ts'
 import type { Expression, Subquery } from './expression.ts'
 import { ExpressionParser } from './expression-parser.ts'
 import { parseFrom, parseSubqueryFrom } from './from-parser.ts'
@@ -241,17 +241,17 @@ export class QueryParser {
     this.#context.clause = 'GROUP BY'
     const items: Written[] = []
     do {
-      if (items.length === MAX_SOURCES) throw this.#tooMany('GROUP BY')
+      if (items.length === MAX_ITEMS) throw this.#tooMany('GROUP BY', MAX_ITEMS)
       const { place } = cursor
       items.push({ value: this.#expressions.expression(), text: cursor.textSince(place) })
     } while (cursor.takeSymbol(','))
     return items
   }
 
-  #tooMany(clause: string): BadQueryError {
+  #tooMany(clause: string, most: number): BadQueryError {
     return this.#cursor.errorAt(
       this.#cursor.peek(),
-      `more than ${MAX_SOURCES} expressions of ${clause} stand`,
+      `more than ${most} expressions of ${clause} stand`,
     )
   }
 
@@ -262,7 +262,7 @@ export class QueryParser {
     this.#context.clause = 'ORDER BY'
     const items: (OrderItem & Written)[] = []
     do {
-      if (items.length === MAX_SOURCES) throw this.#tooMany('ORDER BY')
+      if (items.length === MAX_SOURCES) throw this.#tooMany('ORDER BY', MAX_SOURCES)
       const { place } = cursor
       const { value, text = cursor.textSince(place) } = this.#selectedName(selection) ?? {
         value: this.#expressions.expression(),
