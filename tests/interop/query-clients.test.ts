@@ -210,6 +210,26 @@ describe('Queries: a client that sends the query as it is to each range', () => 
     })
   })
 
+  test('has 410 from a range that was merged, and rows from one that has split twice', async () => {
+    const container = await filled(400)
+    const text = 'SELECT VALUE c.n FROM c WHERE c.n >= 0'
+    await interop.split(container, '0')
+    const [low, high] = await rangesOf(container)
+    await interop.split(container, high!.id)
+    expect(ascending(await ofRange(container, text, { id: '0' }))).toEqual(NUMBERS)
+    const upper = await ofRange<number>(container, text, { id: high!.id })
+    const [, middle] = await rangesOf(container)
+    const collection = interop.store.database('interop').collection(container.id)
+    await collection.merge(low!.id, middle!.id)
+    expect(upper.length).toBeGreaterThan(0)
+    for (const id of ['0', low!.id, middle!.id, high!.id]) {
+      const headers = { 'x-ms-documentdb-partitionkeyrangeid': id }
+      const answer = await post(container, headers, text)
+      expect(answer.status).toBe(410)
+      expect(answer.headers.get('x-ms-substatus')).toBe('1002')
+    }
+  })
+
   test('goes to one key where WHERE names it, and only to one range without FROM', async () => {
     const container = await filled(30_000)
     const { queryRanges } = await planOf(container, 'SELECT * FROM c WHERE c.pk = "p7" AND c.n > 1')
