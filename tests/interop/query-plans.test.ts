@@ -34,6 +34,13 @@ const QUERIES = [
   'SELECT DISTINCT c.kind FROM c ORDER BY c.kind',
   'SELECT c.kind, SUM(c.n) AS sum FROM c GROUP BY c.kind',
   'SELECT VALUE c.n FROM c WHERE c.n % 2 = 0',
+  'SELECT VALUE c.n FROM c WHERE c.pk = "p7" ORDER BY c.n OFFSET 0 LIMIT 3',
+  'SELECT VALUE COUNT(1) FROM c WHERE c.pk = "p7"',
+  'SELECT VALUE MIN(c.none) FROM c',
+  'SELECT DISTINCT TOP 2 VALUE c.kind FROM c',
+  'SELECT c.kind AS k, MIN(c.n), MAX(c.id) AS m, AVG(c.n) AS a FROM c GROUP BY c.kind OFFSET 0 LIMIT 5',
+  'SELECT c.kind, x FROM c JOIN x IN [c.n, 1] ORDER BY c.n DESC OFFSET 3 LIMIT 4',
+  'SELECT VALUE 5',
 ]
 
 const WAYS: readonly (readonly [string, FeedOptions])[] = [
