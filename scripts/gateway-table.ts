@@ -24,6 +24,7 @@ const ORDER = [
   'queries',
   'queries-across-ranges',
   'query-plans',
+  'query-clients',
   'computed-properties',
   'change-feed',
   'change-feed-versions',

@@ -30,9 +30,20 @@ describe('Account', () => {
     expect(json?.['id']).not.toBe('localhost')
   })
 
-  test('queryEngineConfiguration is a text that holds JSON', async () => {
+  test('queryEngineConfiguration is a text that holds JSON, with what the service allows', async () => {
     const { json } = await interop.send({ path: '' })
-    expect(JSON.parse(json?.['queryEngineConfiguration'] as string)).toBeTypeOf('object')
+    // QueryPlanRetrieverTests and QueryPartitionProviderTestInstance of azure-cosmos-dotnet-v3.
+    expect(JSON.parse(json?.['queryEngineConfiguration'] as string)).toMatchObject({
+      maxJoinsPerSqlQuery: 5,
+      maxUdfRefPerSqlQuery: 10,
+      sqlAllowAggregateFunctions: true,
+      sqlAllowSubQuery: true,
+      sqlAllowScalarSubQuery: true,
+      sqlAllowLike: true,
+      sqlAllowGroupByClause: true,
+      sqlAllowTop: true,
+      allowNewKeywords: true,
+    })
   })
 
   test('write and read endpoints are known to the client after the first call', async () => {

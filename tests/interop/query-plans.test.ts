@@ -34,6 +34,13 @@ const QUERIES = [
   'SELECT DISTINCT c.kind FROM c ORDER BY c.kind',
   'SELECT c.kind, SUM(c.n) AS sum FROM c GROUP BY c.kind',
   'SELECT VALUE c.n FROM c WHERE c.n % 2 = 0',
+  'SELECT VALUE c.n FROM c WHERE c.pk = "p7" ORDER BY c.n OFFSET 0 LIMIT 3',
+  'SELECT VALUE COUNT(1) FROM c WHERE c.pk = "p7"',
+  'SELECT VALUE MIN(c.none) FROM c',
+  'SELECT DISTINCT TOP 2 VALUE c.kind FROM c',
+  'SELECT c.kind AS k, MIN(c.n), MAX(c.id) AS m, AVG(c.n) AS a FROM c GROUP BY c.kind OFFSET 0 LIMIT 5',
+  'SELECT c.kind, x FROM c JOIN x IN [c.n, 1] ORDER BY c.n DESC OFFSET 3 LIMIT 4',
+  'SELECT VALUE 5',
 ]
 
 const WAYS: readonly (readonly [string, FeedOptions])[] = [
@@ -55,13 +62,18 @@ const WAYS: readonly (readonly [string, FeedOptions])[] = [
 ]
 
 describe('Queries: plans', () => {
-  test.each(WAYS)('%s: rows and their order are those without a plan', async (_way, options) => {
-    for (const query of QUERIES) {
-      const plain = await container.items.query<unknown>(query).fetchAll()
-      const { items } = await pagesOf(container.items.query<unknown>(query, options))
-      expect(items, query).toEqual(plain.resources)
-    }
-  })
+  test.each(WAYS)(
+    '%s: rows, and their order where there is one, are those without a plan',
+    async (_way, options) => {
+      for (const query of QUERIES) {
+        const plain = await container.items.query<unknown>(query).fetchAll()
+        const { items } = await pagesOf(container.items.query<unknown>(query, options))
+        const isOrdered = query.includes('ORDER BY')
+        const rows = isOrdered ? items : sortedTexts(items)
+        expect(rows, query).toEqual(isOrdered ? plain.resources : sortedTexts(plain.resources))
+      }
+    },
+  )
 
   test('enableQueryControl: a token of its own making goes on in another client, also after a split', async () => {
     const split = await interop.container({ throughput: 20_000 })
@@ -81,12 +93,35 @@ describe('Queries: plans', () => {
         continuationToken = answer.continuationToken
         if (continuationToken === undefined) break
         expect(continuationToken).toContain('"rangeMappings"')
-        if (page === 0) await splitFirst(split)
+        if (page === 0) await splitOther(split, continuationToken)
       }
       expect(all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: COUNT }, (_, n) => n))
       if (query.includes('ORDER')) expect(all).toEqual(all.toSorted((a, b) => b - a))
     }
   })
+
+  // Ties are where it has to know which of equal rows it had: 2 of 3 documents here are equal.
+  test.each(['c.n DESC', 'c.kind', 'c.kind DESC'])(
+    'enableQueryControl: ORDER BY %s goes on from token to token without losing or repeating rows',
+    async (order) => {
+      const all: number[] = []
+      let continuationToken: string | undefined
+      do {
+        const iterator = container.items.query<number>(
+          `SELECT VALUE c.n FROM c ORDER BY ${order}`,
+          {
+            enableQueryControl: true,
+            maxItemCount: 4,
+            ...(continuationToken !== undefined && { continuationToken }),
+          },
+        )
+        const page = await iterator.fetchNext()
+        all.push(...page.resources)
+        continuationToken = page.continuationToken
+      } while (continuationToken !== undefined && all.length <= COUNT)
+      expect(all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: COUNT }, (_, n) => n))
+    },
+  )
 
   test('a plan goes on over a split between two pages', async () => {
     const splitting = await interop.container({ throughput: 20_000 })
@@ -141,9 +176,26 @@ describe('Queries: plans', () => {
   })
 })
 
+function sortedTexts(rows: readonly unknown[]): string[] {
+  return rows.map((row) => JSON.stringify(row)).toSorted()
+}
+
 async function splitFirst(target: Container): Promise<void> {
   const { resources: ranges } = await target.readPartitionKeyRanges().fetchAll()
   await interop.split(target, ranges[0]!.id)
+}
+
+/**
+ * Splits a range that a client's token does not name: @azure/cosmos 4.10 repeats rows when the range that it goes on in has
+ * split and one of the parts has no rows left (`BaseContinuationTokenManager` keeps such a part for ever).
+ */
+async function splitOther(target: Container, token: string): Promise<void> {
+  const { rangeMappings } = JSON.parse(token) as {
+    rangeMappings: { queryRange: { min: string } }[]
+  }
+  const named = new Set(rangeMappings.map(({ queryRange }) => queryRange.min))
+  const { resources: ranges } = await target.readPartitionKeyRanges().fetchAll()
+  await interop.split(target, ranges.find(({ minInclusive }) => !named.has(minInclusive))!.id)
 }
 
 const QUERY = { 'x-ms-documentdb-isquery': 'true', 'content-type': 'application/query+json' }

@@ -64,4 +64,32 @@ export class PresentRanges {
     if (found === undefined) throw new RangeGoneError(String(number), [])
     return found
   }
+
+  /**
+   * The ranges that a number stands for, in EPK order: the range itself, or what it has split into, which has its keys and
+   * no others.
+   *
+   * @throws ERR_RANGE_GONE as `numbered`, and where a merge has mixed its keys with others
+   */
+  async numberedOrSplit(open: OpenCollection, number: number): Promise<readonly RangeRecord[]> {
+    const known = await this.of(open)
+    if (known.some((range) => range.number === number)) return [await this.numbered(open, number)]
+    const parts = partsOf(await this.refresh(open), number)
+    return parts.length === 0 ? [await this.numbered(open, number)] : parts
+  }
+}
+
+/** What a range has split into; nothing where a merge came after it. */
+function partsOf(present: readonly RangeRecord[], number: number): readonly RangeRecord[] {
+  const parts = present.filter(({ parents }) => parents.includes(number))
+  const children = new Map<number, Set<number>>()
+  for (const part of parts) {
+    const line = [...part.parents.slice(part.parents.indexOf(number)), part.number]
+    for (const [index, child] of line.slice(1).entries()) {
+      const parent = line[index] ?? number
+      children.set(parent, (children.get(parent) ?? new Set()).add(child))
+    }
+  }
+  // A split has two children or more. The last of the ranges that were merged has one, what came of them.
+  return [...children.values()].every(({ size }) => size > 1) ? parts : []
 }

@@ -1,4 +1,4 @@
-import { feedRangeId, type Clock } from '@tidemark/contracts'
+import type { Clock } from '@tidemark/contracts'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
@@ -8,18 +8,22 @@ import { listBody } from '../protocol/list-body.ts'
 import { METADATA_CHARGE, chargeText, queryCharge } from '../protocol/request-charge.ts'
 import { queryMetricsText } from '../protocol/query-metrics.ts'
 import { isTrue, itemCount } from '../protocol/request-values.ts'
-import { equalities } from '../query/execution/equalities.ts'
+import { equalities, type Equality } from '../query/execution/equalities.ts'
 import { parseInTurn } from '../query/parse-in-turn.ts'
-import { isPlanned, queryPlan } from '../query/query-plan.ts'
-import type { QueryResultPage } from '../query/query-options.ts'
+import { assertSupported } from '../query/plan/features.ts'
+import { identityOf } from '../query/plan/rewrite.ts'
+import { queryPlan } from '../query/plan/query-plan.ts'
+import type { ComputedProperty, QueryParameter, QueryResultPage } from '../query/query-options.ts'
+import { isReversed } from '../query/execution/rank.ts'
 import { runQuery } from '../query/execution/run-query.ts'
+import type { Query } from '../query/syntax/query.ts'
 import { annotationOf } from '../resources/container-annotation.ts'
 import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
-import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
+import { parseQueryBody } from '../requests/query-body.ts'
 import { assertCompositeIndex } from './composite-index.ts'
 import { computedPropertiesOf } from './computed-properties.ts'
-import { assertCrossPartition, narrowedScope, queryScope } from './query-scope.ts'
+import { assertCrossPartition, narrowedScope, plannedRange, queryScope } from './query-scope.ts'
 import { querySource } from './query-source.ts'
 import { answerAllDocuments } from './read-all-documents.ts'
 import { assertSession } from './session-check.ts'
@@ -32,19 +36,14 @@ export const queryDocuments: Operation = async (request, context) => {
   const body = parseQueryBody(await request.readBody())
   const budget = request.queryBudget()
   const query = await parseInTurn(body.text, budget)
-  const began = { request, startedMs: context.clock.monotonicMs(), clock: context.clock }
+  const began = { request, query, startedMs: context.clock.monotonicMs(), clock: context.clock }
   return context.collections.use(collectionNames(request.path), async (found) => {
     assertIntended(request, found.open.record)
     if (WHOLE_DOCUMENTS.test(body.text)) {
       assertCrossPartition(request, await context.ranges.of(found.open))
       return answerAllDocuments(request, context, found)
     }
-    const scope = await queryScope(request, context, {
-      open: found.open,
-      isPlanned: isPlanned(body.text),
-    })
-    if (scope === undefined)
-      return rowsAnswer(began, found, { items: [], examined: 0, steps: 0 }).answer
+    const scope = await queryScope(request, context, found.open)
     const budgets = scope.ranges.map(({ number }) => `${found.open.record.rid}/${number}`)
     for (const id of budgets) context.budgets.admit(id)
     const spend = (units: number): void => {
@@ -57,17 +56,16 @@ export const queryDocuments: Operation = async (request, context) => {
     const { echo } = annotationOf(present)
     assertCompositeIndex(query, echo['indexingPolicy'])
     const computedProperties = computedPropertiesOf(echo)
-    const computed = new Set(computedProperties.map(({ name }) => name))
-    const stored = equalities(query, body.parameters).filter(
-      ({ path }) => !computed.has(path[0] ?? ''),
-    )
-    const narrow = narrowedScope(found.open, scope, stored)
+    const conditions = storedEqualities(query, body.parameters, computedProperties)
+    const narrow = narrowedScope(found.open, scope, conditions)
     if (narrow.partitionKey === undefined) assertCrossPartition(request, scope.ranges)
     const page = await runQuery(query, {
       parameters: body.parameters,
       computedProperties,
       source: querySource(found.open, narrow),
-      scope: `${rid} ${feedRangeId(scope.range)}`,
+      identity: identityOf(query),
+      scope: rid,
+      range: scope.range,
       continuation: request.header(HEADER.continuation),
       maxItemCount: itemCount(HEADER.maxItemCount, request.header(HEADER.maxItemCount)),
       clock: context.clock,
@@ -86,13 +84,14 @@ export const queryDocuments: Operation = async (request, context) => {
 
 interface BegunQuery {
   readonly request: GatewayRequest
+  readonly query: Query
   readonly clock: Clock
   readonly startedMs: number
 }
 
 /** Rows as the wire has them, and what they cost. */
 function rowsAnswer(
-  { request, clock, startedMs }: BegunQuery,
+  { request, query, clock, startedMs }: BegunQuery,
   { open }: FoundCollection,
   { items, continuation, examined, steps }: QueryResultPage,
 ): { readonly answer: Answer; readonly charge: number } {
@@ -107,6 +106,7 @@ function rowsAnswer(
     [HEADER.altContentPath]: request.path.raw.split('/').slice(0, 4).join('/'),
     [HEADER.itemCount]: String(rows.length),
     ...(continuation !== undefined && { [HEADER.continuation]: continuation }),
+    ...(query.orderBy.length > 0 && { [HEADER.queryExecutionInfo]: executionInfo(query) }),
     ...indexMetricsHeader(request),
     ...(isTrue(request.header(HEADER.populateQueryMetrics)) && {
       [HEADER.queryMetrics]: queryMetricsText({
@@ -123,12 +123,32 @@ function rowsAnswer(
   }
 }
 
-/** POST …/docs as a request for a plan: it leaves nothing to the client. */
+/** Tells clients that merge ranges in which order of their `_rid`s equal rows come. */
+function executionInfo({ orderBy }: Query): string {
+  const reverseIndexScan = isReversed(orderBy.map(({ descending }) => descending))
+  return JSON.stringify({ reverseRidEnabled: false, reverseIndexScan })
+}
+
+/** The conditions of WHERE that speak of what is stored. */
+function storedEqualities(
+  query: Query,
+  parameters: readonly QueryParameter[],
+  properties: readonly ComputedProperty[],
+): readonly Equality[] {
+  const computed = new Set(properties.map(({ name }) => name))
+  return equalities(query, parameters).filter(({ path }) => !computed.has(path[0] ?? ''))
+}
+
+/** POST …/docs as a request for a plan: what the client is to ask each pkrange, and how to merge the answers. */
 export const planQuery: Operation = async (request, context) => {
-  const { text }: QueryBody = parseQueryBody(await request.readBody())
-  const plan = queryPlan(await parseInTurn(text, request.queryBudget()))
-  return context.collections.use(collectionNames(request.path), async ({ collection }) => {
-    await collection.readRecord()
+  const { text, parameters } = parseQueryBody(await request.readBody())
+  const query = await parseInTurn(text, request.queryBudget())
+  return context.collections.use(collectionNames(request.path), async ({ collection, open }) => {
+    const { echo } = annotationOf(await collection.readRecord())
+    assertCompositeIndex(query, echo['indexingPolicy'])
+    const conditions = storedEqualities(query, parameters, computedPropertiesOf(echo))
+    const plan = queryPlan(query, { parameters, range: plannedRange(open, conditions) })
+    assertSupported(plan.queryInfo, request.header(HEADER.supportedFeatures))
     return jsonAnswer(200, plan, { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) })
   })
 }

@@ -1,7 +1,9 @@
 import {
   FULL_RANGE,
+  commonKeys,
   epkPrefixRange,
   partitionKeyPathSegments,
+  type FeedRange,
   type PartitionKeyComponent,
 } from '@tidemark/contracts'
 import { singleEpkRange } from '@tidemark/store/engine'
@@ -12,6 +14,7 @@ import { HEADER } from '../protocol/header-names.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
 import { isTrue } from '../protocol/request-values.ts'
 import type { Equality } from '../query/execution/equalities.ts'
+import type { QueryRange } from '../query/plan/query-plan.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
 import { partitionKeyPrefix } from './partition-key-header.ts'
 import type { QueryScope } from './query-source.ts'
@@ -28,47 +31,38 @@ const NO_KEYS: QueryScope = {
 }
 
 /**
- * What a query looks at: by partition key header (a prefix too), by pkrange or EPK headers, else everything.
- *
- * A client that follows one of our plans means the whole container, and sends the query to the first pkrange. That may
- * have split since: the clients of 2026 never get over a 410 while they follow a plan, so that the range's heir answers.
- * Where a client asks all heirs of it, only the first one has rows: undefined for the others.
+ * What a query looks at: by partition key header (a prefix too), by pkrange and EPK headers, else everything. Where several
+ * of them are there, what they have in common. A pkrange that has split goes on answering for its keys: clients of 2026
+ * never get over a 410 while they follow a plan.
  *
  * @throws ERR_BAD_REQUEST, ERR_INVALID_PARTITION_KEY, ERR_RANGE_GONE
  */
 export async function queryScope(
   request: GatewayRequest,
   { ranges }: GatewayContext,
-  { open, isPlanned }: { readonly open: OpenCollection; readonly isPlanned: boolean },
-): Promise<RangedScope | undefined> {
+  open: OpenCollection,
+): Promise<RangedScope> {
   const prefix = partitionKeyPrefix(request, open)
-  if (prefix !== undefined) {
-    const scope = keyScope(open, prefix)
-    return { ...scope, ranges: [await ranges.holding(open, scope.range.minInclusive)] }
+  const named = prefix && keyScope(open, prefix)
+  if (named?.partitionKey !== undefined) {
+    return { ...named, ranges: [await ranges.holding(open, named.range.minInclusive)] }
   }
-  // The client of a plan may know newer ranges than we do.
-  const present = isPlanned ? await ranges.refresh(open) : await ranges.of(open)
-  const bounds = epkBounds(request)
   const number = rangeNumber(request.header(HEADER.pkRangeId))
-  if (number === undefined) {
-    return { range: bounds ?? FULL_RANGE, partitionKey: undefined, ranges: present }
+  const present =
+    number === undefined ? await ranges.of(open) : await ranges.numberedOrSplit(open, number)
+  let common: FeedRange | undefined = {
+    minInclusive: present[0]?.minInclusive ?? '',
+    maxExclusive: present.at(-1)?.maxExclusive ?? '',
   }
-  if (isPlanned) {
-    const isFirst = bounds === undefined || bounds.minInclusive === ''
-    // Only a first range splits into a first range. After a merge others are its forebears too, but a client had its
-    // empty page of them with the first answer, and does not ask again.
-    const [first] = present
-    const isHeir = first?.number === number || first?.parents.includes(number) === true
-    return isFirst && isHeir
-      ? { range: FULL_RANGE, partitionKey: undefined, ranges: present }
-      : undefined
+  for (const one of [epkBounds(request), named?.range]) {
+    if (one !== undefined) common = common && commonKeys(common, one)
   }
-  const range = await ranges.numbered(open, number)
-  const { minInclusive, maxExclusive } = range
+  if (common === undefined) return { ...NO_KEYS, ranges: present }
+  const { minInclusive, maxExclusive } = common
   return {
-    range: bounds ?? { minInclusive, maxExclusive },
+    range: { minInclusive, maxExclusive },
     partitionKey: undefined,
-    ranges: [range],
+    ranges: present.filter((one) => commonKeys(one, common) !== undefined),
   }
 }
 
@@ -98,20 +92,45 @@ export function narrowedScope(
   scope: QueryScope,
   conditions: readonly Equality[],
 ): QueryScope {
-  if (scope.partitionKey !== undefined || conditions.length === 0) return scope
-  const components: PartitionKeyComponent[] = []
-  for (const path of open.record.definition.partitionKey.paths) {
-    const segments = partitionKeyPathSegments(path).join('/')
-    const value = conditions.find((condition) => condition.path.join('/') === segments)?.value
-    // An object or array as value is no key, and finds nothing that one key could narrow.
-    if (value === undefined || (typeof value === 'object' && value !== null)) return scope
-    components.push(value)
-  }
-  const narrow = keyScope(open, components)
+  if (scope.partitionKey !== undefined) return scope
+  const prefix = namedPrefix(open, conditions)
+  if (prefix.length < open.record.definition.partitionKey.paths.length) return scope
+  const narrow = keyScope(open, prefix)
   const isInside =
     scope.range.minInclusive <= narrow.range.minInclusive &&
     narrow.range.minInclusive < scope.range.maxExclusive
   return isInside ? narrow : NO_KEYS
+}
+
+/** Where a plan sends a query: to the partition key value that WHERE names, or a prefix of it, else everywhere. */
+export function plannedRange(open: OpenCollection, conditions: readonly Equality[]): QueryRange {
+  const prefix = namedPrefix(open, conditions)
+  const { range, partitionKey } =
+    prefix.length === 0 ? { range: FULL_RANGE, partitionKey: undefined } : keyScope(open, prefix)
+  const isOneKey = partitionKey !== undefined
+  return {
+    min: range.minInclusive,
+    max: isOneKey ? range.minInclusive : range.maxExclusive,
+    isMinInclusive: true,
+    isMaxInclusive: isOneKey,
+  }
+}
+
+/** The first components of the partition key value for which the conditions name one. */
+function namedPrefix(
+  open: OpenCollection,
+  conditions: readonly Equality[],
+): readonly PartitionKeyComponent[] {
+  const components: PartitionKeyComponent[] = []
+  if (conditions.length === 0) return components
+  for (const path of open.record.definition.partitionKey.paths) {
+    const segments = partitionKeyPathSegments(path).join('/')
+    const value = conditions.find((condition) => condition.path.join('/') === segments)?.value
+    // An object or array as value is no key, and finds nothing that one key could narrow.
+    if (value === undefined || (typeof value === 'object' && value !== null)) break
+    components.push(value)
+  }
+  return components
 }
 
 function keyScope(open: OpenCollection, prefix: readonly PartitionKeyComponent[]): QueryScope {

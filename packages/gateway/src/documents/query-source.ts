@@ -5,6 +5,7 @@ import {
   partitionKeyText,
   type FeedRange,
 } from '@tidemark/contracts'
+import { positionWithin } from '@tidemark/store/engine'
 import type { OpenCollection, ScanPosition } from '@tidemark/store'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { documentText } from './document-text.ts'
@@ -31,7 +32,10 @@ export function querySource(open: OpenCollection, scope: QueryScope): DocumentSo
       const { bodies, next } = await engine.scan({
         collection: record,
         ...scope,
-        after: after === undefined ? undefined : positionOf(open, after),
+        after: positionWithin(
+          scope.range,
+          after === undefined ? undefined : positionOf(open, after),
+        ),
         maxItems: maxDocuments,
         maxChars: MAX_PAGE_CHARS,
         signal,

@@ -41,6 +41,7 @@ export const HEADER = {
   postTriggers: 'x-ms-documentdb-post-trigger-include',
   prefer: 'prefer',
   preTriggers: 'x-ms-documentdb-pre-trigger-include',
+  queryExecutionInfo: 'x-ms-cosmos-query-execution-info',
   queryMetrics: 'x-ms-documentdb-query-metrics',
   resourceQuota: 'x-ms-resource-quota',
   requestCharge: 'x-ms-request-charge',
@@ -49,6 +50,7 @@ export const HEADER = {
   sessionToken: 'x-ms-session-token',
   startEpk: 'x-ms-start-epk',
   substatus: 'x-ms-substatus',
+  supportedFeatures: 'x-ms-cosmos-supported-query-features',
   version: 'x-ms-version',
   waitMs: 'x-tidemark-wait-ms',
 } as const

@@ -1,4 +1,4 @@
-import type { Clock } from '@tidemark/contracts'
+import type { Clock, FeedRange } from '@tidemark/contracts'
 import type { DocumentSource } from './document-source.ts'
 import type { Json } from './json.ts'
 import type { QueryBudget } from './query-budget.ts'
@@ -22,9 +22,16 @@ export interface RunQueryOptions {
   readonly source: DocumentSource
   /** Of the container. @default [] */
   readonly computedProperties?: readonly ComputedProperty[] | undefined
-  /** Says what the source covers: a continuation of another scope is ERR_BAD_QUERY. @default '' */
+  /** What of the query a continuation belongs to. @default its text */
+  readonly identity?: string | undefined
+  /** Says what the source is of: a continuation of another scope is ERR_BAD_QUERY. @default '' */
   readonly scope?: string | undefined
-  /** Of the page before, verbatim. A token of another query text or other parameters is ERR_BAD_QUERY. */
+  /** What the source covers of it. @default all */
+  readonly range?: FeedRange | undefined
+  /**
+   * Of the page before, verbatim. A token of another query text, other parameters or a range that does not hold `range`
+   * is ERR_BAD_QUERY.
+   */
   readonly continuation?: string | undefined
   /**
    * Rows of a page at most; absent or -1 = our choice. @default 100; 1,000 for ORDER BY, DISTINCT and

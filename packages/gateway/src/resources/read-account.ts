@@ -22,12 +22,26 @@ export const readAccount: Operation = async ({ origin }, { accountId }) => {
     systemReplicationPolicy: { minReplicaSetSize: 1, maxReplicasetSize: 1 },
     readPolicy: { primaryReadCoefficient: 1, secondaryReadCoefficient: 1 },
     queryEngineConfiguration: JSON.stringify({
+      // What a client may plan by itself: .NET on Windows does. source: QueryPartitionProviderTestInstance of its tests.
       maxSqlQueryInputLength: 262_144,
-      maxJoinsPerSqlQuery: 0,
+      maxJoinsPerSqlQuery: 5,
       maxLogicalAndPerSqlQuery: 2000,
       maxLogicalOrPerSqlQuery: 2000,
+      maxUdfRefPerSqlQuery: 10,
       maxInExpressionItemsCount: 16_000,
-      sqlAllowSubQuery: false,
+      queryMaxInMemorySortDocumentCount: 500,
+      maxQueryRequestTimeoutFraction: 0.9,
+      sqlAllowNonFiniteNumbers: false,
+      sqlAllowAggregateFunctions: true,
+      sqlAllowSubQuery: true,
+      sqlAllowScalarSubQuery: true,
+      allowNewKeywords: true,
+      sqlAllowLike: true,
+      sqlAllowGroupByClause: true,
+      sqlAllowTop: true,
+      maxSpatialQueryCells: 12,
+      spatialMaxGeometryPointCount: 256,
+      enableSpatialIndexing: true,
     }),
   })
 }

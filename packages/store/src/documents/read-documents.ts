@@ -3,6 +3,8 @@ import {
   InvalidOptionError,
   epkPrefixRange,
   feedRangeId,
+  parseFeedRangeId,
+  rangeContains,
   partitionKeyComponents,
   partitionKeyText,
   type DocumentBody,
@@ -13,7 +15,7 @@ import {
 } from '@tidemark/contracts'
 import { decodePageToken, encodePageToken } from '../paging/page-token.ts'
 import type { ScanPosition } from '../engine/document-query.ts'
-import { singleEpkRange } from '../engine/range-lookup.ts'
+import { positionWithin, singleEpkRange } from '../engine/range-lookup.ts'
 import { MAX_PAGE_CHARS, resolveItemCount } from '../paging/item-count.ts'
 import type { OpenCollection } from './open-collection.ts'
 import { parseStored } from './stored-document.ts'
@@ -28,7 +30,7 @@ export interface ReadDocumentsOptions extends RequestOptions {
   readonly partitionKey?: PartitionKey | undefined
   /** Documents of a page at most; absent or -1 = the store's choice. @default 1000 */
   readonly maxItemCount?: number | undefined
-  /** Of the page before, read with the same range or partition key value. */
+  /** Of the page before, read with the same range or partition key value, or with a range around this one. */
   readonly continuation?: string | undefined
 }
 
@@ -58,13 +60,22 @@ export async function readDocumentTexts(
   options.signal?.throwIfAborted()
   const { record, engine, turns } = open
   const { text: scope, range, partitionKey } = scopeOf(open, options)
-  const owner = { list: 'td', rid: record.rid, scope } as const
+  const owner = {
+    list: 'td',
+    rid: record.rid,
+    scope,
+    // A range may have split between two pages.
+    takesScope: (text: string) => {
+      const wider = partitionKey === undefined ? parseFeedRangeId(text) : undefined
+      return wider !== undefined && rangeContains(wider, range)
+    },
+  } as const
   if (turns.due) await turns.take()
   const page = await engine.scan({
     collection: record,
     range,
     partitionKey,
-    after: scanPosition(options.continuation, owner),
+    after: positionWithin(range, scanPosition(options.continuation, owner)),
     maxItems: resolveItemCount(options.maxItemCount),
     maxChars: MAX_PAGE_CHARS,
     signal: options.signal,

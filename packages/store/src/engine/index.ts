@@ -77,7 +77,13 @@ export type {
   MaintenanceView,
 } from './maintenance.ts'
 export { planFold, sharedSegments, type FoldPlan, type FoldableSegment } from './plan-fold.ts'
-export { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './range-lookup.ts'
+export {
+  positionWithin,
+  rangeHolding,
+  rangeNumbered,
+  rangeOfEpk,
+  singleEpkRange,
+} from './range-lookup.ts'
 export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './resource-ids.ts'
 export type {
   DatabaseEngine,

@@ -5,6 +5,7 @@ import {
   rangesOverlap,
   type FeedRange,
 } from '@tidemark/contracts'
+import type { ScanPosition } from './document-query.ts'
 
 /**
  * The range that holds `epk`. `ranges` cover every key, in EPK order; found by halving, because every
@@ -52,6 +53,17 @@ export function rangeNumbered<
     .filter(({ parents }) => parents.includes(number))
     .map(({ minInclusive, maxExclusive }) => ({ minInclusive, maxExclusive }))
   throw new RangeGoneError(String(number), successors)
+}
+
+/**
+ * Where to scan a range from to go on after a position that was reached in a wider one: from its start when that did not
+ * come so far.
+ */
+export function positionWithin(
+  { minInclusive }: FeedRange,
+  after: ScanPosition | undefined,
+): ScanPosition | undefined {
+  return after !== undefined && after.epk < minInclusive ? undefined : after
 }
 
 /** The smallest range that holds exactly one EPK. */

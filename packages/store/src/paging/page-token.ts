@@ -12,6 +12,8 @@ export interface PageTokenOwner {
   readonly rid: string
   /** What was asked for: the range or the partition key value, as text. */
   readonly scope: string
+  /** Whether a token of another scope fits, too. @default none does */
+  readonly takesScope?: ((scope: string) => boolean) | undefined
 }
 
 export function encodePageToken(owner: PageTokenOwner, position: readonly string[]): string {
@@ -44,7 +46,8 @@ export function decodePageToken(
   if (!format.startsWith(owner.list)) throw invalid(token, 'it is of another kind of list')
   if (format !== `${owner.list}1`) throw invalid(token, `this version does not read ${format}`)
   if (rid !== owner.rid) throw invalid(token, `it is of collection ${rid}, not of ${owner.rid}`)
-  if (Buffer.from(scope, 'base64url').toString() !== owner.scope) {
+  const asked = Buffer.from(scope, 'base64url').toString()
+  if (asked !== owner.scope && owner.takesScope?.(asked) !== true) {
     throw invalid(token, 'it is of another range or partition key value')
   }
   return positionParts(token, position, parts)

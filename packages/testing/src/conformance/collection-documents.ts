@@ -451,16 +451,31 @@ export function collectionDocuments(open: () => Promise<Store>): void {
       expect(documents.map(({ id }) => id).toSorted()).toEqual(['d1', 'd10', 'd4', 'd7'])
     })
 
+    test('ST-8 a continuation is good for each part of its range', async () => {
+      const collection = await makeCollection(await open(), { partitionCount: 3 })
+      for (let n = 0; n < 30; n++) await collection.create({ id: `d${n}`, pk: `p${n % 11}` })
+      const { documents, continuation } = await collection.readDocuments({ maxItemCount: 14 })
+      const seen = documents.map(({ id }) => id)
+      for (const range of await collection.readFeedRanges()) {
+        const rest = await collection.readDocuments({ range, continuation })
+        seen.push(...rest.documents.map(({ id }) => id))
+      }
+      expect(seen).toHaveLength(30)
+      expect(new Set(seen).size).toBe(30)
+    })
+
     test('ST-8 a continuation fits its own collection, range and key only', async () => {
       const store = await open()
       const collection = await makeCollection(store, { partitionCount: 2 })
       const other = await makeCollection(store, { id: 'other' })
       for (let n = 0; n < 9; n++) await collection.create({ id: `d${n}`, pk: 'p' })
       const { continuation = '' } = await collection.readDocuments({ maxItemCount: 2 })
-      const [range] = await collection.readFeedRanges()
+      const [low, high] = await collection.readFeedRanges()
+      const pages = [low, high].map((range) => collection.readDocuments({ maxItemCount: 2, range }))
+      const ofRange = (await Promise.all(pages)).find((page) => page.continuation !== undefined)
       for (const read of [
         () => other.readDocuments({ continuation }),
-        () => collection.readDocuments({ continuation, range }),
+        () => collection.readDocuments({ continuation: ofRange?.continuation }),
         () => collection.readDocuments({ continuation, partitionKey: 'p' }),
         () => collection.readDocuments({ continuation: continuation.slice(0, -1) }),
         () => collection.readDocuments({ continuation: 'x' }),

@@ -48,7 +48,7 @@ function readDefinition({ name, query: text }: ComputedProperty): Query {
   const query = parsed(name, text)
   const isPlain =
     query.selection.kind === 'value' &&
-    query.from.namesDocument &&
+    query.from.documentName !== undefined &&
     query.from.sources.length === 0 &&
     query.where === undefined &&
     query.aggregates.length + query.groupBy.length + query.orderBy.length === 0 &&

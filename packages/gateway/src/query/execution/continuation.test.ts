@@ -57,6 +57,34 @@ describe('a continuation', () => {
     await expect(resume(text, { continuation })).resolves.toBeDefined()
   })
 
+  const whole = { minInclusive: '', maxExclusive: 'FF' }
+  const part = { minInclusive: '20', maxExclusive: 'FF' }
+
+  test.each(KINDS)(
+    'of a range is good for a part of it, and not the other way round: %s',
+    async (text) => {
+      const ofWhole = await token(text, { range: whole })
+      await expect(resume(text, { continuation: ofWhole, range: part })).resolves.toBeDefined()
+      const ofPart = await token(text, { range: part })
+      for (const range of [whole, { minInclusive: '', maxExclusive: '20' }]) {
+        await expect(resume(text, { continuation: ofPart, range })).rejects.toMatchObject(refusal)
+      }
+    },
+  )
+
+  test.each([
+    ['SELECT VALUE x FROM c JOIN x IN c.list', { list: [1, 2, 3, 4, 5] }],
+    ['SELECT * FROM c ORDER BY c.text', { text: 'x'.repeat(200) }],
+  ])('that counts rows is of no part of its range: %s', async (text, document) => {
+    const source = new MemorySource(withRids(Array.from({ length: 5 }, () => document)))
+    const { continuation } = await runPage(text, source, { range: whole, maxItemCount: 3 })
+    expect(continuation).toBeDefined()
+    await expect(runPage(text, source, { continuation, range: whole })).resolves.toBeDefined()
+    await expect(runPage(text, source, { continuation, range: part })).rejects.toMatchObject({
+      message: expect.stringContaining('run the query again'),
+    })
+  })
+
   test('is refused when a character was changed, added or lost', async () => {
     const good = await token(KINDS[2])
     await fc.assert(
@@ -72,7 +100,7 @@ describe('a continuation', () => {
         },
       ),
     )
-    for (const continuation of ['', 'x', '...', 'q1...', '"9"']) {
+    for (const continuation of ['', 'x', '...', 'q2....', '"9"']) {
       await expect(resume(KINDS[0], { continuation })).rejects.toMatchObject(refusal)
     }
   })

@@ -1,4 +1,10 @@
-import { murmur3x86 } from '@tidemark/contracts'
+import {
+  feedRangeId,
+  murmur3x86,
+  parseFeedRangeId,
+  rangeContains,
+  type FeedRange,
+} from '@tidemark/contracts'
 import { BadQueryError } from '../bad-query-error.ts'
 import { isJsonArray, type Json } from '../json.ts'
 import { textHash } from '../values/value-hash.ts'
@@ -26,27 +32,58 @@ export type QueryProgress = Remaining &
     | { readonly kind: 'ranked'; readonly boundary: Boundary | undefined }
   )
 
-const VERSION = 'q1'
+/** What a continuation belongs to. */
+export interface ContinuationOwner {
+  readonly queryHash: string
+  /** What is read. */
+  readonly range: FeedRange
+}
 
-/** A continuation as text: `q1.<query>.<state>.<checksum>`, base64url. */
-export function encodeContinuation(progress: QueryProgress, queryHash: string): string {
+const VERSION = 'q2'
+
+/** A continuation as text: `q2.<query>.<range>.<state>.<checksum>`, query and state as base64url. */
+export function encodeContinuation(
+  progress: QueryProgress,
+  { queryHash, range }: ContinuationOwner,
+): string {
   const state = Buffer.from(JSON.stringify(stateOf(progress))).toString('base64url')
-  const text = `${VERSION}.${queryHash}.${state}`
+  const text = `${VERSION}.${queryHash}.${feedRangeId(range)}.${state}`
   return `${text}.${checksum(text)}`
 }
 
 /**
- * @throws ERR_BAD_QUERY for a token of another query, other parameters or another scope, and for one
+ * Where a query goes on. A range that has split goes on in each of its parts with the token of the whole.
+ *
+ * @throws ERR_BAD_QUERY for a token of another query, other parameters or another range, and for one
  *   that was altered
  */
-export function decodeContinuation(token: string, queryHash: string): QueryProgress {
-  const [version, query, state = '', sum, ...rest] = token.split('.')
+export function decodeContinuation(
+  token: string,
+  { queryHash, range }: ContinuationOwner,
+): QueryProgress {
+  const [version, query, rangeText = '', state = '', sum, ...rest] = token.split('.')
   if (version !== VERSION || rest.length > 0) throw invalid('is malformed')
-  if (sum !== checksum(`${version}.${query}.${state}`)) throw invalid('was cut off or altered')
-  if (query !== queryHash) throw invalid('is of another query, other parameters or another range')
+  if (sum !== checksum(`${version}.${query}.${rangeText}.${state}`))
+    throw invalid('was cut off or altered')
+  const isWhole = rangeText === feedRangeId(range)
+  const wider = parseFeedRangeId(rangeText)
+  const isOfRange = isWhole || (wider !== undefined && rangeContains(wider, range))
+  if (query !== queryHash || !isOfRange)
+    throw invalid('is of another query, other parameters or another range')
   const progress = progressOf(parsedState(state))
   if (progress === undefined) throw invalid('cannot be read')
+  if (!isWhole && !isDivisible(progress)) {
+    throw invalid('is of a range that has split, in the midst of its rows: run the query again')
+  }
   return progress
+}
+
+/** False for what counts rows of which nobody knows in which part of a range they are. */
+function isDivisible(progress: QueryProgress): boolean {
+  if (progress.offset > 0) return false
+  return progress.kind === 'stream'
+    ? progress.rowsGiven === 0
+    : progress.boundary?.kind !== 'prefix'
 }
 
 /** What a continuation is bound to. */

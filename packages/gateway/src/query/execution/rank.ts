@@ -14,12 +14,21 @@ export interface Rank {
 /** Which of the keys descend. */
 export type Directions = readonly boolean[]
 
+/**
+ * Whether equal rows stand in descending order, too, as in the service: clients that go on in the midst of such rows rely on
+ * it, or on the header that says so.
+ */
+export function isReversed(descending: Directions): boolean {
+  return descending.includes(true)
+}
+
 export function compareRanks(left: Rank, right: Rank, descending: Directions): number {
   for (const [index, key] of left.keys.entries()) {
     const order = compareSortValues(key, right.keys[index])
     if (order !== 0) return descending[index] === true ? -order : order
   }
-  return comparePrimitives(left.tie, right.tie) || left.ordinal - right.ordinal
+  const byTie = comparePrimitives(left.tie, right.tie)
+  return (isReversed(descending) ? -byTie : byTie) || left.ordinal - right.ordinal
 }
 
 /**

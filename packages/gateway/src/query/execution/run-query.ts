@@ -1,4 +1,4 @@
-import { systemClock } from '@tidemark/contracts'
+import { FULL_RANGE, systemClock } from '@tidemark/contracts'
 import { BadQueryError } from '../bad-query-error.ts'
 import type { DocumentSource } from '../document-source.ts'
 import { MAX_PAGE_ROWS } from '../limits.ts'
@@ -14,6 +14,7 @@ import {
   decodeContinuation,
   encodeContinuation,
   hashOfQuery,
+  type ContinuationOwner,
   type QueryProgress,
 } from './continuation.ts'
 import type { QueryRun, RunResult } from './query-run.ts'
@@ -72,12 +73,18 @@ function derivedSource(
  * what the source rejects with, and with the signal's reason.
  */
 export async function runQuery(query: Query, options: RunQueryOptions): Promise<QueryResultPage> {
-  const { scope = '', orderByUndefined = 'first', parameters = [] } = options
+  const { scope = '', range = FULL_RANGE, orderByUndefined = 'first', parameters = [] } = options
   const values = bindParameters(query, parameters)
   const { clock = systemClock, signal } = options
   const budget = options.budget ?? new QueryBudget({ turns: new QueryTurns(clock), signal })
   for (const { value } of parameters) valueChars(value, budget)
-  const queryHash = hashOfQuery([query.text, parameters, scope, orderByUndefined])
+  const queryHash = hashOfQuery([
+    options.identity ?? query.text,
+    parameters,
+    scope,
+    orderByUndefined,
+  ])
+  const owner = { queryHash, range }
   const isRanked = kindOf(query) === 'ranked'
   const nowMs = clock.wallMs()
   const { derived } = query.from
@@ -94,15 +101,12 @@ export async function runQuery(query: Query, options: RunQueryOptions): Promise<
     leaveOutUndefined: orderByUndefined === 'leave-out',
     signal,
   }
-  const { items, next, examined } = await runKind(
-    run,
-    startOf(query, { values, queryHash, options }),
-  )
+  const { items, next, examined } = await runKind(run, startOf(query, { values, owner, options }))
   // To write a large page takes as long as to read it.
   if (budget.turnDue) await budget.turn()
   return {
     items,
-    continuation: next && encodeContinuation(next, queryHash),
+    continuation: next && encodeContinuation(next, owner),
     examined,
     steps: budget.steps,
   }
@@ -129,17 +133,17 @@ function startOf(
   query: Query,
   context: {
     values: ReturnType<typeof bindParameters>
-    queryHash: string
+    owner: ContinuationOwner
     options: RunQueryOptions
   },
 ): QueryProgress {
-  const { values, queryHash, options } = context
+  const { values, owner, options } = context
   const top = resolveRowCount(query.top, values)
   const offset = resolveRowCount(query.offset, values) ?? 0
   const limit = resolveRowCount(query.limit, values) ?? top
   const kind = kindOf(query) === 'ranked' ? 'ranked' : 'stream'
   if (options.continuation !== undefined) {
-    const progress = decodeContinuation(options.continuation, queryHash)
+    const progress = decodeContinuation(options.continuation, owner)
     if (progress.kind !== kind)
       throw new BadQueryError('Invalid Continuation Token: it is of another kind of query')
     return progress

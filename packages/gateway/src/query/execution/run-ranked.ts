@@ -117,8 +117,7 @@ class RankedCollector {
         this.#offer({ keys, tie: valueHash(value, row.budget), ordinal: 0 }, value)
       return
     }
-    const { _rid: rid } = document
-    const rank = { keys, tie: typeof rid === 'string' ? rid : '', ordinal }
+    const rank = { keys, tie: ridOrder(document['_rid']), ordinal }
     if (!this.#isWanted(rank)) return
     const value = projectRow(query.selection, row)
     if (value !== undefined) this.#add(rank, value)
@@ -232,6 +231,18 @@ class RankedCollector {
     return projectRow(query.selection, row)
   }
 }
+
+/**
+ * The order of equal rows: that of the last 8 bytes of their `_rid` as a little-endian number. By it clients that merge
+ * ranges find out which of such rows they had already (`FilterNextAsync` of the .NET client).
+ */
+function ridOrder(rid: Json): string {
+  if (typeof rid !== 'string') return ''
+  const bytes = Buffer.from(rid.replaceAll('-', '/'), 'base64')
+  return bytes.length === RID_BYTES ? bytes.subarray(8).reverse().toString('hex') : rid
+}
+
+const RID_BYTES = 16
 
 function keyLength(key: SortValue): number {
   return typeof key === 'string' ? key.length : 10

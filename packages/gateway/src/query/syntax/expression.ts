@@ -163,6 +163,8 @@ export interface AggregateExpression {
   readonly kind: 'aggregate'
   readonly name: AggregateName
   readonly operand: Expression
+  /** The operand as it was written. */
+  readonly operandText: string
 }
 
 /** A value that was worked out per group: of a GROUP BY expression or of an aggregate. */

@@ -14,14 +14,15 @@ export function parseFrom(parser: ExpressionParser, context: OperandContext): Fr
   const container = cursor.expectName('a container name')
   const steps = readSteps(parser, context)
   if (alias === undefined && steps.length === 0) {
-    names.bindDocument(readSourceAlias(context) ?? container)
-    return { namesDocument: true, sources: readJoins(parser, context) }
+    const documentName = readSourceAlias(context) ?? container
+    names.bindDocument(documentName)
+    return { documentName, sources: readJoins(parser, context) }
   }
   const from: Expression = steps.length === 0 ? DOCUMENT : { kind: 'path', root: DOCUMENT, steps }
   const name = alias ?? readSourceAlias(context) ?? lastProperty(steps) ?? container
   const each = alias === undefined ? 'value' : 'items'
   const source: FromSource = { alias: name, slot: names.bind(name), each, from }
-  return { namesDocument: false, sources: [source, ...readJoins(parser, context)] }
+  return { documentName: undefined, sources: [source, ...readJoins(parser, context)] }
 }
 
 /** `(SELECT … FROM c …) [[AS] x]` in the place of the container. */
@@ -34,19 +35,19 @@ function parseDerived(parser: ExpressionParser, context: OperandContext): FromCl
   const alias = readSourceAlias(context) ?? ''
   if (distinct !== undefined) {
     names.bindDocument(alias)
-    return { namesDocument: true, sources: readJoins(parser, context), derived: distinct }
+    return { documentName: alias, sources: readJoins(parser, context), derived: distinct }
   }
   const value: Expression =
     selection.kind === 'value' ? selection.value : { kind: 'object', properties: selection.items }
   const source: FromSource = { alias, slot: names.bind(alias), each: 'value', from: value }
   const sources = [...from.sources, source, ...readJoins(parser, context)]
-  return { namesDocument: false, sources, where }
+  return { documentName: undefined, sources, where }
 }
 
 /** FROM of a subquery: over values of the row around it. */
 export function parseSubqueryFrom(parser: ExpressionParser, context: OperandContext): FromClause {
   const first = readSource(parser, context)
-  return { namesDocument: false, sources: [first, ...readJoins(parser, context)] }
+  return { documentName: undefined, sources: [first, ...readJoins(parser, context)] }
 }
 
 function readJoins(parser: ExpressionParser, context: OperandContext): FromSource[] {

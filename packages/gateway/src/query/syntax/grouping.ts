@@ -77,10 +77,10 @@ function mapSelection(
   selection: Selection,
   map: (expression: Expression) => Expression,
 ): Selection {
-  if (selection.kind === 'value') return { kind: 'value', value: map(selection.value) }
+  if (selection.kind === 'value') return { ...selection, value: map(selection.value) }
   return {
     kind: 'list',
-    items: selection.items.map(({ name, value }) => ({ name, value: map(value) })),
+    items: selection.items.map((item) => ({ ...item, value: map(item.value) })),
   }
 }
 

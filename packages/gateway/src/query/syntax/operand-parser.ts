@@ -163,10 +163,12 @@ function readAggregate(
   const { clause } = context
   if (clause !== 'SELECT') throw context.cursor.errorAt(token, `${name} cannot stand in ${clause},`)
   context.clause = name
+  const { place } = context.cursor
   const operand = parser.expression()
+  const operandText = context.cursor.textSince(place)
   context.clause = clause
   context.cursor.expectSymbol(')')
-  return { kind: 'aggregate', name, operand }
+  return { kind: 'aggregate', name, operand, operandText }
 }
 
 function readBrackets(parser: ExpressionParser, context: OperandContext): Expression {

@@ -1,12 +1,12 @@
 import { QueryParser } from './query-parser.ts'
-import type { Query } from './query.ts'
+import type { Query, WrittenQuery } from './query.ts'
 
 /**
  * Reads a query.
  *
  * @throws ERR_BAD_QUERY naming the construct that is wrong or not supported, and where it stands
  */
-export function parseQuery(text: string): Query {
+export function parseQuery(text: string): WrittenQuery {
   return new QueryParser(text).query()
 }
 

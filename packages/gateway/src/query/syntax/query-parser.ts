@@ -1,15 +1,22 @@
-import { MAX_SOURCES } from '../limits.ts'
+import type { BadQueryError } from '../bad-query-error.ts'
+import { MAX_ITEMS, MAX_SOURCES } from '../limits.ts'
 import type { Expression, Subquery } from './expression.ts'
 import { ExpressionParser } from './expression-parser.ts'
 import { parseFrom, parseSubqueryFrom } from './from-parser.ts'
 import { checkDistinctOrder, groupSelection } from './grouping.ts'
 import { NameScope } from './name-scope.ts'
 import { readOperand, type DerivedTable, type OperandContext } from './operand-parser.ts'
-import type { FromClause, OrderItem, Query, RowCount, Selection } from './query.ts'
+import type { FromClause, OrderItem, Query, RowCount, Selection, WrittenQuery } from './query.ts'
 import { parseSelectList } from './select-parser.ts'
 import { TokenCursor } from './token-cursor.ts'
 
-const NO_SOURCES: FromClause = { namesDocument: false, sources: [] }
+/** An expression and what was written for it. */
+interface Written {
+  readonly value: Expression
+  readonly text: string
+}
+
+const NO_SOURCES: FromClause = { documentName: undefined, sources: [] }
 
 function both(left: Expression | undefined, right: Expression | undefined): Expression | undefined {
   if (left === undefined || right === undefined) return left ?? right
@@ -40,17 +47,22 @@ export class QueryParser {
   }
 
   /** A whole query, to the end of the text. */
-  query(): Query {
+  query(): WrittenQuery {
     const cursor = this.#cursor
     cursor.expectKeyword('SELECT')
     const distinct = cursor.takeKeyword('DISTINCT')
     const top = cursor.takeKeyword('TOP') ? this.#rowCount('TOP') : undefined
-    const { from, selection } = this.#selectAndFrom(() =>
+    const { from, fromText, selection } = this.#selectAndFrom(() =>
       parseFrom(this.#expressions, this.#context),
     )
-    const where = both(from?.where, this.#where())
-    const groupBy = this.#groupBy()
-    const orderBy = this.#orderBy(selection)
+    const wherePlace = cursor.place
+    const ownWhere = this.#where()
+    const whereText = ownWhere && cursor.textSince(wherePlace + 1)
+    const where = both(from?.where, ownWhere)
+    const grouping = this.#groupBy()
+    const groupBy = grouping.map(({ value }) => value)
+    const ordering = this.#orderBy(selection)
+    const orderBy = ordering.map(({ value, descending }) => ({ value, descending }))
     const { offset, limit } = this.#offsetLimit(top)
     if (cursor.peek().kind !== 'end') throw cursor.unexpected('the end of the query')
     const readsDocuments = from !== undefined
@@ -77,6 +89,12 @@ export class QueryParser {
       limit,
       parameterNames: this.#context.parameterNames,
       slots: this.#names.slots,
+      texts: {
+        from: fromText,
+        where: whereText,
+        groupBy: grouping.map(({ text }) => text),
+        orderBy: ordering.map(({ text }) => text),
+      },
     }
   }
 
@@ -94,7 +112,8 @@ export class QueryParser {
     if (where === undefined || cursor.peek().kind !== 'end') {
       throw cursor.unexpected(where ? 'the end of the condition' : 'WHERE')
     }
-    const selection: Selection = { kind: 'value', value: { kind: 'literal', value: true } }
+    const value: Expression = { kind: 'literal', value: true }
+    const selection: Selection = { kind: 'value', value, text: 'true' }
     return this.#ofDocuments({ from, where, selection, distinct: false })
   }
 
@@ -121,6 +140,7 @@ export class QueryParser {
   /** A subquery in FROM, over the container. */
   #derived(): DerivedTable {
     const cursor = this.#cursor
+    const { place } = cursor
     cursor.expectKeyword('SELECT')
     const isDistinct = cursor.takeKeyword('DISTINCT')
     this.#refuseInSubquery(['TOP'])
@@ -139,7 +159,8 @@ export class QueryParser {
     this.#context.clause = 'FROM'
     const plain = { from, where: both(from.where, where), selection }
     if (!isDistinct) return { ...plain, distinct: undefined }
-    return { ...plain, distinct: this.#ofDocuments({ ...plain, distinct: true }) }
+    const text = cursor.textSince(place)
+    return { ...plain, distinct: { ...this.#ofDocuments({ ...plain, distinct: true }), text } }
   }
 
   /** A query that neither groups nor orders nor bounds what it finds. */
@@ -168,10 +189,11 @@ export class QueryParser {
   /** FROM is read before SELECT, which stands before it and speaks of its names. */
   #selectAndFrom<T extends FromClause | undefined>(
     readFrom: () => T,
-  ): { from: T | undefined; selection: Selection } {
+  ): { from: T | undefined; fromText: string | undefined; selection: Selection } {
     const cursor = this.#cursor
     const selectPlace = cursor.place
     let from: T | undefined
+    let fromText: string | undefined
     let fromPlace: number | undefined
     let endPlace = selectPlace
     if (this.#skipToFrom()) {
@@ -179,6 +201,7 @@ export class QueryParser {
       cursor.expectKeyword('FROM')
       this.#context.clause = 'FROM'
       from = readFrom()
+      fromText = cursor.textSince(fromPlace + 1)
       endPlace = cursor.place
     }
     cursor.goTo(selectPlace)
@@ -188,7 +211,7 @@ export class QueryParser {
       if (cursor.place !== fromPlace) throw cursor.unexpected('FROM')
       cursor.goTo(endPlace)
     }
-    return { from, selection }
+    return { from, fromText, selection }
   }
 
   /** Goes to the FROM that belongs to this SELECT; false when there is none. */
@@ -211,43 +234,55 @@ export class QueryParser {
     return this.#expressions.expression()
   }
 
-  #groupBy(): Expression[] {
-    if (!this.#cursor.takeKeyword('GROUP')) return []
-    this.#cursor.expectKeyword('BY')
+  #groupBy(): Written[] {
+    const cursor = this.#cursor
+    if (!cursor.takeKeyword('GROUP')) return []
+    cursor.expectKeyword('BY')
     this.#context.clause = 'GROUP BY'
-    return this.#expressions.list()
+    const items: Written[] = []
+    do {
+      if (items.length === MAX_ITEMS) throw this.#tooMany('GROUP BY', MAX_ITEMS)
+      const { place } = cursor
+      items.push({ value: this.#expressions.expression(), text: cursor.textSince(place) })
+    } while (cursor.takeSymbol(','))
+    return items
   }
 
-  #orderBy(selection: Selection): OrderItem[] {
+  #tooMany(clause: string, most: number): BadQueryError {
+    return this.#cursor.errorAt(
+      this.#cursor.peek(),
+      `more than ${most} expressions of ${clause} stand`,
+    )
+  }
+
+  #orderBy(selection: Selection): (OrderItem & Written)[] {
     const cursor = this.#cursor
     if (!cursor.takeKeyword('ORDER')) return []
     cursor.expectKeyword('BY')
     this.#context.clause = 'ORDER BY'
-    const items: OrderItem[] = []
+    const items: (OrderItem & Written)[] = []
     do {
-      if (items.length === MAX_SOURCES) {
-        throw cursor.errorAt(
-          cursor.peek(),
-          `more than ${MAX_SOURCES} expressions of ORDER BY stand`,
-        )
+      if (items.length === MAX_SOURCES) throw this.#tooMany('ORDER BY', MAX_SOURCES)
+      const { place } = cursor
+      const { value, text = cursor.textSince(place) } = this.#selectedName(selection) ?? {
+        value: this.#expressions.expression(),
       }
-      const value = this.#selectedName(selection) ?? this.#expressions.expression()
       const descending = cursor.takeKeyword('DESC')
       if (!descending) cursor.takeKeyword('ASC')
-      items.push({ value, descending })
+      items.push({ value, descending, text })
     } while (cursor.takeSymbol(','))
     return items
   }
 
   /** ORDER BY may also name a column of SELECT by its alias. */
-  #selectedName(selection: Selection): Expression | undefined {
+  #selectedName(selection: Selection): Written | undefined {
     const token = this.#cursor.peek()
     if (selection.kind !== 'list' || !this.#cursor.isName()) return undefined
     if (this.#names.slotOf(token.text) !== undefined) return undefined
     if (['.', '[', '('].some((symbol) => this.#cursor.isSymbol(symbol, 1))) return undefined
     const item = selection.items.find(({ name }) => name === token.text)
     if (item !== undefined) this.#cursor.take()
-    return item?.value
+    return item
   }
 
   #offsetLimit(top: RowCount | undefined): Pick<Query, 'offset' | 'limit'> {

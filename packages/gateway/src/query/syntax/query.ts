@@ -1,13 +1,15 @@
 import type { AggregateExpression, Expression, Subquery } from './expression.ts'
 
-/** What a row gives: itself, one value, or an object of named values. */
+/** What a row gives: one value, of which `text` is what was written (`*` for the row itself), or an object of named values. */
 export type Selection =
-  | { readonly kind: 'value'; readonly value: Expression }
+  | { readonly kind: 'value'; readonly value: Expression; readonly text: string }
   | { readonly kind: 'list'; readonly items: readonly SelectItem[] }
 
 export interface SelectItem {
   readonly name: string
   readonly value: Expression
+  /** As it was written, without its name. */
+  readonly text: string
 }
 
 /** One source of FROM or JOIN; sources multiply from left to right. */
@@ -21,8 +23,8 @@ export interface FromSource {
 }
 
 export interface FromClause {
-  /** True when a name stands for the document itself, in slot 0. */
-  readonly namesDocument: boolean
+  /** What stands for the document itself, in slot 0; undefined when nothing does. */
+  readonly documentName: string | undefined
   readonly sources: readonly FromSource[]
   /** The condition of a subquery that these sources stand for; its rows have to meet it too. */
   readonly where?: Expression | undefined
@@ -40,6 +42,20 @@ export interface RowCount {
   readonly value: Expression
   /** `TOP`, `OFFSET` or `LIMIT`, for messages. */
   readonly clause: string
+}
+
+/** The parts of a query as they were written, for a plan to put them together otherwise. */
+export interface QueryTexts {
+  readonly from: string | undefined
+  readonly where: string | undefined
+  readonly groupBy: readonly string[]
+  /** Without their directions. */
+  readonly orderBy: readonly string[]
+}
+
+/** A query with the texts that it was read from. */
+export interface WrittenQuery extends Query {
+  readonly texts: QueryTexts
 }
 
 /** A query as it was read and checked. Its parts are not a contract: give it to the functions here. */

@@ -10,14 +10,18 @@ export function parseSelectList(
   from: FromClause | undefined,
 ): Selection {
   const { cursor } = context
-  if (cursor.isSymbol('*')) return { kind: 'value', value: readStar(context, from) }
-  if (cursor.takeKeyword('VALUE')) return { kind: 'value', value: parser.expression() }
+  if (cursor.isSymbol('*')) return { kind: 'value', value: readStar(context, from), text: '*' }
+  const read = (): Pick<SelectItem, 'value' | 'text'> => {
+    const { place } = cursor
+    return { value: parser.expression(), text: cursor.textSince(place) }
+  }
+  if (cursor.takeKeyword('VALUE')) return { kind: 'value', ...read() }
   const items: SelectItem[] = []
   const names = new Set<string>()
   let unnamed = 0
   do {
     const token = cursor.peek()
-    const value = parser.expression()
+    const { value, text } = read()
     const name = readAlias(context) ?? impliedName(value) ?? `$${++unnamed}`
     if (names.has(name)) {
       throw cursor.errorAt(
@@ -26,7 +30,7 @@ export function parseSelectList(
       )
     }
     names.add(name)
-    items.push({ name, value })
+    items.push({ name, value, text })
   } while (cursor.takeSymbol(','))
   return { kind: 'list', items }
 }
@@ -37,7 +41,7 @@ function readStar({ cursor }: OperandContext, from: FromClause | undefined): Exp
   if (cursor.isSymbol(',')) throw cursor.errorAt(token, "SELECT '*' together with other columns")
   if (from === undefined) throw cursor.errorAt(token, "SELECT '*' without FROM")
   const [source, ...others] = from.sources
-  if (others.length > 0 || (source !== undefined && from.namesDocument)) {
+  if (others.length > 0 || (source !== undefined && from.documentName !== undefined)) {
     throw cursor.errorAt(
       token,
       "SELECT '*' with JOIN is not supported: name the columns instead of '*'",

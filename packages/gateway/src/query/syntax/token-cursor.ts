@@ -30,6 +30,13 @@ export class TokenCursor {
     this.#at = place
   }
 
+  /** What stands from a place up to the present one, as it was written. */
+  textSince(place: number): string {
+    const first = this.#tokens[place] ?? this.#end
+    const last = this.#tokens[this.#at - 1] ?? first
+    return this.text.slice(first.offset, last.offset + last.text.length)
+  }
+
   /** The token so many places ahead, without taking it. */
   peek(ahead = 0): Token {
     return this.#tokens[this.#at + ahead] ?? this.#end
