@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { startPostgresServer } from '@tidemark/testing/servers'
+import { startPostgresProcess } from '@tidemark/testing/servers'
 import { runOrder, type OrderPhase, type OrderResult } from './run-order.ts'
 
 const USAGE = `usage: npm run lsn-order -- [--seconds N] [--rounds N] [--seed N] [--feed tidemark|sequence]
@@ -43,7 +43,7 @@ const phases: readonly OrderPhase[] =
 const sizes = { writerProcesses: 4, lanesEach: 4, readers: 4 }
 console.log(`seed ${seed}, feed ${feed}, 16 writers in 4 processes, 4 readers`)
 try {
-  await using server = await startPostgresServer({ durable: true })
+  await using server = await startPostgresProcess({ durable: true })
   finish(await runOrder({ server, feed, phases, seed, sizes, report: console.log }))
 } catch (error) {
   console.error(error)
