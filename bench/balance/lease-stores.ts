@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '@tidemark/contracts'
 import { RedisLeaseStore } from '@tidemark/lease-redis'
 import { DocumentLeaseStore, MemoryLeaseStore } from '@tidemark/processor'
-import { startRedisServer } from '@tidemark/testing/servers'
+import { startRedisProcess } from '@tidemark/testing/servers'
 import { Redis } from 'ioredis'
 import { openBenchStore } from '../store/open-bench-store.ts'
 import type { LeaseStores, OpenedLeaseStore } from './fleet.ts'
@@ -63,7 +63,7 @@ function sharedStores(
 }
 
 async function ownRedisStores(): Promise<OpenedLeaseStores> {
-  const server = await startRedisServer()
+  const server = await startRedisProcess()
   const opened = redisStores(`redis://${server.host}:${server.port}`)
   return {
     ...opened,

@@ -1,4 +1,4 @@
-import { startPostgresServer, type PostgresServer } from '@tidemark/testing/servers'
+import { startPostgresProcess, type PostgresProcess } from '@tidemark/testing/servers'
 
 /**
  * What differs from PostgreSQL's defaults, for both sides alike. A quarter of a gigabyte of shared buffers would
@@ -9,6 +9,6 @@ const SETTINGS = { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeou
 /** A PostgreSQL of a scenario's own. It syncs: what is measured is durable. */
 export function startBenchServer(
   settings: Readonly<Record<string, string>> = {},
-): Promise<PostgresServer> {
-  return startPostgresServer({ durable: true, settings: { ...SETTINGS, ...settings } })
+): Promise<PostgresProcess> {
+  return startPostgresProcess({ durable: true, settings: { ...SETTINGS, ...settings } })
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startRedisServer, type RedisServer } from '@tidemark/testing/servers'
+import { startRedisProcess, type RedisProcess } from '@tidemark/testing/servers'
 import { deliveries, missing } from './check-history.ts'
 import { openFeedStore, type FeedStore } from './feed-store.ts'
 import { HostProcess, type HostProcessOptions, FAULT_TIMES } from './host-process.ts'
@@ -11,10 +11,10 @@ import { until } from './until.ts'
 export class FaultStage implements AsyncDisposable {
   readonly folder: string
   readonly store: FeedStore
-  readonly redis: RedisServer
+  readonly redis: RedisProcess
   readonly #hosts: HostProcess[] = []
 
-  private constructor(stage: { folder: string; store: FeedStore; redis: RedisServer }) {
+  private constructor(stage: { folder: string; store: FeedStore; redis: RedisProcess }) {
     this.folder = stage.folder
     this.store = stage.store
     this.redis = stage.redis
@@ -28,7 +28,7 @@ export class FaultStage implements AsyncDisposable {
     readonly redisArgs?: readonly string[] | undefined
   }): Promise<FaultStage> {
     const folder = await mkdtemp(join(tmpdir(), 'tidemark-faults-'))
-    const redis = await startRedisServer({ args: redisArgs })
+    const redis = await startRedisProcess({ args: redisArgs })
     const store = await openFeedStore(folder, ranges)
     return new FaultStage({ folder, store, redis })
   }

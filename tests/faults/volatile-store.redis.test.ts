@@ -2,11 +2,11 @@ import { systemClock, type LeaseDurability } from '@tidemark/contracts'
 import { RedisLeaseStore } from '@tidemark/lease-redis'
 import { ChangeFeedProcessorHost } from '@tidemark/processor'
 import { FakeFeed } from '@tidemark/testing'
-import { startRedisServer } from '@tidemark/testing/servers'
+import { startRedisProcess } from '@tidemark/testing/servers'
 import { expect, test } from 'vitest'
 
 test('PH-10 a host does not start on a lease store that keeps nothing, and tells once how durable another is', async () => {
-  await using redis = await startRedisServer()
+  await using redis = await startRedisProcess()
   const told: LeaseDurability[] = []
   const start = async (): Promise<void> => {
     const host = new ChangeFeedProcessorHost({

@@ -1,4 +1,4 @@
-import { startPostgresServer } from '@tidemark/testing/servers'
+import { startPostgresProcess } from '@tidemark/testing/servers'
 import { expect, test } from 'vitest'
 import { runOrder } from './run-order.ts'
 
@@ -7,7 +7,7 @@ import { runOrder } from './run-order.ts'
 const SEED = 1
 
 test('CF-3 CF-7 ST-5 ST-6 ST-9 readers behind 16 writers on one range miss nothing and see nothing twice, also when connections are ended and the server is restarted', async () => {
-  await using server = await startPostgresServer({ durable: true })
+  await using server = await startPostgresProcess({ durable: true })
   const result = await runOrder({
     server,
     feed: 'tidemark',
@@ -33,7 +33,7 @@ test('CF-3 CF-7 ST-5 ST-6 ST-9 readers behind 16 writers on one range miss nothi
 }, 180_000)
 
 test('CF-3 the same readers lose rows of a table whose numbers come from a sequence: the test can fail', async () => {
-  await using server = await startPostgresServer()
+  await using server = await startPostgresProcess()
   const result = await runOrder({
     server,
     feed: 'sequence',

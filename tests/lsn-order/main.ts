@@ -1,4 +1,4 @@
-import { startPostgresServer } from '@tidemark/testing/servers'
+import { startPostgresProcess } from '@tidemark/testing/servers'
 import { oneOf, positive, readArguments, whole } from '../../scripts/command-line/read-arguments.ts'
 import { runOrder, type OrderPhase, type OrderResult } from './run-order.ts'
 
@@ -29,7 +29,7 @@ const phases: readonly OrderPhase[] =
 const sizes = { writerProcesses: 4, lanesEach: 4, readers: 4 }
 console.log(`seed ${seed}, feed ${feed}, 16 writers in 4 processes, 4 readers`)
 try {
-  await using server = await startPostgresServer({ durable: true })
+  await using server = await startPostgresProcess({ durable: true })
   finish(await runOrder({ server, feed, phases, seed, sizes, report: console.log }))
 } catch (error) {
   console.error(error)

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PostgresServer } from '@tidemark/testing/servers'
+import type { PostgresProcess } from '@tidemark/testing/servers'
 import { generator } from '../crash/lane.ts'
 import { checkAcknowledged, checkReader } from './check-order.ts'
 import { openFeed } from './open-feed.ts'
@@ -17,7 +17,7 @@ export type OrderPhase =
   | { readonly kind: 'restart'; readonly rounds: number }
 
 export interface OrderRun {
-  readonly server: PostgresServer
+  readonly server: PostgresProcess
   readonly feed: FeedName
   readonly phases: readonly OrderPhase[]
   readonly seed: number

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode } from '@tidemark/contracts'
-import { startRedisServer, type RedisServer } from '@tidemark/testing/servers'
+import { startRedisProcess, type RedisProcess } from '@tidemark/testing/servers'
 import { Load } from '../faults/campaign/load.ts'
 import { FaultProcess } from '../faults/fault-process.ts'
 import { machineMs } from '../faults/history.ts'
@@ -70,7 +70,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-soak-'))
   await using resources = new AsyncDisposableStack()
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  const redis = resources.use(await startRedisServer())
+  const redis = resources.use(await startRedisProcess())
   const store = resources.use(await openSoakStore(folder))
   const soak = new Soak(options, { folder, redis, store })
   resources.defer(() => soak.end())
@@ -80,7 +80,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
 class Soak {
   readonly #options: SoakOptions
   readonly #folder: string
-  readonly #redis: RedisServer
+  readonly #redis: RedisProcess
   readonly #store: SoakStore
   readonly #hosts = new Map<string, SoakHost>()
   /** Reject when the host of this name ends. */
@@ -97,7 +97,7 @@ class Soak {
 
   constructor(
     options: SoakOptions,
-    place: { readonly folder: string; readonly redis: RedisServer; readonly store: SoakStore },
+    place: { readonly folder: string; readonly redis: RedisProcess; readonly store: SoakStore },
   ) {
     this.#options = options
     this.#folder = place.folder

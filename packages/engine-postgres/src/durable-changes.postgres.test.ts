@@ -1,6 +1,6 @@
 import { errorCode, lsn } from '@tidemark/contracts'
 import { Store, type Collection } from '@tidemark/store'
-import { startPostgresServer, type PostgresServer } from '@tidemark/testing/servers'
+import { startPostgresProcess, type PostgresProcess } from '@tidemark/testing/servers'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPostgresEngine } from './postgres-engine.ts'
@@ -8,9 +8,9 @@ import { openPostgresEngine } from './postgres-engine.ts'
 // A server whose commits are not durable by default, and which takes its time to write them out: whatever was told
 // to be done has to be there after it crashed, and not only documents.
 
-let server: PostgresServer
+let server: PostgresProcess
 beforeAll(async () => {
-  server = await startPostgresServer({
+  server = await startPostgresProcess({
     // Without fsync: the machine does not crash here, only what the server has not written yet is lost.
     settings: { synchronous_commit: 'off', wal_writer_delay: '10s', autovacuum: 'off' },
   })

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { CodedError, FULL_RANGE, errorCode } from '@tidemark/contracts'
-import { freePort, startPostgresServer, type PostgresServer } from '@tidemark/testing/servers'
+import { freePort, startPostgresProcess, type PostgresProcess } from '@tidemark/testing/servers'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
@@ -26,9 +26,9 @@ import {
 const run = promisify(execFile)
 const FAULT_TIMES = { outageTimeoutMs: 400, statementTimeoutMs: 5_000 }
 
-let server: PostgresServer
+let server: PostgresProcess
 beforeAll(async () => {
-  server = await startPostgresServer()
+  server = await startPostgresProcess()
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -245,7 +245,7 @@ test('a server that is too old is refused, and gets no schema', async () => {
 
 /** A disk that is soon full, for a server; undefined where nobody may mount one. */
 async function tinyDisk(
-  owner: PostgresServer,
+  owner: PostgresProcess,
 ): Promise<(AsyncDisposable & { readonly folder: string; enlarge(): Promise<void> }) | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-tiny-'))
   try {
@@ -268,7 +268,7 @@ async function tinyDisk(
 
 test('a full disk fails the writes that find no room, as a whole, and they go through when there is room', async (context) => {
   // Its disk goes with it.
-  await using own = await startPostgresServer()
+  await using own = await startPostgresProcess()
   await using disk = await tinyDisk(own)
   if (disk === undefined) return context.skip('nobody may mount a small disk here')
   await own.query(`CREATE TABLESPACE tiny LOCATION '${disk.folder}'`)

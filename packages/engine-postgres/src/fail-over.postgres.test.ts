@@ -4,9 +4,9 @@ import { FULL_RANGE, decodeContinuation, systemClock } from '@tidemark/contracts
 import type { Collection, Store } from '@tidemark/store'
 import {
   startPostgresReplica,
-  startPostgresServer,
+  startPostgresProcess,
   startTcpProxy,
-  type PostgresServer,
+  type PostgresProcess,
   type TcpProxy,
 } from '@tidemark/testing/servers'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -17,8 +17,8 @@ import { openAt, type Note } from './store-with-faults.fixture.ts'
 
 /** A primary, its standby, and the address that programs know, which moves when the standby takes over. */
 interface Pair extends AsyncDisposable {
-  readonly primary: PostgresServer
-  readonly standby: PostgresServer
+  readonly primary: PostgresProcess
+  readonly standby: PostgresProcess
   /** Between the two: cut, the standby gets nothing more. */
   readonly replication: TcpProxy
   readonly address: TcpProxy
@@ -30,7 +30,7 @@ interface Pair extends AsyncDisposable {
 async function startPair(settings: Readonly<Record<string, string>> = {}): Promise<Pair> {
   // A checkpoint after the promotion must not be what makes the difference.
   const common = { checkpoint_timeout: '1h', max_wal_size: '4GB' }
-  const primary = await startPostgresServer({ settings: { ...common } })
+  const primary = await startPostgresProcess({ settings: { ...common } })
   const replication = await startTcpProxy(primary)
   const standby = await startPostgresReplica(replication, { settings: { ...common } })
   for (const [name, value] of Object.entries(settings)) {
@@ -90,7 +90,7 @@ async function openNotes(
 }
 
 /** With a number that the sequence has kept nowhere but in the lost part of the log. Resolves with its `_rid`. */
-async function createLostCollection(primary: PostgresServer, store: Store): Promise<string> {
+async function createLostCollection(primary: PostgresProcess, store: Store): Promise<string> {
   const keptAhead = 'SELECT log_cnt::integer AS count FROM tidemark.collection_number'
   const [row] = await primary.query(keptAhead)
   const use = `SELECT nextval('tidemark.collection_number') FROM generate_series(1, $1)`

@@ -2,20 +2,20 @@ import { FULL_RANGE, systemClock } from '@tidemark/contracts'
 import type { Collection, Store } from '@tidemark/store'
 import {
   startPgBouncer,
-  startPostgresServer,
+  startPostgresProcess,
   type PgBouncer,
-  type PostgresServer,
+  type PostgresProcess,
 } from '@tidemark/testing/servers'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PostgresEngineOptions } from './options.ts'
 import { openAt, type Note } from './store-with-faults.fixture.ts'
 
-let server: PostgresServer
+let server: PostgresProcess
 let pooler: PgBouncer
 
 beforeAll(async () => {
-  server = await startPostgresServer()
+  server = await startPostgresProcess()
   // Fewer connections to the server than to the pooler, so that sessions do change hands.
   const settings = { default_pool_size: '3', max_client_conn: '200' }
   pooler = await startPgBouncer(server, { settings })

@@ -2,8 +2,8 @@ import { FULL_RANGE, systemClock, systemRandom } from '@tidemark/contracts'
 import { Store, type Collection } from '@tidemark/store'
 import {
   startPostgresReplica,
-  startPostgresServer,
-  type PostgresServer,
+  startPostgresProcess,
+  type PostgresProcess,
 } from '@tidemark/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { Connections } from './connection/connections.ts'
@@ -13,8 +13,8 @@ import type { PostgresEngineOptions } from './options.ts'
 import { openPostgresEngine } from './postgres-engine.ts'
 import { openAt, type Note } from './store-with-faults.fixture.ts'
 
-let primary: PostgresServer
-let replica: PostgresServer
+let primary: PostgresProcess
+let replica: PostgresProcess
 let url: string
 let replicaUrl: string
 /** Writes, and reads from the primary only. */
@@ -22,7 +22,7 @@ let writer: Store
 let notes: Collection<Note>
 
 beforeAll(async () => {
-  primary = await startPostgresServer()
+  primary = await startPostgresProcess()
   // A page that stands in the way of replay is cancelled soon.
   const settings = { max_standby_streaming_delay: '50ms' }
   replica = await startPostgresReplica(primary, { settings })

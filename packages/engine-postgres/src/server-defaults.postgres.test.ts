@@ -13,7 +13,11 @@ import {
   type DatabaseEngine,
   type WriteFence,
 } from '@tidemark/store/engine'
-import { sharedPostgres, startPostgresServer, type SharedPostgres } from '@tidemark/testing/servers'
+import {
+  sharedPostgres,
+  startPostgresProcess,
+  type SharedPostgres,
+} from '@tidemark/testing/servers'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { put } from './maintenance/store-under-test.fixture.ts'
@@ -118,7 +122,7 @@ class SteppedClock implements Clock {
 }
 
 test('ST-5 what readers were shown survives a crash where commits need not be durable by default', async () => {
-  await using own = await startPostgresServer({
+  await using own = await startPostgresProcess({
     // Nobody but a commit sees to it.
     settings: { synchronous_commit: 'off', wal_writer_delay: '10s' },
   })

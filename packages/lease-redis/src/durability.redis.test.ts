@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startRedisCluster, startRedisServer, type RedisServer } from '@tidemark/testing/servers'
+import { startRedisCluster, startRedisProcess, type RedisProcess } from '@tidemark/testing/servers'
 import { Cluster, Redis } from 'ioredis'
 import { RedisLeaseStore, type RedisLeaseStoreOptions } from './redis-lease-store.ts'
 
 const VOLATILE = { code: 'ERR_LEASE_STORE_VOLATILE', retryable: false }
 
-let server: RedisServer
+let server: RedisProcess
 
 beforeAll(async () => {
-  server = await startRedisServer()
+  server = await startRedisProcess()
 })
 afterAll(() => server.stop())
 beforeEach(async () => {
@@ -100,7 +100,7 @@ test('where CONFIG is forbidden nobody is refused: INFO tells, or what was decla
 })
 
 test('a server that is away is unavailable, not volatile', async () => {
-  await using gone = await startRedisServer({ args: ['--appendonly', 'yes'] })
+  await using gone = await startRedisProcess({ args: ['--appendonly', 'yes'] })
   const leases = new RedisLeaseStore(gone.admin, { commandTimeoutMs: 200 })
   await gone.kill()
   const unavailable = { code: 'ERR_LEASE_STORE_UNAVAILABLE', retryable: true }

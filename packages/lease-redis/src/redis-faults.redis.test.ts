@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { expect, test, vi } from 'vitest'
 import type { LeaseGroup } from '@tidemark/contracts'
 import { hostIdentity, leasePosition, ownedGroup, syncRequest } from '@tidemark/testing/conformance'
-import { startRedisServer, startTcpProxy } from '@tidemark/testing/servers'
+import { startRedisProcess, startTcpProxy } from '@tidemark/testing/servers'
 import { RedisLeaseStore } from './redis-lease-store.ts'
 
 /** Of conditions: a busy machine takes longer than vitest's 1 s. */
@@ -34,7 +34,7 @@ function checkpoint(
 }
 
 test('a server that is killed and started again, writing every command to disk, lost no lease and expired nobody', async () => {
-  await using server = await startRedisServer({
+  await using server = await startRedisProcess({
     args: ['--appendonly', 'yes', '--appendfsync', 'always'],
   })
   const redis = connect(server.port)
@@ -65,7 +65,7 @@ test('a server that is killed and started again, writing every command to disk, 
 })
 
 test('a server that lost its data has a new generation, and the old host is fenced', async () => {
-  await using server = await startRedisServer()
+  await using server = await startRedisProcess()
   const redis = connect(server.port)
   const group = await new RedisLeaseStore(redis, {
     commandTimeoutMs: COMMAND_TIMEOUT_MS,
@@ -84,7 +84,7 @@ test('a server that lost its data has a new generation, and the old host is fenc
 })
 
 test('forgotten scripts are sent again', async () => {
-  await using server = await startRedisServer()
+  await using server = await startRedisProcess()
   const redis = connect(server.port)
   const group = await new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('flush')
   const held = await ownedGroup(group, A, 1)
@@ -98,7 +98,7 @@ test('forgotten scripts are sent again', async () => {
 test.each(['toServer', 'toClient'] as const)(
   'a connection that swallows %s gives the coded error in bounded time, and works again when it does',
   async (direction) => {
-    await using server = await startRedisServer()
+    await using server = await startRedisProcess()
     await using proxy = await startTcpProxy(server)
     const redis = connect(proxy.port)
     const group = await new RedisLeaseStore(redis, {
@@ -120,7 +120,7 @@ test.each(['toServer', 'toClient'] as const)(
 )
 
 test('while the connection is away calls are refused in bounded time and none is sent later', async () => {
-  await using server = await startRedisServer()
+  await using server = await startRedisProcess()
   await using proxy = await startTcpProxy(server)
   const redis = connect(proxy.port, { maxRetriesPerRequest: null })
   const group = await new RedisLeaseStore(redis, {
@@ -142,7 +142,7 @@ test('while the connection is away calls are refused in bounded time and none is
 })
 
 test('a paused server moves no lease: its clock does not run', async () => {
-  await using server = await startRedisServer()
+  await using server = await startRedisProcess()
   const redis = connect(server.port)
   const group = await new RedisLeaseStore(redis, {
     commandTimeoutMs: COMMAND_TIMEOUT_MS,
@@ -163,7 +163,7 @@ test('a paused server moves no lease: its clock does not run', async () => {
 })
 
 test('an aborted call rejects with the reason, a closed client with the coded error', async () => {
-  await using server = await startRedisServer()
+  await using server = await startRedisProcess()
   const redis = connect(server.port)
   const group = await new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('abort')
   server.pause()
@@ -180,7 +180,7 @@ test('an aborted call rejects with the reason, a closed client with the coded er
 })
 
 test('a replica, a full server and a loading one are errors that may pass', async () => {
-  await using server = await startRedisServer()
+  await using server = await startRedisProcess()
   const redis = connect(server.port)
   const store = new RedisLeaseStore(redis, { allowVolatile: true })
   const group = await store.openGroup('states')
@@ -196,7 +196,7 @@ test('a replica, a full server and a loading one are errors that may pass', asyn
 })
 
 test('LE-14 keys that hold something else, or rights that are missing, are named and left alone', async () => {
-  await using server = await startRedisServer()
+  await using server = await startRedisProcess()
   const redis = connect(server.port)
   const store = new RedisLeaseStore(redis, { allowVolatile: true })
   await server.admin.set('tidemark:leases:{text}:m', 'mine')
@@ -221,7 +221,7 @@ test('LE-14 keys that hold something else, or rights that are missing, are named
 })
 
 test('a client’s own key prefix applies to keys and hints', async () => {
-  await using server = await startRedisServer()
+  await using server = await startRedisProcess()
   const redis = connect(server.port, { keyPrefix: 'app:' })
   const store = new RedisLeaseStore(redis, { allowVolatile: true })
   const group = await store.openGroup('prefixed')
@@ -242,7 +242,7 @@ test('a client’s own key prefix applies to keys and hints', async () => {
 })
 
 test('hints come again after the connection was cut, and closing the group ends its connection', async () => {
-  await using server = await startRedisServer()
+  await using server = await startRedisProcess()
   await using proxy = await startTcpProxy(server)
   const redis = connect(proxy.port)
   const direct = connect(server.port)

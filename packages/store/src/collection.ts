@@ -130,10 +130,8 @@ export class Collection<T extends DocumentBody = DocumentBody>
    * Makes the collection, and its database too, unless they are there. An existing collection is left
    * as it is, whatever its partition key.
    */
-  async createIfNotExists({
-    signal,
-    ...options
-  }: Omit<CollectionOptions, 'id'> & RequestOptions): Promise<void> {
+  async createIfNotExists(given: Omit<CollectionOptions, 'id'> & RequestOptions): Promise<void> {
+    const { signal, ...options } = given
     signal?.throwIfAborted()
     if (this.#finder.opened === undefined) await this.#location.create(options)
   }

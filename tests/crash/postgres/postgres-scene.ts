@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startPostgresServer, type PostgresServer } from '@tidemark/testing/servers'
+import { startPostgresProcess, type PostgresProcess } from '@tidemark/testing/servers'
 import type { CrashScene, RoundPlan, Writing } from '../crash-scene.ts'
 import { databaseOf, serverStart, terminateConnections } from './server-faults.ts'
 
@@ -17,19 +17,19 @@ const SETTLE_LIMIT_MS = 20_000
 
 /** A durable PostgreSQL of its own, which is hurt in different ways while others write. */
 export class PostgresScene implements CrashScene, AsyncDisposable {
-  readonly #server: PostgresServer
+  readonly #server: PostgresProcess
   readonly #url: string
   #terminated = 0
   #restarts = 0
   #kills = 0
 
-  private constructor(server: PostgresServer, url: string) {
+  private constructor(server: PostgresProcess, url: string) {
     this.#server = server
     this.#url = url
   }
 
   static async start(): Promise<PostgresScene> {
-    const server = await startPostgresServer({ durable: true })
+    const server = await startPostgresProcess({ durable: true })
     try {
       return new PostgresScene(server, await server.createDatabase())
     } catch (error) {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PostgresServer } from '@tidemark/testing/servers'
+import type { PostgresProcess } from '@tidemark/testing/servers'
 
 /** How many connections were ended, by the name of the program whose they were. */
 export type Terminations = ReadonlyMap<string, number>
 
 /** Ends connections by chance until `signal` aborts, `everyMs` apart on average. */
 export async function terminateConnections(
-  server: PostgresServer,
+  server: PostgresProcess,
   {
     database,
     everyMs,
@@ -39,7 +39,7 @@ export async function terminateConnections(
 }
 
 /** When the server's parent process was started; another value is another start. */
-export async function serverStart(server: PostgresServer): Promise<string> {
+export async function serverStart(server: PostgresProcess): Promise<string> {
   const [row] = await server.query('SELECT pg_postmaster_start_time()::text AS at')
   return String(row?.['at'])
 }

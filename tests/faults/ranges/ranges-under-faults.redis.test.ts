@@ -1,9 +1,9 @@
-import { startRedisServer } from '@tidemark/testing/servers'
+import { startRedisProcess } from '@tidemark/testing/servers'
 import { expect, test } from 'vitest'
 import { runRangeFaults } from './run-range-faults.ts'
 
 test('LE-10 ST-9 CF-3 PH-4 with leases in Redis, nothing is lost or out of order while ranges split and merge under hosts that are killed', async () => {
-  const redis = await startRedisServer()
+  const redis = await startRedisProcess()
   try {
     const { happened, faults } = await runRangeFaults({ durationMs: 8_000, redisPort: redis.port })
     console.log(happened)

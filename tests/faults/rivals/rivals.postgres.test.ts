@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FULL_RANGE, errorCode } from '@tidemark/contracts'
-import { startPostgresServer, type PostgresServer } from '@tidemark/testing/servers'
+import { startPostgresProcess, type PostgresProcess } from '@tidemark/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { FaultProcess, type FaultProcessTask, type FaultProgram } from '../fault-process.ts'
 import { entriesOf, machineMs } from '../history.ts'
@@ -13,14 +13,14 @@ import { COUNTERS, JOB } from './rival-tasks.ts'
 
 // Processes that write to the same range of one store on PostgreSQL, and of which one does not go on.
 
-let server: PostgresServer | undefined
+let server: PostgresProcess | undefined
 let folder = ''
 let postgresUrl = ''
 let started = 0
 const processes: FaultProcess<FaultProcessTask>[] = []
 
 beforeAll(async () => {
-  server = await startPostgresServer()
+  server = await startPostgresProcess()
 })
 afterAll(() => server?.[Symbol.asyncDispose]())
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 import { systemClock, systemRandom } from '@tidemark/contracts'
 import {
   startPostgresReplica,
-  startPostgresServer,
+  startPostgresProcess,
   startTcpProxy,
-  type PostgresServer,
+  type PostgresProcess,
   type TcpProxy,
 } from '@tidemark/testing/servers'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -11,9 +11,9 @@ import type { ConnectionOptions } from './connection-options.ts'
 import { Connections } from './connections.ts'
 import type { Statement } from './sql.ts'
 
-let server: PostgresServer
+let server: PostgresProcess
 beforeAll(async () => {
-  server = await startPostgresServer()
+  server = await startPostgresProcess()
   await server.query('CREATE TABLE t (id integer PRIMARY KEY, n integer)')
 })
 afterAll(() => server[Symbol.asyncDispose]())
@@ -313,7 +313,7 @@ test('opening tells a wrong place at once, without the password', async () => {
 })
 
 test('a server that has no room at the moment is waited for, also at opening', async () => {
-  await using small = await startPostgresServer({
+  await using small = await startPostgresProcess({
     settings: { max_connections: '5', superuser_reserved_connections: '0' },
   })
   await using first = connect({ url: small.url(), maxConnections: 5 })

@@ -1,5 +1,9 @@
 import { systemClock, systemRandom, type Clock } from '@tidemark/contracts'
-import { startPostgresServer, startTcpProxy, type PostgresServer } from '@tidemark/testing/servers'
+import {
+  startPostgresProcess,
+  startTcpProxy,
+  type PostgresProcess,
+} from '@tidemark/testing/servers'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Connections } from '../connection/connections.ts'
@@ -7,10 +11,10 @@ import { Doorbell, type DoorbellOptions } from './doorbell.ts'
 import { Ringer } from './ringer.ts'
 import type { TouchedRange } from './touched-range.ts'
 
-let server: PostgresServer
+let server: PostgresProcess
 let connections: Connections
 beforeAll(async () => {
-  server = await startPostgresServer()
+  server = await startPostgresProcess()
   connections = new Connections({ url: server.url(), clock: systemClock, random: systemRandom })
 })
 afterAll(async () => {

@@ -14,18 +14,26 @@ export { freePort } from './free-port.ts'
 export { KillAtExit } from './kill-at-exit.ts'
 export { PgBouncer, startPgBouncer, type PgBouncerOptions } from './pgbouncer.ts'
 export {
-  PostgresServer,
+  PostgresProcess,
+  startPostgresProcess,
   startPostgresReplica,
-  startPostgresServer,
-  type PostgresServerOptions,
+  type PostgresProcessOptions,
   type PostgresStopMode,
+} from './postgres-process.ts'
+export type {
+  PostgresQueryOptions,
+  PostgresServer,
+  PostgresServerOptions,
 } from './postgres-server.ts'
 export {
   RedisClusterServers,
   startRedisCluster,
   type RedisClusterOptions,
 } from './redis-cluster.ts'
-export { RedisServer, startRedisServer, type RedisServerOptions } from './redis-server.ts'
+export { RedisProcess, startRedisProcess, type RedisProcessOptions } from './redis-process.ts'
+export type { RedisServer, RedisServerOptions } from './redis-server.ts'
 export { SentinelSet, startSentinelSet } from './sentinel-set.ts'
 export { sharedPostgres, type SharedPostgres } from './shared-postgres.ts'
+export { startPostgresServer } from './start-postgres-server.ts'
+export { startRedisServer } from './start-redis-server.ts'
 export { startTcpProxy, TcpProxy, type ProxyDirection } from './tcp-proxy.ts'

@@ -57,11 +57,13 @@ async function templateFolder(programs: string): Promise<string> {
   return join(cacheFolderOf({}), `postgres-data-${key.digest('hex').slice(0, 16)}`)
 }
 
+/** What `initdb` is told about text, wherever the server runs. */
+export const NEW_CLUSTER: readonly string[] = ['--encoding=UTF8', '--locale=C']
+
 const INITDB = [
   '--auth=trust',
   '--username=postgres',
-  '--encoding=UTF8',
-  '--locale=C',
+  ...NEW_CLUSTER,
   '--no-sync',
   '--no-instructions',
 ]

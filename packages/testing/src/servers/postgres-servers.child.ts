@@ -1,9 +1,9 @@
-import { startPostgresServer } from './postgres-server.ts'
+import { startPostgresProcess } from './postgres-process.ts'
 
 // Starts one server that runs and one that is paused, tells their processes and folders, and is killed: no exit listener runs.
 
-const running = await startPostgresServer()
-const paused = await startPostgresServer()
+const running = await startPostgresProcess()
+const paused = await startPostgresProcess()
 const read = 'SELECT pid FROM pg_stat_activity'
 const rows = [...(await running.query(read)), ...(await paused.query(read))]
 await paused.pause()

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { afterEach, expect, test, vi } from 'vitest'
-import { startPostgresReplica, startPostgresServer } from './postgres-server.ts'
+import { startPostgresReplica, startPostgresProcess } from './postgres-process.ts'
 import { aliveProcesses } from './process-tree.ts'
 import { sharedPostgres } from './shared-postgres.ts'
 import { startTcpProxy } from './tcp-proxy.ts'
@@ -17,7 +17,7 @@ afterEach(() => {
 })
 
 test('two servers at once have ports, folders and data of their own', async () => {
-  const servers = await Promise.all([startPostgresServer(), startPostgresServer()])
+  const servers = await Promise.all([startPostgresProcess(), startPostgresProcess()])
   await using one = servers[0]
   await using other = servers[1]
   expect(one.port).not.toBe(other.port)
@@ -27,7 +27,7 @@ test('two servers at once have ports, folders and data of their own', async () =
 })
 
 test('each database is new and empty, and sorts text by bytes', async () => {
-  await using server = await startPostgresServer()
+  await using server = await startPostgresProcess()
   const [one, other] = await Promise.all([server.createDatabase(), server.createDatabase()])
   expect(one).not.toBe(other)
   const client = new Client({ connectionString: other })
@@ -40,8 +40,8 @@ test('each database is new and empty, and sorts text by bytes', async () => {
 })
 
 test('settings win over the kit’s own, and only a durable server waits for the disk', async () => {
-  await using fast = await startPostgresServer({ settings: { max_connections: '50' } })
-  await using durable = await startPostgresServer({ durable: true })
+  await using fast = await startPostgresProcess({ settings: { max_connections: '50' } })
+  await using durable = await startPostgresProcess({ durable: true })
   const read = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
     current_setting('synchronous_commit') AS commits, current_setting('max_connections') AS connections`
   expect(await fast.query(read)).toEqual([
@@ -53,7 +53,7 @@ test('settings win over the kit’s own, and only a durable server waits for the
 })
 
 test('an immediate restart keeps what was committed and loses what was not', async () => {
-  await using server = await startPostgresServer()
+  await using server = await startPostgresProcess()
   await server.query('CREATE TABLE kept (id int)')
   await server.query('INSERT INTO kept VALUES (1)')
   const open = new Client({ connectionString: server.url() })
@@ -70,7 +70,7 @@ test('an immediate restart keeps what was committed and loses what was not', asy
 })
 
 test('killed in the middle of work it leaves no process, and another server goes on with its folder and port', async () => {
-  await using server = await startPostgresServer()
+  await using server = await startPostgresProcess()
   await server.query('CREATE TABLE kept (id int)')
   await server.query('INSERT INTO kept VALUES (1)')
   const stuck = server.query('SELECT pg_sleep(600)')
@@ -82,7 +82,7 @@ test('killed in the middle of work it leaves no process, and another server goes
   expect(server.running).toBe(false)
   expect(await aliveProcesses(backends)).toEqual([])
   {
-    await using next = await startPostgresServer({ folder: server.folder, port: server.port })
+    await using next = await startPostgresProcess({ folder: server.folder, port: server.port })
     expect(next.port).toBe(server.port)
     expect(await next.query('SELECT id FROM kept')).toEqual([{ id: 1 }])
   }
@@ -92,7 +92,7 @@ test('killed in the middle of work it leaves no process, and another server goes
 })
 
 test('a paused server answers nothing, and goes on when it is resumed', async () => {
-  await using server = await startPostgresServer()
+  await using server = await startPostgresProcess()
   const client = new Client({ connectionString: server.url() })
   await client.connect()
   await server.pause()
@@ -107,7 +107,7 @@ test('a paused server answers nothing, and goes on when it is resumed', async ()
 })
 
 test('a disposed server leaves no process and no files, even when it is paused', async () => {
-  const server = await startPostgresServer()
+  const server = await startPostgresProcess()
   const { pid = 0, folder } = server
   await server.pause()
   await server[Symbol.asyncDispose]()
@@ -116,7 +116,7 @@ test('a disposed server leaves no process and no files, even when it is paused',
 })
 
 test('a stop ends also a paused server', async () => {
-  await using server = await startPostgresServer()
+  await using server = await startPostgresProcess()
   await server.pause()
   await server.stop('fast')
   expect(server.running).toBe(false)
@@ -124,7 +124,7 @@ test('a stop ends also a paused server', async () => {
 })
 
 test('a replica follows its primary, takes only reads, and writes once it is promoted', async () => {
-  await using primary = await startPostgresServer()
+  await using primary = await startPostgresProcess()
   await primary.query('CREATE TABLE kept (id int)')
   await using replica = await startPostgresReplica(primary)
   await primary.query('INSERT INTO kept VALUES (1)')
@@ -138,7 +138,7 @@ test('a replica follows its primary, takes only reads, and writes once it is pro
 })
 
 test('a replica behind a proxy can be cut off from its primary', async () => {
-  await using primary = await startPostgresServer()
+  await using primary = await startPostgresProcess()
   await using proxy = await startTcpProxy(primary)
   await using replica = await startPostgresReplica(proxy)
   await replica.caughtUpWith(primary)
@@ -152,7 +152,7 @@ test('a replica behind a proxy can be cut off from its primary', async () => {
 })
 
 test('a server that cannot start says what PostgreSQL said, and leaves no files', async () => {
-  const started = startPostgresServer({ settings: { shared_buffers: 'plenty' } })
+  const started = startPostgresProcess({ settings: { shared_buffers: 'plenty' } })
   const error = await started.then(
     () => undefined,
     (reason: unknown) => reason,
@@ -163,7 +163,7 @@ test('a server that cannot start says what PostgreSQL said, and leaves no files'
 })
 
 test('a shared server is the one that is named, and drops what was made on it even while it is in use', async () => {
-  await using server = await startPostgresServer()
+  await using server = await startPostgresProcess()
   vi.stubEnv('TIDEMARK_TEST_POSTGRES_URL', server.url())
   const shared = await sharedPostgres()
   const url = await shared.createDatabase()

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from 'ioredis'
 import { KillAtExit } from './kill-at-exit.ts'
-import { startRedisServer, type RedisServer } from './redis-server.ts'
+import { startRedisProcess, type RedisProcess } from './redis-process.ts'
 
 const SLOTS = 16_384
 const READY_LIMIT_MS = 30_000
@@ -10,15 +10,15 @@ type SlotRange = [first: number, last: number, master: [host: string, port: numb
 
 /** A Redis cluster. The masters at the start come first, then their replicas, in the same order. */
 export class RedisClusterServers implements AsyncDisposable {
-  readonly nodes: readonly RedisServer[]
+  readonly nodes: readonly RedisProcess[]
 
   /** Use `startRedisCluster`. */
-  constructor(nodes: readonly RedisServer[]) {
+  constructor(nodes: readonly RedisProcess[]) {
     this.nodes = nodes
   }
 
   /** The node that serves a slot now, by what the other nodes say. */
-  async masterOf(slot: number): Promise<RedisServer> {
+  async masterOf(slot: number): Promise<RedisProcess> {
     for (const { admin, running } of this.nodes) {
       if (!running) continue
       // `[[first slot, last slot, [host, port, id, …], …replicas], …]`
@@ -69,7 +69,7 @@ export async function startRedisCluster(
     '--repl-diskless-sync-delay 0',
   ].flatMap((argument) => argument.split(' '))
   const nodes = await Promise.all(
-    Array.from({ length: size * (1 + replicas) }, () => startRedisServer({ args, killAtExit })),
+    Array.from({ length: size * (1 + replicas) }, () => startRedisProcess({ args, killAtExit })),
   )
   const cluster = new RedisClusterServers(nodes)
   try {
@@ -94,7 +94,7 @@ export async function startRedisCluster(
   return cluster
 }
 
-async function shareSlots(masters: readonly RedisServer[]): Promise<void> {
+async function shareSlots(masters: readonly RedisProcess[]): Promise<void> {
   const perNode = Math.ceil(SLOTS / masters.length)
   for (const [index, { admin }] of masters.entries()) {
     const last = Math.min((index + 1) * perNode, SLOTS) - 1
@@ -104,7 +104,7 @@ async function shareSlots(masters: readonly RedisServer[]): Promise<void> {
 }
 
 async function untilSays(
-  { admin }: RedisServer,
+  { admin }: RedisProcess,
   [name, section]: readonly [string, string],
   wanted: string,
 ): Promise<void> {

@@ -1,158 +1,34 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { ensureRedisServer } from './ensure-redis-server.ts'
-import { freePort } from './free-port.ts'
-import { KillAtExit } from './kill-at-exit.ts'
-
-const START_ATTEMPTS = 3
-const START_LIMIT_MS = 15_000
 
 export interface RedisServerOptions {
   /** Arguments of `redis-server`. They come last, so that they win over the kit's own. */
   readonly args?: readonly string[] | undefined
-  /** Shares one exit listener among several servers. @default one of its own */
-  readonly killAtExit?: KillAtExit | undefined
-  /** A first argument that names a configuration file; the rest of the command line is then only `args`. */
-  readonly configFile?: ((place: { dir: string; port: number }) => Promise<string>) | undefined
+  /** What a container is made of. A process is whichever `redis-server` is found. @default 'redis:7.4-alpine' */
+  readonly image?: string | undefined
 }
 
-/**
- * A `redis-server` process of its own on a free loopback port, without persistence unless its
- * arguments say so. It is killed when this process exits; `stop` also removes its files.
- */
-export class RedisServer implements AsyncDisposable {
-  readonly host = '127.0.0.1'
+/** A Redis for tests, on this machine or in a container; without persistence unless its arguments say so. */
+export interface RedisServer extends AsyncDisposable {
+  readonly host: string
   readonly port: number
-  /** Working folder: append-only files and the like. */
-  readonly dir: string
   /** A connection for the test's own commands. It survives restarts. */
   readonly admin: Redis
-  readonly #command: readonly string[]
-  readonly #killAtExit: KillAtExit
-  #child: ChildProcess
-
-  /** Use `startRedisServer`. */
-  constructor(running: {
-    port: number
-    dir: string
-    command: readonly string[]
-    child: ChildProcess
-    killAtExit: KillAtExit
-  }) {
-    this.port = running.port
-    this.dir = running.dir
-    this.#command = running.command
-    this.#killAtExit = running.killAtExit
-    this.#child = running.child
-    this.admin = new Redis({
-      host: this.host,
-      port: this.port,
-      retryStrategy: () => 20,
-      maxRetriesPerRequest: null,
-    })
-    // While the server is down on purpose.
-    this.admin.on('error', () => {})
-  }
-
-  get running(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null
-  }
-
-  get pid(): number | undefined {
-    return this.#child.pid
-  }
-
-  /** Resolves when the process is gone. */
-  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    if (!this.running) return
-    const gone = once(this.#child, 'exit')
-    this.#child.kill(signal)
-    await gone
-  }
-
-  /** Stops the process in its tracks: connections stay open and nothing answers. */
-  pause(): void {
-    this.#child.kill('SIGSTOP')
-  }
-
-  resume(): void {
-    this.#child.kill('SIGCONT')
-  }
-
-  /** Starts a killed server again: same port, same folder, same arguments. Resolves when it answers. */
-  async start(): Promise<void> {
-    if (this.running) return
-    this.#child = await spawnServer(this.#command, this.#killAtExit)
-    await this.#answers()
-  }
-
-  async stop(): Promise<void> {
-    this.admin.disconnect()
-    // A stopped process does not act on SIGTERM; SIGKILL always does.
-    await this.kill('SIGKILL')
-    await rm(this.dir, { recursive: true, force: true })
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop()
-  }
-
-  /** False when the process ended before it answered. */
-  async #answers(): Promise<boolean> {
-    const limit = Date.now() + START_LIMIT_MS
-    while (this.running && Date.now() < limit) {
-      const pong = await Promise.race([
-        this.admin.ping().catch(() => ''),
-        sleep(250, 'no answer', { ref: false }),
-      ])
-      if (pong === 'PONG') return true
-      await sleep(10)
-    }
-    return false
-  }
-
-  /** Starts a server; tries again on another port when someone was faster on the first. */
-  static async launch({
-    args = [],
-    killAtExit = new KillAtExit(),
-    configFile,
-  }: RedisServerOptions = {}): Promise<RedisServer> {
-    const binary = await ensureRedisServer()
-    for (let attempt = 1; ; attempt += 1) {
-      const port = await freePort()
-      const dir = await mkdtemp(join(tmpdir(), 'tidemark-redis-'))
-      const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir]
-      const quiet = ['--save', '', '--appendonly', 'no']
-      const own = configFile ? [await configFile({ dir, port })] : [...place, ...quiet]
-      const command = [binary, ...own, ...args]
-      const child = await spawnServer(command, killAtExit)
-      const server = new RedisServer({ port, dir, command, child, killAtExit })
-      if (await server.#answers()) return server
-      await server.stop()
-      if (attempt >= START_ATTEMPTS) {
-        throw new Error(`redis-server did not start: ${command.join(' ')}`)
-      }
-    }
-  }
+  /** Ends it for good and removes its files, as the disposal does. */
+  stop(): Promise<void>
 }
 
-/** Starts a `redis-server` for tests: `await using server = await startRedisServer()`. */
-export function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
-  return RedisServer.launch(options)
-}
+/** The arguments that keep a server from writing files. */
+export const NOT_PERSISTENT: readonly string[] = ['--save', '', '--appendonly', 'no']
 
-async function spawnServer(
-  [binary = 'redis-server', ...args]: readonly string[],
-  killAtExit: KillAtExit,
-): Promise<ChildProcess> {
-  // A direct child, not a daemon: it can be killed by its id, and is waited for by this process.
-  const child = spawn(binary, args, { stdio: 'ignore' })
-  killAtExit.add(child)
-  await once(child, 'spawn')
-  return child
+export function connectAdmin({
+  host,
+  port,
+}: {
+  readonly host: string
+  readonly port: number
+}): Redis {
+  const admin = new Redis({ host, port, retryStrategy: () => 20, maxRetriesPerRequest: null })
+  // While the server is down on purpose.
+  admin.on('error', () => {})
+  return admin
 }

@@ -2,12 +2,12 @@ import { readdir } from 'node:fs/promises'
 import { Redis } from 'ioredis'
 import { expect, test, vi } from 'vitest'
 import { startRedisCluster } from './redis-cluster.ts'
-import { startRedisServer } from './redis-server.ts'
+import { startRedisProcess } from './redis-process.ts'
 import { startSentinelSet } from './sentinel-set.ts'
 import { startTcpProxy } from './tcp-proxy.ts'
 
 test('the caller’s arguments win, so that a killed server with an append-only file keeps its data', async () => {
-  await using server = await startRedisServer({
+  await using server = await startRedisProcess({
     args: ['--appendonly', 'yes', '--appendfsync', 'always'],
   })
   await server.admin.set('key', 'value')
@@ -20,7 +20,7 @@ test('the caller’s arguments win, so that a killed server with an append-only 
 })
 
 test('a stopped server leaves no process and no files', async () => {
-  const server = await startRedisServer()
+  const server = await startRedisProcess()
   const { pid = 0, dir } = server
   server.pause()
   await server.stop()
@@ -64,7 +64,7 @@ test('the Sentinels make a replica the primary when the primary dies', async () 
 })
 
 test('a proxy cuts, blocks each direction for itself, and lets through again', async () => {
-  await using server = await startRedisServer()
+  await using server = await startRedisProcess()
   await using proxy = await startTcpProxy(server)
   const client = new Redis({ port: proxy.port, host: proxy.host, retryStrategy: () => 10 })
   client.on('error', () => {})

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { KillAtExit } from './kill-at-exit.ts'
-import { startRedisServer, type RedisServer } from './redis-server.ts'
+import { startRedisProcess, type RedisProcess } from './redis-process.ts'
 
 const READY_LIMIT_MS = 30_000
 
@@ -11,11 +11,11 @@ const READY_LIMIT_MS = 30_000
 export class SentinelSet implements AsyncDisposable {
   readonly masterName = 'main'
   /** The first was the primary at the start. */
-  readonly data: readonly RedisServer[]
-  readonly sentinels: readonly RedisServer[]
+  readonly data: readonly RedisProcess[]
+  readonly sentinels: readonly RedisProcess[]
 
   /** Use `startSentinelSet`. */
-  constructor(data: readonly RedisServer[], sentinels: readonly RedisServer[]) {
+  constructor(data: readonly RedisProcess[], sentinels: readonly RedisProcess[]) {
     this.data = data
     this.sentinels = sentinels
   }
@@ -34,7 +34,7 @@ export class SentinelSet implements AsyncDisposable {
   }
 
   /** The server that the Sentinels call the primary now. */
-  async primary(): Promise<RedisServer> {
+  async primary(): Promise<RedisProcess> {
     const [sentinel] = this.sentinels
     const answer = await sentinel?.admin.call(
       'SENTINEL',
@@ -60,10 +60,10 @@ export class SentinelSet implements AsyncDisposable {
 export async function startSentinelSet(): Promise<SentinelSet> {
   const killAtExit = new KillAtExit()
   const args = ['--repl-diskless-sync-delay', '0']
-  const primary = await startRedisServer({ args, killAtExit })
+  const primary = await startRedisProcess({ args, killAtExit })
   const replicaOf = ['--replicaof', `127.0.0.1 ${primary.port}`]
   const replicas = await Promise.all(
-    [1, 2].map(() => startRedisServer({ args: [...args, ...replicaOf], killAtExit })),
+    [1, 2].map(() => startRedisProcess({ args: [...args, ...replicaOf], killAtExit })),
   )
   const configFile = async ({ dir, port }: { dir: string; port: number }): Promise<string> => {
     const file = join(dir, 'sentinel.conf')
@@ -71,7 +71,7 @@ export async function startSentinelSet(): Promise<SentinelSet> {
     return file
   }
   const sentinels = await Promise.all(
-    [1, 2, 3].map(() => startRedisServer({ args: ['--sentinel'], configFile, killAtExit })),
+    [1, 2, 3].map(() => startRedisProcess({ args: ['--sentinel'], configFile, killAtExit })),
   )
   const set = new SentinelSet([primary, ...replicas], sentinels)
   const limit = Date.now() + READY_LIMIT_MS

@@ -1,5 +1,5 @@
 import { createDatabaseAt, queryAt } from './postgres-query.ts'
-import { startPostgresServer } from './postgres-server.ts'
+import { startPostgresServer } from './start-postgres-server.ts'
 
 /** A server that tests share, each with databases of its own. */
 export interface SharedPostgres extends AsyncDisposable {

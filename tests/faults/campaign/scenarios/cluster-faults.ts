@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   startRedisCluster,
   type RedisClusterServers,
-  type RedisServer,
+  type RedisProcess,
 } from '@tidemark/testing/servers'
 import { machineMs } from '../../history.ts'
 import { GROUP } from '../../ranges/keyed-store.ts'
@@ -56,8 +56,8 @@ export const clusterFailOver: StagedScenario = {
 async function untilTakenOver(
   cluster: RedisClusterServers,
   slot: number,
-  old: RedisServer,
-): Promise<RedisServer> {
+  old: RedisProcess,
+): Promise<RedisProcess> {
   const endMs = machineMs() + PATIENCE_MS
   for (;;) {
     const master = await cluster.masterOf(slot).catch(() => old)
@@ -106,7 +106,7 @@ export const clusterSlotMoves: StagedScenario = {
 async function moveSlot(
   { nodes }: RedisClusterServers,
   slot: number,
-  { from, to }: { readonly from: RedisServer; readonly to: RedisServer },
+  { from, to }: { readonly from: RedisProcess; readonly to: RedisProcess },
 ): Promise<number> {
   const fromId = String(await from.admin.call('CLUSTER', 'MYID'))
   const toId = String(await to.admin.call('CLUSTER', 'MYID'))

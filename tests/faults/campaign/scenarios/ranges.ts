@@ -1,4 +1,4 @@
-import { startRedisServer } from '@tidemark/testing/servers'
+import { startRedisProcess } from '@tidemark/testing/servers'
 import { runRangeFaults } from '../../ranges/run-range-faults.ts'
 import { judge } from '../judge.ts'
 import { outcomeOf, timed } from '../run-staged.ts'
@@ -21,7 +21,7 @@ export function ranges({ durationMs, leases }: RangesOptions): Scenario {
 }
 
 async function run({ durationMs, leases }: RangesOptions): ReturnType<Parameters<typeof timed>[1]> {
-  const redis = leases === 'redis' ? await startRedisServer() : undefined
+  const redis = leases === 'redis' ? await startRedisProcess() : undefined
   try {
     const result = await runRangeFaults({ durationMs, redisPort: redis?.port })
     const { happened, faults, written, histories, living } = result

@@ -1,7 +1,7 @@
 import { cp, rm, stat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RedisServer } from '@tidemark/testing/servers'
+import type { RedisProcess } from '@tidemark/testing/servers'
 import { machineMs } from '../../history.ts'
 import { FAULT_TIMES } from '../../host-process.ts'
 import { until } from '../../until.ts'
@@ -16,7 +16,7 @@ const LOG_EVERY_SECOND = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 /** Redis does not answer for ten heartbeats, longer than a session, and then goes on. */
 async function stall(
   stage: CampaignStage,
-  fault: (redis: RedisServer, forMs: number) => Promise<void>,
+  fault: (redis: RedisProcess, forMs: number) => Promise<void>,
 ): Promise<Told> {
   const { redis, place } = await startRedis(stage)
   const workers = await stage.startAll(['a', 'b'], place, PATIENT)
@@ -174,7 +174,7 @@ export const redisRolledBack: StagedScenario = rolledBack(
 function emptied(
   name: string,
   about: string,
-  fault: (redis: RedisServer, stage: CampaignStage) => Promise<Pick<Told, 'faults' | 'lost'>>,
+  fault: (redis: RedisProcess, stage: CampaignStage) => Promise<Pick<Told, 'faults' | 'lost'>>,
 ): StagedScenario {
   return {
     name,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RedisServer } from '@tidemark/testing/servers'
+import type { RedisProcess } from '@tidemark/testing/servers'
 import { machineMs } from '../../history.ts'
 import { errorCount, startRedis } from '../redis-faults.ts'
 import type { StagedScenario } from '../scenario.ts'
@@ -18,10 +18,10 @@ function repeated(
     sign,
     count,
   }: {
-    readonly fault: (redis: RedisServer) => Promise<number>
+    readonly fault: (redis: RedisProcess) => Promise<number>
     readonly sign: string
     /** @default the sum of what `fault` gave */
-    readonly count?: (redis: RedisServer) => Promise<number>
+    readonly count?: (redis: RedisProcess) => Promise<number>
   },
 ): StagedScenario {
   return {
@@ -76,8 +76,8 @@ function refusing(
     end,
     error,
   }: {
-    readonly begin: (redis: RedisServer) => Promise<unknown>
-    readonly end: (redis: RedisServer) => Promise<unknown>
+    readonly begin: (redis: RedisProcess) => Promise<unknown>
+    readonly end: (redis: RedisProcess) => Promise<unknown>
     readonly error: string
   },
 ): StagedScenario {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startSentinelSet, type RedisServer, type SentinelSet } from '@tidemark/testing/servers'
+import { startSentinelSet, type RedisProcess, type SentinelSet } from '@tidemark/testing/servers'
 import { machineMs } from '../../history.ts'
 import { GROUP } from '../../ranges/keyed-store.ts'
 import type { LeasePlace } from '../lease-place.ts'
@@ -54,8 +54,8 @@ export const sentinelFailOver: StagedScenario = {
 
 /** Leases whose stored position each of the replicas has not got. */
 async function positionsMissing(
-  primary: RedisServer,
-  replicas: readonly RedisServer[],
+  primary: RedisProcess,
+  replicas: readonly RedisProcess[],
 ): Promise<number> {
   const stored = await primary.admin.hgetall(POSITIONS)
   const kept = await Promise.all(replicas.map(({ admin }) => admin.hgetall(POSITIONS)))
@@ -64,7 +64,7 @@ async function positionsMissing(
   ).length
 }
 
-async function untilPromoted(set: SentinelSet, old: RedisServer): Promise<RedisServer> {
+async function untilPromoted(set: SentinelSet, old: RedisProcess): Promise<RedisProcess> {
   const endMs = machineMs() + PATIENCE_MS
   for (;;) {
     const primary = await set.primary()
