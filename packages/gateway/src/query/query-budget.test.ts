@@ -24,6 +24,7 @@ const parameters: Readonly<Record<string, Json>> = {
   same: structuredClone(objects),
   text: `${'a'.repeat(20_000)}b`,
   other: `${'a'.repeat(20_000)}c`,
+  set: `%[${Array.from({ length: 900 }, (_, n) => String.fromCharCode(0x4e00 + 2 * n)).join('')}]`,
   brackets: '['.repeat(20_000) + ']'.repeat(20_000),
 }
 const document = { text: 'a'.repeat(20_000), list: numbers }
@@ -38,6 +39,8 @@ describe('one row', () => {
     ['long texts that are made', `ARRAY(SELECT VALUE UPPER(${LONG}) FROM a IN @list)`],
     ['texts that are joined', `${Array(300).fill('@text').join(' || ')} = ''`],
     ['LIKE that goes back and forth', `c.text LIKE '%${'a'.repeat(900)}c%'`],
+    ['LIKE with a large set', `c.text LIKE @set`],
+    ['patterns that are read', `ARRAY(SELECT VALUE 'a' LIKE @set FROM a IN @list)`],
     ['a long text sought in a longer one', `CONTAINS(c.text, CONCAT(LEFT(c.text, 9000), 'c'))`],
     ['a place that is sought', `INDEX_OF(c.text, CONCAT(LEFT(c.text, 9000), 'c'))`],
     ['places that are replaced', `REPLACE(c.text, CONCAT(LEFT(c.text, 9000), 'c'), '')`],
