@@ -25,6 +25,10 @@ const parameters: Readonly<Record<string, Json>> = {
   text: `${'a'.repeat(20_000)}b`,
   other: `${'a'.repeat(20_000)}c`,
   set: `%[${Array.from({ length: 900 }, (_, n) => String.fromCharCode(0x4e00 + 2 * n)).join('')}]`,
+  wide: { first: 1, ...Object.fromEntries(numbers.map((n) => [`name${n}`, n])) },
+  other_wide: { first: 2, ...Object.fromEntries(numbers.map((n) => [`name${n}`, n])) },
+  named: { ['n'.repeat(20_000)]: 1 },
+  blanks: numbers.map((n) => String.fromCharCode(0x4e00 + n).repeat(4)).join(''),
   brackets: '['.repeat(20_000) + ']'.repeat(20_000),
 }
 const document = { text: 'a'.repeat(20_000), list: numbers }
@@ -47,6 +51,10 @@ describe('one row', () => {
     ['places where a text is split', `StringSplit(c.text, CONCAT(LEFT(c.text, 9000), 'c'))`],
     ['texts that differ at the end', `@text IN (${Array(300).fill('@other').join(',')})`],
     ['comparisons of texts', Array(300).fill('@text < @other').join(' AND ')],
+    ['wide objects that differ at once', Array(100).fill('@wide = @other_wide').join(' OR ')],
+    ['long names that are hashed', `ARRAY(SELECT DISTINCT VALUE [a, @named] FROM a IN @list)`],
+    ['objects made into arrays', `ARRAY(SELECT VALUE ObjectToArray(@wide) FROM a IN @list)`],
+    ['characters to trim', `ARRAY(SELECT VALUE LTRIM('a', @blanks) FROM a IN @list)`],
     ['equality of objects', Array(100).fill('@objects = @same').join(' AND ')],
     [
       'objects sought',
