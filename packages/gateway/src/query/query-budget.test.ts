@@ -82,11 +82,26 @@ describe('one row', () => {
     })
   })
 
+  test('counts what all its sources keep', async () => {
+    const source = new MemorySource(withRids([document]))
+    const made = '(SELECT VALUE {a: {}, b: [], c: {}} FROM a IN @list)'
+    const joins = Array.from({ length: 10 }, (_, n) => `JOIN ${made} s${n}`).join(' ')
+    const page = runPage(`SELECT TOP 1 VALUE 1 FROM c ${joins}`, source, {
+      parameters,
+      budget: budgetOf({ maxRowChars: 200_000 }),
+    })
+    await expect(page).rejects.toMatchObject({
+      code: 'ERR_QUERY_TOO_COSTLY',
+      message: expect.stringContaining('200000 characters (maxRowChars)'),
+    })
+  })
+
   test('cannot make more than its characters', async () => {
     for (const expression of [
       `ARRAY(SELECT VALUE UPPER(${LONG}) FROM a IN @list)`,
       `ARRAY(SELECT VALUE StringSplit(@text, 'a') FROM a IN @list)`,
       `ARRAY(SELECT VALUE ARRAY_CONCAT(@list, @list) FROM a IN @list)`,
+      `ARRAY(SELECT VALUE {a: {}, b: [], c: {}} FROM a IN @list JOIN b IN @list)`,
     ]) {
       const source = new MemorySource(withRids([document]))
       const page = runPage(`SELECT VALUE ${expression} FROM c`, source, {

@@ -55,6 +55,7 @@ export function evaluate(expression: Expression, row: RowEnvironment): Json {
     case 'call':
       return evaluateCall(expression, row)
     case 'array':
+      row.budget.makeItems(expression.items.length + HOLDER_ITEMS)
       return expression.items
         .map((item) => evaluate(item, row))
         .filter((item) => item !== undefined)
@@ -71,11 +72,15 @@ export function evaluate(expression: Expression, row: RowEnvironment): Json {
   }
 }
 
+/** Memory of an array or object beside what it holds, in places of an array. */
+const HOLDER_ITEMS = 2
+
 /** An object of the named values that are defined; own properties only, whatever their names are. */
 export function objectOf(
   properties: readonly { readonly name: string; readonly value: Expression }[],
   row: RowEnvironment,
 ): Json {
+  row.budget.makeItems(properties.length + HOLDER_ITEMS)
   return Object.fromEntries(
     properties
       .map(({ name, value }) => [name, evaluate(value, row)] as const)
