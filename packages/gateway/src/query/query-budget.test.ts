@@ -24,6 +24,11 @@ const parameters: Readonly<Record<string, Json>> = {
   same: structuredClone(objects),
   text: `${'a'.repeat(20_000)}b`,
   other: `${'a'.repeat(20_000)}c`,
+  set: `%[${Array.from({ length: 900 }, (_, n) => String.fromCharCode(0x4e00 + 2 * n)).join('')}]`,
+  wide: { first: 1, ...Object.fromEntries(numbers.map((n) => [`name${n}`, n])) },
+  other_wide: { first: 2, ...Object.fromEntries(numbers.map((n) => [`name${n}`, n])) },
+  named: { ['n'.repeat(20_000)]: 1 },
+  blanks: numbers.map((n) => String.fromCharCode(0x4e00 + n).repeat(4)).join(''),
   brackets: '['.repeat(20_000) + ']'.repeat(20_000),
 }
 const document = { text: 'a'.repeat(20_000), list: numbers }
@@ -38,12 +43,18 @@ describe('one row', () => {
     ['long texts that are made', `ARRAY(SELECT VALUE UPPER(${LONG}) FROM a IN @list)`],
     ['texts that are joined', `${Array(300).fill('@text').join(' || ')} = ''`],
     ['LIKE that goes back and forth', `c.text LIKE '%${'a'.repeat(900)}c%'`],
+    ['LIKE with a large set', `c.text LIKE @set`],
+    ['patterns that are read', `ARRAY(SELECT VALUE 'a' LIKE @set FROM a IN @list)`],
     ['a long text sought in a longer one', `CONTAINS(c.text, CONCAT(LEFT(c.text, 9000), 'c'))`],
     ['a place that is sought', `INDEX_OF(c.text, CONCAT(LEFT(c.text, 9000), 'c'))`],
     ['places that are replaced', `REPLACE(c.text, CONCAT(LEFT(c.text, 9000), 'c'), '')`],
     ['places where a text is split', `StringSplit(c.text, CONCAT(LEFT(c.text, 9000), 'c'))`],
     ['texts that differ at the end', `@text IN (${Array(300).fill('@other').join(',')})`],
     ['comparisons of texts', Array(300).fill('@text < @other').join(' AND ')],
+    ['wide objects that differ at once', Array(100).fill('@wide = @other_wide').join(' OR ')],
+    ['long names that are hashed', `ARRAY(SELECT DISTINCT VALUE [a, @named] FROM a IN @list)`],
+    ['objects made into arrays', `ARRAY(SELECT VALUE ObjectToArray(@wide) FROM a IN @list)`],
+    ['characters to trim', `ARRAY(SELECT VALUE LTRIM('a', @blanks) FROM a IN @list)`],
     ['equality of objects', Array(100).fill('@objects = @same').join(' AND ')],
     [
       'objects sought',
@@ -71,11 +82,26 @@ describe('one row', () => {
     })
   })
 
+  test('counts what all its sources keep', async () => {
+    const source = new MemorySource(withRids([document]))
+    const made = '(SELECT VALUE {a: {}, b: [], c: {}} FROM a IN @list)'
+    const joins = Array.from({ length: 10 }, (_, n) => `JOIN ${made} s${n}`).join(' ')
+    const page = runPage(`SELECT TOP 1 VALUE 1 FROM c ${joins}`, source, {
+      parameters,
+      budget: budgetOf({ maxRowChars: 200_000 }),
+    })
+    await expect(page).rejects.toMatchObject({
+      code: 'ERR_QUERY_TOO_COSTLY',
+      message: expect.stringContaining('200000 characters (maxRowChars)'),
+    })
+  })
+
   test('cannot make more than its characters', async () => {
     for (const expression of [
       `ARRAY(SELECT VALUE UPPER(${LONG}) FROM a IN @list)`,
       `ARRAY(SELECT VALUE StringSplit(@text, 'a') FROM a IN @list)`,
       `ARRAY(SELECT VALUE ARRAY_CONCAT(@list, @list) FROM a IN @list)`,
+      `ARRAY(SELECT VALUE {a: {}, b: [], c: {}} FROM a IN @list JOIN b IN @list)`,
     ]) {
       const source = new MemorySource(withRids([document]))
       const page = runPage(`SELECT VALUE ${expression} FROM c`, source, {

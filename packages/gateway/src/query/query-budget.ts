@@ -105,11 +105,20 @@ export class QueryBudget {
     this.make(count * ITEM_CHARS)
   }
 
-  /** The next row begins: what the one before made is given up, or was charged where it is kept. */
-  beginRow(): void {
+  /** Characters that the present row has made so far, with those that were kept for it. */
+  get rowChars(): number {
+    return this.#rowChars
+  }
+
+  /**
+   * The next row begins: what the one before made is given up, or was charged where it is kept.
+   *
+   * @param keptChars what sources of FROM and JOIN made for this row and for others
+   */
+  beginRow(keptChars = 0): void {
     const { maxPageSteps, maxRowSteps } = this.#limits
     this.#end = Math.min(this.#steps + maxRowSteps, maxPageSteps)
-    this.#rowChars = 0
+    this.#rowChars = keptChars
   }
 
   /** True when others are due the thread; asked between rows. */

@@ -11,12 +11,18 @@ export class Combinations {
   readonly #sources: readonly FromSource[]
   readonly #row: RowEnvironment
   /** Of each source that was begun: its values, and which of them comes next. */
-  readonly #begun: { readonly values: readonly Json[]; next: number }[] = []
+  readonly #begun: { readonly values: readonly Json[]; readonly chars: number; next: number }[] = []
+  #keptChars = 0
   #isNew = true
 
   constructor({ sources }: FromClause, row: RowEnvironment) {
     this.#sources = sources
     this.#row = row
+  }
+
+  /** Characters that the sources that were begun have made. */
+  get keptChars(): number {
+    return this.#keptChars
   }
 
   /** `row`: the environment's slots hold the next one; `step`: call again. */
@@ -32,6 +38,7 @@ export class Combinations {
     if (present === undefined || source === undefined) return 'end'
     if (present.next === present.values.length) {
       this.#begun.pop()
+      this.#keptChars -= present.chars
       return 'step'
     }
     this.#row.slots[source.slot] = present.values[present.next++]
@@ -41,7 +48,12 @@ export class Combinations {
   #begin(depth: number): 'row' | 'step' {
     const source = this.#sources[depth]
     if (source === undefined) return 'row'
-    this.#begun.push({ values: sourceValues(source, this.#row), next: 0 })
+    const { budget } = this.#row
+    const before = budget.rowChars
+    const values = sourceValues(source, this.#row)
+    const chars = budget.rowChars - before
+    this.#begun.push({ values, chars, next: 0 })
+    this.#keptChars += chars
     return 'step'
   }
 }

@@ -11,9 +11,11 @@ import type {
 import { deepEquals, sqlCompare } from '../values/compare.ts'
 import type { QueryBudget } from '../query-budget.ts'
 import { shown } from '../values/shown.ts'
-import { matchesLikePattern, parseLikePattern } from '../values/like-pattern.ts'
+import { matchesLikePattern, parseLikePattern, type LikePattern } from '../values/like-pattern.ts'
 import { applyOperator } from './operators.ts'
 import { computedOf, type RowEnvironment } from './row-environment.ts'
+
+type LikeExpression = Extract<Expression, { kind: 'like' }>
 
 /**
  * The value of an expression in a row; undefined when it has none.
@@ -53,6 +55,7 @@ export function evaluate(expression: Expression, row: RowEnvironment): Json {
     case 'call':
       return evaluateCall(expression, row)
     case 'array':
+      row.budget.makeItems(expression.items.length + HOLDER_ITEMS)
       return expression.items
         .map((item) => evaluate(item, row))
         .filter((item) => item !== undefined)
@@ -69,11 +72,15 @@ export function evaluate(expression: Expression, row: RowEnvironment): Json {
   }
 }
 
+/** Memory of an array or object beside what it holds, in places of an array. */
+const HOLDER_ITEMS = 2
+
 /** An object of the named values that are defined; own properties only, whatever their names are. */
 export function objectOf(
   properties: readonly { readonly name: string; readonly value: Expression }[],
   row: RowEnvironment,
 ): Json {
+  row.budget.makeItems(properties.length + HOLDER_ITEMS)
   return Object.fromEntries(
     properties
       .map(({ name, value }) => [name, evaluate(value, row)] as const)
@@ -148,9 +155,9 @@ function evaluatePredicate(
     )
   }
   if (expression.kind === 'like') {
-    const pattern = evaluate(expression.pattern, row)
-    const escape = expression.escape && evaluate(expression.escape, row)
-    return isLike(value, { pattern, escape }, row.budget)
+    const pattern = likePattern(expression, row)
+    if (typeof value !== 'string' || pattern === undefined) return undefined
+    return matchesLikePattern(value, pattern, row.budget)
   }
   if (value === undefined) return undefined
   return expression.list.some((item) => deepEquals(evaluate(item, row), value, row.budget))
@@ -168,16 +175,24 @@ function isBetween(
   return fromLow === undefined || toHigh === undefined ? undefined : true
 }
 
-function isLike(
-  value: Json,
-  { pattern, escape }: { readonly pattern: Json; readonly escape: Json },
-  budget: QueryBudget,
-): boolean | undefined {
+/** Patterns that a query's text spells out, read once for all rows. */
+const constantPatterns = new WeakMap<LikeExpression, LikePattern>()
+
+function likePattern(expression: LikeExpression, row: RowEnvironment): LikePattern | undefined {
+  const known = constantPatterns.get(expression)
+  if (known !== undefined) return known
+  const pattern = evaluate(expression.pattern, row)
+  const escape = expression.escape && evaluate(expression.escape, row)
   if (escape !== undefined && (typeof escape !== 'string' || escape.length !== 1)) {
     throw new BadQueryError(`ESCAPE takes one character, got ${shown(escape)}`)
   }
-  if (typeof value !== 'string' || typeof pattern !== 'string') return undefined
-  return matchesLikePattern(value, parseLikePattern(pattern, escape), budget)
+  if (typeof pattern !== 'string') return undefined
+  const parsed = parseLikePattern(pattern, escape, row.budget)
+  const isConstant = [expression.pattern, expression.escape].every(
+    (part) => part === undefined || part.kind === 'literal',
+  )
+  if (isConstant) constantPatterns.set(expression, parsed)
+  return parsed
 }
 
 function evaluateSubquery({ form, query }: SubqueryExpression, row: RowEnvironment): Json {

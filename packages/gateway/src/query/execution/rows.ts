@@ -58,7 +58,7 @@ export function visitRows(
   const combinations = new Combinations(source.from, row)
   const goOn = (): boolean | Promise<boolean> => {
     for (;;) {
-      budget.beginRow()
+      budget.beginRow(combinations.keptChars)
       const found = combinations.advance()
       if (found === 'end') return true
       if (found === 'row' && meets(source, row) && !visit()) return false
@@ -120,6 +120,7 @@ function subqueryRows(query: Subquery, row: RowEnvironment, limit: number): Json
       if (seen.has(key)) return true
       seen.add(key)
     }
+    row.budget.makeItems(1)
     rows.push(value)
     return rows.length < limit
   })

@@ -2,7 +2,7 @@ import { BadQueryError } from '../bad-query-error.ts'
 import { isJsonArray, isJsonObject, type Json } from '../json.ts'
 import { MAX_VALUE_CHARS, MAX_VALUE_DEPTH } from '../limits.ts'
 import type { QueryBudget } from '../query-budget.ts'
-import { deepEquals } from '../values/compare.ts'
+import { deepEquals, namesOf } from '../values/compare.ts'
 import { valueKey } from '../values/value-hash.ts'
 import { anyFunction, type FunctionTable, type SqlFunction } from './sql-function.ts'
 
@@ -21,7 +21,7 @@ function matchesPartially(item: Json, wanted: Json, budget: QueryBudget, depth =
     )
   }
   if (!isJsonObject(item) || !isJsonObject(wanted)) return deepEquals(item, wanted, budget)
-  return Object.keys(wanted).every(
+  return namesOf(wanted, budget).every(
     (name) =>
       Object.hasOwn(item, name) && matchesPartially(item[name], wanted[name], budget, depth + 1),
   )
@@ -72,6 +72,9 @@ function setFunction(
   )
 }
 
+/** Memory of an object of two properties, in places of an array. */
+const PAIR_ITEMS = 6
+
 /** Functions of arrays. */
 export const ARRAY_FUNCTIONS: FunctionTable = {
   ARRAY_CONCAT: anyFunction([2, Infinity], (arrays, { budget }) => {
@@ -100,13 +103,15 @@ export const ARRAY_FUNCTIONS: FunctionTable = {
   SETUNION: setFunction((left, right, budget) => [
     ...distinctItems([...left, ...right], budget).values(),
   ]),
-  OBJECTTOARRAY: anyFunction([1, 3], ([object, keyName = 'k', valueName = 'v']) => {
+  OBJECTTOARRAY: anyFunction([1, 3], ([object, keyName = 'k', valueName = 'v'], { budget }) => {
     if (!isJsonObject(object)) return undefined
     if (typeof keyName !== 'string' || typeof valueName !== 'string') return undefined
-    return Object.entries(object).map(([name, value]) =>
+    const names = namesOf(object, budget)
+    budget.makeItems(names.length * PAIR_ITEMS)
+    return names.map((name) =>
       Object.fromEntries([
         [keyName, name],
-        [valueName, value],
+        [valueName, object[name]],
       ]),
     )
   }),

@@ -9,6 +9,7 @@ const MAX_REPLICATED_CHARS = 10_000
 
 /** Taking a text apart by its characters takes longer than reading it. */
 const CHARACTER_FACTOR = 8
+const LOOKS_PER_CHARGE = 32
 
 /** A function of one string. */
 function stringFunction(evaluate: (text: string, budget: QueryBudget) => Json): SqlFunction {
@@ -99,10 +100,13 @@ function trimFunction(trim: (text: string, isLoose: IsLoose) => string): SqlFunc
     if (typeof text !== 'string') return undefined
     const [characters] = rest
     if (rest.length > 0 && typeof characters !== 'string') return undefined
+    if (typeof characters === 'string') budget.read(characters.length * CHARACTER_FACTOR)
     const loose = typeof characters === 'string' ? new Set(characters) : undefined
-    const trimmed = trim(text, (character) => loose?.has(character) ?? character.trim() === '')
-    budget.read((text.length - trimmed.length) * CHARACTER_FACTOR)
-    return trimmed
+    let looks = 0
+    return trim(text, (character) => {
+      if (++looks % LOOKS_PER_CHARGE === 0) budget.read(LOOKS_PER_CHARGE * CHARACTER_FACTOR)
+      return loose?.has(character) ?? character.trim() === ''
+    })
   })
 }
 

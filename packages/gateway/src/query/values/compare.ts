@@ -74,14 +74,30 @@ export function deepEquals(left: Json, right: Json, budget: QueryBudget, depth =
   return isJsonObject(left) && isJsonObject(right) && objectsEqual(left, right, { budget, depth })
 }
 
+/** Of large objects: how many properties they have, so that listing them again is charged before it is done. */
+const nameCounts = new WeakMap<JsonObject, number>()
+const MANY_NAMES = 64
+const NAME_STEPS = 3
+
+/** The names of an object's properties. */
+export function namesOf(object: JsonObject, budget: QueryBudget): string[] {
+  const known = nameCounts.get(object)
+  if (known !== undefined) budget.spend(known * NAME_STEPS)
+  const names = Object.keys(object)
+  if (known !== undefined) return names
+  if (names.length >= MANY_NAMES) nameCounts.set(object, names.length)
+  budget.spend(names.length * NAME_STEPS)
+  return names
+}
+
 function objectsEqual(
   left: JsonObject,
   right: JsonObject,
   { budget, depth }: { readonly budget: QueryBudget; readonly depth: number },
 ): boolean {
-  const names = Object.keys(left)
+  const names = namesOf(left, budget)
   return (
-    names.length === Object.keys(right).length &&
+    names.length === namesOf(right, budget).length &&
     names.every(
       (name) =>
         Object.hasOwn(right, name) && deepEquals(left[name], right[name], budget, depth + 1),

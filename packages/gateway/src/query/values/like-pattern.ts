@@ -6,21 +6,32 @@ type PatternPart =
   | { readonly kind: 'anything' }
   | { readonly kind: 'anyUnit' }
   | { readonly kind: 'unit'; readonly unit: string }
-  | { readonly kind: 'set'; readonly inverted: boolean; readonly ranges: readonly UnitRange[] }
+  | { readonly kind: 'set'; readonly inverted: boolean; readonly ranges: UnitRanges }
 
 interface UnitRange {
   readonly from: string
   readonly to: string
 }
 
+/** In order and apart, so that a unit is found by halving. */
+type UnitRanges = readonly UnitRange[]
+
 /** A LIKE pattern, read once: `%`, `_`, `[a-f]`, `[^abc]`, and what follows the escape character as it is. */
 export type LikePattern = readonly PatternPart[]
 
-/** @throws ERR_BAD_QUERY for a pattern that is too long or ends in its escape character */
-export function parseLikePattern(pattern: string, escape: string | undefined): LikePattern {
+/** Steps of a character of a pattern that is read. */
+const PARSE_STEPS = 4
+
+/** @throws ERR_BAD_QUERY for a pattern that is too long or ends in its escape character; ERR_QUERY_TOO_COSTLY */
+export function parseLikePattern(
+  pattern: string,
+  escape: string | undefined,
+  budget: QueryBudget,
+): LikePattern {
   if (pattern.length > MAX_PATTERN_CHARS) {
     throw new BadQueryError(`a LIKE pattern has at most ${MAX_PATTERN_CHARS} characters`)
   }
+  budget.spend(pattern.length * PARSE_STEPS)
   const parts: PatternPart[] = []
   let at = 0
   while (at < pattern.length) {
@@ -58,12 +69,25 @@ function parseSet(text: string): PatternPart {
     ranges.push({ from, to: isRange ? units.charAt(at + 2) : from })
     if (isRange) at += 2
   }
-  return { kind: 'set', inverted, ranges }
+  return { kind: 'set', inverted, ranges: merged(ranges) }
 }
 
-/** Places of a text that are looked at before the budget is charged: as long as reading this many characters. */
-const PLACES_PER_CHARGE = 64
-const CHARGED_CHARS = 512
+function merged(ranges: readonly UnitRange[]): UnitRanges {
+  const apart: UnitRange[] = []
+  const inOrder = ranges
+    .filter(({ from, to }) => from <= to)
+    .sort((left, right) => (left.from < right.from ? -1 : 1))
+  for (const range of inOrder) {
+    const last = apart.at(-1)
+    if (last === undefined || range.from > last.to) apart.push(range)
+    else if (range.to > last.to) apart.splice(-1, 1, { from: last.from, to: range.to })
+  }
+  return apart
+}
+
+/** Looks at a place of a text, or at a range of a set, before the budget is charged for them. */
+const LOOKS_PER_CHARGE = 64
+const CHARGED_STEPS = 16
 
 /**
  * True when the whole text fits. Goes back to the last `%` only, so that the time is at most the product
@@ -78,10 +102,14 @@ export function matchesLikePattern(
   let part = 0
   let lastAnything = -1
   let resumeAt = 0
-  let places = 0
+  let looks = 0
   while (at < text.length) {
-    if (++places % PLACES_PER_CHARGE === 0) budget.read(CHARGED_CHARS)
     const wanted = pattern[part]
+    looks += wanted?.kind === 'set' ? looksInto(wanted.ranges) : 1
+    if (looks >= LOOKS_PER_CHARGE) {
+      budget.spend(CHARGED_STEPS)
+      looks = 0
+    }
     if (wanted?.kind === 'anything') {
       lastAnything = part++
       resumeAt = at
@@ -103,9 +131,27 @@ function fits(unit: string, part: PatternPart): boolean {
     case 'unit':
       return part.unit === unit
     case 'set':
-      return part.inverted !== part.ranges.some(({ from, to }) => unit >= from && unit <= to)
+      return part.inverted !== isIn(unit, part.ranges)
     case 'anyUnit':
     case 'anything':
       return true
   }
+}
+
+function isIn(unit: string, ranges: UnitRanges): boolean {
+  let low = 0
+  let high = ranges.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const range = ranges[middle]
+    if (range === undefined || unit < range.from) high = middle
+    else if (unit > range.to) low = middle + 1
+    else return true
+  }
+  return false
+}
+
+/** How many ranges `isIn` looks at, at most, and the place itself. */
+function looksInto({ length }: UnitRanges): number {
+  return 33 - Math.clz32(length)
 }

@@ -3,6 +3,7 @@ import { BadQueryError } from '../bad-query-error.ts'
 import { isJsonArray, isJsonObject, type Json } from '../json.ts'
 import { MAX_VALUE_DEPTH } from '../limits.ts'
 import type { QueryBudget } from '../query-budget.ts'
+import { namesOf } from './compare.ts'
 
 const encoder = new TextEncoder()
 
@@ -48,7 +49,13 @@ function canonicalText(value: Json, budget: QueryBudget, depth: number): string 
     return `[${value.map((item) => canonicalText(item, budget, depth + 1)).join(',')}]`
   }
   if (isJsonObject(value)) {
-    const properties = Object.keys(value)
+    const names = namesOf(value, budget)
+    const chars = names.reduce((sum, name) => sum + name.length, 0)
+    // What putting them in order takes grows faster than their number.
+    const rounds = Math.ceil(Math.log2(names.length + 1))
+    budget.spend(names.length * rounds)
+    budget.read(chars * (HASH_FACTOR + rounds))
+    const properties = names
       .filter((name) => value[name] !== undefined)
       .sort()
       .map((name) => `${JSON.stringify(name)}:${canonicalText(value[name], budget, depth + 1)}`)

@@ -109,7 +109,11 @@ describe('LIKE', () => {
           )
           .join('')
         expect(
-          matchesLikePattern(units.join(''), parseLikePattern(pattern.join(''), undefined), budget),
+          matchesLikePattern(
+            units.join(''),
+            parseLikePattern(pattern.join(''), undefined, budget),
+            budget,
+          ),
         ).toBe(new RegExp(`^${source}$`, 's').test(units.join('')))
       }),
       { numRuns: 500 },
@@ -130,11 +134,13 @@ describe('LIKE', () => {
     ['', '', true],
     ['', '_', false],
   ])('%j LIKE %j is %s', (text, pattern, expected) => {
-    expect(matchesLikePattern(text, parseLikePattern(pattern, undefined), budget)).toBe(expected)
+    expect(matchesLikePattern(text, parseLikePattern(pattern, undefined, budget), budget)).toBe(
+      expected,
+    )
   })
 
   test('takes bounded time where a backtracking expression would not', () => {
-    const pattern = parseLikePattern('%a'.repeat(30) + 'b', undefined)
+    const pattern = parseLikePattern('%a'.repeat(30) + 'b', undefined, budget)
     expect(matchesLikePattern('a'.repeat(20_000), pattern, budget)).toBe(false)
   })
 })
