@@ -277,6 +277,8 @@ describe('Bulk', () => {
     expect((await send('A')).status).toBe(200)
     const other = await send('a')
     expect([other.status, other.headers.get('x-ms-substatus')]).toEqual([410, '1002'])
+    // The range is still there.
+    expect(other.json?.['message']).toContain('does not hold these keys')
     expect((await container.item('a', 'a').read()).statusCode).toBe(404)
   })
 })

@@ -140,6 +140,36 @@ describe('Containers', () => {
     expect((await container.item('a', 'x').read()).statusCode).toBe(404)
   })
 
+  test.each([
+    ['x-ms-cosmos-intended-collection-rid', (rid: string) => rid, 400, '1024'],
+    ['x-ms-documentdb-partitionkeyrangeid', (rid: string) => `${rid},0`, 410, '1000'],
+    ['x-ms-documentdb-partitionkeyrangeid', (rid: string) => `${rid},1`, 410, '1000'],
+  ] as const)(
+    'a request that means one of the same name that was deleted, by %s, is told so',
+    async (header, valueOf, status, substatus) => {
+      const before = await interop.container({ throughput: 20_000 })
+      const { _rid } = (await before.read()).resource as unknown as { _rid: string }
+      await before.delete()
+      const id = before.id
+      await interop.database.containers.create({ id, partitionKey: '/pk' })
+      const path = `${pathOf(before)}/docs`
+      const own = { [header]: valueOf(_rid) }
+      const query = { 'content-type': 'application/query+json', 'x-ms-documentdb-isquery': 'True' }
+      const body = { query: 'SELECT c.id FROM c' }
+      const bulk = { 'x-ms-cosmos-is-batch-request': 'True' }
+      const key = { 'x-ms-documentdb-partitionkey': '["x"]' }
+      const answers = await Promise.all([
+        interop.send({ method: 'POST', path, headers: { ...query, ...own }, body }),
+        interop.send({ method: 'POST', path, headers: { ...bulk, ...own, ...key }, body: [] }),
+        interop.send({ path, headers: own }),
+        interop.send({ path, headers: { 'a-im': 'Incremental feed', ...own } }),
+        interop.send({ path: `${path}/a`, headers: { ...key, ...own } }),
+      ])
+      const told = answers.map((answer) => [answer.status, answer.headers.get('x-ms-substatus')])
+      expect(told).toEqual(answers.map(() => [status, substatus]))
+    },
+  )
+
   test('made anew under the same name it has another _rid and is empty', async () => {
     const first = await interop.database.containers.create({ id: 'again', partitionKey: '/pk' })
     await first.container.items.create({ id: 'a', pk: 'x' })
@@ -353,7 +383,21 @@ describe('Container definition', () => {
       id: 'indexes',
       indexingPolicy: { compositeIndexes, spatialIndexes } as never,
     })
-    expect(resource?.indexingPolicy).toMatchObject({ compositeIndexes, spatialIndexes })
+    expect(resource?.indexingPolicy).toMatchObject({ compositeIndexes })
+    // Completed, as in the service.
+    const types = ['Point', 'LineString', 'Polygon', 'MultiPolygon']
+    expect(resource?.indexingPolicy).toMatchObject({
+      spatialIndexes: [{ path: '/region/?', types }],
+    })
+  })
+
+  test('kinds of indexes in included paths are taken and dropped', async () => {
+    const indexes = [{ kind: 'Range', dataType: 'Number', precision: -1 }]
+    const { resource } = await interop.database.containers.create({
+      id: 'old-indexes',
+      indexingPolicy: { includedPaths: [{ path: '/*', indexes }] } as never,
+    })
+    expect(resource?.indexingPolicy?.includedPaths).toEqual([{ path: '/*' }])
   })
 
   // Paths: the service's messages in reports of users say that "partition key paths must contain only valid characters and

@@ -93,9 +93,28 @@ describe('Offers', () => {
     expect(resource).toMatchObject({ content: { offerThroughput: 900 } })
   })
 
-  test('an offer that is not there is 404', async () => {
-    expect((await refusal(interop.client.offer('abcd').read())).code).toBe(404)
+  test('an offer that is not there is 404, and what can be no id of one is 400', async () => {
+    const missing = await refusal(interop.client.offer('0123456789abcdef').read())
+    expect(missing.code).toBe(404)
+    expect(missing.message).toContain('offer "0123456789abcdef" does not exist')
+    expect((await refusal(interop.client.offer('abcd').read())).code).toBe(400)
   })
+
+  test.each([{ _rid: 'NotAllowed' }, { id: 'other' }, { id: null, _rid: null }])(
+    'an offer replaced by a body of another one, %j, is 400',
+    async (other) => {
+      const container = await interop.container()
+      const { offer, resource } = await container.readOffer()
+      const content = { offerThroughput: 700 }
+      const replaced = await interop.send({
+        method: 'PUT',
+        path: `offers/${offer?.id}`,
+        body: { ...resource, content, ...other },
+      })
+      expect(replaced.status).toBe(400)
+      expect((await container.readOffer()).resource).toEqual(resource)
+    },
+  )
 
   test.each([100, 450, -400, 0])('throughput %d is 400', async (throughput) => {
     const { status } = await interop.send({

@@ -280,15 +280,18 @@ describe('Resources addressed by _rid', () => {
     expect((await interop.client.database('renewed').read()).statusCode).toBe(200)
   })
 
-  test('a pkrange header with the _rid of a container that was re-created is 404', async () => {
+  test('a pkrange header with the _rid of a container that was re-created is 410', async () => {
     const rid = path.split('/')[3] ?? ''
     const database = interop.store.database('interop')
     await database.deleteCollection(container.id)
     await database.createCollection({ id: container.id, partitionKey: '/pk' })
     for (const headers of [{ 'a-im': 'Incremental Feed' }, {}]) {
       const ofRange = { ...headers, 'x-ms-documentdb-partitionkeyrangeid': `${rid},0` }
-      const { status } = await interop.send({ path: `${pathOf(container)}/docs`, headers: ofRange })
-      expect(status).toBe(404)
+      const { status, headers: answered } = await interop.send({
+        path: `${pathOf(container)}/docs`,
+        headers: ofRange,
+      })
+      expect([status, answered.get('x-ms-substatus')]).toEqual([410, '1000'])
     }
   })
 

@@ -148,6 +148,33 @@ describe('Session consistency', () => {
     },
   )
 
+  test.each([
+    ['2017-11-15', /^0:\d+$/],
+    ['2018-06-18', /^0:-1#\d+$/],
+  ])('a client of version %s gets a token in a form that it reads', async (version, form) => {
+    const headers = { ...KEY_HEADER, 'x-ms-version': version }
+    const path = `${pathOf(await interop.container())}/docs`
+    const body = { id: 'a', pk: 'x' }
+    const written = await interop.send({ method: 'POST', path, headers, body })
+    const token = String(written.headers.get('x-ms-session-token'))
+    expect(token).toMatch(form)
+    const read = await interop.send({
+      path: `${path}/a`,
+      headers: { ...headers, 'x-ms-session-token': token },
+    })
+    expect(read.status).toBe(200)
+    const ahead = { ...headers, 'x-ms-session-token': token.replace(/\d+$/, '1000') }
+    const refused = await interop.send({ path: `${path}/a`, headers: ahead })
+    expect([refused.status, refused.headers.get('x-ms-substatus')]).toEqual([404, '1002'])
+  })
+
+  test('a consistency level that is none is 400', async () => {
+    const headers = { ...KEY_HEADER, 'x-ms-consistency-level': 'Junk' }
+    const { status, json } = await interop.send({ path: `${pathOf(container)}/docs/a`, headers })
+    expect(status).toBe(400)
+    expect(json?.['message']).toContain('x-ms-consistency-level')
+  })
+
   test('a feed page has a token too', async () => {
     await container.items.create({ id: 'a', pk: 'x' })
     const page = await container.items.getChangeFeedIterator({}).readNext()

@@ -13,7 +13,11 @@ export class RangeGoneError extends CodedError {
   readonly successors: readonly FeedRange[]
 
   constructor(rangeId: string, successors: readonly FeedRange[], options?: ErrorOptions) {
-    super(`range ${rangeId} is gone; ${successors.length} ranges took its place`, options)
+    const now =
+      successors.length === 0
+        ? 'or does not hold these keys: list the ranges again'
+        : `and ${successors.length} ranges took its place`
+    super(`range ${rangeId} is gone, ${now}`, options)
     this.successors = successors
   }
 }

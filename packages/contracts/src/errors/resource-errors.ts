@@ -1,7 +1,7 @@
 import { CodedError } from './coded-error.ts'
 
 /** What a resource error is about. */
-export type ResourceKind = 'database' | 'collection' | 'range' | 'document'
+export type ResourceKind = 'database' | 'collection' | 'range' | 'document' | 'offer'
 
 /**
  * A database, collection, document or pkrange does not exist.

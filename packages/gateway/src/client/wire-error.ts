@@ -25,7 +25,6 @@ import { ForbiddenError } from '../errors/forbidden-error.ts'
 import { SessionAheadError } from '../errors/session-ahead-error.ts'
 import { ThrottledError } from '../errors/throttled-error.ts'
 import { UnauthorizedError } from '../errors/unauthorized-error.ts'
-import { OTHER_CONTAINER } from '../protocol/intended-container.ts'
 import { codeOfStatus } from '../protocol/status-codes.ts'
 import type { RequestEffect } from './retry-policy.ts'
 
@@ -75,11 +74,12 @@ export function errorOfWire(failure: WireFailure, subject: RequestSubject): Code
   const { status, substatus, message } = failure
   const code = failure.code ?? codeOfStatus(status, substatus)
   const { resource, id } = subject
-  if (status === 400 && substatus === OTHER_CONTAINER)
-    return new ResourceNotFoundError('collection', id)
   switch (code) {
     case 'ERR_NOT_FOUND':
       return new ResourceNotFoundError(missingKind(failure, resource), id)
+    case 'ERR_OTHER_CONTAINER':
+    case 'ERR_CONTAINER_REPLACED':
+      return new ResourceNotFoundError('collection', id)
     case 'ERR_EXISTS':
       return new ResourceExistsError(resource, id)
     case 'ERR_UNIQUE_KEY':
@@ -118,6 +118,7 @@ function missingKind({ substatus, detail }: WireFailure, resource: ResourceKind)
     case 'collection':
     case 'range':
     case 'document':
+    case 'offer':
       return detail
     default:
       return resource

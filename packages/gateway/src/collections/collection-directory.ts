@@ -1,4 +1,6 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
+import { ContainerReplacedError } from '../errors/container-replaced-error.ts'
+import { OtherContainerError } from '../errors/other-container-error.ts'
 import type { Collection, OpenCollection, Store } from '@tidemark/store'
 
 /** A collection that was found, with what lies below its documents. */
@@ -88,6 +90,7 @@ function keyOf({ database, collection }: CollectionNames): string {
 }
 
 function isGone(error: unknown): boolean {
+  if (error instanceof OtherContainerError || error instanceof ContainerReplacedError) return true
   return (
     error instanceof ResourceNotFoundError &&
     (error.resource === 'collection' || error.resource === 'database')

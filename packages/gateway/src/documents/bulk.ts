@@ -9,6 +9,7 @@ import {
 import type { EncodedPartitionKey, RangeRecord } from '@tidemark/store'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
+import { assertIntended } from '../protocol/intended-container.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { collectionNames } from '../resources/resource-names.ts'
@@ -43,6 +44,7 @@ export const runBulk: Operation = async (request, context) => {
   const operations = parseOperations(await request.readBody(), request.queryBudget())
   const number = rangeNumber(request.header(HEADER.pkRangeId))
   return context.collections.use(collectionNames(request.path), async (found) => {
+    assertIntended(request, found.open.record)
     const range = await rangeOf(request, context, { found, number })
     const keyed = operations.map((operation, index) => keyedOperation(operation, { found, index }))
     if (!keyed.every(({ key }) => rangeContainsEpk(range, key.epk))) {

@@ -38,6 +38,7 @@ export function inKeyScope(
   act: (scope: KeyScope) => Promise<RangeOutcome>,
 ): Promise<Answer> {
   return context.collections.use(collectionNames(request.path), async (found) => {
+    assertIntended(request, found.open.record)
     const partitionKey = requiredPartitionKey(request, found.open)
     const key = found.open.encoder.encodeKey(partitionKey)
     const range = await context.ranges.holding(found.open, key.epk)
@@ -54,7 +55,6 @@ export async function inRange(
   { open, range }: Pick<KeyScope, 'open' | 'range'>,
   act: () => Promise<RangeOutcome>,
 ): Promise<Answer> {
-  assertIntended(request, open.record)
   const budget = `${open.record.rid}/${range.number}`
   budgets.admit(budget)
   const { status, charge, lsn, etag, serverTimeMs, headers, body } = await act()
@@ -66,7 +66,7 @@ export async function inRange(
     [HEADER.altContentPath]: containerPath(request.path.raw),
   }
   if (lsn !== undefined) {
-    all[HEADER.sessionToken] = sessionToken(range.number, lsn)
+    all[HEADER.sessionToken] = sessionToken(range.number, lsn, request.header(HEADER.version))
     all[HEADER.lsn] = String(lsn)
   }
   if (etag !== undefined) all[HEADER.etag] = etag

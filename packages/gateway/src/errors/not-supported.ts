@@ -19,6 +19,8 @@ type NotSupportedName =
   | 'fullTextSearch'
   | 'spatial'
   | 'regularExpressions'
+  | 'binaryBodies'
+  | 'directMode'
 
 /** Everything that is refused by its name. The table of docs/gateway.md has the same rows; a test compares them. */
 export const NOT_SUPPORTED: Readonly<Record<NotSupportedName, NotSupported>> = {
@@ -63,6 +65,15 @@ export const NOT_SUPPORTED: Readonly<Record<NotSupportedName, NotSupported>> = {
   regularExpressions: {
     what: 'regular expression functions',
     instead: 'use LIKE, CONTAINS, STARTSWITH or ENDSWITH',
+  },
+  binaryBodies: {
+    what: 'binary bodies (HybridRow, of batches and bulk of the .NET client)',
+    instead:
+      'leave AllowBulkExecution off and write one document at a time, or send batches from a client that writes JSON',
+  },
+  directMode: {
+    what: 'direct connections (Direct mode, the default of the .NET and Java clients)',
+    instead: 'set ConnectionMode.Gateway in .NET, and call gatewayMode() of the builder in Java',
   },
 }
 

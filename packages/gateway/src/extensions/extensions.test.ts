@@ -110,6 +110,6 @@ test('of a container that was meant and is gone, another of its name is not take
   await container.delete()
   await started.container({ id: 'c', partitionKey: '/pk' })
   const gone = await listed()
-  expect(gone.status).toBe(404)
-  expect(gone.headers.get(OWN_HEADER.errorDetail)).toBe('collection')
+  expect(gone.status).toBe(400)
+  expect(gone.headers.get(OWN_HEADER.errorCode)).toBe('ERR_OTHER_CONTAINER')
 })

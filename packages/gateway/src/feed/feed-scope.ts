@@ -12,6 +12,7 @@ import { partitionKeyPrefix } from '../documents/partition-key-header.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { epkBounds } from '../protocol/epk-headers.ts'
+import { assertIntended } from '../protocol/intended-container.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
 import { MAX_RANGES_IN_TURN } from './range-positions.ts'
@@ -35,6 +36,7 @@ export async function feedScopes(
   context: GatewayContext,
   open: OpenCollection,
 ): Promise<readonly FeedScope[]> {
+  assertIntended(request, open.record)
   const named = await namedScope(request, context, open)
   if (named !== undefined) return [named]
   const present = await context.ranges.refresh(open)

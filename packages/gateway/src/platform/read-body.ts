@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { NOT_SUPPORTED, refusalOf } from '../errors/not-supported.ts'
+import { UnsupportedRequestError } from '../errors/unsupported-request-error.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { ClientGoneError } from '../errors/client-gone-error.ts'
 import { RequestTooLargeError } from '../errors/request-too-large-error.ts'
@@ -29,6 +31,10 @@ export function readBody(
   const onEnd = (): void => {
     const [only] = chunks
     const whole = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
+    if (isBinary(whole)) {
+      reject(new UnsupportedRequestError(refusalOf(NOT_SUPPORTED.binaryBodies)))
+      return
+    }
     // Bytes that are none would become other characters, and be kept so.
     if (isUtf8(whole)) resolve(whole.toString('utf8'))
     else reject(new BadRequestError('the body is not UTF-8'))
@@ -53,4 +59,9 @@ export function readBody(
 
 function tooLarge(maxBytes: number): RequestTooLargeError {
   return new RequestTooLargeError(`the body of the request has more than ${maxBytes} bytes`)
+}
+
+/** HybridRow begins with 0x81; neither a control character nor the middle of a character begins a text. */
+function isBinary([first = 0x20]: Uint8Array): boolean {
+  return first < 0x09 || (first & 0xc0) === 0x80
 }

@@ -10,6 +10,7 @@ export const HEADER = {
   autopilotSettings: 'x-ms-cosmos-offer-autopilot-settings',
   batchAtomic: 'x-ms-cosmos-batch-atomic',
   batchContinueOnError: 'x-ms-cosmos-batch-continue-on-error',
+  consistencyLevel: 'x-ms-consistency-level',
   contentPath: 'x-ms-content-path',
   contentType: 'content-type',
   continuation: 'x-ms-continuation',

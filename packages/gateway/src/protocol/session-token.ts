@@ -1,9 +1,16 @@
 /** What a session has seen: for each pkrange the highest LSN. */
 export type SessionProgress = ReadonlyMap<number, number>
 
-/** The token of one pkrange: `{id}:-1#{lsn}`. */
-export function sessionToken(range: number, lsn: number): string {
-  return `${range}:-1#${lsn}`
+/** Of the protocol (`x-ms-version`): older clients cannot read a token that is a vector. */
+const FIRST_OF_VECTORS = '2018-06-18'
+
+/** The token of one pkrange: `{id}:-1#{lsn}`, and `{id}:{lsn}` for clients that say an older version. */
+export function sessionToken(
+  range: number,
+  lsn: number,
+  version: string = FIRST_OF_VECTORS,
+): string {
+  return version < FIRST_OF_VECTORS ? `${range}:${lsn}` : `${range}:-1#${lsn}`
 }
 
 /**

@@ -1,5 +1,6 @@
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { SHAPES } from './indexing-policy.ts'
 import { isIndexedPath, isPropertyPath } from './property-path.ts'
 
 /**
@@ -45,8 +46,6 @@ function checkCompositeIndexes(value: unknown): void {
     }
   }
 }
-
-const SHAPES: readonly unknown[] = ['Point', 'LineString', 'Polygon', 'MultiPolygon']
 
 function checkSpatialIndexes(policy: JsonRecord): void {
   for (const { path, types } of records(policy, 'spatialIndexes')) {

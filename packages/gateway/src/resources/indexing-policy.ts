@@ -3,6 +3,8 @@ import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 
 const ETAG_PATH = '/"_etag"/?'
 const ROOT_PATHS: ReadonlySet<unknown> = new Set(['/*', '/'])
+/** What a spatial index may be of. */
+export const SHAPES: readonly unknown[] = ['Point', 'LineString', 'Polygon', 'MultiPolygon']
 const MODES = ['consistent', 'lazy', 'none'] as const
 
 /**
@@ -32,7 +34,8 @@ export function completeIndexingPolicy(value: unknown): JsonRecord {
     ...given,
     indexingMode,
     automatic: given['automatic'] ?? indexingMode !== 'none',
-    includedPaths: included,
+    includedPaths: included.map(withoutIndexes),
+    ...spatialIndexes(given['spatialIndexes']),
     excludedPaths: hasEtag ? excluded : [...excluded, { path: ETAG_PATH }],
   }
 }
@@ -59,4 +62,19 @@ function paths(name: string, value: unknown): readonly JsonRecord[] {
 
 function isPath(value: unknown): value is JsonRecord {
   return isJsonRecord(value) && typeof value['path'] === 'string' && value['path'].startsWith('/')
+}
+
+/** The service takes the kinds of indexes of old clients, and drops them. */
+function withoutIndexes({ indexes: _, ...path }: JsonRecord): JsonRecord {
+  return path
+}
+
+/** Every spatial index is of all shapes, whichever of them are given. */
+function spatialIndexes(value: unknown): JsonRecord {
+  if (!Array.isArray(value)) return {}
+  return {
+    spatialIndexes: value.map((index: unknown) =>
+      isJsonRecord(index) ? { ...index, types: SHAPES } : index,
+    ),
+  }
 }

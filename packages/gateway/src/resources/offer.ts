@@ -80,6 +80,11 @@ export function offerId(rid: string): string {
   return ridBytes(rid).toString('hex')
 }
 
+/** Whether an offer of a database or a container could have it. */
+export function isOfferId(id: string): boolean {
+  return /^(?:[\da-f]{8}){1,2}$/.test(id)
+}
+
 /** What is answered of an offer; `resource` is the `_self` of what it belongs to. */
 export function offerBody(
   { rid, etag, ts, resource }: OfferOwner,

@@ -6,11 +6,13 @@ import {
   type DatabaseRecord,
   type Store,
 } from '@tidemark/store'
+import { BadRequestError } from '../errors/bad-request-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { METADATA_CHARGE, chargeText } from '../protocol/request-charge.ts'
 import { parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import type { ResourcePath } from '../protocol/resource-path.ts'
 import { eventLoopTurn } from '../query/platform/event-loop-turn.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { answerList } from './answer-list.ts'
@@ -21,7 +23,14 @@ import {
   databaseAnnotationText,
   databaseOffer,
 } from './container-annotation.ts'
-import { offerBody, offerId, offerOfContent, rangesOfOffer, type Offer } from './offer.ts'
+import {
+  isOfferId,
+  offerBody,
+  offerId,
+  offerOfContent,
+  rangesOfOffer,
+  type Offer,
+} from './offer.ts'
 
 interface OfferedCollection {
   readonly collection: Collection
@@ -41,7 +50,7 @@ export const listOffers: Operation = async (request, { store }) => {
 
 /** GET /offers/{id} */
 export const readOffer: Operation = async ({ path }, { store }) => {
-  const id = path.segments[1] ?? ''
+  const id = offerIdOf(path)
   const database = await offeredDatabase(store, id)
   const offer = database && databaseOffer(database)
   if (database !== undefined && offer !== undefined) {
@@ -56,9 +65,10 @@ export const readOffer: Operation = async ({ path }, { store }) => {
  * its time is over, its client is gone or the gateway stops, goes on when it is sent again.
  */
 export const replaceOffer: Operation = async (request, context) => {
-  const { content } = parseJsonRecord(await request.readBody())
-  const offer = offerOfContent(content)
-  const id = request.path.segments[1] ?? ''
+  const id = offerIdOf(request.path)
+  const body = parseJsonRecord(await request.readBody())
+  assertSameOffer(body, id)
+  const offer = offerOfContent(body['content'])
   const ifMatch = request.header(HEADER.ifMatch)
   const database = await offeredDatabase(context.store, id)
   if (database !== undefined) {
@@ -117,10 +127,29 @@ async function splitUpTo(
   }
 }
 
+/** The id of an offer that a path names. @throws ERR_BAD_REQUEST when no offer can have it */
+function offerIdOf({ segments }: ResourcePath): string {
+  const id = (segments[1] ?? '').toLowerCase()
+  if (isOfferId(id)) return id
+  throw new BadRequestError(
+    `${JSON.stringify(id)} is no id of an offer: take it from a list of offers`,
+  )
+}
+
+/** @throws ERR_BAD_REQUEST when what is sent is another offer than the path names */
+function assertSameOffer(body: JsonRecord, id: string): void {
+  for (const name of ['id', '_rid']) {
+    const given = body[name]
+    if (given === undefined || (typeof given === 'string' && given.toLowerCase() === id)) continue
+    throw new BadRequestError(
+      `the body has the "${name}" ${JSON.stringify(given)}, and the path names the offer ${id}`,
+    )
+  }
+}
+
 async function offeredCollection(store: Store, id: string): Promise<OfferedCollection> {
-  const wanted = id.toLowerCase()
-  const found = (await allCollections(store)).find(({ record }) => offerId(record.rid) === wanted)
-  if (found === undefined) throw new ResourceNotFoundError('collection', `offers/${id}`)
+  const found = (await allCollections(store)).find(({ record }) => offerId(record.rid) === id)
+  if (found === undefined) throw new ResourceNotFoundError('offer', id)
   return found
 }
 
@@ -133,9 +162,8 @@ async function allCollections(store: Store): Promise<readonly OfferedCollection[
 
 /** The database that has an offer of that id. */
 async function offeredDatabase(store: Store, id: string): Promise<DatabaseRecord | undefined> {
-  const wanted = id.toLowerCase()
   return (await store.listDatabases()).find(
-    (record) => offerId(record.rid) === wanted && databaseOffer(record) !== undefined,
+    (record) => offerId(record.rid) === id && databaseOffer(record) !== undefined,
   )
 }
 

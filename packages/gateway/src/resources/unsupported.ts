@@ -36,6 +36,17 @@ export const refuseScripts: Operation = async ({ path }) => {
   throw new UnsupportedRequestError(refusalOf(refused))
 }
 
+/**
+ * Clients ask for addresses with the signature of what they are of, not of this path: so it is not looked at, and they are
+ * told the same without one.
+ *
+ * @throws ERR_UNSUPPORTED_REQUEST
+ */
+export function refuseDirectMode({ segments }: ResourcePath): void {
+  if (segments[0]?.toLowerCase() !== 'addresses') return
+  throw new UnsupportedRequestError(refusalOf(NOT_SUPPORTED.directMode))
+}
+
 /** Kinds of resource below databases that the service has and this gateway has not, by their part of the path. */
 const KINDS: ReadonlyMap<string, NotSupported> = new Map([
   ['users', NOT_SUPPORTED.users],

@@ -7,7 +7,12 @@ import { testGateway } from './running-gateway.fixture.ts'
 const DOCUMENT = new URL('../../../../docs/gateway.md', import.meta.url)
 
 /** A request as method and path, or a query's text. */
-type Attempt = readonly [method: string, path: string, headers?: Record<string, string>]
+type Attempt = readonly [
+  method: string,
+  path: string,
+  headers?: Record<string, string>,
+  body?: Uint8Array,
+]
 
 const COLL = '/dbs/db/colls/c'
 const KEY = { 'x-ms-documentdb-partitionkey': '["a"]' }
@@ -53,6 +58,20 @@ const ATTEMPTS: Readonly<Record<keyof typeof NOT_SUPPORTED, readonly (Attempt | 
     'SELECT * FROM c WHERE ST_DISTANCE(c.p, {"type":"Point","coordinates":[1,2]}) < 5',
     'SELECT VALUE ST_WITHIN(c.p, c.q) FROM c',
   ],
+  binaryBodies: [
+    [
+      'POST',
+      `${COLL}/docs`,
+      { ...KEY, 'x-ms-cosmos-is-batch-request': 'True', 'x-ms-cosmos-batch-atomic': 'True' },
+      // The segment that HybridRow begins a stream of records with.
+      Uint8Array.of(0x81, 0xdc, 0xd8, 0xff, 0x7f, 0x00),
+    ],
+  ],
+  // Signed over what the addresses are of.
+  directMode: [
+    ['GET', '//addresses/?$resolveFor=dbs%2fdb%2fcolls%2fc%2fdocs&$partitionKeyRangeIds=0'],
+    ['GET', '/addresses/', { authorization: 'type%3Dmaster%26ver%3D1.0%26sig%3Dother' }],
+  ],
   regularExpressions: ['SELECT * FROM c WHERE RegexMatch(c.t, "a+")'],
 }
 
@@ -72,7 +91,7 @@ test('what is out is refused with its name, its way around and a code', async ()
           })
         : await send(endpoint, attempt[0], attempt[1], {
             headers: attempt[2] ?? {},
-            ...(attempt[0] !== 'GET' && { body: { id: 'x', pk: 'a' } }),
+            ...(attempt[0] !== 'GET' && { body: attempt[3] ?? { id: 'x', pk: 'a' } }),
           })
       const { message } = answer.json as { message: string }
       expect([attempt, answer.status]).toEqual([attempt, 400])

@@ -140,7 +140,7 @@ test('a prefix of keys that lies in several pkranges is no feed of the first one
   expect(new Set(ids.flat()).size).toBe(20)
 })
 
-test('a query that means another container of this name is 404', async () => {
+test('a query that means another container of this name is 400 with substatus 1024', async () => {
   await using gateway = await started()
   const answer = await send(gateway.gateway.endpoint, 'POST', DOCS, {
     headers: {
@@ -149,5 +149,5 @@ test('a query that means another container of this name is 404', async () => {
     },
     body: { query: 'SELECT c.id FROM c' },
   })
-  expect(answer.status).toBe(404)
+  expect([answer.status, answer.headers.get('x-ms-substatus')]).toEqual([400, '1024'])
 })

@@ -35,7 +35,9 @@ export async function send(
   const response = await fetch(endpoint.replace(/\/$/, '') + target, {
     method,
     headers: { ...signedHeaders(method, target, sign), ...headers },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(body !== undefined && {
+      body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+    }),
   })
   const text = await response.text()
   return {

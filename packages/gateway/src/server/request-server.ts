@@ -9,6 +9,7 @@ import { RequestLives } from '../platform/request-life.ts'
 import { sendAnswer } from '../platform/send-answer.ts'
 import { ActivityIds } from '../protocol/activity-ids.ts'
 import type { Answer } from '../protocol/answer.ts'
+import { checkConsistencyLevel } from '../protocol/consistency-level.ts'
 import { errorAnswer } from '../protocol/error-answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { resourcePath } from '../protocol/resource-path.ts'
@@ -17,6 +18,7 @@ import { QueryBudget } from '../query/query-budget.ts'
 import { QueryTurns } from '../query/query-turns.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { readsOnly, type Access } from '../requests/query-or.ts'
+import { refuseDirectMode } from '../resources/unsupported.ts'
 import { SharedLimit } from './shared-limit.ts'
 import type { ResolvedGatewayOptions } from './gateway-options.ts'
 import { beginReport, shownPath } from './request-report.ts'
@@ -130,8 +132,10 @@ export class RequestServer {
     let isAuthorized = false
     try {
       const request = this.#request(env, { signal, place })
+      refuseDirectMode(request.path)
       const { key, resourceLink } = this.#authorize(request, access)
       isAuthorized = true
+      checkConsistencyLevel(request.header(HEADER.consistencyLevel))
       const readOnlyKey = key.access === 'readOnly' ? key : undefined
       env.onAuthorized?.(readOnlyKey)
       const address = clientAddress(env.incoming.socket.remoteAddress)
