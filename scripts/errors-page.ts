@@ -6,7 +6,12 @@ import { parseSync } from 'oxc-parser'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PAGE = join(ROOT, 'docs/errors.md')
 /** Codes of Node.js, and what several of ours begin with: we only compare with them. */
-const COMPARED = new Set(['ERR_HTTP_REQUEST_TIMEOUT', 'ERR_WORKER_OUT_OF_MEMORY', 'ERR_LEASE'])
+const COMPARED = new Set([
+  'ERR_MODULE_NOT_FOUND',
+  'ERR_HTTP_REQUEST_TIMEOUT',
+  'ERR_WORKER_OUT_OF_MEMORY',
+  'ERR_LEASE',
+])
 
 const HEAD = `# Errors
 
