@@ -1,7 +1,7 @@
-/** The tables of one kind of file. A newer version is not opened, an older one is brought to this one by its steps. */
+/** The tables of one kind of file. A newer version is refused; an older one is migrated step by step. */
 export interface FileSchema {
   readonly version: number
-  /** What makes the version after of one; a version that has none was never released. */
+  /** The migration step of each version to the next. A version without one was never released. */
   readonly steps: ReadonlyMap<number, string>
 }
 
@@ -76,7 +76,7 @@ INSERT INTO meta VALUES ('schema', ${DATABASE_FILE.version}), ('nextCollection',
 INSERT INTO head VALUES (1, 1, 0, '', 0, 0);
 `
 
-/** The databases of a folder. `file` exists before its row does. meta holds their annotations, too. */
+/** The databases of a folder. `file` exists before its row does. meta also holds their annotations. */
 export const CATALOG_TABLES: string = `
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE database(

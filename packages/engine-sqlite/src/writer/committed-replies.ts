@@ -10,7 +10,7 @@ type CommittedResult = Extract<WriterResult, { kind: 'committed' }>
  * for each of them 1 if a document was there before, else 0.
  */
 
-/** Appends a reply; false when it is not one of a commit that succeeded. */
+/** Appends a reply; false when its commit did not succeed. */
 export function packReply(packed: number[], { id, result }: WriterReply): boolean {
   if (result.kind !== 'committed' || result.outcome.kind !== 'committed') return false
   const { outcome, touched } = result
