@@ -44,7 +44,7 @@ test('JB-1 the command turns on the log that a migration needs to see deletes, w
   const first = await migrate('--apply-deletes')
   expect(first).toMatchObject({
     code: 0,
-    errors: expect.not.stringContaining('stays in the target'),
+    errors: expect.not.stringContaining('are not copied to the target'),
   })
   {
     await using store = await openStore({ folder, durability: 'relaxed', maintenance: 'manual' })
