@@ -21,8 +21,8 @@ export interface LiveRows {
 }
 
 /*
- * The column `exp` is exact except while documents are filed anew after a change of `defaultTtl`: then
- * expiry is computed from `ts` and `ttl`, as `expiredSecond` does it.
+ * The column `exp` is exact except while documents are refiled after a change of `defaultTtl`. Then expiry is computed
+ * from `ts` and `ttl`, as `expiredSecond` does.
  */
 export function liveRows(collection: CollectionRow, nowSecond: number): LiveRows {
   const policy = policyOf(collection)

@@ -12,8 +12,8 @@ import type { Connection } from '../connection/connection.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'
 
 /**
- * Changes of pkranges, each inside the writer's transaction, after its counters were stored. They are
- * changes of metadata: rows stay in their segments, which the new ranges inherit (ST-9).
+ * Changes of pkranges, each inside the writer's transaction, after its counters were stored. Only metadata changes:
+ * rows stay in their segments, which the new ranges inherit (ST-9).
  */
 
 /** Where a new range continues: above everything that it inherits. */
