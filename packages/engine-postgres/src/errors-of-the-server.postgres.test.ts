@@ -293,7 +293,7 @@ test('a full disk fails the writes that find no room, as a whole, and they go th
   }
   // The fault happened, and not at the first write.
   expect(failure?.code).toBe('ERR_STORE_UNAVAILABLE')
-  expect(failure?.message).toContain('Make room on the disk')
+  expect(failure?.message).toContain('Free space on the disk')
   expect(written.length).toBeGreaterThan(10)
   const partition = await under.notes.readPartition('a')
   expect(partition.documents.map(({ id }) => id).toSorted()).toEqual(

@@ -12,7 +12,7 @@ import {
   type SchemaOptions,
 } from './schema/manage-schema.ts'
 
-/** Where a store is, or is to be. Exactly one of `url` and `pool` is needed. */
+/** The place of a store that exists or is to be created. Give either `url` or `pool`. */
 export type PostgresStoreLocation = Pick<
   PostgresEngineOptions,
   'url' | 'pool' | 'schema' | 'statementTimeoutMs' | 'connectTimeoutMs' | 'clock' | 'random'
@@ -20,21 +20,21 @@ export type PostgresStoreLocation = Pick<
 
 /** A store whose schema this program can use. */
 export interface PostgresStoreSchema {
-  /** Random, made with the store, never changes. */
+  /** A random id. It is created with the store and never changes. */
   readonly storeId: string
   readonly schema: string
-  /** Of the schema. */
+  /** Version of the schema. */
   readonly version: number
-  /** As `server_version_num` has it: 150004 is 15.4. */
+  /** In the form of `server_version_num`: 150004 is 15.4. */
   readonly serverVersion: number
 }
 
 /**
- * Makes a store, unless there is one. Any number of processes may do this at once: one makes it.
+ * Creates a store if it does not exist. Safe to call from any number of processes at once: one creates it.
  *
- * Rejects with ERR_STORE_IN_USE (a schema of that name that is no store), ERR_STORE_FORMAT (one of another
- * version), ERR_STORE_DAMAGED (something in it is lost), ERR_STORE_UNAVAILABLE (not reached, no privilege, a
- * standby), ERR_SERVER_UNSUPPORTED, ERR_INVALID_OPTION (also for a role that does not exist).
+ * Rejects with ERR_STORE_IN_USE (a schema of that name that is not a store), ERR_STORE_FORMAT (a store of another
+ * version), ERR_STORE_DAMAGED (something in it is lost), ERR_STORE_UNAVAILABLE (not reached, no privilege, a standby),
+ * ERR_SERVER_UNSUPPORTED, ERR_INVALID_OPTION (also for a role that does not exist).
  */
 export async function initPostgresStore(
   location: PostgresStoreLocation,
@@ -48,10 +48,10 @@ export async function initPostgresStore(
 }
 
 /**
- * Brings a store to this program's version, all of it or nothing; `changed` tells whether there was anything to
- * do. Programs of the version before fail afterwards, so they are to be ended first.
+ * Migrates a store to this program's version, completely or not at all. `changed` is true if there was anything to do.
+ * Programs of the previous version fail afterwards, so end them first.
  *
- * Rejects as `initPostgresStore` does; with ERR_STORE_FORMAT when there is no store, or a newer one.
+ * Rejects as `initPostgresStore` does, and with ERR_STORE_FORMAT when there is no store, or a newer one.
  */
 export async function migratePostgresStore(
   location: PostgresStoreLocation,
@@ -59,7 +59,7 @@ export async function migratePostgresStore(
   return withSchema(location, migrateSchema)
 }
 
-/** Looks whether this program can use the store, and changes nothing. Rejects as `initPostgresStore` does. */
+/** Checks that this program can use the store, and changes nothing. Rejects as `initPostgresStore` does. */
 export async function checkPostgresStore(
   location: PostgresStoreLocation,
 ): Promise<PostgresStoreSchema> {
@@ -72,7 +72,7 @@ async function withSchema<Result extends CheckedSchema>(
 ): Promise<Result & PostgresStoreSchema> {
   const { schema, connections: settings, clock, random } = resolveOptions(location)
   await using connections = new Connections({ ...settings, clock, random })
-  // At once: an address that nobody answers at is a mistake here, not an outage to wait for.
+  // At once: an address without a server is a mistake here, not an outage to wait for.
   const { version: serverVersion } = await connections.open()
   const dialect = await detectDialect(connections)
   const statements = new Statements(schema, { dialect, clock: 'server' })

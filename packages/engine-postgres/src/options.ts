@@ -7,51 +7,51 @@ import {
 } from '@tidemark/contracts'
 import type { PostgresPool } from './connection/postgres-pool.ts'
 
-/** Exactly one of `url` and `pool` is needed. */
+/** Give either `url` or `pool`. */
 export interface PostgresEngineOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url?: string | undefined
-  /** A `pg` Pool of the caller, who ends it after `close`. */
+  /** Your own `pg` Pool. End it after `close`. */
   readonly pool?: PostgresPool | undefined
-  /** A server that follows the first one, for reading feeds. It may be behind, never out of order. @default none */
+  /** A server that follows the first one, for reading feeds. It can be behind, but never out of order. @default none */
   readonly replicaUrl?: string | undefined
-  /** As `replicaUrl`, a pool of the caller. @default none */
+  /** Like `replicaUrl`, but your own pool. @default none */
   readonly replicaPool?: PostgresPool | undefined
-  /** For listening, where `url` leads to a pooler that cannot. @default `url` */
+  /** For notifications, if `url` leads to a pooler that does not support them. @default `url` */
   readonly listenUrl?: string | undefined
   /** Name of the schema that holds the store's tables. @default 'tidemark' */
   readonly schema?: string | undefined
   /**
-   * `auto`: makes and migrates the schema where the role may. `none`: only checks; see `tidemark store`.
+   * `auto`: creates and migrates the schema if the role is allowed to. `none`: only checks it; see `tidemark store`.
    * @default 'auto'
    */
   readonly schemaManagement?: 'auto' | 'none' | undefined
-  /** Connections of this process. @default 10 (as `pg`) */
+  /** Maximum number of connections of this process. @default 10 (as `pg`) */
   readonly maxConnections?: number | undefined
-  /** How long one statement may run. @default 30_000 */
+  /** Maximum duration of one statement. @default 30_000 */
   readonly statementTimeoutMs?: number | undefined
-  /** How long making a connection may take. @default 5_000 */
+  /** Maximum time to make a connection. @default 5_000 */
   readonly connectTimeoutMs?: number | undefined
   /** How long a call waits for a server that restarts or fails over. @default 30_000 */
   readonly outageTimeoutMs?: number | undefined
-  /** Whether statements are prepared once a connection. @default true */
+  /** Whether to prepare statements once for each connection. @default true */
   readonly preparedStatements?: boolean | undefined
-  /** Commits that may wait for the server, per database. @default 100_000 */
+  /** Maximum number of commits that wait for the server, for each database. @default 100_000 */
   readonly maxPendingCommits?: number | undefined
-  /** Operations that one transaction takes together. @default 1_000 */
+  /** Maximum number of operations in one transaction. @default 1_000 */
   readonly maxGroupOperations?: number | undefined
-  /** LSNs after which a range goes on in a new segment. @default 2 ** 31 */
+  /** LSNs after which a range continues in a new segment. @default 2 ** 31 */
   readonly segmentSlots?: number | undefined
-  /** How often readers that wait look at the server although nothing rang. @default 1_000 */
+  /** How often waiting readers check the server without a notification. @default 1_000 */
   readonly pollIntervalMs?: number | undefined
   /**
-   * For how long a replica may lack what the primary has, where a reader waits: then the primary is read, until
-   * the replica has it. @default 10_000
+   * How long a replica can lack data that the primary has, while a reader waits. After that, reads go to the primary
+   * until the replica has caught up. @default 10_000
    */
   readonly maxReplicaLagMs?: number | undefined
   /**
-   * Whose clock decides about expiry: the `server`'s, one for all machines; or each `process`' own, of which
-   * the highest counts, for tests and simulations. @default 'server'
+   * Which clock decides about expiry. `server`: the server's, one for all machines. `process`: each process' own, of
+   * which the highest counts, for tests and simulations. @default 'server'
    */
   readonly storeTime?: 'server' | 'process' | undefined
   /** @default the machine's clock */
@@ -61,7 +61,7 @@ export interface PostgresEngineOptions {
 }
 
 export interface ResolvedOptions {
-  /** For people: the address without secrets. */
+  /** For display: the address without secrets. */
   readonly description: string
   readonly connections: Pick<
     PostgresEngineOptions,
@@ -88,11 +88,11 @@ export interface ResolvedOptions {
   readonly random: Random
 }
 
-/** Slots of a segment at most; LSNs stay far below what a number can hold. */
+/** Maximum number of slots of a segment. LSNs stay far below what a number can hold. */
 const MAX_SEGMENT_SLOTS = 2 ** 31
-/** What would end a text, or the body of a function, in which the name stands. */
+/** Characters that would end a text, or the body of a function, that contains the name. */
 const UNFIT = /[\0:']|\$\$/
-/** PostgreSQL cuts longer names. */
+/** PostgreSQL truncates longer names. */
 const MAX_NAME_BYTES = 63
 
 /** @throws ERR_INVALID_OPTION */

@@ -61,13 +61,13 @@ export interface PostgresDatabaseParts {
   readonly hearsAllSinceMs: () => number | undefined
   readonly maxReplicaLagMs: number
   /**
-   * Called after each commit of this process with the ranges that it moved on, and after each change of
-   * ranges with none.
+   * Called after each commit of this process with the ranges that it advanced, and after each change of ranges with
+   * none.
    */
   readonly onCommit: (touched: readonly TouchedRange[], timeMs: number | undefined) => void
 }
 
-/** One database: rows with its number in the tables of a store. */
+/** One database: the rows with its number in the tables of a store. */
 export class PostgresDatabase implements DatabaseEngine {
   readonly #database: DatabaseRow
   readonly #parts: PostgresDatabaseParts
@@ -269,12 +269,12 @@ export class PostgresDatabase implements DatabaseEngine {
     return checkDatabase(this.#open(), this.#database)
   }
 
-  /** Another process has committed to these ranges; none: anything may have changed. */
+  /** Another process has committed to these ranges. None: anything may have changed. */
   rung(touched: readonly TouchedRange[]): void {
     if (this.#ended === undefined) this.#watch.rung(touched)
   }
 
-  /** Finishes what was accepted. All later calls fail with `error`. */
+  /** Finishes accepted calls. All later calls fail with `error`. */
   async end(error: Error = new StoreClosedError('the store was closed')): Promise<void> {
     this.#ended ??= error
     await this.#watch.end(this.#ended)
@@ -291,7 +291,7 @@ export class PostgresDatabase implements DatabaseEngine {
     this.#parts.onCommit(touched, timeMs)
   }
 
-  /** What everything is done with, as long as the database is open. */
+  /** The context of all operations, as long as the database is open. */
   #open(): ReadContext {
     if (this.#ended !== undefined) throw this.#ended
     return this.#context

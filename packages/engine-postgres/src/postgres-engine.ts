@@ -22,16 +22,16 @@ import type { TouchedRange } from './wakeup/touched-range.ts'
 import { ClockKeeper } from './writer/clock-keeper.ts'
 import { annotateDatabase, insertDatabase, removeDatabase } from './writer/database-writes.ts'
 
-/** How often readers that wait look at the server when nothing rings in time: see `#hearsAll`. */
+/** How often waiting readers check the server when notifications may not come in time: see `#hearsAll`. */
 const QUIET_POLL_MS = 20
 
 /**
- * Opens the store in a schema of a PostgreSQL database, or makes one there. Any number of processes on any
- * number of machines may open the same schema at once (ST-10).
+ * Opens the store in a schema of a PostgreSQL database, or creates one there. Any number of processes on any number of
+ * machines can open the same schema at the same time (ST-10).
  *
- * Rejects with ERR_STORE_UNAVAILABLE (wrong address, database or password, no privilege), ERR_STORE_FORMAT
- * (newer, or not made yet with `schemaManagement: 'none'`), ERR_STORE_IN_USE (a schema of that name that is no
- * store), ERR_STORE_DAMAGED, ERR_SERVER_UNSUPPORTED, ERR_INVALID_OPTION, ERR_NODE_UNSUPPORTED.
+ * Rejects with ERR_STORE_UNAVAILABLE (wrong address, database or password, no privilege), ERR_STORE_FORMAT (newer, or
+ * not created yet with `schemaManagement: 'none'`), ERR_STORE_IN_USE (a schema of that name that is not a store),
+ * ERR_STORE_DAMAGED, ERR_SERVER_UNSUPPORTED, ERR_INVALID_OPTION, ERR_NODE_UNSUPPORTED.
  */
 export async function openPostgresEngine(options: PostgresEngineOptions): Promise<StorageEngine> {
   assertSupportedNode()
@@ -61,7 +61,7 @@ interface EngineParts {
   readonly storeId: string
 }
 
-/** The tables of one schema. Made by `openPostgresEngine`. */
+/** The tables of one schema. Created by `openPostgresEngine`. */
 class PostgresEngine implements StorageEngine {
   readonly description: string
   readonly storeId: string
@@ -106,7 +106,7 @@ class PostgresEngine implements StorageEngine {
     })
   }
 
-  /** Learns the store's time, and begins to hear other processes' commits. */
+  /** Reads the store's time, and begins to listen for other processes' commits. */
   async start(): Promise<void> {
     await hearStoreTime(this.#context)
     await this.#doorbell.start()
@@ -154,7 +154,7 @@ class PostgresEngine implements StorageEngine {
     }
     if (known !== undefined) {
       if (this.#numbers.get(id) === row.number) return known
-      // Deleted and made anew.
+      // Deleted and created again.
       await this.#forget(id)
     }
     this.#open()
@@ -204,7 +204,7 @@ class PostgresEngine implements StorageEngine {
     for (const database of this.#databases.values()) database.rung(touched)
   }
 
-  /** Whether a ring comes when there is something to read; a follower may have it only later. */
+  /** Whether a notification means that there is something to read. A follower may have it only later. */
   #hearsAll(): boolean {
     return this.#doorbell.isConnected && !this.#context.hasReplica
   }

@@ -1,11 +1,11 @@
 import type { Clock } from '@tidemark/contracts'
 
 /**
- * The store's clock as this process knows it. It is the server's (settled: one clock for all machines); where
- * the caller passes one, each process has its own, and every commit tells the others how far it is.
+ * The store's clock in this process. It is the server's (settled: one clock for all machines). If the caller passes a
+ * clock, each process has its own, and every commit stores its time for the others.
  */
 export class StoreClock {
-  /** Whether this process' clock is the store's, in place of the server's. */
+  /** Whether this process' clock is used instead of the server's. */
   readonly isOwn: boolean
   readonly #clock: Clock
   #highestMs = 0
@@ -18,12 +18,12 @@ export class StoreClock {
     this.isOwn = source === 'own'
   }
 
-  /** What every statement is given as the least: the highest store time that was heard of. */
+  /** The minimum time of every statement: the highest store time that was received. */
   atLeastMs(): number {
     return this.isOwn ? this.nowMs() : this.#highestMs
   }
 
-  /** Epoch ms; never goes back. Of the server's clock an estimate, until it is heard of again. */
+  /** Epoch ms; never goes back. For the server's clock, an estimate until the next answer. */
   nowMs(): number {
     const estimate =
       this.isOwn || this.#serverMs === undefined
@@ -33,7 +33,7 @@ export class StoreClock {
     return this.#estimatedMs
   }
 
-  /** Takes note of a time that the server answered with. */
+  /** Records a time from an answer of the server. */
   heard(storeMs: number): void {
     if (storeMs < this.#highestMs) return
     this.#highestMs = storeMs

@@ -26,11 +26,11 @@ export interface CopiedStore {
 }
 
 /**
- * Copies a store into a missing or empty folder, while any number of processes use it. Each database is copied as it was
- * at one moment, with all commits before it and none after. The copy is a store, with the same identity; the first to open
- * it begins an epoch, so that no LSN is given out twice. To restore a backup is to copy it back.
+ * Copies a store into a missing or empty folder, while any number of processes use it. Each database is copied as of
+ * one moment, with all commits before it and none after. The copy is a store with the same identity. The first process
+ * that opens it begins an epoch, so that no LSN is used twice. To restore a backup, copy it back.
  *
- * Blocks the thread for as long as it copies a database. Rejects with ERR_INVALID_OPTION (there is no store), ERR_STORE_IN_USE
+ * Blocks the thread while it copies a database. Rejects with ERR_INVALID_OPTION (there is no store), ERR_STORE_IN_USE
  * (`to` is not empty), ERR_STORE_FORMAT, ERR_STORE_DAMAGED or ERR_STORE_UNAVAILABLE.
  */
 export async function copySqliteStore({
@@ -43,10 +43,11 @@ export async function copySqliteStore({
   const [source, target] = [resolve(from), resolve(to)]
   const { marker, access } = await markerOf(source)
   if (`${target}/`.startsWith(`${source}/`)) {
-    throw new StoreInUseError(`${target} is inside the store that is to be copied`)
+    throw new StoreInUseError(`${target} is inside the store to copy`)
   }
   await makeEmptyFolder(target, access)
-  // The list first: a database that is made meanwhile is not in the copy, one that is deleted is taken off its list.
+  // Copy the list first: a database that is created meanwhile is not in the copy, and one that is deleted is removed
+  // from its list.
   copyFile(source, target, { name: CATALOG_NAME, access })
   const databases = changeCopy(join(target, CATALOG_NAME), CATALOG_FILE, (catalog) =>
     listed(catalog, source).filter(({ id, file }) => {
@@ -56,14 +57,14 @@ export async function copySqliteStore({
     }),
   )
   syncFolder(target)
-  // Last: a copy that was not finished is no store.
+  // Write it last: an unfinished copy is not a store.
   await createMarker(target, marker, { access, random: systemRandom })
   return { storeId: marker.storeId, databases: databases.map(({ id }) => id) }
 }
 
 /**
- * Tells a store that it was restored from a copy that was made by other means: a snapshot of the volume, or files that were
- * copied over those of before. The next to open each database begins an epoch. Rejects as `copySqliteStore`.
+ * Marks a store as restored from a copy that was made by other means: a snapshot of the volume, or files that were
+ * copied over the old ones. The next process that opens each database begins an epoch. Rejects as `copySqliteStore`.
  */
 export async function markSqliteStoreRestored(folder: string): Promise<CopiedStore> {
   const source = resolve(folder)
@@ -79,7 +80,7 @@ export async function markSqliteStoreRestored(folder: string): Promise<CopiedSto
 
 async function markerOf(folder: string): Promise<FoundMarker> {
   const found = await readMarker(folder)
-  if (found === undefined) throw new InvalidOptionError(`${folder} is no store`)
+  if (found === undefined) throw new InvalidOptionError(`${folder} is not a store`)
   return found
 }
 
@@ -88,7 +89,7 @@ interface ListedDatabase {
   readonly file: string
 }
 
-/** @throws ERR_STORE_DAMAGED when one has a file that is none of the store's */
+/** @throws ERR_STORE_DAMAGED when one has a file that does not belong to the store */
 function listed(catalog: Connection, folder: string): readonly ListedDatabase[] {
   const databases = catalog
     .all('SELECT id, file FROM database ORDER BY number')
@@ -97,7 +98,7 @@ function listed(catalog: Connection, folder: string): readonly ListedDatabase[] 
   return databases
 }
 
-/** A file that is copied, and who may use the copy. */
+/** A file to copy, and who can use the copy. */
 interface CopiedFile {
   readonly name: string
   readonly access: StoreAccess
@@ -128,13 +129,16 @@ function copyDatabase(source: string, target: string, copied: CopiedFile): boole
   return true
 }
 
-/** All of a file as it is at one moment, without its log; writers go on. Durable when this returns, except for its name. */
+/**
+ * Copies a file as of one moment, without its log, while writes continue. Durable when this returns, except for its
+ * name.
+ */
 function copyFile(source: string, target: string, { name, access }: CopiedFile): void {
   const [from, to] = [join(source, name), join(target, name)]
   withStoreErrors(from, () => {
     const connection = new Connection(from, { timeoutMs: LOCK_TIMEOUT_MS })
     try {
-      // Into an empty file, since SQLite would make one that everybody may read.
+      // Into an empty file, because SQLite would create one that all users can read.
       makeFileFor(access, to)
       connection.run('VACUUM INTO ?', to)
     } finally {
@@ -157,7 +161,7 @@ function copyFile(source: string, target: string, { name, access }: CopiedFile):
   }
 }
 
-/** Marks a file as a copy, and does with it what else is to be done, in one transaction. */
+/** Marks a file as a copy and makes the other changes, in one transaction. */
 function changeCopy<Result>(
   file: string,
   schema: FileSchema,

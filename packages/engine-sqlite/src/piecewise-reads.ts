@@ -19,9 +19,9 @@ import { countLive, middleOfRange, sizeOfRange, type RangeSteps } from './reader
 type Read = <Result>(act: (reader: DatabaseReader) => Result) => Promise<Result>
 
 /**
- * Reads whose work is not bounded by what they return. They go piece by piece, each a snapshot of its own and a
- * few thousand rows at most, and the event loop has a turn after each: no timer of this process, and no
- * heartbeat of its leases, waits for a large collection.
+ * Reads that do more work than their result shows. They run piece by piece, each with its own snapshot and at most a
+ * few thousand rows, and the event loop has a turn after each. So no timer of this process, and no heartbeat of its
+ * leases, waits for a large collection.
  */
 export class PiecewiseReads {
   readonly #read: Read
@@ -32,7 +32,7 @@ export class PiecewiseReads {
     this.#read = read
   }
 
-  /** A page is bounded by itself; only where it has come upon nothing but what has expired does it go on. */
+  /** A page is limited by itself. It continues only if it has found nothing but expired documents. */
   scan(query: ScanQuery): Promise<ScanPage> {
     return scanPastExpired(query, (part) =>
       part.after === query.after
@@ -78,7 +78,7 @@ export class PiecewiseReads {
     return (step) => this.#piece((reader) => reader.walk(collection, range, step))
   }
 
-  /** One piece a turn, whoever reads: several counts at once hold the loop no longer than one. */
+  /** One piece a turn, for all readers together: several concurrent counts hold the loop no longer than one. */
   async #piece<Result>(act: (reader: DatabaseReader) => Result): Promise<Result> {
     while (this.#nextTurn !== undefined) await this.#nextTurn
     const reading = this.#read(act)

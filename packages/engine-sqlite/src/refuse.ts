@@ -6,7 +6,7 @@ import {
 } from '@tidemark/contracts'
 import type { WriterResult } from './writer/writer-messages.ts'
 
-/** What a caller sees of a request that was not carried out. */
+/** The error that a caller sees for a refused request. */
 export function refuse(result: WriterResult, collectionId: string): never {
   switch (result.kind) {
     case 'missing':

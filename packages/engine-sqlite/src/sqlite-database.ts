@@ -43,12 +43,12 @@ import { FileChecks } from './platform/file-checks.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
 import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-messages.ts'
 
-/** Fallback behind the doorbell; what wake-ups rest on. Costs a microsecond each. */
+/** Fallback behind the doorbell: wake-ups rest on it. Costs a microsecond each time. */
 const POLL_INTERVAL_MS = 10
-/** A check of who is to be woken is followed by a rest of so many times its length. */
+/** A check for waiting readers is followed by a pause of this many times its duration. */
 const RECHECK_REST = 4
 
-/** One database file: a writer in its thread, a reader on the caller's, and who waits for commits. */
+/** One database file: a writer in its thread, a reader on the caller's, and the readers that wait for commits. */
 export class SqliteDatabase implements DatabaseEngine {
   readonly record: DatabaseRecord
   readonly #checks: FileChecks
@@ -313,11 +313,11 @@ export class SqliteDatabase implements DatabaseEngine {
     return problems ?? this.#checks.run()
   }
 
-  /** Wakes whom commits of other processes concern. Cheap when there were none. */
+  /** Wakes readers that commits of other processes concern. Cheap when there were none. */
   recheckWaits(): void {
     if (this.#waits.size === 0 || this.#ended !== undefined) return
     const beganMs = this.#clock.monotonicMs()
-    // The next poll does it: many waiting readers and many commits must not take the thread.
+    // The next poll does it: many waiting readers and many commits must not block the thread.
     if (beganMs < this.#recheckNotBeforeMs) return
     try {
       const version = this.#reader.dataVersion()
@@ -342,7 +342,7 @@ export class SqliteDatabase implements DatabaseEngine {
     await this.#end(new ResourceNotFoundError('database', this.record.id))
   }
 
-  /** Finishes what was accepted. All later calls fail. */
+  /** Finishes accepted calls. All later calls fail. */
   async close(): Promise<void> {
     await this.#end(new StoreClosedError('the store was closed'))
   }
@@ -373,7 +373,7 @@ export class SqliteDatabase implements DatabaseEngine {
     this.#onCommit()
   }
 
-  /** Reads are done at once, on this thread; a caller that only reads still lets others have a turn. */
+  /** Reads complete at once, on this thread. A caller that only reads still yields to others. */
   async #read<Result>(act: (reader: DatabaseReader) => Result): Promise<Result> {
     this.#assertOpen()
     const turn = this.#turns.due()

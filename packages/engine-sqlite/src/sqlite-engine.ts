@@ -28,38 +28,40 @@ import { DatabaseReader } from './reader/database-reader.ts'
 import { SqliteDatabase } from './sqlite-database.ts'
 
 export interface SqliteEngineOptions {
-  /** Made if it is missing. A folder that is not empty must be a store. */
+  /** Created if it is missing. A folder that is not empty must be a store. */
   readonly folder: string
   /**
-   * Who may use the files of a store that is made: `owner`, the user of this process; `group`, its folder's group too. A
-   * store that exists keeps its access, whatever is given here.
-   * @default 'owner'
+   * Who can use the files of a new store. `owner`: the user of this process. `group`: also the folder's group. An
+   * existing store keeps its access and ignores this option. @default 'owner'
    */
   readonly access?: StoreAccess | undefined
   /**
-   * `sync`: an acknowledged write survives the death of the machine. `relaxed`: it survives the death
-   * of the process; with the machine the last moments may be lost, never consistency (ST-6).
-   * @default 'sync'
+   * `sync`: an acknowledged write survives a crash of the machine. `relaxed`: it survives the death of the process. A
+   * crash of the machine may lose the most recent writes, but never consistency (ST-6). @default 'sync'
    */
   readonly durability?: 'sync' | 'relaxed' | undefined
-  /** Commits that may wait for the disk, per database. @default 100_000 */
+  /** Maximum number of commits that wait for the disk, for each database. @default 100_000 */
   readonly maxPendingCommits?: number | undefined
-  /** Operations that one transaction and sync take together; 8 MiB of text and 50 ms end it too. @default 2_000 */
+  /** Maximum number of operations in one transaction and sync; 8 MiB of text and 50 ms also end it. @default 2_000 */
   readonly maxGroupOperations?: number | undefined
-  /** How long a commit waits for other processes' writers, in ms; then it fails with ERR_STORE_UNAVAILABLE. @default 30_000 */
+  /**
+   * How long a commit waits for other processes' writers, in ms, before it fails with ERR_STORE_UNAVAILABLE. @default
+   * 30_000
+   */
   readonly lockTimeoutMs?: number | undefined
   /**
-   * Bytes of a database's log of writes (its `-wal` file), which is written back and emptied from half of them on. Beyond
-   * them it grows by one commit, and while somebody reads for long (event `logHeld`). @default 64 MiB
+   * Maximum size of a database's log of writes (its `-wal` file) in bytes. The log is written back and emptied from
+   * half of it on. It exceeds the maximum by one commit at a time, and while a reader holds it for long (event
+   * `logHeld`). @default 64 MiB
    */
   readonly maxLogBytes?: number | undefined
-  /** Slots after which a range goes on in a new segment. @default 2 ** 31 */
+  /** Slots after which a range continues in a new segment. @default 2 ** 31 */
   readonly segmentSlots?: number | undefined
   /** @default the machine's clock */
   readonly clock?: Clock | undefined
   /** @default the operating system's randomness */
   readonly random?: Random | undefined
-  /** Names the present run of the machine. @default the kernel's boot id */
+  /** Identifies the present boot of the machine. @default the kernel's boot id */
   readonly bootId?: string | undefined
 }
 
@@ -68,11 +70,12 @@ type ResolvedOptions = {
 }
 
 /**
- * Opens the store in a folder, or makes one there. Any number of processes of one machine may open the
- * same folder at once (ST-10). Not for network file systems: the log needs shared memory.
+ * Opens the store in a folder, or creates one there. Any number of processes on one machine can open the same folder at
+ * the same time (ST-10). Do not use it on network file systems: the log needs shared memory.
  *
- * Rejects with ERR_INVALID_OPTION (also for the path of a file), ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT (newer),
- * ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE (no permission, disk full, held by another process), ERR_NODE_UNSUPPORTED.
+ * Rejects with ERR_INVALID_OPTION (also for the path of a file), ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT
+ * (newer), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE (no permission, disk full, held by another process),
+ * ERR_NODE_UNSUPPORTED.
  */
 export async function openSqliteEngine(options: SqliteEngineOptions): Promise<StorageEngine> {
   assertSupportedNode()
@@ -91,7 +94,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<St
   return engine
 }
 
-/** One folder of SQLite files: a catalog, and a file a database. Made by `openSqliteEngine`. */
+/** One folder of SQLite files: a catalog, and one file for each database. Made by `openSqliteEngine`. */
 class SqliteEngine implements StorageEngine {
   readonly description: string
   readonly storeId: string
@@ -122,7 +125,7 @@ class SqliteEngine implements StorageEngine {
     this.#onNotice = listener
   }
 
-  /** Ends what others left half done, and begins to hear other processes' commits. */
+  /** Finishes what other processes left half done, and begins to listen for their commits. */
   async start(): Promise<void> {
     this.#catalog.finishRemovals()
     await this.#doorbells.open()
@@ -157,8 +160,8 @@ class SqliteEngine implements StorageEngine {
   }
 
   /**
-   * The mark in the database's file decides: until it is there the database is whole, and from then on every
-   * process refuses it. What remains is tidying, and the next to open the folder does what failed of it.
+   * The mark in the database's file decides: until it is there, the database is intact, and from then on every process
+   * refuses it. The rest is cleanup. If part of it fails, the next process that opens the folder does it.
    */
   async deleteDatabase(id: string): Promise<void> {
     const database = await this.#openToDelete(id)
@@ -178,7 +181,7 @@ class SqliteEngine implements StorageEngine {
     }
   }
 
-  /** Open, because other processes are told by a mark in it. One that is damaged is just removed. */
+  /** Open it, because a mark in it informs other processes. A damaged one is just removed. */
   async #openToDelete(id: string): Promise<SqliteDatabase | undefined> {
     try {
       return await this.openDatabase(id)
@@ -201,7 +204,7 @@ class SqliteEngine implements StorageEngine {
     if (open !== undefined) {
       const database = await open
       if (database.record.rid === entry.record.rid) return database
-      // Deleted and made anew by another process.
+      // Deleted and created again by another process.
       await database.close()
       if (this.#databases.get(id) !== open) return this.openDatabase(id)
     }
@@ -234,7 +237,7 @@ class SqliteEngine implements StorageEngine {
     }
   }
 
-  /** Without it the next start after a restart of the machine would take this one for a crash. */
+  /** Without it, the next start after a reboot would treat this one as a crash. */
   async #endRelaxedUse(): Promise<void> {
     const { clock } = this.#options
     for (const id of this.#databases.keys()) {
@@ -288,7 +291,7 @@ class SqliteEngine implements StorageEngine {
     }
   }
 
-  /** The store's clock: never goes back, not even below what a commit was given. */
+  /** The store's clock: it never goes back, and never below the time of a commit. */
   #nowMs(atLeastMs = 0): number {
     const wallMs = Math.floor(this.#options.clock.wallMs())
     this.#highWaterMs = Math.max(this.#highWaterMs, wallMs, atLeastMs)

@@ -81,7 +81,7 @@ test('where CONFIG is forbidden nobody is refused: INFO tells, or what was decla
     level: 'D',
     findings: [
       'CONFIG GET is not permitted',
-      'INFO tells of no append-only file',
+      'INFO reports no append-only file',
       expect.stringContaining('option durability'),
     ],
   })

@@ -1,8 +1,8 @@
 import type { HostProfile } from '@tidemark/contracts'
 
 /**
- * A profile as it is stored. What has its default is left out: the scripts compare texts, and a host of an
- * older release, which knows no such field, has the same profile.
+ * A profile as stored. Default values are left out: the scripts compare texts, and a host of an older release without
+ * the field has the same profile.
  */
 export function profileText({
   weight,
@@ -23,7 +23,7 @@ export function profileText({
   })
 }
 
-/** Undefined when it is no profile. */
+/** Undefined when the text is not a profile. */
 export function parseProfile(text: string): HostProfile | undefined {
   const parsed: unknown = JSON.parse(text)
   if (!isStoredProfile(parsed)) return undefined

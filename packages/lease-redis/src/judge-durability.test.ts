@@ -39,12 +39,12 @@ const KNOWN: readonly (readonly [DurabilityLevel, Fields, Fields, RegExp])[] = [
   ['C', AOF, TWO_REPLICAS, /2 replicas/],
   ['C', AOF, {}, /appendfsync everysec: .* about a second/],
   // No lag is too much for it: that is no guard.
-  ['C', { ...AOF, ...GUARDED, 'min-replicas-max-lag': '0' }, TWO_REPLICAS, /without a bound/],
+  ['C', { ...AOF, ...GUARDED, 'min-replicas-max-lag': '0' }, TWO_REPLICAS, /without limit/],
   ['C', { ...AOF, appendfsync: 'no' }, {}, /appendfsync no: .*30 s/],
   ['C', {}, {}, /appendonly no, save 3600 1 .*last snapshot/],
-  ['D', { save: '' }, {}, /no snapshots: all is gone/],
+  ['D', { save: '' }, {}, /no snapshots: everything is lost/],
   // A master without a file that starts again empties its replicas.
-  ['D', { ...GUARDED, save: '' }, TWO_REPLICAS, /all is gone/],
+  ['D', { ...GUARDED, save: '' }, TWO_REPLICAS, /everything is lost/],
   ['D', { ...ALWAYS, maxmemory: '1', 'maxmemory-policy': 'allkeys-lru' }, {}, /^maxmemory 1 with/],
   ['C', { ...AOF, maxmemory: '1' }, {}, /everysec/],
   ['C', { ...AOF, 'maxmemory-policy': 'allkeys-lru' }, {}, /everysec/],
@@ -58,9 +58,9 @@ test.each(KNOWN)('level %s of %j, %j', (level, settings, info, finding) => {
 })
 
 const FORBIDDEN: readonly (readonly [DurabilityLevel, Fields | undefined, RegExp])[] = [
-  ['C', { aof_enabled: '1' }, /not permitted.*\n.*an append-only file, not how it is synced/],
+  ['C', { aof_enabled: '1' }, /not permitted.*\n.*an append-only file, but not how it is synced/],
   ['D', { aof_enabled: '0' }, /no append-only file.*\n.*option durability/],
-  ['D', {}, /nothing of an append-only file/],
+  ['D', {}, /not report whether there is an append-only file/],
 ]
 
 test.each(FORBIDDEN)(
@@ -82,7 +82,7 @@ test('a server that knows no appendonly is judged as one that may not be asked',
   const settings = new Map([['maxmemory', '0']])
   const judged = judgeDurability([{ name: 'x', settings, info: new Map() }], undefined)
   expect(judged).toMatchObject({ level: 'D', certain: false })
-  expect(judged.findings[0]).toMatch(/does not tell appendonly/)
+  expect(judged.findings[0]).toMatch(/does not return appendonly/)
 })
 
 test('what is declared counts where the server may not be asked, and nowhere else', () => {
@@ -93,7 +93,9 @@ test('what is declared counts where the server may not be asked, and nowhere els
   })
   const contradicted = judge(server(AOF), 'A')
   expect(contradicted.level).toBe('C')
-  expect(contradicted.findings.at(-1)).toMatch(/declared as level A; what the server says counts/)
+  expect(contradicted.findings.at(-1)).toMatch(
+    /declared as level A; what the server reports takes precedence/,
+  )
   expect(judge(server(AOF), 'C').findings).toHaveLength(2)
 })
 

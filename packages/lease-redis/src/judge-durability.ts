@@ -1,27 +1,27 @@
 import type { DurabilityLevel, LeaseDurability } from '@tidemark/contracts'
 
-/** What one server tells about itself. */
+/** The data that one server reports about itself. */
 export interface ServerFacts {
-  /** Which server, where there are several. */
+  /** Name of the server, if there are several. */
   readonly name: string
-  /** CONFIG GET; undefined when it may not be asked. */
+  /** CONFIG GET; undefined when it is not allowed. */
   readonly settings: ReadonlyMap<string, string> | undefined
-  /** INFO; undefined when it may not be asked. */
+  /** INFO; undefined when it is not allowed. */
   readonly info: ReadonlyMap<string, string> | undefined
 }
 
 export interface JudgedDurability extends LeaseDurability {
-  /** False: the level is the lowest that fits what could be read, and may be higher. */
+  /** False: the level is the lowest that fits the known data, and may be higher. */
   readonly certain: boolean
 }
 
-/** From the most to the least. */
+/** From most to least durable. */
 export const DURABILITY_LEVELS: readonly DurabilityLevel[] = ['A', 'B', 'C', 'D']
 
 /**
  * How durable the leases are on servers that each hold a part of them: as on the least durable one.
  *
- * `declared` is what a person says of servers that may not be asked; what a server says counts more.
+ * `declared` is your own statement for servers that cannot be asked. What a server reports takes precedence.
  */
 export function judgeDurability(
   servers: readonly ServerFacts[],
@@ -33,7 +33,7 @@ export function judgeDurability(
   const findings = judged.flatMap(({ facts, findings: own }) =>
     servers.length === 1 ? own : own.map((finding) => `${facts.name}: ${finding}`),
   )
-  // One server that is known to keep nothing is enough to know it of the whole.
+  // If one server keeps nothing, that decides for all of them.
   const certain = judged.some((server) => server.certain && server.level === level)
   return { level, findings, certain }
 }
@@ -69,11 +69,11 @@ function judgeSettings(
   const persistence = persistenceOf(settings)
   const failOver = failOverOf(settings, info)
   const level = lower(persistence.level, failOver.level)
-  // Copies elsewhere make up for the second that this disk may lack, as long as one of them is up to date.
+  // Up-to-date copies elsewhere compensate for the second that this disk may lack, as long as there is at least one.
   const raised = failOver.level === 'B' && persistence.level === 'C' ? 'B' : level
   const findings = [persistence.finding, failOver.finding]
   if (declared !== undefined && declared !== raised) {
-    findings.push(`declared as level ${declared}; what the server says counts`)
+    findings.push(`declared as level ${declared}; what the server reports takes precedence`)
   }
   return { level: raised, findings, certain: true }
 }
@@ -83,7 +83,7 @@ interface Finding {
   readonly finding: string
 }
 
-/** What is left when this server ends and starts again. */
+/** What remains when this server ends and starts again. */
 function persistenceOf(settings: ReadonlyMap<string, string>): Finding {
   if (settings.get('appendonly') === 'yes') {
     const fsync = settings.get('appendfsync') ?? ''
@@ -104,16 +104,16 @@ function persistenceOf(settings: ReadonlyMap<string, string>): Finding {
   if (save === '') {
     return {
       level: 'D',
-      finding: 'appendonly no, no snapshots: all is gone when the server ends',
+      finding: 'appendonly no, no snapshots: everything is lost when the server ends',
     }
   }
   return {
     level: 'C',
-    finding: `appendonly no, save ${save}: a crash loses all since the last snapshot; appendonly yes makes that a second`,
+    finding: `appendonly no, save ${save}: a crash loses everything since the last snapshot; with appendonly yes, about a second`,
   }
 }
 
-/** What is left when another server takes over. */
+/** What remains when another server takes over. */
 function failOverOf(
   settings: ReadonlyMap<string, string>,
   info: ReadonlyMap<string, string> | undefined,
@@ -131,7 +131,7 @@ function failOverOf(
   return {
     level: 'C',
     finding:
-      `${replicas} replicas, min-replicas-to-write 0: a fail-over loses what they lack, without a bound; ` +
+      `${replicas} replicas, min-replicas-to-write 0: a fail-over loses what they lack, without limit; ` +
       'set min-replicas-to-write and min-replicas-max-lag',
   }
 }
@@ -141,7 +141,9 @@ function judgeWithoutSettings(
   declared: DurabilityLevel | undefined,
 ): JudgedDurability {
   const findings = [
-    settings === undefined ? 'CONFIG GET is not permitted' : 'CONFIG GET does not tell appendonly',
+    settings === undefined
+      ? 'CONFIG GET is not permitted'
+      : 'CONFIG GET does not return appendonly',
   ]
   if (declared !== undefined) {
     return {
@@ -153,14 +155,14 @@ function judgeWithoutSettings(
   const appendOnly = info?.get('aof_enabled')
   if (info === undefined) findings.push('INFO is not permitted either')
   else if (appendOnly === '1')
-    findings.push('INFO tells of an append-only file, not how it is synced')
-  else if (appendOnly === '0') findings.push('INFO tells of no append-only file')
-  else findings.push('INFO tells nothing of an append-only file')
-  findings.push('say by the option durability what is known of the server')
+    findings.push('INFO reports an append-only file, but not how it is synced')
+  else if (appendOnly === '0') findings.push('INFO reports no append-only file')
+  else findings.push('INFO does not report whether there is an append-only file')
+  findings.push('set the option durability to what you know about the server')
   return { level: appendOnly === '1' ? 'C' : 'D', findings, certain: false }
 }
 
-/** Undefined when the server evicts nothing of ours: no key here has an expiry, which `volatile-*` policies look for. */
+/** Undefined when the server evicts no leases: no key here has an expiry, which `volatile-*` policies need. */
 function evictionOf({ settings, info }: ServerFacts): string | undefined {
   const limit = settings?.get('maxmemory') ?? info?.get('maxmemory') ?? '0'
   const policy = settings?.get('maxmemory-policy') ?? info?.get('maxmemory_policy') ?? 'noeviction'

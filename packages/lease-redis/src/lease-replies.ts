@@ -33,7 +33,7 @@ export function replyNumber(reply: unknown): number {
   throw unexpected(reply)
 }
 
-/** The snapshot of `group_data` in prelude.lua. */
+/** Parses the snapshot of `group_data` in prelude.lua. */
 export function parseGroupData(reply: unknown): LeaseGroupSnapshot {
   const [generation, clock, membershipVersion, planVersion, paused, ...tables] = replyList(reply)
   const [deadlines, incarnations, profiles, beats, owners, checkpoints, targets] =
@@ -50,7 +50,7 @@ export function parseGroupData(reply: unknown): LeaseGroupSnapshot {
   const present = new Map(sessions.map(({ host, incarnation }) => [host, incarnation]))
   const leases: Lease[] = []
   for (const [id, checkpoint] of sorted(checkpoints)) {
-    // Somebody wrote over it: it is no lease. Whoever counts the keys misses it.
+    // It was overwritten and is not a lease. A count of the keys shows that it is missing.
     if (!isStoredLease(id, checkpoint)) continue
     const { epoch, owner } = parseOwner(owners?.get(id))
     const target = targets?.get(id)
@@ -69,7 +69,7 @@ export function parseGroupData(reply: unknown): LeaseGroupSnapshot {
   }
 }
 
-/** A lease out of its fields as they are stored. */
+/** A lease from its stored fields. */
 export function leaseOf(fields: {
   readonly id: string
   readonly epoch: number
@@ -77,7 +77,7 @@ export function leaseOf(fields: {
   /** `lsn|changed at ms|version|position`: see `positionText`. */
   readonly checkpoint: string
   readonly target: string | undefined
-  /** Of the owner's last heartbeat; 0 if it has no session. */
+  /** Time of the owner's last heartbeat; 0 if it has no session. */
   readonly beatMs: number
 }): Lease {
   const { id, epoch, owner, target, beatMs } = fields
@@ -114,7 +114,7 @@ function parseOwner(value: string | undefined): { epoch: number; owner: HostIden
   return { epoch: replyNumber(epoch), owner }
 }
 
-/** Of a flat list of names and values. */
+/** From a flat list of names and values. */
 function textMap(reply: unknown): ReadonlyMap<string, string> {
   const list = replyList(reply)
   const map = new Map<string, string>()

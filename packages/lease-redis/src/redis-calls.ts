@@ -22,9 +22,8 @@ export interface RedisCallsOptions {
 }
 
 /**
- * Commands to Redis with a time limit each. ioredis keeps commands of a lost connection in a queue
- * without end; here a call waits outside of that queue, so that one that was given up is not sent
- * later, unless it was under way already.
+ * Commands to Redis, each with a time limit. ioredis queues the commands of a lost connection without limit. Here a
+ * call waits outside of that queue, so that a call that was given up is not sent later, unless it was already sent.
  */
 export class RedisCalls {
   readonly #options: RedisCallsOptions

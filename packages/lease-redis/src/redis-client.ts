@@ -25,9 +25,9 @@ export interface RedisNode {
   call(command: string, ...args: string[]): Promise<unknown>
 }
 
-/** What both have. */
+/** What both clients have. */
 export interface RedisCommands {
-  /** `ready` when commands go out at once, `end` when they never will. */
+  /** `ready` when commands are sent at once, `end` when they never will be. */
   readonly status: string
   /** True for a `Cluster`. */
   readonly isCluster?: boolean
@@ -38,7 +38,7 @@ export interface RedisCommands {
   hlen(key: string): Promise<number>
 }
 
-/** Of the connection that only listens. */
+/** Options of the connection that only listens. */
 export interface SubscriberOptions {
   readonly keyPrefix: string
   readonly lazyConnect: boolean

@@ -6,8 +6,8 @@ const HINTS: ReadonlySet<string> = new Set<LeaseHint>(['membership', 'plan', 're
 type Listener = (hint: LeaseHint) => void
 
 /**
- * The store's subscriptions, over one connection of their own that is open while somebody listens.
- * What is published while it is cut is lost: hints are at most once.
+ * The store's subscriptions, over a separate connection that is open while there are listeners. Hints that are
+ * published while it is cut are lost: delivery is at most once.
  */
 export class RedisHints {
   readonly #redis: RedisClient
@@ -52,13 +52,12 @@ export class RedisHints {
     const subscribed = isClusterClient(this.#redis)
       ? this.#connection.ssubscribe(channel)
       : this.#connection.subscribe(channel)
-    // ioredis subscribes again after each reconnect; heartbeats carry the group until then.
+    // ioredis subscribes again after each reconnect; until then heartbeats are enough for the group.
     subscribed.catch(ignore)
   }
 
   #connect(): RedisSubscriber {
-    // Channel names are complete already, so no key prefix; and waiting for a server that is away is
-    // what this connection is for.
+    // Channel names are complete already, so no key prefix. This connection must wait for a server that is away.
     const options = { keyPrefix: '', lazyConnect: false }
     const redis = this.#redis
     const connection = isClusterClient(redis)

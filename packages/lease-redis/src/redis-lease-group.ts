@@ -40,9 +40,9 @@ import { positionText } from './stored-position.ts'
 const CALL_LIMIT = 500
 
 export interface RedisGroupKeys {
-  /** As the client is given them, in the order of prelude.lua. */
+  /** As passed to the client, in the order of prelude.lua. */
   readonly keys: readonly string[]
-  /** As the server knows it, with the client's own key prefix. */
+  /** As on the server, with the client's own key prefix. */
   readonly channel: string
 }
 
@@ -205,7 +205,7 @@ export class RedisLeaseGroup implements LeaseGroup {
     return replyNumber(await this.#run('pause', [paused ? '1' : '0'], signal)) === 1
   }
 
-  /** On a snapshot: it is rare, and only compares. */
+  /** Works on a snapshot, because it is rare and only compares. */
   async reconcile(
     request: Parameters<LeaseGroup['reconcile']>[0],
     signal?: AbortSignal,
@@ -270,12 +270,12 @@ const RELEASE_LETTERS: ReadonlyMap<string, 'released' | 'lost'> = new Map([
   ['L', 'lost'],
 ])
 
-/** The scripts split the stored owner at the first bars, so an incarnation may not hold any. */
+/** The scripts split the stored owner at the first bars, so an incarnation must not contain any. */
 function identityArgs({ host, incarnation }: HostIdentity): readonly string[] {
   return [host, encodeURIComponent(incarnation)]
 }
 
-/** How many there are, and each. */
+/** Their number, and each of them. */
 function heldArgs(held: readonly HeldLease[]): readonly string[] {
   return [String(held.length), ...held.flatMap(({ leaseId, epoch }) => [leaseId, String(epoch)])]
 }
@@ -293,7 +293,7 @@ function containsRange(leaseId: string, range: FeedRange): boolean {
   return outer !== undefined && rangeContains(outer, range)
 }
 
-/** Leases of one owner, as `acquire` and `replace` answer them: id, epoch, checkpoint, target for each. */
+/** Leases of one owner, from an answer of `acquire` or `replace`: id, epoch, checkpoint, target for each. */
 function heldLeases(
   { host, incarnation }: HostIdentity,
   beat: unknown,
@@ -318,7 +318,7 @@ function heldLeases(
   return held
 }
 
-/** Leases that nobody owns and no plan names, as `override` answers them: id, epoch, checkpoint for each. */
+/** Leases without an owner or a plan, from an answer of `override`: id, epoch, checkpoint for each. */
 function freeLeases(fields: ReplyList): readonly Lease[] {
   const leases: Lease[] = []
   for (let index = 0; index + 2 < fields.length; index += 3) {

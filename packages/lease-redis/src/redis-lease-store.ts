@@ -28,28 +28,26 @@ import { readServerFacts } from './server-facts.ts'
 const KEY_NAMES = ['m', 'hd', 'hi', 'hx', 'hb', 'o', 'c', 't'] as const
 
 export interface RedisLeaseStoreOptions {
-  /** Stands before every key; may not contain braces. @default `tidemark:leases:` */
+  /** Prefix of every key; must not contain braces. @default `tidemark:leases:` */
   keyPrefix?: string | undefined
   /**
-   * A call that has no answer after so long, also while the connection is away, rejects with
-   * ERR_LEASE_STORE_UNAVAILABLE. Keep it below the session's time to live.
-   * @default 2_000 (one heartbeat)
+   * Time limit of a call, also while the connection is away. After it, the call rejects with
+   * ERR_LEASE_STORE_UNAVAILABLE. Keep it below the session's time to live. @default 2_000 (one heartbeat)
    */
   commandTimeoutMs?: number | undefined
   /**
-   * Lets groups be opened on a server that keeps nothing through its own end, or may evict leases (level D).
-   * For tests, and where positions that are lost cost nothing.
-   * @default false: `openGroup` rejects with ERR_LEASE_STORE_VOLATILE
+   * Allows groups on a server that loses everything at its own end, or may evict leases (level D). For tests, and where
+   * lost positions do not matter. @default false: `openGroup` rejects with ERR_LEASE_STORE_VOLATILE
    */
   allowVolatile?: boolean | undefined
   /**
-   * How durable the server is, where it does not let itself be asked (CONFIG is forbidden, as on many managed
-   * services). What a server does tell counts more. @default what INFO tells
+   * How durable the server is, if it cannot be asked (CONFIG is forbidden, as on many managed services). What a server
+   * reports takes precedence. @default what INFO reports
    */
   durability?: DurabilityLevel | undefined
   /** Measures the time limit. @default the system's */
   clock?: Clock | undefined
-  /** Makes generations. @default the system's */
+  /** For generations. @default the system's */
   random?: Random | undefined
   /** For tests: replaces the server's TIME, in µs since the epoch. @default the server's own */
   storeTimeUs?: (() => number) | undefined
@@ -69,9 +67,8 @@ const RULES: OptionRules<RedisLeaseStoreOptions> = {
 /**
  * Leases on Redis: stand-alone, behind Sentinels, or in a Cluster (one group lives in one slot).
  *
- * The client stays the caller's: the store never closes it. Give it a client that runs no blocking
- * commands; heartbeats would wait behind them. For hints it duplicates the client once, while a
- * group listens.
+ * The client stays yours: the store never closes it. Use a client without blocking commands, because heartbeats would
+ * wait behind them. For hints, the store duplicates the client once, while a group listens.
  *
  * @throws ERR_INVALID_OPTION
  */
@@ -96,7 +93,7 @@ export class RedisLeaseStore implements LeaseStore {
       storeTimeUs,
     } = options
     if (/[{}]/.test(keyPrefix)) {
-      throw new InvalidOptionError(`keyPrefix may not contain braces, got ${keyPrefix}`)
+      throw new InvalidOptionError(`keyPrefix must not contain braces, got ${keyPrefix}`)
     }
     if (!(commandTimeoutMs > 0 && Number.isFinite(commandTimeoutMs))) {
       throw new InvalidOptionError(`commandTimeoutMs must be above 0, got ${commandTimeoutMs}`)
@@ -120,8 +117,8 @@ export class RedisLeaseStore implements LeaseStore {
   }
 
   /**
-   * Rejects with ERR_LEASE_STORE_VOLATILE when the server is known to be of level D and that is not allowed;
-   * a server that may not be asked is not refused.
+   * Rejects with ERR_LEASE_STORE_VOLATILE when the server is known to be of level D and that is not allowed. A server
+   * that cannot be asked is not refused.
    */
   async openGroup(group: string, { signal }: RequestOptions = {}): Promise<LeaseGroup> {
     checkedGroupName(group)
@@ -133,7 +130,7 @@ export class RedisLeaseStore implements LeaseStore {
     return new RedisLeaseGroup(group, { keys, channel }, { calls: this.#calls, hints: this.#hints })
   }
 
-  /** Of a Cluster: of every master, and the lowest level counts. */
+  /** For a Cluster, asks every master; the lowest level counts. */
   async readDurability({ signal }: RequestOptions = {}): Promise<LeaseDurability> {
     const { level, findings } = await this.#judge(signal)
     return { level, findings }
@@ -161,9 +158,9 @@ export class RedisLeaseStore implements LeaseStore {
   #refuseVolatile({ level, findings, certain }: JudgedDurability): void {
     if (level !== 'D' || !certain) return
     throw new LeaseStoreVolatileError(
-      `${this.description} would not outlast the server (durability level D: ${findings.join('; ')}). ` +
-        'Set appendonly yes, appendfsync everysec or always, and no maxmemory-policy of the kind allkeys-…; or allow it ' +
-        'by the option allowVolatile (--allow-volatile of the command)',
+      `${this.description} would be lost when the server ends (durability level D: ${findings.join('; ')}). ` +
+        'Set appendonly yes, appendfsync everysec or always, and no maxmemory-policy allkeys-…; or allow it ' +
+        'with the option allowVolatile (--allow-volatile of the command)',
     )
   }
 

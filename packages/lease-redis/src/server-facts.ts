@@ -3,22 +3,22 @@ import { replyText } from './lease-replies.ts'
 import { isClusterClient, type RedisClient, type RedisNode } from './redis-client.ts'
 import { isForbidden } from './redis-lease-error.ts'
 
-/** Patterns of CONFIG GET, one at a time: servers before Redis 7 take no more. */
+/** Patterns of CONFIG GET, one at a time: servers before Redis 7 accept only one. */
 const SETTINGS = ['append*', 'save', 'min-replicas-*', 'maxmemory*']
 
 /**
- * What every server says that holds a part of the leases: the one, or each master of a Cluster. `key` is any that
- * the user may read.
+ * The reports of every server that holds a part of the leases: the single one, or each master of a Cluster. `key` is
+ * any key that the user can read.
  */
 export async function readServerFacts(
   redis: RedisClient,
   key: string,
 ): Promise<readonly ServerFacts[]> {
   if (!isClusterClient(redis)) return [await readFacts(redis)]
-  // A lazy client knows no masters before its first command.
+  // A lazy client has no masters before its first command.
   if (redis.nodes('master').length === 0) await redis.smembers(key)
   const masters = redis.nodes('master')
-  if (masters.length === 0) throw new Error('the Cluster names no masters')
+  if (masters.length === 0) throw new Error('the Cluster lists no masters')
   return Promise.all(masters.map(readFacts))
 }
 
@@ -45,7 +45,7 @@ async function unlessForbidden(answer: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Of a flat list of names and values. */
+/** From a flat list of names and values. */
 function pairs(answer: unknown): readonly (readonly [string, string])[] {
   const list: readonly unknown[] = Array.isArray(answer) ? answer : []
   return list.flatMap((name, index) =>

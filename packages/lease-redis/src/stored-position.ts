@@ -1,23 +1,23 @@
 import type { Checkpoint, Continuation } from '@tidemark/contracts'
 
-/** Not printable: what an older release stored, a continuation alone, does not begin with it. */
+/** Not printable: the form of an older release, only a continuation, does not begin with it. */
 const MARK = '\u0001'
 
 /**
- * A checkpoint without its LSN as one text, which the scripts keep as it is: the continuation, and before it
- * the attempts between two marks. A continuation that begins with the mark itself has two of them before it.
+ * A checkpoint without its LSN as one text, which the scripts do not interpret: the continuation, preceded by the
+ * attempts between two marks. A continuation that begins with the mark itself has two of them before it.
  */
 export function positionText({ continuation, attempts }: Checkpoint): string {
   if (attempts !== undefined) {
     const { count, size, first } = attempts
-    // Encoded, so that no mark is in it.
+    // Encoded, so that it contains no mark.
     const which = first === undefined ? '' : `,${encodeURIComponent(first)}`
     return `${MARK}${count},${size}${which}${MARK}${continuation}`
   }
   return continuation.startsWith(MARK) ? `${MARK}${MARK}${continuation}` : continuation
 }
 
-/** What `positionText` was made of. */
+/** Parses a text of `positionText`. */
 export function parsePosition(text: string): Omit<Checkpoint, 'lsn'> {
   const end = text.startsWith(MARK) ? text.indexOf(MARK, 1) : -1
   // The text that a host gave as a continuation.

@@ -32,22 +32,22 @@ import { documentEtag } from './engine/stored-body.ts'
 import type { UniqueStep } from './engine/unique-entries.ts'
 import { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 
-/** One write of an atomic commit. Without `ifMatch` and `ifNoneMatch`, of which it has one, it is done whatever is there. */
+/** One write of an atomic commit. At most one of `ifMatch` and `ifNoneMatch`; with neither, it always applies. */
 export type AtomicOperation =
   | (EtagConditions & {
       readonly kind: 'put'
-      /** The second form is for literals with properties of their own. */
+      /** The second form accepts object literals with additional properties. */
       readonly document:
         DocumentBody | { readonly id: string; readonly [property: string]: unknown }
       /**
-       * Epoch ms at which the document is to expire, rounded up to a whole second, at the earliest a second
-       * after the commit: its `ttl` is made of it, in place of the one that it has (JB-2). Effective while the
+       * Epoch ms at which the document is to expire, rounded up to a whole second, and at least one second after the
+       * commit. The store computes `ttl` from it, and replaces the document's own (JB-2). It takes effect while the
        * collection has TTL on.
        */
       readonly expiresAtMs?: number | undefined
     })
   | (EtagConditions & {
-      /** `check` only judges the conditions. Deleting what is not there is no error. */
+      /** `check` only judges the conditions. To delete a missing document is not an error. */
       readonly kind: 'delete' | 'check'
       readonly id: string
       readonly partitionKey: PartitionKey
@@ -60,31 +60,31 @@ export interface AtomicWrite {
 }
 
 export interface AtomicCommitOptions {
-  /** Refuses the whole commit when a later owner of the range has written (ERR_FENCED_WRITE). */
+  /** The commit fails with ERR_FENCED_WRITE when a later owner of the range has written. */
   readonly fence?: WriteFence | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface AtomicCommitResult {
-  /** One entry a write: the LSN of its document. */
+  /** One entry for each write: the LSN of its document. */
   readonly lsns: readonly Lsn[]
-  /** The store's clock in the commit, epoch ms. */
+  /** The store's clock at the commit, epoch ms. */
   readonly serverTimeMs: number
 }
 
-/** A batch as it grows, with the write that each of its operations stands for. */
+/** A batch as it grows, with the write that each of its operations belongs to. */
 interface GrowingBatch extends CommitBatch {
   readonly operations: CommitOperation[]
   readonly uniqueSteps: UniqueStep[] | undefined
-  /** Of each step. */
+  /** For each step. */
   readonly stepIndexes: number[]
   readonly writeIndexes: number[]
   readonly ids: Set<string>
 }
 
 /**
- * Commits writes of several partition key values and collections as one: all or none. Writes of one
- * partition key value keep their order, and one document may be written more than once.
+ * Commits writes to several partition key values and collections as one: all or none. Writes to one partition key value
+ * keep their order. One document can be written more than once.
  */
 export async function commitAtomically(
   engine: DatabaseEngine,
@@ -179,7 +179,7 @@ function groupWrites(
     const { key, write } = failingAs(writeIndex, () => commitOperation(open, operation))
     const groupKey = `${open.record.number} ${key.text}`
     let batch = latest.get(groupKey)
-    // An id comes once in a batch: the second write of it begins another one.
+    // A batch has each id at most once: a second write of the same id begins another batch.
     if (batch === undefined || batch.ids.has(write.operation.id)) {
       const { epk, text: partitionKey } = key
       const collectionRecord = open.record
@@ -230,7 +230,7 @@ function commitOperation(
   return { key, write: { operation: { kind, id: checkedDocumentId(operation.id), condition } } }
 }
 
-/** Nothing is read before an atomic commit, so that the engine has to judge the condition alone. */
+/** An atomic commit reads nothing first, so the engine alone must judge the condition. */
 function atomicCondition(conditions: EtagConditions, collection: number): WriteCondition {
   const condition = engineCondition('upsert', conditions, collection)
   if (condition !== undefined) return condition
@@ -247,7 +247,7 @@ function checkedExpirySecond(expiresAtMs: number, engine: DatabaseEngine): numbe
   )
 }
 
-/** What engines take, and may send to a thread: without what only this file needs. */
+/** What engines take and can send to a thread: without the fields that only this file needs. */
 function commitBatchOf({
   collection,
   epk,

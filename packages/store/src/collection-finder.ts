@@ -17,17 +17,17 @@ export interface CollectionLocation {
   readonly events: Pick<StoreEventEmitter, 'emit'>
   readonly maxDocumentBytes: number
   openDatabase(): Promise<DatabaseEngine>
-  /** Makes the collection, and its database too, unless they are there. */
+  /** Creates the collection, and also its database, if they do not exist. */
   create(options: Omit<CollectionOptions, 'id'>): Promise<void>
 }
 
-/** A collection that was found already, so that its handle need not look for it. */
+/** A collection that was found already, so its handle does not need to look it up. */
 export interface FoundCollection {
   readonly engine: DatabaseEngine
   readonly record: CollectionRecord
 }
 
-/** Finds a handle's collection by name once, and stays with it. */
+/** Finds a handle's collection by name once, and keeps it. */
 export class CollectionFinder {
   readonly #location: CollectionLocation
   #opening: Promise<OpenCollection> | undefined
@@ -38,12 +38,12 @@ export class CollectionFinder {
     this.#opened = found && this.#openOf(found)
   }
 
-  /** Undefined before it was found. */
+  /** Undefined until the collection is found. */
   get opened(): OpenCollection | undefined {
     return this.#opened
   }
 
-  /** A record that this store has seen at some time; only what never changes of it may be relied on. */
+  /** A record that this store has seen at some time. Rely only on the fields that never change. */
   get knownRecord(): CollectionRecord | undefined {
     const { known, databaseId, id } = this.#location
     return this.#opened?.record ?? known.get(databaseId, id)

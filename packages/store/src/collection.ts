@@ -75,9 +75,9 @@ import type { FeedRowsPage, FeedTextPage } from './feed/read-page.ts'
 /**
  * A handle on one collection: its documents and its change feed.
  *
- * Making one does no I/O. The first call finds the collection by name; from then on the handle stays
- * with that one: when it is deleted every call rejects with ERR_NOT_FOUND, also after another of the
- * same name was made. Safe to use concurrently.
+ * Making a handle does no I/O. The first call finds the collection by name, and from then on the handle refers to that
+ * collection. When it is deleted, every call rejects with ERR_NOT_FOUND, also after another collection of the same name
+ * is created. Safe to use concurrently.
  */
 export class Collection<T extends DocumentBody = DocumentBody>
   implements DocumentCollection<T>, ChangeFeedSource<T>
@@ -85,7 +85,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
   readonly id: string
   readonly databaseId: string
   readonly supports: FeedSupport = { waiting: true, childrenCarryParentChanges: true }
-  /** How far processor groups have come; what `pendingDeletes.waitFor` goes by. */
+  /** How far processor groups have come. `pendingDeletes.waitFor` uses these positions. */
   readonly positions: GroupPositions
   readonly #location: CollectionLocation
   readonly #finder: CollectionFinder
@@ -100,10 +100,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     this.#feed = new CollectionFeed(() => this.open())
   }
 
-  /**
-   * Store id and `_rid`. Before the first call to a collection that this store has not seen yet, its
-   * names stand in for the `_rid`.
-   */
+  /** Store id and `_rid`; the names instead of the `_rid` before the first call to a collection new to this store. */
   get identity(): string {
     const { storeId, databaseId, id } = this.#location
     const record = this.#finder.knownRecord
@@ -121,30 +118,27 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return record.definition.partitionKey.paths
   }
 
-  /** Finds the collection, and gives what lies below documents. Rejects with ERR_NOT_FOUND. */
+  /** Finds the collection, and returns the layer below documents. Rejects with ERR_NOT_FOUND. */
   open(): Promise<OpenCollection> {
     return this.#finder.open()
   }
 
-  /**
-   * Makes the collection, and its database too, unless they are there. An existing collection is left
-   * as it is, whatever its partition key.
-   */
+  /** Creates the collection, and its database, if they do not exist. Does not change an existing collection. */
   async createIfNotExists(given: Omit<CollectionOptions, 'id'> & RequestOptions): Promise<void> {
     const { signal, ...options } = given
     signal?.throwIfAborted()
     if (this.#finder.opened === undefined) await this.#location.create(options)
   }
 
-  /** The collection's record as it is now; other processes may change it at any time. */
+  /** The present record of the collection. Other processes can change it at any time. */
   async readRecord(): Promise<CollectionRecord> {
     return readPresentRecord(await this.open())
   }
 
   /**
-   * Changes the settings that are given; of `pendingDeletes`, the properties that are given. It acts at
-   * once, in every process, on documents that are there too (TTL-18). Rejects with ERR_INVALID_OPTION, and with
-   * ERR_PRECONDITION_FAILED where `ifMatch` is given and is not the present record's.
+   * Changes the settings that are given, and of `pendingDeletes` the properties that are given. The change takes effect
+   * at once, in every process, also for existing documents (TTL-18). Rejects with ERR_INVALID_OPTION, and with
+   * ERR_PRECONDITION_FAILED when `ifMatch` is given and is not the etag of the present record.
    */
   async updateSettings(
     settings: CollectionSettings,
@@ -153,12 +147,12 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return changeSettings(await this.open(), settings, options)
   }
 
-  /** Has purges wait for a processor group (TTL-14), besides those that they wait for already. */
+  /** Makes purges also wait for this processor group (TTL-14). */
   async addWaitingGroup(group: string): Promise<CollectionRecord> {
     return addWaitingGroup(await this.open(), group)
   }
 
-  /** Purges no longer wait for a processor group. */
+  /** Purges no longer wait for this processor group. */
   async removeWaitingGroup(group: string): Promise<CollectionRecord> {
     return removeWaitingGroup(await this.open(), group)
   }
@@ -195,8 +189,8 @@ export class Collection<T extends DocumentBody = DocumentBody>
   }
 
   /**
-   * Reads, changes and writes under the condition that nobody wrote in between; tried again when
-   * somebody did, at last ERR_WRITE_CONFLICT.
+   * Reads the document, changes it and writes it if it has not changed meanwhile. When it has, `patch` tries again, and
+   * after many attempts rejects with ERR_WRITE_CONFLICT.
    */
   async patch(
     id: string,
@@ -219,7 +213,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return deleteDocument(open, { id: checkedDocumentId(id), key }, options)
   }
 
-  /** At most 100 operations; several on one id see one another's effects, in order. */
+  /** At most 100 operations. Operations on the same id see the effects of earlier ones. */
   async batch(
     partitionKey: PartitionKey,
     operations: readonly BatchOperation<T>[],
@@ -281,11 +275,11 @@ export class Collection<T extends DocumentBody = DocumentBody>
   }
 
   /**
-   * Puts two pkranges in the place of one, while reads and writes go on: in the middle of its documents,
-   * or at a given EPK (ST-9). No document moves, and continuations go on in both.
+   * Splits a pkrange in two while reads and writes continue: in the middle of its documents, or at a given EPK (ST-9).
+   * No document moves, and continuations stay valid in both.
    *
    * Rejects with ERR_RANGE_GONE naming successors, ERR_NOT_FOUND when there never was such a range,
-   * ERR_RANGE_INDIVISIBLE when all its documents have one key, ERR_INVALID_OPTION for a bad `at`.
+   * ERR_RANGE_INDIVISIBLE when all its documents have one key, ERR_INVALID_OPTION for an invalid `at`.
    */
   async split(
     rangeId: string,
@@ -301,8 +295,8 @@ export class Collection<T extends DocumentBody = DocumentBody>
   }
 
   /**
-   * Puts one pkrange in the place of two neighbours (ST-9). Readers and leases that began before keep
-   * their own intervals. Rejects as `split` does, and with ERR_INVALID_OPTION when they are no neighbours.
+   * Merges two neighbouring pkranges (ST-9). Readers and leases that began before the merge keep their own intervals.
+   * Rejects as `split` does, and with ERR_INVALID_OPTION when the ranges are not neighbours.
    */
   async merge(rangeId: string, otherId: string): Promise<PartitionKeyRange> {
     const open = await this.open()
@@ -311,7 +305,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return listedRange(open, range)
   }
 
-  /** What expires when, and what waits to be purged. */
+  /** What expires when, and what waits for its purge. */
   async readExpiry(options: ReadExpiryOptions = {}): Promise<ExpiryView> {
     options.signal?.throwIfAborted()
     return readCollectionExpiry(await this.open(), options)
@@ -330,16 +324,16 @@ export class Collection<T extends DocumentBody = DocumentBody>
   }
 
   /**
-   * A reader that goes on from here is told of every purge above the LSN, also of one that the reader that
-   * stood there knew of: it may have to resynchronise where that one had not.
+   * A reader that continues from here gets an error for every purge above the LSN, even for purges that an earlier
+   * reader at this LSN had already seen. So it may have to resynchronise where the earlier one did not.
    */
   positionAt(request: PositionAtRequest): Promise<FeedPosition> {
     return this.#feed.positionAt(request)
   }
 
   /**
-   * Looks at so many rows as it counts and at no document's text. `limit` is at most 100,000; what has
-   * expired counts once its pending delete is written.
+   * Reads only as many rows as it counts, and no document's text. `limit` is at most 100,000. An expired document
+   * counts once its pending delete is written.
    */
   measureLag(request: FeedLagRequest): Promise<FeedLag> {
     return this.#feed.measureLag(request)
@@ -349,12 +343,12 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return this.#feed.readPage(request)
   }
 
-  /** As `readPage`, with documents as JSON text and without pending deletes; of latest-version mode only. */
+  /** As `readPage`, with documents as JSON text and without pending deletes. Only for latest-version mode. */
   readPageText(request: FeedPageRequest): Promise<FeedTextPage> {
     return this.#feed.readPageText(request)
   }
 
-  /** As `readPage`, not decoded; rows of pending deletes are there in any case. For those who pass pages on. */
+  /** As `readPage`, but not decoded and always with the rows of pending deletes. For code that forwards pages. */
   readPageRows(request: FeedPageRequest): Promise<FeedRowsPage> {
     return this.#feed.readPageRows(request)
   }
@@ -368,13 +362,14 @@ export class Collection<T extends DocumentBody = DocumentBody>
   }
 
   /**
-   * Iterates over the feed of all ranges in turn, or of one (CF-13). Each page resumes the whole.
+   * Iterates over the feed of all ranges in turn, or of one (CF-13). The continuation of each page resumes the whole
+   * iteration.
    *
-   * A pending `next()` is ended by the signal, which makes it reject with the signal's reason; leaving
-   * a `for await` loop needs nothing.
+   * The signal ends a pending `next()`, which rejects with the signal's reason. To leave a `for await` loop, no signal
+   * is needed.
    *
-   * @throws ERR_INVALID_OPTION at once; ERR_INVALID_CONTINUATION, ERR_NOT_FOUND, ERR_ALL_VERSIONS_OFF from
-   * the first page; ERR_HORIZON_PASSED from any, unless `onHorizonPassed` is `resync`
+   * @throws ERR_INVALID_OPTION at once; ERR_INVALID_CONTINUATION, ERR_NOT_FOUND, ERR_ALL_VERSIONS_OFF from the first
+   * page; ERR_HORIZON_PASSED from any, unless `onHorizonPassed` is `resync`
    */
   changes(options: ChangesOptions<T> = {}): AsyncGenerator<ChangesPage<T>, void, undefined> {
     return this.#feed.changes(options)

@@ -29,8 +29,8 @@ export interface StoreContext {
 }
 
 /**
- * A handle on one database, found by name at each call. Making one does no I/O. Every method rejects
- * with ERR_NOT_FOUND while there is no such database, except that `createCollectionIfNotExists` makes it.
+ * A handle on one database, found by name at each call. Making a handle does no I/O. Every method rejects with
+ * ERR_NOT_FOUND while the database does not exist, except `createCollectionIfNotExists`, which creates it.
  */
 export class Database {
   readonly id: string
@@ -42,7 +42,7 @@ export class Database {
     this.#context = context
   }
 
-  /** The database's record as it is now; other processes may change it at any time. */
+  /** The present record of the database. Other processes can change it at any time. */
   async readRecord(): Promise<DatabaseRecord> {
     const record = await this.#context.engine.readDatabase(this.id)
     if (record === undefined) throw new ResourceNotFoundError('database', this.id)
@@ -50,8 +50,8 @@ export class Database {
   }
 
   /**
-   * Keeps a text of the caller's own with the database, in the place of the one before; see `CollectionSettings`.
-   * Rejects with ERR_PRECONDITION_FAILED where `ifMatch` is given and is not the present record's.
+   * Stores your own text with the database and replaces the previous one; see `CollectionSettings`. Rejects with
+   * ERR_PRECONDITION_FAILED when `ifMatch` is given and is not the etag of the present record.
    */
   async annotate(
     annotation: string,
@@ -62,7 +62,7 @@ export class Database {
   }
 
   /**
-   * A handle on a collection that need not exist yet.
+   * A handle on a collection that does not need to exist yet.
    *
    * @throws ERR_INVALID_OPTION for an id that no collection can have
    */
@@ -70,7 +70,7 @@ export class Database {
     return new Collection<T>(this.#location(id))
   }
 
-  /** Rejects with ERR_EXISTS, and with ERR_INVALID_OPTION or ERR_INVALID_PARTITION_KEY for bad options. */
+  /** Rejects with ERR_EXISTS, and with ERR_INVALID_OPTION or ERR_INVALID_PARTITION_KEY for invalid options. */
   async createCollection<T extends DocumentBody = DocumentBody>(
     options: CollectionOptions,
   ): Promise<Collection<T>> {
@@ -80,11 +80,11 @@ export class Database {
   }
 
   /**
-   * Makes the collection, and the database too, unless they are there. Many may call it at once.
+   * Creates the collection, and also the database, if they do not exist. Safe to call concurrently.
    *
-   * An existing collection is taken as it is: its time to live, indexing and number of pkranges may
-   * differ from the options; with another partition key, or other unique
-   * keys than the options name, it rejects with ERR_COLLECTION_MISMATCH.
+   * An existing collection stays as it is: its time to live, indexing and number of pkranges can differ from the
+   * options. If its partition key differs, or its unique keys differ from those that the options name, the call rejects
+   * with ERR_COLLECTION_MISMATCH.
    */
   async createCollectionIfNotExists<T extends DocumentBody = DocumentBody>(
     options: CollectionOptions,
@@ -101,20 +101,20 @@ export class Database {
     return records
   }
 
-  /** Deletes it with its documents. Rejects with ERR_NOT_FOUND. */
+  /** Deletes the collection with its documents. Rejects with ERR_NOT_FOUND. */
   async deleteCollection(id: string): Promise<void> {
     this.#context.known.remove(this.id, id)
     await (await this.#open()).deleteCollection(id)
   }
 
   /**
-   * Commits writes of several partition key values and collections of this database as one. For jobs,
-   * which move documents between them and must not be repeated by a worker that lost its lease.
+   * Commits writes to several partition key values and collections of this database as one. For jobs that move
+   * documents between them: a worker that has lost its lease must not repeat the move.
    *
-   * Rejects with ERR_FENCED_WRITE when a later owner has written, with ERR_ATOMIC_WRITE_FAILED naming
-   * the write whose condition did not hold, whose document is invalid or whose collection is gone, and
-   * with ERR_INVALID_OPTION for no writes or a collection of another database. ERR_COMMIT_TOO_LARGE: more than
-   * 10,000 writes, or more text than 64 MiB (than `maxDocumentBytes` and 1 MiB, if that is more).
+   * Rejects with ERR_FENCED_WRITE when a later owner has written. Rejects with ERR_ATOMIC_WRITE_FAILED, naming the
+   * write, when its condition does not hold, its document is invalid or its collection is gone. Rejects with
+   * ERR_INVALID_OPTION for no writes or a collection of another database. Rejects with ERR_COMMIT_TOO_LARGE for more
+   * than 10,000 writes, or more than 64 MiB of text (or than `maxDocumentBytes` plus 1 MiB, if that is more).
    */
   async commitAtomically(
     writes: readonly AtomicWrite[],
@@ -124,7 +124,9 @@ export class Database {
     return commitAtomically(await this.#open(), writes, { ...options, maxDocumentBytes })
   }
 
-  /** Contradictions between documents, indexes, ranges and counters; none is the rule. Reads everything. */
+  /**
+   * Finds contradictions between documents, indexes, ranges and counters. Normally there are none. Reads everything.
+   */
   async check(): Promise<readonly string[]> {
     return (await this.#open()).check()
   }
@@ -186,7 +188,10 @@ export class Database {
   }
 }
 
-/** What of a collection cannot be changed is as it was asked for. Unique keys that are not spoken of may be any. */
+/**
+ * Checks that the existing collection matches the options that cannot change. Unique keys are compared only if the
+ * options name them.
+ */
 function assertForEver(
   { definition: present }: CollectionRecord,
   { id, definition: wanted }: ResolvedCollectionOptions,
@@ -202,7 +207,7 @@ function assertForEver(
   compare('unique keys', present.uniqueKeys ?? [], wanted.uniqueKeys ?? [])
 }
 
-/** Another process may make it at the same moment. */
+/** Another process may create it at the same moment. */
 export async function createDatabaseIfNotExists(engine: StorageEngine, id: string): Promise<void> {
   try {
     await engine.createDatabase(id)

@@ -23,32 +23,32 @@ import type { MaintenanceReport } from './maintenance/maintenance-report.ts'
 import { StoreMaintenance } from './maintenance/store-maintenance.ts'
 
 export interface StoreOptions {
-  /** Keeps the data. The store owns it: closing the store closes it. */
+  /** Stores the data. The store owns the engine: to close the store closes the engine. */
   readonly engine: StorageEngine
-  /** Largest document, as bytes of its JSON text in UTF-8. @default 2 MiB (as in Cosmos DB) */
+  /** Maximum size of a document: bytes of its JSON text in UTF-8. @default 2 MiB (as in Cosmos DB) */
   readonly maxDocumentBytes?: number | undefined
   /**
-   * Sweep, purge, trimming, folding and splits by size, in the background; of several processes one at
-   * a time does it. `manual`: only `runMaintenance()` does it. @default in the background
+   * Sweep, purge, trim, fold and automatic splits in the background. With several processes, one at a time does it.
+   * `manual`: only `runMaintenance()` does it. @default in the background
    */
   readonly maintenance?: MaintenanceMode | undefined
-  /** Paces maintenance; what expires when is the engine's clock. @default the machine's */
+  /** Paces maintenance. Expiry follows the engine's clock, not this one. @default the machine's */
   readonly clock?: Clock | undefined
-  /** For maintenance's back-off and its holder's name. @default the operating system's */
+  /** For maintenance: back-off, and the name of the lease holder. @default the operating system's */
   readonly random?: Random | undefined
 }
 
 const DEFAULT_MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
-/** A page holds a document at least once as text; beyond this strings and pages get out of hand. */
+/** A page holds at least one document as text. Beyond this size, strings and pages become too large. */
 const HIGHEST_MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 
-/** A collection, and the database that it is in. */
+/** A collection and its database. */
 export interface ListedCollection {
   readonly databaseId: string
   readonly record: CollectionRecord
 }
 
-/** Databases over one storage engine. Safe to use concurrently; close it, or acquire it with `await using`. */
+/** Databases on one storage engine. Safe to use concurrently. Close it, or acquire it with `await using`. */
 export class Store {
   readonly #context: StoreContext
   readonly #maintenance: StoreMaintenance
@@ -90,12 +90,12 @@ export class Store {
     return new Store({ engine, known, events, maxDocumentBytes }, maintenance)
   }
 
-  /** Random, made with the store, never changes. */
+  /** A random id. It is created with the store and never changes. */
   get id(): string {
     return this.#context.engine.storeId
   }
 
-  /** For people: where the data is. */
+  /** For display: where the data is. */
   get description(): string {
     return this.#context.engine.description
   }
@@ -105,7 +105,7 @@ export class Store {
   }
 
   /**
-   * A handle on a database that need not exist yet.
+   * A handle on a database that does not need to exist yet.
    *
    * @throws ERR_INVALID_OPTION for an id that no database can have
    */
@@ -113,7 +113,7 @@ export class Store {
     return new Database(id, this.#context)
   }
 
-  /** Rejects with ERR_EXISTS. `annotation`: as of `CollectionSettings`. */
+  /** Rejects with ERR_EXISTS. `annotation`: see `CollectionSettings`. */
   async createDatabase(
     id: string,
     { annotation }: { readonly annotation?: string | undefined } = {},
@@ -135,34 +135,34 @@ export class Store {
   }
 
   /**
-   * The collections of all databases that can be read: one that is damaged, or of a newer version, keeps nobody from the
-   * others. Its own calls reject with ERR_STORE_DAMAGED or ERR_STORE_FORMAT.
+   * The collections of all databases that can be read. Leaves out a database that is damaged or of a newer version; its
+   * own calls reject with ERR_STORE_DAMAGED or ERR_STORE_FORMAT.
    */
   listCollections(): Promise<readonly ListedCollection[]> {
     return readableCollections(this.#context.engine)
   }
 
-  /** Deletes it with everything in it. Rejects with ERR_NOT_FOUND. */
+  /** Deletes the database with everything in it. Rejects with ERR_NOT_FOUND. */
   async deleteDatabase(id: string): Promise<void> {
     this.#context.known.removeDatabase(checkedResourceId('database', id))
     await this.#context.engine.deleteDatabase(id)
   }
 
-  /** What happens in the background, and to pkranges, through this store. */
+  /** Events of the background work and of changes to pkranges that this store makes. */
   get events(): StoreEventSource {
     return this.#context.events
   }
 
   /**
-   * Does all background work that is due now: sweeps what has expired, purges, trims, folds, splits by
-   * size. What another process is doing is left to it, and named in the report. Rejects as the engine
-   * does, and with ERR_STORE_CLOSED when the store is closed meanwhile.
+   * Does all background work that is due now: sweep, purge, trim, fold, and splits by size. Leaves out work that
+   * another process is doing, and names it in the report. Rejects as the engine does, and with ERR_STORE_CLOSED when
+   * the store is closed meanwhile.
    */
   runMaintenance(): Promise<MaintenanceReport> {
     return this.#maintenance.runAll()
   }
 
-  /** Contradictions in any database; none is the rule. Reads everything. */
+  /** Finds contradictions in any database. Normally there are none. Reads everything. */
   async check(): Promise<readonly string[]> {
     const problems: string[] = []
     for (const { id } of await this.listDatabases()) {
@@ -176,7 +176,7 @@ export class Store {
     return problems
   }
 
-  /** Finishes what was accepted and frees everything; later calls reject with ERR_STORE_CLOSED. Idempotent. */
+  /** Finishes accepted calls and releases all resources. Later calls reject with ERR_STORE_CLOSED. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -207,7 +207,7 @@ async function readableCollections(engine: StorageEngine): Promise<readonly List
   return listed
 }
 
-/** Whether an error is one of a single database, which another attempt does not mend. */
+/** Whether an error concerns a single database, and another attempt cannot help. */
 function isUnreadable(error: unknown): boolean {
   const code = errorCode(error)
   return code === 'ERR_STORE_DAMAGED' || code === 'ERR_STORE_FORMAT'

@@ -9,17 +9,17 @@ export interface OpenDeadLettersOptions extends Omit<
   readonly id?: string | undefined
 }
 
-/** Name of the collection that holds the dead letters of a collection, unless another one is given. */
+/** Name of the collection that holds the dead letters of a collection, unless you choose another one. */
 export function deadLettersId(collectionId: string): string {
   return `${collectionId}-deadletters`
 }
 
 /**
- * The dead letters of a collection's groups, in a collection beside it, which is made if it is missing (by many at
- * once, too). Nothing in it expires.
+ * The dead letters of a collection's groups, in a collection in the same database. Creates it if it is missing; safe to
+ * call concurrently. Nothing in it expires.
  *
- * Rejects with ERR_NOT_FOUND when the monitored collection is missing, with ERR_COLLECTION_MISMATCH when the other
- * one is there with another partition key.
+ * Rejects with ERR_NOT_FOUND when the monitored collection is missing, with ERR_COLLECTION_MISMATCH when the other one
+ * exists with another partition key.
  */
 export async function openDeadLetters(
   database: Database,

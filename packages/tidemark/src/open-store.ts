@@ -7,22 +7,22 @@ import { postgresLocation, refuseOtherUrl } from './postgres-location.ts'
 
 /** A store in a folder of this machine. */
 export interface FolderStoreOptions {
-  /** Made if it is missing. Any number of processes may open it at once. */
+  /** Created if it is missing. Any number of processes can open it at the same time. */
   readonly folder: string
   /**
-   * Who may use the files of a store that is made: `owner`, the user of this process; `group`, the folder's group too. A
-   * store that exists keeps its access. @default 'owner'
+   * Who can use the files of a new store. `owner`: the user of this process. `group`: also the folder's group. An
+   * existing store keeps its access. @default 'owner'
    */
   readonly access?: 'owner' | 'group' | undefined
   /**
-   * `sync`: an acknowledged write survives the death of the machine. `relaxed`: it survives the death of
-   * the process only; consistent either way. @default 'sync'
+   * `sync`: an acknowledged write survives a crash of the machine. `relaxed`: it survives only the death of the
+   * process. The data is consistent in both cases. @default 'sync'
    */
   readonly durability?: 'sync' | 'relaxed' | undefined
-  /** Largest document in bytes. @default 2 MiB (as in Cosmos DB) */
+  /** Maximum size of a document in bytes. @default 2 MiB (as in Cosmos DB) */
   readonly maxDocumentBytes?: number | undefined
   /**
-   * Sweep, purge and other background work; of several processes one at a time does it. `manual`: only
+   * Sweep, purge and other background work. With several processes, one at a time does it. `manual`: only
    * `store.runMaintenance()` does it. @default in the background
    */
   readonly maintenance?: MaintenanceMode | undefined
@@ -33,34 +33,35 @@ export interface FolderStoreOptions {
 }
 
 /**
- * A store in a schema of a PostgreSQL database, for any number of machines. Exactly one of `url`, which may name
- * the schema as `?schema=`, and `pool` is needed.
+ * A store in a schema of a PostgreSQL database, for any number of machines. Give either `url`, which can name the
+ * schema as `?schema=`, or `pool`.
  */
 export interface PostgresStoreOptions extends PostgresEngineOptions {
-  /** As of `FolderStoreOptions`. */
+  /** As in `FolderStoreOptions`. */
   readonly maxDocumentBytes?: number | undefined
-  /** As of `FolderStoreOptions`. */
+  /** As in `FolderStoreOptions`. */
   readonly maintenance?: MaintenanceMode | undefined
 }
 
-/** A store on an engine that the caller has opened; the store closes it. */
+/** A store on an engine that you have opened. The store closes it. */
 export interface EngineStoreOptions {
   readonly engine: StorageEngine
   readonly maxDocumentBytes?: number | undefined
-  /** As of `FolderStoreOptions`. */
+  /** As in `FolderStoreOptions`. */
   readonly maintenance?: MaintenanceMode | undefined
-  /** Paces maintenance; what expires when is the engine's clock. @default the machine's */
+  /** Paces maintenance. Expiry follows the engine's clock, not this one. @default the machine's */
   readonly clock?: Clock | undefined
   /** @default the machine's */
   readonly random?: Random | undefined
 }
 
 /**
- * Opens a store: a folder, durable and without a server; `postgres://user@host/database`, for several machines;
- * or any engine. Acquire it with `await using`, or call `close()`.
+ * Opens a store: in a folder, durable and without a server; at `postgres://user@host/database`, for several machines;
+ * or on any engine. Acquire it with `await using`, or call `close()`.
  *
- * Rejects with ERR_INVALID_OPTION, ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT (made by a newer version), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE or
- * ERR_SERVER_UNSUPPORTED (PostgreSQL before 15, or a database that is not UTF-8).
+ * Rejects with ERR_INVALID_OPTION, ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT (made by a newer version),
+ * ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE or ERR_SERVER_UNSUPPORTED (PostgreSQL before 15, or a database that is not
+ * UTF-8).
  */
 export async function openStore(
   where: string | FolderStoreOptions | PostgresStoreOptions | EngineStoreOptions,

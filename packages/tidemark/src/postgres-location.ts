@@ -1,16 +1,16 @@
 import { InvalidOptionError } from '@tidemark/contracts'
 
-/** A store on PostgreSQL as one text names it. */
+/** A store on PostgreSQL, from one text. */
 export interface PostgresLocation {
-  /** Without `schema`, which `pg` does not know. */
+  /** Without `schema`, which `pg` does not have. */
   readonly url: string
-  /** Of `?schema=`; undefined: the engine's default. */
+  /** From `?schema=`; undefined: the engine's default. */
   readonly schema: string | undefined
 }
 
 /**
- * Takes `postgres://user@host/database?schema=name` apart; undefined when the text does not begin like that, and
- * so is the path of a folder. Throws ERR_INVALID_OPTION, without the password, when it does and is no URL.
+ * Parses `postgres://user@host/database?schema=name`. Undefined when the text does not begin like that, and so is the
+ * path of a folder. Throws ERR_INVALID_OPTION, without the password, when it begins like that but is not a valid URL.
  */
 export function postgresLocation(text: string): PostgresLocation | undefined {
   if (!/^postgres(?:ql)?:/i.test(text)) return undefined
@@ -27,7 +27,10 @@ export function postgresLocation(text: string): PostgresLocation | undefined {
   return { url: url.href, schema }
 }
 
-/** Throws ERR_INVALID_OPTION for a URL that is given as the path of a folder: a mistyped `postgre://user:password@…` must not become the name of one. */
+/**
+ * Throws ERR_INVALID_OPTION for a URL where the path of a folder is expected: a mistyped `postgre://user:password@…`
+ * must not become the name of a folder.
+ */
 export function refuseOtherUrl(text: string): void {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]
   if (scheme === undefined) return

@@ -11,8 +11,8 @@ import {
 } from './collection-row.ts'
 
 /**
- * What this process knows of collections: their ranges and segments. It may be out of date at any moment;
- * whoever uses it compares the version in the same snapshot as what is read.
+ * This process' cache of collections, with their ranges and segments. It can be out of date at any moment, so its users
+ * compare the version in the snapshot that they read.
  */
 export class CollectionCache {
   readonly #connections: Pick<Connections, 'read'>
@@ -25,21 +25,21 @@ export class CollectionCache {
     this.#statements = statements
   }
 
-  /** As last read. Rejects with ERR_NOT_FOUND when the collection is gone. */
+  /** As of the last read. Rejects with ERR_NOT_FOUND when the collection is gone. */
   async get(record: CollectionName): Promise<CollectionRow> {
     return this.#rows.get(record.number) ?? this.refresh(record)
   }
 
-  /** The version in hand; undefined when there is none. */
+  /** The cached version; undefined when there is none. */
   known(number: number): CollectionRow | undefined {
     return this.#rows.get(number)
   }
 
-  /** Reads it again, as it is now or later. Rejects with ERR_NOT_FOUND. */
+  /** Reads it again, as of now or later. Rejects with ERR_NOT_FOUND. */
   async refresh(record: CollectionName): Promise<CollectionRow> {
     const under = this.#reading.get(record.number)
     if (under === undefined) return this.#begin(record)
-    // The one that has begun may miss what the caller knows of: a split of his own, for one.
+    // A read that has begun may miss what the caller has just done, such as a split.
     const begin = (): Promise<CollectionRow> =>
       this.#reading.get(record.number)?.row ?? this.#begin(record)
     under.next ??= under.row.then(begin, begin)
@@ -47,9 +47,9 @@ export class CollectionCache {
   }
 
   /**
-   * Runs `act` with the pkrange that holds `wanted`, as far as this process knows. `act` answers undefined
-   * when its own snapshot has another version: then the collection is read again, and so until both agree.
-   * Rejects with ERR_NOT_FOUND, and with ERR_RANGE_GONE when a collection just read has no such range.
+   * Runs `act` with the pkrange that holds `wanted`, from the cache. `act` returns undefined when its own snapshot has
+   * another version. Then this reads the collection again, until both agree. Rejects with ERR_NOT_FOUND, and with
+   * ERR_RANGE_GONE when a collection just read has no such range.
    */
   async inRange<Result>(
     record: CollectionName,
@@ -70,7 +70,7 @@ export class CollectionCache {
     }
   }
 
-  /** Reads it within a transaction; what is kept is not touched. Rejects with ERR_NOT_FOUND. */
+  /** Reads it within a transaction, without changing the cache. Rejects with ERR_NOT_FOUND. */
   async readIn(sql: Sql, record: CollectionName): Promise<CollectionRow> {
     const [row] = await sql.rows(this.#statements.of(READ_ONE), [record.number])
     if (row === undefined) throw new ResourceNotFoundError('collection', record.id)
@@ -104,17 +104,17 @@ export class CollectionCache {
   }
 }
 
-/** A read that is on its way. */
+/** A read in progress. */
 interface Reading {
   readonly row: Promise<CollectionRow>
-  /** The one after it, of all who asked while it was. */
+  /** The next read, for all callers that asked during this one. */
   next: Promise<CollectionRow> | undefined
 }
 
-/** What a collection is found by. */
+/** What identifies a collection. */
 export type CollectionName = Pick<CollectionRecord, 'number' | 'id'>
 
-/** A pkrange and its collection as this process knows them; `isFresh`: read for this very call. */
+/** A pkrange and its collection from the cache. `isFresh`: read for this very call. */
 export interface KnownRange {
   readonly range: RangeRow
   readonly collection: CollectionRow

@@ -12,10 +12,10 @@ import { booleanColumn, numberColumn, textColumn } from '../connection/columns.t
 export interface SegmentRow extends FeedRange {
   readonly id: number
   readonly base: number
-  /** Newest LSN when this was read; only the open segment's rises without a new version. */
+  /** Newest LSN at the time of the read. Only that of the open segment rises without a new version. */
   readonly lsn: number
   readonly state: 'open' | 'sealed' | 'folding'
-  /** True: its rows were moved here, and need not be in the order of time. */
+  /** True: its rows were moved here, and may not be in time order. */
   readonly folded: boolean
 }
 
@@ -24,11 +24,11 @@ export interface RangeRow extends RangeRecord {
   readonly segments: readonly SegmentRow[]
 }
 
-/** A collection as one snapshot has it. */
+/** A collection in one snapshot. */
 export interface CollectionRow {
   readonly record: CollectionRecord
   readonly version: number
-  /** How far expiry was filed anew after a change of `defaultTtl`: JSON. Undefined when it is exact. */
+  /** How far documents were refiled after a change of `defaultTtl`: JSON. Undefined when the index is exact. */
   readonly reindex: string | undefined
   /** False: the log has no entries of this collection. */
   readonly logged: boolean
@@ -36,7 +36,7 @@ export interface CollectionRow {
   readonly ranges: readonly RangeRow[]
 }
 
-/** One row a collection, in one snapshot; append what it is found by. */
+/** One row for each collection, in one snapshot. Append the condition. */
 export const READ_COLLECTION = `
 SELECT c.number, c.id, c.rid, c.definition, c.eras, c.etag, c.ts, c.reindex, c.logged, c.version,
   (SELECT json_agg(json_build_array(p.number, p.min, p.max, p.parents, p.segment, p.ts) ORDER BY p.min)
@@ -65,7 +65,7 @@ type SegmentEntry = readonly [
   max: string,
 ]
 
-/** Of a row of READ_COLLECTION. */
+/** From a row of READ_COLLECTION. */
 export function collectionRow(row: SqlRow): CollectionRow {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by READ_COLLECTION
   const ranges = JSON.parse(row[10] ?? '[]') as readonly RangeEntry[]
@@ -95,7 +95,7 @@ export function collectionRow(row: SqlRow): CollectionRow {
   }
 }
 
-/** Of a row that begins with a record, as those of READ_COLLECTION do. */
+/** From a row that begins with a record, as in READ_COLLECTION. */
 export function collectionRecord(row: SqlRow): CollectionRecord {
   return {
     number: numberColumn(row, 0),

@@ -2,7 +2,7 @@ import type { DatabaseRecord } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
 
-/** A database and the number that its rows carry. */
+/** A database with the number that its rows carry. */
 export interface DatabaseRow {
   readonly number: number
   readonly record: DatabaseRecord

@@ -3,14 +3,14 @@ import { InvalidDocumentError } from '@tidemark/contracts'
 /** Object ids of PostgreSQL's built-in types; the same in every server. */
 const TEXT_OID = 25
 const HEADER_BYTES = 20
-/** int32 of an element that is NULL, in place of its length. */
+/** Stands for the length of a NULL element, as int32. */
 const NULL_LENGTH = -1
 
 /**
  * An array of `text` in PostgreSQL's binary format, for a parameter of type `text[]`.
  *
- * Throws `InvalidDocumentError` for a text with a NUL, which PostgreSQL cannot hold. It would fail everybody
- * whose values go in the same statement, so callers check before they put values together; this is the last check.
+ * Throws `InvalidDocumentError` for a text with a NUL, which PostgreSQL cannot store. Such a text would fail all
+ * commits in the same statement, so callers check before they combine values; this is the last check.
  */
 export function textArray(values: readonly (string | null)[]): Buffer {
   const lengths = new Int32Array(values.length)
@@ -63,7 +63,7 @@ function emptyArray(elementOid: number): Buffer {
   return buffer
 }
 
-/** Returns where the elements begin. */
+/** Returns the offset at which the elements begin. */
 function writeHeader(
   buffer: Buffer,
   { hasNull, elementOid, length }: { hasNull: number; elementOid: number; length: number },

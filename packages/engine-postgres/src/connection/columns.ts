@@ -1,7 +1,7 @@
 import { StoreDamagedError } from '@tidemark/contracts'
 import type { SqlRow } from './sql.ts'
 
-/** The text in a column. Throws `StoreDamagedError` for NULL, as do the others here. */
+/** The text in a column. Throws `StoreDamagedError` for NULL, as do the other functions here. */
 export function textColumn(row: SqlRow, index: number): string {
   const text = row[index]
   if (text === null || text === undefined) throw unexpected('a value', text, index)
@@ -58,7 +58,7 @@ function elements(text: string): string[] {
   return text === '{}' ? [] : text.slice(1, -1).split(',')
 }
 
-/** False for NaN, infinities and integers that a double cannot tell apart. */
+/** False for NaN, infinities and integers that a double cannot represent exactly. */
 function isExact(value: number): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 }

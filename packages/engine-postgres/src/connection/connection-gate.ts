@@ -12,13 +12,13 @@ export interface GateOptions {
   readonly random: Random
   readonly deadlines: Deadlines
   sessionOptions(): SessionOptions
-  /** How long the ends of all connections may take. */
+  /** Time limit for ending all connections. */
   readonly endLimitMs: number
 }
 
 export interface TakeOptions {
   readonly signal?: AbortSignal | undefined
-  /** Monotonic time after which an outage is not waited for. @default `outageTimeoutMs` from now */
+  /** Monotonic time after which it stops waiting for the end of an outage. @default `outageTimeoutMs` from now */
   readonly giveUpAtMs?: number | undefined
 }
 
@@ -28,19 +28,19 @@ interface Waiter {
   readonly giveUpAtMs: number | undefined
   resolve(session: Session): void
   reject(error: unknown): void
-  /** Ends the watch over how long it waits for a server that is down. */
+  /** Stops the timer for the wait during an outage. */
   disarm: () => void
 }
 
-/** A server that is starting, or has no room at the moment. */
+/** A server that is starting, or has no free connection at the moment. */
 const STARTING = new Set(['57P03', '53300'])
 
 /**
- * Hands out the connections of one server: never more at once than the pool may have, in the order in which they
- * were asked for. While the server is down one attempt at a time is made for all who wait, and each waits at most
- * `outageTimeoutMs`; waiting for others to give a connection back has no limit.
+ * Assigns the connections of one server, in the order of the requests, and never more at once than the pool allows.
+ * While the server is down, it makes one attempt at a time for all waiting callers. Each waits at most
+ * `outageTimeoutMs`. The wait for another caller to return a connection has no limit.
  *
- * Before the first connection there is no outage: a server that cannot be reached is told at once.
+ * Before the first connection there is no outage: a server that cannot be reached is reported at once.
  */
 export class ConnectionGate {
   readonly #source: PoolSource
@@ -49,7 +49,7 @@ export class ConnectionGate {
   readonly #closing = new AbortController()
   #held = 0
   #reached = false
-  /** Since when and why the server does not answer. */
+  /** Since when, and why, the server does not answer. */
   #down: { readonly sinceMs: number; error: unknown } | undefined
   #recovery: Promise<void> | undefined
   #idle: PromiseWithResolvers<void> | undefined
@@ -91,17 +91,17 @@ export class ConnectionGate {
     })
   }
 
-  /** Gives back what `take` resolved with. Returns at once; the connection is free when nothing runs on it. */
+  /** Returns a connection from `take`. Returns at once; the connection is free when nothing runs on it. */
   give(session: Session, options?: { end?: boolean }): void {
     void session.release(options).then((healthy) => {
       this.#held--
-      // Its server answered, so those who wait need not be told of an outage.
+      // Its server answered, so waiting callers need not get the error of an outage.
       if (healthy) this.#up()
       this.#handOut()
     })
   }
 
-  /** From now on an outage is not waited for. */
+  /** From now on, it does not wait for the end of an outage. */
   shut(): void {
     this.#closing.abort()
     if (this.#down === undefined) return
@@ -109,7 +109,7 @@ export class ConnectionGate {
     this.#down = undefined
   }
 
-  /** Ends an own pool when everything was given back. */
+  /** Ends a pool that was made here, when all connections were returned. */
   async end(): Promise<void> {
     this.shut()
     await this.#recovery
@@ -133,7 +133,7 @@ export class ConnectionGate {
     }
     if (this.#down !== undefined && this.#recovery === undefined) {
       if (this.#waiters.length > 0) this.#recovery = this.#recover()
-      // Nobody looks any more, so the next one has to.
+      // The recovery has ended, so the next caller has to start one.
       else this.#down = undefined
     }
     if (this.#held === 0) this.#idle?.resolve()
@@ -177,7 +177,7 @@ export class ConnectionGate {
       return
     }
     this.#down = { sinceMs: this.#options.clock.monotonicMs(), error }
-    // A copy: one that has waited long enough is taken out.
+    // A copy, because a waiter that has waited long enough is removed.
     for (const waiter of this.#waiters.slice()) this.#wait(waiter)
   }
 
@@ -187,7 +187,7 @@ export class ConnectionGate {
     for (const waiter of this.#waiters) waiter.disarm()
   }
 
-  /** Waits for the server, but not for ever. */
+  /** Waits for the server, with a limit. */
   #wait(waiter: Waiter): void {
     const { clock, outageTimeoutMs, deadlines } = this.#options
     const sinceMs = Math.max(waiter.sinceMs, this.#down?.sinceMs ?? 0)
@@ -208,7 +208,7 @@ export class ConnectionGate {
     for (const waiter of this.#waiters.splice(0)) waiter.reject(error)
   }
 
-  /** Tries to connect until the server is back or nobody waits any more. */
+  /** Tries to connect until the server is back or no caller waits any more. */
   async #recover(): Promise<void> {
     const { clock, random } = this.#options
     for (let attempt = 1; this.#down !== undefined && this.#waiters.length > 0; attempt++) {
@@ -217,7 +217,7 @@ export class ConnectionGate {
       } catch {
         break
       }
-      // Those who hold the connections find out themselves.
+      // Holders of connections detect it themselves.
       if (this.#held >= this.#source.limit || this.#down === undefined) continue
       this.#held++
       try {

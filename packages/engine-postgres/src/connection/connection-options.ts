@@ -1,29 +1,28 @@
 import { InvalidOptionError, type Clock, type Random } from '@tidemark/contracts'
 import type { PostgresPool } from './postgres-pool.ts'
 
-/** Exactly one of `url` and `pool` is needed. */
+/** Give either `url` or `pool`. */
 export interface ConnectionOptions {
-  /** `postgres://user:password@host:port/database`. The pool is made here and ended by `close`. */
+  /** `postgres://user:password@host:port/database`. The pool is created here and ended by `close`. */
   readonly url?: string | undefined
-  /** A `pg` Pool of the caller, who ends it after `close`. */
+  /** Your own `pg` Pool. End it after `close`. */
   readonly pool?: PostgresPool | undefined
   /** A server that follows the first one, for feed reading. @default none */
   readonly replicaUrl?: string | undefined
-  /** As `replicaUrl`, a pool of the caller. @default none */
+  /** Like `replicaUrl`, but your own pool. @default none */
   readonly replicaPool?: PostgresPool | undefined
-  /** Of each server; for a passed-in pool also not more than its own `max`. @default 10 (as `pg`) */
+  /** For each server. For your own pool, its `max` also applies. @default 10 (as `pg`) */
   readonly maxConnections?: number | undefined
-  /** How long one statement may run. @default 30_000 */
+  /** Maximum duration of one statement. @default 30_000 */
   readonly statementTimeoutMs?: number | undefined
-  /** How long making a connection may take; for a passed-in pool its own setting holds. @default 5_000 */
+  /** Maximum time to make a connection. Your own pool uses its own setting. @default 5_000 */
   readonly connectTimeoutMs?: number | undefined
   /** How long a call waits for a server that restarts or fails over. @default 30_000 */
   readonly outageTimeoutMs?: number | undefined
-  /** After it the server ends a transaction whose process does not go on. @default 5_000 */
+  /** After this time the server ends a transaction whose process does not continue. @default 5_000 */
   readonly idleInTransactionTimeoutMs?: number | undefined
   /**
-   * Whether statements are prepared once a connection. Switched off by itself when a pooler turns out to lose
-   * them. @default true
+   * Whether to prepare statements once for each connection. Turns itself off when a pooler loses them. @default true
    */
   readonly preparedStatements?: boolean | undefined
   /** Shown in `pg_stat_activity`. @default 'tidemark' */
@@ -98,7 +97,7 @@ function oneOf(
   return url ?? pool
 }
 
-/** Does not repeat the URL, nor keep the parser's error, which does: a URL holds a password. */
+/** Does not repeat the URL, nor keep the parser's error, which contains it: a URL can hold a password. */
 function checkUrl(url: string): void {
   const parsed = URL.parse(url)
   if (parsed === null || !['postgres:', 'postgresql:'].includes(parsed.protocol)) {

@@ -23,9 +23,9 @@ import type { SqlRow, SqlValue, Statement } from './sql.ts'
 import { TransactionSql } from './transaction-sql.ts'
 
 export interface ReadOptions {
-  /** Cancels the statement on the server; the call rejects with its reason. */
+  /** Cancels the statement on the server. The call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** `replica`: on a replica if there is one and it answers, else on the primary. @default 'primary' */
+  /** `replica`: on a replica if there is one and it answers, otherwise on the primary. @default 'primary' */
   readonly from?: 'primary' | 'replica' | undefined
 }
 
@@ -34,13 +34,13 @@ export interface ServerInfo {
   readonly version: number
 }
 
-/** How often a transaction is run again that loses against others. */
+/** How often to run a transaction again that loses against others. */
 const CONFLICT_LIMIT = 12
-/** For how long a replica that failed is not asked. */
+/** How long a replica that failed is not used. */
 const REPLICA_REST_MS = 1_000
 /** Attempts of one call are at most about 0.15 s apart. */
 const LONGEST_STEP = 4
-/** By how much the server's own limit for statements comes before ours. */
+/** How much earlier than this process the server ends a statement. */
 const SERVER_FIRST_MS = 1_000
 const VERSION: Statement = {
   name: 'tidemark_version',
@@ -48,11 +48,11 @@ const VERSION: Statement = {
 }
 
 /**
- * The connections of one process to one database: bounded in number, made again after they were lost, the same with
- * a pool of the caller and behind a pooler. All failures are coded errors; see `storeError`.
+ * The connections of one process to one database. Their number is limited, and lost ones are replaced. It works the
+ * same with your own pool and behind a pooler. All failures are coded errors; see `storeError`.
  *
- * A call that waits for a free connection waits as long as it takes; do not call from inside `transaction` or
- * `snapshot`, for whose end it might wait.
+ * The wait for a free connection has no limit. Do not call it inside `transaction` or `snapshot`, whose end it might
+ * await.
  */
 export class Connections implements AsyncDisposable {
   readonly #options: ResolvedConnectionOptions
@@ -62,35 +62,34 @@ export class Connections implements AsyncDisposable {
   #replicaRestsUntilMs = 0
   readonly #never = new AbortController().signal
   #prepared: boolean
-  /** A server that has taken writes and then refuses them is failing over; one that never took any is the wrong one. */
+  /** A server that took writes and then refuses them is failing over. One that never took any is the wrong server. */
   #wrote = false
   readonly #durable = new WeakSet<PostgresClient>()
   #calls = 0
   #closed: Promise<void> | undefined
   #lastCall: PromiseWithResolvers<void> | undefined
 
-  /** Connects to nothing yet. Throws `InvalidOptionError`. */
+  /** Does not connect yet. Throws `InvalidOptionError`. */
   constructor(options: ConnectionOptions) {
     const resolved = resolveConnectionOptions(options)
     this.#options = resolved
     this.#prepared = resolved.preparedStatements
     this.#deadlines = new Deadlines(resolved.clock)
     this.#primary = this.#place(resolved.primary, resolved.outageTimeoutMs)
-    // The primary answers in the stead of a replica that does not, so nobody has to wait for it.
+    // The primary answers instead of a replica that does not, so no caller has to wait for it.
     if (resolved.replica !== undefined) this.#replica = this.#place(resolved.replica, 0)
   }
 
   /**
-   * Looks whether the servers can be used. Rejects at once with ERR_STORE_UNAVAILABLE when the primary cannot be
-   * reached or refuses us, also when the replica refuses us; with ERR_SERVER_UNSUPPORTED when one is older than
-   * `oldestVersion`.
+   * Checks that the servers can be used. Rejects at once with ERR_STORE_UNAVAILABLE when the primary cannot be reached
+   * or a server refuses the connection, with ERR_SERVER_UNSUPPORTED when one is older than `oldestVersion`.
    */
   open({ oldestVersion = 150_000 }: { oldestVersion?: number } = {}): Promise<ServerInfo> {
     return this.#call(async () => {
       const version = await this.#version(this.#primary, oldestVersion)
       if (this.#replica !== undefined) {
         await this.#version(this.#replica, oldestVersion).catch((error: unknown) => {
-          // It may be down for now; but a wrong password stays wrong.
+          // It may be down for now, but a wrong password stays wrong.
           if (!isConnectionLost(error)) throw error
         })
       }
@@ -98,17 +97,17 @@ export class Connections implements AsyncDisposable {
     })
   }
 
-  /** Whether the replica is left alone at the moment. */
+  /** Whether the replica is not used at the moment. */
   get replicaRests(): boolean {
     return this.#options.clock.monotonicMs() < this.#replicaRestsUntilMs
   }
 
-  /** Leaves the replica alone for a second: the primary answers for it. */
+  /** Does not use the replica for a second: the primary answers instead. */
   restReplica(): void {
     this.#replicaRestsUntilMs = this.#options.clock.monotonicMs() + REPLICA_REST_MS
   }
 
-  /** One reading statement. Sent again when the connection was lost meanwhile. */
+  /** One reading statement. Sent again when the connection is lost meanwhile. */
   read(
     statement: Statement,
     values: readonly SqlValue[] = [],
@@ -120,12 +119,12 @@ export class Connections implements AsyncDisposable {
   }
 
   /**
-   * One statement that writes, in a transaction of its own. Sent again only when it is certain that it did nothing:
-   * lost against others, or refused by a server that goes down. Rejects with ERR_STORE_UNAVAILABLE and a message
-   * which says that the outcome is unknown when the connection was lost meanwhile.
+   * One statement that writes, in a transaction of its own. It is sent again only when it certainly had no effect: it
+   * lost against others, or a server that shuts down refused it. If the connection is lost meanwhile, rejects with
+   * ERR_STORE_UNAVAILABLE and a message that the outcome is unknown.
    */
   write(statement: Statement, values: readonly SqlValue[] = []): Promise<readonly SqlRow[]> {
-    // Without a statement_timeout of the connection's own a transaction has to set it.
+    // Without a statement_timeout of the connection, a transaction has to set it.
     if (!this.#primary.source.keepsSettings) {
       return this.transaction((sql) => sql.rows(statement, values))
     }
@@ -138,9 +137,9 @@ export class Connections implements AsyncDisposable {
   }
 
   /**
-   * A READ COMMITTED transaction. `act` is run again as a whole after a deadlock or a serialisation failure, and after
-   * a loss of the connection before COMMIT was sent; so it should do nothing but ask `sql`. Rolled back when `act`
-   * rejects, with the same error. A connection lost during COMMIT: as with `write`.
+   * A READ COMMITTED transaction. `act` is run again as a whole after a deadlock or a serialisation failure, and when
+   * the connection is lost before COMMIT is sent. So it must do nothing but use `sql`. Rolled back when `act` rejects,
+   * with the same error. For a connection lost during COMMIT, see `write`.
    */
   transaction<Result>(act: (sql: TransactionSql) => Promise<Result>): Promise<Result> {
     return this.#writing(async (session, place) => {
@@ -153,7 +152,7 @@ export class Connections implements AsyncDisposable {
     })
   }
 
-  /** A REPEATABLE READ READ ONLY transaction: all statements see the same. Run again as a whole like a read. */
+  /** A REPEATABLE READ READ ONLY transaction: all statements see one snapshot. Run again as a whole, like a read. */
   snapshot<Result>(
     act: (sql: TransactionSql) => Promise<Result>,
     { signal, from }: ReadOptions = {},
@@ -166,14 +165,14 @@ export class Connections implements AsyncDisposable {
     })
   }
 
-  /** Statements without values, all or none of them. */
+  /** Runs statements without values, all or none of them. */
   script(text: string): Promise<void> {
     return this.transaction((sql) => sql.script(text))
   }
 
   /**
-   * Resolves when what runs has ended and, if they were made here, the connections are closed. Later calls reject
-   * with ERR_STORE_CLOSED; so do those that wait for a server which is down.
+   * Resolves when all running calls have ended and connections of its own are closed. Later calls reject with
+   * ERR_STORE_CLOSED, as do calls that wait for a server that is down.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -195,7 +194,7 @@ export class Connections implements AsyncDisposable {
     await this.#deadlines.stop()
   }
 
-  /** Counts what runs. Everything that callers see goes through here. */
+  /** Counts the running calls. Every result that callers see passes through here. */
   async #call<Result>(act: () => Promise<Result>): Promise<Result> {
     if (this.#closed !== undefined) throw new StoreClosedError('the store was closed')
     this.#calls++
@@ -240,7 +239,7 @@ export class Connections implements AsyncDisposable {
     } catch (error) {
       signal?.throwIfAborted()
       const failure = session === undefined ? error : session.failure
-      // `act` itself failed, or the statement takes too long: so it would on the primary.
+      // `act` itself failed, or the statement takes too long. On the primary it would be the same.
       if (failure === undefined || sqlState(failure) === '57014') throw error
       this.#noteLostStatements(failure)
       if (session === undefined || isConnectionLost(failure)) {
@@ -252,7 +251,7 @@ export class Connections implements AsyncDisposable {
     return undefined
   }
 
-  /** Repeats `attempt` on the primary until it succeeds, or fails in a way that would be the same again. */
+  /** Repeats `attempt` on the primary until it succeeds, or fails in a way that would repeat. */
   async #untilDone<Result>(
     attempt: Attempt<Result>,
     { signal, writes }: { signal?: AbortSignal | undefined; writes: boolean },
@@ -279,7 +278,7 @@ export class Connections implements AsyncDisposable {
       }
       if ('result' in outcome) return outcome.result
       if ('unknown' in outcome) throw outcome.unknown
-      // The gate waits longer by itself while the server is down.
+      // While the server is down, the gate itself waits longer.
       const delayMs = backoffMs(Math.min(count, LONGEST_STEP), random)
       await clock.sleep(delayMs, signal ?? this.#never)
     }
@@ -296,7 +295,7 @@ export class Connections implements AsyncDisposable {
     try {
       return await act(sql)
     } catch (error) {
-      // After an abort the connection is put in order behind the caller's back.
+      // After an abort, the connection is cleaned up without the caller.
       if (signal?.aborted !== true) await session.rollback()
       throw error
     } finally {
@@ -353,7 +352,7 @@ export class Connections implements AsyncDisposable {
       deadlines,
       sessionOptions: () => ({
         deadlines,
-        // The server ends it first if it can, so that this is for a server that does not answer.
+        // The server ends it first if it can, so this is for a server that does not answer.
         statementLimitMs: statementTimeoutMs + (source.keepsSettings ? SERVER_FIRST_MS : 0),
         cancelLimitMs: connectTimeoutMs,
       }),
@@ -375,7 +374,7 @@ interface Within<Result> {
   readonly signal?: AbortSignal | undefined
 }
 
-/** `unknown`: nobody can say whether it happened, so it is not tried again. */
+/** `unknown`: it may or may not have happened, so it is not tried again. */
 type Outcome<Result> =
   { readonly result: Result } | { readonly unknown: Error } | { readonly again: true }
 

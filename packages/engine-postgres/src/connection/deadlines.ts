@@ -1,6 +1,6 @@
 import type { Clock } from '@tidemark/contracts'
 
-/** How exact a deadline is: statements are looked over this often, which costs each of them next to nothing. */
+/** Precision of a deadline: statements are checked at this interval, which costs almost nothing. */
 const LOOK_MS = 500
 
 interface Entry {
@@ -8,7 +8,7 @@ interface Entry {
   expire(): void
 }
 
-/** Ends what runs too long. Works while something runs, and costs nothing else. */
+/** Ends statements that run too long. Active only while something runs. */
 export class Deadlines {
   readonly #clock: Clock
   readonly #entries = new Set<Entry>()
@@ -19,7 +19,7 @@ export class Deadlines {
     this.#clock = clock
   }
 
-  /** Calls `expire` once, up to half a second after `delayMs`, unless what this returns is called before. */
+  /** Calls `expire` once, up to half a second after `delayMs`, unless the returned function is called first. */
   add(delayMs: number, expire: () => void): () => void {
     const entry = { atMs: this.#clock.monotonicMs() + delayMs, expire }
     this.#entries.add(entry)
@@ -27,7 +27,7 @@ export class Deadlines {
     return () => this.#entries.delete(entry)
   }
 
-  /** Nothing expires any more. */
+  /** From now on, nothing expires. */
   async stop(): Promise<void> {
     this.#entries.clear()
     this.#stop.abort()

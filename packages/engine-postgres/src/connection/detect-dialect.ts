@@ -9,7 +9,7 @@ const WHICH: Statement = {
   text: `SELECT version(), to_regproc('aurora_version') IS NOT NULL`,
 }
 
-/** What the server says of itself. Rejects with ERR_SERVER_UNSUPPORTED for one that cannot hold a store. */
+/** The server's dialect. Rejects with ERR_SERVER_UNSUPPORTED for a server that cannot hold a store. */
 export async function detectDialect(connections: Connections): Promise<Dialect> {
   const [row = []] = await connections.read(WHICH)
   return dialectOf(textColumn(row, 0), { isAurora: booleanColumn(row, 1) })

@@ -5,25 +5,25 @@ import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
 
 export type PoolSettings = Required<OpenPoolOptions>
 
-/** What a pooler answers to settings that it does not know when a connection starts. */
+/** A pooler's answer to unknown settings at the start of a connection. */
 const PROTOCOL_VIOLATION = '08P01'
 
 /**
- * The pool of one server: passed in by the caller, or made here from a URL. A pool made here sends its timeouts
- * when a connection starts; a pooler refuses that, and is asked again without them.
+ * The pool of one server: your own, or created here from a URL. A pool created here sends its timeouts at the start of
+ * a connection. When a pooler refuses that, it tries again without them.
  */
 export class PoolSource {
   readonly #url: string | undefined
   readonly #settings: PoolSettings
   #pool: PostgresPool
   #keepsSettings: boolean
-  // The pool has ended the connection already; whoever uses it next makes another.
+  // The pool has ended the connection already; the next call makes another.
   readonly #onError = (): void => {}
-  /** What connections failed with while nobody else listened. */
+  /** Errors of connections while nothing else listened. */
   readonly #failures = new WeakMap<PostgresClient, Error>()
   /**
-   * The pool stops listening as soon as a connection is made, and the next one listens when the promise has resolved:
-   * a server that ends it in the same breath would end this process.
+   * The pool stops listening as soon as a connection is made, and the next listener starts when the promise has
+   * resolved. Without this one, a server that ends the connection in between would end this process.
    */
   readonly #onConnect = (client: PostgresClient): void => {
     client.on('error', (error) => this.#failures.set(client, error))
@@ -37,17 +37,17 @@ export class PoolSource {
     this.#listen(this.#pool)
   }
 
-  /** True when the server keeps the timeouts for each connection; false when each transaction has to set them. */
+  /** True when the server keeps the timeouts for each connection, false when each transaction has to set them. */
   get keepsSettings(): boolean {
     return this.#keepsSettings
   }
 
-  /** How many connections there may be. */
+  /** Maximum number of connections. */
   get limit(): number {
     const { maxConnections } = this.#settings
     const max = this.#pool.options?.max
     if (this.#url !== undefined || max === undefined) return maxConnections
-    // One connection of a passed-in pool listens; waiting for it would look like a server that is down.
+    // One connection of your own pool listens. Waiting for it would look like a server that is down.
     return Math.min(maxConnections, Math.max(1, max - 1))
   }
 
@@ -76,8 +76,8 @@ export class PoolSource {
   }
 
   /**
-   * Ends a pool that was made here, and goes on listening to it: it has ended before its connections have, and what the
-   * server says to one of them at last would end this process.
+   * Ends a pool that was created here, and continues to listen to it. The pool ends before its connections do, and a
+   * last message of the server to one of them would otherwise end this process.
    */
   async end(): Promise<void> {
     if (this.#url !== undefined) {

@@ -23,17 +23,17 @@ function ofSocket(code: string, syscall = 'connect'): Error {
 }
 
 test.each([
-  ['53100', 'Make room on the disk'],
+  ['53100', 'Free space on the disk'],
   ['53300', 'max_connections'],
-  ['57P01', 'being shut down'],
+  ['57P01', 'shutting down, or'],
   ['57014', 'statement timeout'],
   ['08006', 'check that the URL'],
   ['3D000', 'name in the URL'],
   ['28P01', 'the password in the URL'],
   ['28000', 'pg_hba.conf'],
   ['42501', 'privileges'],
-  ['25006', 'lead to the primary'],
-  ['53400', 'look into its log'],
+  ['25006', 'Point the URL to the primary'],
+  ['53400', 'check its log'],
 ])('%s says what to do', (code, advice) => {
   const error = storeError(answered(code))
   expect(error).toMatchObject({ code: 'ERR_STORE_UNAVAILABLE', retryable: true })

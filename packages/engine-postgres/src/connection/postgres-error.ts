@@ -6,24 +6,24 @@ import {
 } from '@tidemark/contracts'
 
 /**
- * The SQLSTATE that the server answered with (postgresql.org/docs/current/errcodes-appendix.html), also of an
- * error that was made into a coded one; undefined when it was not the server that spoke.
+ * The SQLSTATE of the server's answer (postgresql.org/docs/current/errcodes-appendix.html), also when the error was
+ * converted into a coded one. Undefined when the error is not from the server.
  */
 export function sqlState(error: unknown): string | undefined {
   const { code, severity } = rootOf(error)
-  // A server's answer has a severity; the codes of Node's errors may have five letters too (EPIPE).
+  // A server's answer has a severity; Node's error codes can have five letters too (EPIPE).
   return code !== undefined && severity !== undefined && /^[0-9A-Z]{5}$/.test(code)
     ? code
     : undefined
 }
 
-/** Serialisation failure or deadlock: nothing happened, and the same again may go through. */
+/** Serialisation failure or deadlock: nothing happened, and the same call may succeed. */
 export function isRetryable(error: unknown): boolean {
   const state = sqlState(error)
   return state === '40001' || state === '40P01'
 }
 
-/** The connection ended or never came to be: nothing can be said about what ran on it. */
+/** The connection ended or was never made: the outcome of its statements is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   if (rootOf(error) instanceof CodedError) return false
   const state = sqlState(error)
@@ -32,15 +32,15 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * The server said that it did nothing, and may do it when asked again on another connection: it is being shut down,
- * has become a standby, has no connection free, or forgot a prepared statement.
+ * The server reported that it did nothing, and another connection may succeed: it is shutting down, has become a
+ * standby, has no free connection, or lost a prepared statement.
  */
 export function isTemporary(error: unknown): boolean {
   const state = sqlState(error)
   return state !== undefined && (TEMPORARY.has(state) || isStalePlan(error))
 }
 
-/** What a connection does not recover from: it must be ended, not used again. */
+/** Errors after which a connection must be ended and not used again. */
 export function breaksConnection(error: unknown): boolean {
   const state = sqlState(error)
   if (state === undefined) return true
@@ -48,13 +48,13 @@ export function breaksConnection(error: unknown): boolean {
   return severity !== 'ERROR' || state === '25006' || isStalePlan(error)
 }
 
-/** Prepared statements of this connection are not what they were: a pooler gave us another session. */
+/** The prepared statements of this connection are gone: a pooler switched to another session. */
 export function isLostStatement(error: unknown): boolean {
   const state = sqlState(error)
   return state === '26000' || state === '42P05'
 }
 
-/** The server answered that a table has changed since the statement was prepared. */
+/** The server reported that a table has changed since the statement was prepared. */
 function isStalePlan(error: unknown): boolean {
   return sqlState(error) === '0A000' && rootOf(error).routine === 'RevalidateCachedQuery'
 }
@@ -62,7 +62,7 @@ function isStalePlan(error: unknown): boolean {
 /** 55P03 lock not available, 57P01 shut down, 57P05 idle too long, 25P03 idle in a transaction too long. */
 const TEMPORARY = new Set(['25006', '26000', '42P05', '53300', '55P03', '57P01', '57P05', '25P03'])
 
-/** A connection that failed this way will fail the same way again: told at once. */
+/** A connection that failed this way would fail again, so the error is reported at once. */
 export function isLastingRefusal(error: unknown): boolean {
   const state = sqlState(error)
   if (state === undefined) return rootOf(error) instanceof CodedError
@@ -70,14 +70,14 @@ export function isLastingRefusal(error: unknown): boolean {
 }
 
 /**
- * Whether a statement that commits may have committed although it failed this way. An ERROR says no, except
- * CockroachDB's 40003. A FATAL says no only when it is the server itself that was about to run the statement; a
- * pooler in between says FATAL too when it lost the server, whenever that was.
+ * Whether a statement that commits may have committed despite this error. An ERROR means no, except CockroachDB's
+ * 40003. A FATAL means no only when it comes from the server that was about to run the statement. A pooler in between
+ * also sends FATAL when it lost the server, at any time.
  */
 export function leavesOutcomeOpen(failure: unknown): boolean {
   const state = sqlState(failure)
   const { severity, routine, syscall } = rootOf(failure)
-  // Ours, and not made from an error of `pg`: the server has answered.
+  // An own error, not from `pg`: the server has answered.
   if (rootOf(failure) instanceof CodedError) return false
   // A write that failed did not send its last bytes, and nothing commits without them.
   if (state === undefined) return syscall !== 'write'
@@ -87,22 +87,25 @@ export function leavesOutcomeOpen(failure: unknown): boolean {
 
 const SAID_BY_SERVER = new Set(['57P01', '57P05', '25P03'])
 
-/** `conflict`: may go through at once, so it is repeated a few times. `outage`: may go through when the server is back. `lasting`: the same again. */
+/**
+ * `conflict`: may succeed at once, so it is repeated a few times. `outage`: may succeed when the server is back.
+ * `lasting`: would fail again.
+ */
 export type FailureKind = 'conflict' | 'outage' | 'lasting'
 
-/** What to do about the first failure on a connection; undefined when nothing failed there. */
+/** How to treat the first failure on a connection; undefined when there was none. */
 export function failureKind(
   failure: unknown,
   { takesWrites }: { takesWrites: boolean },
 ): FailureKind {
   if (failure === undefined) return 'lasting'
   if (isRetryable(failure) || isLostStatement(failure)) return 'conflict'
-  // A server that never took a write from us is no primary that failed over, but the wrong server.
+  // A server that never took a write is not a primary that failed over, but the wrong server.
   if (sqlState(failure) === '25006') return takesWrites ? 'outage' : 'lasting'
   return isTemporary(failure) || isConnectionLost(failure) ? 'outage' : 'lasting'
 }
 
-/** What callers see of a failure of `pg`. Coded errors are returned as they are. */
+/** The error that callers see for a failure of `pg`. Coded errors are returned unchanged. */
 export function storeError(error: unknown): CodedError {
   if (error instanceof CodedError) return error
   const reason = reasonOf(error)
@@ -116,14 +119,14 @@ export function storeError(error: unknown): CodedError {
   }
   const said = `PostgreSQL answered ${state}: ${reason}`
   if (DAMAGED.has(state) || state.startsWith('XX')) {
-    return new StoreDamagedError(`${said}. The store's tables are not as they should be.`, options)
+    return new StoreDamagedError(`${said}. The store's tables are damaged.`, options)
   }
   if (isUnstorable(state)) return new InvalidDocumentError(`${said}${limitText(state)}`, options)
   const advice = ADVICE[state] ?? ADVICE[state.slice(0, 2)]
   return new StoreUnavailableError(advice === undefined ? said : `${said}. ${advice}`, options)
 }
 
-/** For a connection that was lost while a commit was on its way. */
+/** For a connection that was lost during a commit. */
 export function unknownOutcome(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(
     `the connection to PostgreSQL was lost while it committed (${reasonOf(error)}): ` +
@@ -132,13 +135,13 @@ export function unknownOutcome(error: unknown): StoreUnavailableError {
   )
 }
 
-/** Lost schema, table, column, function or type; a wrong type. */
+/** Missing schema, table, column, function or type; wrong type. */
 const DAMAGED = new Set(['3F000', '42P01', '42703', '42883', '42704', '42804'])
 
 /**
- * What is to be stored cannot be: a character that the database's encoding lacks, a number that is none or beyond its
- * type, a key beyond what an index takes. Only the commit that brought it is to fail, and not as if the server were
- * away.
+ * The data cannot be stored: a character that the database's encoding lacks, a number that is invalid or out of range
+ * for its type, a key that is too long for an index. Only the commit with this data must fail, and the error must not
+ * look like an outage.
  */
 function isUnstorable(state: string): boolean {
   return state.startsWith('22') || state === '54000'
@@ -152,20 +155,20 @@ function limitText(state: string): string {
 
 /** By SQLSTATE or its class. */
 const ADVICE: Readonly<Record<string, string>> = {
-  '08': 'The connection was refused or lost: check that the URL leads to a PostgreSQL and that it runs.',
+  '08': 'The connection was refused or lost: check that the URL is that of a PostgreSQL server, and that the server runs.',
   '28': 'Check the user and the password in the URL, and pg_hba.conf on the server.',
-  '53': 'The server lacks a resource: look into its log.',
+  '53': 'The server lacks a resource: check its log.',
   '25006':
-    'It takes no writes: it is a standby, or set to read-only. Let the URL lead to the primary.',
+    'It takes no writes: it is a standby, or set to read-only. Point the URL to the primary.',
   '3D000': 'Create the database first, or correct its name in the URL.',
   '42501': "Grant the store's user the privileges that the README lists.",
-  '53100': 'Make room on the disk of the server.',
+  '53100': 'Free space on the disk of the server.',
   '53200': 'The server is out of memory.',
   '53300': 'Raise max_connections on the server, lower maxConnections here, or use a pooler.',
-  '57014': 'It ran longer than the statement timeout, or somebody cancelled it.',
-  '57P01': 'The server is being shut down, or somebody ended the connection.',
+  '57014': 'It exceeded the statement timeout, or was cancelled.',
+  '57P01': 'The server is shutting down, or an administrator ended the connection.',
   '57P03': 'The server is starting up or shutting down.',
-  '58': "The server's disk or system failed: look into its log.",
+  '58': "The server's disk or system failed: check its log.",
 }
 
 function adviceForNode(error: unknown): string {
@@ -185,12 +188,12 @@ function adviceForNode(error: unknown): string {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.message !== '') return error.message
-  // Node joins the failures of a host with several addresses in an error that has no message of its own.
+  // For a host with several addresses, Node joins the failures in an error without a message.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined
   return first instanceof Error ? first.message : error.name
 }
 
-/** A coded error at the bottom was not made from one of `pg`. */
+/** The error at the end of the chain. A coded one was not made from an error of `pg`. */
 interface Root {
   readonly code?: string | undefined
   readonly severity?: string | undefined

@@ -1,12 +1,12 @@
 /**
  * What the engine needs of a `pg` pool (8.16 or later). Structural types: any copy of `pg` fits, and so does a
- * pool of another library that answers alike.
+ * compatible pool of another library.
  */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>
   end(): Promise<void>
   on(event: 'error', listener: (error: Error) => void): unknown
-  /** Of each connection that it makes, before anybody gets it. */
+  /** For each new connection, before a caller gets it. */
   on(event: 'connect', listener: (client: PostgresClient) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'connect', listener: (client: PostgresClient) => void): unknown
@@ -16,7 +16,7 @@ export interface PostgresPool {
 }
 
 export interface PostgresPoolOptions {
-  /** How many connections the pool makes at most. */
+  /** Maximum number of connections. */
   readonly max?: number | undefined
   /** A pool that asks for PostgreSQL's binary format cannot be used. */
   readonly binary?: boolean | undefined
@@ -25,13 +25,16 @@ export interface PostgresPoolOptions {
 /** One connection, taken from a pool. */
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresAnswer | PostgresAnswer[]>
-  /** With an error or true the connection is ended instead of kept. */
+  /** With an error or true, the connection is ended instead of kept. */
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
   on(event: 'notification', listener: (message: PostgresNotification) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
-  /** With `secretKey` what a request to cancel has to name. Without them a statement is cancelled by ending its connection. */
+  /**
+   * Identifies the connection in a request to cancel, with `secretKey`. Without them, a statement is cancelled by
+   * ending its connection.
+   */
   readonly processID?: number | null | undefined
   readonly secretKey?: number | null | undefined
   readonly host?: string | undefined

@@ -5,14 +5,14 @@ import { breaksConnection, sqlState, storeError } from './postgres-error.ts'
 import type { PostgresAnswer, PostgresClient, PostgresQuery } from './postgres-pool.ts'
 import type { SqlRow, SqlValue, Statement } from './sql.ts'
 
-/** Whatever the pool has registered for types, a column arrives as the text that the server sent. */
+/** A column always arrives as the text that the server sent, whatever the pool has registered for its type. */
 const AS_TEXT = { getTypeParser: () => asItIs }
 
 const IN_FAILED_TRANSACTION = '25P02'
 
 export interface SessionOptions {
   readonly deadlines: Deadlines
-  /** How long a statement may run here, the server's own limit included. */
+  /** Maximum duration of a statement here, including the server's own limit. */
   readonly statementLimitMs: number
   /** How long the server has to answer a request to cancel. */
   readonly cancelLimitMs: number
@@ -28,7 +28,7 @@ export class Session {
   readonly #onError: (error: Error) => void
   #failure: unknown
   #broken: Error | undefined
-  /** Settles when nothing is under way on the connection any more. */
+  /** Settles when nothing runs on the connection any more. */
   #quiet: Promise<void> | undefined
   #cancelling: Promise<void> | undefined
   #released = false
@@ -38,17 +38,17 @@ export class Session {
   constructor(client: PostgresClient, options: SessionOptions) {
     this.#client = client
     this.#options = options
-    // The server's last words, or those of the socket. Without a listener they would end the process.
+    // The last errors of the server or the socket. Without a listener they would end the process.
     this.#onError = (error) => (this.#broken ??= error)
     client.on('error', this.#onError)
   }
 
-  /** The error of `pg` that the last statement failed with, not counting those which PostgreSQL then refuses unseen. */
+  /** The error of `pg` for the last failed statement, apart from later ones that PostgreSQL refuses because of it. */
   get failure(): unknown {
     return this.#failure ?? this.#broken
   }
 
-  /** True when the server may have got the last statement. */
+  /** True when the server may have received the last statement. */
   get sent(): boolean {
     return this.#sent
   }
@@ -76,8 +76,8 @@ export class Session {
   }
 
   /**
-   * From here on what the connection commits is durable, whatever the server's default. `known` are the connections
-   * of which that is so already: it is asked for once each.
+   * From here on, commits of the connection are durable, whatever the server's default. `known` are the connections for
+   * which that is set already: it is done once for each.
    */
   async commitDurably(known: WeakSet<PostgresClient>): Promise<void> {
     if (known.has(this.#client)) return
@@ -90,7 +90,7 @@ export class Session {
     await this.command(text)
   }
 
-  /** Rejects also when the server rolled back because a statement had failed before. */
+  /** Also rejects when the server rolled back because a statement had failed before. */
   async commit(): Promise<void> {
     const command = await this.command('COMMIT', { cancels: false })
     this.#inTransaction = false
@@ -99,7 +99,7 @@ export class Session {
     throw new StoreUnavailableError(`PostgreSQL answered COMMIT by ${command}: nothing was written`)
   }
 
-  /** Never rejects: a connection on which it fails is ended, which rolls back too. */
+  /** Never rejects: a connection on which it fails is ended, which also rolls back. */
   async rollback(): Promise<void> {
     if (!this.#inTransaction || this.#broken !== undefined) return
     this.#inTransaction = false
@@ -109,8 +109,8 @@ export class Session {
   }
 
   /**
-   * Gives the connection back, or ends it when it cannot be used again. Never rejects. Resolves with true when it
-   * was in order.
+   * Returns the connection, or ends it when it cannot be used again. Never rejects. Resolves with true when the
+   * connection was usable.
    */
   async release({ end = false }: { end?: boolean } = {}): Promise<boolean> {
     await this.#quiet
@@ -122,14 +122,14 @@ export class Session {
   #release(how: Error | boolean): void {
     if (this.#released) return
     this.#released = true
-    // The pool listens from here on; an ended connection may still say something.
+    // The pool listens from here on; an ended connection may still emit errors.
     this.#client.release(how)
     if (how === false) this.#client.removeListener('error', this.#onError)
   }
 
   async #run(query: PostgresQuery, { cancels, signal }: RunOptions): Promise<Answers> {
     signal?.throwIfAborted()
-    // A request to cancel that is still on its way would hit the next statement.
+    // A request to cancel that is still in progress would hit the next statement.
     if (this.#cancelling !== undefined) await this.#cancelling
     this.#sent = this.#broken === undefined
     if (this.#broken !== undefined) throw storeError(this.#broken)
@@ -159,10 +159,10 @@ export class Session {
     }
   }
 
-  /** Resolves when the statement has ended, at the latest by the end of its connection. */
+  /** Resolves when the statement has ended, at the latest with its connection. */
   async #cancel(settled: Promise<void>, { asks }: { asks: boolean }): Promise<void> {
     const timeoutMs = this.#options.cancelLimitMs
-    // Asking for the end of a commit would turn its wait for standbys into a success that they do not know of.
+    // To cancel a commit would turn its wait for standbys into a success without them.
     if (asks && (await requestCancel(this.#client, { timeoutMs }))) {
       const over = Promise.withResolvers<boolean>()
       const remove = this.#options.deadlines.add(timeoutMs, () => over.resolve(false))
@@ -173,8 +173,8 @@ export class Session {
         return
       }
     }
-    this.#broken ??= new Error('the statement ran too long and did not let itself be cancelled')
-    // Ends the socket, and so what runs on it.
+    this.#broken ??= new Error('the statement ran too long and could not be cancelled')
+    // Ends the socket, and so the statement.
     this.#release(this.#broken)
     await settled
   }
@@ -187,8 +187,8 @@ export class Session {
 }
 
 /**
- * Has commits wait for the disk where the server's default is not to. Else a crash would take back what was told, and
- * LSNs with it that readers have seen; settings that wait for even more are left as they are.
+ * Makes commits wait for the disk where the server's default does not. Otherwise a crash would lose acknowledged data,
+ * and LSNs that readers have seen. Stricter settings stay as they are.
  */
 export function durableCommits(until: 'session' | 'transaction'): string {
   return (
@@ -199,7 +199,7 @@ export function durableCommits(until: 'session' | 'transaction'): string {
 
 interface RunOptions {
   readonly signal?: AbortSignal | undefined
-  /** False for what must not be cancelled on the server. @default true */
+  /** False for statements that must not be cancelled on the server. @default true */
   readonly cancels?: boolean | undefined
 }
 

@@ -1,16 +1,16 @@
-/** A value that a statement is given. Arrays go as PostgreSQL's own text or, as bytes, in its binary format. */
+/** A parameter value of a statement. Arrays are PostgreSQL's own text or, as bytes, its binary format. */
 export type SqlValue = string | number | boolean | null | Uint8Array
 
-/** One row, columns in the statement's order, each as PostgreSQL's text for it. */
+/** One row, with columns in the statement's order, each as PostgreSQL's text. */
 export type SqlRow = readonly (string | null)[]
 
-/** A statement's text with everything but its values in place. The same name is always the same text. */
+/** A statement's text, complete except for its values. The same name always has the same text. */
 export interface Statement {
   readonly name: string
   readonly text: string
 }
 
-/** Runs statements, one after the other. */
+/** Runs statements one after another. */
 export interface Sql {
   /** Rejects with a CodedError; see `storeError`. */
   rows(statement: Statement, values?: readonly SqlValue[]): Promise<readonly SqlRow[]>

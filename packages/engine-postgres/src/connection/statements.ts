@@ -3,9 +3,9 @@ import type { Dialect } from '../dialect/dialect.ts'
 import type { Statement } from './sql.ts'
 
 /**
- * Makes statements of one store. In their texts `:schema` stands for the store's schema; `:now` for the
- * store's clock as far as the server knows it, epoch ms: 0 where processes have clocks of their own;
- * `:server_now`, `:timeline` and `:planner` for what `Dialect` says.
+ * Creates the statements of one store. In their texts, `:schema` is the store's schema. `:now` is the store's clock in
+ * the server, epoch ms, or 0 where processes have their own clocks. `:server_now`, `:timeline` and `:planner` come from
+ * `Dialect`.
  */
 export class Statements {
   readonly schema: string
@@ -26,7 +26,7 @@ export class Statements {
     ])
   }
 
-  /** Named by its text, so that processes that share connections through a pooler agree on names. */
+  /** Named by its text, so that processes that share connections through a pooler use the same names. */
   of(template: string): Statement {
     const known = this.#made.get(template)
     if (known !== undefined) return known
@@ -37,7 +37,7 @@ export class Statements {
     return statement
   }
 
-  /** A text with everything but its values in place. */
+  /** A text that is complete except for its values. */
   fill(template: string): string {
     return template.replaceAll(
       /(?<!:):(schema|now|server_now|timeline|planner)\b/g,

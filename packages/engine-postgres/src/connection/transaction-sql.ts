@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { Session } from './session.ts'
 import type { Sql, SqlRow, SqlValue, Statement } from './sql.ts'
 
-/** Runs statements within one transaction, in the order in which they were asked for. */
+/** Runs statements within one transaction, in the order of the calls. */
 export class TransactionSql implements Sql {
   readonly #session: Session
   readonly #options: { readonly prepared: () => boolean; readonly signal?: AbortSignal | undefined }
@@ -22,7 +22,7 @@ export class TransactionSql implements Sql {
     return this.#next(() => this.#session.rows(statement, values, { prepared: prepared(), signal }))
   }
 
-  /** One or several statements without values, for definitions of tables and the like. */
+  /** One or several statements without values, such as definitions of tables. */
   script(text: string): Promise<void> {
     const { signal } = this.#options
     return this.#next(async () => {
@@ -30,7 +30,7 @@ export class TransactionSql implements Sql {
     })
   }
 
-  /** Statements that come later are refused: the connection belongs to others then. */
+  /** Refuses later statements: the connection then belongs to other callers. */
   end(): void {
     this.#ended = true
   }

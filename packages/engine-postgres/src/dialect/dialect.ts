@@ -1,20 +1,21 @@
 /**
- * The few things that servers which speak PostgreSQL's protocol do not agree on. What was run and what is only
- * expected says docs/engines.md.
+ * The few differences between servers with PostgreSQL's protocol. docs/engines.md says what was tested and what is only
+ * expected.
  */
 export interface Dialect {
   readonly name: 'postgres' | 'aurora' | 'yugabyte'
-  /** The server's clock, epoch ms; goes on within a transaction. */
+  /** The server's clock, epoch ms; advances within a transaction. */
   readonly nowMs: string
   /**
-   * The server's timeline: rises with each fail-over, which may have lost commits of a primary that
-   * replicates asynchronously. A constant where a fail-over loses nothing.
+   * The server's timeline. It rises with each fail-over, which may have lost commits of a primary that replicates
+   * asynchronously. A constant where a fail-over loses nothing.
    */
   readonly timeline: string
   /**
-   * Settings of our functions. Their statements join short lists with indexed tables and are planned once a
-   * connection, perhaps while the tables are empty: everything but walking through the lists and looking up
-   * is forbidden, and compiling them, which such a plan's estimated cost would set off. (Allowed, a plan made then read a whole index for each group: 3,000 writes/s, not 23,000.)
+   * Settings of the functions. Their statements join short lists with indexed tables and are planned once for each
+   * connection, perhaps while the tables are empty. So every plan is forbidden except walking through the lists with
+   * index look-ups. Compilation is off too, because the estimated cost of such a plan would trigger it. (Without these
+   * settings, such a plan read a whole index for each group: 3,000 writes/s, not 23,000.)
    */
   readonly planner: string
 }
@@ -23,7 +24,7 @@ export interface Dialect {
 export const POSTGRES: Dialect = {
   name: 'postgres',
   nowMs: 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint',
-  // Right at once after a promotion, unlike the control file, which waits for a checkpoint.
+  // Correct right after a promotion, unlike the control file, which waits for a checkpoint.
   timeline: `('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer`,
   planner: [
     'SET plan_cache_mode = force_generic_plan',
@@ -36,8 +37,8 @@ export const POSTGRES: Dialect = {
   ].join(' '),
 }
 
-/** All its instances share one storage, which acknowledges a commit after it is on several machines. */
+/** All its instances share one storage, which acknowledges a commit only when it is on several machines. */
 export const AURORA: Dialect = { ...POSTGRES, name: 'aurora', timeline: '0' }
 
-/** A commit is a majority's; there is no log of one server that a timeline could be read from. */
+/** A majority commits, and there is no log of a single server with a timeline. */
 export const YUGABYTE: Dialect = { ...POSTGRES, name: 'yugabyte', timeline: '0' }

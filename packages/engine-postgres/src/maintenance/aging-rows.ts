@@ -4,10 +4,10 @@ import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { Sql, SqlRow } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'
 
-/** What is removed when its time is over: pending deletes, or entries of the log of all versions. */
+/** Rows that are removed after their retention: pending deletes, or entries of the log of all versions. */
 export type AgingKind = 'pendingDeletes' | 'versions'
 
-/** What says when a row may go. */
+/** What determines when a row can be removed. */
 export interface AgingTimes {
   readonly lsn: number
   /** When it was written: epoch seconds of a pending delete, epoch ms of an entry of the log. */
@@ -20,7 +20,7 @@ export interface AgingRow extends AgingTimes {
   readonly ord: number
 }
 
-/** Of segment `m.segment` of collection `m.coll`, oldest first. */
+/** In segment `m.segment` of collection `m.coll`, oldest first. */
 const ROWS_OF_SEGMENT: Readonly<Record<AgingKind, string>> = {
   pendingDeletes: `SELECT d.segment, d.lsn, d.ord, d.ts AS at, d.epk FROM :schema.doc d
   WHERE d.kind = 1 AND d.coll = m.coll AND d.segment = m.segment ORDER BY d.lsn`,
@@ -33,7 +33,7 @@ const OLDEST_OF_RANGES: Readonly<Record<AgingKind, string>> = {
   versions: 'SELECT pkrange, lsn, at, epk FROM :schema.oldest_versions($1)',
 }
 
-/** The oldest row of each range that has any, by the range's number. */
+/** The oldest row of each range that has rows, by the range's number. */
 export async function oldestOfRanges(
   { sql, statements }: { readonly sql: Sql; readonly statements: Statements },
   { kind, collection }: { readonly kind: AgingKind; readonly collection: number },
@@ -54,11 +54,11 @@ WHERE m.coll = $1 AND m.pkrange = $2 ORDER BY f.lsn, f.segment, f.ord`
 }
 
 /**
- * The first rows of a range in LSN order, over all its segments: whole LSNs only, and none above the first
- * that was not looked at. They are removed in this order, so that one LSN says what is gone; within one segment
- * alone it would not, because after a merge rows of the other half may come in between.
+ * The first rows of a range in LSN order, over all its segments: whole LSNs only, and none above the first that was not
+ * read. They are removed in this order, so that one LSN marks what is gone. Within a single segment it would not: after
+ * a merge, rows of the other half may come in between.
  *
- * Rows of a segment's other ranges are looked at, too. If they are many, fewer or none are found here, until
+ * Rows of a segment's other ranges are read too. If there are many of them, fewer or no rows are found here, until
  * those are removed or the segment is folded.
  */
 export async function oldestRows(
@@ -81,7 +81,7 @@ export async function oldestRows(
   return rows.filter(({ lsn, epk }) => lsn <= endLsn && rangeContainsEpk(range, epk))
 }
 
-/** The rows at the beginning that may go; an LSN goes as a whole or stays. */
+/** The rows at the beginning that can be removed. An LSN is removed as a whole or stays. */
 export function removableRows(
   rows: readonly AgingRow[],
   mayGo: (row: AgingTimes) => boolean,

@@ -11,16 +11,13 @@ import type { AgingKind, AgingTimes } from './aging-rows.ts'
 export interface Aging {
   readonly kind: AgingKind
   mayGo(row: AgingTimes): boolean
-  /** Store time at which it may, epoch ms; undefined when time alone does not decide. */
+  /** Store time at which it can be removed, epoch ms; undefined when time alone does not decide. */
   dueMs(row: AgingTimes): number | undefined
-  /** Keys around one whose horizon rises with it; see `positionPart`. */
+  /** Keys around one key whose horizon rises with it; see `positionPart`. */
   keysAround(epk: string): FeedRange
 }
 
-/**
- * When a pending delete may go: its retention is over, and every group that is waited for has come past it
- * (TTL-14).
- */
+/** When a pending delete can be purged: its retention is over, and every waiting group has passed it (TTL-14). */
 export function pendingDeleteAging(
   { definition }: CollectionRecord,
   {
@@ -41,7 +38,7 @@ export function pendingDeleteAging(
   }
 }
 
-/** When an entry of the log may go: after its retention, or at once when the log was switched off (CF-11). */
+/** When an entry of the log can be removed: after its retention, or at once when the log was switched off (CF-11). */
 export function versionAging(
   { definition: { allVersions } }: CollectionRecord,
   nowMs: number,

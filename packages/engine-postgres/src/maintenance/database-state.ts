@@ -8,11 +8,11 @@ import {
 import { agingTimes, type AgingTimes } from './aging-rows.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 
-/** What says whether there is background work in a database, in one snapshot. */
+/** What determines whether there is background work in a database, in one snapshot. */
 export interface DatabaseState {
   /** Store time, epoch ms. */
   readonly nowMs: number
-  /** Who had the right to maintain it last; '' = nobody. */
+  /** The last holder of the maintenance lease; '' = none. */
   readonly holder: string
   readonly untilMs: number
   /** True when there are rows that no range has any more. */
@@ -23,11 +23,11 @@ export interface DatabaseState {
 export interface CollectionState extends CollectionName {
   readonly version: number
   readonly isReindexing: boolean
-  /** Second at which the first document by the index of expiry expires. */
+  /** Second at which the first document in the index of expiry expires. */
   readonly firstExpiry: number | undefined
-  /** Of each range that has any. */
+  /** For each range that has any. */
   readonly oldestPending: readonly AgingTimes[]
-  /** Of each range that has any, while the log is kept. */
+  /** For each range that has any, while the log is kept. */
   readonly oldestVersions: readonly AgingTimes[]
 }
 

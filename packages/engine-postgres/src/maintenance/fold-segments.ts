@@ -10,13 +10,13 @@ import { maintenanceTurn, pieceOutcome, type PieceOutcome, type PieceRequest } f
 
 const FOLD = `SELECT other, until_ms, time_ms, items, more, NULL, NULL, NULL, changed
 FROM :schema.fold_segments($1, $2, $3, greatest($4::bigint, :now), $5, $6, $7, $8, $9, $10)`
-/** Times that a fold is planned anew because the collection has just changed. */
+/** How often to plan a fold again because the collection has just changed. */
 const MAX_PLANS = 10
 
 /**
- * Moves the next rows, in LSN order, of the segments that a range inherited into one of its own. At any
- * moment each row is in exactly one of them, and pages read them all: the work may end anywhere. When all is
- * moved the range lets go of the inherited ones; one that no range has any more is dropped.
+ * Moves the next rows, in LSN order, of the segments that a range inherited into one of its own. At any moment each row
+ * is in exactly one of them, and pages read all of them, so the work can stop at any point. When all rows are moved,
+ * the range drops the inherited segments. A segment that no range has any more is removed.
  */
 export async function foldSegments(
   context: ReadContext,

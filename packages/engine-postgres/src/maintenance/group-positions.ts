@@ -5,7 +5,7 @@ import type { Statements } from '../connection/statements.ts'
 
 const READ = 'SELECT grp, list FROM :schema.position WHERE coll = $1'
 
-/** How far the groups have come that a collection's pending deletes wait for; empty when they wait for none. */
+/** The positions of the groups for which a collection's pending deletes wait; empty when there are none. */
 export async function readGroupPositions(
   { sql, statements }: { readonly sql: Sql; readonly statements: Statements },
   { number, definition }: CollectionRecord,

@@ -10,8 +10,8 @@ import { removeOldRows } from './remove-old-rows.ts'
 const RELEASE = `UPDATE :schema.database SET holder = '', until = 0 WHERE number = $1 AND holder = $2`
 
 /**
- * See `MaintenanceEngine.maintain`. Pieces of one database come one after the other, whichever process asks
- * for them: each locks the database's row first.
+ * See `MaintenanceEngine.maintain`. Pieces of one database run one after another, from any process: each first locks
+ * the database's row.
  */
 export async function maintain(
   context: ReadContext,
@@ -38,7 +38,7 @@ export async function maintain(
   }
 }
 
-/** Gives the right back, if this holder has it. */
+/** Releases the maintenance lease, if this holder has it. */
 export async function releaseMaintenance(
   { connections, statements }: ReadContext,
   database: number,

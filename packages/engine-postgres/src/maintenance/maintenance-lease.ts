@@ -11,7 +11,7 @@ import {
 const TAKE = `SELECT other, until_ms, time_ms
 FROM :schema.take_maintenance($1, $2, $3, greatest($4::bigint, :now))`
 
-/** Takes or renews the right to maintain a database, and does nothing else. */
+/** Takes or renews the maintenance lease of a database, and does nothing else. */
 export async function takeMaintenance(
   context: ReadContext,
   request: PieceRequest,
@@ -22,7 +22,7 @@ export async function takeMaintenance(
   return { outcome: 'held' in turn ? turn.held : { kind: 'done', ...NOTHING_TO_DO }, touched: [] }
 }
 
-/** The same as the beginning of a transaction; it locks the database's row. */
+/** The same at the beginning of a transaction. It locks the database's row. */
 export async function takeMaintenanceIn(
   sql: Sql,
   context: ReadContext,

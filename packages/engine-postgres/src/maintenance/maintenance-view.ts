@@ -20,8 +20,8 @@ import type { ReadContext } from '../reader/read-context.ts'
 const REMOVED_ROWS = 5000
 
 /**
- * What there is to do in a database, and when something more will be. Also removes some rows that no range has
- * any more, if there are any: they are nobody's, so that it needs no right and waits for nobody.
+ * The work that is due in a database, and when more will be. Also removes some rows that no range has any more: no
+ * process uses them, so this needs no lease and does not wait.
  *
  * Rejects with ERR_NOT_FOUND when the database is gone.
  */
@@ -68,7 +68,7 @@ const ORDER: readonly MaintenanceTask['kind'][] = [
 
 interface Found {
   readonly task?: MaintenanceTask
-  /** Store time at which there will be something. */
+  /** Store time at which something will be due. */
   readonly dueMs?: number | undefined
 }
 
@@ -137,7 +137,7 @@ async function positionsFor(
   return readGroupPositions({ sql, statements }, collection.record)
 }
 
-/** Of at least the version that was looked at; undefined when it has been deleted since. */
+/** Of at least the version that was read; undefined when it has been deleted since. */
 async function presentCollection(
   { collections }: ReadContext,
   { number, id, version }: CollectionName & { readonly version: number },

@@ -5,7 +5,7 @@ import type { SqlRow } from '../connection/sql.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import type { TouchedRange } from '../wakeup/touched-range.ts'
 
-/** Who asks for a piece of background work, where, and of what size. */
+/** The holder, place and size of a requested piece of background work. */
 export interface PieceRequest {
   /** Number of the database. */
   readonly database: number
@@ -16,7 +16,7 @@ export interface PieceRequest {
 
 export interface PieceOutcome {
   readonly outcome: MaintenanceOutcome
-  /** How far pkranges have come: whoever waits for them can go on. */
+  /** How far pkranges have come: readers that wait for them can continue. */
   readonly touched: readonly TouchedRange[]
 }
 
@@ -28,11 +28,11 @@ export interface DonePiece {
 
 export const NOTHING_TO_DO: DonePiece = { items: 0, more: false }
 
-/** The store time of a piece, or who else has the right to do it. */
+/** The store time of a piece, or the other process that holds the lease. */
 export type MaintenanceTurn =
   { readonly timeMs: number } | { readonly held: Extract<MaintenanceOutcome, { kind: 'held' }> }
 
-/** Of a row that begins with `other, until_ms, time_ms`; see `TAKE_MAINTENANCE`. */
+/** From a row that begins with `other, until_ms, time_ms`; see `TAKE_MAINTENANCE`. */
 export function maintenanceTurn(
   row: SqlRow,
   { clock }: Pick<ReadContext, 'clock'>,
@@ -46,7 +46,7 @@ export function maintenanceTurn(
   return { held: { kind: 'held', holder: textColumn(row, 0), untilMs: numberColumn(row, 1) } }
 }
 
-/** Of a row that goes on with `items, more` and, if rows were given new LSNs, `ranges, lsns`. */
+/** From a row that continues with `items, more` and, if rows got new LSNs, `ranges, lsns`. */
 export function pieceOutcome(
   row: SqlRow,
   { turn, collection }: { readonly turn: MaintenanceTurn; readonly collection: number },

@@ -23,7 +23,7 @@ import { NOTHING_TO_DO, type DonePiece } from './piece.ts'
 
 /** A transaction has at most a hundred rows or so, and is never removed in part. */
 const MIN_ROWS = 1000
-/** Ranges that one piece removes rows of: each takes some statements. */
+/** Ranges for which one piece removes rows: each takes some statements. */
 const MAX_RANGES = 20
 
 const DELETE: Readonly<Record<AgingKind, string>> = {
@@ -39,7 +39,7 @@ const SET_HORIZONS: Readonly<Record<AgingKind, string>> = {
   versions: setHorizons('log_horizon'),
 }
 
-/** What a piece removes rows with: a transaction that has the collection's row, and when it is. */
+/** The context of a piece: a transaction that has the collection's row, and its time. */
 export interface AgedPiece {
   readonly writer: RowWriter
   readonly database: number
@@ -48,7 +48,7 @@ export interface AgedPiece {
   readonly timeMs: number
 }
 
-/** Removes rows whose time is over, range after range in LSN order, and raises the horizons. */
+/** Removes rows after their retention, range by range in LSN order, and raises the horizons. */
 export async function removeAged(piece: AgedPiece, aging: Aging): Promise<DonePiece> {
   const { writer, collection, maxItems } = piece
   const place = { kind: aging.kind, collection: collection.record.number }
@@ -74,7 +74,7 @@ export async function removeAged(piece: AgedPiece, aging: Aging): Promise<DonePi
   return { items, more: items >= maxItems || removed.size >= MAX_RANGES }
 }
 
-/** So many rows, and those that have the last one's LSN. */
+/** This many rows, plus those that share the last one's LSN. */
 function firstWholeLsns(rows: readonly AgingRow[], count: number): readonly AgingRow[] {
   const lastLsn = rows[count - 1]?.lsn ?? Infinity
   return rows.filter(({ lsn }) => lsn <= lastLsn)
@@ -104,7 +104,7 @@ async function removeRows(
     const before = horizons.get(range.segment) ?? []
     return horizonsText(raisedBy(before, { range, gone, aging, stamp }))
   })
-  // Last, and all in one statement: it waits for the commits under way, and others wait for it.
+  // Last, and all in one statement: it waits for the running commits, and others wait for it.
   await sql.rows(statements.of(SET_HORIZONS[aging.kind]), [opens, textArray(raised)])
 }
 
@@ -125,7 +125,7 @@ function raisedBy(
   const raised = new Map<string, Horizon>()
   for (const { epk, lsn } of gone) {
     const keys = commonKeys(aging.keysAround(epk), range)
-    // In LSN order: of the same keys the last one counts.
+    // In LSN order: of several for the same keys, the last one counts.
     if (keys !== undefined) raised.set(feedRangeId(keys), { range: keys, lsn, stamp })
   }
   let horizons = before
@@ -139,7 +139,7 @@ USING unnest($1::integer[], $2::bigint[], $3::integer[]) AS o(segment, lsn, ord)
 WHERE d.segment = o.segment AND d.lsn = o.lsn AND d.ord = o.ord`
 }
 
-/** Locked by id before the first is changed, as commits do. */
+/** Locked by id before the first change, as in commits. */
 function setHorizons(column: 'horizon' | 'log_horizon'): string {
   return `WITH locked AS MATERIALIZED (
   SELECT id FROM :schema.segment WHERE id = ANY($1::integer[]) ORDER BY id FOR NO KEY UPDATE)

@@ -4,9 +4,9 @@ import type { ReadContext } from '../reader/read-context.ts'
 const REMOVE = 'SELECT :schema.remove_dropped($1)'
 
 /**
- * Deletes at most about `maxRows` rows of documents that no range has any more: those of deleted collections,
- * and segments that were folded. Resolves false when nothing is left to do, except what others are doing.
- * Any number of processes may do so at once.
+ * Deletes at most about `maxRows` rows of documents that no range has any more: those of deleted collections, and
+ * segments that were folded. Resolves false when nothing is left to do, apart from what other processes are doing. Any
+ * number of processes can do so at the same time.
  */
 export async function removeDropped(
   { connections, statements }: Pick<ReadContext, 'connections' | 'statements'>,

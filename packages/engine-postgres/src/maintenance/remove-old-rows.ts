@@ -9,7 +9,7 @@ import { takeMaintenanceIn } from './maintenance-lease.ts'
 import { NOTHING_TO_DO, type DonePiece, type PieceOutcome, type PieceRequest } from './piece.ts'
 import { removeAged, type AgedPiece } from './remove-aged.ts'
 
-/** Removes pending deletes, or entries of the log of all versions, whose time is over: one transaction. */
+/** Removes pending deletes, or entries of the log of all versions, after their retention, in one transaction. */
 export async function removeOldRows(
   context: ReadContext,
   request: PieceRequest,
@@ -30,21 +30,21 @@ export async function removeOldRows(
 
 const REMOVERS = { purge: purgePending, trimVersions } as const
 
-/** Purges pending deletes whose retention is over and that every group waited for has come past. */
+/** Purges pending deletes whose retention is over and that every waiting group has passed. */
 async function purgePending(piece: AgedPiece): Promise<DonePiece> {
   const { record } = piece.collection
   const positions = await readGroupPositions(piece.writer, record)
   return removeAged(piece, pendingDeleteAging(record, { positions, nowMs: piece.timeMs }))
 }
 
-// After the commits that were under way when the log was switched off.
+// After the commits that were running when the log was switched off.
 const LOCK_OPEN = `SELECT 1 FROM :schema.segment WHERE coll = $1 AND state = 'open' ORDER BY id
 FOR NO KEY UPDATE`
 const END_LOG = `UPDATE :schema.collection SET logged = false, version = ${NEXT_VERSION} WHERE number = $1
 AND NOT EXISTS (SELECT 1 FROM :schema.segment s WHERE s.coll = $1 AND s.state <> 'dropped'
   AND EXISTS (SELECT 1 FROM :schema.log l WHERE l.segment = s.id))`
 
-/** Removes entries whose retention is over; all of them after the log was switched off (CF-11). */
+/** Removes entries after their retention, or all entries after the log was switched off (CF-11). */
 async function trimVersions(piece: AgedPiece): Promise<DonePiece> {
   const {
     collection: { record, logged },

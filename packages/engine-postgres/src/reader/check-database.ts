@@ -4,7 +4,7 @@ import { COLLECTION_CHECKS } from './collection-checks.ts'
 import type { ReadContext } from './read-context.ts'
 
 const COLLECTIONS = 'SELECT number, id FROM :schema.collection WHERE db = $1 ORDER BY number'
-/** Sentences that one check of one collection comes to at most. */
+/** Maximum number of sentences from one check of one collection. */
 const MAX_PROBLEMS = 20
 
 /**

@@ -1,5 +1,5 @@
 /*
- * What must hold of a collection, $1. Each statement answers a sentence for each place where it does not.
+ * The invariants of a collection, $1. Each statement returns a sentence for each violation.
  */
 
 const COVERED_KEYS = `SELECT CASE
@@ -19,7 +19,7 @@ UNION ALL SELECT format('segment %s is open, and no range writes to it', s.id)
 FROM :schema.segment s WHERE s.coll = $1 AND s.state = 'open' AND NOT EXISTS (
   SELECT 1 FROM :schema.pkrange r WHERE r.coll = $1 AND r.segment = s.id)`
 
-/** A segment that no range has any more has nothing that anybody needs. */
+/** A segment that no range has any more must not hold anything that is still needed. */
 const SEGMENTS_IN_USE = `SELECT format('segment %s is in no range', s.id)
 FROM :schema.segment s WHERE s.coll = $1 AND s.state <> 'dropped'
   AND NOT EXISTS (SELECT 1 FROM :schema.pkrange_segment m WHERE m.segment = s.id)
@@ -36,7 +36,7 @@ FROM :schema.doc d WHERE d.coll = $1 AND NOT EXISTS (
   JOIN :schema.pkrange r ON r.coll = m.coll AND r.number = m.pkrange
   WHERE m.segment = d.segment AND m.coll = d.coll AND d.epk >= r.min AND d.epk < r.max)`
 
-/** The index of expiry, which must be exact while no documents are filed anew. */
+/** The index of expiry, which must be exact while no documents are refiled. */
 const FILED_EXPIRY = `SELECT 'past values of defaultTtl, but no work on them'
 FROM :schema.collection c WHERE c.number = $1 AND c.reindex IS NULL AND c.eras <> '[]'
 UNION ALL SELECT format('document %s is filed under second %s, not %s', ${nameOfRow()}, d.exp,
@@ -45,7 +45,7 @@ FROM :schema.collection c JOIN :schema.doc d ON d.coll = c.number AND d.kind = 0
 WHERE c.number = $1 AND c.reindex IS NULL
   AND d.exp <> :schema.expiry_second(d.ts, d.ttl, c.default_ttl)`
 
-/** Only what has expired may have lost entries, to documents that were written since then. */
+/** Only expired documents can have lost entries, to documents that were written since then. */
 const UNIQUE_ENTRIES = `SELECT format('entry %s of document %s has no document', u.ukey, u.id)
 FROM :schema.unique_entry u WHERE u.coll = $1 AND NOT EXISTS (
   SELECT 1 FROM :schema.doc d
@@ -58,7 +58,7 @@ CROSS JOIN LATERAL (SELECT count(*) AS count FROM :schema.unique_entry u
   WHERE u.coll = d.coll AND u.epk = d.epk AND u.pk = d.pk AND u.id = d.id) e
 WHERE e.count <> c.keys`
 
-/** What SQL reads of a definition in columns of their own. */
+/** The parts of a definition that SQL reads from columns of their own. */
 const REPEATED_DEFINITION = `SELECT 'the columns default_ttl, log and has_unique are not as defined'
 FROM :schema.collection c CROSS JOIN LATERAL (SELECT c.definition::json AS json) d WHERE c.number = $1 AND (
   c.default_ttl IS DISTINCT FROM (d.json ->> 'defaultTtl')::integer
@@ -92,7 +92,7 @@ WHERE s.coll = $1 AND s.state <> 'dropped' AND (d.coll <> s.coll OR d.lsn > s.ls
   OR NOT (d.epk >= s.min AND d.epk < s.max))`
 }
 
-/** Rows that were moved to their segment need not be in it. */
+/** Rows that were moved to their segment may be out of time order. */
 function orderOfTime(table: 'doc' | 'log', column: 'ts' | 'at'): string {
   return `SELECT format('${table} row %s has time %s after %s', ${nameOfRow()}, d.time, d.before)
 FROM (SELECT d.segment, d.lsn, d.ord, d.${column} AS time,

@@ -7,7 +7,7 @@ import type { PageRows } from './page-statement.ts'
 import type { ReadContext } from './read-context.ts'
 import { readPage } from './read-page.ts'
 
-/** Rows without texts have no size, so that none of them cuts the page. */
+/** Rows without texts have no size, so that none of them ends the page. */
 const NO_SIZE = { size: '0', maxChars: 1 } as const
 
 const LOG_TIMES: PageRows = {
@@ -21,7 +21,7 @@ const LOG_TIMES: PageRows = {
 /** See `DatabaseEngine.countFeed`. */
 export async function countFeed(context: ReadContext, query: FeedCountQuery): Promise<FeedCount> {
   const isLog = query.mode === 'allVersions'
-  // What a follower has not yet is behind, too: only the primary can tell.
+  // What a follower does not have yet counts too, so only the primary can answer.
   const primary = { ...context, hasReplica: false }
   return context.collections.inRange(query.collection, query.range, async (known) => {
     const { collection, isFresh } = known

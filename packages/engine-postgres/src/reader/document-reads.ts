@@ -5,10 +5,10 @@ import { booleanColumn, numberColumn } from '../connection/columns.ts'
 import { storeTime, type ReadContext } from './read-context.ts'
 import { liveRow, readDocument } from './read-document.ts'
 
-/** Statements at once: enough for the server's cores, and connections are left for everything else. */
+/** Maximum number of concurrent statements: enough for the server's cores, and connections remain for other work. */
 const MOST_RUNNING = 4
 const MOST_KEYS = 250
-/** Bytes of texts after which a statement answers no more of them: documents may be large. */
+/** A statement returns no more documents after this many bytes of text: documents can be large. */
 const MOST_BYTES = 4 * 1024 * 1024
 
 interface WaitingRead {
@@ -18,8 +18,8 @@ interface WaitingRead {
 }
 
 /**
- * Point reads of one process. One that finds the connections free goes at once; those that have to wait go
- * together, in one statement: a thousand side by side take some ten round trips.
+ * Point reads of one process. A read that finds a free connection starts at once. Reads that have to wait share one
+ * statement: a thousand concurrent reads take about ten round trips.
  */
 export class DocumentReads {
   readonly #context: ReadContext
@@ -32,7 +32,7 @@ export class DocumentReads {
 
   /** The live document of a key. Rejects with ERR_NOT_FOUND when the collection is gone. */
   read(key: DocumentKey): Promise<StoredRow | undefined> {
-    // It would fail the others of its statement.
+    // It would fail the others in its statement.
     if (`${key.partitionKey}${key.id}`.includes('\0')) return readDocument(this.#context, key)
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, resolve, reject })
@@ -83,7 +83,7 @@ export class DocumentReads {
   }
 }
 
-// One statement, and so one snapshot. What does not fit any more is left out, but the first one never.
+// One statement, and so one snapshot. What does not fit is left out, but never the first one.
 const READ_ALL = `
 SELECT now_ms, default_ttl, eras, lsn, ts, ttl, CASE WHEN before < ${MOST_BYTES} THEN body END, n,
   before >= ${MOST_BYTES}

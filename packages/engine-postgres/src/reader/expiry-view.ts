@@ -24,8 +24,8 @@ SELECT h.now_ms, h.exact,
 FROM h`
 
 /**
- * What expires when, by the index of expiry: counts entries, reads no documents. Rejects with ERR_NOT_FOUND
- * when the collection is gone.
+ * What expires when, from the index of expiry. Counts entries, and reads no documents. Rejects with ERR_NOT_FOUND when
+ * the collection is gone.
  */
 export async function readExpiry(
   { connections, statements, clock }: ReadContext,

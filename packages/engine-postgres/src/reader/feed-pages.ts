@@ -46,7 +46,7 @@ export function feedRows({ record, reindex }: CollectionRow): PageRows {
   }
 }
 
-/** Without checks of each column: they would cost a tenth of a page. */
+/** Without checks of each column, which would cost a tenth of a page. */
 function feedRow(row: SqlRow): FeedRow {
   return [Number(row[0]), row[2] === '1' ? 1 : 0, row[3] ?? '', Number(row[4])]
 }
@@ -73,13 +73,13 @@ export async function readVersionPage(
     }
     const page = await readPage(context, query, { ...known, rows: LOG_ROWS })
     if (page === undefined) return undefined
-    // Entries of before the log was switched on again may still be there: parts of a history are none.
+    // Entries from before the log was switched on again may still exist: part of a history is not a history.
     const kept = page.rows.filter((row) => isKept(page.end, row, 8))
     return { ...page.end, rows: kept.map(versionRow) }
   })
 }
 
-/** Whether an entry of the log is above the horizon of its key, which column `epkColumn` has. */
+/** Whether an entry of the log is above the horizon of its key, which is in column `epkColumn`. */
 export function isKept({ horizons }: PageEnd, row: SqlRow, epkColumn: number): boolean {
   if (horizons.length === 0) return true
   return Number(row[0]) > horizonAt(horizons, singleEpkRange(textColumn(row, epkColumn)))

@@ -4,8 +4,8 @@ import type { ReadContext } from './read-context.ts'
 const STORE_TIME = `SELECT greatest((SELECT max(clock) FROM :schema.database), :server_now)`
 
 /**
- * Learns how late it is on the server. Until it has heard of that, a process only has its own clock, which may be
- * ahead, and as store time never goes back it would stay ahead for as long as the machine's clock is.
+ * Reads the server's time. Until then a process has only its own clock, which may be ahead. Store time never goes back,
+ * so it would stay ahead for as long as the machine's clock is.
  */
 export async function hearStoreTime({
   connections,

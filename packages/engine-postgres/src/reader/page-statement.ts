@@ -4,10 +4,10 @@ import type { RangeRow, SegmentRow } from '../catalog/collection-row.ts'
 import type { SqlValue } from '../connection/sql.ts'
 import { storeTime } from './read-context.ts'
 
-/** LSNs that a page looks at when it leaves rows out: most of them may be others'. */
+/** LSNs that a page reads when it leaves rows out: most of them may belong to other ranges. */
 const MAX_FILTERED_LSNS = 50_000
 
-/** What a page is read from. */
+/** The source of a page. */
 export interface PageRows {
   readonly table: 'doc' | 'log'
   /** Column of the segment with the horizons of these rows. */
@@ -20,7 +20,7 @@ export interface PageRows {
   readonly condition: string | undefined
 }
 
-/** By which clock a page judges about expiry: the server's, or only what it is given. */
+/** The clock by which a page judges expiry: the server's, or only the given time. */
 export interface PageTime {
   /** Epoch ms. */
   readonly atLeastMs: number
@@ -30,18 +30,18 @@ export interface PageTime {
 export interface PageStatement {
   readonly template: string
   readonly values: readonly SqlValue[]
-  /** Everything up to here is looked at, if the page is not cut by its limits; undefined = all there is. */
+  /** Everything up to here is read, unless a limit ends the page; undefined = everything. */
   readonly untilLsn: number | undefined
 }
 
 /**
- * One page of a pkrange in one statement, and so in one snapshot: first a row with the range's newest LSN and,
- * as JSON, [version, epoch, store time, horizons], then rows of all its segments in LSN order. The page ends
- * with the LSN that reaches either limit, whole (CF-7). Two halves that were merged may have the same LSN: then
- * the segments' order decides.
+ * One page of a pkrange in one statement, and so in one snapshot. The first row has the range's newest LSN and, as
+ * JSON, [version, epoch, store time, horizons]. Then follow rows of all its segments in LSN order. The page ends with
+ * the whole LSN that reaches either limit (CF-7). Two halves that were merged may have the same LSN: then the segments'
+ * order decides.
  *
- * The sizes of the rows are added up first: counting along with the rows puts a copy of each aside, which cost
- * a third of the server's time for a page, and is needed only for the rare page that would be too large.
+ * The sizes of the rows are summed first. To count along with the rows would copy each of them, which cost a third of
+ * the server's time for a page, and is needed only for the rare page that would be too large.
  */
 export function pageStatement(
   { collection, range: wanted, afterLsn, maxItems, maxChars }: FeedPageQuery,
@@ -53,7 +53,7 @@ export function pageStatement(
   )
   const values: SqlValue[] = [collection.number, time.atLeastMs, range.segment, afterLsn]
   const parameter = (value: SqlValue): string => `$${values.push(value)}`
-  // Of all parts or of none: else there would be a text, which each connection prepares, for each mixture.
+  // Of all parts or of none: otherwise each mixture would be a separate text, which each connection prepares.
   const hasOthers = segments.some((each) => !rangeContains(wanted, each))
   const isFiltered = rows.condition !== undefined || hasOthers
   const untilLsn = isFiltered ? windowEnd(segments, afterLsn) : undefined
@@ -61,7 +61,7 @@ export function pageStatement(
   if (untilLsn !== undefined) limits.push(`d.lsn <= ${parameter(untilLsn)}`)
   if (rows.condition !== undefined) limits.push(rows.condition)
   const columns = rows.columns.map((column, index) => `${column} AS c${index}`).join(', ')
-  // Joined only where it is asked: it is a step for each row.
+  // Joined only where needed: it is a step for each row.
   const needsHead = [...rows.columns, ...limits].some((sql) => sql.includes('h.'))
   const table = `${needsHead ? 'h, ' : ''}:schema.${rows.table} d`
   if (hasOthers) limits.push(keysWithin(wanted, parameter))
@@ -69,7 +69,7 @@ export function pageStatement(
     ({ id }) => `FROM ${table} WHERE d.segment = ${parameter(id)} AND ${limits.join(' AND ')}`,
   )
   const [items, chars] = [parameter(maxItems), parameter(maxChars)]
-  /** The page's rows if `condition` holds, else none without a look at the table. */
+  /** The page's rows if `condition` holds, otherwise none, without reading the table. */
   const firstRows = (selected: string, condition: string): string => {
     const parts = places.map(
       (place, part) =>
@@ -100,7 +100,7 @@ WHERE before < ${chars} ORDER BY lsn, part, ord)`
   return { template, values, untilLsn }
 }
 
-/** So far that a page does not look at more LSNs in which there can be rows than it may. */
+/** Limits the LSNs that can have rows to the number that a page can read. */
 function windowEnd(segments: readonly SegmentRow[], afterLsn: number): number {
   const firstLsn = Math.min(...segments.map(({ base }) => Math.max(base, afterLsn)))
   return firstLsn + MAX_FILTERED_LSNS

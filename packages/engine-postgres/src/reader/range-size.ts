@@ -17,7 +17,9 @@ SELECT d.epk FROM h, :schema.doc d WHERE ${OF_RANGE} AND d.epk > $5 ORDER BY d.e
 const COUNT_ALL = `WITH h AS MATERIALIZED (${COLLECTION_HEAD})
 SELECT (SELECT count(*) FROM h, :schema.doc d WHERE d.coll = $1 AND d.kind = 0 AND ${IS_LIVE}) FROM h`
 
-/** Live documents of a range that have not expired, and the bytes of their text. Rejects with ERR_RANGE_GONE. */
+/**
+ * Number of a range's live documents that have not expired, and the bytes of their text. Rejects with ERR_RANGE_GONE.
+ */
 export async function measureRange(
   context: ReadContext,
   record: CollectionRecord,
@@ -48,7 +50,7 @@ export async function middleEpk(
   return next && textColumn(next, 0)
 }
 
-/** Live documents of a collection that have not expired. */
+/** Number of a collection's live documents that have not expired. */
 export async function countDocuments(
   { connections, statements, clock }: ReadContext,
   { number, id }: CollectionRecord,

@@ -8,7 +8,7 @@ JOIN :schema.segment s ON s.id = $2 AND s.state = 'open' WHERE c.number = $1`
 const COUNTERS = `SELECT id, lsn FROM :schema.segment
 WHERE id = ANY($1::integer[]) AND state = 'open'`
 
-/** The newest LSN of the pkrange that holds a range, and which one that is. */
+/** The newest LSN of the pkrange that holds a range, and which pkrange that is. */
 export async function readCounter(
   { connections, statements, collections }: ReadContext,
   record: CollectionRecord,
@@ -16,8 +16,8 @@ export async function readCounter(
 ): Promise<PlaceCounter> {
   return collections.inRange(record, wanted, async ({ range, collection, isFresh }) => {
     const values = [record.number, range.segment]
-    // A catalog that was just read says what a follower may not have yet: asked again and again until it had, it
-    // would be asked without a pause.
+    // A fresh catalog may name changes that a follower does not have yet: waiting for it here would be a loop without a
+    // pause.
     const from = isFresh ? 'primary' : 'replica'
     const [row] = await connections.read(statements.of(COUNTER), values, { from })
     if (row === undefined || numberColumn(row, 1) !== collection.version) return undefined
@@ -26,8 +26,8 @@ export async function readCounter(
 }
 
 /**
- * The same for many places at once; for one that is gone, the error that says so. Places whose segment is as
- * before cost one statement together.
+ * The same for many places at once. For a place that is gone, the corresponding error. Places whose segment has not
+ * changed cost one statement together.
  */
 export async function readCounters(
   context: ReadContext,
@@ -43,7 +43,7 @@ export async function readCounters(
       try {
         return await readCounter(context, collection, range)
       } catch (error) {
-        // The server cannot be asked: the next round does it.
+        // The server cannot be asked now: the next round does it.
         if (!(error instanceof CodedError) || error.retryable) throw error
         return error
       }
@@ -51,7 +51,7 @@ export async function readCounters(
   )
 }
 
-/** Where the range of a place is written to, as far as this process knows. */
+/** The segment that takes the writes of a place's range, from the cache. */
 export function openSegment(
   { collections }: ReadContext,
   { collection, rangeNumber }: WaitPlace,
@@ -60,7 +60,7 @@ export function openSegment(
   return ranges?.find(({ number }) => number === rangeNumber)?.segment
 }
 
-/** The newest LSN of each segment that is open. */
+/** The newest LSN of each open segment. */
 export async function readNewestLsns(
   { connections, statements }: ReadContext,
   segments: ReadonlySet<number>,

@@ -9,7 +9,7 @@ import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
 import { storeTime, type ReadContext } from './read-context.ts'
 
-// One statement, and so one snapshot: the document, and what says whether it lives.
+// One statement, and so one snapshot: the document, and the values that decide whether it lives.
 const READ = `
 SELECT ${storeTime(2)}, c.default_ttl, c.eras, d.lsn, d.ts, d.ttl, d.body
 FROM :schema.collection c JOIN :schema.database b ON b.number = c.db
@@ -29,7 +29,7 @@ export async function readDocument(
   return liveRow(row)
 }
 
-/** Of columns as in `READ`: undefined when there is no document, or it has expired. */
+/** From columns as in `READ`: undefined when there is no document, or it has expired. */
 export function liveRow(row: SqlRow): StoredRow | undefined {
   if (row[3] === null) return undefined
   const nowMs = numberColumn(row, 0)

@@ -13,14 +13,14 @@ import type { ReadContext } from './read-context.ts'
 
 /** A page as read. */
 export interface ReadPage {
-  /** With the LSN first, then null, then the columns that were asked for. */
+  /** The LSN first, then null, then the requested columns. */
   readonly rows: readonly SqlRow[]
   readonly end: PageEnd
-  /** Everything up to here was looked at, unless a limit of the query cut the page. */
+  /** Everything up to here was read, unless a limit of the query ended the page. */
   readonly examinedLsn: number
 }
 
-/** What a page says of its range besides rows. */
+/** A page's data about its range, besides rows. */
 export interface PageEnd {
   readonly lsn: number
   /** The range's newest. */
@@ -32,8 +32,8 @@ export interface PageEnd {
 }
 
 /**
- * Reads one page of a feed or a log, of a range of which a catalog in hand may be out of date: the page's own
- * snapshot says whether it is, and then there is no page yet.
+ * Reads one page of a feed or a log, for a range whose cached catalog may be out of date. The page's own snapshot shows
+ * whether it is, and then there is no page yet.
  */
 export async function readPage(
   context: ReadContext,
@@ -41,22 +41,22 @@ export async function readPage(
   request: PageRequest,
 ): Promise<ReadPage | undefined> {
   const { collection, isFresh } = request
-  // A catalog that was just read says what a follower may not have yet.
+  // A fresh catalog may name changes that a follower does not have yet.
   if (context.hasReplica && !isFresh) {
     const seen = await readFrom('replica', context, { query, request })
     if (seen?.head.version !== collection.version) return undefined
     if (seen.head.newestLsn >= query.afterLsn) return seen.page
-    // It has not come as far as the reader.
+    // The follower has not come as far as the reader.
   }
   const seen = await readFrom('primary', context, { query, request })
   if (seen?.head.version !== collection.version) return undefined
   if (seen.head.newestLsn >= query.afterLsn) return seen.page
-  // What the reader saw may have been lost in a fail-over, before the first commit after it.
+  // A fail-over may have lost what the reader saw, before the first commit after it.
   const isBegun = await beginEpoch(context, request.range.segment)
   return isBegun ? undefined : seen.page
 }
 
-/** Which range is read, as far as this process knows, and what of it. */
+/** The range to read, from the cache, and what to read of it. */
 export interface PageRequest extends KnownRange {
   readonly rows: PageRows
 }
@@ -128,7 +128,7 @@ function pageOf(
 ): ReadPage {
   const last = rows.at(-1)
   const examined = untilLsn === undefined ? newestLsn : Math.min(untilLsn, newestLsn)
-  // Also when the query began above it: the caller then sees that its position is not of this feed.
+  // Also when the query began above it: the caller then sees that its position does not belong to this feed.
   const lsn = last === undefined ? examined : numberColumn(last, 0)
   const horizons = horizonsOf(all, query.range)
   const caughtUp = lsn >= newestLsn

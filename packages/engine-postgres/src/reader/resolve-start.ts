@@ -14,7 +14,7 @@ import type { Sql } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'
 import type { ReadContext } from './read-context.ts'
 
-/** Which table's rows are looked at, and by which of their columns. */
+/** The table whose rows are read, and the column to compare. */
 type StartRows =
   | { readonly table: 'doc'; readonly column: 'ts' }
   /** In ms. */
@@ -70,7 +70,7 @@ async function startLsn(
   for (const segment of range.segments) {
     if (!rangesOverlap(segment, search.wanted)) continue
     const first = await firstLsnSince(search, { segment, since, newestLsn })
-    // After a merge the LSNs of both halves say nothing about which was first: the lower one has all.
+    // After a merge, the LSNs of both halves do not show which was first: the lower one includes all.
     if (first !== undefined) position = Math.min(position, first - 1)
   }
   return position
@@ -85,13 +85,13 @@ async function firstLsnSince(
     newestLsn,
   }: { readonly segment: SegmentRow; readonly since: number; readonly newestLsn: number },
 ): Promise<number | undefined> {
-  // Rows that were moved here need not be in the order of time: they are walked over.
+  // Rows that were moved here may be out of time order, so read them one by one.
   let low = segment.base
   let high = segment.folded ? low : segment.state === 'open' ? newestLsn : segment.lsn
   const next = statements.of(
     `SELECT lsn, ${column} FROM :schema.${table} WHERE segment = $1 AND lsn > $2 ORDER BY lsn LIMIT 1`,
   )
-  // By halving: everything up to `low` is before `since`, the first row above `high` is not, or is none.
+  // By binary search: everything up to `low` is before `since`; the first row above `high` is not, or does not exist.
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const [row] = await sql.rows(next, [segment.id, middle])

@@ -28,9 +28,9 @@ export async function scanDocuments(
 }
 
 /*
- * The innermost query reads one document more than is wanted, to know whether any follow. Of these the page
- * has those before which less than its characters were counted, so that a page of large documents is not
- * sent for nothing; the last row says whether it was ended by that.
+ * The innermost query reads one document more than requested, to find out whether any follow. The page contains the
+ * documents before which fewer characters than its limit were counted, so that documents beyond a large page are not
+ * sent in vain. The last row shows whether that limit ended the page.
  */
 function scanStatement(
   { collection, range, partitionKey, after, maxItems, maxChars }: ScanQuery,

@@ -1,9 +1,10 @@
 import { WRITE_GUARDS } from './write-guards.ts'
 
 /**
- * The stored text of a document, as `stampBody` of the store's engine contract makes it. Numbers are cast: text || bigint
- * is STABLE, and a function that says it is IMMUTABLE is then called for each row in place of being a part of the
- * statement (a fifth of a group's time).
+ * The stored text of a document, as `stampBody` of the store's engine contract builds it. Numbers are cast: text
+ *
+ * bigint is STABLE. A function that declares itself IMMUTABLE is then called for each row instead of inlined (a fifth
+ * of a group's time).
  */
 export const STAMPED_BODY: string = `
 CREATE FUNCTION :schema.stamped_body(
@@ -19,20 +20,20 @@ $$;
  * Applies a group of commits in one round trip: a process that stalls, or dies, never holds a segment's lock
  * beyond its own statement (decision 0008).
  *
- * The arrays have one entry an operation, in the order of the group: `request` and `batch` count up from 1;
+ * The arrays have one entry for each operation, in the order of the group. `request` and `batch` count up from 1;
  * kind: 0 put, 1 delete, 2 check; cond: 0 none, 1 absent, 2 present, 3 lsn, 4 notLsn, with `cond_lsn`;
- * ttl: null = invalid; until: expiry second in place of ttl. No key occurs twice. `fence_*` have one entry a
- * request, null without a fence; of one job all have the same epoch. `unique`: null, or see `ENTRY_FUNCTIONS`; no two
- * requests give out one entry.
+ * ttl: null = invalid; until: expiry second, replaces ttl. No key occurs twice. `fence_*` have one entry for each
+ * request, null without a fence; all of one job have the same epoch. `unique`: null, or see `ENTRY_FUNCTIONS`; no two
+ * requests assign the same entry.
  *
  * Order of locks: the database's row (only where processes have clocks of their own), segments by id, jobs by
- * name. Every statement after the locks has a snapshot of its own (READ COMMITTED), which sees what the
- * holder before has committed.
+ * name. Every statement after the locks has its own snapshot (READ COMMITTED), which includes what the previous
+ * holder has committed.
  *
- * Returns one row. `moved`: a segment is not open any more, or not that of the key, and nothing was done. Else for each operation its
- * fault (0 none, 1 refused, 2 invalid ttl, 3 fenced, 4 of its request: not unique) and the LSN of what is there, or the
- * epoch in the way, or the number of the claim;
- * the LSN of its batch; whether a live document was there. A request with a fault was not carried out.
+ * Returns one row. `moved`: a segment is no longer open, or no longer that of the key, and nothing was done. Otherwise,
+ * for each operation: its fault (0 none, 1 refused, 2 invalid ttl, 3 fenced, 4 of its request: not unique); the LSN of
+ * the present document, the refusing epoch, or the number of the claim; the LSN of its batch; whether there was a live
+ * document. A request with a fault was not carried out.
  */
 export const COMMIT_GROUP: string = `
 CREATE FUNCTION :schema.commit_group(

@@ -1,10 +1,10 @@
-/** How far LSNs jump after a fail-over: above everything that a lost moment can have given out. */
+/** How far LSNs jump after a fail-over: beyond everything that can have been used in the lost moment. */
 export const EPOCH_JUMP: number = 2 ** 20
 
 /**
- * Begins a new epoch in segments that were last written to before a fail-over, which may have taken back
- * commits that readers saw: no LSN is given out twice. The segments are locked already, or are locked here in the
- * order of their ids. Answers how many there were.
+ * Begins a new epoch in segments whose last write was before a fail-over. The fail-over may have undone commits that
+ * readers saw, and no LSN must be used twice. The segments are locked already, or are locked here in the order of their
+ * ids. Returns their number.
  */
 export const BEGIN_EPOCH: string = `
 CREATE FUNCTION :schema.begin_epoch(p_segments integer[]) RETURNS bigint

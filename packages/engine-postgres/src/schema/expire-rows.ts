@@ -1,11 +1,11 @@
 /**
- * What background work does to live rows, as no commit may do at the same time.
+ * The changes of live rows by background work, which must not run at the same time as commits.
  *
- * `lock_open_segments` locks segments as a commit does. The caller holds the collection's row, so that they stay
- * open. Answers the store time of their newest commit.
+ * `lock_open_segments` locks segments as a commit does. The caller holds the collection's row, so they stay open.
+ * Returns the store time of their newest commit.
  *
- * `expire_rows` turns rows into pending deletes, each at the next LSN of its open segment, in the order given
- * (TTL-13): the row moves as it is. `p_second`: when each expired. The open segments are locked. Answers how far
+ * `expire_rows` turns rows into pending deletes, each at the next LSN of its open segment, in the given order
+ * (TTL-13): the row moves unchanged. `p_second`: when each expired. The open segments are locked. Returns how far
  * each of them has come.
  */
 export const EXPIRE_ROWS: string = `

@@ -1,6 +1,6 @@
 /**
- * `expiredSecond` of the store's engine contract in SQL: the second at which a document expired by `now_ms`,
- * also under a past value of `defaultTtl`; 0 while it lives (TTL-4, TTL-18).
+ * `expiredSecond` of the store's engine contract in SQL: the second at which a document expired by `now_ms`, also under
+ * a past value of `defaultTtl`; 0 while it lives (TTL-4, TTL-18).
  */
 export const EXPIRED_SECOND: string = `
 CREATE FUNCTION :schema.expiry_second(ts bigint, ttl integer, default_ttl integer) RETURNS bigint

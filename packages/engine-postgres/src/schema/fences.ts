@@ -1,10 +1,10 @@
 /**
- * Fences of commits (settled point 1): a write of a job is refused while an overlapping range of the job holds
- * a higher epoch.
+ * Fences of commits (settled point 1): a write of a job is refused while an overlapping range of the job holds a higher
+ * epoch.
  *
- * `lock_fences` locks the jobs in the order of their names: for itself alone where an epoch is new, else
- * beside others, so that no write of an older epoch can become visible after the first of a newer one was
- * acknowledged. Answers, for each request, the epoch that refuses it, or null.
+ * `lock_fences` locks the jobs in the order of their names. The lock is exclusive where an epoch is new, otherwise
+ * shared, so that no write of an older epoch can become visible after the first write of a newer one was acknowledged.
+ * Returns, for each request, the epoch that refuses it, or null.
  */
 export const FENCES: string = `
 CREATE FUNCTION :schema.lock_fences(

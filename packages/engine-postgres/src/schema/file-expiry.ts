@@ -1,12 +1,12 @@
 import { NEXT_VERSION } from './next-version.ts'
 
 /**
- * One piece of what follows a change of `defaultTtl`, in one statement as `SWEEP_EXPIRED`: goes through at most
- * `p_max` documents by key, turns those that have expired, also under past values, into pending deletes, and
- * files the others under their new second. After the last the past values are forgotten (TTL-18).
+ * One piece of the work after a change of `defaultTtl`, in one statement as `SWEEP_EXPIRED`. It processes at most
+ * `p_max` documents by key, turns those that have expired, also under past values, into pending deletes, and files the
+ * others under their new second. After the last piece, the past values are forgotten (TTL-18).
  *
- * The segments of all keys that the piece goes through are locked before it reads: a commit that still judged by
- * the old value has ended then, and its documents are seen.
+ * It locks the segments of all its keys before it reads: commits that still judged by the old value have ended by then,
+ * and their documents are visible.
  */
 export const FILE_EXPIRY: string = `
 CREATE FUNCTION :schema.file_expiry(

@@ -4,15 +4,15 @@ import { NEXT_VERSION } from './next-version.ts'
 /**
  * One piece of folding, in one statement: no commit waits for a row that a stalled process has begun to move.
  * Moves the next rows of a range, in LSN order and whole LSNs, at most about `p_max`, from the segments that it
- * inherited into one of its own; `p_target` null = a new one. After the last the range lets go of the inherited
- * ones, and those that no range has any more are dropped.
+ * inherited into one of its own; `p_target` null = a new one. After the last piece, the range drops the inherited
+ * segments, and those that no range has any more are removed.
  *
  * `p_sources` are in the order in which the range has them.
  *
- * Commits go on meanwhile and may be removing rows here. Rows that one has locked are never waited for, or it
- * could wait for another that was moved just before: the piece ends below them.
+ * Commits continue meanwhile and may remove rows here. The piece never waits for a row that a commit has locked,
+ * because the commit could wait for another row that was just moved: the piece ends below such rows.
  *
- * `changed`: the collection is not of version `p_version`, by which this was planned, and nothing was done.
+ * `changed`: the collection is not of version `p_version`, for which this was planned, and nothing was done.
  */
 export const FOLD_SEGMENTS: string = `
 CREATE FUNCTION :schema.fold_segments(
@@ -81,7 +81,7 @@ $$;
 
 type Table = 'doc' | 'log'
 
-/** Lowers `v_through` to the LSN at which there are as many rows as a piece moves, or looks at. */
+/** Lowers `v_through` to the LSN that limits the rows to the number that a piece moves or reads. */
 function pieceEnd(table: Table): string {
   return `  WITH seen AS MATERIALIZED (
     SELECT s.id, r.lsn, r.is_own FROM unnest(p_sources) AS s(id) CROSS JOIN LATERAL (
@@ -101,8 +101,8 @@ function rowsToMove(table: Table): string {
 }
 
 /**
- * After a merge rows of two segments may have one LSN: each has a place of its own within it, in the order in
- * which pages have them, which is that of the sources.
+ * After a merge, rows of two segments may have the same LSN. Each has a place of its own within it, in the order of
+ * pages, which is that of the sources.
  */
 function move(table: Table, rows: string): string {
   return `UPDATE :schema.${table} d SET segment = v_target, ord = m.ord

@@ -3,8 +3,8 @@ import { quoteIdentifier } from '../connection/statements.ts'
 import type { SchemaOptions } from './manage-schema.ts'
 
 /**
- * Lets `role` use the store: read and write rows, call functions, but change nothing of the schema. Also what later
- * migrations of the present role make. To be called by the schema's owner.
+ * Allows `role` to use the store: to read and write rows and to call functions, but not to change the schema. Also
+ * applies to objects from later migrations of the present role. Call it as the schema's owner.
  *
  * Rejects with ERR_INVALID_OPTION when there is no such role.
  */

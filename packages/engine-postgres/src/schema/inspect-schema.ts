@@ -2,9 +2,9 @@ import { booleanColumn, numberColumn, textColumn } from '../connection/columns.t
 import type { Sql, SqlRow } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'
 
-/** What is needed of connections to look after a schema. */
+/** The connections that schema management needs. */
 export interface SchemaConnections {
-  /** All its statements see the same. */
+  /** All its statements see the same snapshot. */
   snapshot<Result>(act: (sql: Sql) => Promise<Result>): Promise<Result>
   transaction<Result>(act: (sql: SchemaSql) => Promise<Result>): Promise<Result>
 }
@@ -14,7 +14,7 @@ export interface SchemaSql extends Sql {
   script(text: string): Promise<void>
 }
 
-/** A schema as it was found, and the server that it is on. */
+/** A schema as found, and its server. */
 export interface SchemaState {
   readonly server: {
     /** As `server_version_num`: 150004 is 15.4. */
@@ -26,9 +26,9 @@ export interface SchemaState {
   readonly exists: boolean
   /** `table doc`, `index doc_key`, `sequence database_number`, `function commit_group`, `view …`. */
   readonly objects: ReadonlySet<string>
-  /** Of the table `store`, if it is one of ours; undefined without a row. */
+  /** From the table `store`, if it has these columns; undefined without a row. */
   readonly store: StoreRow | undefined
-  /** Whether there is a table `store` with our columns. */
+  /** Whether there is a table `store` with these columns. */
   readonly hasStoreTable: boolean
 }
 
@@ -40,8 +40,8 @@ export interface StoreRow {
 }
 
 /**
- * Looks at the catalog, which every role may read, and at the table `store`, where there is one; both as they
- * were at one moment, because somebody may be migrating.
+ * Reads the catalog, which every role can read, and the table `store`, if it exists. Both are as of one moment, because
+ * another process may be migrating.
  */
 export async function inspectSchema(
   connections: Pick<SchemaConnections, 'snapshot'>,
@@ -74,7 +74,7 @@ async function readStoreRow(sql: Sql, statements: Statements): Promise<StoreRow 
   return row === undefined ? undefined : storeRow(row)
 }
 
-/** Of `SELECT version, store_id, functions`. */
+/** From `SELECT version, store_id, functions`. */
 export function storeRow(row: SqlRow): StoreRow {
   return {
     version: numberColumn(row, 0),
@@ -85,7 +85,7 @@ export function storeRow(row: SqlRow): StoreRow {
 
 const READ_STORE = 'SELECT version, store_id, functions FROM :schema.store'
 
-/** What an extension has put into the schema is not counted: it may live in `public` beside a store. */
+/** Objects of extensions are not counted: an extension may live in `public` beside a store. */
 const INSPECT = `
 SELECT current_setting('server_version_num'), version(), current_setting('server_encoding'),
   pg_is_in_recovery(),

@@ -8,16 +8,16 @@ import {
 import type { SchemaState, StoreRow } from './inspect-schema.ts'
 import { objectsOf, type SchemaProgram } from './schema-program.ts'
 
-/** PostgreSQL 15, as `server_version_num` has it. */
+/** PostgreSQL 15, in the form of `server_version_num`. */
 const OLDEST_SERVER = 150_000
 
-/** What a schema is to a program. */
+/** The state of a schema for a program. */
 export type SchemaVerdict =
   /** `exists`: there is an empty schema of that name. */
   | { readonly kind: 'missing'; readonly exists: boolean }
   | { readonly kind: 'current'; readonly store: StoreRow }
   | { readonly kind: 'older'; readonly store: StoreRow }
-  /** Of the same version, with functions that are not this program's. */
+  /** Of the same version, but with functions of another program. */
   | { readonly kind: 'otherFunctions'; readonly store: StoreRow }
 
 export interface SchemaQuestion {
@@ -28,8 +28,8 @@ export interface SchemaQuestion {
 }
 
 /**
- * Throws what nothing can be done about: ERR_SERVER_UNSUPPORTED (too old, or not UTF-8), ERR_STORE_IN_USE (the
- * schema is somebody's), ERR_STORE_FORMAT (newer), ERR_STORE_DAMAGED (something is lost; names it).
+ * Throws for states that cannot be resolved: ERR_SERVER_UNSUPPORTED (too old, or not UTF-8), ERR_STORE_IN_USE (the
+ * schema is used for something else), ERR_STORE_FORMAT (newer), ERR_STORE_DAMAGED (something is lost; names it).
  */
 export function judgeSchema(state: SchemaState, question: SchemaQuestion): SchemaVerdict {
   const { schema, program } = question
@@ -44,11 +44,11 @@ export function judgeSchema(state: SchemaState, question: SchemaQuestion): Schem
   const { version } = store
   if (version > newest) {
     throw new StoreFormatError(
-      `schema ${schema} has version ${version}, this program knows up to ${newest}: ` +
+      `schema ${schema} has version ${version}, this program supports up to ${newest}: ` +
         'it was migrated by a newer Tidemark, and was not touched',
     )
   }
-  if (version < 1) throw new StoreDamagedError(`table ${schema}.store says version ${version}`)
+  if (version < 1) throw new StoreDamagedError(`table ${schema}.store has version ${version}`)
   const lost = [...objectsOf(program, version)].filter((object) => !state.objects.has(object))
   if (version < newest) {
     if (lost.length > 0) throw lostObjects(schema, lost)
@@ -63,11 +63,14 @@ export function judgeSchema(state: SchemaState, question: SchemaQuestion): Schem
   return { kind: 'current', store }
 }
 
-/** Throws for a server that a store cannot be made or changed on: `judgeSchema`'s, and ERR_STORE_UNAVAILABLE for a standby. */
+/**
+ * Throws for a server on which a store cannot be created or changed: as `judgeSchema`, and ERR_STORE_UNAVAILABLE for a
+ * standby.
+ */
 export function assertPrimary({ server }: SchemaState): void {
   if (!server.isStandby) return
   throw new StoreUnavailableError(
-    'the server is a standby, which takes no writes: let the URL lead to the primary',
+    'the server is a standby, which takes no writes: point the URL to the primary',
   )
 }
 
@@ -86,10 +89,10 @@ function assertServer({ server }: SchemaState): void {
 function withoutStoreTable({ objects }: SchemaState, { schema, program }: SchemaQuestion): Error {
   const ours = [...objectsOf(program, program.steps.length)]
   const present = ours.filter((object) => objects.has(object))
-  // Some names may be the same by chance; most of them are not.
+  // Some names may match by chance, but not most of them.
   if (present.length * 2 > ours.length) {
     const lost = ours.filter((object) => !objects.has(object))
-    // A table of that name with other columns is not ours either.
+    // A table of that name with other columns is not a store's either.
     return lostObjects(schema, lost.length > 0 ? lost : ['table store'])
   }
   const some = [...objects].sort().slice(0, 3).join(', ')

@@ -1,11 +1,11 @@
 import { WRITE_GUARDS } from './write-guards.ts'
 
 /**
- * Takes or renews the right to maintain a database, and moves its clock on. `p_now`: store time as far as the
- * caller knows it, epoch ms. Locks the database's row until the transaction ends, before anything else: pieces of
- * background work of one database never overlap.
+ * Takes or renews the maintenance lease of a database, and advances its clock. `p_now`: the caller's value of the store
+ * time, epoch ms. First locks the database's row until the transaction ends, so that pieces of background work of one
+ * database never overlap.
  *
- * `other`: who has the right, until `until_ms`; then nothing was done. `time_ms` is null when there is no such
+ * `other`: the present holder, until `until_ms`; then nothing was done. `time_ms` is null when there is no such
  * database.
  */
 export const TAKE_MAINTENANCE: string = `

@@ -1,18 +1,18 @@
-/** Rows of a segment among which the first of a range's own is looked for: others share the segment. */
+/** Rows of a segment to search for the first of a range's own: other ranges share the segment. */
 const LOOKED_AT = 100
 
 /**
- * What says whether there is background work, looked at every second and by every piece that removes rows. In
- * functions for their settings: planned as it comes, such a statement sorts whole segments, or is compiled for
+ * The data that show whether there is background work. Read every second, and by every piece that removes rows. They
+ * are functions because of their settings: without them, such a statement sorts whole segments, or is compiled for
  * 100 ms.
  *
  * `oldest_pending`, `oldest_versions`: the oldest pending delete, or entry of the log, of each range that has
  * any; `at`: when it was written.
  *
- * `maintenance_state`: one row of the database (kind 0: store time, end of the right to maintain, its holder,
- * whether there are rows that no range has any more); one a collection (1: number, version, first second of
- * expiry, id, whether documents are filed anew); one a range with pending deletes (2: collection, LSN, at, EPK)
- * or with a log that is kept (3).
+ * `maintenance_state`: one row for the database (kind 0: store time, end of the lease, its holder, whether there are
+ * rows that no range has any more); one for each collection (1: number, version, first second of expiry, id, whether
+ * documents are refiled); one for each range with pending deletes (2: collection, LSN, at, EPK) or with a log that is
+ * kept (3).
  */
 export const MAINTENANCE_STATE: string = `
 CREATE FUNCTION :schema.oldest_pending(p_coll integer)
@@ -60,7 +60,7 @@ END
 $$;
 `
 
-/** One row a range, of rows of a segment `m` that are given oldest first. */
+/** One row for each range, from rows of a segment `m` that come oldest first. */
 function oldestRows(rows: string): string {
   return `SELECT DISTINCT ON (m.pkrange) m.pkrange, f.lsn, f.at, f.epk
   FROM :schema.pkrange_segment m JOIN :schema.pkrange r ON r.coll = m.coll AND r.number = m.pkrange

@@ -26,15 +26,15 @@ export interface CheckedSchema {
   readonly version: number
 }
 
-/** Once another process has won, the next look finds its store. More than one loser's turn only when winners roll back. */
+/** Once another process has won, the next look finds its store. More turns are needed only when winners roll back. */
 const ATTEMPTS = 10
 
 /**
- * Makes a store in the schema, unless there is one. Any number of processes may do this at once: one makes it.
- * The schema is made if it is missing; one that exists must be empty.
+ * Creates a store in the schema if there is none. Safe to call from any number of processes at once: one creates it. A
+ * missing schema is created; one that exists must be empty.
  *
- * Rejects as `judgeSchema` throws; with ERR_STORE_FORMAT when there is one that `migrateSchema` has to change
- * first; with ERR_STORE_UNAVAILABLE on a standby or without the privilege.
+ * Rejects with the errors of `judgeSchema`, with ERR_STORE_FORMAT when there is a store that `migrateSchema` has to
+ * change first, and with ERR_STORE_UNAVAILABLE on a standby or without the privilege.
  */
 export async function initSchema(
   options: SchemaOptions & { readonly random: Random },
@@ -47,7 +47,7 @@ export async function initSchema(
     try {
       return { ...(await create(options, verdict)), created: true }
     } catch (error) {
-      if (!TAKEN.has(sqlState(error) ?? '')) throw explained(error, options, 'make')
+      if (!TAKEN.has(sqlState(error) ?? '')) throw explained(error, options, 'create')
       lost = error
     }
   }
@@ -55,11 +55,11 @@ export async function initSchema(
 }
 
 /**
- * Brings the schema to this program's version, and its functions to this program's: all steps in one
- * transaction, under the lock of the table `store`. Programs of the version before cannot go on afterwards.
+ * Migrates the schema to this program's version and functions: all steps in one transaction, under the lock of the
+ * table `store`. Programs of the previous version cannot continue afterwards.
  *
- * Rejects as `judgeSchema` throws, with ERR_STORE_FORMAT when there is no store, with ERR_STORE_UNAVAILABLE on
- * a standby or when the role does not own the tables. Nothing has changed then.
+ * Rejects with the errors of `judgeSchema`, with ERR_STORE_FORMAT when there is no store, and with
+ * ERR_STORE_UNAVAILABLE on a standby or when the role does not own the tables. Nothing has changed then.
  */
 export async function migrateSchema(
   options: SchemaOptions,
@@ -81,13 +81,16 @@ export async function migrateSchema(
   }
 }
 
-/** Changes nothing. Rejects as `judgeSchema` throws, with ERR_STORE_FORMAT when there is none, or not this program's. */
+/**
+ * Changes nothing. Rejects with the errors of `judgeSchema`, and with ERR_STORE_FORMAT when there is no store, or one
+ * of another version.
+ */
 export async function checkSchema(options: SchemaOptions): Promise<CheckedSchema> {
   const { verdict } = await look(options)
   return usable(verdict, options)
 }
 
-/** What the schema is to the program of `options`. */
+/** The state of the schema for the program of `options`. */
 export async function look(
   options: SchemaOptions,
 ): Promise<{ readonly state: SchemaState; readonly verdict: SchemaVerdict }> {
@@ -98,7 +101,7 @@ export async function look(
   return { state, verdict: judgeSchema(state, { schema, program, functions }) }
 }
 
-/** Throws ERR_STORE_FORMAT for all but a schema of this program. */
+/** Throws ERR_STORE_FORMAT for every state except a schema of this program. */
 export function usable(verdict: SchemaVerdict, { statements }: SchemaOptions): CheckedSchema {
   const { schema } = statements
   switch (verdict.kind) {
@@ -114,7 +117,7 @@ export function usable(verdict: SchemaVerdict, { statements }: SchemaOptions): C
     case 'otherFunctions':
       throw new StoreFormatError(
         `the functions in schema ${schema} are those of another build of this version: ` +
-          'run `tidemark store migrate` as its owner to put this one’s there',
+          'run `tidemark store migrate` as its owner to replace them',
       )
   }
 }
@@ -126,8 +129,8 @@ function notThere({ statements }: Pick<SchemaOptions, 'statements'>): StoreForma
 }
 
 /**
- * The first statement is the lock: a second process that makes the same name waits in it until the first has
- * committed, and fails then.
+ * The first statement is the lock: a second process that creates the same name waits in it until the first has
+ * committed, and then fails.
  */
 function create(
   options: SchemaOptions & { readonly random: Random },
@@ -163,7 +166,7 @@ async function migrateIn(
   const present = await sql.rows(statements.of(FUNCTIONS), [statements.schema])
   const ours = new Set(namesInMark(functions))
   for (const row of present) {
-    // What somebody else has put here stays.
+    // Objects of other owners here stay.
     if (ours.has(textColumn(row, 0))) await sql.script(`DROP FUNCTION ${textColumn(row, 1)}`)
   }
   for (const { ddl } of program.steps.slice(from)) await sql.script(statements.fill(ddl))
@@ -172,19 +175,19 @@ async function migrateIn(
   return { storeId, version, from, changed: true }
 }
 
-/** Somebody else has made it: unique violation in the catalog, or a schema, table or object of that name. */
+/** Another process has created it: unique violation in the catalog, or a schema, table or object of that name. */
 const TAKEN = new Set(['23505', '42P06', '42P07', '42710', '42723'])
 
 function explained(
   error: unknown,
   { statements }: SchemaOptions,
-  verb: 'make' | 'migrate',
+  verb: 'create' | 'migrate',
 ): unknown {
   if (sqlState(error) !== '42501') return error
-  const command = verb === 'make' ? 'init' : 'migrate'
+  const command = verb === 'create' ? 'init' : 'migrate'
   return new StoreUnavailableError(
-    `this role may not ${verb} schema ${statements.schema}: run \`tidemark store ${command}\` as ` +
-      (verb === 'make' ? 'one that may create in the database' : 'its owner'),
+    `this role cannot ${verb} schema ${statements.schema}: run \`tidemark store ${command}\` as ` +
+      (verb === 'create' ? 'a role that can create in the database' : 'its owner'),
     { cause: error },
   )
 }
@@ -197,8 +200,8 @@ const LOCK_STORE = 'SELECT version, store_id, functions FROM :schema.store FOR U
 const UPDATE_STORE = 'UPDATE :schema.store SET version = $1, functions = $2'
 
 /**
- * With the types of their parameters, quoted. They are dropped, not replaced: what a function answers cannot be
- * replaced.
+ * With the types of their parameters, quoted. They are dropped, not replaced, because the result type of a function
+ * cannot be replaced.
  */
 const FUNCTIONS = `
 SELECT p.proname, p.oid::regprocedure::text

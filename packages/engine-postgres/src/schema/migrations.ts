@@ -14,8 +14,8 @@ import { TABLES } from './tables.ts'
 import { ENTRY_FUNCTIONS, UNIQUE_ENTRIES } from './unique-entries.ts'
 
 /**
- * The schema of this program. To change tables after a release, append a step; to change functions, append a
- * step too, so that a program of before knows that they are not its own. Nothing here was released yet.
+ * The schema of this program. To change tables after a release, append a step. To change functions, append a step too,
+ * so that earlier programs see that the functions are not their own. Nothing here was released yet.
  */
 export const STORE_SCHEMA: SchemaProgram = {
   steps: [

@@ -1,10 +1,10 @@
-/** Numbers of one timeline: more than there will ever be of anything. */
+/** Numbers of one timeline: more than will ever be needed. */
 const NUMBERS_OF_TIMELINE = 2 ** 24
 const TIMELINES = 64
 
 /**
- * The next number of a sequence, as SQL. A fail-over may take sequences back too, and then processes still know what
- * had the numbers before: they would write into a segment of another collection. So each timeline of the server has
+ * The next number of a sequence, as SQL. A fail-over may undo sequences too, while processes still cache the earlier
+ * owners of these numbers: they would write into a segment of another collection. So each timeline of the server has
  * numbers of its own.
  */
 export function nextNumber(

@@ -3,13 +3,13 @@ import { assertPrimary } from './judge-schema.ts'
 import { initSchema, look, migrateSchema, usable, type SchemaOptions } from './manage-schema.ts'
 
 export interface OpenSchemaOptions extends SchemaOptions {
-  /** `auto`: makes a missing schema and migrates an older one. `none`: only looks. */
+  /** `auto`: creates a missing schema and migrates an older one. `none`: only checks. */
   readonly management: 'auto' | 'none'
   readonly random: Random
 }
 
 /**
- * For a program that wants to use the store. Rejects as `initSchema`, `migrateSchema`, `checkSchema` do; with
+ * For a program that uses the store. Rejects as `initSchema`, `migrateSchema`, `checkSchema` do, and with
  * ERR_STORE_UNAVAILABLE on a standby.
  */
 export async function openSchema(

@@ -1,7 +1,7 @@
 /**
- * Deletes at most about `p_max` rows of one segment that no range has any more, then the segment; of a collection that is
- * gone its entries of unique keys, too. Any number of
- * processes may do so at once. Answers false when there was nothing left that nobody else is busy with.
+ * Deletes at most about `p_max` rows of one segment that no range has any more, then the segment. For a deleted
+ * collection, also its entries of unique keys. Any number of processes can do so at the same time. Returns false when
+ * nothing was left, apart from what other processes are doing.
  */
 export const REMOVE_DROPPED: string = `
 CREATE FUNCTION :schema.remove_dropped(p_max integer) RETURNS boolean

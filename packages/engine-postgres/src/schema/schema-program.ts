@@ -1,20 +1,20 @@
 import { murmur3x86 } from '@tidemark/contracts'
 import type { Statements } from '../connection/statements.ts'
 
-/** What turns a schema of the version before into one of this version. Released steps are never changed. */
+/** The step from the previous version of a schema to this one. Released steps are never changed. */
 export interface SchemaStep {
-  /** For people: what it brings. */
+  /** A title for people. */
   readonly title: string
-  /** Statements that make and change tables, indexes and sequences; not functions. */
+  /** Statements that create and change tables, indexes and sequences; no functions. */
   readonly ddl: string
 }
 
-/** What a program expects of a schema: version n has gone through the first n steps, and has these functions. */
+/** What a program expects of a schema: version n is the result of the first n steps, and has these functions. */
 export interface SchemaProgram {
   readonly steps: readonly SchemaStep[]
   /**
-   * Texts of `CREATE FUNCTION`, in an order in which each finds those that it calls. They belong to the
-   * version: one that is changed after a release needs a new step, if only an empty one.
+   * Texts of `CREATE FUNCTION`, in an order in which each finds the functions that it calls. They belong to the
+   * version: to change one after a release needs a new step, even if it is empty.
    */
   readonly functions: readonly string[]
 }
@@ -22,7 +22,9 @@ export interface SchemaProgram {
 /** A table, index, sequence or function of the schema, by its kind and name: `table doc`. */
 export type SchemaObject = `${'table' | 'index' | 'sequence' | 'function'} ${string}`
 
-/** What a schema of version `version` has, functions only in the newest: those of older ones are not known. */
+/**
+ * The objects of a schema of version `version`. Functions only for the newest version: those of older ones are unknown.
+ */
 export function objectsOf(program: SchemaProgram, version: number): ReadonlySet<SchemaObject> {
   const objects = new Set<SchemaObject>()
   for (const { ddl } of program.steps.slice(0, version)) {
@@ -40,12 +42,12 @@ export function objectsOf(program: SchemaProgram, version: number): ReadonlySet<
   return objects
 }
 
-/** One text that makes all functions, with everything in place. */
+/** One text that creates all functions, with everything filled in. */
 export function functionsText({ functions }: SchemaProgram, statements: Statements): string {
   return functions.map((text) => statements.fill(text)).join('')
 }
 
-/** Tells functions of one program from those of another, and names them. */
+/** Distinguishes functions of one program from those of another, and names them. */
 export function functionsMark(program: SchemaProgram, statements: Statements): string {
   const bytes = new TextEncoder().encode(functionsText(program, statements))
   const hash = murmur3x86(bytes).toString(16).padStart(8, '0')

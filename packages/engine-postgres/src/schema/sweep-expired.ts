@@ -1,10 +1,9 @@
 /**
  * One piece of the sweep, in one statement, so that a process that stalls or dies never holds the locks of open
- * segments: turns at most `p_max` expired documents of a collection into pending deletes, the longest expired
- * first.
+ * segments. Turns at most `p_max` expired documents of a collection into pending deletes, the longest expired first.
  *
- * Order of locks: the database's row, the collection's, open segments by id. What has expired is looked for once
- * to know the segments, and again when they are locked.
+ * Order of locks: the database's row, the collection's, open segments by id. It looks for expired documents once to
+ * find the segments, and again when they are locked.
  *
  * `other`, `until_ms`, `time_ms`: see `TAKE_MAINTENANCE`. `ranges`, `lsns`: how far pkranges have come.
  */

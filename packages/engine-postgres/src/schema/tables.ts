@@ -3,17 +3,17 @@
  * of its primary key; everything else says which rows belong to whom. See decision 0008.
  *
  * store        one row: version of these tables, identity of the store, mark of the functions.
- * database     clock: highest store time that was given out, epoch ms, kept up to a second. holder, until:
+ * database     clock: highest store time that was assigned, epoch ms, accurate to a second. holder, until:
  *              who maintains it, and until when at least. purge: stamp of the newest purge.
  * collection   definition, eras, reindex: JSON. version rises with each change of the row, of its ranges or
- *              of their segments. default_ttl, log (0 none, 1 kept, 2 with previous images) repeat what the
- *              definition says for SQL. logged: there may be entries in `log`.
+ *              of their segments. default_ttl, log (0 none, 1 kept, 2 with previous images) repeat the
+ *              definition for SQL. logged: there may be entries in `log`.
  * segment      a run of rows with keys in [min, max), LSNs in (base, lsn]. state: open, sealed, folding,
- *              dropped. folded: filled by moving rows of others, which after a merge need not be in the order of
- *              time. clock: time of its newest commit, epoch ms. timeline: of the server, where a fail-over
+ *              dropped. folded: filled by moving rows of others, which after a merge may be out of time
+ *              order. clock: time of its newest commit, epoch ms. timeline: of the server, where a fail-over
  *              may lose commits. horizon, log_horizon: JSON, of the pkrange whose open segment it is.
- *              Every commit locks its open segments first, in the order of their ids, and moves their lsn.
- * fence_job    one row a job: locked by every fenced commit, for itself alone by one that raises an epoch.
+ *              Every commit locks its open segments first, in the order of their ids, and advances their lsn.
+ * fence_job    one row for each job: locked by every fenced commit, exclusively by one that raises an epoch.
  * doc          kind 0: live, exp = second of expiry or 0. kind 1: pending delete, exp = second at which it
  *              expired, ts = second of the pending delete. ord: place of the row within its LSN.
  * log          all versions, for collections that keep them. op: 0 create, 1 replace, 2 delete, 3 expire;

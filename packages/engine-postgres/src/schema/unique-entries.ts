@@ -1,7 +1,7 @@
 /**
- * Step 2. What documents have of their collection's unique keys: one row a document and key (ukey counts from 0).
- * `has_unique` repeats for SQL what the definition says. The index by value begins with it, so that no plan made while
- * the table was empty takes it for a look-up by document. See decision 0010.
+ * Step 2. The unique key entries of documents: one row for each document and key (ukey counts from 0). `has_unique`
+ * repeats the definition for SQL. The index by value begins with it, so that no plan from when the table was empty uses
+ * it to look up documents. See decision 0010.
  */
 export const UNIQUE_ENTRIES: string = `
 CREATE TABLE :schema.unique_entry(
@@ -12,16 +12,16 @@ ALTER TABLE :schema.collection ADD COLUMN has_unique boolean NOT NULL DEFAULT fa
 `
 
 /**
- * Entries of unique keys, as commits judge and keep them. The segments of their keys are locked: nobody else changes
- * an entry meanwhile, so that the unique index never refuses one.
+ * Entries of unique keys, as commits judge and store them. The segments of their keys are locked, so no other
+ * transaction changes an entry meanwhile, and the unique index never refuses one.
  *
- * `p_unique`: `claims` are the entries that commits give out (r: request, n: its number there, at: step; coll, epk,
- * pk, k: unique key, e: text). `steps` says from which step on nothing counts that is stored of a document, by
- * `r/coll/id/pk`. `docs` are the documents that are written or deleted, `kept` what they have in the end. `own`: a
- * commit that breaks a key by itself, with the number that stands for it.
+ * `p_unique`: `claims` are the entries that commits assign (r: request, n: its number there, at: step; coll, epk,
+ * pk, k: unique key, e: text). `steps` says from which step on the stored entries of a document do not count, by
+ * `r/coll/id/pk`. `docs` are the documents that are written or deleted, `kept` their entries in the end. `own`: a
+ * commit that breaks a key by itself, with the number of that breach.
  *
- * `judge_entries` answers, for each request, the number of its first claim that a live document has already, or null.
- * What has expired has nothing: its entries are taken over. `keep_entries` does what the requests say that are
+ * `judge_entries` returns, for each request, the number of its first claim that another live document has, or null.
+ * An expired document has no entries: they are taken over. `keep_entries` stores the entries of the requests that are
  * carried out.
  */
 export const ENTRY_FUNCTIONS: string = `

@@ -1,7 +1,8 @@
 /**
- * How functions that give out LSNs begin, whatever the server's or the role's defaults are: what readers may see is
- * durable, or a crash would give its LSN to another row, which those who read the first would pass over; and each
- * statement sees what was committed before it, or fences and definitions would be those of before the locks.
+ * The beginning of functions that assign LSNs, for any default of the server or the role. Everything that readers can
+ * see must be durable: otherwise a crash would give its LSN to another row, which readers of the first row would skip.
+ * And each statement must see what was committed before it: otherwise fences and definitions would be those from before
+ * the locks.
  */
 export const WRITE_GUARDS: string = `
   IF current_setting('synchronous_commit') = 'off' THEN

@@ -9,21 +9,21 @@ import type { TouchedRange } from './touched-range.ts'
 export interface CommitWatchOptions {
   readonly context: ReadContext
   readonly clock: Clock
-  /** How long until a look at the server, while nothing rings. */
+  /** Time until the next check of the server, while no notification comes. */
   readonly pollIntervalMs: () => number
   readonly maxReplicaLagMs: number
-  /** Since when every commit is told of, on the monotonic clock; undefined while it is not. */
+  /** Since when every commit is reported, on the monotonic clock; undefined while that is not so. */
   readonly hearsAllSinceMs: () => number | undefined
 }
 
-/** For so long after it began to listen, or was told of it knows not what, a wait begins with a look. */
+/** For this long after it began to listen, or after a notification without ranges, a wait begins with a check. */
 const DEAF_MS = 5_000
 
 /**
- * Readers of one database that have caught up and wait for a commit: of this process, which are told at once;
- * of others, after which the doorbell rings; and whatever both missed, found by a poll. Where feeds are read from a
- * follower, only the poll counts: it has a commit some time after it was told of, and looking for it at each commit
- * would be looking without a pause while it lags.
+ * Readers of one database that have caught up and wait for a commit. They hear of commits of this process at once, and
+ * of others by the doorbell. A poll finds the rest. Where feeds are read from a follower, only the poll counts. A
+ * follower has a commit only some time after its notification: a check at each commit would mean constant checks while
+ * it lags.
  */
 export class CommitWatch {
   readonly #options: CommitWatchOptions
@@ -33,7 +33,7 @@ export class CommitWatch {
   #polling: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined
   #checking: Promise<void> | undefined
   #looksWanted = 0
-  /** When something was told of that did not say which ranges, on the monotonic clock. */
+  /** Time of the last notification without ranges, on the monotonic clock. */
   #untoldMs = -Infinity
   #ended: Error | undefined
 
@@ -82,7 +82,7 @@ export class CommitWatch {
       () => undefined,
     )
     this.#startPolling()
-    // Whether there is something to read already: one look for all who begin to wait meanwhile.
+    // Whether there is something to read already: one check for all waits that begin meanwhile.
     if (!wasKnown || !this.#hearsAll()) this.recheck()
     try {
       return await promise
@@ -95,7 +95,7 @@ export class CommitWatch {
     }
   }
 
-  /** Wakes those whom a commit of this process concerns. */
+  /** Wakes the readers that a commit of this process concerns. */
   committed(touched: readonly TouchedRange[]): void {
     if (this.#options.context.hasReplica) return
     for (const each of touched) {
@@ -104,7 +104,7 @@ export class CommitWatch {
     }
   }
 
-  /** Another process has committed to these ranges; none: anything may have changed. */
+  /** Another process has committed to these ranges. None: anything may have changed. */
   rung(touched: readonly TouchedRange[]): void {
     if (this.#options.context.hasReplica) return
     if (touched.length > 0) this.committed(touched)
@@ -114,7 +114,7 @@ export class CommitWatch {
     }
   }
 
-  /** Asks the server where everybody's range stands; what comes during a look is one more look. */
+  /** Asks the server for the counters of all waiting readers. Requests during a check cause one more check. */
   recheck(): void {
     if (this.#waits.size === 0) return
     this.#looksWanted++
@@ -132,8 +132,8 @@ export class CommitWatch {
   }
 
   /**
-   * Whether nothing can have been committed since the caller's last page without having been told. After a
-   * reconnect, or a ring that names no range, that page may be from before; a caller that took longer over it is found by the poll.
+   * Whether every commit since the caller's last page must have been reported. After a reconnect, or a notification
+   * without ranges, that page may be from before. A caller that took longer is found by the poll.
    */
   #hearsAll(): boolean {
     const sinceMs = this.#options.hearsAllSinceMs()
@@ -150,10 +150,10 @@ export class CommitWatch {
       try {
         this.#waits.tell(places, await readCounters(this.#options.context, places))
       } catch {
-        // The server cannot be asked now: those who wait go on waiting, the poll asks again.
+        // The server cannot be asked now: readers keep waiting, and the poll asks again.
       }
     }
-    // In the same step as the last question, so that no wish for a look is lost.
+    // In the same step as the last question, so that no request for a check is lost.
     this.#checking = undefined
   }
 
@@ -162,13 +162,13 @@ export class CommitWatch {
     const stop = new AbortController()
     const ended = this.#poll(stop.signal).finally(() => {
       this.#polling = undefined
-      // Somebody came while it was being stopped.
+      // A reader came while it was being stopped.
       if (this.#waits.size > 0 && this.#ended === undefined) this.#startPolling()
     })
     this.#polling = { stop, ended }
   }
 
-  /** Until nobody waits, or it is stopped. Never rejects. */
+  /** Runs until no reader waits, or it is stopped. Never rejects. */
   async #poll(signal: AbortSignal): Promise<void> {
     const { clock, pollIntervalMs } = this.#options
     while (this.#waits.size > 0) {

@@ -8,34 +8,36 @@ import { parseRing } from './ring-payload.ts'
 import type { TouchedRange } from './touched-range.ts'
 
 export interface DoorbellOptions {
-  /** Where to listen. @default `listenUrl`, else `url`, else a connection of `pool` for good if it has more than one */
+  /**
+   * Where to listen. @default `listenUrl`, else `url`, else a permanent connection of `pool` if it has more than one
+   */
   readonly url?: string | undefined
-  /** Past a pooler, which does not deliver notifications. */
+  /** Bypasses a pooler, which does not deliver notifications. */
   readonly listenUrl?: string | undefined
   readonly pool?: PostgresPool | undefined
   readonly channel: string
-  /** The `origin` of this process's own ringer, whose rings are passed over. @default hears its own too */
+  /** The `origin` of this process' own ringer, whose notifications are ignored. @default hears its own too */
   readonly origin?: string | undefined
   readonly connectTimeoutMs?: number | undefined
   readonly applicationName?: string | undefined
   readonly clock: Clock
   readonly random: Random
-  /** Somebody committed to these ranges; none: anything may have changed. */
+  /** Another process committed to these ranges. None: anything may have changed. */
   readonly onRing: (touched: readonly TouchedRange[]) => void
-  /** It hears again. What was rung before is lost, so everybody looks. */
+  /** It is connected again. Earlier notifications are lost, so all readers must check. */
   readonly onConnected: () => void
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
-/** How often it is tested whether the connection is still one: a cut without a word shows in nothing else. */
+/** How often to test that the connection still works: a silent loss shows in no other way. */
 const TEST_INTERVAL_MS = 15_000
-/** Until the next attempt at a server which cannot do it. */
+/** Time until the next attempt at a server that does not support it. */
 const REFUSED_MS = 30_000
 
 /**
- * Hears the rings of other processes by one LISTEN connection, made again for ever. It only saves time: rings are
- * lost while it is not connected, and it never connects through a pooler in transaction mode (which is noticed) or to a
- * server without notifications, so readers have to look by themselves as well.
+ * Receives the notifications of other processes over one LISTEN connection, which is replaced whenever it is lost. It
+ * only saves time. Notifications are lost while it is not connected. It never connects through a pooler in transaction
+ * mode (which is detected) or to a server without notifications. So readers must also poll.
  */
 export class Doorbell {
   readonly #options: DoorbellOptions
@@ -49,12 +51,12 @@ export class Doorbell {
     this.#options = options
   }
 
-  /** Whether rings are heard at present. */
+  /** Whether notifications are received at present. */
   get isConnected(): boolean {
     return this.#connected
   }
 
-  /** Resolves after the first attempt to connect, whatever came of it. */
+  /** Resolves after the first attempt to connect, successful or not. */
   async start(): Promise<void> {
     if (this.#run === undefined) {
       const first = Promise.withResolvers<void>()
@@ -98,7 +100,7 @@ export class Doorbell {
   async #connect(listener: Listener): Promise<void> {
     const { channel, onConnected } = this.#options
     await this.#inTime(listener, listener.connect())
-    // A pooler gives out numbers of its own, because its clients have no sessions of their own.
+    // A pooler uses numbers of its own, because its clients have no sessions of their own.
     const pid = await this.#inTime(listener, listener.query('SELECT pg_backend_pid()'))
     if (Number(pid) !== listener.processId) throw new NoNotificationsError()
     await this.#inTime(listener, listener.query(`LISTEN ${quoteIdentifier(channel)}`))
@@ -107,7 +109,7 @@ export class Doorbell {
     onConnected()
   }
 
-  /** Until the connection is lost or this is stopped. Always rejects. */
+  /** Runs until the connection is lost or this is stopped. Always rejects. */
   async #stay(listener: Listener): Promise<never> {
     for (;;) {
       await this.#within(TEST_INTERVAL_MS, listener.lost).catch((error: unknown) => {
@@ -126,7 +128,7 @@ export class Doorbell {
     ended.abort()
   }
 
-  /** Rings itself: some servers take LISTEN and do nothing, and a dead connection stays silent. */
+  /** Notifies itself: some servers accept LISTEN and do nothing, and a dead connection stays silent. */
   async #test(listener: Listener): Promise<void> {
     const { channel, random } = this.#options
     const token = `${TEST_MARK}${random.hex(8)}`
@@ -166,20 +168,20 @@ export class Doorbell {
 }
 
 const BACKGROUND = { purpose: 'background' } as const
-/** First character of what a doorbell tells itself. */
+/** First character of a doorbell's message to itself. */
 const TEST_MARK = '?'
 
 class TimeIsUpError extends Error {}
 class NoNotificationsError extends Error {}
 
-/** What will be the same again for long: a pooler, a server without LISTEN, no right to connect. */
+/** Errors that will not change soon: a pooler, a server without LISTEN, no right to connect. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof NoNotificationsError) return true
   const state = sqlState(error)
   return state !== undefined && /^(0A|28|42|3D)/.test(state)
 }
 
-/** A pool with one connection cannot give it away. */
+/** A pool with one connection cannot spare it. */
 function placeOf({ listenUrl, url, pool }: DoorbellOptions): string | PostgresPool | undefined {
   return listenUrl ?? url ?? (pool?.options?.max === 1 ? undefined : pool)
 }

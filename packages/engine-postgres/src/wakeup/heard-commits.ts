@@ -1,17 +1,17 @@
 import type { TouchedRange } from './touched-range.ts'
 
-/** So many ranges a process hardly reads. */
+/** A process hardly reads this many ranges. */
 const MOST_RANGES = 10_000
 
 /**
- * How far pkranges have come, as far as it was told here: who begins to wait need not ask the server. Only of the
- * collections that this process reads, whose first page comes after this began to listen.
+ * How far pkranges have come, as reported here, so that a reader that begins to wait need not ask the server. Only for
+ * the collections that this process reads, whose first page comes after it began to listen.
  */
 export class HeardCommits {
   readonly #isRead: (collection: number) => boolean
   readonly #lsns = new Map<string, number>()
 
-  /** `isRead`: whether this process has the collection's ranges in hand. */
+  /** `isRead`: whether this process has the collection's ranges cached. */
   constructor(isRead: (collection: number) => boolean) {
     this.#isRead = isRead
   }
@@ -20,12 +20,12 @@ export class HeardCommits {
     if (!this.#isRead(collection)) return
     const key = `${collection}/${range}`
     if ((this.#lsns.get(key) ?? -1) >= lsn) return
-    // Forgotten, they are found by the poll.
+    // If they are forgotten, the poll finds them.
     if (this.#lsns.size >= MOST_RANGES) this.#lsns.clear()
     this.#lsns.set(key, lsn)
   }
 
-  /** The newest LSN of a pkrange that it was told of; 0 = none. */
+  /** The newest reported LSN of a pkrange; 0 = none. */
   newestLsn(collection: number, range: number): number {
     return this.#lsns.get(`${collection}/${range}`) ?? 0
   }

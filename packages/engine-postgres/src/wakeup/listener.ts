@@ -6,13 +6,13 @@ import type {
 } from '../connection/postgres-pool.ts'
 
 export interface ListenerPlace {
-  /** A URL, or a pool which gives one connection away for good. */
+  /** A URL, or a pool that gives one connection away permanently. */
   readonly from: string | PostgresPool
   readonly connectTimeoutMs: number
   readonly applicationName: string
 }
 
-/** One connection that hears notifications, from its making to its end. */
+/** One connection that receives notifications, from start to end. */
 export class Listener {
   readonly #place: ListenerPlace
   readonly #onNotification: (message: PostgresNotification) => void
@@ -23,7 +23,7 @@ export class Listener {
   constructor(place: ListenerPlace, onNotification: (message: PostgresNotification) => void) {
     this.#place = place
     this.#onNotification = onNotification
-    // Whoever waits hears of it; nobody has to.
+    // Callers that wait get the error; it does not need a handler.
     this.#lost.promise.catch(() => {})
   }
 
@@ -32,7 +32,7 @@ export class Listener {
     return this.#lost.promise
   }
 
-  /** The session's number as it was told when the connection was made. */
+  /** The session's number as reported when the connection was made. */
   get processId(): number | null | undefined {
     return this.#client?.processID
   }
@@ -46,7 +46,7 @@ export class Listener {
       await client.connect()
     } else {
       const connected = from.connect()
-      // Ended, not given back: it listens. One that comes after the end is still ours to end.
+      // Ended, not returned, because it listens. One that arrives after the end must be ended here too.
       this.#end = async () => (await connected).release(true)
       this.#hear(await connected)
     }

@@ -9,17 +9,17 @@ export interface ReplicaLagOptions {
   readonly maxReplicaLagMs: number
 }
 
-/** How often the primary is asked at most. */
+/** Minimum time between two questions to the primary. */
 const LOOK_INTERVAL_MS = 1_000
 
 /**
- * Notices a follower that does not follow any more: cut off from its primary, or on a history that a fail-over
- * ended. It answers as ever and has nothing new, so readers would wait for good. When it lacks for too long what
- * the primary has where somebody waits, it is left alone for a while; what is asked then, the primary answers.
+ * Detects a follower that does not follow any more: it is cut off from its primary, or on a history that a fail-over
+ * ended. It answers as before but has nothing new, so readers would wait forever. When it lacks data for too long that
+ * the primary has and a reader waits for, it is not used for a while, and the primary answers instead.
  */
 export class ReplicaLag {
   readonly #options: ReplicaLagOptions
-  /** By segment: what the follower has to come to, and since when it was known to have to. */
+  /** By segment: the LSN that the follower must reach, and since when that is known. */
   readonly #missing = new Map<number, { readonly lsn: number; readonly sinceMs: number }>()
   #nextLookMs = 0
   #looking: Promise<void> | undefined
@@ -28,12 +28,12 @@ export class ReplicaLag {
     this.#options = options
   }
 
-  /** Looks in the background, if it is time to. */
+  /** Checks in the background, if it is time to. */
   look(places: readonly WaitPlace[]): void {
     const { context, clock, maxReplicaLagMs } = this.#options
     const nowMs = clock.monotonicMs()
     if (!context.hasReplica || this.#looking !== undefined || nowMs < this.#nextLookMs) return
-    // Then the primary answers in its stead, which says nothing about it.
+    // Then the primary answers instead, which shows nothing about the follower.
     if (context.connections.replicaRests) return
     this.#nextLookMs = nowMs + Math.min(LOOK_INTERVAL_MS, maxReplicaLagMs / 4)
     this.#looking = this.#look(places).finally(() => (this.#looking = undefined))

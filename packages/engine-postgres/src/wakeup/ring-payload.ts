@@ -1,22 +1,22 @@
 import type { TouchedRange } from './touched-range.ts'
 
-/** PostgreSQL refuses a payload of 8,000 bytes. Ours is ASCII. */
+/** PostgreSQL refuses a payload of 8,000 bytes. This one is ASCII. */
 const LONGEST = 7_000
 
-/** What a notification says: who rings, and how far which pkranges have come. None: anything may have changed. */
+/** The content of a notification: its sender, and how far which pkranges have come. None: anything may have changed. */
 export interface Ring {
   readonly origin: string
   readonly touched: readonly TouchedRange[]
 }
 
-/** Leaves the ranges out when they are too many to name. */
+/** Leaves the ranges out when there are too many to name. */
 export function ringPayload({ origin, touched }: Ring): string {
   const list = touched.map(({ collection, range, lsn }) => `${collection}/${range}/${lsn}`)
   const payload = `${origin}:${list.join(',')}`
   return payload.length <= LONGEST ? payload : `${origin}:`
 }
 
-/** A payload of another version names everything. */
+/** A payload of another version stands for all ranges. */
 export function parseRing(payload: string): Ring {
   const [, origin = '', list = ''] = /^([^:]*):([\d/,]*)$/.exec(payload) ?? []
   const touched = list === '' ? [] : list.split(',').map(parseTouched)

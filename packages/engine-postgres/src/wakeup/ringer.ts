@@ -7,19 +7,19 @@ import type { TouchedRange } from './touched-range.ts'
 export interface RingerOptions {
   readonly connections: Pick<Connections, 'read'>
   readonly channel: string
-  /** Names this process, without a colon: its own doorbell is silent about it. @default none */
+  /** Names this process, without a colon: its own doorbell ignores it. @default none */
   readonly origin?: string | undefined
   readonly clock: Clock
 }
 
 /** Settled figure: a notification takes a lock that all databases of the server share. */
 const PAUSE_MS = 2
-/** Which ranges were touched matters to others only while they are few. */
+/** Other processes use the list of ranges only while it is short. */
 const MOST_RANGES = 1_000
 
 /**
- * A statement of its own, after the commits that it tells of: inside of them it would hold the server's lock
- * for notifications during the wait for the disk. A transaction that does nothing else does not wait for it.
+ * A statement of its own, after the commits that it reports. Inside of them it would hold the server's lock for
+ * notifications while they wait for the disk. A transaction without other statements does not wait for the disk.
  */
 const NOTIFY: Statement = {
   name: 'tidemark_notify',
@@ -27,8 +27,8 @@ const NOTIFY: Statement = {
 }
 
 /**
- * Tells other processes of commits, at most once every 2 ms; what is committed meanwhile is told together. A ring
- * that cannot be sent is lost: readers look by themselves now and then.
+ * Notifies other processes of commits, at most once every 2 ms; commits in between are reported together. A
+ * notification that cannot be sent is lost: readers also poll.
  */
 export class Ringer {
   readonly #options: RingerOptions
@@ -41,7 +41,7 @@ export class Ringer {
     this.#options = options
   }
 
-  /** Never fails. Nothing touched: anything may have changed. */
+  /** Never fails. No ranges: anything may have changed. */
   ring(touched: readonly TouchedRange[]): void {
     if (this.#stop.signal.aborted) return
     for (const each of touched) this.#add(each)
@@ -49,7 +49,7 @@ export class Ringer {
     this.#ringing ??= this.#run()
   }
 
-  /** Resolves when what was rung has been sent or given up. */
+  /** Resolves when all notifications have been sent or given up. */
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.#ringing
@@ -66,10 +66,10 @@ export class Ringer {
       try {
         await connections.read(NOTIFY, [channel, payload])
         const leftMs = nextMs - clock.monotonicMs()
-        // A timer of a part of a millisecond ends early.
+        // A timer for a fraction of a millisecond ends early.
         if (leftMs > 0) await clock.sleep(Math.ceil(leftMs), this.#stop.signal)
       } catch {
-        // The server is away, and whoever listens has lost it too; or this was stopped.
+        // The server is away, and so are the connections of its listeners; or this was stopped.
       }
     }
     this.#ringing = undefined

@@ -1,4 +1,4 @@
-/** A pkrange that a commit moved on. */
+/** A pkrange that a commit advanced. */
 export interface TouchedRange {
   /** Number of the collection. */
   readonly collection: number

@@ -1,12 +1,12 @@
 import type { ReadContext } from '../reader/read-context.ts'
 
 const KEEP = `UPDATE :schema.database SET clock = $2 WHERE number = $1 AND clock < $2`
-/** How far the stored clock may be behind: only a server's clock that is set back meets it. */
+/** How far the stored clock can be behind. This matters only when a server's clock is set back. */
 const KEEP_EVERY_MS = 1000
 
 /**
- * Stores, about once a second, how far the server's clock was when it judged about expiry, so that it does
- * not go back with it. Beside the commits: a row that all of them moved would make them wait for each other.
+ * Stores, about once a second, the server's clock when it last judged expiry, so that the store's clock does not go
+ * back with it. Outside of the commits: a row that all of them changed would make them wait for each other.
  */
 export class ClockKeeper {
   readonly #context: ReadContext
@@ -19,7 +19,7 @@ export class ClockKeeper {
 
   keep(database: number, timeMs: number): void {
     const { clock } = this.#context
-    // Where processes have clocks of their own every commit stores it.
+    // Where processes have their own clocks, every commit stores the time.
     if (clock.isOwn || timeMs < (this.#keptMs.get(database) ?? 0) + KEEP_EVERY_MS) return
     this.#keptMs.set(database, timeMs)
     const running = this.#keep(database, timeMs).finally(() => this.#running.delete(running))

@@ -97,7 +97,7 @@ export async function changeCollection(
   const { connections, statements, collections } = context
   const { changes, ifMatch, database } = request
   const record = await connections.transaction(async (sql) => {
-    // Before the collection's row, as everywhere: the purge stamp is the database's.
+    // Before the collection's row, as everywhere: the purge stamp belongs to the database.
     await sql.rows(statements.of('SELECT 1 FROM :schema.database WHERE number = $1 FOR UPDATE'), [
       database,
     ])
@@ -107,7 +107,7 @@ export async function changeCollection(
       throw new PreconditionFailedError(id, `its etag is ${before.etag}`)
     }
     const changed = changedRecord(before, changes, timeMs)
-    // The end of an era, and the log's beginning, must be the same for every commit: none is under way.
+    // The end of an era, and the log's beginning, must be the same for every commit: none is running.
     const writer = { sql, statements }
     const segments = collection.ranges.map(({ segment }) => segment)
     const states = await lockSegments(writer, segments)
@@ -129,7 +129,7 @@ export async function changeCollection(
     ])
     // The end of an era must not be ahead of the store's clock, not even after that was set back.
     await sql.rows(statements.of(RAISE_CLOCK), [database, atMs])
-    // What was written before is not in the log, nor what was while it was off.
+    // Versions from before the log was switched on, or while it was off, are not in it.
     if (beginsLog) {
       const stamp = await nextPurgeStamp({ sql, statements }, { database, timeMs: atMs })
       for (const range of collection.ranges) {
@@ -146,7 +146,7 @@ export async function changeCollection(
   return record
 }
 
-/** Takes a collection out of the catalog; its rows go later, in pieces. Rejects with ERR_NOT_FOUND. */
+/** Removes a collection from the catalog; its rows follow later, in pieces. Rejects with ERR_NOT_FOUND. */
 export async function removeCollection(
   context: ReadContext,
   { number, id }: Pick<CollectionRecord, 'number' | 'id'>,
@@ -161,12 +161,12 @@ export async function removeCollection(
   collections.forget(number)
 }
 
-/** The catalog's rows of a collection whose row is locked. */
+/** Removes the catalog's rows of a collection whose row is locked. */
 export async function removeCollectionRows(
   { sql, statements }: { readonly sql: Sql; readonly statements: ReadContext['statements'] },
   number: number,
 ): Promise<void> {
-  // Waits for the commits under way; later ones find no open segment.
+  // Waits for the running commits; later ones find no open segment.
   const lock = 'SELECT id FROM :schema.segment WHERE coll = $1 ORDER BY id FOR UPDATE'
   await sql.rows(statements.of(lock), [number])
   await sql.rows(statements.of(`UPDATE :schema.segment SET state = 'dropped' WHERE coll = $1`), [

@@ -29,7 +29,7 @@ export interface CommitGroupsOptions {
   readonly maxPendingCommits: number
   readonly maxGroupOperations: number
   readonly segmentSlots: number
-  /** Told of each commit, once it is durable. */
+  /** Called for each commit, once it is durable. */
   readonly onCommitted: (touched: readonly TouchedRange[], timeMs: number) => void
 }
 
@@ -39,11 +39,11 @@ interface QueuedCommit extends WaitingCommit, PlacedCommit {
   readonly reject: (error: unknown) => void
 }
 
-/** Rounds in which a commit looks for its range anew: each follows a change of ranges. */
+/** Rounds in which a commit looks up its range again: each follows a change of ranges. */
 const MAX_ROUNDS = 100
-/** Texts of one statement: beyond a gigabyte PostgreSQL refuses it, and long before nobody gains by waiting for it. */
+/** Texts of one statement. Beyond a gigabyte PostgreSQL refuses it, and far below that a longer wait gains nothing. */
 const MAX_GROUP_CHARS = 8 * 2 ** 20
-/** After these the others of a group would fare no better alone. */
+/** After these errors, the others of a group would fail alone too. */
 const FAILURES_OF_ALL: readonly string[] = [
   'ERR_STORE_UNAVAILABLE',
   'ERR_STORE_DAMAGED',
@@ -51,13 +51,12 @@ const FAILURES_OF_ALL: readonly string[] = [
 ]
 
 /**
- * Writes the commits of this process in groups: those that come for one pkrange while its group before is on
- * the way go together, in one statement and with one wait for the disk. Commits of several ranges share
- * groups of their own, beside them.
+ * Writes the commits of this process in groups. Commits that arrive for one pkrange while its previous group is being
+ * written go together, in one statement with one wait for the disk. Commits of several ranges have groups of their own.
  */
 export class CommitGroups {
   readonly #options: CommitGroupsOptions
-  /** By segment; 0: of commits that concern several. */
+  /** By segment; 0: commits that concern several. */
   readonly #queues = new Map<number, WriteQueue<QueuedCommit>>()
   readonly #running = new Set<Promise<void>>()
   readonly #pending = new Set<Promise<CommitOutcome>>()
@@ -70,7 +69,9 @@ export class CommitGroups {
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const { maxPendingCommits } = this.#options
     if (this.#pending.size >= maxPendingCommits) {
-      throw new StoreUnavailableError(`${maxPendingCommits} commits wait for the server already`)
+      throw new StoreUnavailableError(
+        `${maxPendingCommits} commits are already waiting for the server`,
+      )
     }
     const pending = this.#commit(request)
     this.#pending.add(pending)
@@ -81,7 +82,7 @@ export class CommitGroups {
     }
   }
 
-  /** Waits for everything that was accepted. */
+  /** Waits for all accepted commits. */
   async drain(): Promise<void> {
     while (this.#pending.size + this.#running.size > 0) {
       await Promise.allSettled([...this.#pending, ...this.#running])
@@ -102,10 +103,10 @@ export class CommitGroups {
         : await this.#enqueue({ request, places, unique, keys })
       if (outcome !== undefined) return outcome
     }
-    throw new StoreUnavailableError('the ranges change faster than a commit can follow')
+    throw new StoreUnavailableError('the ranges change too fast for a commit')
   }
 
-  /** Where each batch goes, as far as this process knows. */
+  /** The place of each batch, from the cache. */
   async #place(
     request: CommitRequest,
     isStale: boolean,
@@ -166,10 +167,10 @@ export class CommitGroups {
     return promise
   }
 
-  /** Writes group after group until none waits. Never rejects. */
+  /** Writes group after group until no commit waits. Never rejects. */
   async #run(key: number, queue: WriteQueue<QueuedCommit>): Promise<void> {
     while (queue.length > 0) {
-      // Whoever was answered just now has his next commit ready after a turn.
+      // After one turn of the event loop, callers that just got an answer have their next commit ready.
       await nextTurn()
       const touched = await this.#write(
         queue.take({
@@ -182,7 +183,7 @@ export class CommitGroups {
     this.#queues.delete(key)
   }
 
-  /** Answers what was moved on. Never rejects. */
+  /** Resolves with the ranges that were advanced. Never rejects. */
   async #write(group: readonly QueuedCommit[]): Promise<readonly TouchedRange[]> {
     let outcomes: readonly GroupOutcome[] | undefined
     try {
@@ -191,12 +192,12 @@ export class CommitGroups {
       const isOfAll = group.length === 1 || FAILURES_OF_ALL.includes(errorCode(error) ?? '')
       if (isOfAll) for (const { reject } of group) reject(error)
       if (isOfAll) return []
-      // One of them cannot be carried out; alone, each of the others can.
+      // One of them cannot be carried out; each of the others can, alone.
       const touched: TouchedRange[] = []
       for (const commit of group) touched.push(...(await this.#write([commit])))
       return touched
     }
-    // Nothing below may lead to a second attempt: these are durable.
+    // Nothing below may lead to a second attempt: these commits are durable.
     for (const [index, { resolve }] of group.entries()) {
       const result = outcomes?.[index]
       if (result !== undefined) this.#committed(result.outcome, result.touched)
@@ -219,7 +220,7 @@ export class CommitGroups {
     this.#options.onCommitted(touched, outcome.timeMs)
   }
 
-  /** Gives ranges whose segments have run full new ones. Never rejects: the next group tries again. */
+  /** Gives new segments to ranges whose segments are full. Never rejects: the next group tries again. */
   async #makeRoom(touched: readonly TouchedRange[]): Promise<void> {
     const { context, segmentSlots } = this.#options
     const { collections } = context
@@ -230,7 +231,7 @@ export class CommitGroups {
       const range = row?.ranges.find((each) => each.number === number)
       if (row === undefined || range === undefined) continue
       if (lsn - baseOf(range) < segmentSlots) continue
-      // Its collection may have been deleted, or the server be away.
+      // Its collection may have been deleted, or the server may be away.
       await rollSegment(context, { collection: row.record, range: number, segmentSlots }).catch(
         () => {},
       )

@@ -15,13 +15,13 @@ import {
 import type { TouchedRange } from '../wakeup/touched-range.ts'
 
 const LOCK_CLOCK = 'SELECT 1 FROM :schema.database WHERE number = $1 FOR NO KEY UPDATE'
-// All at once and in the order of ids, as every commit does.
+// All at once and in the order of ids, as in every commit.
 const LOCK =
   'SELECT id FROM :schema.segment WHERE id = ANY($1::integer[]) ORDER BY id FOR NO KEY UPDATE'
 
 /**
- * A commit whose batches name one document more than once: batch by batch in one transaction, so that each
- * sees what those before it did. Undefined: a segment is closed, and nothing was done.
+ * A commit whose batches name one document more than once. Writes batch by batch in one transaction, so that each sees
+ * the effects of those before it. Undefined: a segment is closed, and nothing was done.
  */
 export async function commitInTurn(
   { connections, statements, clock }: ReadContext,
@@ -39,7 +39,7 @@ export async function commitInTurn(
       const batches: CommittedBatch[] = []
       const touched: TouchedRange[] = []
       let timeMs = 0
-      // In the order of every commit: where it moves the clock itself, that comes before the segments.
+      // In the order of every commit: where it advances the clock itself, that comes before the segments.
       if (clock.isOwn) await sql.rows(statements.of(LOCK_CLOCK), [database])
       await sql.rows(statements.of(LOCK), [segments])
       let breach: CommitOutcome | undefined
@@ -58,13 +58,13 @@ export async function commitInTurn(
         }
         let result = await commit(breach === undefined ? planUniqueEntries([batch]) : undefined)
         if (result?.outcome.kind === 'notUnique') {
-          // Conditions come first, also those of later batches: they are judged as if it were not so.
+          // Conditions take precedence, also those of later batches: judge them as if there were no breach.
           breach = ofBatch(result.outcome, batchIndex)
           result = await commit(undefined)
         }
         if (result?.outcome.kind !== 'committed') {
           ended = result === undefined ? 'moved' : ofBatch(result.outcome, batchIndex)
-          // Takes back what the batches before it wrote.
+          // Undoes what the batches before it wrote.
           throw new Error('a batch was refused')
         }
         batches.push(...result.outcome.batches)

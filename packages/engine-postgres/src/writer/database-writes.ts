@@ -61,7 +61,7 @@ export async function annotateDatabase(
   })
 }
 
-/** Takes a database and its collections out of the catalog. Rejects with ERR_NOT_FOUND. */
+/** Removes a database and its collections from the catalog. Rejects with ERR_NOT_FOUND. */
 export async function removeDatabase(
   { connections, statements }: ReadContext,
   id: string,

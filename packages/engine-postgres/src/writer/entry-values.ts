@@ -33,7 +33,7 @@ export function entryValues(plans: readonly (UniquePlan | undefined)[]): string 
   return JSON.stringify({ claims, steps, docs, kept, own })
 }
 
-/** What the number of `judge_entries` stands for. */
+/** The breach that a number of `judge_entries` stands for. */
 export function breachOf(plan: UniquePlan | undefined, n: number): UniqueBreach | undefined {
   const found = plan?.claims[n] ?? plan?.breach
   if (found === undefined) return undefined
@@ -41,9 +41,12 @@ export function breachOf(plan: UniquePlan | undefined, n: number): UniqueBreach 
   return { batchIndex, stepIndex, keyIndex }
 }
 
-/** One text an entry that a commit gives out: of two commits with the same the second waits for the group after. */
+/**
+ * One text for each entry that a commit assigns. Of two commits with the same entry, the second waits for the next
+ * group.
+ */
 export function entryKeys(plan: UniquePlan | undefined): readonly string[] {
-  // No id has a NUL: none of these is taken for a document.
+  // Ids contain no NUL, so none of these can be confused with a document.
   return (plan?.claims ?? []).map(
     ({ scope: { collection, partitionKey }, keyIndex, entry }) =>
       `${collection}\n${partitionKey}\n\0${keyIndex}\n${entry}`,

@@ -19,7 +19,7 @@ import type { SqlRow, SqlValue } from '../connection/sql.ts'
 import type { TouchedRange } from '../wakeup/touched-range.ts'
 import { breachOf, entryValues } from './entry-values.ts'
 
-/** A commit, and the segment and pkrange that each of its batches goes to as far as this process knows. */
+/** A commit, with the segment and pkrange of each of its batches, from the cache. */
 export interface PlacedCommit {
   readonly request: CommitRequest
   readonly places: readonly BatchPlace[]
@@ -46,7 +46,7 @@ export function groupValues(
   return [store.database, store.atLeastMs, store.isOwnClock, ...columns.values(), entries]
 }
 
-/** What became of each commit of a group; undefined when nothing was done because a segment is closed. */
+/** The outcome of each commit of a group; undefined when nothing was done because a segment is closed. */
 export function groupOutcomes(
   row: SqlRow,
   commits: readonly PlacedCommit[],
@@ -62,7 +62,7 @@ export function groupOutcomes(
     const batches: { lsn: number; existed: readonly boolean[] }[] = []
     const touched: TouchedRange[] = []
     let failure: CommitOutcome | undefined
-    // The same for each of its operations, and less than any fault of one of them.
+    // The same for each of its operations, and weaker than any fault of one of them.
     let breach: UniqueBreach | undefined
     for (const [batchIndex, batch] of commit.request.batches.entries()) {
       const first = next
@@ -93,7 +93,7 @@ const INVALID_TTL = 2
 const FENCED = 3
 const NOT_UNIQUE = 4
 
-/** The first fault of a batch, as the caller is told it. */
+/** The first fault of a batch, in the form that the caller gets. */
 function failureOf({
   faults,
   faultLsns,
@@ -120,10 +120,10 @@ function failureOf({
 
 const KINDS = { put: 0, delete: 1, check: 2 } as const
 const CONDITIONS = { none: 0, absent: 1, present: 2, lsn: 3, notLsn: 4 } as const
-/** Stands for a batch without operations, which only asks where its range is. */
+/** For a batch without operations, which only asks for the place of its range. */
 const NO_OPERATION: CommitOperation = { kind: 'check', id: '', condition: { kind: 'none' } }
 
-/** One list a parameter of `commit_group`, filled operation by operation. */
+/** One list for each parameter of `commit_group`, filled operation by operation. */
 class GroupColumns {
   readonly #jobs: (string | null)[] = []
   readonly #mins: (string | null)[] = []

@@ -10,7 +10,7 @@ const LOCK = `SELECT ${storeTime(2)} FROM :schema.collection c JOIN :schema.data
 WHERE c.number = $1 FOR NO KEY UPDATE OF c`
 const RAISE_VERSION = `UPDATE :schema.collection SET version = ${NEXT_VERSION} WHERE number = $1`
 
-/** A collection that nobody else changes until the transaction ends. Commits go on. */
+/** A collection that no other transaction changes until this one ends. Commits continue. */
 export interface LockedCollection {
   readonly collection: CollectionRow
   /** Store time, epoch ms. */
@@ -31,7 +31,7 @@ export async function lockCollection(
   return { collection: await collections.readIn(sql, record), timeMs: numberColumn(row, 0) }
 }
 
-/** Tells every process to read the collection again. */
+/** Makes every process read the collection again. */
 export async function raiseVersion(
   { statements }: ReadContext,
   sql: Sql,

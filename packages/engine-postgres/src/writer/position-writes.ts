@@ -15,7 +15,7 @@ const STORE = 'UPDATE :schema.position SET list = $3 WHERE coll = $1 AND grp = $
 const READ_GROUP = `SELECT p.list FROM :schema.collection c
 LEFT JOIN :schema.position p ON p.coll = c.number AND p.grp = $2 WHERE c.number = $1`
 
-/** Stores how far processor groups have come; the last report of a range counts. */
+/** Stores how far processor groups have come. The last report of a range counts. */
 export async function storePositions(
   { connections, statements }: ReadContext,
   { number, id }: CollectionRecord,

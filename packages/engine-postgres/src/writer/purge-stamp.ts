@@ -4,7 +4,7 @@ import type { RowWriter } from './range-rows.ts'
 const NEXT = `UPDATE :schema.database SET purge = greatest(purge + 1, $2) WHERE number = $1
 RETURNING purge`
 
-/** Higher than that of every purge of the database before, also of one that the machine forgot. */
+/** Higher than the stamp of every earlier purge of the database, also of one that a crash of the machine lost. */
 export async function nextPurgeStamp(
   { sql, statements }: RowWriter,
   { database, timeMs }: { readonly database: number; readonly timeMs: number },

@@ -10,7 +10,7 @@ import type { Sql } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'
 import { nextNumber } from '../schema/next-number.ts'
 
-/** Where a segment stands, or begins: above everything that its range has so far. */
+/** The state of a segment, or its start: above everything that its range has so far. */
 export interface SegmentState {
   readonly lsn: number
   readonly epoch: number
@@ -33,7 +33,7 @@ const INSERT_SEGMENTS_OF_RANGE = `INSERT INTO :schema.pkrange_segment(coll, pkra
 SELECT $1, $2, unnest($3::integer[])`
 const TIMELINE = 'SELECT :timeline'
 
-/** Locks open segments, so that no commit is under way in them, and says where they stand. By id. */
+/** Locks open segments, so that no commit is running in them, and returns their state. By id. */
 export async function lockSegments(
   { sql, statements }: RowWriter,
   ids: readonly number[],
@@ -55,20 +55,20 @@ export async function lockSegments(
   )
 }
 
-/** Of a collection that has no commits yet. */
+/** For a collection that has no commits yet. */
 export async function newSegmentState({ sql, statements }: RowWriter): Promise<SegmentState> {
   const [row = []] = await sql.rows(statements.of(TIMELINE))
   const timeline = numberColumn(row, 0)
   return { lsn: 0, epoch: 0, timeline, clockMs: 0, horizons: [], logHorizons: [] }
 }
 
-/** What rows of ranges and segments are written with, inside a transaction. */
+/** The context for writing rows of ranges and segments, inside a transaction. */
 export interface RowWriter {
   readonly sql: Sql
   readonly statements: Statements
 }
 
-/** Makes an open segment and returns its id. */
+/** Creates an open segment and returns its id. */
 export async function insertSegment(
   { sql, statements }: RowWriter,
   { collection, range, state }: { collection: number; range: FeedRange; state: SegmentState },
@@ -87,7 +87,7 @@ export async function insertSegment(
   return numberColumn(row, 0)
 }
 
-/** Stores a range; `inherited` are the segments that it has beside its own open one. */
+/** Stores a range. `inherited` are its segments besides its own open one. */
 export async function insertRange(
   writer: RowWriter,
   range: Omit<RangeRecord, 'segment'> & { readonly collection: number },

@@ -23,8 +23,8 @@ import {
 } from './range-rows.ts'
 
 /*
- * Changes of pkranges. They are changes of metadata: rows stay in their segments, which the new ranges
- * inherit (ST-9). Each locks the collection, then the open segments, which waits for the commits under way.
+ * Changes of pkranges. Only metadata changes: rows stay in their segments, which the new ranges inherit (ST-9).
+ * Each locks the collection, then the open segments, which waits for the running commits.
  */
 
 const SET_STATE = 'UPDATE :schema.segment SET state = $2 WHERE id = $1'
@@ -35,7 +35,7 @@ const SET_SEGMENT = 'UPDATE :schema.pkrange SET segment = $3 WHERE coll = $1 AND
 const ADD_SEGMENT =
   'INSERT INTO :schema.pkrange_segment(coll, pkrange, segment) VALUES ($1, $2, $3)'
 
-/** Two ranges in the place of one; see `DatabaseEngine.splitRange`. */
+/** Splits a range in two; see `DatabaseEngine.splitRange`. */
 export async function splitRange(
   context: ReadContext,
   request: { readonly collection: CollectionRecord; readonly range: number; readonly at: string },
@@ -70,7 +70,7 @@ export async function splitRange(
   })
 }
 
-/** One range in the place of two neighbours; see `DatabaseEngine.mergeRanges`. */
+/** Merges two neighbours into one range; see `DatabaseEngine.mergeRanges`. */
 export async function mergeRanges(
   context: ReadContext,
   request: {
@@ -92,7 +92,7 @@ export async function mergeRanges(
     const a = await sealRange(writer, { collection, range: left, states })
     const b = await sealRange(writer, { collection, range: right, states })
     const lineage = [...left.parents, left.number, ...right.parents, right.number]
-    // Both halves of a split range have the segments from before it.
+    // Both halves of a split range have its earlier segments.
     const inherited = new Set([...a.segments, ...b.segments].map(({ id }) => id))
     return insertRange(
       writer,
@@ -109,7 +109,7 @@ export async function mergeRanges(
         state: {
           lsn: Math.max(a.state.lsn, b.state.lsn),
           epoch: Math.max(a.state.epoch, b.state.epoch),
-          // The older one, so that a fail-over that one of them has not dealt with is not forgotten.
+          // The older one, so that a fail-over that one of them has not handled is not forgotten.
           timeline: Math.min(a.state.timeline, b.state.timeline),
           clockMs: Math.max(a.state.clockMs, b.state.clockMs),
           horizons: [...a.state.horizons, ...b.state.horizons],
@@ -120,7 +120,7 @@ export async function mergeRanges(
   })
 }
 
-/** Gives a range a new segment if its own has as many LSNs as it may; else does nothing. */
+/** Gives a range a new segment if its own has reached its limit of LSNs; otherwise does nothing. */
 export async function rollSegment(
   context: ReadContext,
   request: {
@@ -163,7 +163,7 @@ async function changeRanges<Result>(
   return result
 }
 
-/** Takes a range out of the catalog and says what it leaves behind. */
+/** Removes a range from the catalog, and returns what its successors inherit. */
 async function sealRange(
   { sql, statements }: RowWriter,
   {
@@ -179,13 +179,13 @@ async function sealRange(
   const state = states.get(range.segment)
   if (state === undefined) throw new InvalidOptionError(`range ${range.number} has no segment`)
   const isEmpty = state.lsn === state.base
-  // Nobody needs a segment that never had a row: a range split and merged often would collect them.
+  // A segment that never had a row is not needed: a range that is split and merged often would collect them.
   const sealed = isEmpty ? 'dropped' : 'sealed'
   await sql.rows(statements.of(SET_STATE), [range.segment, sealed])
   await sql.rows(statements.of(DELETE_RANGE), [record.number, range.number])
   await sql.rows(statements.of(DELETE_SEGMENTS_OF_RANGE), [record.number, range.number])
   for (const { id, state: before } of range.segments) {
-    // It may be had by two ranges now, and then neither goes on filling it.
+    // Two ranges may have it now, and then neither may continue to fill it.
     if (before === 'folding') await sql.rows(statements.of(SET_STATE), [id, 'sealed'])
   }
   const segments = isEmpty
@@ -194,7 +194,7 @@ async function sealRange(
   return { state, segments }
 }
 
-/** The highest number ever given is always present, so that none is given twice. */
+/** The highest number ever assigned is always present, so none is used twice. */
 function nextRangeNumber(ranges: readonly RangeRow[]): number {
   return Math.max(...ranges.map(({ number }) => number)) + 1
 }

@@ -6,17 +6,17 @@ export interface WaitingCommit {
   readonly operations: number
   /** Of the texts that it writes. */
   readonly chars: number
-  /** One for each document that it concerns, and each entry of a unique key that it gives out. */
+  /** One for each document that it concerns, and for each entry of a unique key that it assigns. */
   readonly keys: readonly string[]
 }
 
-/** What a group has at most; a single commit may have more. */
+/** The maximum size of a group; a single commit can be larger. */
 export interface GroupLimits {
   readonly maxOperations: number
   readonly maxChars: number
 }
 
-/** Commits that wait to be written together, in the order in which they came. */
+/** Commits that wait to be written together, in order of arrival. */
 export class WriteQueue<Commit extends WaitingCommit> {
   #waiting: Commit[] = []
 
@@ -29,8 +29,9 @@ export class WriteQueue<Commit extends WaitingCommit> {
   }
 
   /**
-   * The next group: of one document, or entry of a unique key, at most one commit, of one job one epoch. A commit that has to wait for
-   * the group after holds back the later ones of its documents, so that each document's come in order.
+   * The next group. It has at most one commit for each document or entry of a unique key, and one epoch for each job. A
+   * commit that has to wait for the next group holds back the later ones of its documents, so that each document's
+   * commits stay in order.
    */
   take({ maxOperations, maxChars }: GroupLimits): readonly Commit[] {
     const group: Commit[] = []
@@ -43,7 +44,7 @@ export class WriteQueue<Commit extends WaitingCommit> {
       operations += commit.operations
       chars += commit.chars
       if (group.length > 0 && (operations > maxOperations || chars > maxChars)) {
-        // Nobody is looked at who cannot come along: a long queue would be walked through for each group.
+        // Skips commits that cannot join: otherwise each group would walk through a long queue.
         this.#waiting = [...left, ...this.#waiting.slice(index)]
         return group
       }
@@ -66,7 +67,7 @@ export class WriteQueue<Commit extends WaitingCommit> {
   }
 }
 
-/** One text a document, for telling whether two commits concern the same. */
+/** One text for each document, to find out whether two commits concern the same one. */
 export function documentKeys({ batches }: CommitRequest): readonly string[] {
   return batches.flatMap(({ collection, partitionKey, operations }) =>
     operations.map(({ id }) => `${collection.number}\n${partitionKey}\n${id}`),

@@ -2,8 +2,9 @@ import { lstatSync } from 'node:fs'
 import { StoreDamagedError } from '@tidemark/contracts'
 
 /**
- * Refuses what would lead SQLite out of the folder: it follows symbolic links, writes over what it finds as a log, and
- * deletes files that a rollback journal names. A store has no such journal: its files are in WAL mode from the first.
+ * Refuses files that would lead SQLite out of the folder. SQLite follows symbolic links, overwrites what it finds as a
+ * log, and deletes files that a rollback journal names. A store never has such a journal: its files are in WAL mode
+ * from the start.
  *
  * @throws ERR_STORE_DAMAGED
  */
@@ -16,6 +17,6 @@ export function assertPlainFiles(file: string): void {
   }
   const journal = `${file}-journal`
   if (lstatSync(journal, { throwIfNoEntry: false }) !== undefined) {
-    throw new StoreDamagedError(`${journal} is no file of the store: remove it`)
+    throw new StoreDamagedError(`${journal} is not a file of the store: remove it`)
   }
 }

@@ -13,7 +13,7 @@ import { readHead } from './head.ts'
 export interface SegmentRow extends FeedRange {
   readonly id: number
   readonly base: number
-  /** Newest LSN when this was read; only the open segment's rises without a new catalog version. */
+  /** Newest LSN at the time of the read. Only that of the open segment rises without a new catalog version. */
   readonly lsn: number
   /** False: slot = LSN - base. True: rows in LSN order, in slots of their own. */
   readonly dense: boolean
@@ -27,7 +27,7 @@ export interface RangeRow extends RangeRecord {
 
 export interface CollectionRow {
   readonly record: CollectionRecord
-  /** How far expiry was filed anew after a change of `defaultTtl`: JSON. Undefined when it is exact. */
+  /** How far documents were refiled after a change of `defaultTtl`: JSON. Undefined when the index is exact. */
   readonly reindex: string | undefined
   /** False: the log has no entries of this collection. */
   readonly logged: boolean

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { SQLOutputValue } from 'node:sqlite'
 
-/** One row as `setReturnArrays(true)` gives it. */
+/** One row in the form of `setReturnArrays(true)`. */
 export type Row = readonly SQLOutputValue[]
 
-/** Column readers: what SQLite returns is checked where it enters. */
+/** Column readers: they check what SQLite returns where it enters. */
 export function numberColumn(row: Row, index: number): number {
   const value = row[index]
   assert(typeof value === 'number', `column ${index} is ${typeof value}, not a number`)

@@ -10,8 +10,8 @@ export class Connection {
   readonly #statements = new Map<string, StatementSync>()
 
   /**
-   * Opens a file that exists. Settings that belong to a connection are made here, each time (engine findings,
-   * rule 7). `timeoutMs` is how long SQLite itself waits for a lock, blocking the thread.
+   * Opens an existing file and sets its connection settings (engine findings, rule 7). `timeoutMs` is how long SQLite
+   * itself waits for a lock, which blocks the thread.
    */
   constructor(file: string, { timeoutMs }: { readonly timeoutMs: number }) {
     assertPlainFiles(file)
@@ -48,7 +48,7 @@ export class Connection {
     return Number(this.#prepare(sql).run(...values).changes)
   }
 
-  /** Runs `act` in one transaction; rolls back when it throws. */
+  /** Runs `act` in one transaction, and rolls back when it throws. */
   transaction<Result>(begin: 'BEGIN' | 'BEGIN IMMEDIATE', act: () => Result): Result {
     this.#database.exec(begin)
     try {

@@ -6,13 +6,13 @@ export function policyOf({ record }: CollectionRow): TtlPolicy {
   return { defaultTtl: record.definition.defaultTtl, eras: record.ttlEras }
 }
 
-/** A part of a statement: its `?` take `values` in the order in which they stand. */
+/** A part of a statement: `values` are bound to its `?` in order. */
 export interface Condition {
   readonly sql: string
   readonly values: readonly SQLInputValue[]
 }
 
-/** How SQL tells live documents of one collection from expired ones, in one snapshot. */
+/** How SQL distinguishes live documents of one collection from expired ones, in one snapshot. */
 export interface LiveRows {
   /** Condition for rows of kind 0; undefined when none can have expired. */
   readonly condition: Condition | undefined
@@ -21,8 +21,8 @@ export interface LiveRows {
 }
 
 /*
- * The column `exp` is exact except while documents are filed anew after a change of `defaultTtl`: then
- * expiry is computed from `ts` and `ttl`, as `expiredSecond` does it.
+ * The column `exp` is exact except while documents are refiled after a change of `defaultTtl`. Then expiry is computed
+ * from `ts` and `ttl`, as `expiredSecond` does.
  */
 export function liveRows(collection: CollectionRow, nowSecond: number): LiveRows {
   const policy = policyOf(collection)

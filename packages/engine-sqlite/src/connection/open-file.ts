@@ -1,7 +1,10 @@
 import process from 'node:process'
 import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite'
 
-/** Opens a file with Node's own SQLite, loaded only here: an older Node can load the rest, and say what it lacks. */
+/**
+ * Opens a file with Node's own SQLite. It is loaded only here, so that an older Node can load the rest and report what
+ * it lacks.
+ */
 export function openFile(url: URL, options: DatabaseSyncOptions): DatabaseSync {
   const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite')
   return new Database(url, options)

@@ -6,8 +6,8 @@ const MAX_TRIES = 50
 const PAUSE_MS = 10
 
 /**
- * For opening files. SQLite waits for locks itself, except where it fears a deadlock: when several
- * processes open or close a file at the same instant, it says "locked" at once.
+ * For opening files. SQLite waits for locks itself, except where it detects a possible deadlock: when several processes
+ * open or close a file at the same instant, it reports "locked" at once.
  */
 export async function retryWhileBusy<Result>(clock: Clock, act: () => Result): Promise<Result> {
   const giveUpMs = clock.monotonicMs() + MAX_WAIT_MS

@@ -1,7 +1,7 @@
-/** The tables of one kind of file. A newer version is not opened, an older one is brought to this one by its steps. */
+/** The tables of one kind of file. A newer version is refused; an older one is migrated step by step. */
 export interface FileSchema {
   readonly version: number
-  /** What makes the version after of one; a version that has none was never released. */
+  /** The migration step of each version to the next. A version without one was never released. */
   readonly steps: ReadonlyMap<number, string>
 }
 
@@ -9,12 +9,12 @@ export interface FileSchema {
 export const SEGMENT_SLOTS: number = 2 ** 32
 
 /*
- * One file a database. The feed is the table `doc` itself, in row order, only ever appended to at a
+ * One file for each database. The feed is the table `doc` itself, in row order, only ever appended to at a
  * segment's end; everything else says which rows belong to whom. See decisions 0003 and 0006.
  *
- * head       what every transaction looks at: version of the catalog, the store's clock (epoch ms), who
- *            maintains the file and until when; stamp of the newest purge.
- * collection definition, eras: JSON. reindex: null, or how far expiry was filed anew: JSON. logged: 1
+ * head       what every transaction reads first: version of the catalog, the store's clock (epoch ms), who
+ *            maintains the file and until when, stamp of the newest purge.
+ * collection definition, eras: JSON. reindex: null, or how far documents were refiled: JSON. logged: 1
  *            while there may be entries in `log`.
  * segment    a run of rows with keys in [min, max), LSNs in (base, lsn]. Not dense: slot = lsn - base,
  *            and a transaction's rows end at the slot of its LSN. Dense (folded): rows in LSN order in
@@ -24,8 +24,8 @@ export const SEGMENT_SLOTS: number = 2 ** 32
  *            expired, ts = second of the pending delete.
  * log        all versions, for collections that keep them. op: 0 create, 1 replace, 2 delete, 3 expire;
  *            at = commit time, epoch ms.
- * entry      what documents have of their collection's unique keys: one row a document and key (ukey counts
- *            from 0). A document that has expired may have lost some to others. See decision 0010.
+ * entry      unique key entries: one row for each document and key (ukey counts from 0). An expired document may
+ *            have lost some to others. See decision 0010.
  */
 const ENTRY_TABLE = `
 CREATE TABLE entry(
@@ -76,7 +76,7 @@ INSERT INTO meta VALUES ('schema', ${DATABASE_FILE.version}), ('nextCollection',
 INSERT INTO head VALUES (1, 1, 0, '', 0, 0);
 `
 
-/** The databases of a folder. `file` exists before its row does. meta holds their annotations, too. */
+/** The databases of a folder. `file` exists before its row does. meta also holds their annotations. */
 export const CATALOG_TABLES: string = `
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE database(

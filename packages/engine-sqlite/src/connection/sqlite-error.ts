@@ -12,13 +12,13 @@ export function sqliteCode(error: unknown): number | undefined {
   return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
 }
 
-/** Another connection holds the lock; nothing happened, the same call may go through later. */
+/** Another connection holds the lock. Nothing happened; the same call may succeed later. */
 export function isBusy(error: unknown): boolean {
   const code = sqliteCode(error)
   return code === BUSY || code === LOCKED
 }
 
-/** What callers see of a failure of SQLite; other errors are returned as they are. */
+/** The error that callers see for a failure of SQLite. Other errors are returned unchanged. */
 export function storeError(error: unknown, file: string): unknown {
   const code = sqliteCode(error)
   if (code === undefined) return error
@@ -33,7 +33,7 @@ export function storeError(error: unknown, file: string): unknown {
   return new StoreUnavailableError(`${file} cannot be used now: ${reason}`, options)
 }
 
-/** Runs `act` and throws what callers see of its failure. */
+/** Runs `act`, and throws the error that callers see. */
 export function withStoreErrors<Result>(file: string, act: () => Result): Result {
   try {
     return act()
@@ -42,7 +42,7 @@ export function withStoreErrors<Result>(file: string, act: () => Result): Result
   }
 }
 
-/** How an error crosses from the writer's thread to the caller's. */
+/** The form in which an error crosses from the writer's thread to the caller's. */
 export interface PortableError {
   /** `locked`: another process had the write lock for longer than commits wait for it. */
   readonly kind: 'damaged' | 'locked' | 'unavailable'

@@ -26,11 +26,11 @@ import { createSqliteFile, openSqliteFile, removeSqliteFile } from './sqlite-fil
 import type { StoreAccess } from './store-access.ts'
 
 export const CATALOG_NAME = 'catalog.sqlite'
-/** Rows of `meta` that hold databases' annotations: name prefix, then the `_rid`. */
+/** Rows of `meta` with the annotations of databases: name prefix, then the `_rid`. */
 const ANNOTATION = 'annotation:'
-/** Rows of `meta` that say of which databases the files may be marked as deleted: name prefix, then the `_rid`. */
+/** Rows of `meta` that name the databases whose files may be marked as deleted: name prefix, then the `_rid`. */
 const REMOVAL = 'removal:'
-/** Rows of `meta` that name files of no database, for whoever comes next to remove: name prefix, then the file. */
+/** Rows of `meta` that name files without a database, for the next process to remove: name prefix, then the file. */
 const UNUSED = 'unused:'
 const ENTRIES = `SELECT d.id, d.rid, d.etag, d.ts, d.file, m.value, r.name
   FROM database d LEFT JOIN meta m ON m.name = '${ANNOTATION}' || d.rid
@@ -39,21 +39,22 @@ const DATABASE_FILE_NAME: RegExp = /^db-[0-9a-f]+\.sqlite$/
 
 export interface CatalogEntry {
   readonly record: DatabaseRecord
-  /** What the list says is its file in the folder. To be opened only as `fileOf` gives it. */
+  /** The name of its file in the folder, from the list. Open it only as `fileOf` returns it. */
   readonly file: string
 }
 
 export interface CatalogOptions {
   readonly storeId: string
-  /** Of the files that are made. */
+  /** For new files. */
   readonly access: StoreAccess
   readonly clock: Clock
   readonly random: Random
 }
 
 /**
- * The list of a folder's databases. A database is there while it is listed and its file is not marked as
- * deleted. Whoever dies while he makes or deletes one leaves a note here, and the next to open the folder ends it.
+ * The list of a folder's databases. A database exists while it is listed and its file is not marked as deleted. A
+ * process that dies while it creates or deletes one leaves a note here, and the next process that opens the folder
+ * finishes the work.
  */
 export class DatabaseCatalog {
   readonly #folder: string
@@ -72,20 +73,20 @@ export class DatabaseCatalog {
     this.#identity = new FileIdentity(this.#file)
   }
 
-  /** Rejects with ERR_STORE_DAMAGED when databases are there and the list of them is not. */
+  /** Rejects with ERR_STORE_DAMAGED when there are databases but no list of them. */
   static async open(folder: string, options: CatalogOptions): Promise<DatabaseCatalog> {
     const { access, clock, random } = options
     const file = join(folder, CATALOG_NAME)
     try {
-      // In this order: another process that is making the store now writes its catalog first.
+      // In this order: another process that is creating the store now writes its catalog first.
       const databases = readdirSync(folder).some((name) => DATABASE_FILE_NAME.test(name))
       if (!existsSync(file)) {
         if (databases) {
-          throw new StoreDamagedError(`${file} is missing, but there are databases beside it`)
+          throw new StoreDamagedError(`${file} is missing, but the folder has databases`)
         }
         await createCatalog(folder, file, { access, random })
       }
-      // Another process may have made these files this moment, and be about to.
+      // Another process may have created these files just now, and may be about to create the list.
       syncFolder(folder)
       const connection = await retryWhileBusy(clock, () => openCatalog(file))
       return new DatabaseCatalog(folder, options, connection)
@@ -105,8 +106,8 @@ export class DatabaseCatalog {
   }
 
   /**
-   * The path of a database's file. A folder may have come from anywhere: the list is not believed when it names what is no
-   * database of this folder, or is another one's.
+   * The path of a database's file. A folder can come from anywhere, so the list is refused when it names a file that is
+   * not a database of this folder, or belongs to another database.
    *
    * @throws ERR_STORE_DAMAGED
    */
@@ -119,7 +120,7 @@ export class DatabaseCatalog {
   }
 
   /**
-   * Makes a database with its file: both or, whatever fails, none.
+   * Creates a database with its file: both or, after any failure, none.
    *
    * @throws ERR_EXISTS, ERR_STORE_IN_USE, ERR_STORE_UNAVAILABLE
    */
@@ -144,7 +145,7 @@ export class DatabaseCatalog {
     }
   }
 
-  /** Undefined when a process that opened the folder took the note for one of a process that died. */
+  /** Undefined when a process that opened the folder removed the note because it assumed that this process had died. */
   #makeNoted(
     id: string,
     file: string,
@@ -152,7 +153,7 @@ export class DatabaseCatalog {
   ): DatabaseRecord | undefined {
     this.#assertFree(id)
     if (this.#connection.run('DELETE FROM meta WHERE name = ?', `${UNUSED}${file}`) === 0) return
-    // Under the catalog's lock nobody removes it. The file first: a database that is listed is whole.
+    // Under the catalog's lock, no process removes it. The file comes first: a listed database is complete.
     createDatabaseFile(join(this.#folder, file), this.#access)
     syncFolder(this.#folder)
     return this.#add(id, file, about)
@@ -201,31 +202,34 @@ export class DatabaseCatalog {
     })
   }
 
-  /** To be called before a database's file is marked as deleted: from now on the mark is looked for. */
+  /** Call it before a database's file is marked as deleted. From now on, processes look for the mark. */
   beginRemoval({ record }: CatalogEntry): void {
     this.#write(() =>
       this.#connection.run('INSERT OR IGNORE INTO meta VALUES (?, 1)', `${REMOVAL}${record.rid}`),
     )
   }
 
-  /** Takes a database off the list, and then its file away. */
+  /** Removes a database from the list, and then its file. */
   endRemoval(entry: CatalogEntry): void {
     this.#write(() => this.#unlist(entry))
     this.removeUnused()
   }
 
-  /** Ends what processes began that died. What cannot be done now is left to the next who opens the folder. */
+  /**
+   * Finishes the work of processes that died. What cannot be done now is left to the next process that opens the
+   * folder.
+   */
   finishRemovals(): void {
     try {
       const deleted = this.#connection.all(ENTRIES).filter((row) => this.#isDeleted(row))
       for (const row of deleted) this.endRemoval(catalogEntry(row))
       this.removeUnused()
     } catch {
-      // Nobody sees these databases any more, and their files are in nobody's way.
+      // These databases are no longer visible, and their files do no harm.
     }
   }
 
-  /** Under the catalog's lock, so that no other process is just making one of these files. */
+  /** Under the catalog's lock, so that no other process is creating one of these files at the same time. */
   removeUnused(): void {
     const noted = `SELECT name FROM meta WHERE name LIKE '${UNUSED}%'`
     try {
@@ -240,7 +244,7 @@ export class DatabaseCatalog {
         }
       })
     } catch {
-      // The note stays. Windows, for one, removes no file that another process has open.
+      // The note stays. Windows, for example, cannot remove a file that another process has open.
     }
   }
 
@@ -271,7 +275,7 @@ export class DatabaseCatalog {
     return DATABASE_FILE_NAME.test(file) && isMarkedDeleted(join(this.#folder, file))
   }
 
-  /** How many databases are listed with a file. */
+  /** Number of listed databases with this file. */
   #namesOf(file: string): number {
     const row = this.#connection.get('SELECT count(*) FROM database WHERE file = ?', file) ?? []
     return numberColumn(row, 0)
@@ -303,18 +307,18 @@ export class DatabaseCatalog {
   }
 }
 
-/** @throws ERR_STORE_DAMAGED for a name that no database's file has */
+/** @throws ERR_STORE_DAMAGED for a name that no database's file can have */
 export function assertDatabaseFileName(
   catalog: string,
   { id, file }: { readonly id: string; readonly file: string },
 ): void {
   if (DATABASE_FILE_NAME.test(file)) return
   throw new StoreDamagedError(
-    `${catalog} gives database ${id} the file ${JSON.stringify(file)}, which is none of the store's`,
+    `${catalog} gives database ${id} the file ${JSON.stringify(file)}, which does not belong to the store`,
   )
 }
 
-/** Of a copy databases may have been lost, and continuations name their numbers. */
+/** A copy may have lost databases, and continuations contain their numbers. */
 function openCatalog(file: string): Connection {
   const connection = openSqliteFile(file, CATALOG_FILE)
   try {
@@ -329,7 +333,7 @@ function openCatalog(file: string): Connection {
   }
 }
 
-/** One of the processes that do this at once makes it; setting a file's journal mode is not safe among many. */
+/** Of several concurrent processes, one creates it: concurrent changes of a file's journal mode are not safe. */
 async function createCatalog(
   folder: string,
   file: string,

@@ -13,14 +13,14 @@ import type { StoreAccess } from './store-access.ts'
 /** Rows of `meta` of processes that write with relaxed durability: name prefix, value = boot id. */
 const RELAXED = 'relaxed:'
 /**
- * LSNs that a new epoch skips: more than a crash can have lost of those that were given out but not
- * yet durable (engine findings, rule 3).
+ * LSNs that a new epoch skips: more than a crash can lose of those that were used but not yet durable (engine findings,
+ * rule 3).
  */
 const EPOCH_JUMP: number = 2 ** 20
 /** The same for numbers of collections and databases. */
 export const NUMBER_JUMP = 1000
 
-/** Makes a new, empty database file. Durable when this returns, except for its name. */
+/** Creates a new, empty database file. Durable when this returns, except for its name. */
 export function createDatabaseFile(file: string, access: StoreAccess): void {
   try {
     createSqliteFile(file, DATABASE_TABLES, access)
@@ -29,7 +29,7 @@ export function createDatabaseFile(file: string, access: StoreAccess): void {
   }
 }
 
-/** Whether a database was deleted whose file is still there. One that cannot be read now was not. */
+/** Whether a file belongs to a deleted database. False for a file that cannot be read now. */
 export function isMarkedDeleted(file: string): boolean {
   try {
     const connection = openSqliteFile(file, DATABASE_FILE)
@@ -44,10 +44,8 @@ export function isMarkedDeleted(file: string): boolean {
 }
 
 /**
- * Makes a database file ready for use: checks that it is one, and begins a new epoch if commits may
- * have been lost since it was last open, or if it is a copy.
- *
- * Rejects with ERR_STORE_DAMAGED, ERR_STORE_FORMAT or ERR_STORE_UNAVAILABLE.
+ * Makes a database file ready for use. Checks that it is one, and begins a new epoch if it is a copy, or if commits may
+ * have been lost since it was last open.
  */
 export async function prepareDatabaseFile(
   file: string,
@@ -73,25 +71,25 @@ export async function prepareDatabaseFile(
   )
 }
 
-/** After the last relaxed commit of this process: makes all of them durable and says so. */
+/** After the last relaxed commit of this process: makes all of them durable and records that. */
 export async function endRelaxedUse(
   file: string,
   { processId, clock }: { readonly processId: string; readonly clock: Clock },
 ): Promise<void> {
   await withDatabaseFile(file, clock, (connection) => {
-    // Durable itself, and with it all that stands before it in the log.
+    // Durable itself, and so is everything before it in the log.
     connection.run('DELETE FROM meta WHERE name = ?', `${RELAXED}${processId}`)
   })
 }
 
-/** In a copy, which is durable, and was never used by anybody. */
+/** For a copy, which is durable and has not been used yet. */
 export function forgetRelaxedUse(connection: Connection): void {
   connection.run(`DELETE FROM meta WHERE name LIKE '${RELAXED}%'`)
 }
 
 /**
- * A process that dies loses nothing, a machine that dies loses what was not synced. So a mark of another
- * boot means that LSNs may have been given out that no longer exist: none of them is given out again.
+ * When a process dies, nothing is lost. When a machine dies, everything that was not synced is lost. So a mark of
+ * another boot means that used LSNs may no longer exist. None of them is used again.
  */
 function beginEpochAfterLoss(connection: Connection, bootId: string): void {
   const lost = connection.run(
@@ -106,8 +104,9 @@ function beginEpochAfterLoss(connection: Connection, bootId: string): void {
 }
 
 /**
- * Nobody knows what the store gave out after the copy was made. So the counters go on from the microseconds since 1970,
- * which are above them all: no range takes a million commits a second, and an epoch before began at an earlier one.
+ * It is unknown which numbers the store used after the copy was made. So the counters continue at the microseconds
+ * since 1970, which is above all of them: no range takes a million commits a second, and an earlier epoch began at an
+ * earlier time.
  */
 function beginEpochOfCopy(connection: Connection, nowMs: number): void {
   for (const [collection, { ranges }] of readCatalog(connection).collections) {

@@ -2,15 +2,15 @@ import { statSync } from 'node:fs'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 
-/** Row of `meta`: which file of the file system this was when it was last opened. */
+/** Row of `meta`: the identity of this file in the file system when it was last opened. */
 const FILE = 'file'
 /** Row of `meta` of a file that was copied, for its next opening. */
 const COPIED = 'copied'
 
 /**
- * Whether a file is a copy that was not open before, also one made by hand; it is known from then on. A copy that was
- * written over the very file that it was made of, and a volume that was put back as a whole, cannot be told.
- * Within a transaction.
+ * Whether a file is a copy that was not open before, including one made by hand. Records the file's identity for the
+ * next call. It cannot detect a copy that was written over its own original, or a volume that was restored as a whole.
+ * Call it within a transaction.
  */
 export function noteCopy(connection: Connection, file: string): boolean {
   const present = identityOf(file)
@@ -23,12 +23,12 @@ export function noteCopy(connection: Connection, file: string): boolean {
   return isMarked || known !== undefined
 }
 
-/** Lets the next opening take the file for a copy, whatever it looks like. */
+/** Makes the next opening treat the file as a copy in any case. */
 export function markCopied(connection: Connection): void {
   connection.run('INSERT OR REPLACE INTO meta VALUES (?, 1)', COPIED)
 }
 
-/** Numbers of files are used again, so the time at which it was made is part of it; 0 where that is unknown. */
+/** File numbers are reused, so the creation time is part of the identity; 0 where it is unknown. */
 function identityOf(file: string): string {
   const { ino, birthtimeNs } = statSync(file, { bigint: true })
   return `${ino}:${birthtimeNs}`

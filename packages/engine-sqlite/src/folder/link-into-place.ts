@@ -5,19 +5,19 @@ import { StoreUnavailableError, type Random } from '@tidemark/contracts'
 
 const TEMPORARY = '.tidemark-'
 
-/** A name for a file that is made aside, in the same folder so that it can be linked. */
+/** A name for a file under construction, in the same folder so that it can be linked. */
 export function temporaryFile(folder: string, random: Random): string {
   return join(folder, `${TEMPORARY}${random.hex(8)}`)
 }
 
-/** True for what a process may have left that died while it made a file. */
+/** True for files that a process may have left when it died while it created a file. */
 export function isTemporary(name: string): boolean {
   return name.startsWith(TEMPORARY)
 }
 
 /**
- * Gives a finished file its name, durably: nobody ever sees half of it. If the name is taken, whoever was
- * faster wins; of many processes that do it at once, one does.
+ * Gives a finished file its name, durably: it is never visible half-written. If the name is taken, the first process
+ * wins; of several at once, exactly one does.
  */
 export async function linkIntoPlace(temporary: string, file: string): Promise<void> {
   try {
@@ -30,11 +30,11 @@ export async function linkIntoPlace(temporary: string, file: string): Promise<vo
   syncFolder(dirname(file))
 }
 
-/** What the system says where folders cannot be opened (Windows, or no permission to read) or synced. */
+/** The errors of systems where folders cannot be opened (Windows, or no permission to read) or synced. */
 const CANNOT_SYNC = new Set(['EINVAL', 'ENOTSUP', 'ENOSYS', 'EISDIR', 'EPERM', 'EACCES'])
 
 /**
- * Makes names in a folder durable, not only what is in the files.
+ * Makes names in a folder durable, not only the contents of files.
  *
  * @throws ERR_STORE_UNAVAILABLE, as when the disk fails
  */
@@ -54,7 +54,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** `ENOENT` and the like; undefined for what is no error of the system. */
+/** `ENOENT` and similar; undefined for errors that are not from the system. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('errno' in error) || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined

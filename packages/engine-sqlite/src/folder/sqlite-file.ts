@@ -5,10 +5,10 @@ import { Connection } from '../connection/connection.ts'
 import type { FileSchema } from '../connection/schema.ts'
 import { makeFileFor, type StoreAccess } from './store-access.ts'
 
-/** How long opening a file waits for another process, blocking the thread. */
+/** How long opening a file waits for another process, which blocks the thread. */
 const LOCK_TIMEOUT_MS = 5000
 
-/** Makes a new file with tables. Durable when this returns, except for its name. */
+/** Creates a new file with tables. Durable when this returns, except for its name. */
 export function createSqliteFile(file: string, tables: string, access: StoreAccess): void {
   makeFileFor(access, file)
   const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS })
@@ -22,8 +22,8 @@ export function createSqliteFile(file: string, tables: string, access: StoreAcce
 }
 
 /**
- * Opens a file that `createSqliteFile` made, for durable changes. Tables of an older version are brought to this
- * program's; programs that know only the older one do not open the file any more.
+ * Opens a file that `createSqliteFile` made, for durable changes. Migrates tables of an older version; older programs
+ * then no longer open the file.
  *
  * @throws ERR_STORE_DAMAGED, ERR_STORE_FORMAT, or as SQLite does
  */
@@ -49,7 +49,7 @@ function migrate(connection: Connection, file: string, { version, steps }: FileS
       const step = steps.get(from)
       if (step === undefined) {
         const advice =
-          from > version ? 'Use a newer Tidemark' : 'It was made by one that was never released'
+          from > version ? 'Use a newer Tidemark' : 'It was made by an unreleased version'
         throw new StoreFormatError(
           `${file} has schema ${from}; this version reads ${version}. ${advice}`,
         )

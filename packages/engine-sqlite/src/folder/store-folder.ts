@@ -29,7 +29,7 @@ export interface StoreMarker {
 
 export interface FoundMarker {
   readonly marker: StoreMarker
-  /** Of the marker's file, and so of the store: what is made in it later has the same. */
+  /** The access of the marker's file, and so of the store. New files get the same. */
   readonly access: StoreAccess
 }
 
@@ -40,11 +40,12 @@ const MARKER_FILE = 'tidemark.json'
 const MAX_MARKER_BYTES = 65_536
 
 /**
- * Makes sure that a folder is a store of ours: an existing one, or a new one in a missing or empty
- * folder. Safe when several processes do it at once: a link is made by one of them only.
+ * Makes sure that a folder is a store of this engine: an existing one, or a new one in a missing or empty folder. Safe
+ * for several processes at once, because only one of them can create the link.
  *
- * @param options.access of a store that is made; one that exists keeps its own
- * @throws ERR_INVALID_OPTION (a path that is no folder's), ERR_STORE_IN_USE, ERR_STORE_FORMAT, ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE
+ * @param options.access for a new store; an existing one keeps its own
+ * @throws ERR_INVALID_OPTION (a path that is not a folder), ERR_STORE_IN_USE, ERR_STORE_FORMAT, ERR_STORE_DAMAGED,
+ * ERR_STORE_UNAVAILABLE
  */
 export async function openStoreFolder(
   folder: string,
@@ -75,13 +76,13 @@ export async function openStoreFolder(
   }
   const created = await readMarker(folder)
   if (created === undefined)
-    throw new StoreUnavailableError(`${folder} vanished while it was opened`)
+    throw new StoreUnavailableError(`${folder} was removed while it was opened`)
   return created
 }
 
 /**
- * One after the other from the top, each durable in its parent before there is anything in it. The first that
- * exists may be another process' that has not come so far yet, so it is synced as well.
+ * Creates the folders one by one from the top. Each is durable in its parent before anything is in it. The first that
+ * exists may be new from another process that has not synced it yet, so it is synced as well.
  */
 async function makeFolder(folder: string, access: StoreAccess): Promise<void> {
   const parent = dirname(folder)
@@ -104,7 +105,7 @@ export async function readMarker(folder: string): Promise<FoundMarker | undefine
   if (found === undefined) return undefined
   const marker = parseMarker(found.text)
   if (marker === undefined)
-    throw new StoreDamagedError(`${file} is damaged: it is no store's marker`)
+    throw new StoreDamagedError(`${file} is damaged: it is not the marker of a store`)
   if (marker.engine !== ENGINE) {
     throw new StoreInUseError(`${folder} is a store of engine ${JSON.stringify(marker.engine)}`)
   }
@@ -116,7 +117,10 @@ export async function readMarker(folder: string): Promise<FoundMarker | undefine
   return { marker, access: accessOfMode(found.mode) }
 }
 
-/** Undefined when there is none. Whoever made the folder must not lead to other files with it, nor make anybody wait. */
+/**
+ * Undefined when there is none. The creator of the folder must not be able to redirect this to other files, or to make
+ * it block.
+ */
 async function readPlainFile(
   file: string,
 ): Promise<{ readonly text: string; readonly mode: number } | undefined> {
@@ -135,7 +139,7 @@ async function readPlainFile(
     if (errnoOf(error) === 'ENOENT') return undefined
     if (errnoOf(error) !== 'ELOOP') throw folderError(error, dirname(file))
   }
-  throw new StoreDamagedError(`${file} is damaged: it is no store's marker`)
+  throw new StoreDamagedError(`${file} is damaged: it is not the marker of a store`)
 }
 
 function parseMarker(text: string): StoreMarker | undefined {
@@ -157,20 +161,22 @@ function parseMarker(text: string): StoreMarker | undefined {
 async function assertEmpty(folder: string): Promise<void> {
   const [first] = (await readdir(folder)).filter((name) => !isTemporary(name))
   if (first === undefined) return
-  // Another process may just have made it a store: its marker comes before everything else.
+  // Another process may be turning it into a store right now: its marker comes before everything else.
   if ((await readMarker(folder)) !== undefined) return
-  throw new StoreInUseError(`${folder} is not a Tidemark store and not empty: it holds ${first}`)
-}
-
-/** A folder that exists keeps its rights, which must do for what is wanted. @throws ERR_INVALID_OPTION */
-async function assertSharable(folder: string, access: StoreAccess): Promise<void> {
-  if (access === 'owner' || accessOfMode((await stat(folder)).mode) === 'group') return
-  throw new InvalidOptionError(
-    `access 'group' needs a folder that its group may write: chmod g+rwxs ${folder}`,
+  throw new StoreInUseError(
+    `${folder} is not a Tidemark store, and is not empty: it contains ${first}`,
   )
 }
 
-/** Makes a missing or empty folder one that `createMarker` may make a store. @throws as `openStoreFolder` */
+/** A folder that exists keeps its rights, which must allow the requested access. @throws ERR_INVALID_OPTION */
+async function assertSharable(folder: string, access: StoreAccess): Promise<void> {
+  if (access === 'owner' || accessOfMode((await stat(folder)).mode) === 'group') return
+  throw new InvalidOptionError(
+    `access 'group' needs a folder that its group can write to: chmod g+rwxs ${folder}`,
+  )
+}
+
+/** Prepares a missing or empty folder, so that `createMarker` can make it a store. @throws as `openStoreFolder` */
 export async function makeEmptyFolder(folder: string, access: StoreAccess): Promise<void> {
   try {
     await makeFolder(folder, access)
@@ -189,7 +195,7 @@ export async function createMarker(
   const temporary = temporaryFile(folder, random)
   const handle = await open(temporary, 'wx', FILE_MODE[access])
   try {
-    // The umask may have taken the group's rights away.
+    // The umask may have removed the group's rights.
     if (access === 'group') await handle.chmod(FILE_MODE[access])
     await handle.writeFile(`${JSON.stringify(marker)}\n`)
     await handle.sync()

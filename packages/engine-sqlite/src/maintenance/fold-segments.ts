@@ -13,9 +13,9 @@ import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './piece.ts'
 type PlacedRow = readonly [lsn: number, seq: number]
 
 /**
- * Moves the next rows, in LSN order, of the segments that a range inherited into one of its own. At any
- * moment each row is in exactly one of them, and pages read them all: the work may end anywhere. When all
- * is moved the range lets go of the inherited ones; one that no range has any more is dropped.
+ * Moves the next rows, in LSN order, of the segments that a range inherited into one of its own. At any moment each row
+ * is in exactly one of them, and pages read all of them, so the work can stop at any point. When all rows are moved,
+ * the range drops the inherited segments. A segment that no range has any more is removed.
  */
 export function foldSegments(
   { connection, maxItems }: PieceContext,
@@ -70,7 +70,7 @@ function beginTarget(
   return { id, lsn: base }
 }
 
-/** The next documents and entries of the log, all of both up to one LSN. */
+/** The next documents and entries of the log, both up to the same LSN. */
 function movedRows(
   connection: Connection,
   range: RangeRow,
@@ -106,7 +106,7 @@ function movedRows(
   return { documents: upTo(throughLsn, documents.rows), entries: entries.rows, throughLsn }
 }
 
-/** Puts rows at a segment's end, in their order. Returns how many. */
+/** Appends rows to a segment in their order. Returns their number. */
 function append(
   connection: Connection,
   table: 'doc' | 'log',

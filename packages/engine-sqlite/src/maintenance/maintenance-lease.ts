@@ -1,13 +1,13 @@
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 
-/** Who maintains the database, and until when at least, in store time (epoch ms). */
+/** The process that maintains the database, and until when at least, in store time (epoch ms). */
 export interface MaintenanceLease {
   readonly holder: string
   readonly untilMs: number
 }
 
-/** The lease that is in force; undefined when anybody may take it. */
+/** The lease in force; undefined when any process can take it. */
 export function readMaintenanceLease(
   connection: Connection,
   nowMs: number,
@@ -17,7 +17,7 @@ export function readMaintenanceLease(
   return lease.holder === '' || lease.untilMs <= nowMs ? undefined : lease
 }
 
-/** Takes or renews the lease; returns the other one that is in force, if there is. */
+/** Takes or renews the lease. Returns another lease that is in force, if there is one. */
 export function takeMaintenanceLease(
   connection: Connection,
   { holder, leaseMs }: { readonly holder: string; readonly leaseMs: number },
@@ -25,7 +25,7 @@ export function takeMaintenanceLease(
 ): MaintenanceLease | undefined {
   const present = readMaintenanceLease(connection, nowMs)
   if (present !== undefined && present.holder !== holder) return present
-  // It rises with each renewal, so that others see it renewed also while the store's clock stands still.
+  // It rises with each renewal, so others see the renewal even while the store's clock stands still.
   connection.run(
     'UPDATE head SET until = max(?, CASE holder WHEN ? THEN until + 1 ELSE 0 END), holder = ?',
     nowMs + leaseMs,

@@ -4,7 +4,7 @@ import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { SEGMENT_SLOTS } from '../connection/schema.ts'
 
-/** What is removed when its time is over: pending deletes, or entries of the log of all versions. */
+/** Rows that are removed after their retention: pending deletes, or entries of the log of all versions. */
 export type AgingRows = 'pendingDeletes' | 'versions'
 
 export interface AgingRow {
@@ -23,12 +23,12 @@ const STATEMENTS: Readonly<Record<AgingRows, string>> = {
 }
 
 /**
- * The first rows of a range in LSN order, over all its segments: whole LSNs only, and none above the
- * first that was not looked at. They are removed in this order, so that one LSN says what is gone; within
- * one segment alone it would not, because after a merge rows of the other half may come in between.
+ * The first rows of a range in LSN order, over all its segments: whole LSNs only, and none above the first that was not
+ * read. They are removed in this order, so that one LSN marks what is gone. Within a single segment it would not: after
+ * a merge, rows of the other half may come in between.
  *
- * Rows of a segment's other ranges are looked at, too. If they are many, fewer or none are found here,
- * until those are removed or the segment is folded.
+ * Rows of a segment's other ranges are read too. If there are many of them, fewer or no rows are found here, until
+ * those are removed or the segment is folded.
  */
 export function oldestRows(
   connection: Connection,
@@ -49,7 +49,7 @@ export function oldestRows(
   return found.filter(({ lsn }) => lsn < endLsn).toSorted((a, b) => a.lsn - b.lsn)
 }
 
-/** The first row of a range, or of one that it shares a segment with: when there may be something to remove. */
+/** The first row of a range, or of one that shares a segment with it: when there may be something to remove. */
 export function oldestRow(
   connection: Connection,
   range: RangeRow,
@@ -63,7 +63,7 @@ export function oldestRow(
   return oldest
 }
 
-/** The rows at the beginning that may go; an LSN goes as a whole or stays. */
+/** The rows at the beginning that can be removed. An LSN is removed as a whole or stays. */
 export function removableRows(
   rows: readonly AgingRow[],
   mayGo: (row: AgingRow) => boolean,
@@ -72,7 +72,7 @@ export function removableRows(
   return stays === undefined ? rows : rows.filter(({ lsn }) => lsn < stays.lsn)
 }
 
-/** At least one whole LSN, also one of a transaction that has more rows than were asked for. */
+/** At least one whole LSN, even if its transaction has more rows than requested. */
 function firstLsns(
   connection: Connection,
   segment: number,

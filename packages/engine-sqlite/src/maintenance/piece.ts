@@ -3,16 +3,16 @@ import type { Connection } from '../connection/connection.ts'
 import type { OpenSegments } from '../writer/open-segments.ts'
 import type { TouchedRange } from '../writer/writer-messages.ts'
 
-/** What a piece of background work has at hand, inside the writer's transaction. */
+/** The context of a piece of background work, inside the writer's transaction. */
 export interface PieceContext {
   readonly connection: Connection
   readonly segments: OpenSegments
   /** The store's clock, epoch ms. */
   readonly timeMs: number
   readonly maxItems: number
-  /** The collection as it is now, with room for a row of that key in its range's segment. */
+  /** The present record of the collection, with room for a row of that key in its range's segment. */
   collectionFor(epk: string): CollectionRow
-  /** True when this piece has taken so long that requests should have their turn. */
+  /** True when this piece has taken so long that requests must have their turn. */
   isOverdue(): boolean
 }
 

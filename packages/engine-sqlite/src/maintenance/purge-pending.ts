@@ -10,11 +10,11 @@ const ANY_PENDING =
   'SELECT 1 FROM doc INDEXED BY pending WHERE coll = ? AND kind = 1 AND seq > 0 LIMIT 1'
 const POSITIONS = 'SELECT grp, list FROM position WHERE coll = ?'
 
-/** When a pending delete may go (TTL-14). */
+/** When a pending delete can be purged (TTL-14). */
 export interface PendingDeleteAging extends Aging {
   /** Epoch second at which its retention is over. */
   retainedUntil(row: AgingRow): number
-  /** True when every group that is waited for has come past it. */
+  /** True when every waiting group has passed it. */
   isPassed(row: AgingRow): boolean
 }
 
@@ -42,12 +42,12 @@ export function pendingDeleteAging(
   }
 }
 
-/** Whether a collection has pending deletes at all: most have none, and are asked every second. */
+/** Whether a collection has pending deletes at all. Most have none, and the check runs every second. */
 export function hasPendingDeletes(connection: Connection, { record }: CollectionRow): boolean {
   return connection.get(ANY_PENDING, record.number) !== undefined
 }
 
-/** Purges pending deletes whose retention is over and that every group waited for has come past. */
+/** Purges pending deletes whose retention is over and that every waiting group has passed. */
 export function purgePending(
   context: PieceContext,
   collection: CollectionRow,

@@ -11,9 +11,8 @@ const NEXT = `SELECT seq, ts, ttl, exp, epk, pk, id FROM doc
   WHERE coll = ? AND kind = 0 AND (epk, pk, id) > (?, ?, ?) ORDER BY epk, pk, id LIMIT ?`
 
 /**
- * After a change of `defaultTtl`: goes through all documents by key, turns those that have expired, also
- * under past values, into pending deletes, and files the others under their new second. Then the past
- * values are forgotten (TTL-18).
+ * After a change of `defaultTtl`: processes all documents by key. Turns those that have expired, also under past
+ * values, into pending deletes, and files the others under their new second. Then it forgets the past values (TTL-18).
  */
 export function reindexExpiry(context: PieceContext, collection: CollectionRow): PieceResult {
   const { connection, maxItems } = context
@@ -62,7 +61,7 @@ function fileDocument(
   return undefined
 }
 
-/** The key after which the work goes on. */
+/** The key after which the work continues. */
 function reindexedUpTo(stored: string): readonly [string, string, string] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written above and by changeCollection
   const { after } = JSON.parse(stored) as { readonly after?: readonly [string, string, string] }

@@ -17,11 +17,11 @@ import type { PieceContext, PieceResult } from './piece.ts'
 export interface Aging {
   readonly kind: AgingRows
   mayGo(row: AgingRow): boolean
-  /** Keys around one whose horizon rises with it; see `positionPart`. */
+  /** Keys around one key whose horizon rises with it; see `positionPart`. */
   keysAround(epk: string): FeedRange
 }
 
-/** Where a piece that was cut short goes on: an index of the collection's ranges. */
+/** Where an interrupted piece continues: an index of the collection's ranges. */
 export interface RemovedPiece extends PieceResult {
   readonly resumeAt: number | undefined
 }
@@ -29,7 +29,7 @@ export interface RemovedPiece extends PieceResult {
 /** A transaction has at most a hundred rows or so, and is never removed in part. */
 const MIN_ROWS = 1000
 
-/** Removes rows whose time is over, range after range in LSN order, and raises the horizons. */
+/** Removes rows after their retention, range by range in LSN order, and raises the horizons. */
 export function removeAged(
   context: PieceContext,
   collection: CollectionRow,
@@ -57,7 +57,7 @@ export function removeAged(
   return { items, more: false, resumeAt: undefined }
 }
 
-/** So many rows, and those that have the last one's LSN. */
+/** This many rows, plus those that share the last one's LSN. */
 function firstWholeLsns(rows: readonly AgingRow[], count: number): readonly AgingRow[] {
   const lastLsn = rows[count - 1]?.lsn ?? Infinity
   return rows.filter(({ lsn }) => lsn <= lastLsn)
@@ -76,7 +76,7 @@ function removeRows(
   for (const { seq, epk, lsn } of removed) {
     connection.run(`DELETE FROM ${table} WHERE seq = ?`, seq)
     const keys = commonKeys(aging.keysAround(epk), range)
-    // In LSN order: of the same keys the last one counts.
+    // In LSN order: of several for the same keys, the last one counts.
     if (keys !== undefined) raised.set(feedRangeId(keys), { range: keys, lsn, stamp })
   }
   let horizons = readHorizons(connection, range.segment, column)

@@ -7,10 +7,10 @@ import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './piece.ts'
 const EXPIRED = `SELECT seq, epk, exp FROM doc INDEXED BY expiry
   WHERE coll = ? AND kind = 0 AND exp > 0 AND exp <= ? ORDER BY exp LIMIT ?`
 
-/** Turns documents that have expired into pending deletes, the longest expired first. */
+/** Turns expired documents into pending deletes, the longest expired first. */
 export function sweepExpired(context: PieceContext, collection: CollectionRow): PieceResult {
   const { connection, timeMs, maxItems } = context
-  // Until the index is exact again it may name documents that have not expired.
+  // Until the index is exact again, it may name documents that have not expired.
   if (collection.reindex !== undefined) return NOTHING_TO_DO
   const { number } = collection.record
   const rows = connection.all(EXPIRED, number, Math.floor(timeMs / 1000), maxItems)

@@ -4,7 +4,7 @@ import { raiseCatalogVersion } from '../connection/head.ts'
 import type { PieceContext } from './piece.ts'
 import { removeAged, type Aging, type RemovedPiece } from './remove-aged.ts'
 
-/** Removes entries whose retention is over; all of them after the log was switched off (CF-11). */
+/** Removes entries after their retention, or all entries after the log was switched off (CF-11). */
 export function trimVersions(
   context: PieceContext,
   collection: CollectionRow,
@@ -27,7 +27,7 @@ export function trimVersions(
   return piece
 }
 
-/** Commit time from which on entries are kept, epoch ms. */
+/** Entries with a commit time from here on are kept, epoch ms. */
 export function versionsKeptFromMs({ record }: CollectionRow, timeMs: number): number {
   const { allVersions } = record.definition
   return allVersions === null ? Infinity : timeMs - allVersions.retentionSeconds * 1000

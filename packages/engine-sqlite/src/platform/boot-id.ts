@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 
-/** Names the present run of the machine: another one means that unsynced writes are lost. */
+/** Identifies the present boot of the machine: a different one means that unsynced writes are lost. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    // Elsewhere the time of the start, to the minute: it is computed from two clocks.
+    // Elsewhere the boot time, to the minute: it is computed from two clocks.
     return `started-${Math.round((Date.now() / 1000 - uptime()) / 60)}`
   }
 }

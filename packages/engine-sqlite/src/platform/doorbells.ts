@@ -8,17 +8,17 @@ import { FILE_MODE, makeFolderFor, type StoreAccess } from '../folder/store-acce
 /** Longest path of a unix socket on Linux is 107 bytes, on macOS 103. */
 const MAX_SOCKET_PATH = 100
 const ONE_BYTE = Buffer.from([1])
-/** The folder's entries, named after processes: sockets; on Windows empty files, each of which stands for a pipe. */
+/** The folder's entries, named after processes: sockets, or on Windows empty files that each stand for a pipe. */
 const ENTRY = /^([0-9a-f]{16})\.(?:sock|pipe)$/
 const ENDING = process.platform === 'win32' ? '.pipe' : '.sock'
 
 /**
- * Tells the other processes that have the same folder open that something was committed: a byte over
- * unix sockets, every process connected with every other. Only a hint that saves waiting for the next
- * poll: a doorbell that cannot be set up, or a byte that is lost, costs milliseconds.
+ * Signals commits to the other processes that have the same folder open: one byte over unix sockets, with every process
+ * connected to every other. It is only a hint that saves the wait for the next poll: a doorbell that cannot be set up,
+ * or a lost byte, costs milliseconds.
  *
- * What stands in the folder may be anybody's: only sockets with names of ours are connected to or removed, and nothing
- * outside the folder.
+ * Entries in the folder may come from anyone. The process connects to and removes only sockets with names of this form,
+ * and nothing outside the folder.
  */
 export class Doorbells {
   readonly #folder: string
@@ -27,12 +27,12 @@ export class Doorbells {
   readonly #onRing: () => void
   readonly #peers = new Set<Socket>()
   #server: Server | undefined
-  /** Where the folder is for sockets: its path, or a short one to it while it is open here. */
+  /** The folder of the sockets: its path, or a short path to it while it is open here. */
   #place: string
   #openFolder: number | undefined
   #status: 'new' | 'open' | 'closed' = 'new'
 
-  /** `folder` has one entry a process; `id` names this one's, 16 hexadecimal digits, and is unique. */
+  /** `folder` has one entry for each process. `id` names this one's: 16 hexadecimal digits, unique. */
   constructor(
     folder: string,
     {
@@ -48,24 +48,24 @@ export class Doorbells {
     this.#onRing = onRing
   }
 
-  /** Never rejects: without doorbells readers poll. */
+  /** Never rejects: without doorbells, readers poll. */
   async open(): Promise<void> {
     if (this.#status !== 'new') return
     this.#status = 'open'
     try {
       await this.#makeFolder()
       await this.#listen()
-      // After its own entry is there: of two processes that start together, at least one sees the other.
+      // After its own entry exists: of two processes that start together, at least one sees the other.
       for (const name of await readdir(this.#folder)) {
         const id = ENTRY.exec(name)?.[1]
         if (id !== undefined && id !== this.#id && name.endsWith(ENDING)) await this.#connect(id)
       }
     } catch {
-      // A folder or system without sockets: the poll does it.
+      // A folder or system without sockets: the poll is enough.
     }
   }
 
-  /** How many connections to other processes there are. */
+  /** Number of connections to other processes. */
   get peers(): number {
     return this.#peers.size
   }
@@ -104,7 +104,7 @@ export class Doorbells {
     this.#place = `/proc/self/fd/${this.#openFolder}`
   }
 
-  /** The entry of this process appears when it can be connected to, not before: see `#connect`. */
+  /** The entry of this process appears when it accepts connections, not before: see `#connect`. */
   async #listen(): Promise<void> {
     const made = join(this.#place, `${this.#id}.new`)
     const onPeer = (peer: Socket): void => this.#adopt(peer)
@@ -126,7 +126,7 @@ export class Doorbells {
       if (isPipe ? !found.isFile() : !found.isSocket()) return
       this.#adopt(await connected(isPipe ? pipeOf(id) : entry))
     } catch (error) {
-      // Nobody listens there any more: its process was killed.
+      // It has no listener any more: its process was killed.
       if (isGone(error)) await this.#remove(id)
     }
   }

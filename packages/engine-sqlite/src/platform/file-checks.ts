@@ -4,7 +4,7 @@ import { errorFromPortable } from '../connection/sqlite-error.ts'
 import type { CheckThreadData, FromChecker } from '../writer/writer-messages.ts'
 import { threadFile } from './writer-client.ts'
 
-/** Checks of one file, each by a thread of its own: SQLite's part is one statement, which may take minutes. */
+/** Checks single files, each in a thread of its own: SQLite's part is one statement, which can take minutes. */
 export class FileChecks {
   readonly #file: string
   readonly #databaseId: string

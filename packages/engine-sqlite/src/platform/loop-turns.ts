@@ -1,10 +1,9 @@
-/** Reads that follow one another without a turn of the event loop may take so long together. */
+/** Maximum total time of consecutive reads without a turn of the event loop. */
 const MAX_STRETCH_MS = 2
 
 /**
- * Reads run on the caller's thread and are done at once, so a caller that awaits one read after the
- * other would never let the event loop turn: no timer, no socket, and no answer of the writer's thread.
- * This gives it a turn now and then.
+ * Reads run on the caller's thread and resolve at once. A caller that awaits one read after another would never let the
+ * event loop run: no timer, no socket, and no answer of the writer's thread. This class yields to it from time to time.
  */
 export class LoopTurns {
   #nextTurn: Promise<void> | undefined
@@ -26,7 +25,7 @@ export class LoopTurns {
   }
 }
 
-/** Resolves in a turn of the event loop that has not begun. */
+/** Resolves in a later turn of the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)

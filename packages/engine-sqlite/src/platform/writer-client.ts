@@ -25,18 +25,18 @@ interface Pending {
 }
 
 /**
- * Characters of texts that are on their way at most: a message is copied at once, on the caller's thread. Enough for
- * the group that is being written and the one after it; a single request may be larger.
+ * Maximum number of characters of texts in transit: a message is copied at once, on the caller's thread. Enough for the
+ * group that is being written and the next one. A single request can be larger.
  */
 const MAX_SENT_CHARS: number = 16 * 2 ** 20
 
 export interface WriterClientOptions {
-  /** Requests that may wait. */
+  /** Maximum number of waiting requests. */
   readonly maxPending: number
   readonly onNotice: (notice: LogNotice) => void
 }
 
-/** The caller's end of a writer's thread: sends requests together, settles them in the order of their groups. */
+/** The caller's end of a writer's thread. Sends requests together, and settles them in the order of their groups. */
 export class WriterClient {
   readonly #worker: Worker
   readonly #bell: Int32Array
@@ -48,12 +48,12 @@ export class WriterClient {
   readonly #ended = Promise.withResolvers<void>()
   #outbox: WriterRequest[] = []
   #isFlushDue = false
-  /** The thread is to end once it has everything. */
+  /** The thread ends once it has everything. */
   #isClosing = false
-  /** Of the requests that the thread has and did not answer. */
+  /** Of the requests that the thread has not answered yet. */
   #sentChars = 0
   #nextId = 1
-  /** Set when the thread is of no more use: why. */
+  /** Set when the thread can no longer be used: the reason. */
   #broken: Error | undefined
 
   private constructor(settings: WriterSettings, { maxPending, onNotice }: WriterClientOptions) {
@@ -87,11 +87,11 @@ export class WriterClient {
     return client
   }
 
-  /** Rejects with ERR_STORE_CLOSED, or ERR_STORE_UNAVAILABLE when too many requests wait already. */
+  /** Rejects with ERR_STORE_CLOSED, or ERR_STORE_UNAVAILABLE when too many requests are waiting. */
   async request(task: WriterTask, nowMs: number): Promise<WriterResult> {
     if (this.#broken !== undefined) throw this.#broken
     if (this.#pending.size >= this.#maxPending) {
-      throw new StoreUnavailableError(`${this.#maxPending} writes wait for the disk already`)
+      throw new StoreUnavailableError(`${this.#maxPending} writes are already waiting for the disk`)
     }
     const id = this.#nextId++
     const chars = textChars(task)
@@ -106,7 +106,7 @@ export class WriterClient {
     return result
   }
 
-  /** Carries out what was requested, then ends the thread. */
+  /** Carries out the accepted requests, then ends the thread. */
   async close(): Promise<void> {
     if (this.#broken === undefined) {
       this.#broken = new StoreClosedError('the store was closed')
@@ -124,13 +124,13 @@ export class WriterClient {
       this.#isFlushDue = false
       this.#flush()
     }
-    // After the promise callbacks that are running now: writers that were woken together write together.
+    // After the promise callbacks that are running now: writers that wake together write together.
     if (isIdle) process.nextTick(flush)
-    // The thread has something to do: what other sockets have in this turn of the loop goes in the same message.
+    // The thread is busy: what other sockets have in this turn of the loop goes into the same message.
     else setImmediate(flush)
   }
 
-  /** Sends what there is room for; the rest follows when the thread has answered. */
+  /** Sends what there is room for. The rest follows when the thread has answered. */
   #flush(): void {
     const fitting = this.#outbox.findIndex(({ chars }) => {
       if (this.#sentChars > 0 && this.#sentChars + chars > MAX_SENT_CHARS) return true
@@ -169,7 +169,7 @@ export class WriterClient {
         for (const { id, result } of message.others) this.#settle(id, result)
         this.#refuseOverdue(message.others.find(isLockedOut)?.result)
         this.#flush()
-        // While it is being closed, its end is waited for: the process must not end before.
+        // While the client is closing, it waits for the end of the thread: the process must not end before.
         if (this.#pending.size === 0 && this.#broken === undefined) this.#worker.unref()
     }
   }
@@ -182,7 +182,7 @@ export class WriterClient {
     pending.resolve(result)
   }
 
-  /** Who waited here for as long as the thread for the lock does not wait as long again. */
+  /** A request that has waited here as long as the thread waited for the lock does not wait that long again. */
   #refuseOverdue(locked: WriterResult | undefined): void {
     if (locked === undefined) return
     const acceptedBeforeMs = performance.now() - this.#lockTimeoutMs
@@ -215,11 +215,11 @@ function textChars(task: WriterTask): number {
 }
 
 /**
- * Beside this file, in the sources as in what is published. In a bundle it is beside the bundle if it was made an
+ * Next to this file, in the sources and in the published package. In a bundle it is next to the bundle if it is an
  * entry of its own, else where the package is installed.
  */
 export function threadFile(): URL {
-  // A bundle of CommonJS has no import.meta.
+  // A CommonJS bundle has no import.meta.
   const here = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href
   const extension = here.endsWith('.ts') ? 'ts' : 'js'
   const beside = new URL(`./writer-thread.${extension}`, here)

@@ -26,7 +26,7 @@ const blockingClock: BlockingClock = {
   fraction: () => Math.random(),
 }
 
-// Node 22 warns once a thread that SQLite is experimental: the caller's thread has said it.
+// Node 22 warns once in each thread that SQLite is experimental. The caller's thread has done so already.
 process.removeAllListeners('warning')
 if (parentPort === null) throw new Error('the writer runs in a worker thread')
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what WriterClient and checkInThread start this thread with
@@ -56,7 +56,7 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
     const urgent = background.setAside(received.requests)
     if (urgent.length > 0) waiting = [...waiting, ...urgent]
     const isBusy = waiting.length > 0
-    // Background work has its turn when nobody waits, and now and then when somebody always does.
+    // Background work runs when no request waits, and from time to time under constant load.
     const piece = isBusy ? background.overdue() : background.next()
     if (isBusy) {
       const committed: number[] = []
@@ -86,7 +86,7 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
   port.close()
 }
 
-/** Whether there may be segments afterwards that nobody has any more. */
+/** Whether there may be segments afterwards that no range has any more. */
 function leavesRowsBehind({ task }: WriterRequest): boolean {
   switch (task.kind) {
     case 'deleteCollection':
@@ -100,7 +100,7 @@ function leavesRowsBehind({ task }: WriterRequest): boolean {
   }
 }
 
-/** What waits in the port: the caller's end bounds how much that can be. */
+/** The messages in the port: the caller's end limits their number. */
 function receive(port: MessagePort): {
   readonly requests: readonly WriterRequest[]
   readonly closing: boolean

@@ -92,7 +92,7 @@ function checkRows(
   return problems
 }
 
-/** The index of expiry, which must be exact while no documents are filed anew. */
+/** The index of expiry, which must be exact while no documents are refiled. */
 function checkExpiry(connection: Connection, { record }: CollectionRow): readonly string[] {
   const problems: string[] = []
   if (record.ttlEras.length > 0) problems.push('past values of defaultTtl, but no work on them')
@@ -110,7 +110,7 @@ function checkExpiry(connection: Connection, { record }: CollectionRow): readonl
   return problems
 }
 
-/** Only what has expired may have lost entries, to documents that were written since then. */
+/** Only expired documents can have lost entries, to documents that were written since then. */
 function checkEntries(
   connection: Connection,
   { record, reindex }: CollectionRow,
@@ -127,7 +127,7 @@ function checkEntries(
      LEFT JOIN entry e ON e.coll = d.coll AND e.epk = d.epk AND e.pk = d.pk AND e.id = d.id
      WHERE d.coll = ? AND d.kind = 0 AND d.exp = 0 AND ? GROUP BY d.seq HAVING count(e.ukey) <> ?`,
     record.number,
-    // Until it is exact again the index of expiry does not say what has expired.
+    // Until it is exact again, the index of expiry does not show what has expired.
     reindex === undefined ? 1 : 0,
     uniqueKeys.length,
   )
@@ -142,7 +142,7 @@ function checkEntries(
   ]
 }
 
-/** A segment that no range has any more has nothing that anybody needs. */
+/** A segment that no range has any more must not hold anything that is still needed. */
 function checkDropped(connection: Connection): readonly string[] {
   const unknown = connection.all(
     `SELECT id FROM segment WHERE state <> 'dropped'

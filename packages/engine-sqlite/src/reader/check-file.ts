@@ -6,7 +6,7 @@ import { checkDatabase } from './check-database.ts'
 
 const TIMEOUT_MS = 2000
 
-/** Checks one database's file in one snapshot, which keeps its log from being reused until then. */
+/** Checks one database's file in one snapshot. Until the end, its log cannot be reused. */
 export function checkFile(file: string): FromChecker {
   let connection: Connection | undefined
   try {

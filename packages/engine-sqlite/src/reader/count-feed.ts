@@ -8,22 +8,22 @@ import {
 } from './feed-reader.ts'
 import { buildPage } from './page-builder.ts'
 
-/** `time` is the epoch second of a row of the feed, the epoch ms of an entry of the log. */
+/** `time` is the epoch second of a row of the feed, or the epoch ms of an entry of the log. */
 type CountedRow = readonly [lsn: number, time: number, epk: string]
 
-/** A count of what one page would have, and up to where it looked. */
+/** A count of what one page would contain, and the LSN up to which it read. */
 export interface CountedPiece extends FeedCount {
   readonly throughLsn: number
 }
 
-/** Rows that one piece counts: between pieces everything else has its turn. */
+/** Rows that one piece counts. Between pieces, other work has its turn. */
 const ROWS_A_PIECE = 5000
-/** Pieces of a count: many of them may have but others' rows. Enough for the highest limit of a lag. */
+/** Pieces of a count: many of them may hold only rows of other ranges. Enough for the highest limit of a lag. */
 const MAX_PIECES = 20
 
 /**
- * Counts piece by piece, each in a snapshot of its own: what is changed meanwhile moves to the feed's end, and is
- * counted there, too, if the count comes as far.
+ * Counts piece by piece, each in a snapshot of its own. What changes meanwhile moves to the feed's end, and is counted
+ * there too if the count comes that far.
  */
 export async function countInPieces(
   query: FeedCountQuery,
@@ -62,7 +62,7 @@ export function countFeed(snapshot: FeedSnapshot, query: FeedCountQuery): Counte
     },
   )
   const horizons = horizonsOf(isLog ? head.logHorizons : head.horizons, query.range)
-  // Entries of before the log was switched on again may still be there: parts of a history are none.
+  // Entries from before the log was switched on again may still exist: part of a history is not a history.
   const rows =
     isLog && horizons.length > 0
       ? page.rows.filter(([lsn, , epk]) => lsn > horizonOfKey(head, epk))

@@ -55,15 +55,16 @@ import type { WalkedRange } from './range-size.ts'
 import { startLsn, type StartSearch } from './start-lsn.ts'
 import { unexpired } from './unexpired.ts'
 
-// One statement, and so one snapshot: the document, and what says whether the catalog in hand still holds.
+// One statement, and so one snapshot: the document, and the version that shows whether the cached catalog is still
+// valid.
 const READ_DOCUMENT = `SELECT catalog, clock, lsn, ts, ttl, body FROM head LEFT JOIN doc ON
   coll = ? AND epk = ? AND pk = ? AND id = ? AND kind = 0`
 const READ_COUNTER = 'SELECT lsn FROM segment WHERE id = ?'
 
-/** How long SQLite itself waits for a lock: readers only ever meet one while a log is recovered. */
+/** How long SQLite itself waits for a lock. Readers meet one only while a log is recovered. */
 const READ_TIMEOUT_MS = 2000
 
-/** A file up to this size is checked on the caller's thread: some ten milliseconds. */
+/** A file up to this size is checked on the caller's thread: about ten milliseconds. */
 const MAX_CHECK_BYTES = 2 * 1024 * 1024
 
 /** One snapshot of a database. */
@@ -74,8 +75,8 @@ interface Snapshot {
 }
 
 /**
- * The connection of this process that reads a database, on the caller's thread: a scan never waits for
- * a sync, nor a sync for a scan. No transaction outlives a call, so that the log can be reused.
+ * The connection of this process that reads a database, on the caller's thread. Scans and syncs never wait for each
+ * other. No transaction outlives a call, so the log can be reused.
  */
 export class DatabaseReader {
   readonly #file: string
@@ -85,7 +86,7 @@ export class DatabaseReader {
   readonly #maintenanceViews = new MaintenanceViews()
   #catalog: CatalogRows | undefined
 
-  /** @param options.nowMs the store's clock in this process, raised to what it is given */
+  /** @param options.nowMs the store's clock in this process, raised to the value that it gets */
   constructor(
     file: string,
     options: { readonly databaseId: string; readonly nowMs: (atLeastMs: number) => number },
@@ -156,7 +157,7 @@ export class DatabaseReader {
     return this.#inFeed(query, (snapshot) => countFeed(snapshot, query))
   }
 
-  /** Undefined when the search has to go on in another snapshot; see `startLsn`. */
+  /** Undefined when the search must continue in another snapshot; see `startLsn`. */
   start(
     { collection, range: wanted, start, mode }: StartQuery,
     progress: StartSearch,
@@ -198,7 +199,7 @@ export class DatabaseReader {
     )
   }
 
-  /** One step over what expires when; see `walkExpiry`. */
+  /** One step of the walk that finds what expires when; see `walkExpiry`. */
   expiry(record: CollectionRecord, walk: ExpiryWalk): ExpiryWalk {
     return this.#inCollection(record, (collection, { nowMs }) =>
       walkExpiry(this.#connection, collection, { walk, nowMs }),
@@ -220,14 +221,14 @@ export class DatabaseReader {
     })
   }
 
-  /** Highest store time that was ever given out here, epoch ms. */
+  /** Highest store time that was ever assigned here, epoch ms. */
   highestCommitMs(): number {
     return withStoreErrors(this.#file, () => readHead(this.#connection).clockMs)
   }
 
   /**
-   * The newest LSN of each of many ranges and the pkrange that each is in, in one snapshot; for a range
-   * that is gone, the error that says so.
+   * The newest LSN of each of many ranges and the pkrange that holds it, in one snapshot. For a range that is gone, the
+   * corresponding error.
    */
   newestLsns(
     asked: readonly { readonly collection: CollectionRecord; readonly range: FeedRange }[],
@@ -246,7 +247,7 @@ export class DatabaseReader {
     )
   }
 
-  /** The newest LSN of the pkrange that holds `wanted`, and which one that is. */
+  /** The newest LSN of the pkrange that holds `wanted`, and which pkrange that is. */
   counter(collection: CollectionRecord, wanted: FeedRange): PlaceCounter {
     return this.#inCollection(collection, ({ ranges }) =>
       this.#counter(rangeHolding(ranges, wanted)),
@@ -260,7 +261,7 @@ export class DatabaseReader {
     )
   }
 
-  /** Contradictions in a small file; undefined of a large one, for which this is not the thread. */
+  /** Contradictions in a small file. Undefined for a large one, which needs another thread. */
   checkIfSmall(): readonly string[] | undefined {
     return this.#snapshot(({ catalog }) => {
       const [pages, pageBytes] = ['page_count', 'page_size'].map((name) =>
@@ -306,7 +307,7 @@ export class DatabaseReader {
     })
   }
 
-  /** One read transaction; the catalog is read again when its version rose. */
+  /** One read transaction. It reads the catalog again when its version has risen. */
   #snapshot<Result>(act: (snapshot: Snapshot) => Result): Result {
     return withStoreErrors(this.#file, () =>
       this.#connection.transaction('BEGIN', () => {
@@ -321,7 +322,7 @@ export class DatabaseReader {
   }
 }
 
-/** What a caller sees who names a range that was split or merged away. */
+/** The error for a range that was split or merged. */
 export function rangeGone(ranges: readonly RangeRow[], number: number): RangeGoneError {
   const successors = ranges
     .filter(({ parents }) => parents.includes(number))

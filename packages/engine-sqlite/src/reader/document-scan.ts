@@ -6,20 +6,20 @@ import type { Condition } from '../connection/live-rows.ts'
 
 /** Rows of one read. */
 const ROWS_A_READ = 200
-/** Expired documents that are gone past in one call. */
+/** Expired documents that one call skips. */
 const MAX_EXPIRED = 5000
-/** Documents above it are read one by one: until then it is not known whether the page has room for them. */
+/** Larger documents are read one by one: before that it is unknown whether the page has room for them. */
 const MAX_ROW_BYTES = 16 * 1024
 
 const READ_BODY = `SELECT body FROM doc WHERE coll = ? AND kind = 0 AND epk = ? AND pk = ? AND id = ?`
 
-/** What an expired document is told by, in this snapshot; see `LiveRows`. */
+/** The condition for expired documents, in this snapshot; see `LiveRows`. */
 export interface ScanSnapshot {
   readonly connection: Connection
   readonly condition: Condition | undefined
 }
 
-/** Goes past what has expired in calls of their own; a page that begins behind it is of one snapshot. */
+/** Skips expired documents in calls of their own; a page that begins after them is of one snapshot. */
 export async function scanPastExpired(
   query: ScanQuery,
   scan: (query: ScanQuery) => Promise<ScanPage>,
@@ -33,8 +33,8 @@ export async function scanPastExpired(
 }
 
 /**
- * Live documents in (EPK, partition key text, id) order, within the caller's snapshot. A page may end before its
- * limits, even without a document, where it has come upon many that have expired; not within one partition key
+ * Live documents in (EPK, partition key text, id) order, within the caller's snapshot. A page can end before its
+ * limits, even without a document, where it has found many expired ones. It does not end early within one partition key
  * value, which is read as a whole.
  */
 export function scanDocuments(snapshot: ScanSnapshot, query: ScanQuery): ScanPage {
@@ -84,7 +84,7 @@ function scanStatement(
   if (after === undefined) {
     conditions.push({ sql: 'epk >= ?', values: [range.minInclusive] })
   } else {
-    // The only lower bound, so that the index goes straight to it however many documents share an EPK.
+    // The only lower bound, so that the index goes straight to it, however many documents share an EPK.
     const values = [after.epk, after.partitionKey, after.id]
     conditions.push({ sql: '(epk, pk, id) > (?, ?, ?)', values })
   }

@@ -5,7 +5,7 @@ import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { readRangeHead } from './range-head.ts'
 
-/** Entries of an index that one step looks at. */
+/** Entries of an index that one step reads. */
 const ENTRIES_A_STEP = 5000
 
 const NEXT_EXPIRING = `SELECT exp, seq FROM doc INDEXED BY expiry
@@ -16,15 +16,15 @@ const NEXT_PENDING = `SELECT count(*), max(seq) FROM (SELECT seq FROM doc INDEXE
 /** How far a walk over the indexes of expiry and of pending deletes has come. */
 export interface ExpiryWalk {
   readonly withinSeconds: readonly number[]
-  /** The last entry that was looked at. */
+  /** The last entry that was read. */
   readonly expiring: { readonly second: number; readonly seq: number }
   readonly pendingSeq: number
-  /** As it is found so far; of the store's time at the first step. */
+  /** The result so far, for the store's time at the first step. */
   readonly view: ExpiryView | undefined
   readonly isAtEnd: boolean
 }
 
-/** Each step is a snapshot of its own: of what changes meanwhile the view may count either state, or both. */
+/** Each step is a snapshot of its own: for what changes meanwhile, the view may count either state, or both. */
 export async function readExpiryView(
   withinSeconds: readonly number[],
   step: (walk: ExpiryWalk) => Promise<ExpiryWalk>,
@@ -36,7 +36,7 @@ export async function readExpiryView(
   return walk.view
 }
 
-/** One step of finding what expires when: counts entries of indexes, reads no documents. */
+/** One step of finding what expires when. Counts entries of indexes, and reads no documents. */
 export function walkExpiry(
   connection: Connection,
   collection: CollectionRow,

@@ -16,7 +16,7 @@ import type { RowSelection } from '../segments/segment-rows.ts'
 import { buildPage } from './page-builder.ts'
 import type { RangeHead } from './range-head.ts'
 
-/** What a page is read from, all of one snapshot. */
+/** What a page is read from, all in one snapshot. */
 export interface FeedSnapshot {
   readonly connection: Connection
   readonly collection: CollectionRow
@@ -88,7 +88,7 @@ export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): E
   })
   const horizons = horizonsOf(head.logHorizons, query.range)
   const horizon = horizonAt(horizons, query.range)
-  // Entries of before the log was switched on again may still be there: parts of a history are none.
+  // Entries from before the log was switched on again may still exist: part of a history is not a history.
   const kept = horizon === 0 ? rows : rows.filter((row) => row[0] > horizonOfKey(head, row[7]))
   return { rows: kept.map(versionRow), ...pageEnd(lsn, head), horizon, horizons }
 }
@@ -105,7 +105,7 @@ export function assertKeepsVersions({ record }: CollectionRow): void {
   if (record.definition.allVersions === null) throw new AllVersionsOffError(record.id)
 }
 
-/** Up to where the log of one key's changes is trimmed. */
+/** The LSN up to which the log of one key's changes is trimmed. */
 export function horizonOfKey({ logHorizons }: RangeHead, epk: string): number {
   return horizonAt(logHorizons, singleEpkRange(epk))
 }

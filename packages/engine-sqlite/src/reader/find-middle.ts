@@ -1,9 +1,9 @@
-/** Documents that one step goes past: between steps other readers have their turn. */
+/** Documents that one step skips. Between steps, other readers have their turn. */
 const DOCUMENTS_A_STEP = 5000
 
 /**
- * The EPK of the document in the middle, moved up to the next EPK if that is the first one: a split there
- * leaves documents on both sides. Undefined when all have the same EPK.
+ * The EPK of the document in the middle, moved up to the next EPK if it is the first one: a split there leaves
+ * documents on both sides. Undefined when all documents have the same EPK.
  */
 export async function findMiddle(
   documents: number,
@@ -16,7 +16,7 @@ export async function findMiddle(
   if (first === undefined) return undefined
   let after = ''
   let middle = first
-  // Each step goes past whole EPKs, so that it may end early at one of many documents.
+  // Each step skips whole EPKs, so it may end early at an EPK with many documents.
   for (let left = Math.floor(documents / 2); left > 0; left -= DOCUMENTS_A_STEP) {
     const next = await epkAfter({ after, skip: Math.min(left, DOCUMENTS_A_STEP) })
     if (next === undefined) break

@@ -18,12 +18,12 @@ import { versionsKeptFromMs } from '../maintenance/trim-versions.ts'
 
 const FIRST_EXPIRY = `SELECT min(exp) FROM doc INDEXED BY expiry
   WHERE coll = ? AND kind = 0 AND exp > 0`
-/** Ranges whose oldest rows one look looks at. */
+/** Ranges whose oldest rows one look reads. */
 const RANGES_A_LOOK = 500
 
-/** What there is to do in a database, and when something more will be. */
+/** The work that is due in a database, and when more will be. */
 export class MaintenanceViews {
-  /** Index of the range with which the next look at pending deletes begins, by collection. */
+  /** Index of the range at which the next look at pending deletes begins, by collection. */
   readonly #purgeFrom = new Map<number, number>()
   /** The same for the oldest entries of its log. */
   readonly #trimFrom = new Map<number, number>()
@@ -97,7 +97,7 @@ export class MaintenanceViews {
   }
 }
 
-/** The ranges that this look goes over; the next look goes on behind them. */
+/** The ranges of this look. The next look continues after them. */
 function someOf(
   { record, ranges }: CollectionRow,
   nextFrom: Map<number, number>,
@@ -118,7 +118,7 @@ const ORDER: readonly MaintenanceTask['kind'][] = [
 
 interface Found {
   readonly task?: MaintenanceTask
-  /** Store time at which there will be something. */
+  /** Store time at which something will be due. */
   readonly dueMs?: number | undefined
 }
 

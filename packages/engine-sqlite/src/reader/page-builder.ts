@@ -13,9 +13,9 @@ import {
 } from '../segments/segment-rows.ts'
 import { stretches, type Stretch } from '../segments/stretches.ts'
 
-/** LSNs that a page looks at when it leaves rows out: most of them may be others'. */
+/** LSNs that a page reads when it leaves rows out: most of them may belong to other ranges. */
 const MAX_FILTERED_LSNS = 10_000
-/** Rows of a page's first read; their size tells how many more fit. */
+/** Rows of a page's first read. Their size shows how many more fit. */
 const FIRST_ROWS = 128
 
 export interface PageSource<Row extends LsnRow> {
@@ -29,15 +29,15 @@ export interface PageSource<Row extends LsnRow> {
 
 export interface BuiltPage<Row extends LsnRow> {
   readonly rows: readonly Row[]
-  /** The last row's, or what was looked at in vain. */
+  /** LSN of the last row, or of the last LSN that was read in vain. */
   readonly lsn: number
-  /** Everything was looked at: the limits cut nothing off. */
+  /** Everything was read: no limit ended the page. */
   readonly isWhole: boolean
 }
 
 /**
- * One page of a pkrange's rows, within the caller's snapshot: rows of its segments in LSN order, up to
- * the page's limits, and never ending between two rows of one LSN (CF-7).
+ * One page of a pkrange's rows, within the caller's snapshot: rows of its segments in LSN order, up to the page's
+ * limits. It never ends between two rows of one LSN (CF-7).
  */
 export function buildPage<Row extends LsnRow>(
   connection: Connection,
@@ -49,7 +49,7 @@ export function buildPage<Row extends LsnRow>(
     page.readStretch(stretch)
     if (page.full) break
   }
-  // Also when the query began above it: the caller then sees that its position is not of this feed.
+  // Also when the query began above it: the caller then sees that its position does not belong to this feed.
   const lsn = page.rows.at(-1)?.[0] ?? (page.full ? page.examinedLsn : source.newestLsn)
   return { rows: page.rows, lsn, isWhole: !page.full || lsn >= source.newestLsn }
 }
@@ -100,11 +100,12 @@ class PageBuilder<Row extends LsnRow> {
           ),
         ),
       )
-      // The page has enough already, and ends with a whole transaction.
+      // The page is full, and ends with a whole transaction.
       if (this.full) return
       if (filtered) this.#lsnsLeft -= Math.min(throughLsn, windowEnd) - position
       position = throughLsn
-      // Not window by window: an epoch of the store may begin so far above the one before that nobody would get there.
+      // Not window by window: an epoch of the store may begin so far above the previous one that the page would never
+      // get there.
       if (filtered && parts.every(({ rows }) => rows.length === 0)) {
         const empty = segments.map((each) => this.#segmentRows.emptyThrough(each, throughLsn))
         position = Math.max(position, Math.min(untilLsn, ...empty))
@@ -115,7 +116,7 @@ class PageBuilder<Row extends LsnRow> {
     }
   }
 
-  /** The next rows of each segment, hardly more of them than the page has room for. */
+  /** The next rows of each segment, hardly more than the page has room for. */
   #read(
     segments: readonly SegmentRow[],
     window: { readonly afterLsn: number; readonly untilLsn: number },
@@ -130,18 +131,18 @@ class PageBuilder<Row extends LsnRow> {
   }
 
   /**
-   * A row whose texts are larger is read without them at first. So no read has more than twice what the page
-   * has room for, whatever it comes upon, and rows of about the average size are read at once.
+   * A row with larger texts is first read without them. So no read returns more than twice what the page has room for,
+   * and rows of about the average size are read at once.
    */
   #maxRowBytes(rows: number): number | undefined {
     const { maxChars } = this.#query
     if (this.#source.selection.texts === undefined || maxChars === Infinity) return undefined
     const share = (2 * (maxChars - this.#chars)) / rows
-    // A power of two: each value is a statement of its own.
+    // A power of two, because each value becomes a statement of its own.
     return share < 1 ? 0 : 2 ** Math.floor(Math.log2(share))
   }
 
-  /** The LSN with which the page is full, by the sizes of the rows alone. */
+  /** The LSN at which the page is full, from the sizes of the rows alone. */
   #lastFitting(segments: readonly SegmentRow[], wanted: WantedRows): number {
     const { size = '0' } = this.#source.selection.texts ?? {}
     const parts = segments.map((segment) => this.#rowSizes(size).read(segment, wanted))
@@ -170,7 +171,7 @@ class PageBuilder<Row extends LsnRow> {
     return this.rows.length >= this.#query.maxItems || this.#chars >= this.#query.maxChars
   }
 
-  /** Takes rows until the page has enough, and then those of the same transaction. */
+  /** Takes rows until the page is full, and then the rest of the same transaction. */
   #take(rows: readonly Row[]): void {
     const { sizeOf } = this.#source
     for (const row of rows) {
@@ -183,7 +184,7 @@ class PageBuilder<Row extends LsnRow> {
     }
   }
 
-  /** So many that they will hardly exceed the page's characters, judged by the rows so far. */
+  /** The number of rows that will hardly exceed the page's characters, estimated from the rows so far. */
   #rowsWanted(): number {
     const left = this.#query.maxItems - this.rows.length
     if (this.rows.length === 0) return Math.min(left, FIRST_ROWS)

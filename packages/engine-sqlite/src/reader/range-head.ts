@@ -3,7 +3,7 @@ import type { RangeRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 
-/** What a range's open segment says of the range. */
+/** The data about a range in its open segment. */
 export interface RangeHead {
   readonly lsn: number
   readonly epoch: number

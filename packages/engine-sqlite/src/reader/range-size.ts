@@ -4,9 +4,9 @@ import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Condition } from '../connection/live-rows.ts'
 
-/** Entries of an index that one step looks at: between steps everything else has its turn. */
+/** Entries of an index that one step reads. Between steps, other work has its turn. */
 const ENTRIES_A_STEP = 5000
-/** The same where each leads to a row of its own, which may have to come from the disk. */
+/** The same where each entry leads to a row of its own, which may have to come from the disk. */
 const ROWS_A_STEP = 1000
 
 /** How far a walk over live documents in key order has come. */
@@ -19,7 +19,7 @@ export interface KeyWalk {
 
 export const WALK_START: KeyWalk = { after: undefined, documents: 0, bytes: 0, isAtEnd: false }
 
-/** What of a collection is walked over, as its snapshot has it now. */
+/** What the walk covers of a collection, in its present snapshot. */
 export interface WalkedRange {
   readonly number: number
   readonly range: FeedRange
@@ -28,8 +28,8 @@ export interface WalkedRange {
 }
 
 /**
- * One step of counting live documents and their bytes. Each step is a snapshot of its own: of what is written
- * meanwhile it may or may not count the change, and what stays is counted once.
+ * One step of counting live documents and their bytes. Each step is a snapshot of its own. A change that is written
+ * meanwhile may or may not be counted; a document that stays is counted once.
  */
 export function walkRange(connection: Connection, walked: WalkedRange, walk: KeyWalk): KeyWalk {
   const size = 'octet_length(body)'
@@ -48,7 +48,7 @@ function step(
   { walk, size, rows }: { readonly walk: KeyWalk; readonly size: string; readonly rows: number },
 ): KeyWalk {
   const { after } = walk
-  // One lower bound, never two: of two SQLite seeks by either, and looks at every row from the range's beginning.
+  // One lower bound, never two: given two, SQLite seeks by either, and reads every row from the range's beginning.
   const lower = after === undefined ? 'epk >= ?' : '(epk, pk, id) > (?, ?, ?)'
   const from =
     after === undefined ? [range.minInclusive] : [after.epk, after.partitionKey, after.id]
@@ -77,7 +77,7 @@ function step(
   }
 }
 
-/** The EPK `skip` live documents after `after`, or of the first behind it when `skip` is 0. */
+/** The EPK `skip` live documents after `after`, or of the first one after it when `skip` is 0. */
 export function epkAfter(
   connection: Connection,
   walked: WalkedRange,

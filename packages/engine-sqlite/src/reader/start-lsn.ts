@@ -5,18 +5,20 @@ import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { SEGMENT_SLOTS } from '../connection/schema.ts'
 
-/** Which table's rows are looked at, and by which of their columns. */
+/** The table whose rows are read, and the column to compare. */
 export type StartTable =
   | { readonly table: 'doc'; readonly column: 'ts' }
   /** In ms. */
   | { readonly table: 'log'; readonly column: 'at' }
 
-/** Rows that one piece looks at: between pieces everything else has its turn. */
+/** Rows that one piece reads. Between pieces, other work has its turn. */
 const ROWS_A_PIECE = 5000
-/** Looked at first, then twice as many: mostly the first row is the one. */
+/** Rows of the first read, doubled each time: usually the first row is the right one. */
 const FIRST_ROWS = 16
 
-/** How far a search has come that goes on in later snapshots: before these row numbers no row was written late enough. */
+/**
+ * The progress of a search that continues in later snapshots: before these row numbers, no row was written late enough.
+ */
 export class StartSearch {
   readonly #places = new Map<string, number>()
   rowsLeft: number = ROWS_A_PIECE
@@ -30,14 +32,14 @@ export class StartSearch {
   }
 }
 
-/** Rows that are folded into a segment may take the numbers of those that were rewritten: its LSN rises then. */
+/** Rows that are folded into a segment may take the numbers of rows that were rewritten. Its LSN rises then. */
 function placeKey({ id, dense, lsn }: SegmentRow): string {
   return dense ? `${id}/${lsn}` : String(id)
 }
 
 /**
- * The LSN after which a reader of `wanted` begins. Undefined when that is not known yet: call it again with the same
- * search, in another snapshot. What it returns is right in the snapshot of that call.
+ * The LSN after which a reader of `wanted` begins. Undefined while it is unknown: call it again with the same search,
+ * in another snapshot. The result is valid in the snapshot of that call.
  */
 export function startLsn(
   connection: Connection,
@@ -66,7 +68,7 @@ export function startLsn(
     if (!rangesOverlap(segment, wanted)) continue
     const before = lsnBefore(connection, { segment, since, rows, wanted }, progress)
     if (before === 'unknown') return undefined
-    // After a merge the LSNs of both halves say nothing about which was first: the lower one has all.
+    // After a merge, the LSNs of both halves do not show which was first: the lower one includes all.
     if (before !== undefined) position = Math.min(position, before)
   }
   return position
@@ -89,8 +91,8 @@ function lsnBefore(
   const { table, column } = rows
   const first = segment.id * SEGMENT_SLOTS
   const end = first + SEGMENT_SLOTS
-  // Rows folded after a merge stand in LSN order, which need not be that of time: the other half's would
-  // bring a reader of one half back to where it began.
+  // Rows folded after a merge are in LSN order, which may differ from time order: rows of the other half would bring a
+  // reader of one half back to its beginning.
   let from = Math.max(
     progress.place(segment),
     segment.dense ? first : firstSeqSince(connection, search),
@@ -115,7 +117,7 @@ function lsnBefore(
     progress.rowsLeft -= count
     from = found > 0 ? found : Math.max(from, last + 1)
     progress.goOn(segment, from)
-    // Of its transaction it is the first that is left: the others come after it.
+    // Of its transaction, it is the first remaining row: the others come after it.
     if (found > 0) return lsnOf(connection, search, found) - 1
     if (count < limit) return undefined
   }
@@ -127,7 +129,7 @@ function lsnOf(connection: Connection, { segment, rows }: Search, seq: number): 
   return numberColumn(connection.get(`SELECT lsn FROM ${rows.table} WHERE seq = ?`, seq) ?? [], 0)
 }
 
-/** Row number of that row, by halving: time never falls within a segment. */
+/** Row number of that row, by binary search: time never decreases within a segment. */
 function firstSeqSince(connection: Connection, { segment, since, rows }: Search): number {
   const { table, column } = rows
   const first = segment.id * SEGMENT_SLOTS

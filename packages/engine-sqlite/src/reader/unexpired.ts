@@ -6,8 +6,8 @@ const FIRST_EXPIRED = `SELECT 1 FROM doc INDEXED BY expiry
   WHERE coll = ? AND kind = 0 AND exp > 0 AND exp <= ? LIMIT 1`
 
 /**
- * What live documents are told from expired ones by, in this snapshot. Undefined where none has expired, as the
- * index of expiry says while it is exact: mostly, because the sweep is soon behind them.
+ * The condition for live documents in this snapshot. Undefined where none has expired, which the index of expiry shows
+ * while it is exact. That is the usual case, because the sweep removes expired documents soon.
  */
 export function unexpired(
   connection: Connection,

@@ -5,15 +5,15 @@ import type { Connection } from '../connection/connection.ts'
 import type { Condition } from '../connection/live-rows.ts'
 import { SEGMENT_SLOTS } from '../connection/schema.ts'
 
-/** A row of `doc` or `log`: the LSN first, then whatever was asked for. */
+/** A row of `doc` or `log`: the LSN first, then the requested columns. */
 export type LsnRow = readonly [lsn: number, ...columns: unknown[]]
 
-/** What is read of segments' rows. */
+/** What to read of segments' rows. */
 export interface RowSelection {
   readonly table: 'doc' | 'log'
   /** After `lsn`, which always comes first. */
   readonly columns: readonly string[]
-  /** What a row of large texts can be read without; undefined where no texts are asked for. */
+  /** The texts that are left out of rows with large texts; undefined where no texts are requested. */
   readonly texts?: RowTexts | undefined
   /** Only rows with keys of this range. */
   readonly range: FeedRange
@@ -21,7 +21,7 @@ export interface RowSelection {
   readonly condition: Condition | undefined
 }
 
-/** A row's texts. Their size stands at the row's beginning: to know it, SQLite need not read them. */
+/** A row's texts. Their size is stored at the row's beginning, so SQLite can get it without reading them. */
 export interface RowTexts {
   /** In bytes, as SQL. */
   readonly size: string
@@ -34,21 +34,23 @@ export interface WantedRows {
   readonly afterLsn: number
   readonly untilLsn: number
   readonly limit: number
-  /** Rows with more bytes of texts are read without them. It becomes a part of the statement: let it have few values. */
+  /**
+   * Rows with more bytes of texts are read without them. The value becomes part of the statement, so use few values.
+   */
   readonly maxRowBytes?: number | undefined
 }
 
 /**
- * Whether a position may be any LSN. `own`: the range has one segment, and a position is where one of
- * its transactions ends. `any`: it may be another segment's, and then lie within the slots of a
- * transaction that has a higher LSN.
+ * Whether a position can be any LSN. `own`: the range has one segment, and a position is the end of one of its
+ * transactions. `any`: it may come from another segment, and then be within the slots of a transaction that has a
+ * higher LSN.
  */
 export type Positions = 'own' | 'any'
 
 /** Rows of one segment in LSN order. */
 export interface SegmentPart<Row extends LsnRow> {
   readonly rows: readonly Row[]
-  /** All rows up to here are in `rows`: where they were cut, or the end of what was asked for. */
+  /** All rows up to here are in `rows`: where they were cut, or the end of the request. */
   readonly throughLsn: number
   /** Some of the rows are without their texts. */
   readonly lacksTexts: boolean
@@ -64,7 +66,7 @@ export class SegmentRows<Row extends LsnRow> {
   readonly #connection: Connection
   readonly #selection: RowSelection
   readonly #positions: Positions
-  /** Of dense segments: the row number that a reader has come to, which else is searched. */
+  /** For dense segments: the row number that a reader has reached, which would otherwise need a search. */
   readonly #places = new Map<number, { readonly lsn: number; readonly seq: number }>()
 
   constructor(connection: Connection, selection: RowSelection, positions: Positions) {
@@ -88,7 +90,7 @@ export class SegmentRows<Row extends LsnRow> {
     return rows.some((row) => row[index] === null)
   }
 
-  /** Up to which LSN a segment has nothing above `afterLsn`, where that is known: folded ones may have wide gaps. */
+  /** The LSN up to which a segment is known to have nothing above `afterLsn`: folded segments may have wide gaps. */
   emptyThrough(segment: SegmentRow, afterLsn: number): number {
     if (!segment.dense) return afterLsn
     const next = this.#connection.get(
@@ -109,11 +111,11 @@ export class SegmentRows<Row extends LsnRow> {
       return { rows, throughLsn: untilLsn }
     }
     if (this.#positions === 'any' && last[0] > untilLsn) {
-      // Above the end another segment's rows may come first.
+      // Above the end, another segment's rows may come first.
       return { rows: rows.filter((row) => row[0] <= untilLsn), throughLsn: untilLsn }
     }
-    // Either limit may have cut a transaction. Its slots end at its LSN: with none missing since the
-    // one before, it is whole.
+    // Either limit may have cut a transaction. Its slots end at its LSN: if none is missing since the previous
+    // transaction, it is whole.
     const taken = countOfLast(rows)
     const before = Math.max(rows.at(-1 - taken)?.[0] ?? start, segment.base)
     const throughLsn = last[0]
@@ -123,7 +125,7 @@ export class SegmentRows<Row extends LsnRow> {
     return { rows: [...rows.slice(0, -taken), ...whole], throughLsn }
   }
 
-  /** The slot, counted as LSN, after which the rows above `afterLsn` stand. */
+  /** The slot, counted as LSN, after which the rows above `afterLsn` are. */
   #startSlot({ id, base }: SegmentRow, afterLsn: number): number {
     if (afterLsn <= base) return base
     if (this.#positions === 'own') return afterLsn
@@ -171,7 +173,7 @@ export class SegmentRows<Row extends LsnRow> {
     return place?.lsn === afterLsn ? place.seq : this.#search(segment, afterLsn)
   }
 
-  /** Row number of a dense segment's last row up to `lsn`, by halving. */
+  /** Row number of a dense segment's last row up to `lsn`, by binary search. */
   #search({ id }: SegmentRow, lsn: number): number {
     const { table } = this.#selection
     const first = id * SEGMENT_SLOTS
@@ -233,11 +235,11 @@ export class SegmentRows<Row extends LsnRow> {
 export function mergeRows<Row extends LsnRow>(parts: readonly (readonly Row[])[]): readonly Row[] {
   const [only] = parts
   if (parts.length === 1 && only !== undefined) return only
-  // Sorting is stable, and each part is in order already: this is a merge.
+  // Sorting is stable, and each part is in order already, so this is a merge.
   return parts.flat().toSorted((a, b) => a[0] - b[0])
 }
 
-/** How many rows at the end have the same LSN. */
+/** Number of rows at the end with the same LSN. */
 function countOfLast(rows: readonly LsnRow[]): number {
   const lsn = rows.at(-1)?.[0]
   let count = 0

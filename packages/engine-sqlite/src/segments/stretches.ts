@@ -1,10 +1,10 @@
-/** The LSNs that a segment may have rows of: above `base`, up to `lsn`. */
+/** The LSNs for which a segment may have rows: above `base`, up to `lsn`. */
 export interface LsnSpan {
   readonly base: number
   readonly lsn: number
 }
 
-/** LSNs in (afterLsn, untilLsn], and all segments that may have rows of them. */
+/** LSNs in (afterLsn, untilLsn], and all segments that may have rows for them. */
 export interface Stretch<Segment extends LsnSpan> {
   readonly afterLsn: number
   readonly untilLsn: number
@@ -12,8 +12,8 @@ export interface Stretch<Segment extends LsnSpan> {
 }
 
 /**
- * The way through a range's segments in LSN order. One after the other as long as each begins above the
- * one before; where spans overlap, after a merge or while rows are folded, side by side.
+ * The order in which to read a range's segments by LSN: one after another as long as each begins above the previous
+ * one. Where spans overlap, after a merge or while rows are folded, in parallel.
  */
 export function* stretches<Segment extends LsnSpan>(
   segments: readonly Segment[],

@@ -1,13 +1,13 @@
 import type { WriterRequest } from '../writer/writer-messages.ts'
 
-/** A busy writer still does a piece of background work this often, so that nothing grows without end. */
+/** A busy writer still does a piece of background work this often, so that nothing grows without limit. */
 const BACKGROUND_PATIENCE_MS = 25
-/** A writer that had requests this lately will have more before a large piece is done. */
+/** A writer that had requests this recently will have more before a large piece is done. */
 const BUSY_WINDOW_MS = 20
-/** Items of a piece of a busy writer: about a millisecond, so that requests hardly notice (TTL-5). */
+/** Items of a piece of a busy writer: about a millisecond, so that it hardly delays requests (TTL-5). */
 const BUSY_ITEMS = 50
 
-/** Requests that wait until no others do (TTL-5). */
+/** Requests that wait until there are no others (TTL-5). */
 export class BackgroundRequests {
   readonly #clock: { monotonicMs(): number }
   readonly #waiting: WriterRequest[] = []
@@ -22,7 +22,7 @@ export class BackgroundRequests {
     return this.#waiting.length === 0
   }
 
-  /** Keeps those that may wait; returns the others. */
+  /** Keeps those that can wait, and returns the others. */
   setAside(requests: readonly WriterRequest[]): readonly WriterRequest[] {
     const urgent = requests.filter(({ task }) => task.kind !== 'maintain')
     if (urgent.length > 0) this.#lastUrgentMs = this.#clock.monotonicMs()

@@ -26,10 +26,10 @@ import type {
 
 type TaskOf<Kind extends WriterTask['kind']> = Extract<WriterTask, { kind: Kind }>
 
-/** A piece of background work gives way to requests after this long. */
+/** A piece of background work stops for requests after this time. */
 const PIECE_MS = 4
 
-/** What background work remembers from one piece to the next; only to go on where it was. */
+/** What background work keeps from one piece to the next, only to continue where it was. */
 export class MaintenanceMemory {
   /** Index of a range, by collection. */
   readonly purgeFrom: Map<number, number> = new Map()
@@ -124,7 +124,7 @@ function updateCollection(
   if (present === undefined) return { kind: 'missing' }
   const { etag } = present.record
   if (ifMatch !== undefined && ifMatch !== etag) return { kind: 'otherEtag', etag }
-  // The horizon of a log that begins now is read off the counters.
+  // The horizon of a log that begins now is taken from the counters.
   state.segments.store()
   try {
     const change = { changes, nowMs: timeMs }
@@ -149,7 +149,7 @@ function split(
   const { ranges } = present
   const parent = ranges.find((range) => range.number === number)
   if (parent === undefined) return rangeGone(present, number)
-  // A segment's last LSN is read off its row from now on.
+  // From now on, a segment's last LSN is read from its row.
   state.segments.store()
   const ts = Math.floor(timeMs / 1000)
   const children = splitRange(state.connection, { collection, parent, at, ranges, ts })
@@ -213,7 +213,7 @@ function maintain(
   if (other !== undefined) {
     return { kind: 'maintained', outcome: { kind: 'held', ...other }, touched: [] }
   }
-  // The sweeper moves the store's clock on, so that what it judged expired stays so everywhere.
+  // The sweeper advances the store's clock, so that what it judged expired stays expired everywhere.
   state.wroteAt(timeMs)
   const { work } = task
   const present = work && state.catalog.collections.get(work.collection)
@@ -275,7 +275,7 @@ function doPiece(
       return result
     }
     case 'fold': {
-      // Counters of open segments say up to where the others are read.
+      // Counters of open segments show up to where the others are read.
       segments.store()
       const result = foldSegments(context, present, work.range ?? -1)
       state.reloadCatalog()

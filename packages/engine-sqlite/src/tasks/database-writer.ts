@@ -9,7 +9,7 @@ import { TransactionState } from './transaction-state.ts'
 import { WriteAheadLog } from './write-ahead-log.ts'
 import type { WriterReply, WriterRequest, WriterSettings } from '../writer/writer-messages.ts'
 
-/** Blocks the writer's thread: it has nothing else to do while another process writes. */
+/** Blocks the writer's thread, which has nothing else to do while another process writes. */
 export interface BlockingClock {
   sleep(ms: number): void
   monotonicMs(): number
@@ -17,20 +17,20 @@ export interface BlockingClock {
   fraction(): number
 }
 
-/** A writer that met another process' commits within this time lets others go first after a group. */
+/** A writer that saw another process' commits within this time lets others go first after a group. */
 const SHARED_WINDOW_MS = 100
 const LOCK_RETRY_MS = 1
 const OPEN_TIMEOUT_MS = 5000
 const MIN_PAUSE_MS = 0.5
-/** A group takes no further request after this long: other processes' commits wait for its end. */
+/** A group takes no further request after this time: other processes' commits wait for its end. */
 const MAX_GROUP_MS = 50
-/** A group that held the lock for this long is followed by a pause in which everyone who waits tries once. */
+/** A group that held the lock for this long is followed by a pause in which every waiting process tries once. */
 const LONG_GROUP_MS = 10
 const LONG_PAUSE_MS: number = 2 * LOCK_RETRY_MS
 
 /**
- * The one connection of this process that writes to a database. Takes requests in groups: one
- * transaction and one disk sync for all that wait (engine findings, rule 1).
+ * The only connection of this process that writes to a database. Takes requests in groups: one transaction and one disk
+ * sync for all that wait (engine findings, rule 1).
  */
 export class DatabaseWriter {
   readonly #connection: Connection
@@ -39,7 +39,7 @@ export class DatabaseWriter {
   readonly #state: TransactionState
   readonly #memory = new MaintenanceMemory()
   readonly #identity: FileIdentity
-  /** To be kept short between transactions. */
+  /** Keep it short between transactions. */
   readonly log: WriteAheadLog
   #sharedUntilMs = -1
   #lastGroupMs = 0
@@ -48,9 +48,9 @@ export class DatabaseWriter {
     this.#settings = settings
     this.#clock = clock
     this.#connection = new Connection(settings.file, { timeoutMs: OPEN_TIMEOUT_MS })
-    // Touches the file, so that waiting for another process that is just recovering its log is over here.
+    // Touches the file, so that the wait for another process that is recovering its log ends here.
     this.#connection.get(READ_HEAD)
-    // From now on SQLite's own wait is off, which is unfair between processes: ours is 1 ms steps
+    // From now on, SQLite's own wait is off, because it is unfair between processes. This class waits in 1 ms steps
     // (engine findings, rule 4).
     this.#connection.exec('PRAGMA busy_timeout = 0')
     const synchronous = settings.durability === 'sync' ? 'FULL' : 'NORMAL'
@@ -62,8 +62,9 @@ export class DatabaseWriter {
   }
 
   /**
-   * Carries out the first of these requests, as many as one transaction takes: one reply each, in order. What the
-   * replies speak of is durable. Another process that holds the lock for too long fails all that waited for it.
+   * Carries out the first of these requests, as many as fit into one transaction: one reply each, in order. Replies are
+   * sent only when their writes are durable. Another process that holds the lock for too long fails all requests that
+   * waited for it.
    */
   runGroup(waiting: readonly WriterRequest[]): readonly WriterReply[] {
     const group = firstGroup(waiting, this.#settings.maxGroupOperations)
@@ -76,7 +77,7 @@ export class DatabaseWriter {
     }
   }
 
-  /** One of them cannot be carried out; alone, each of the others can. */
+  /** One of them cannot be carried out; each of the others can, alone. */
   #oneByOne(
     group: readonly WriterRequest[],
     waiting: readonly WriterRequest[],
@@ -87,7 +88,7 @@ export class DatabaseWriter {
       try {
         replies.push(...this.#inTransaction(() => this.#replies([request])))
       } catch (error) {
-        // Nobody who waited as long waits for the same lock again.
+        // Requests that waited as long do not wait for the same lock again.
         const failed = isBusy(error) ? waiting.slice(replies.length) : [request]
         replies.push(...failed.map(({ id }) => this.#failure(id, error)))
         if (isBusy(error)) break
@@ -101,7 +102,7 @@ export class DatabaseWriter {
     try {
       return this.#inTransaction(() => purgeDropped(this.#connection))
     } catch {
-      // Housekeeping: what is left is done after the next start.
+      // Housekeeping: the rest is done after the next start.
       return false
     }
   }
@@ -129,7 +130,7 @@ export class DatabaseWriter {
       const { dropped } = this.#state.catalog
       const result = act()
       this.#state.store()
-      // Nothing is written to a database that was deleted, and its file may be gone.
+      // Nothing is written to a deleted database, and its file may be gone.
       if (!dropped) this.#identity.assertSame()
       this.#connection.exec('COMMIT')
       return result

@@ -1,9 +1,12 @@
 import type { WriterRequest } from '../writer/writer-messages.ts'
 
-/** Characters of the texts of one transaction: other processes wait for the lock while they are written and synced. */
+/**
+ * Maximum number of characters of one transaction's texts: other processes wait for the lock while they are written and
+ * synced.
+ */
 const MAX_GROUP_CHARS: number = 8 * 2 ** 20
 
-/** Those requests from the first one on that one transaction may take together. One alone may be larger. */
+/** The first requests that fit into one transaction. A single request can be larger. */
 export function firstGroup(
   waiting: readonly WriterRequest[],
   maxOperations: number,

@@ -8,8 +8,8 @@ import { OpenSegments } from '../writer/open-segments.ts'
 import { rollSegment } from '../writer/range-writes.ts'
 
 /**
- * What the writer knows of the database while it is in a transaction: kept from one to the next as long
- * as no other connection has committed.
+ * The writer's cached state of the database during a transaction. It is kept for the next one as long as no other
+ * connection has committed.
  */
 export class TransactionState {
   readonly connection: Connection
@@ -18,7 +18,7 @@ export class TransactionState {
   readonly #segmentSlots: number
   #catalog: CatalogRows | undefined
   #dataVersion = -1
-  /** Highest store time that was given out, epoch ms; what the file has of it; what it is to have. */
+  /** Highest store time that was assigned, epoch ms; the value in the file; the value to write. */
   #clockMs = 0
   #storedClockMs = 0
   #wantedClockMs = 0
@@ -35,8 +35,8 @@ export class TransactionState {
   }
 
   /**
-   * Reads again what another process may have changed: counters and fences, and the catalog by its
-   * version. Returns whether another process has committed since the last time.
+   * Reads again what another process may have changed: counters and fences, and the catalog by its version. Returns
+   * whether another process has committed since the last call.
    */
   refresh(): boolean {
     const dataVersion = numberColumn(this.connection.get('PRAGMA data_version') ?? [], 0)
@@ -53,7 +53,7 @@ export class TransactionState {
     return hadOthers
   }
 
-  /** After a rollback nothing that was read in it can be relied on. */
+  /** After a rollback, nothing that was read in the transaction is reliable. */
   forget(): void {
     this.segments.forget()
     this.fences.forget()
@@ -71,7 +71,7 @@ export class TransactionState {
     return this.catalog
   }
 
-  /** The store's clock: it never goes back, not even below what another process was given. */
+  /** The store's clock: it never goes back, not even below the time of another process' commit. */
   timeMs(nowMs: number): number {
     this.#clockMs = Math.max(this.#clockMs, Math.floor(nowMs))
     return this.#clockMs
@@ -82,20 +82,20 @@ export class TransactionState {
     this.#wantedClockMs = Math.max(this.#wantedClockMs, timeMs)
   }
 
-  /** Gives the range of a key a new segment when its own has run full; returns the collection then. */
+  /** Gives the range of a key a new segment when its own is full. Returns the collection then. */
   roomFor(collection: number, epk: string): CollectionRow | undefined {
     const present = this.catalog.collections.get(collection)
     if (present === undefined) return undefined
     const range = rangeOfEpk(present.ranges, epk)
     const { lsn, base } = this.segments.get(range.segment)
     if (lsn - base < this.#segmentSlots) return present
-    // The new segment begins where the counter stands, which so far only memory knows.
+    // The new segment begins at the counter, which so far is only in memory.
     this.segments.store()
     rollSegment(this.connection, { collection, range })
     return this.reloadCatalog().collections.get(collection)
   }
 
-  /** The last act before a transaction is committed. */
+  /** The last step before a transaction is committed. */
   store(): void {
     this.segments.store()
     if (this.#wantedClockMs <= this.#storedClockMs) return

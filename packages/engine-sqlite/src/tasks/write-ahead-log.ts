@@ -4,20 +4,20 @@ import type { Connection } from '../connection/connection.ts'
 import { sqliteCode } from '../connection/sqlite-error.ts'
 import type { LogNotice } from '../writer/writer-messages.ts'
 
-/** How long the write lock is held for readers to end: many times what a page takes. */
+/** How long the write lock is held for readers to end: many times the duration of a page. */
 const READERS_MS = 100
-/** After a try that failed, doubled each time: a reader that stays must not cost writers much, however many try. */
+/** After a failed try, doubled each time: a reader that stays must not slow down writers. */
 const RETRY_MS = 1000
 const MAX_RETRY_MS = 8000
-/** After another process' checkpoint was in the way: that is over soon, and the try cost nothing. */
+/** After another process' checkpoint got in the way: that ends soon, and the try cost nothing. */
 const RETRY_ELSEWHERE_MS = 10
-/** A log that is held is told of again. */
+/** A log that is held is reported again after this time. */
 const TELL_AGAIN_MS = 10_000
 
 /**
- * Keeps a database's log of writes short. SQLite begins the log anew only when a commit finds all of it copied into the
- * database and nobody reading it: with readers that always overlap, never. Here the writer waits for that moment with
- * the lock in its hand: who begins to read then needs no log.
+ * Keeps a database's log of writes short. SQLite restarts the log only when a commit finds that all of it is copied
+ * into the database and has no readers: with readers that always overlap, that never happens. Here the writer holds the
+ * lock and waits for that moment: readers that begin then do not need the log.
  */
 export class WriteAheadLog {
   readonly #connection: Connection
@@ -25,7 +25,7 @@ export class WriteAheadLog {
   readonly #maxBytes: number
   readonly #clock: { monotonicMs(): number }
   #retryAtMs: number | undefined
-  /** Tries in a row for which readers did not end. */
+  /** Consecutive tries for which readers did not end. */
   #failures = 0
   #toldMs: number | undefined
 
@@ -53,7 +53,7 @@ export class WriteAheadLog {
     return Math.max(0, this.#retryAtMs - this.#clock.monotonicMs())
   }
 
-  /** Call between transactions. Returns what has to be told. */
+  /** Call it between transactions. Returns what to report. */
   keepShort(): LogNotice | undefined {
     let bytes = this.#bytes()
     if (bytes > this.#maxBytes / 2 && (this.retryInMs ?? 0) === 0) {
@@ -83,7 +83,7 @@ export class WriteAheadLog {
     this.#retryAtMs = this.#clock.monotonicMs() + pauseMs
   }
 
-  /** `elsewhere`: another process is just doing it. */
+  /** `elsewhere`: another process is doing it now. */
   #checkpoint(): 'done' | 'held' | 'elsewhere' {
     try {
       // Most of it is copied without the write lock.
@@ -91,7 +91,7 @@ export class WriteAheadLog {
       this.#connection.exec(`PRAGMA busy_timeout = ${READERS_MS}`)
       return this.#run('TRUNCATE')
     } catch (error) {
-      // Housekeeping: what is the matter with the disk, the next commit says.
+      // Housekeeping: if the disk has a problem, the next commit reports it.
       if (sqliteCode(error) === undefined) throw error
       return 'held'
     } finally {
@@ -102,7 +102,7 @@ export class WriteAheadLog {
   #run(mode: 'PASSIVE' | 'TRUNCATE'): 'done' | 'held' | 'elsewhere' {
     const row = this.#connection.get(`PRAGMA wal_checkpoint(${mode})`) ?? []
     if (numberColumn(row, 0) === 0) return 'done'
-    // It is not said how long the log is when a checkpoint did not begin.
+    // The length of the log is unknown when a checkpoint did not begin.
     return numberColumn(row, 1) < 0 ? 'elsewhere' : 'held'
   }
 

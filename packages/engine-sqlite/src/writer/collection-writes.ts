@@ -85,7 +85,7 @@ export function changeCollection(
     record.ts,
     record.number,
   )
-  // What was written before is not in the log, nor what was while it was off.
+  // Versions from before the log was switched on, or while it was off, are not in it.
   if (beginsLog) {
     const stamp = nextPurgeStamp(connection, nowMs)
     for (const range of ranges) raiseLogHorizon(connection, range, stamp)
@@ -109,7 +109,7 @@ function raiseLogHorizon(
   )
 }
 
-/** Takes a collection out of the catalog; its rows go later, in pieces (`purgeDropped`). */
+/** Removes a collection from the catalog; its rows follow later, in pieces (`purgeDropped`). */
 export function removeCollection(connection: Connection, number: number): void {
   connection.run('DELETE FROM collection WHERE number = ?', number)
   connection.run('DELETE FROM pkrange WHERE coll = ?', number)
@@ -119,7 +119,7 @@ export function removeCollection(connection: Connection, number: number): void {
   raiseCatalogVersion(connection)
 }
 
-/** Rows that one call of `purgeDropped` deletes at most: a few milliseconds of work. */
+/** Maximum number of rows that one call of `purgeDropped` deletes: a few milliseconds of work. */
 const PURGED_ROWS = 2000
 
 const PURGE_ENTRIES = `DELETE FROM entry WHERE (coll, epk, pk, id, ukey) IN (
@@ -127,7 +127,7 @@ const PURGE_ENTRIES = `DELETE FROM entry WHERE (coll, epk, pk, id, ukey) IN (
   WHERE s.id = ? AND NOT EXISTS (SELECT 1 FROM collection c WHERE c.number = s.coll)
   LIMIT ${PURGED_ROWS})`
 
-/** Deletes some rows of segments that nobody has any more. False when nothing is left to do. */
+/** Deletes some rows of segments that no range has any more. False when nothing is left to do. */
 export function purgeDropped(connection: Connection): boolean {
   const row = connection.get(`SELECT id FROM segment WHERE state = 'dropped' LIMIT 1`)
   if (row === undefined) return false
@@ -142,7 +142,7 @@ export function purgeDropped(connection: Connection): boolean {
       (segment + 1) * SEGMENT_SLOTS,
     )
   }
-  // Entries of unique keys are in no segment: they go with the last rows of whichever comes first.
+  // Entries of unique keys are in no segment: they are deleted with the last rows of the first of these segments.
   if (deleted === 0) deleted = connection.run(PURGE_ENTRIES, segment)
   if (deleted === 0) connection.run('DELETE FROM segment WHERE id = ?', segment)
   return true

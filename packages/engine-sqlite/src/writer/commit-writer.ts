@@ -27,14 +27,14 @@ const CREATE = 0
 const REPLACE = 1
 const DELETE = 2
 
-/** What a commit works on: the transaction's state of catalog, counters and fences. */
+/** The context of a commit: the transaction's state of catalog, counters and fences. */
 export interface CommitContext extends PlanContext {
   readonly fences: Fences
 }
 
 /**
- * Applies one commit inside the group's transaction. All conditions are judged before the first row
- * is touched, so that a refusal leaves nothing behind and needs no savepoint.
+ * Applies one commit inside the group's transaction. It judges all conditions before it touches the first row, so a
+ * refusal leaves nothing behind and needs no savepoint.
  */
 export function applyCommit(
   context: CommitContext,
@@ -84,7 +84,7 @@ function writeBatch(context: CommitContext, planned: PlannedBatch): void {
     if (operation.kind === 'check') continue
     slot++
     const seq = sequenceNumber(segment.id, slot)
-    // An expired document was dealt with above, or is left to the sweep.
+    // An expired document was handled above, or is left to the sweep.
     const document = present[index]?.expired === 0 ? present[index] : undefined
     if (operation.kind === 'put') putDocument(context, planned, { operation, document, seq })
     else if (document !== undefined) {
@@ -128,7 +128,7 @@ function putDocument(
   )
 }
 
-/** Before the old row goes, which still has the image before. */
+/** Call it before the old row is deleted, which still has the previous image. */
 function logChange(
   { connection, timeMs }: { readonly connection: Connection; readonly timeMs: number },
   { batch, collection, lsn }: PlannedBatch,

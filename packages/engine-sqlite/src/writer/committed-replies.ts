@@ -4,13 +4,13 @@ import type { TouchedRange, WriterReply, WriterResult } from './writer-messages.
 type CommittedResult = Extract<WriterResult, { kind: 'committed' }>
 
 /*
- * How commits that succeeded cross to the caller's thread: as one list of numbers for a whole group,
- * because copying thousands of small objects between threads cost a tenth of the writer's time.
- * A commit is: id, time, number of batches; a batch: collection, range, LSN, number of operations, and
- * for each of them 1 if a document was there before, else 0.
+ * The form in which successful commits cross to the caller's thread: one list of numbers for a whole group, because
+ * copying thousands of small objects between threads cost a tenth of the writer's time. A commit is: id, time, number
+ * of batches. A batch is: collection, range, LSN, number of operations, and for each of them 1 if there was a document
+ * before, else 0.
  */
 
-/** Appends a reply; false when it is not one of a commit that succeeded. */
+/** Appends a reply; false when its commit did not succeed. */
 export function packReply(packed: number[], { id, result }: WriterReply): boolean {
   if (result.kind !== 'committed' || result.outcome.kind !== 'committed') return false
   const { outcome, touched } = result

@@ -14,7 +14,7 @@ export interface ExpiredRow {
   readonly second: number
 }
 
-// The row moves to the feed's end as it is; its text never leaves SQLite.
+// The row moves to the feed's end unchanged; its text never leaves SQLite.
 const MOVE = 'UPDATE doc SET seq = ?, lsn = ?, kind = 1, ts = ?, exp = ? WHERE seq = ?'
 const LOG_EXPIRY = `INSERT INTO log
   SELECT ?, ?, coll, epk, pk, id, 3, ?, NULL, iif(?, body, NULL) FROM doc WHERE seq = ?`

@@ -11,17 +11,17 @@ export class Fences {
     this.#connection = connection
   }
 
-  /** Call when another connection may have committed, or after a rollback. */
+  /** Call it when another connection may have committed, or after a rollback. */
   forget(): void {
     this.#jobs.clear()
   }
 
-  /** The epoch that refuses the write; undefined when it may go on. */
+  /** The epoch that refuses the write; undefined when the write is allowed. */
   refusing(fence: WriteFence): number | undefined {
     return refusingEpoch(this.#recordsOf(fence.job), fence)
   }
 
-  /** Remembers the epoch of a write that was let through. */
+  /** Records the epoch of a write that was allowed. */
   remember(fence: WriteFence): void {
     const before = this.#recordsOf(fence.job)
     const { minInclusive, maxExclusive } = fence.range

@@ -3,7 +3,7 @@ import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { SEGMENT_SLOTS } from '../connection/schema.ts'
 
-/** A segment that takes writes, as the writer counts it. */
+/** A segment that takes writes, with the writer's counter. */
 export interface OpenSegment {
   readonly id: number
   readonly base: number
@@ -12,8 +12,8 @@ export interface OpenSegment {
 }
 
 /**
- * The counters of the segments that this writer writes to. They are rows of their own, written once a
- * group: an LSN read off the newest document would be given out again after that is deleted.
+ * The counters of the segments that this writer writes to. They are rows of their own, written once a group: if the LSN
+ * were read from the newest document, it would be used again after that document is deleted.
  */
 export class OpenSegments {
   readonly #connection: Connection
@@ -23,12 +23,12 @@ export class OpenSegments {
     this.#connection = connection
   }
 
-  /** Call when another connection may have committed, or after a rollback. */
+  /** Call it when another connection may have committed, or after a rollback. */
   forget(): void {
     this.#segments.clear()
   }
 
-  /** As `forget`, for those that this transaction has not moved on. */
+  /** As `forget`, for those that this transaction has not advanced. */
   forgetUnchanged(): void {
     for (const [id, { changed }] of this.#segments) if (!changed) this.#segments.delete(id)
   }

@@ -16,11 +16,11 @@ import { sequenceNumber, type OpenSegment, type OpenSegments } from './open-segm
 import { storedBreach } from './unique-entry-rows.ts'
 import type { WireBatch } from './writer-messages.ts'
 
-/** A document as the transaction has it now. */
+/** A document in the present state of the transaction. */
 export interface PresentDocument {
   readonly seq: number
   readonly lsn: number
-  /** Second at which it expired, if it has: then it is absent to every condition (TTL-4). */
+  /** Second at which it expired, if it has: then it is absent for every condition (TTL-4). */
   readonly expired: number
 }
 
@@ -28,7 +28,7 @@ export interface PlannedBatch {
   readonly batch: WireBatch
   readonly collection: CollectionRow
   readonly range: RangeRow
-  /** One entry an operation: what is there, expired documents too. */
+  /** One entry for each operation: the present document, even if it has expired. */
   readonly present: readonly (PresentDocument | undefined)[]
   readonly lsn: number
 }
@@ -52,13 +52,13 @@ export interface PlanContext {
 }
 
 /**
- * Judges all conditions and hands out LSNs, changing nothing: each batch sees the effects of those
- * before it, and one refusal refuses them all.
+ * Judges all conditions and assigns LSNs without changing anything. Each batch sees the effects of those before it, and
+ * one refusal refuses all.
  */
 export function planBatches(context: PlanContext, batches: readonly WireBatch[]): CommitPlan {
   const planned: PlannedBatch[] = []
   const counters = new Map<OpenSegment, number>()
-  // What earlier batches of this commit did; a single batch names each id once.
+  // The effects of earlier batches of this commit; a single batch names each id once.
   const written = batches.length > 1 ? new Map<string, PresentDocument | undefined>() : undefined
   for (const [batchIndex, batch] of batches.entries()) {
     const collection = context.catalog.collections.get(batch.collection)
@@ -98,7 +98,7 @@ export function planBatches(context: PlanContext, batches: readonly WireBatch[])
   return { kind: 'planned', batches: planned, unique }
 }
 
-/** How many pending deletes the batch writes first: of expired documents that it writes anew (TTL-16). */
+/** Number of pending deletes that the batch writes first: of expired documents that it writes again (TTL-16). */
 export function expiriesOf(
   { operations }: WireBatch,
   present: readonly (PresentDocument | undefined)[],
@@ -111,7 +111,7 @@ export function expiriesOf(
   return count
 }
 
-/** A batch takes a slot a write, so that its LSN is its last write's slot. */
+/** A batch takes one slot for each write, so its LSN is the slot of its last write. */
 export function writesOf({ operations }: WireBatch): number {
   let writes = 0
   for (const { kind } of operations) if (kind !== 'check') writes++
@@ -136,7 +136,7 @@ function noteWrites(
     const seq = sequenceNumber(segment.id, next - segment.base)
     const document = present[index]
     if (operation.kind === 'put') written.set(key, { seq, lsn, expired: 0 })
-    // An expired document is left to the sweep, and to whoever writes it anew.
+    // An expired document is left to the sweep, or to the next writer of its key.
     else if (document === undefined || document.expired === 0) written.set(key, undefined)
   }
 }

@@ -3,7 +3,7 @@ import { parsePositions, positionsText, withPositions } from '@tidemark/store/en
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 
-/** Stores how far processor groups have come; the last report of a range counts. */
+/** Stores how far processor groups have come. The last report of a range counts. */
 export function storePositions(
   connection: Connection,
   collection: number,

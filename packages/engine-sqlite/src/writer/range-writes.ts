@@ -12,11 +12,11 @@ import type { Connection } from '../connection/connection.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'
 
 /**
- * Changes of pkranges, each inside the writer's transaction, after its counters were stored. They are
- * changes of metadata: rows stay in their segments, which the new ranges inherit (ST-9).
+ * Changes of pkranges, each inside the writer's transaction, after its counters were stored. Only metadata changes:
+ * rows stay in their segments, which the new ranges inherit (ST-9).
  */
 
-/** Where a new range goes on: above everything that it inherits. */
+/** Where a new range continues: above everything that it inherits. */
 interface Inheritance {
   readonly segments: readonly SegmentRow[]
   readonly lsn: number
@@ -25,7 +25,7 @@ interface Inheritance {
   readonly logHorizons: Horizons
 }
 
-/** Two ranges in the place of one. Undefined when `at` is not inside it. */
+/** Splits a range in two. Undefined when `at` is not inside it. */
 export function splitRange(
   connection: Connection,
   { collection, parent, at, ranges, ts }: RangeChange & { parent: RangeRow; at: string },
@@ -54,7 +54,7 @@ export function splitRange(
   return children
 }
 
-/** One range in the place of two neighbours, given in EPK order. */
+/** Merges two neighbours, given in EPK order, into one range. */
 export function mergeRanges(
   connection: Connection,
   { collection, left, right, ranges, ts }: RangeChange & { left: RangeRow; right: RangeRow },
@@ -64,7 +64,7 @@ export function mergeRanges(
   const range = { minInclusive: left.minInclusive, maxExclusive: right.maxExclusive }
   const lineage = [...left.parents, left.number, ...right.parents, right.number]
   const parents = [...new Set(lineage)].toSorted((x, y) => x - y)
-  // Both halves of a split range have the segments from before it.
+  // Both halves of a split range have its earlier segments.
   const segments = new Map([...a.segments, ...b.segments].map((segment) => [segment.id, segment]))
   const merged = beginRange(
     connection,
@@ -81,7 +81,7 @@ export function mergeRanges(
   return merged
 }
 
-/** Seals a range's segment and gives it a new one that goes on above it, long before its slots run out. */
+/** Seals a range's segment, long before its slots run out, and gives the range a new one that continues above it. */
 export function rollSegment(
   connection: Connection,
   { collection, range }: { readonly collection: number; readonly range: RangeRow },
@@ -117,7 +117,7 @@ interface RangeChange {
   readonly ts: number
 }
 
-/** Takes a range out of the catalog and says what it leaves behind. */
+/** Removes a range from the catalog, and returns what its successors inherit. */
 function sealRange(connection: Connection, collection: number, range: RangeRow): Inheritance {
   const row =
     connection.get(
@@ -126,7 +126,7 @@ function sealRange(connection: Connection, collection: number, range: RangeRow):
     ) ?? []
   const lsn = numberColumn(row, 0)
   const isEmpty = lsn === numberColumn(row, 4)
-  // Nobody needs a segment that never had a row: a range split and merged often would collect them.
+  // A segment that never had a row is not needed: a range that is split and merged often would collect them.
   connection.run(
     'UPDATE segment SET state = ? WHERE id = ?',
     isEmpty ? 'dropped' : 'sealed',
@@ -136,7 +136,7 @@ function sealRange(connection: Connection, collection: number, range: RangeRow):
   connection.run('DELETE FROM pkrange WHERE coll = ? AND number = ?', collection, number)
   connection.run('DELETE FROM pkrange_segment WHERE coll = ? AND pkrange = ?', collection, number)
   for (const { id, state } of range.segments) {
-    // It may be had by two ranges now, and then neither goes on filling it.
+    // Two ranges may have it now, and then neither may continue to fill it.
     if (state === 'folding') connection.run(`UPDATE segment SET state = 'sealed' WHERE id = ?`, id)
   }
   return {
@@ -168,7 +168,7 @@ function beginRange(
   return { ...range, number, parents, segment, ts }
 }
 
-/** Stores a range; the last of its segments is the open one. */
+/** Stores a range. The last of its segments is the open one. */
 export function insertRange(
   connection: Connection,
   { collection, number, range, parents, ts }: NewRange,
@@ -230,7 +230,7 @@ export function takeNumber(connection: Connection, name: 'nextCollection' | 'nex
   return number
 }
 
-/** The highest number ever given is always present, so that none is given twice. */
+/** The highest number ever assigned is always present, so none is used twice. */
 function nextRangeNumber(ranges: readonly RangeRow[]): number {
   return Math.max(...ranges.map(({ number }) => number)) + 1
 }

@@ -16,14 +16,14 @@ const HOLDER = `SELECT d.id, d.ts, d.ttl FROM entry e
   JOIN doc d ON d.coll = e.coll AND d.epk = e.epk AND d.pk = e.pk AND d.id = e.id AND d.kind = 0
   WHERE e.coll = ? AND e.epk = ? AND e.pk = ? AND e.ukey = ? AND e.value = ?`
 const RELEASE = 'DELETE FROM entry WHERE coll = ? AND epk = ? AND pk = ? AND id = ?'
-/** Whoever has it has expired. */
+/** The document that has the entry has expired. */
 const TAKE_OVER =
   'DELETE FROM entry WHERE coll = ? AND epk = ? AND pk = ? AND ukey = ? AND value = ?'
 const INSERT = 'INSERT INTO entry(coll, epk, pk, id, ukey, value) VALUES (?, ?, ?, ?, ?, ?)'
 const RELEASE_OF_ROW = `DELETE FROM entry WHERE (coll, epk, pk, id) =
   (SELECT coll, epk, pk, id FROM doc WHERE seq = ?)`
 
-/** The step of a commit that gives a document what another live one has, as the transaction stands. */
+/** The step of a commit that gives a document an entry of another live one, in the present state of the transaction. */
 export function storedBreach(
   { connection, catalog }: { readonly connection: Connection; readonly catalog: CatalogRows },
   plan: UniquePlan,
@@ -41,7 +41,7 @@ export function storedBreach(
   return uniqueBreach(plan, holderOf)
 }
 
-/** Gives the documents of a commit what they have from now on. No other live one has any of it. */
+/** Gives the documents of a commit their new entries. No other live document has any of them. */
 export function storeEntries(connection: Connection, { holders }: UniquePlan): void {
   for (const { scope, id } of holders) connection.run(RELEASE, ...valuesOf(scope), id)
   for (const { scope, id, entries } of holders) {
@@ -52,7 +52,7 @@ export function storeEntries(connection: Connection, { holders }: UniquePlan): v
   }
 }
 
-/** The document of a row expired: what it still has is free. */
+/** The document of a row has expired: its remaining entries become free. */
 export function releaseEntries(connection: Connection, seq: number): void {
   connection.run(RELEASE_OF_ROW, seq)
 }

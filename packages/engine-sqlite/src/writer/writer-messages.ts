@@ -13,7 +13,7 @@ import type {
 import type { FeedRange } from '@tidemark/contracts'
 import type { PortableError } from '../connection/sqlite-error.ts'
 
-/** A batch as it crosses to the writer's thread: the collection's number is enough there. */
+/** A batch in the form that crosses to the writer's thread: the collection's number is enough there. */
 export interface WireBatch {
   readonly collection: number
   readonly epk: string
@@ -22,7 +22,7 @@ export interface WireBatch {
   readonly uniqueSteps: readonly UniqueStep[] | undefined
 }
 
-/** What the writer is asked to do. */
+/** A request to the writer. */
 export type WriterTask =
   | {
       readonly kind: 'commit'
@@ -75,7 +75,7 @@ export type WriterTask =
   /** Marks the whole database as deleted, for the other processes that have it open. */
   | { readonly kind: 'drop' }
 
-/** A piece of background work as it crosses to the writer's thread. */
+/** A piece of background work in the form that crosses to the writer's thread. */
 export interface WireWork {
   readonly kind: MaintenanceTask['kind']
   readonly collection: number
@@ -85,14 +85,14 @@ export interface WireWork {
 
 export interface WriterRequest {
   readonly id: number
-  /** The caller's wall clock, epoch ms: time comes with the request, so that tests inject it. */
+  /** The caller's wall clock, epoch ms. It is part of the request, so that tests can inject it. */
   readonly nowMs: number
   /** Of the texts that it writes. */
   readonly chars: number
   readonly task: WriterTask
 }
 
-/** A pkrange that a commit moved on. */
+/** A pkrange that a commit advanced. */
 export interface TouchedRange {
   readonly collection: number
   readonly range: number
@@ -133,7 +133,7 @@ export interface WriterReply {
   readonly result: WriterResult
 }
 
-/** The log of writes stays above its bound, or is below half of it again. */
+/** The log of writes stays above its limit, or is below half of it again. */
 export interface LogNotice {
   readonly kind: 'logHeld' | 'logFreed'
   readonly bytes: number
@@ -149,7 +149,7 @@ export type FromWriter =
   | { readonly kind: 'ready' }
   | {
       readonly kind: 'replies'
-      /** Commits that succeeded, as `packReply` writes them. */
+      /** Successful commits, in the form of `packReply`. */
       readonly committed: readonly number[]
       readonly others: readonly WriterReply[]
     }
@@ -167,13 +167,13 @@ export interface WriterSettings {
   readonly maxLogBytes: number
 }
 
-/** What the thread starts with. `bell` is woken for each message: waiting on it is faster than the event loop. */
+/** The start data of the thread. `bell` is woken for each message: waiting on it is faster than the event loop. */
 export interface WriterThreadData {
   readonly settings: WriterSettings
   readonly bell: Int32Array
 }
 
-/** What the thread starts with when it is only to check a file, and end. */
+/** The start data of a thread that only checks a file. */
 export interface CheckThreadData {
   readonly fileToCheck: string
 }

@@ -30,11 +30,11 @@ export interface LeaseScript {
 }
 
 /**
- * From `src/platform` and from `dist/platform` alike. In a bundle it is the folder `lua` beside it if there is one,
- * else that of the package where it is installed.
+ * Works from `src/platform` and from `dist/platform`. In a bundle it is the folder `lua` next to it if there is one,
+ * otherwise that of the installed package.
  */
 function scriptFolder(): URL {
-  // A bundle of CommonJS has no import.meta.
+  // A CommonJS bundle has no import.meta.
   const here = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href
   const folders = ['../../lua/', './lua/'].map((folder) => new URL(folder, here))
   const found = folders.find((folder) => existsSync(new URL('prelude.lua', folder)))
@@ -44,7 +44,7 @@ function scriptFolder(): URL {
   } catch (cause) {
     const where = fileURLToPath(new URL('./lua/', here))
     throw new LeaseStorageError(
-      `${where} is missing: copy the folder lua of @tidemark/lease-redis beside your bundle`,
+      `${where} is missing: copy the folder lua of @tidemark/lease-redis next to your bundle`,
       { cause },
     )
   }

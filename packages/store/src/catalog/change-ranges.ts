@@ -10,7 +10,7 @@ import type { FoundRecord } from './change-settings.ts'
 import { middleOfRange } from './middle-of-range.ts'
 
 /**
- * Puts two pkranges in the place of one (ST-9).
+ * Splits a pkrange in two (ST-9).
  *
  * @throws ERR_RANGE_GONE naming successors, ERR_NOT_FOUND, ERR_RANGE_INDIVISIBLE, ERR_INVALID_OPTION
  */
@@ -27,8 +27,8 @@ export async function splitRange(
 }
 
 /**
- * The EPK that shares a range's documents out evenly, or its keys while it has none; undefined when
- * nothing can be shared out.
+ * The EPK that divides a range's documents evenly, or its keys while it has no documents. Undefined when the range
+ * cannot be divided.
  */
 export async function splitPoint(
   { engine, record }: FoundRecord,
@@ -41,9 +41,9 @@ export async function splitPoint(
 }
 
 /**
- * Puts one pkrange in the place of two neighbours, in whichever order they are given (ST-9).
+ * Merges two neighbouring pkranges, given in either order (ST-9).
  *
- * @throws ERR_RANGE_GONE naming successors, ERR_NOT_FOUND, ERR_INVALID_OPTION when they are no neighbours
+ * @throws ERR_RANGE_GONE naming successors, ERR_NOT_FOUND, ERR_INVALID_OPTION when they are not neighbours
  */
 export async function mergeRanges(
   { engine, record }: FoundRecord,
@@ -55,7 +55,7 @@ export async function mergeRanges(
   if (low.maxExclusive !== high.minInclusive) {
     throw new InvalidOptionError(
       `pkranges ${rangeIds[0]} (${feedRangeId(first)}) and ${rangeIds[1]} (${feedRangeId(second)}) ` +
-        'are no neighbours',
+        'are not neighbours',
     )
   }
   return engine.mergeRanges({ collection: record, ranges: [low.number, high.number] })

@@ -21,16 +21,16 @@ import {
   type CollectionSettings,
 } from './collection-settings.ts'
 
-/** A collection as its handle found it: number, `_rid` and partition key are for ever, the rest is not. */
+/** A collection as its handle found it: number, `_rid` and partition key never change, everything else can. */
 export interface FoundRecord {
   readonly engine: DatabaseEngine
   readonly record: CollectionRecord
 }
 
-/** Each lost race means that somebody else changed the collection. */
+/** Each lost race means that another caller changed the collection. */
 const MAX_ATTEMPTS = 100
 
-/** The collection's record as it is now. Rejects with ERR_NOT_FOUND, also when another has its name. */
+/** The collection's present record. Rejects with ERR_NOT_FOUND, also when another collection has its name. */
 export async function readPresentRecord({
   engine,
   record,
@@ -41,8 +41,8 @@ export async function readPresentRecord({
 }
 
 /**
- * Changes the settings that are given, and of `pendingDeletes` the properties that are given; with `ifMatch` only while
- * the record has that etag.
+ * Changes the settings that are given, and of `pendingDeletes` the properties that are given. With `ifMatch`, only
+ * while the record has that etag.
  *
  * @throws ERR_INVALID_OPTION, ERR_NOT_FOUND, ERR_WRITE_CONFLICT, ERR_PRECONDITION_FAILED
  */
@@ -76,7 +76,7 @@ export async function changeSettings(
   })
 }
 
-/** From now on nothing is purged that this group has not come past. */
+/** From now on, a pending delete is purged only after this group has passed it. */
 export function addWaitingGroup(found: FoundRecord, group: string): Promise<CollectionRecord> {
   const name = checkedWaitingGroup(group)
   return changeWaitingGroups(found, (groups) =>
@@ -84,7 +84,7 @@ export function addWaitingGroup(found: FoundRecord, group: string): Promise<Coll
   )
 }
 
-/** The group is no longer waited for. */
+/** Purges no longer wait for this group. */
 export function removeWaitingGroup(found: FoundRecord, group: string): Promise<CollectionRecord> {
   const name = checkedWaitingGroup(group)
   return changeWaitingGroups(found, (groups) =>
@@ -103,7 +103,7 @@ function changeWaitingGroups(
   })
 }
 
-/** Reads, computes and changes, under the condition that nobody changed the record meanwhile. */
+/** Reads the record, computes the change and writes it if the record has not changed meanwhile. */
 async function changeFromPresent(
   found: FoundRecord,
   changesOf: (present: CollectionRecord) => DefinitionChanges | undefined,

@@ -13,7 +13,7 @@ import { resolveSettings, settingsRules, type CollectionSettings } from './colle
 import { checkedResourceId } from './resource-names.ts'
 import { checkedUniqueKeys } from './unique-keys.ts'
 
-/** How the documents of a new collection are spread. */
+/** How the documents of a new collection are distributed. */
 export type PartitionKeyOption = string | readonly string[] | PartitionKeyDefinition
 
 export interface CollectionOptions extends CollectionSettings {
@@ -21,12 +21,12 @@ export interface CollectionOptions extends CollectionSettings {
   readonly id: string
   /** `'/customerId'`, 1 to 3 paths such as `['/tenant', '/user']` (hierarchical), or a whole definition. */
   readonly partitionKey: PartitionKeyOption
-  /** pkranges to begin with, 1 to 10,000; more = more readers in parallel. @default 1 */
+  /** Number of pkranges at the start, 1 to 10,000. More pkranges allow more readers in parallel. @default 1 */
   readonly partitionCount?: number | undefined
   /**
-   * Up to 10 lists of up to 16 paths: no two documents of one partition key value (all of its paths) may have the same
-   * values at the paths of a list. What is missing counts as null; types are told apart. For ever: only a new
-   * collection has others. @default none (as in Cosmos DB)
+   * Up to 10 lists of up to 16 paths. No two documents of one partition key value (all of its paths) can have the same
+   * values at the paths of a list. A missing value counts as null; values of different types differ. Cannot be changed
+   * later: to change it, create a new collection. @default none (as in Cosmos DB)
    */
   readonly uniqueKeys?: readonly UniqueKey[] | undefined
 }
@@ -45,7 +45,10 @@ const RULES: OptionRules<CollectionOptions> = {
   uniqueKeys: option.anything,
 }
 
-/** The most pkranges that a collection is made with. Each has a lease and a reader: more are likelier a mistake than a plan. */
+/**
+ * The most pkranges that a new collection can have. Each needs a lease and a reader, so a higher number is probably a
+ * mistake.
+ */
 export const MAX_PARTITION_COUNT = 10_000
 
 /** @throws ERR_INVALID_OPTION, ERR_INVALID_PARTITION_KEY naming what is wrong */

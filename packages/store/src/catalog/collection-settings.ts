@@ -12,47 +12,50 @@ import type {
 } from '../engine/catalog.ts'
 import { assertIndexed } from '../engine/definition-changes.ts'
 
-/** When pending deletes, and with them the last versions of expired documents, are purged (TTL-14). */
+/** When to purge pending deletes, and with them the last versions of expired documents (TTL-14). */
 export interface PendingDeleteOptions {
-  /** How long a pending delete stays at least, in seconds; 0 = no longer than readers are waited for. @default 86_400 */
+  /**
+   * Minimum time in seconds that a pending delete is kept. 0 = only until the groups of `waitFor` have passed it.
+   * @default 86_400
+   */
   readonly retentionSeconds?: number | undefined
-  /** Processor groups that must have come past a pending delete before it is purged. @default none */
+  /** Processor groups that must pass a pending delete before it is purged. @default none */
   readonly waitFor?: readonly string[] | undefined
 }
 
 /** The log of all versions and deletes (CF-11). */
 export interface AllVersionsOptions {
-  /** How long an entry stays at least, in seconds. */
+  /** Minimum time in seconds that an entry is kept. */
   readonly retentionSeconds: number
-  /** Entries carry the version before, too. @default false */
+  /** Entries also carry the previous version. @default false */
   readonly previousImages?: boolean | undefined
 }
 
-/** What of a collection may be chosen, and changed later. */
+/** The settings of a collection that you can choose, and change later. */
 export interface CollectionSettings {
   /**
-   * Seconds after which documents expire, counted from their last change; -1 = they expire only if
-   * they have a `ttl` of their own; null = time to live is off. @default null (as in Cosmos DB)
+   * Seconds after which a document expires, counted from its last change. -1 = a document expires only if it has its
+   * own `ttl`; null = time to live is off. @default null (as in Cosmos DB)
    */
   readonly defaultTtl?: number | null | undefined
   /** @default 'consistent' (as in Cosmos DB) */
   readonly indexingMode?: 'consistent' | 'lazy' | 'none' | undefined
   readonly pendingDeletes?: PendingDeleteOptions | undefined
-  /** Keeps a log of all versions and deletes from now on; null = none. @default null */
+  /** Keeps a log of all versions and deletes from now on. null = no log. @default null */
   readonly allVersions?: AllVersionsOptions | null | undefined
   /**
-   * A pkrange whose live documents have more bytes than this is split by the store's maintenance; at
-   * least 1 MiB, null = never. @default null
+   * The store's maintenance splits a pkrange whose live documents have more bytes than this. At least 1 MiB; null =
+   * never. @default null
    */
   readonly splitAboveBytes?: number | null | undefined
   /**
-   * Text of the caller's own, kept with the collection: whoever offers collections in another form (such as the
-   * gateway) keeps there what the store knows nothing of. At most 256 KiB. @default none
+   * Your own text, stored with the collection. The store does not interpret it: the gateway, for example, keeps
+   * settings there that the store does not have. At most 256 KiB. @default none
    */
   readonly annotation?: string | undefined
 }
 
-/** What settings there are; what their values may be is checked one by one. */
+/** The settings that exist. Their values are checked separately. */
 export const settingsRules: OptionRules<CollectionSettings> = {
   defaultTtl: option.anything,
   indexingMode: option.anything,
@@ -70,13 +73,13 @@ export const settingsRules: OptionRules<CollectionSettings> = {
 
 /** The largest time to live in seconds, of collections and documents (TTL-9). */
 export const MAX_TTL_SECONDS = 2_147_483_647
-/** A day: as long as a weekend's failure may go unseen is for the user to say. */
+/** One day. Only you can say how long a failure, such as over a weekend, may go unseen. */
 const DEFAULT_RETENTION_SECONDS = 86_400
-/** Each purge asks for the position of every group that is waited for. */
+/** Each purge reads the position of every waiting group. */
 const MAX_WAITING_GROUPS = 100
-/** Below this the ranges' own cost outweighs what a split can win. */
+/** Below this size, a range costs more than a split can gain. */
 const MIN_SPLIT_BYTES = 1024 * 1024
-/** Every reader of the catalog has it in memory. */
+/** Every reader of the catalog keeps it in memory. */
 const MAX_ANNOTATION_CHARS = 256 * 1024
 
 /** @throws ERR_INVALID_OPTION naming the option and its value */
@@ -119,7 +122,7 @@ export function checkedIndexingMode(
 }
 
 /**
- * The properties that are given, checked; group names in order and once each.
+ * Checks the properties that are given. Group names are sorted, without duplicates.
  *
  * @throws ERR_INVALID_OPTION
  */

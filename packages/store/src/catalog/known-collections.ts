@@ -1,8 +1,8 @@
 import type { CollectionRecord } from '../engine/catalog.ts'
 
 /**
- * The collections that this store has seen, so that a handle can tell identity and partition key
- * before its first call. A hint: every handle reads its record again when it is first used.
+ * The collections that this store has seen. From it, a handle gets its identity and partition key before its first
+ * call. Only a hint: every handle reads its record again on first use.
  */
 export class KnownCollections {
   readonly #databases = new Map<string, Map<string, CollectionRecord>>()

@@ -4,12 +4,12 @@ import { evenRanges, type FeedRange, type PartitionKeyDefinition } from '@tidema
 const HASH_BYTES = 16
 /** The two highest bits of a hash are never set. */
 const HASH_SPACE_BITS = HASH_BYTES * 8 - 2
-/** Parts of the key space that are looked at for a version 1 key, whose EPKs are no plain numbers. */
+/** Parts of the key space to try for a version 1 key, whose EPKs are not plain numbers. */
 const FINEST_PARTS = 4096
 
 /**
- * The EPK that halves the keys which a range may have, whether or not there are documents. Undefined
- * when it has room for one key only.
+ * The EPK that halves the keys of a range, with or without documents. Undefined when the range has room for only one
+ * key.
  */
 export function middleOfRange(
   range: FeedRange,
@@ -24,7 +24,7 @@ export function middleOfRange(
   const middle = (min + (end < spaceEnd ? end : spaceEnd)) >> 1n
   if (middle <= min) return undefined
   const text = middle.toString(16).toUpperCase().padStart(digits, '0')
-  // Shorter texts sort the same and are easier on the eyes.
+  // A shorter text sorts the same and is easier to read.
   const hash = text.slice(0, 2 * HASH_BYTES)
   const rest = text.slice(2 * HASH_BYTES).replace(/(?:00)+$/, '')
   const at = hash + rest
@@ -38,7 +38,7 @@ function firstKey(bound: string, digits: number): bigint {
   return bound.length > digits ? head + 1n : head
 }
 
-/** The middle one of the bounds between even parts that lie inside, of as few parts as will do. */
+/** The middle bound between even parts that lie inside, with as few parts as possible. */
 function middleBound(range: FeedRange, definition: PartitionKeyDefinition): string | undefined {
   for (let parts = 2; parts <= FINEST_PARTS; parts *= 2) {
     const inside = evenRanges(parts, definition)

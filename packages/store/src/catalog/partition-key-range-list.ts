@@ -2,7 +2,7 @@ import { pkRangeId, type PartitionKeyRange } from '@tidemark/contracts'
 import type { CollectionRecord, RangeRecord } from '../engine/catalog.ts'
 import { ridBytes, ridText } from '../engine/resource-ids.ts'
 
-/** Marks the rid of a pkrange, where a document's has its hash. */
+/** Marks the rid of a pkrange. In a document's rid, the hash is here. */
 const RANGE_MARK = 0x50
 
 /** A pkrange as ReadPartitionKeyRanges lists it (ST-7). */

@@ -3,7 +3,10 @@ import type { ExpiryView } from '../engine/maintenance.ts'
 import type { FoundRecord } from './change-settings.ts'
 
 export interface ReadExpiryOptions extends RequestOptions {
-  /** Bounds in seconds from now, rising; counted is what expires within each. @default a minute, an hour, a day, a week */
+  /**
+   * Bounds in seconds from now, ascending. The answer counts what expires within each. @default a minute, an hour, a
+   * day, a week
+   */
   readonly withinSeconds?: readonly number[] | undefined
 }
 

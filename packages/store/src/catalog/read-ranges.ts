@@ -12,8 +12,8 @@ export interface RangesPage {
 }
 
 /**
- * One page of a collection's pkranges, in EPK order. A continuation names the key that was reached, so
- * that it holds also when ranges are split meanwhile.
+ * One page of a collection's pkranges, in EPK order. A continuation names the key that was reached, so it stays valid
+ * when ranges are split meanwhile.
  *
  * @throws ERR_INVALID_CONTINUATION, ERR_INVALID_OPTION, ERR_NOT_FOUND
  */
@@ -29,7 +29,7 @@ export async function readRangesPage(
   const { continuation } = request
   const [reached = ''] = continuation === undefined ? [] : decodePageToken(continuation, owner, 1)
   const all = await engine.listRanges(record)
-  // A range that begins below what was reached and ends above it is a merged one: listed again.
+  // A range that begins below the reached key and ends above it is the result of a merge: list it again.
   const rest = all.filter(({ maxExclusive }) => maxExclusive > reached)
   const page = rest.slice(0, resolveItemCount(request.maxItemCount))
   const end = page.at(-1)?.maxExclusive

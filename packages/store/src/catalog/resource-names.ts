@@ -4,9 +4,8 @@ const MAX_CHARS = 255
 const RESERVED = /[/\\#\0]/
 
 /**
- * Checks the id of a document: 1 to 255 characters (so at most 765 of the 1,023
- * bytes that the wire allows), none of `/ \ #`. Beyond the wire's rules a NUL and half of a surrogate pair are refused: not every
- * engine can keep them.
+ * Checks the id of a document: 1 to 255 characters (so at most 765 of the 1,023 bytes that the wire allows), none of `/
+ * \ #`. Beyond the wire's rules, it refuses NUL and half of a surrogate pair, because not every engine can store them.
  *
  * @throws ERR_INVALID_DOCUMENT
  */
@@ -22,7 +21,7 @@ export function checkedDocumentId(id: unknown): string {
 }
 
 /**
- * Checks the id of a database or collection: as a document's, without `?` and without a space at the end.
+ * Checks the id of a database or collection: the rules of document ids, and also no `?` and no space at the end.
  *
  * @throws ERR_INVALID_OPTION
  */

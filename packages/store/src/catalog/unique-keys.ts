@@ -10,11 +10,11 @@ import type { UniqueKey } from '../engine/catalog.ts'
 const MAX_UNIQUE_KEYS = 10
 /** As in Cosmos DB. */
 const MAX_PATHS = 16
-/** What the store makes itself, or may: its values are not known before the commit. */
+/** Properties that the store sets, or can set: their values are not known before the commit. */
 const MADE_BY_STORE: ReadonlySet<string> = new Set([...SYSTEM_PROPERTIES, 'ttl'])
 
 /**
- * Checks the unique keys of a collection that is to be made.
+ * Checks the unique keys of a new collection.
  *
  * @throws ERR_INVALID_OPTION naming the key or path
  */
@@ -36,7 +36,7 @@ export function checkedUniqueKeys(keys: readonly UniqueKey[]): readonly UniqueKe
 }
 
 /**
- * The property names of a path, as those of partition keys.
+ * The property names of a path, with the rules of partition key paths.
  *
  * @throws ERR_INVALID_OPTION
  */
@@ -64,7 +64,7 @@ function checkedUniqueKey(paths: unknown): UniqueKey {
   const names = paths.map((path) => {
     const segments = uniqueKeyPathSegments(path)
     if (MADE_BY_STORE.has(segments[0] ?? '')) {
-      throw new InvalidOptionError(`unique key path ${path} is a property of the store's own`)
+      throw new InvalidOptionError(`unique key path ${path} is a property that the store sets`)
     }
     return JSON.stringify(segments)
   })

@@ -7,12 +7,12 @@ import {
 
 /** As in Cosmos DB. */
 const MAX_OPERATIONS = 10
-/** Array positions beyond this are a mistake, and `length` cannot hold them. */
+/** Array positions beyond this are a mistake, and exceed what `length` can hold. */
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,8})$/
 
 /**
- * Applies patch operations in order, to a document that belongs to the caller alone: it is changed in
- * place, and must be thrown away when this throws.
+ * Applies patch operations in order. It changes the document in place, so the document must belong to the caller alone.
+ * When this throws, discard the document.
  *
  * @throws ERR_INVALID_PATCH naming the operation and its path
  */
@@ -67,7 +67,7 @@ function applyOne(document: object, operation: PatchOperation, context: PatchCon
       const present = exists(at) ? read(at) : 0
       if (typeof present !== 'number') return context.fail(`${operation.path} is not a number`)
       const sum = present + value
-      // JSON has no such number: the document would keep null in its place.
+      // JSON has no such number: the document would contain null instead.
       if (!Number.isFinite(sum))
         context.fail(`${operation.path} would be beyond the largest number`)
       put(at, sum, { context, insert: false })
@@ -82,17 +82,17 @@ function applyOne(document: object, operation: PatchOperation, context: PatchCon
         context.fail(`${operation.from} cannot be moved into itself`)
       }
       const moved = take(source, context)
-      // Looked up again: taking something out of an array shifts what follows it.
+      // Look it up again: removing an element from an array shifts the elements after it.
       put(target(document, operation.path, context), moved, { context, insert: true })
       return
     }
     default:
-      // Callers without types may send anything.
+      // Callers without types can send anything.
       context.fail(`unknown operation ${shown(op)}`)
   }
 }
 
-/** For a message. Callers without types may send objects, which may not even have a text of their own. */
+/** For a message. Callers without types can send objects, even ones that cannot be converted to text. */
 function shown(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   return Array.isArray(value) ? 'a list' : 'an object'
@@ -110,7 +110,7 @@ function target(document: object, path: string, { guarded, fail }: PatchContext)
   }
   const segments = path.slice(1).split('/')
   for (const protectedPath of guarded) {
-    // Also what is above or below a protected property would change it.
+    // A change above or below a protected property would change it too.
     const shared = Math.min(protectedPath.length, segments.length)
     if (protectedPath.slice(0, shared).every((segment, index) => segment === segments[index])) {
       fail(`/${protectedPath.join('/')} cannot be patched`)
@@ -145,7 +145,7 @@ function put(
 ): void {
   if (value === undefined) context.fail(`a value is missing for ${path}`)
   if (!Array.isArray(parent)) {
-    // Not an assignment, which would treat "__proto__" as something else than data.
+    // Not an assignment, which would not treat "__proto__" as data.
     Object.defineProperty(parent, key, {
       value,
       enumerable: true,

@@ -26,19 +26,19 @@ export interface EncodedPartitionKey {
   readonly text: string
 }
 
-/** A document, checked and encoded: all but what only the commit knows. */
+/** A document, checked and encoded, except for what only the commit has. */
 export interface EncodedDocument {
   readonly id: string
   readonly partitionKey: EncodedPartitionKey
   readonly head: string
   readonly tail: string
-  /** The document's own time to live; 0 = it has none. `invalid`: refused while TTL is on (TTL-9). */
+  /** The document's own time to live; 0 = none. `invalid`: refused while TTL is on (TTL-9). */
   readonly ttl: number | 'invalid'
-  /** One entry a unique key of the collection; undefined when it has none. */
+  /** One entry for each unique key of the collection; undefined when the collection has none. */
   readonly uniqueEntries: readonly string[] | undefined
 }
 
-/** Turns users' documents into stored text, once. One for each collection. */
+/** Encodes users' documents as stored text, once. One encoder for each collection. */
 export class DocumentEncoder {
   /** Of one document's text. */
   readonly maxBytes: number
@@ -47,7 +47,7 @@ export class DocumentEncoder {
   readonly #ridBytes: Buffer
   readonly #selfPrefix: string
   readonly #uniqueEntries: UniqueEntries | undefined
-  /** The last key, because writes of one partition key value often come together. */
+  /** The last key, because writes to one partition key value often follow each other. */
   #recent: EncodedPartitionKey | undefined
 
   constructor(record: CollectionRecord, maxBytes: number) {
@@ -68,7 +68,7 @@ export class DocumentEncoder {
     return this.#encode(withoutOwned(document, SYSTEM_PROPERTIES), expected)
   }
 
-  /** As `encode`, without the document's own `ttl`: the commit makes it of the instant of expiry (JB-2). */
+  /** As `encode`, without the document's own `ttl`: the commit computes it from the instant of expiry (JB-2). */
   encodeWithoutTtl(document: unknown): EncodedDocument {
     return this.#encode(withoutOwned(document, [...SYSTEM_PROPERTIES, 'ttl']), undefined)
   }
@@ -87,7 +87,7 @@ export class DocumentEncoder {
     const ttl = storedTtl(body, text)
     const rid = documentRid(this.#ridBytes, `${partitionKey.text}\n${id}`)
     const head = `{"_rid":"${rid}","_self":"${this.#selfPrefix}${rid}/",`
-    // Of the text: what is stored decides here, too.
+    // Taken from the text: only what is stored counts.
     const uniqueEntries = this.#uniqueEntries?.of(parsedObject(text))
     return { id, partitionKey, head, tail: text.slice(1), ttl, uniqueEntries }
   }
@@ -107,15 +107,15 @@ export class DocumentEncoder {
 
   #componentsOf(body: object, text: string): readonly PartitionKeyComponent[] {
     const components = extractPartitionKey(body, this.#paths)
-    // What is stored decides: a Date or another object with `toJSON` becomes a string in the text,
-    // and objects on the way to the value may have one as well.
+    // Only what is stored counts. A Date or another object with `toJSON` becomes a string in the text, and so may an
+    // object on the path to the value.
     const sure =
       components.every((component) => component !== undefined) && this.#paths.every(isFlat)
     return sure ? components : extractPartitionKey(parsedObject(text), this.#paths)
   }
 
   #checkSize(text: string, id: string): void {
-    // A UTF-16 unit takes at most 3 bytes: most documents need no counting.
+    // A UTF-16 unit takes at most 3 bytes, so most documents need no counting.
     if (text.length * 3 <= this.maxBytes) return
     const bytes = Buffer.byteLength(text)
     if (bytes <= this.maxBytes) return
@@ -125,11 +125,11 @@ export class DocumentEncoder {
   }
 }
 
-/** The `ttl` that is in a document's text. Whether it may be there is judged in the commit (TTL-9). */
+/** The `ttl` in a document's text. The commit judges whether it is allowed (TTL-9). */
 function storedTtl(body: object, text: string): number | 'invalid' {
   if (!Object.prototype.propertyIsEnumerable.call(body, 'ttl')) return 0
   const given: unknown = Reflect.get(body, 'ttl')
-  // Undefined, functions and symbols are not in the text; an object may be something else there.
+  // Undefined, functions and symbols are not in the text. Objects can appear there as something else.
   const ttl = typeof given === 'number' ? given : ownTtl(text)
   if (ttl === undefined) return 0
   return isTtl(ttl) ? ttl : 'invalid'
@@ -140,7 +140,7 @@ function ownTtl(text: string): unknown {
   return Object.hasOwn(document, 'ttl') ? Reflect.get(document, 'ttl') : undefined
 }
 
-/** Why a document whose `ttl` is no time to live is refused (TTL-9); `tail` is its text without the brace. */
+/** The error for a document whose `ttl` is not a time to live (TTL-9); `tail` is its text without the opening brace. */
 export function invalidTtl({
   id,
   tail,
@@ -151,7 +151,7 @@ export function invalidTtl({
   )
 }
 
-/** The object that is encoded: without the properties that the store owns (ST-2). */
+/** The object to encode: without the properties that the store owns (ST-2). */
 function withoutOwned(document: unknown, names: readonly string[]): object {
   let body: unknown = document
   if (isObject(body) && typeof Reflect.get(body, 'toJSON') === 'function') {
@@ -168,7 +168,7 @@ function withoutOwned(document: unknown, names: readonly string[]): object {
 }
 
 function ownId(body: object): string {
-  // An inherited id would be missing in the text.
+  // An inherited id would be missing from the text.
   const own = Object.prototype.propertyIsEnumerable.call(body, 'id')
   return checkedDocumentId(own ? Reflect.get(body, 'id') : undefined)
 }
@@ -177,7 +177,7 @@ function jsonText(body: object): string {
   try {
     return JSON.stringify(body) ?? ''
   } catch (cause) {
-    // Cycles, BigInt, and whatever a `toJSON` throws.
+    // Cycles, BigInt, and any error that a `toJSON` throws.
     throw new InvalidDocumentError(
       `a document cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },

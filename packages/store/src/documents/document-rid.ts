@@ -4,9 +4,10 @@ import { ridText } from '../engine/resource-ids.ts'
 const encoder = new TextEncoder()
 
 /**
- * The `_rid` of a document: its collection's 8 bytes, then 60 bits of a hash of its key. The same over
- * all its versions without being stored (decision 0002). The high half of the last byte is 0: by it the clients of the
- * service know a document (`CollectionChildResourceType` of their `ResourceId`), and refuse its `_self` otherwise.
+ * The `_rid` of a document: its collection's 8 bytes, then 60 bits of a hash of its key. It is the same for all
+ * versions of the document, and is not stored (decision 0002). The high half of the last byte is 0: from it, the
+ * clients of the service recognise a document (`CollectionChildResourceType` of their `ResourceId`). With any other
+ * value they refuse its `_self`.
  *
  * @param key partition key text, a line feed (which that text cannot contain), and the id
  */

@@ -27,12 +27,12 @@ import { lazily, parseStored } from './stored-document.ts'
 import { uniqueStep } from './unique-entries.ts'
 import type { ConditionedKind } from './write-conditions.ts'
 
-/** A collection whose record was read: what its operations work with. */
+/** A collection whose record was read. All its operations use this. */
 export interface OpenCollection {
   readonly engine: DatabaseEngine
   readonly record: CollectionRecord
   readonly encoder: DocumentEncoder
-  /** Shared by everything that reads in pages through one handle. */
+  /** Shared by everything that reads pages through one handle. */
   readonly turns: ReadingTurns
 }
 
@@ -67,7 +67,7 @@ export async function commitBatch(
   }
 }
 
-/** One operation, and of a put what the document holds of the collection's unique keys. */
+/** One operation, and the unique key entries of the document that it puts. */
 export interface SingleWrite {
   readonly operation: CommitOperation
   readonly uniqueEntries?: readonly string[] | undefined
@@ -92,7 +92,7 @@ export async function commitOne(
   return outcome
 }
 
-/** The error of a write that would have given a document what another one has of a unique key. */
+/** The error of a write that would give a document a unique key entry that another document has. */
 export function notUnique(
   { definition: { uniqueKeys = [] } }: CollectionRecord,
   id: string,
@@ -133,7 +133,7 @@ export function putOperation(
   return { kind: 'put', id, condition, head, tail, ttl }
 }
 
-/** What a refused condition means for the operation that had it. */
+/** The error for an operation whose condition was refused. */
 export function refusal(
   kind: ConditionedKind,
   id: string,
@@ -149,13 +149,13 @@ export function refusal(
   return new PreconditionFailedError(id, `its etag is ${documentEtag(record.number, presentLsn)}`)
 }
 
-/** As a write is answered in process: the stored text is there too, for those who only pass it on. */
+/** The answer to a write in process. It includes the stored text, for callers that only forward it. */
 export interface TextWriteResult<T extends DocumentBody> extends WriteResult<T> {
   /** The document as JSON text, system properties included. */
   readonly text: string
 }
 
-/** The answer to a write of one document. It is put together and decoded only if somebody looks at it. */
+/** The answer to a write of one document. It is assembled and decoded only on access. */
 export function writeResult<T extends DocumentBody>(
   { record }: OpenCollection,
   encoded: EncodedDocument,
@@ -183,7 +183,7 @@ export function batchLsn(outcome: Committed): Lsn {
   return lsn(outcome.batches[0]?.lsn ?? 0)
 }
 
-/** `_ts` of what a commit wrote. */
+/** `_ts` of a commit's documents. */
 export function seconds(outcome: Committed): number {
   return Math.floor(outcome.timeMs / 1000)
 }

@@ -20,10 +20,10 @@ import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts
 import { parseStored } from './stored-document.ts'
 import { conditionFailure } from './write-conditions.ts'
 
-/** Each lost race means that another writer won one, so that this many of them are no bad luck. */
+/** Each lost race means that another writer won, so this many in a row are not just bad luck. */
 export const MAX_WRITE_ATTEMPTS = 100
 
-/** The document of a stored text after a patch, encoded anew. */
+/** The document of a stored text after a patch, encoded again. */
 export function patchedDocument<T extends DocumentBody>(
   { record, encoder }: OpenCollection,
   key: EncodedPartitionKey,
@@ -38,13 +38,16 @@ export function patchedDocument<T extends DocumentBody>(
   if (condition !== undefined && !condition(parseStored<T>(body))) {
     throw new PreconditionFailedError(id, 'the condition of the patch does not hold')
   }
-  // Parsed again, because the condition is the caller's code and may keep what it was given.
+  // Parsed again, because the condition is the caller's code and may keep the object that it got.
   const document = parseStored<T>(body)
   applyPatch(document, operations, record.definition.partitionKey.paths)
   return encoder.encode(document, key)
 }
 
-/** Reads, computes and writes under the condition that nobody wrote meanwhile, until it succeeds. */
+/**
+ * Reads the document, computes the result and writes it if the document has not changed meanwhile. Repeats until it
+ * succeeds.
+ */
 export async function patchDocument<T extends DocumentBody>(
   open: OpenCollection,
   target: {

@@ -11,12 +11,12 @@ import { documentEtag } from '../engine/stored-body.ts'
 import { readRow, type OpenCollection } from './open-collection.ts'
 import { parseStored } from './stored-document.ts'
 
-/** More than any partition holds; a number that every engine takes as a limit. */
+/** More than any partition holds, and a limit that every engine accepts. */
 const WHOLE_PARTITION = 2_000_000_000
 
-/** A document that was not decoded: for those who only pass it on. */
+/** A document that was not decoded, for callers that only forward it. */
 export interface ReadTextResult {
-  /** JSON text, system properties included; undefined when there is no such document, or it was not modified. */
+  /** JSON text, system properties included. Undefined when there is no such document, or it was not modified. */
   readonly text: string | undefined
   /** Of the present version; undefined when there is none. */
   readonly etag: string | undefined

@@ -24,13 +24,13 @@ export interface ReadDocumentsOptions extends RequestOptions {
   /** Only this interval of keys. @default all of the collection, range after range */
   readonly range?: FeedRange | undefined
   /**
-   * Only this partition key value, or the first components of a hierarchical one; `[undefined]` for
-   * documents without the property. Not together with `range`.
+   * Only this partition key value, or the first components of a hierarchical one. `[undefined]` selects documents
+   * without the property. Cannot be combined with `range`.
    */
   readonly partitionKey?: PartitionKey | undefined
-  /** Documents of a page at most; absent or -1 = the store's choice. @default 1000 */
+  /** Maximum number of documents of a page; absent or -1 = the store chooses. @default 1000 */
   readonly maxItemCount?: number | undefined
-  /** Of the page before, read with the same range or partition key value, or with a range around this one. */
+  /** Of the previous page, read with the same range or partition key value, or with a range that contains this one. */
   readonly continuation?: string | undefined
 }
 
@@ -40,7 +40,7 @@ export interface DocumentsPage<T extends DocumentBody> {
   readonly continuation: string | undefined
 }
 
-/** What a page covers: an interval, and within it perhaps one partition key value. */
+/** What a page covers: an interval, and optionally one partition key value within it. */
 interface Scope {
   readonly text: string
   readonly range: FeedRange
@@ -48,8 +48,8 @@ interface Scope {
 }
 
 /**
- * One page of all current documents, in key order (ST-8). What is written while somebody pages through
- * may or may not be seen; what is there all the time is seen once.
+ * One page of all current documents, in key order (ST-8). A document that is written between pages may or may not
+ * appear. A document that exists throughout appears once.
  *
  * @throws ERR_INVALID_CONTINUATION, ERR_INVALID_OPTION, ERR_INVALID_PARTITION_KEY
  */

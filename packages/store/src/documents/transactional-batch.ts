@@ -36,19 +36,21 @@ import { conditionFailure, engineCondition } from './write-conditions.ts'
 /** As in Cosmos DB. */
 const MAX_OPERATIONS = 100
 
-/** What an operation leaves for the answer: a stored text, a document that the commit completes, or nothing. */
+/** What an operation contributes to the answer: a stored text, a document that the commit completes, or nothing. */
 type Answer =
   | { readonly kind: 'stored'; readonly body: string }
   | { readonly kind: 'written'; readonly encoded: EncodedDocument }
   | { readonly kind: 'nothing' }
 
-/** Operations ready to commit, and what their outcome answers. */
+/** Operations ready to commit, and what the answer contains for their outcome. */
 interface Plan {
   readonly operations: readonly CommitOperation[]
   readonly answers: readonly Answer[]
-  /** Writes that a later operation of the batch overwrites, so that the engine does not see them. */
+  /** Writes that a later operation of the batch overwrites, so the engine does not get them. */
   readonly overwritten: readonly EncodedWrite[]
-  /** One entry each write of the batch, overwritten ones too; undefined in a collection without unique keys. */
+  /**
+   * One entry for each write of the batch, including overwritten ones. Undefined in a collection without unique keys.
+   */
   readonly uniqueSteps: readonly BatchStep[] | undefined
 }
 
@@ -62,11 +64,11 @@ interface EncodedWrite {
   readonly encoded: EncodedDocument
 }
 
-/** As a batch is answered in process: the stored texts are there too, for those who only pass them on. */
+/** The answer to a batch in process. It includes the stored texts, for callers that only forward them. */
 export interface TextBatchResult<T extends DocumentBody> extends BatchResult<T> {
-  /** One entry an operation: the document as written or read, as JSON text; undefined where there is none. */
+  /** One entry for each operation: the document as written or read, as JSON text; undefined where there is none. */
   readonly texts: readonly (string | undefined)[]
-  /** One entry an operation: true where it wrote a document that was not there before. */
+  /** One entry for each operation: true where it wrote a document that did not exist before. */
   readonly created: readonly boolean[]
 }
 
@@ -131,7 +133,7 @@ export class TransactionalBatch<T extends DocumentBody> {
     throw new WriteConflictError(this.#ids[0] ?? '', MAX_WRITE_ATTEMPTS)
   }
 
-  /** One engine operation each, if every document is named once and nothing has to be read before. */
+  /** One engine operation each, if every document is named once and nothing has to be read first. */
   #directPlan(): Plan | undefined {
     if (new Set(this.#ids).size !== this.#ids.length) return undefined
     const commits: CommitOperation[] = []
@@ -163,7 +165,7 @@ export class TransactionalBatch<T extends DocumentBody> {
     return rows
   }
 
-  /** Plays the operations over what was read. That all of it is still so is judged by the commit. */
+  /** Applies the operations to the rows that were read. The commit judges whether these rows are still current. */
   #simulate(rows: ReadonlyMap<string, StoredRow>): Plan {
     const { number } = this.#open.record
     const documents = new Map<string, BatchedDocument>()
@@ -194,7 +196,7 @@ export class TransactionalBatch<T extends DocumentBody> {
         lsn === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn }
       const encoded = documents.get(id)?.encoded
       if (encoded !== undefined) return putOperation(encoded, condition)
-      // Made and deleted again within the batch: nothing is left to write.
+      // Created and deleted again within the batch: nothing to write.
       return { kind: touched.has(id) && lsn !== undefined ? 'delete' : 'check', id, condition }
     })
     const overwritten = answers.flatMap((answer, operationIndex) => {
@@ -205,7 +207,10 @@ export class TransactionalBatch<T extends DocumentBody> {
     return { operations, answers, overwritten, uniqueSteps: this.#stepsOf(answers) }
   }
 
-  /** In the order of the batch, although the engine sees each document's last state only: values may change hands. */
+  /**
+   * In the order of the batch, although the engine gets only each document's last state: unique values can move between
+   * documents.
+   */
   #stepsOf(answers: readonly Answer[]): readonly BatchStep[] | undefined {
     const { uniqueKeys } = this.#open.record.definition
     if (uniqueKeys === undefined || uniqueKeys.length === 0) return undefined
@@ -228,8 +233,8 @@ export class TransactionalBatch<T extends DocumentBody> {
   }
 
   /**
-   * A batch with an invalid `ttl` is refused as a whole, also when the batch itself removes it again.
-   * Such a version is never stored, so that it does not matter when TTL is switched meanwhile.
+   * Refuses a batch with an invalid `ttl` as a whole, also when the batch itself removes it again. Such a version is
+   * never stored, so a change of TTL meanwhile does not matter.
    */
   async #checkOverwritten({ overwritten }: Plan): Promise<void> {
     const bad = overwritten.find(({ encoded }) => encoded.ttl === 'invalid')
@@ -241,7 +246,7 @@ export class TransactionalBatch<T extends DocumentBody> {
 
   #invalidTtl({ operations, answers }: Plan, { operationIndex }: InvalidTtl): BatchFailedError {
     const operation = operations[operationIndex]
-    // A read of what the batch wrote has the same answer, and did not fail.
+    // A read of a document that the batch wrote has the same answer, and did not fail.
     const writer = answers.findLastIndex(
       (answer, index) =>
         answer.kind === 'written' &&
@@ -251,7 +256,7 @@ export class TransactionalBatch<T extends DocumentBody> {
     return new BatchFailedError(Math.max(0, writer), refusedTtl(operation))
   }
 
-  /** Played through once more: what the commit says is of the documents before the batch. */
+  /** Applies the operations once more, because the commit reports on the documents before the batch. */
   #created(operations: readonly CommitOperation[], outcome: Committed): readonly boolean[] {
     const existed = outcome.batches[0]?.existed ?? []
     const present = new Map(operations.map(({ id }, index) => [id, existed[index] === true]))
@@ -298,10 +303,10 @@ export class TransactionalBatch<T extends DocumentBody> {
   }
 }
 
-/** A document as the batch leaves it so far. */
+/** A document as the batch has it so far. */
 interface BatchedDocument {
   readonly body: string
-  /** Empty when the batch wrote it: only the commit knows. */
+  /** Empty when the batch wrote it: only the commit has the etag. */
   readonly etag: string
   readonly encoded: EncodedDocument | undefined
 }
@@ -315,7 +320,7 @@ function readAnswer(present: BatchedDocument | undefined, ifNoneMatch: string | 
   return { kind: 'stored', body: present.body }
 }
 
-/** What later operations of the batch see of a document: its system properties are not known yet. */
+/** What later operations of the batch see of a document. Its system properties are not available yet. */
 function previewBody({ tail }: EncodedDocument): string {
   return `{${tail}`
 }

@@ -3,10 +3,10 @@ import type { UniqueKey } from '../engine/catalog.ts'
 import type { UniqueStep } from '../engine/unique-entries.ts'
 import { textDigest } from '../platform/text-digest.ts'
 
-/** A longer text is kept as its digest: engines index it. */
+/** A longer text is stored as its digest, because engines index it. */
 const MAX_TEXT_CHARS = 100
 
-/** Reads off documents what they hold of the unique keys of their collection. */
+/** Computes the unique key entries of documents. */
 export class UniqueEntries {
   readonly #keys: readonly (readonly (readonly string[])[])[]
 
@@ -14,18 +14,21 @@ export class UniqueEntries {
     this.#keys = keys.map((paths) => paths.map(uniqueKeyPathSegments))
   }
 
-  /** One entry a key: the values at its paths as JSON text, or the digest of it. What is missing counts as null. */
+  /**
+   * One entry for each key: the values at its paths as JSON text, or a digest of that text. A missing value counts as
+   * null.
+   */
   of(document: object): readonly string[] {
     return this.#keys.map((paths) => {
       const text = canonicalText(paths.map((segments) => valueAt(document, segments)))
       if (text.length <= MAX_TEXT_CHARS) return text
-      // JSON texts of lists begin with a bracket: the two are never taken for one another.
+      // A JSON text of a list begins with a bracket, so the two forms cannot be confused.
       return `sha256:${textDigest(text)}`
     })
   }
 }
 
-/** The step of a batch that writes a document, or deletes it; none in a collection without unique keys. */
+/** The step of a batch that writes or deletes a document; none in a collection without unique keys. */
 export function uniqueStep(
   uniqueKeys: readonly UniqueKey[] | undefined,
   id: string,
@@ -43,7 +46,7 @@ function valueAt(document: object, segments: readonly string[]): unknown {
   return value
 }
 
-/** Objects with the same properties have the same text, whatever the order in which they were written. */
+/** Objects with the same properties have the same text, in whatever order these were written. */
 function canonicalText(values: readonly unknown[]): string {
   return JSON.stringify(values, (_, value: unknown) =>
     isRecord(value)

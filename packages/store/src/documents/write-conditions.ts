@@ -9,15 +9,15 @@ import {
 import type { WriteCondition } from '../engine/commit.ts'
 import { etagLsn } from '../engine/stored-body.ts'
 
-/** What an operation does, as far as preconditions are concerned. */
+/** What an operation does, for its preconditions. */
 export type ConditionedKind = 'create' | 'upsert' | 'replace' | 'patch' | 'delete' | 'read'
 
-/** An etag that no version has: it names another collection, or is no etag of ours at all. */
+/** An etag that no version has: of another collection, or not an etag of this store. */
 const NO_LSN = -1
 
 /**
- * The one condition that the engine judges for an operation. Undefined when it takes more than one
- * (such as "present, but not this version"): then the present version is read first.
+ * The one condition that the engine judges for an operation. Undefined when one is not enough (such as "present, but
+ * not this version"): then the caller reads the present version first.
  */
 export function engineCondition(
   kind: ConditionedKind,
@@ -39,10 +39,10 @@ export function engineCondition(
 }
 
 /**
- * Why an operation cannot be done on the present version; undefined when it can.
+ * Why an operation cannot be applied to the present version; undefined when it can.
  *
- * `presentEtag` is undefined when there is no live document, and an empty text when the same batch
- * wrote it: its etag is not known yet, so that only `*` matches.
+ * `presentEtag` is undefined when there is no live document. It is an empty text when the same batch wrote the
+ * document: its etag is not available yet, so only `*` matches.
  */
 export function conditionFailure(
   kind: ConditionedKind,

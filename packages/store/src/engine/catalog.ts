@@ -11,20 +11,20 @@ export interface DatabaseRecord {
   readonly annotation?: string | undefined
 }
 
-/** What a user defines of a collection, completed and checked by the store. */
+/** A user's definition of a collection, completed and checked by the store. */
 export interface CollectionDefinition {
   readonly partitionKey: PartitionKeyDefinition
   /** Null = time to live is off, -1 = on without a default, else seconds. */
   readonly defaultTtl: number | null
   readonly indexingMode: 'consistent' | 'lazy' | 'none'
   readonly pendingDeletes: PendingDeletePolicy
-  /** Null = no log of all versions is kept. */
+  /** Null = no log of all versions. */
   readonly allVersions: AllVersionsPolicy | null
   /** Bytes of live documents above which a range is split; null = never. */
   readonly splitAboveBytes: number | null
-  /** Text that belongs to whoever made the collection, kept with it and never looked at. Absent = none. */
+  /** Text that belongs to the creator of the collection. The store keeps it and never reads it. Absent = none. */
   readonly annotation?: string | undefined
-  /** As long as the collection is there. Absent = none. */
+  /** Fixed for the life of the collection. Absent = none. */
   readonly uniqueKeys?: readonly UniqueKey[] | undefined
 }
 
@@ -33,9 +33,9 @@ export type UniqueKey = readonly string[]
 
 /** When pending deletes are purged (TTL-14). */
 export interface PendingDeletePolicy {
-  /** How long a pending delete stays at least, in seconds. */
+  /** Minimum time in seconds that a pending delete is kept. */
   readonly retentionSeconds: number
-  /** Processor groups that must have come past it. */
+  /** Processor groups that must pass it first. */
   readonly waitFor: readonly string[]
 }
 
@@ -45,7 +45,7 @@ export interface AllVersionsPolicy {
   readonly previousImages: boolean
 }
 
-/** A past value of `defaultTtl`: what expired while it was in force stays expired (TTL-18). */
+/** A past value of `defaultTtl`: a document that expired under it stays expired (TTL-18). */
 export interface TtlEra {
   readonly defaultTtl: number | null
   /** Store time at which it ended, epoch ms. */
@@ -54,11 +54,11 @@ export interface TtlEra {
 
 export interface CollectionRecord {
   readonly id: string
-  /** Number in its database, never reused; what rows carry. */
+  /** Number in its database, never reused. Rows carry it. */
   readonly number: number
   /** 8 bytes (the first 4 of the database), base64 with `-` for `/`. Never reused. */
   readonly rid: string
-  /** As it was when this was read; others may have changed it. Only the partition key and unique keys are for ever. */
+  /** As of this read; other processes can change it. Only the partition key and unique keys never change. */
   readonly definition: CollectionDefinition
   /** Past values whose expired documents are not all pending deletes yet, oldest first. */
   readonly ttlEras: readonly TtlEra[]
@@ -70,7 +70,7 @@ export interface RangeRecord extends FeedRange {
   /** Number in its collection, never reused. */
   readonly number: number
   readonly parents: readonly number[]
-  /** Segment that takes this range's writes. */
+  /** The segment that takes this range's writes. */
   readonly segment: number
   readonly ts: number
 }

@@ -4,12 +4,13 @@ import type { CommitBatch } from './commit.ts'
 type SizedBatch = Pick<CommitBatch, 'operations' | 'uniqueSteps'>
 
 /**
- * One commit holds its ranges, and of an embedded store all others, until it is durable: a tenth of a second at these
- * limits, more on slow disks. They are also far below what engines can take at all (1 GB in PostgreSQL).
+ * One commit holds its ranges until it is durable, and in an embedded store all other commits too. At these limits this
+ * takes a tenth of a second, more on slow disks. The limits are also far below what engines can take at all (1 GB in
+ * PostgreSQL).
  */
 const MAX_COMMIT_OPERATIONS = 10_000
 const MAX_COMMIT_BYTES: number = 64 * 2 ** 20
-/** For what is written beside a document that is as large as documents may be. */
+/** For what is written together with a document of the largest size. */
 const BESIDE_LARGEST_BYTES: number = 2 ** 20
 
 /** @throws ERR_COMMIT_TOO_LARGE */
@@ -21,14 +22,14 @@ export function assertOperations(operations: number): void {
 }
 
 /**
- * Holds for every engine, before it is asked.
+ * Applies to every engine, before the engine gets the commit.
  *
  * @throws ERR_COMMIT_TOO_LARGE
  */
 export function assertCommitSize(batches: readonly SizedBatch[], maxDocumentBytes: number): void {
   assertOperations(batches.reduce((sum, { operations }) => sum + operations.length, 0))
   const maxBytes = Math.max(MAX_COMMIT_BYTES, maxDocumentBytes + BESIDE_LARGEST_BYTES)
-  // A UTF-16 unit takes at most 3 bytes: most commits need no counting.
+  // A UTF-16 unit takes at most 3 bytes, so most commits need no counting.
   if (commitChars(batches) * 3 <= maxBytes) return
   let bytes = 0
   for (const text of commitTexts(batches)) bytes += Buffer.byteLength(text)
@@ -45,7 +46,7 @@ export function commitChars(batches: readonly SizedBatch[]): number {
   return chars
 }
 
-/** Of its documents, and of what they hold of unique keys. */
+/** The texts of its documents and of their unique key entries. */
 function* commitTexts(batches: readonly SizedBatch[]): Generator<string, void, undefined> {
   for (const { operations, uniqueSteps = [] } of batches) {
     for (const operation of operations) {

@@ -31,16 +31,16 @@ interface PlaceWaits {
   readonly waits: Set<CommitWait>
 }
 
-/** More than this is a leak, not a load. */
+/** More than this means a leak, not a load. */
 const MAX_WAITS = 100_000
 
 /**
- * Readers of one database that have caught up and wait for a commit. Kept by place, so that a commit
- * looks at those whom it concerns, and a place of many readers is looked up once.
+ * Readers of one database that have caught up and wait for a commit. They are grouped by place: a commit examines only
+ * the readers that it concerns, and a place with many readers is looked up once.
  */
 export class CommitWaits {
   readonly #places = new Map<string, PlaceWaits>()
-  /** The same by pkrange, which is what a commit of this process names. */
+  /** The same by pkrange, which is how a commit of this process names them. */
   readonly #ofPkRange = new Map<string, Set<PlaceWaits>>()
   #size = 0
 
@@ -48,7 +48,7 @@ export class CommitWaits {
     return this.#size
   }
 
-  /** Returns what ends the wait. */
+  /** Returns a function that ends the wait. */
   add(place: WaitPlace, wait: CommitWait): () => void {
     if (this.#size >= MAX_WAITS) {
       throw new StoreUnavailableError(`${MAX_WAITS} readers wait for commits already`)
@@ -77,7 +77,7 @@ export class CommitWaits {
     }
   }
 
-  /** Wakes those whose pkrange moved on. */
+  /** Wakes the readers whose pkrange moved on. */
   committed(touched: {
     readonly collection: number
     readonly range: number
@@ -89,15 +89,15 @@ export class CommitWaits {
     }
   }
 
-  /** Where somebody waits now. */
+  /** The places that have waiting readers now. */
   places(): readonly WaitPlace[] {
     return [...this.#places.values()].map(({ place }) => place)
   }
 
   /**
-   * Tells those who wait at `places` where each stands now, in the same order: what another process
-   * committed is not told in detail. Readers of a pkrange that was split or merged are woken: their next
-   * read says what is the case.
+   * Updates the waiting readers at `places` with the present counters, in the same order: commits of other processes
+   * are not reported one by one. Readers of a pkrange that was split or merged wake up: their next read shows what
+   * happened.
    */
   tell(places: readonly WaitPlace[], answers: readonly (PlaceCounter | CodedError)[]): void {
     const answerOf = new Map(places.map((place, index) => [place, answers[index]]))
@@ -107,7 +107,7 @@ export class CommitWaits {
       for (const wait of waits) {
         if (answer instanceof RangeGoneError) wait.wake()
         else if (answer instanceof CodedError) wait.fail(answer)
-        // In another pkrange since then: the next commit would not be told to this place.
+        // It has moved to another pkrange since then, so the next commit would not wake this place.
         else if (answer.rangeNumber !== place.rangeNumber) wait.wake()
         else if (answer.lsn > wait.afterLsn) wait.wake()
       }

@@ -3,8 +3,8 @@ import type { CollectionRecord } from './catalog.ts'
 import type { UniqueBreach, UniqueStep } from './unique-entries.ts'
 
 /**
- * A condition on the present live document, judged inside the write transaction. One that has expired by
- * the commit's time is absent; a put over it first writes its pending delete, at an LSN of its own (TTL-16).
+ * A condition on the present live document, judged inside the write transaction. A document that has expired by the
+ * commit's time counts as absent. A put over it first writes its pending delete, at an LSN of its own (TTL-16).
  */
 export type WriteCondition =
   | { readonly kind: 'none' }
@@ -20,17 +20,17 @@ export type CommitOperation =
       readonly kind: 'put'
       readonly id: string
       readonly condition: WriteCondition
-      /** The text before and after the properties that are known only in the commit; see `stampBody`. */
+      /** The text before and after the properties that only the commit has; see `stampBody`. */
       readonly head: string
       readonly tail: string
       /**
-       * The document's own time to live in seconds, -1 = never, 0 = it has none. `invalid`: refused
-       * while the collection has TTL on, else as if it had none (TTL-9).
+       * The document's own time to live in seconds, -1 = never, 0 = none. `invalid`: refused while the collection has
+       * TTL on, else treated as none (TTL-9).
        */
       readonly ttl: number | 'invalid'
       /**
-       * Epoch second at which it is to expire, in place of `ttl`: the commit makes `ttl` of it, at least
-       * 1, and puts it into the text; `tail` then has none (JB-2).
+       * Epoch second at which the document is to expire; replaces `ttl`. The commit computes `ttl` from it, at least 1,
+       * and puts it into the text. `tail` then has no `ttl` (JB-2).
        */
       readonly expirySecond?: number | undefined
     }
@@ -46,15 +46,16 @@ export interface CommitBatch {
   readonly partitionKey: string
   readonly operations: readonly CommitOperation[]
   /**
-   * Only of a collection with unique keys: one for each time that the batch, as its caller sees it, writes or deletes
-   * a document, in order, at least one for each put and delete among the operations. Judged after all conditions.
+   * Only for a collection with unique keys. One step for each time that the batch, as its caller sees it, writes or
+   * deletes a document, in order. At least one for each put and delete among the operations. Judged after all
+   * conditions.
    */
   readonly uniqueSteps?: readonly UniqueStep[] | undefined
 }
 
 /**
- * Refuses stale workers: the commit fails when an overlapping range of the job has a higher epoch;
- * otherwise this epoch is remembered for the range.
+ * Refuses stale workers. The commit fails when an overlapping range of the job has a higher epoch; otherwise the store
+ * records this epoch for the range.
  */
 export interface WriteFence {
   readonly job: string
@@ -62,7 +63,7 @@ export interface WriteFence {
   readonly epoch: number
 }
 
-/** At most 10,000 operations and 64 MiB of text; a little more than one document where those may be larger. */
+/** At most 10,000 operations and 64 MiB of text, or slightly more than one document where documents can be larger. */
 export interface CommitRequest {
   readonly batches: readonly CommitBatch[]
   readonly fence?: WriteFence | undefined
@@ -70,7 +71,7 @@ export interface CommitRequest {
 
 export interface CommittedBatch {
   readonly lsn: number
-  /** One entry an operation: whether a live document was there before. */
+  /** One entry for each operation: whether there was a live document before. */
   readonly existed: readonly boolean[]
 }
 
@@ -78,7 +79,7 @@ export type CommitOutcome =
   | {
       readonly kind: 'committed'
       readonly batches: readonly CommittedBatch[]
-      /** The store's clock in the commit, epoch ms; `_ts` is its whole seconds. */
+      /** The store's clock at the commit, epoch ms; `_ts` is its whole seconds. */
       readonly timeMs: number
     }
   | {

@@ -2,15 +2,15 @@ import { InvalidOptionError, PreconditionFailedError } from '@tidemark/contracts
 import type { CollectionDefinition, CollectionRecord, DatabaseRecord, TtlEra } from './catalog.ts'
 import { changedRecordEtag } from './resource-ids.ts'
 
-/** What may change of a collection after it was made. Absent = stays as it is. */
+/** What can change of a collection after it was created. Absent = unchanged. */
 export type DefinitionChanges = {
   readonly [Name in Exclude<keyof CollectionDefinition, 'partitionKey' | 'uniqueKeys'>]?:
     CollectionDefinition[Name] | undefined
 }
 
 /**
- * The record after a change, judged inside the engine's transaction. A past value of `defaultTtl` is
- * kept until the sweep has turned what expired under it into pending deletes (TTL-18).
+ * The record after a change, judged inside the engine's transaction. A past value of `defaultTtl` is kept until the
+ * sweep has turned all documents that expired under it into pending deletes (TTL-18).
  *
  * @throws ERR_INVALID_OPTION when time to live and indexing exclude each other (TTL-10)
  */
@@ -39,7 +39,7 @@ export function changedRecord(
 }
 
 /**
- * A database's record after it was given another annotation, judged inside the engine's transaction.
+ * A database's record with a new annotation, judged inside the engine's transaction.
  *
  * @throws ERR_PRECONDITION_FAILED when it must have another etag
  */

@@ -28,7 +28,7 @@ export interface ScanQuery {
   readonly range: FeedRange
   /** Only this partition key value (its EPK is then in `range`). */
   readonly partitionKey?: string | undefined
-  /** Goes on right after this key. */
+  /** Continues right after this key. */
   readonly after?: ScanPosition | undefined
   readonly maxItems: number
   /** A page ends after the row that reaches this many characters. */

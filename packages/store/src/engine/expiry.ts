@@ -1,21 +1,21 @@
 import type { TtlEra } from './catalog.ts'
 
-/** What decides about expiry in one collection, in one snapshot. */
+/** What determines expiry in one collection, in one snapshot. */
 export interface TtlPolicy {
   /** Null = off, -1 = on without a default, else seconds. */
   readonly defaultTtl: number | null
-  /** Past values whose expired documents may still be there. */
+  /** Past values under which there may still be expired documents. */
   readonly eras: readonly TtlEra[]
 }
 
-/** What expiry needs of a document; `ttl` is 0 when it has none of its own. */
+/** The fields of a document that determine its expiry; `ttl` is 0 when it has none of its own. */
 export interface ExpiringRow {
   /** Epoch seconds of its last change. */
   readonly ts: number
   readonly ttl: number
 }
 
-/** The policy of a collection without TTL, present or past: nothing needs to be checked. */
+/** The policy of a collection that has never had TTL, so nothing needs to be checked. */
 export function neverExpires({ defaultTtl, eras }: TtlPolicy): boolean {
   return defaultTtl === null && eras.length === 0
 }
@@ -28,8 +28,8 @@ export function expirySecond({ ts, ttl }: ExpiringRow, defaultTtl: number | null
 }
 
 /**
- * The epoch second at which a document expired, if it has by `nowMs`; 0 while it lives (TTL-4). What
- * expired under a past policy stays expired (TTL-18): of several, the earliest counts.
+ * The epoch second at which a document expired, if it has by `nowMs`; 0 while it lives (TTL-4). A document that expired
+ * under a past policy stays expired (TTL-18). Of several policies, the earliest counts.
  */
 export function expiredSecond(row: ExpiringRow, policy: TtlPolicy, nowMs: number): number {
   let expired = expiredUnder(row, policy.defaultTtl, nowMs)

@@ -11,37 +11,37 @@ export interface FeedPageQuery {
   readonly collection: CollectionRecord
   readonly range: FeedRange
   readonly afterLsn: number
-  /** At most so many rows, exceeded only to keep one transaction whole. */
+  /** Maximum number of rows, exceeded only to keep one transaction whole. */
   readonly maxItems: number
   /** A page ends after the transaction that reaches this many characters of body text. */
   readonly maxChars: number
-  /** An engine that can stop a read half-way does, and rejects with the signal's reason. */
+  /** An engine that can stop a read half-way does so, and rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * `[lsn, kind, body, expirySecond]`: an array because that is what drivers give fastest. `expirySecond`
- * is the epoch second at which a live document will expire, 0 = never, or at which one of a pending
- * delete expired. Live documents that have expired are left out.
+ * `[lsn, kind, body, expirySecond]`: an array because drivers return arrays fastest. `expirySecond` is the epoch second
+ * at which a live document will expire (0 = never), or at which the document of a pending delete expired. Live
+ * documents that have expired are left out.
  */
 export type FeedRow = readonly [lsn: number, kind: RowKind, body: string, expirySecond: number]
 
 export interface EngineFeedPage {
   readonly rows: readonly FeedRow[]
   /**
-   * Everything up to this LSN was delivered or does not concern the range. With rows, the last row's
-   * LSN (CF-7); without, the range's newest, or where the page stopped looking. The range's newest
-   * also when `afterLsn` is above it: the store refuses such a position, which would skip changes.
+   * Everything up to this LSN was delivered or does not concern the range. With rows, the last row's LSN (CF-7);
+   * without, the range's newest, or where the page stopped reading. Also the range's newest when `afterLsn` is above
+   * it: the store refuses such a position, which would skip changes.
    */
   readonly lsn: number
-  /** The range's newest in the page's snapshot, also where the page ends before it. */
+  /** The range's newest in the page's snapshot, even if the page ends before it. */
   readonly newestLsn: number
   readonly epoch: number
   /** True when `lsn` is the range's newest. */
   readonly caughtUp: boolean
-  /** Highest LSN up to which pending deletes of these keys were purged; 0 = none ever. */
+  /** Highest LSN up to which pending deletes of these keys were purged; 0 = never. */
   readonly horizon: number
-  /** The parts that it is the highest of. */
+  /** The parts of the keys with their horizons; `horizon` is the highest. */
   readonly horizons: Horizons
 }
 
@@ -56,52 +56,52 @@ export interface VersionRow {
   readonly commitMs: number
   /** JSON text; undefined for deletes and expiries. */
   readonly current: string | undefined
-  /** JSON text of the version before, where the collection keeps it and there was one. */
+  /** JSON text of the previous version, if the collection keeps it and there was one. */
   readonly previous: string | undefined
 }
 
-/** As `EngineFeedPage`, of the log of all versions. */
+/** As `EngineFeedPage`, for the log of all versions. */
 export interface EngineVersionPage {
   readonly rows: readonly VersionRow[]
   readonly lsn: number
   readonly newestLsn: number
   readonly epoch: number
   readonly caughtUp: boolean
-  /** Highest LSN up to which the log was trimmed, or was not kept yet. */
+  /** Highest LSN up to which the log was trimmed, or was not yet kept. */
   readonly horizon: number
   readonly horizons: Horizons
 }
 
-/** How much a reader has before it: what its pages would have, without their texts. */
+/** How much a reader has before it: what its pages would contain, without the texts. */
 export interface FeedCountQuery {
   readonly collection: CollectionRecord
   readonly range: FeedRange
   readonly afterLsn: number
   readonly mode: FeedMode
-  /** Of latest-version mode: whether pending deletes count. */
+  /** For latest-version mode: whether pending deletes count. */
   readonly pendingDeletes: boolean
-  /** At most so many rows are counted, exceeded only to keep one transaction whole. */
+  /** Maximum number of rows to count, exceeded only to keep one transaction whole. */
   readonly maxItems: number
   readonly signal?: AbortSignal | undefined
 }
 
 export interface FeedCount {
-  /** Rows that were found, and looked at one by one. */
+  /** Rows that were found and read one by one. */
   readonly rows: number
-  /** False when there may be more: the limit was reached, or the engine's own of what it looks at. */
+  /** False when there may be more, because of the limit or the engine's own bound on the rows that it reads. */
   readonly isExact: boolean
   /** The range's newest, also when `afterLsn` is above it. */
   readonly newestLsn: number
   /** When the first of the rows was written, epoch ms; exact to the second in latest-version mode. */
   readonly oldestMs: number | undefined
-  /** Of the mode; see `EngineFeedPage`. */
+  /** For the requested mode; see `EngineFeedPage`. */
   readonly horizons: Horizons
 }
 
 export type FeedStart =
   | { readonly kind: 'beginning' }
   | { readonly kind: 'now' }
-  /** Before the first row whose `ts` (epoch seconds) is at least this; now if there is none. */
+  /** Before the first row whose `ts` (epoch seconds) is at least this; now if there is no such row. */
   | { readonly kind: 'time'; readonly ts: number }
 
 export interface StartQuery {
@@ -114,7 +114,7 @@ export interface StartQuery {
 export interface RangeCounter {
   readonly lsn: number
   readonly epoch: number
-  /** Of the mode that was asked for; see `EngineFeedPage`, `EngineVersionPage`. */
+  /** For the requested mode; see `EngineFeedPage`, `EngineVersionPage`. */
   readonly horizon: number
   readonly horizons: Horizons
 }

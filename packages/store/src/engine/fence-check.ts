@@ -1,16 +1,16 @@
 import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
 import type { WriteFence } from './commit.ts'
 
-/** The highest epoch that a job has written with in one range of its source. */
+/** The highest epoch with which a job has written in one range of its source. */
 export interface FenceRecord {
   readonly range: FeedRange
   readonly epoch: number
 }
 
 /**
- * The epoch that refuses a write: the highest of any overlapping range of the job, if it is above the
- * fence's own. Undefined when the write may go on. A range that was cut or joined since then overlaps
- * its predecessors, so that a worker of the old cut is stale there too.
+ * The epoch that refuses a write: the highest of any overlapping range of the job, if it is above the fence's own.
+ * Undefined when the write is allowed. A range that was split or merged since then overlaps its predecessors, so a
+ * worker with the old range is stale there too.
  */
 export function refusingEpoch(
   records: readonly FenceRecord[],
@@ -24,8 +24,8 @@ export function refusingEpoch(
 }
 
 /**
- * The records after a write with `fence` was let through. Those inside its range are dropped: they
- * cannot be above it, and the new record refuses whatever they would.
+ * The records after a write with `fence` was allowed. Records inside its range are dropped: they cannot be higher, and
+ * the new record refuses everything that they would refuse.
  */
 export function withFence(
   records: readonly FenceRecord[],

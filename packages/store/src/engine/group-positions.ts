@@ -1,6 +1,6 @@
 import { FULL_RANGE, commonKeys, rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
 
-/** How far one processor group has come, by parts of the keys; disjoint, in EPK order. */
+/** How far one processor group has come, by parts of the keys. The parts are disjoint and in EPK order. */
 export type PositionList = readonly PositionPart[]
 
 export interface PositionPart {
@@ -8,13 +8,13 @@ export interface PositionPart {
   readonly lsn: number
 }
 
-/** The list after reports. The last one of a key counts, also a lower one: a group may have been set back. */
+/** The list after reports. The last report for a key counts, even if it is lower: a group may have been moved back. */
 export function withPositions(
   positions: PositionList,
   reported: readonly PositionPart[],
 ): PositionList {
   const sorted = reported.toSorted(byKeys)
-  // Those of one host are of different keys: one walk over both lists, however many leases there are.
+  // Reports of one host have different keys, so one walk over both lists is enough for any number of leases.
   if (!areDisjoint(sorted)) {
     return reported.reduce((list, one) => withPositions(list, [one]), positions)
   }
@@ -52,15 +52,14 @@ function endsBefore(part: PositionPart | undefined, range: FeedRange): boolean {
   return part !== undefined && part.range.maxExclusive <= range.minInclusive
 }
 
-/** Where the group stands at one key; 0 where it never reported. */
+/** The group's position at one key; 0 where it never reported. */
 export function positionAt(positions: PositionList, epk: string): number {
   return positions.find(({ range }) => rangeContainsEpk(range, epk))?.lsn ?? 0
 }
 
 /**
- * The keys around one that no group waited for tells apart: each has one position for all of them. A purge
- * raises the horizon of these keys only. Else, after a merge, what one lease has passed would make another
- * lease of the same range look late.
+ * The keys around one key for which every waiting group has a single position. A purge raises the horizon of these keys
+ * only. Otherwise, after a merge, what one lease has passed would make another lease of the same range appear late.
  */
 export function positionPart(
   waitFor: readonly string[],
@@ -75,7 +74,7 @@ export function positionPart(
   return part
 }
 
-/** Whether every group that is waited for has come past `lsn` at that key (TTL-14). */
+/** Whether every waiting group has passed `lsn` at that key (TTL-14). */
 export function allArePast(
   waitFor: readonly string[],
   positionsOf: (group: string) => PositionList,
@@ -84,14 +83,14 @@ export function allArePast(
   return waitFor.every((group) => positionAt(positionsOf(group), epk) >= lsn)
 }
 
-/** As engines keep a group's in a column. */
+/** As engines store a group's positions in a column. */
 export function positionsText(positions: PositionList): string {
   return JSON.stringify(
     positions.map(({ range, lsn }) => [range.minInclusive, range.maxExclusive, lsn]),
   )
 }
 
-/** Of a text that `positionsText` made. */
+/** Parses a text that `positionsText` made. */
 export function parsePositions(text: string): PositionList {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by positionsText
   const entries = JSON.parse(text) as [string, string, number][]

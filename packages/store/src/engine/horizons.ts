@@ -1,20 +1,20 @@
 import { commonKeys, rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
 
-/** Up to which LSN something was purged, for a part of the keys. */
+/** The LSN up to which something was purged, for a part of the keys. */
 export interface Horizon {
   readonly range: FeedRange
   readonly lsn: number
   /**
-   * When: higher than that of every earlier purge of the database. LSNs cannot tell, because those of
-   * different parts do not compare: a reader that knew of one part's horizon would not see another's rise.
+   * The time of the purge: higher than that of every earlier purge of the database. LSNs of different parts cannot be
+   * compared, so they cannot show the order: a reader with one part's horizon would miss that another's rose.
    */
   readonly stamp: number
 }
 
 /**
- * The horizons of a pkrange. A list of parts, because after a merge one number would make the readers of
- * one half look late by the other half's LSNs. Parts that are missing have had nothing purged; parts may
- * overlap, as long as the older one has the higher LSN.
+ * The horizons of a pkrange. It is a list of parts, because after a merge a single number would make the readers of one
+ * half appear late by the other half's LSNs. In missing parts, nothing was purged. Parts can overlap, as long as the
+ * older one has the higher LSN.
  */
 export type Horizons = readonly Horizon[]
 
@@ -23,23 +23,23 @@ export function horizonAt(horizons: Horizons, range: FeedRange): number {
   return horizonsOf(horizons, range).reduce((highest, { lsn }) => Math.max(highest, lsn), 0)
 }
 
-/** Those that concern a reader of `range`. */
+/** The horizons that concern a reader of `range`. */
 export function horizonsOf(horizons: Horizons, range: FeedRange): Horizons {
   return horizons.length === 0
     ? horizons
     : horizons.filter((horizon) => rangesOverlap(horizon.range, range))
 }
 
-/** The horizons after everything of `range` up to `lsn` may have been purged. */
+/** The horizons after everything in `range` up to `lsn` may have been purged. */
 export function raiseHorizon(horizons: Horizons, raised: Horizon): Horizons {
-  // What the new one says as well, and more newly, is forgotten.
+  // Drop the horizons that the new, more recent one covers.
   const kept = horizons.filter(
     ({ range, lsn }) => !(rangeContains(raised.range, range) && lsn <= raised.lsn),
   )
   return [...kept, raised].toSorted(byKey)
 }
 
-/** What a part of the keys has of them: a child's, after a split. */
+/** The horizons of a part of the keys, such as a child's after a split. */
 export function cutHorizons(horizons: Horizons, range: FeedRange): Horizons {
   return horizons.flatMap((horizon) => {
     const part = commonKeys(horizon.range, range)
@@ -47,14 +47,14 @@ export function cutHorizons(horizons: Horizons, range: FeedRange): Horizons {
   })
 }
 
-/** As engines keep them in a column. */
+/** As engines store them in a column. */
 export function horizonsText(horizons: Horizons): string {
   return JSON.stringify(
     horizons.map(({ range, lsn, stamp }) => [range.minInclusive, range.maxExclusive, lsn, stamp]),
   )
 }
 
-/** Of a text that `horizonsText` made. */
+/** Parses a text that `horizonsText` made. */
 export function parseHorizons(text: string): Horizons {
   if (text === '[]') return []
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by horizonsText

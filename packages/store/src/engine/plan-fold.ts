@@ -1,4 +1,4 @@
-/** What folding needs to know of a segment: a run of a range's rows with LSNs in (base, lsn]. */
+/** What folding uses of a segment: a run of a range's rows with LSNs in (base, lsn]. */
 export interface FoldableSegment {
   readonly id: number
   readonly base: number
@@ -6,20 +6,20 @@ export interface FoldableSegment {
   readonly state: 'open' | 'sealed' | 'folding'
 }
 
-/** What a range's inherited rows are to be moved into. */
+/** The target of a range's inherited rows. */
 export interface FoldPlan<Segment> {
-  /** Undefined: a new one. */
+  /** Undefined: a new segment. */
   readonly target: Segment | undefined
   readonly sources: readonly Segment[]
 }
 
-/** So many segments of its own one after the other cost a page next to nothing. */
+/** This many own segments in a row hardly slow down a page. */
 const MAX_SEALED_SEGMENTS = 8
 
 /**
- * Whether a range's sealed segments are worth folding, and into which. They are when one is shared with
- * another range, so that pages read rows in vain, when two overlap in LSNs, so that pages read them side
- * by side, or when they are many. A folded segment below all others is gone on with.
+ * Whether to fold a range's sealed segments, and into which segment. It is worth folding in three cases. A segment is
+ * shared with another range, so pages read rows that they do not need. Two segments overlap in LSNs, so pages read them
+ * in parallel. Or there are too many segments. If a folded segment is below all others, folding continues into it.
  */
 export function planFold<Segment extends FoldableSegment>(
   segments: readonly Segment[],
@@ -27,7 +27,7 @@ export function planFold<Segment extends FoldableSegment>(
     shared,
     isFolded,
   }: {
-    /** Segments that more than one range has. */
+    /** Segments that belong to more than one range. */
     readonly shared: ReadonlySet<number>
     /** Whether a segment was filled by moving rows of others. */
     readonly isFolded: (segment: Segment) => boolean
@@ -46,7 +46,7 @@ export function planFold<Segment extends FoldableSegment>(
   return isWorthIt ? { target, sources } : undefined
 }
 
-/** Segments that more than one of the ranges have: those of an ancestor, not folded yet. */
+/** Segments that belong to more than one of the ranges: an ancestor's, not folded yet. */
 export function sharedSegments(
   ranges: readonly { readonly segments: readonly Pick<FoldableSegment, 'id'>[] }[],
 ): ReadonlySet<number> {

@@ -8,8 +8,7 @@ import {
 import type { ScanPosition } from './document-query.ts'
 
 /**
- * The range that holds `epk`. `ranges` cover every key, in EPK order; found by halving, because every
- * write asks.
+ * The range that holds `epk`. `ranges` cover every key, in EPK order. A binary search, because every write calls this.
  */
 export function rangeOfEpk<R extends FeedRange>(ranges: readonly R[], epk: string): R {
   let low = 0
@@ -26,7 +25,7 @@ export function rangeOfEpk<R extends FeedRange>(ranges: readonly R[], epk: strin
 }
 
 /**
- * The range that contains `wanted` as a whole.
+ * The range that contains all of `wanted`.
  *
  * @throws ERR_RANGE_GONE naming the ranges that cover it now, when it is not inside one of them
  */
@@ -40,7 +39,7 @@ export function rangeHolding<R extends FeedRange>(ranges: readonly R[], wanted: 
 }
 
 /**
- * The present range of a number.
+ * The present range with this number.
  *
  * @throws ERR_RANGE_GONE naming the ranges that came of it, when it was split or merged away
  */

@@ -7,12 +7,12 @@ import { murmur3x86 } from '@tidemark/contracts'
 
 /** An odd number: multiplying by it modulo 2^32 gives every number another value. */
 const SPREAD = 0x9e3779b1
-/** Tells collections from what else may stand below a database. */
+/** Distinguishes collections from other resources of a database. */
 const COLLECTION_BIT = 0x80000000
 
 /**
- * The `_rid` of a store's `number`th database. Different for every number of one store, and very
- * probably different in another store, so that a continuation does not fit there by accident.
+ * The `_rid` of a store's `number`th database. It differs for every number of one store, and almost certainly between
+ * stores, so that a continuation does not accidentally fit in another store.
  */
 export function databaseRid(storeId: string, number: number): string {
   const offset = murmur3x86(new TextEncoder().encode(storeId))
@@ -42,7 +42,10 @@ export function recordEtag(rid: string, ts: number): string {
   return `"${ridBytes(rid).toString('hex')}-${ts.toString(16).padStart(10, '0')}"`
 }
 
-/** Etag of a database's or collection's record after a change: another one, also within the same second. */
+/**
+ * Etag of a database's or collection's record after a change. It differs from the previous one even within the same
+ * second.
+ */
 export function changedRecordEtag(rid: string, etag: string, ts: number): string {
   const before = Number.parseInt(/-([0-9a-f]+)"$/.exec(etag)?.[1] ?? '0', 16)
   return recordEtag(rid, Math.max(before + 1, ts))

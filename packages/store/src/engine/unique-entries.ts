@@ -1,37 +1,37 @@
 import type { CommitBatch } from './commit.ts'
 
-/** What documents hold of the unique keys of their collection, from one point of a batch on. */
+/** The unique key entries of documents, from one point of a batch on. */
 export interface UniqueStep {
   readonly id: string
   /**
-   * One entry a unique key, in their order, in the place of those that the document had before: text that two
-   * documents of one partition key value share only if they are the same at the key's paths. None = the document
+   * One entry for each unique key, in their order. These replace the document's previous entries. Two documents of one
+   * partition key value have the same entry only if they have the same values at the key's paths. None = the document
    * is deleted.
    */
   readonly entries: readonly string[]
 }
 
-/** The step of a commit that gives a document what another one has. */
+/** The step of a commit that gives a document an entry that another document has. */
 export interface UniqueBreach {
   readonly batchIndex: number
-  /** Of the batch's `uniqueSteps`. */
+  /** Index in the batch's `uniqueSteps`. */
   readonly stepIndex: number
-  /** Of the collection's unique keys. */
+  /** Index in the collection's unique keys. */
   readonly keyIndex: number
 }
 
-/** The documents that entries are told apart among: those of one partition key value. */
+/** The documents whose entries must differ: those of one partition key value. */
 export interface UniqueScope {
   readonly collection: number
   readonly epk: string
   readonly partitionKey: string
 }
 
-/** An entry that a commit gives out, where it does so first. */
+/** An entry that a commit assigns, at its first assignment. */
 export interface UniqueClaim extends UniqueBreach {
   readonly scope: UniqueScope
   readonly entry: string
-  /** Steps of the commit up to this one, itself included. */
+  /** Number of steps of the commit up to and including this one. */
   readonly step: number
 }
 
@@ -39,24 +39,26 @@ export interface UniqueClaim extends UniqueBreach {
 export interface UniqueHolder {
   readonly scope: UniqueScope
   readonly id: string
-  /** Number of the first step that concerns it: from there on nothing counts that is stored of it. */
+  /** Number of the first step that concerns it. From that step on, its stored entries do not count. */
   readonly firstStep: number
-  /** What it has in the end. */
+  /** Its entries at the end of the commit. */
   readonly entries: readonly string[]
 }
 
-/** What the steps of a commit come to, whatever is stored. */
+/** The result of a commit's steps, whatever is stored. */
 export interface UniquePlan {
-  /** Each is to be free, in the order in which they are to be looked up: the first that is not breaks a unique key. */
+  /**
+   * Each entry must be free. In the order in which to look them up: the first one that is not free breaks a unique key.
+   */
   readonly claims: readonly UniqueClaim[]
-  /** Two documents of the commit itself have one entry. Comes after all claims. */
+  /** Two documents of the commit itself have the same entry. Check it after all claims. */
   readonly breach: UniqueBreach | undefined
   readonly holders: readonly UniqueHolder[]
-  /** Whether a document's stored entries do not count any more at a claim. */
+  /** Whether a document's stored entries no longer count at a claim. */
   isReleased(claim: UniqueClaim, id: string): boolean
 }
 
-/** A batch, also as it goes to another thread. */
+/** A batch, also in the form that goes to another thread. */
 interface SteppedBatch extends Pick<CommitBatch, 'epk' | 'partitionKey' | 'uniqueSteps'> {
   readonly collection: number | { readonly number: number }
 }
@@ -79,8 +81,8 @@ export function planUniqueEntries(batches: readonly SteppedBatch[]): UniquePlan 
 }
 
 /**
- * The first step that gives a document what another one has; `holderOf` names the live document that an entry is
- * stored with.
+ * The first step that gives a document an entry that another one has. `holderOf` returns the live document that an
+ * entry is stored with.
  */
 export function uniqueBreach(
   plan: UniquePlan,
@@ -99,7 +101,7 @@ class StepPlanner implements UniquePlan {
   readonly claims: UniqueClaim[] = []
   breach: UniqueBreach | undefined
   readonly #holders = new Map<string, UniqueHolder>()
-  /** Who has each entry that the commit gave out; undefined = nobody any more. */
+  /** The document that has each entry that the commit assigned; undefined = none any more. */
   readonly #given = new Map<string, string | undefined>()
   #steps = 0
 
@@ -125,7 +127,7 @@ class StepPlanner implements UniquePlan {
         this.breach = { ...at, keyIndex }
         return
       }
-      // Once it was free it is the commit's own matter.
+      // Once an entry was free, only the commit itself matters.
       if (!this.#given.has(place)) this.claims.push({ ...at, keyIndex, scope, entry, step })
       this.#given.set(place, id)
     }

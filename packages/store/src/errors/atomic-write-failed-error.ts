@@ -9,9 +9,11 @@ export class AtomicWriteFailedError extends CodedError {
   override readonly name = 'AtomicWriteFailedError'
   readonly code = 'ERR_ATOMIC_WRITE_FAILED'
   readonly retryable = false
-  /** Position in the call of the write that failed. */
+  /** Index of the failed write in the call. */
   readonly writeIndex: number
-  /** LSN of the live document that was found instead; undefined if there is none, or none was looked for. */
+  /**
+   * LSN of the live document that was found instead; undefined if there is none, or the commit did not look for one.
+   */
   readonly presentLsn: number | undefined
   /** ERR_PRECONDITION_FAILED, ERR_UNIQUE_KEY, ERR_NOT_FOUND for a collection that is gone, or why the document is invalid. */
   override readonly cause: CodedError

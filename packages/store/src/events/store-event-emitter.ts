@@ -31,7 +31,7 @@ export class StoreEventEmitter implements StoreEventSource {
     try {
       this.#emitter.emit(name, event)
     } catch (error) {
-      // A listener for failed listeners that fails has nobody left to tell.
+      // When a listener for failed listeners fails too, there is no one left to report it to.
       if (name !== 'listenerFailed') this.emit('listenerFailed', { event: name, error })
     }
   }

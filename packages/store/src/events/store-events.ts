@@ -14,13 +14,13 @@ export interface EventRange extends FeedRange {
   readonly id: PkRangeId
 }
 
-/** What a store tells about itself: one entry an event, with what its listeners get. */
+/** The events of a store: one entry for each event, with the value that its listeners get. */
 export interface StoreEvents {
-  /** This store does the database's background work from now on; no other one does. */
+  /** From now on this store does the database's background work, and no other store does. */
   maintenanceStarted: DatabaseEventBase & { readonly holder: string }
   /**
-   * `released`: given back at the end. `lost`: another one has it, because this one was late.
-   * `lapsed`: there was nothing to do for as long as the right to do it lasts.
+   * `released`: given back at the end. `lost`: another store has it, because this one was late. `lapsed`: there was
+   * nothing to do until the lease expired.
    */
   maintenanceEnded: DatabaseEventBase & {
     readonly holder: string
@@ -34,12 +34,12 @@ export interface StoreEvents {
   versionsTrimmed: CollectionEventBase & { readonly entries: number }
   /** Rows of a pkrange's ancestors became its own. */
   folded: CollectionEventBase & { readonly rangeId: PkRangeId; readonly rows: number }
-  /** After a change of `defaultTtl`, documents were filed anew by their expiry. */
+  /** Documents were refiled by their expiry after a change of `defaultTtl`. */
   expiryReindexed: CollectionEventBase & { readonly documents: number; readonly isDone: boolean }
   rangeSplit: CollectionEventBase & {
     readonly rangeId: PkRangeId
     readonly children: readonly [EventRange, EventRange]
-    /** `size`: it had grown above the collection's `splitAboveBytes`. */
+    /** `size`: the range grew above the collection's `splitAboveBytes`. */
     readonly cause: 'request' | 'size'
   }
   rangesMerged: CollectionEventBase & {
@@ -47,13 +47,14 @@ export interface StoreEvents {
     readonly range: EventRange
   }
   /**
-   * The log of writes of a folder's database stays above `maxLogBytes`, because somebody reads it for long: a check, another
-   * program, a process that was stopped amid a read. Told by processes that write, again every 10 s.
+   * The log of writes of a folder's database stays above `maxLogBytes`, because a reader has held it for a long time: a
+   * check, another program, a process that was stopped during a read. Processes that write emit it, and repeat it every
+   * 10 s.
    */
   logHeld: DatabaseEventBase & { readonly bytes: number }
-  /** After `logHeld`: it is short again. */
+  /** After `logHeld`: the log is short again. */
   logFreed: DatabaseEventBase & { readonly bytes: number }
-  /** Background work failed. It is tried again after `retryInMs`, for ever. */
+  /** Background work failed. The store tries again after `retryInMs`, without limit. */
   maintenanceFailed: {
     /** Undefined when the databases could not be listed. */
     readonly databaseId: string | undefined
@@ -70,8 +71,8 @@ export type StoreEventName = keyof StoreEvents
 export type StoreEventListener<Name extends StoreEventName> = (event: StoreEvents[Name]) => void
 
 /**
- * Where listeners are added. They run in between the store's own work, so they should be short. What
- * one throws becomes `listenerFailed` and disturbs nothing else.
+ * Add listeners here. They run between the store's own work, so keep them short. An error that a listener throws
+ * becomes `listenerFailed` and affects nothing else.
  */
 export interface StoreEventSource {
   on<Name extends StoreEventName>(name: Name, listener: StoreEventListener<Name>): this

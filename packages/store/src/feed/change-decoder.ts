@@ -14,10 +14,10 @@ import {
 import { parseStored } from '../documents/stored-document.ts'
 import { LIVE_ROW, type FeedRow, type VersionRow } from '../engine/feed-query.ts'
 
-/** Turns rows of the feed into changes. Each body is parsed once; nothing else is made but the change. */
+/** Turns rows of the feed into changes. Each body is parsed once, and nothing but the change is created. */
 export class ChangeDecoder<T extends DocumentBody> {
   readonly #paths: readonly (readonly string[])[]
-  /** The property of the usual partition key: one path of one name. */
+  /** The property of the most common partition key: one path of one name. */
   readonly #property: string | undefined
 
   constructor({ paths }: PartitionKeyDefinition) {
@@ -26,7 +26,7 @@ export class ChangeDecoder<T extends DocumentBody> {
     this.#property = this.#paths.length === 1 && first?.length === 1 ? first[0] : undefined
   }
 
-  /** @param pendingDeletes without them, a pending delete is passed over */
+  /** @param pendingDeletes if false, pending deletes are skipped */
   decode(rows: readonly FeedRow[], pendingDeletes: boolean): Change<T>[] {
     const changes: Change<T>[] = []
     for (const row of rows) {
@@ -44,7 +44,7 @@ export class ChangeDecoder<T extends DocumentBody> {
     const document = parseStored<T>(row[2])
     const { id } = document
     const partitionKey = this.#partitionKeyOf(document)
-    // The engine judges expiry: the definition in this process may be an old one.
+    // The engine judges expiry: the definition in this process may be outdated.
     const expirySecond = row[3]
     return expirySecond === 0
       ? { kind: 'document', id, partitionKey, lsn: lsn(row[0]), document }
@@ -86,7 +86,7 @@ export class ChangeDecoder<T extends DocumentBody> {
 
   #partitionKeyOf(document: Stored<T>): PartitionKey {
     if (this.#property !== undefined) {
-      // Parsed JSON inherits no string, number or boolean, so that a name such as "toString" is none.
+      // Parsed JSON inherits no string, number or boolean, so a name such as "toString" finds nothing.
       const value: unknown = Reflect.get(document, this.#property)
       if (typeof value === 'string') return value
     }

@@ -17,25 +17,25 @@ import { resolveItemCount } from '../paging/item-count.ts'
 
 export interface ChangesOptions<T extends DocumentBody> {
   /**
-   * `allVersions`: every create, replace and delete, of a collection that keeps their log. A continuation
-   * is of one mode. @default 'latestVersion'
+   * `allVersions`: every create, replace and delete, of a collection that keeps the log of all versions. A continuation
+   * belongs to one mode. @default 'latestVersion'
    */
   readonly mode?: FeedMode | undefined
   /** "Now" is the moment of the iterator's first `next()`. @default 'now' (as in Cosmos DB) */
   readonly from?: StartPosition | undefined
-  /** Only this part of the collection. @default all of it */
+  /** Only this part of the collection. @default the whole collection */
   readonly range?: FeedRange | undefined
-  /** Changes of a page, exceeded only to keep a transaction whole. @default 1000 */
+  /** Maximum number of changes of a page, exceeded only to keep a transaction whole. @default 1000 */
   readonly maxItemCount?: number | undefined
   /** False = the iteration ends when it has caught up. @default true */
   readonly follow?: boolean | undefined
-  /** Changes for which it returns false are left out; the continuation moves past them (CF-9). */
+  /** Leaves out changes for which it returns false. The continuation moves past them (CF-9). */
   readonly filter?: ((change: Change<T>) => boolean) | undefined
-  /** Of latest-version mode: expired documents are delivered as pending deletes. @default true */
+  /** For latest-version mode: delivers expired documents as pending deletes. @default true */
   readonly pendingDeletes?: boolean | undefined
   /**
-   * When something was purged that this reader has not seen: `fail` with ERR_HORIZON_PASSED, or `resync`:
-   * read that range again from the beginning, and say so (`ChangesPage.resynchronized`). @default 'fail'
+   * What to do when something was purged that this reader has not seen. `fail`: reject with ERR_HORIZON_PASSED.
+   * `resync`: read that range again from the beginning, and report it in `ChangesPage.resynchronized`. @default 'fail'
    */
   readonly onHorizonPassed?: 'fail' | 'resync' | undefined
   /** Ends the iteration: it rejects with the signal's reason. */
@@ -44,17 +44,17 @@ export interface ChangesOptions<T extends DocumentBody> {
 
 /** One step of an iteration. */
 export interface ChangesPage<T extends DocumentBody> {
-  /** Of one range, in LSN order. Empty when the filter left none over, and on a closing page. */
+  /** Of one range, in LSN order. Empty when the filter removed all changes, and on a closing page. */
   readonly changes: readonly Change<T>[]
-  /** Resumes the whole iteration, all its ranges, right after this page. */
+  /** Resumes the whole iteration, with all its ranges, right after this page. */
   readonly continuation: Continuation
-  /** Where these changes are from. */
+  /** The range of these changes. */
   readonly range: FeedRange
-  /** True when at the time of this page no range of the iteration had more. */
+  /** True when, at the time of this page, no range of the iteration had more changes. */
   readonly caughtUp: boolean
   /**
-   * On the first page of a range that is read again from the beginning. What the reader keeps of
-   * `resynchronized.range` and does not get again by `untilLsn` is gone.
+   * On the first page of a range that is read again from the beginning. Delete what you keep of `resynchronized.range`
+   * and do not get again by `untilLsn`.
    */
   readonly resynchronized?: Resynchronization
 }

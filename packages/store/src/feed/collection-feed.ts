@@ -32,7 +32,7 @@ import {
   type FeedTextPage,
 } from './read-page.ts'
 
-/** One collection's feed by continuations, in both modes; see the methods of the same names of `Collection`. */
+/** One collection's feed by continuations, in both modes. See the methods of the same names of `Collection`. */
 export class CollectionFeed<T extends DocumentBody> {
   readonly #open: () => Promise<OpenCollection>
   readonly #readers = new Map<FeedMode, FeedReader<T>>()

@@ -7,7 +7,7 @@ import {
 } from '@tidemark/contracts'
 import type { OpenCollection } from '../documents/open-collection.ts'
 
-/** Positions of processor groups, kept in the collection's own store. */
+/** Positions of processor groups, stored in the collection's own store. */
 export class CollectionPositions implements GroupPositions {
   readonly #open: () => Promise<OpenCollection>
 

@@ -38,7 +38,7 @@ export interface ReadChanges<T extends DocumentBody> {
   readonly caughtUp: boolean
 }
 
-/** As `ReadChanges`, with rows as the engine has them: bodies are JSON text. */
+/** As `ReadChanges`, with the engine's rows: bodies are JSON text. */
 export type ReadRows = {
   readonly position: RangePosition
   readonly caughtUp: boolean
@@ -47,13 +47,13 @@ export type ReadRows = {
   | { readonly kind: 'versions'; readonly rows: readonly VersionRow[] }
 )
 
-/** What a page is asked for. */
+/** The limits of a page. */
 export interface PageLimits {
   readonly maxItems: number
   readonly signal?: AbortSignal | undefined
 }
 
-/** Reads one collection's feed in one mode, range by range, by positions that need no parsing. */
+/** Reads one collection's feed in one mode, range by range, with parsed positions. */
 export class FeedReader<T extends DocumentBody> {
   readonly open: OpenCollection
   readonly mode: FeedMode
@@ -92,7 +92,8 @@ export class FeedReader<T extends DocumentBody> {
     const timeMs =
       typeof from === 'object' && this.mode === 'allVersions' ? from.getTime() : undefined
     if (timeMs !== undefined) await assertLogReaches(this.open, { range, timeMs, counter })
-    // A reader that was promised everything after some moment can miss it; others have nothing to miss yet.
+    // A reader that was promised everything after some moment can miss something. Other readers have nothing to miss
+    // yet.
     const isPromised = from === 'now' || timeMs !== undefined
     const purgeStamp = isPromised ? newestPurge(counter.horizons) : undefined
     return { range, epoch: counter.epoch, lsn: lsn(counter.lsn), purgeStamp }
@@ -113,7 +114,7 @@ export class FeedReader<T extends DocumentBody> {
   }
 
   /**
-   * As `read`, not decoded. Rows of pending deletes are among them in any case.
+   * As `read`, but not decoded and always with the rows of pending deletes.
    *
    * @throws as `read`
    */
@@ -134,7 +135,7 @@ export class FeedReader<T extends DocumentBody> {
     return { kind: 'documents', rows, position: positionAfter(position, page, mode), caughtUp }
   }
 
-  /** As `read`, with documents as JSON text and without pending deletes. Of the newest versions only. */
+  /** As `read`, with documents as JSON text and without pending deletes. Only for latest-version mode. */
   async readText(
     position: RangePosition,
     limits: PageLimits,

@@ -9,7 +9,7 @@ import type { FeedReader } from './feed-reader.ts'
 import { RangeCursors, type RangeCursor } from './range-cursors.ts'
 import { RangeWaits } from './range-waits.ts'
 
-/** The pull interface of one reader (CF-13): pages of all its ranges in turn, then waiting for more. */
+/** The pull interface of one reader (CF-13): reads pages of all its ranges in turn, then waits for more. */
 export async function* iterateChanges<T extends DocumentBody>(
   openReader: () => Promise<FeedReader<T>>,
   options: ResolvedChangesOptions<T>,
@@ -45,7 +45,7 @@ export async function* iterateChanges<T extends DocumentBody>(
         ...(resync && { resynchronized: resync.told }),
       }
     }
-    // The last position is in hand also when the last read found nothing (CF-13).
+    // The last position is available even when the last read found nothing (CF-13).
     if (!closed) {
       yield { changes: [], continuation: cursors.continuation(), range: wanted, caughtUp: true }
     }
@@ -55,7 +55,7 @@ export async function* iterateChanges<T extends DocumentBody>(
   }
 }
 
-/** Undefined when the range was split or merged away and the cursors were cut anew, or when it begins anew. */
+/** Undefined when the range was split or merged and the cursors were cut again, or when the range begins again. */
 async function readOrRecut<T extends DocumentBody>(
   reader: FeedReader<T>,
   cursors: RangeCursors<T>,
@@ -85,7 +85,7 @@ async function resyncOrRecut<T extends DocumentBody>(
   try {
     await cursors.resync(cursor, passed)
   } catch (error) {
-    // Split at this moment: the children's next reads say again that the horizon has passed.
+    // Split at this moment: the children's next reads report the passed horizon again.
     if (!(error instanceof RangeGoneError)) throw error
     await cursors.recut(error)
   }

@@ -10,10 +10,10 @@ import type { FeedReader } from './feed-reader.ts'
 import { missedUpTo } from './reader-position.ts'
 
 /**
- * One position for neighbouring ranges which were merged; undefined when there is none yet. Below the
- * merge equal LSNs name different moments of each side, so that all must stand above it.
+ * One position for neighbouring ranges that were merged; undefined when there is none yet. Below the merge, equal LSNs
+ * mean different moments on each side, so all positions must be above it.
  *
- * @throws ERR_INVALID_CONTINUATION, and ERR_INVALID_OPTION when the ranges are no neighbours
+ * @throws ERR_INVALID_CONTINUATION, and ERR_INVALID_OPTION when the ranges are not neighbours
  */
 export async function joinPositions<T extends DocumentBody>(
   reader: FeedReader<T>,
@@ -35,7 +35,7 @@ export async function joinPositions<T extends DocumentBody>(
   const { engine, record: collection } = reader.open
   try {
     if (joined.lsn < (await engine.firstOwnLsn(collection, range))) return undefined
-    // One part may know of a purge above the position that another does not know of: not yet, then.
+    // One part may have seen a purge above the position that another has not seen: not yet, then.
     const start = { kind: 'now' } as const
     const { horizons } = await engine.resolveStart({ collection, range, start, mode: reader.mode })
     return missedUpTo(joined, horizons) === undefined ? joined : undefined
@@ -46,7 +46,7 @@ export async function joinPositions<T extends DocumentBody>(
   }
 }
 
-/** As watchful as the part that knows least. */
+/** As strict as the part that has seen the fewest purges. */
 function joinedPosition(
   range: RangePosition['range'],
   positions: readonly RangePosition[],
@@ -66,7 +66,7 @@ function assertNeighbours(held: readonly HeldPosition[]): void {
     const next = held[index + 1]?.range
     if (next !== undefined && next.minInclusive !== range.maxExclusive) {
       throw new InvalidOptionError(
-        `ranges ${feedRangeId(range)} and ${feedRangeId(next)} are no neighbours in EPK order`,
+        `ranges ${feedRangeId(range)} and ${feedRangeId(next)} are not neighbours in EPK order`,
       )
     }
   }

@@ -4,9 +4,9 @@ import type { OpenCollection } from '../documents/open-collection.ts'
 import type { RangeCounter } from '../engine/feed-query.ts'
 
 /**
- * Makes sure that the log of all versions holds everything from a moment on (CF-11). It does when
- * nothing of the range was ever trimmed, when an older entry is still there, or when the log has been
- * kept under the present retention since then, and that moment is within it.
+ * Makes sure that the log of all versions holds everything from a moment on (CF-11). That is so in three cases: nothing
+ * of the range was ever trimmed; an older entry still exists; or the log has been kept under the present retention
+ * since then, and the moment is within it.
  *
  * @throws ERR_HORIZON_PASSED
  */

@@ -9,12 +9,13 @@ import type { FeedReader } from './feed-reader.ts'
 import { assertNotBeyond, assertNothingMissed } from './reader-position.ts'
 
 const DEFAULT_LIMIT = 1_000
-/** About a tenth of a second of an embedded engine, in steps between which others have their turn. */
+/** About a tenth of a second in an embedded engine, in steps between which other work can run. */
 const MAX_LIMIT = 100_000
 
 /**
- * How much a reader has before it. The engine touches the rows that it counts and the bodies of none: `limit` of them and what belongs to the last one's transaction, or up to the engine's bound of what a page
- * looks at where most of the rows are others'. What has expired counts once its pending delete is written.
+ * How much a reader has before it. The engine reads the rows that it counts, but no bodies. It stops at `limit` rows
+ * plus the rest of the last one's transaction, or at its own bound for a page where most rows do not belong to the
+ * range. An expired document counts once its pending delete is written.
  *
  * @throws ERR_INVALID_OPTION, ERR_INVALID_CONTINUATION, ERR_RANGE_GONE, ERR_HORIZON_PASSED, ERR_ALL_VERSIONS_OFF
  */

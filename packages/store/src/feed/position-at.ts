@@ -9,18 +9,18 @@ import type { FeedReader } from './feed-reader.ts'
 import { assertNotBeyond } from './reader-position.ts'
 
 /**
- * Knows of no purge, so that none above the position is passed over in silence (TTL-15). An LSN does not say
- * which ones a reader that stood there knew of: one that was on its way from the beginning, below what had been
- * purged before it came, fails from here as if it were too late. There is no telling the two apart.
+ * A position that has seen no purge, so that no purge above it goes unnoticed (TTL-15). An LSN does not show which
+ * purges an earlier reader at that LSN had seen. A reader on its way from the beginning may be below purges from before
+ * its start. If it continues from here, it fails as if it were too late: the two cases cannot be distinguished.
  */
 const KNOWS_OF_NO_PURGE = 0
 
 /**
- * The position right behind everything of `range` up to an LSN; `page` = continuation of a page that holds it, of
- * which the position takes over the knowledge of purges.
+ * The position right after everything of `range` up to an LSN. `page` = continuation of a page that holds the LSN; the
+ * position takes the purges that it has seen from there.
  *
- * @throws ERR_INVALID_OPTION when it is no LSN, ERR_INVALID_CONTINUATION when it is above the newest of the
- * range, ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF
+ * @throws ERR_INVALID_OPTION when it is no LSN, ERR_INVALID_CONTINUATION when it is above the newest of the range,
+ * ERR_RANGE_GONE, ERR_ALL_VERSIONS_OFF
  */
 export async function positionAt<T extends DocumentBody>(
   reader: FeedReader<T>,

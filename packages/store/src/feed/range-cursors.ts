@@ -17,21 +17,24 @@ import {
 } from '@tidemark/contracts'
 import type { FeedReader } from './feed-reader.ts'
 
-/** Where an iteration stands in one of its ranges. */
+/** The state of an iteration in one of its ranges. */
 export interface RangeCursor {
   position: RangePosition
   caughtUp: boolean
-  /** The range begins anew, and its next page has to say so. */
+  /** The range begins again, and its next page must report it. */
   resync: CursorResync | undefined
 }
 
 interface CursorResync {
   readonly told: Resynchronization
-  /** Where the reader stood: resumed from there before it was told, it will be told. */
+  /**
+   * The reader's position when the horizon passed it. If it resumes from there before it got the report, it gets the
+   * report then.
+   */
   readonly passedAt: RangePosition
 }
 
-/** Cuts or starts in a row that ranges which change meanwhile may spoil. */
+/** Cuts or starts in a row that can fail because ranges change meanwhile. */
 const MAX_CUTS = 10
 
 /** The ranges of one iteration, each inside one present pkrange, and whose turn it is. */
@@ -57,7 +60,7 @@ export class RangeCursors<T extends DocumentBody> {
       try {
         return new RangeCursors(reader, await startPositions(reader, options))
       } catch (error) {
-        // Split after it was listed. Nothing was delivered yet: all ranges start anew.
+        // The range was split after it was listed. Nothing was delivered yet, so all ranges start again.
         if (!(error instanceof RangeGoneError) || attempt === MAX_CUTS) throw error
       }
     }
@@ -77,7 +80,7 @@ export class RangeCursors<T extends DocumentBody> {
     )
   }
 
-  /** The next one in turn that may have more, so that no range starves; undefined if none has. */
+  /** The next cursor in turn that may have more, so that no range starves; undefined if none has. */
   next(): RangeCursor | undefined {
     const count = this.#cursors.length
     for (let step = 0; step < count; step++) {
@@ -90,8 +93,8 @@ export class RangeCursors<T extends DocumentBody> {
   }
 
   /**
-   * Cuts the ranges anew after a pkrange was split or merged away; positions keep their own intervals.
-   * `cause` is thrown if that changes nothing, time and again.
+   * Cuts the ranges again after a pkrange was split or merged; positions keep their own intervals. Throws `cause` if
+   * this repeatedly changes nothing.
    */
   async recut(cause: RangeGoneError): Promise<void> {
     const { engine, record } = this.#reader.open
@@ -104,14 +107,14 @@ export class RangeCursors<T extends DocumentBody> {
         const old = before[index]
         return old !== undefined && rangesEqual(position.range, old.position.range)
       })
-    // Split and merged again meanwhile, the ranges may look as before: then the next read goes well.
+    // If the ranges were split and merged again meanwhile, they may look as before. Then the next read succeeds.
     this.#vainCuts = isSame ? this.#vainCuts + 1 : 0
     if (this.#vainCuts === MAX_CUTS) throw cause
     this.#cursors = cursors
     this.#turn = 0
   }
 
-  /** Takes in what a read of the cursor gave. */
+  /** Applies the result of a read to the cursor. */
   advance(
     cursor: RangeCursor,
     to: { readonly position: RangePosition; readonly caughtUp: boolean },
@@ -121,11 +124,11 @@ export class RangeCursors<T extends DocumentBody> {
     this.#vainCuts = 0
   }
 
-  /** Begins a range anew whose reader was passed by the horizon (TTL-15). */
+  /** Restarts a range after the horizon passed its reader (TTL-15). */
   async resync(cursor: RangeCursor, { lsn: at, horizon }: HorizonPassedError): Promise<void> {
     const passedAt = cursor.position
     const { range } = passedAt
-    // Read first: what is there at this moment lies below, and is delivered by then.
+    // Read it first: everything that exists at this moment is below it, and is delivered by then.
     const newest = await this.#reader.start(range, 'now')
     cursor.position = await this.#reader.start(range, 'beginning')
     cursor.caughtUp = false
@@ -138,7 +141,7 @@ function cursorAt(position: RangePosition): RangeCursor {
   return { position, caughtUp: false, resync: undefined }
 }
 
-/** A parent's position, and what it has to tell, hold for every child. */
+/** A parent's position, and its report, apply to every child. */
 function cutCursor(
   { position, resync }: RangeCursor,
   present: readonly FeedRange[],
@@ -170,7 +173,7 @@ async function startPositions<T extends DocumentBody>(
   return positions
 }
 
-/** What a continuation holds for `wanted`, in EPK order; it must cover it. */
+/** The positions of a continuation for `wanted`, in EPK order. They must cover it. */
 function heldPositions(
   continuation: string,
   { collectionRid, mode }: { readonly collectionRid: string; readonly mode: FeedMode },

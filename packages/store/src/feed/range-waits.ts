@@ -2,12 +2,12 @@ import { errorCode, type DocumentBody } from '@tidemark/contracts'
 import type { FeedReader } from './feed-reader.ts'
 import type { RangeCursor } from './range-cursors.ts'
 
-/** After this a range is read again in any case. The engine's own polling is what finds changes. */
+/** After this time a range is read again in any case. The engine's own polling is what finds changes. */
 const WAIT_TIMEOUT_MS = 60_000
 
 /**
- * One waiter for many ranges. A range's wait is kept until something happens there: setting all of
- * them up anew at every commit would cost what they save.
+ * One waiter for many ranges. A range's wait is kept until something happens there: to set up all of them again at
+ * every commit would cost what they save.
  */
 export class RangeWaits<T extends DocumentBody> {
   readonly #reader: FeedReader<T>
@@ -43,7 +43,7 @@ export class RangeWaits<T extends DocumentBody> {
     try {
       await this.#reader.wait(cursor.position, WAIT_TIMEOUT_MS, this.#signal)
     } catch (error) {
-      // Of a range that is gone the next read says what took its place.
+      // For a range that is gone, the next read reports its successors.
       if (errorCode(error) !== 'ERR_RANGE_GONE') this.#failure ??= { error }
     }
     this.#pending.delete(cursor)

@@ -18,8 +18,8 @@ export interface FeedTextPage extends FeedPosition {
 }
 
 /**
- * A page of the feed as the engine has it, with all that a reader elsewhere needs to make changes of it. Rows of
- * pending deletes are among those of documents in any case.
+ * A page of the feed as the engine returns it, with everything that a reader elsewhere needs to turn it into changes.
+ * Always includes the rows of pending deletes.
  */
 export type FeedRowsPage = FeedPosition & { readonly caughtUp: boolean } & (
     | { readonly kind: 'documents'; readonly rows: readonly FeedRow[] }
@@ -71,7 +71,7 @@ export async function readTextPage<T extends DocumentBody>(
   return { bodies, ...feedPosition(reader, position), caughtUp }
 }
 
-/** A position as users keep it. */
+/** A position in the form that users keep. */
 export function feedPosition<T extends DocumentBody>(
   reader: FeedReader<T>,
   position: RangePosition,

@@ -7,7 +7,7 @@ import {
 } from '@tidemark/contracts'
 import type { Horizons } from '../engine/horizons.ts'
 
-/** What a page says of the range that it was read from. */
+/** What a page reports about its range. */
 interface PageEnd {
   readonly lsn: number
   readonly epoch: number
@@ -16,8 +16,8 @@ interface PageEnd {
 }
 
 /**
- * The LSN up to which something was purged that a reader has not seen: above its position, and since it
- * last read there. Undefined if there is none. One to whom nothing was delivered yet has missed nothing.
+ * The LSN up to which something was purged that a reader has not seen: above its position, and since it last read
+ * there. Undefined if there is none. A reader that has not received anything yet has missed nothing.
  */
 export function missedUpTo(
   { lsn: at, purgeStamp: known }: RangePosition,
@@ -29,7 +29,7 @@ export function missedUpTo(
 }
 
 /**
- * Refuses a reader for whom something was purged that it has not seen (TTL-15).
+ * Rejects a reader for which something was purged that it has not seen (TTL-15).
  *
  * @throws ERR_HORIZON_PASSED
  */
@@ -41,8 +41,8 @@ export function assertNothingMissed(position: RangePosition, horizons: Horizons)
 }
 
 /**
- * Refuses a position above everything that its range has: going on from there would pass over whatever
- * gets the LSNs in between.
+ * Rejects a position above everything in its range: a reader that continued there would skip the changes that get the
+ * LSNs in between.
  *
  * @throws ERR_INVALID_CONTINUATION
  */
@@ -59,14 +59,14 @@ export function newestPurge(horizons: Horizons): number {
   return horizons.reduce((newest, { stamp }) => Math.max(newest, stamp), 0)
 }
 
-/** Where a reader stands after a page. */
+/** The position of a reader after a page. */
 export function positionAfter(
   { range, purgeStamp: known }: RangePosition,
   page: PageEnd,
   mode: FeedMode,
 ): RangePosition {
-  // Of the log of all versions an empty page is an answer too: what comes after it must be delivered.
-  // A latest-version reader that got no document has none that could vanish behind its back.
+  // In the log of all versions, an empty page is an answer too: what comes after it must be delivered. A latest-version
+  // reader that got no document has no document that could vanish unnoticed.
   const counts = known !== undefined || page.rows.length > 0 || mode === 'allVersions'
   const purgeStamp = counts ? Math.max(known ?? 0, newestPurge(page.horizons)) : undefined
   return { range, epoch: page.epoch, lsn: lsn(page.lsn), purgeStamp }

@@ -7,17 +7,17 @@ import { emitPiece } from './piece-events.ts'
 import { firstPieceItems, nextPieceItems } from './piece-size.ts'
 import { SizeWatch } from './size-watch.ts'
 
-/** What one step came to. */
+/** The result of one step. */
 export type MaintenanceStep =
-  /** A piece was done, of so many documents, entries or rows. */
+  /** A piece was done, with this number of documents, entries or rows. */
   | { readonly kind: 'worked'; readonly work: MaintenanceTask['kind']; readonly items: number }
-  /** A range was looked at, because of its size. */
+  /** A range was examined because of its size. */
   | { readonly kind: 'sized'; readonly wasSplit: boolean }
   /** There is work: the next step does a piece of it. */
   | { readonly kind: 'looked' }
-  /** Nothing to do before this store time, as far as is known. */
+  /** Nothing is due before this store time, as far as is known. */
   | { readonly kind: 'idle'; readonly nextDueMs: number | undefined }
-  /** Another store does it until then at least. */
+  /** Another store does the work, at least until then. */
   | { readonly kind: 'held'; readonly holder: string; readonly untilMs: number }
 
 export interface DatabaseMaintenanceOptions {
@@ -39,10 +39,10 @@ export interface MaintenanceAttempt {
   readonly collectionId: string | undefined
 }
 
-/** Pieces of one task before the next task has its turn: an endless one must not starve the others. */
+/** Pieces of one task before the next task has its turn: an endless task must not starve the others. */
 const PIECES_IN_A_ROW = 10
 
-/** The background work of one database, step by step: look for tasks, then do them, the most urgent first. */
+/** The background work of one database, step by step: looks for tasks, then does them, most urgent first. */
 export class DatabaseMaintenance {
   readonly engine: DatabaseEngine
   readonly databaseId: string
@@ -51,10 +51,10 @@ export class DatabaseMaintenance {
   #tasks: readonly MaintenanceTask[] = []
   #piecesOfTask = 0
   #pieceItems: number
-  /** Dealt with since the last look. A look that led to nothing must not be repeated at once. */
+  /** Work done since the last look. A look that led to nothing must not be repeated at once. */
   #progress: 'none' | 'some' | 'unknown' = 'unknown'
   #isHolder = false
-  /** What another store has, and since when, monotonic time, it has not been renewed. */
+  /** The lease of another store, and since when (monotonic time) it has not been renewed. */
   #watched:
     { readonly holder: string; readonly untilMs: number; readonly sinceMs: number } | undefined
   #attempted: MaintenanceAttempt = { work: 'look', collectionId: undefined }
@@ -67,24 +67,24 @@ export class DatabaseMaintenance {
     this.#pieceItems = firstPieceItems(context.options.maxItems)
   }
 
-  /** What the last step was about, so that a failure can be told. */
+  /** What the last step attempted, for the report of a failure. */
   get attempted(): MaintenanceAttempt {
     return this.#attempted
   }
 
-  /** Has the next steps look at the sizes of ranges, besides the tasks. */
+  /** Makes the next steps examine the sizes of ranges, in addition to the tasks. */
   checkSizes(): void {
     this.#sizes.begin()
   }
 
-  /** Looks anew at the next step, and does not take that it found nothing last time for an answer. */
+  /** Makes the next step look for tasks again, even if the last look found none. */
   begin(): void {
     this.#progress = 'unknown'
   }
 
   /**
-   * One piece of work at most. Rejects as the engine does; what failed is then not tried again before
-   * the other tasks.
+   * Does at most one piece of work. Rejects as the engine does. The failed task is then tried again only after the
+   * other tasks.
    */
   async step(): Promise<MaintenanceStep> {
     const [task] = this.#tasks
@@ -94,7 +94,7 @@ export class DatabaseMaintenance {
     return this.#size(looked)
   }
 
-  /** Gives the right to do this back. */
+  /** Releases the maintenance lease. */
   async release(): Promise<void> {
     if (!this.#isHolder) return
     await this.engine.releaseMaintenance(this.#context.holder)
@@ -120,7 +120,7 @@ export class DatabaseMaintenance {
       return { kind: 'worked', work: task.kind, items: outcome.items }
     } catch (error) {
       this.#nextTask()
-      // Deleted, split or merged since the look: the next one knows.
+      // Deleted, split or merged since the look: the next look finds the present state.
       if (!isOutdated(error)) {
         // A look that leads to a failure has not led to nothing.
         this.#progress = 'some'
@@ -182,8 +182,8 @@ export class DatabaseMaintenance {
   }
 
   /**
-   * Whether it has not been renewed for its length by this process' own clock. The store's clock stands still for as long as
-   * the machine's was set back, and with it what is left of the lease of a store that died.
+   * Whether the lease has not been renewed for its full length by this process' own clock. When the machine's clock was
+   * set back, the store's clock stands still for that long. So does the remaining time of a dead store's lease.
    */
   #hasLapsed({ holder, untilMs }: HeldByAnother): boolean {
     const { clock, options } = this.#context

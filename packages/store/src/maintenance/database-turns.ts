@@ -6,14 +6,14 @@ import { failureDelayMs } from './failure-delay.ts'
 import type { MaintenanceTally } from './maintenance-report.ts'
 import type { StoreMaintenanceOptions } from './store-maintenance.ts'
 
-/** One database in the round. */
+/** One database in the rotation. */
 export interface DatabaseSeat {
   readonly maintenance: DatabaseMaintenance
   /** Monotonic time before which there is nothing to do, as far as is known. */
   dueMs: number
   sizesDueMs: number
   failures: number
-  /** Steps of the loop and of `runAll` come one after the other. */
+  /** Steps of the loop and of `runAll` run one after another. */
   last: Promise<void>
 }
 
@@ -22,10 +22,10 @@ export interface UnopenedDatabase {
   readonly error: unknown
 }
 
-/** Under a load that never ends the work must get done, too. */
+/** The work must get done even under constant load. */
 const LONGEST_PAUSE_MS = 100
 
-/** All databases of a store and whose turn it is. What fails becomes an event and is tried again later. */
+/** All databases of a store, and whose turn it is. A failure becomes an event, and the work is tried again later. */
 export class DatabaseTurns {
   readonly #context: StoreMaintenanceOptions
   readonly #holder: string
@@ -42,7 +42,7 @@ export class DatabaseTurns {
     return [...this.#seats.values()]
   }
 
-  /** Takes in databases that are new, and forgets those that are gone. Returns those that it could not open. */
+  /** Adds new databases, and forgets those that are gone. Returns those that it could not open. */
   async list(): Promise<readonly UnopenedDatabase[]> {
     const unopened: UnopenedDatabase[] = []
     const { engine, clock, events, options } = this.#context
@@ -79,7 +79,7 @@ export class DatabaseTurns {
     return unopened
   }
 
-  /** One step of every database that is due. Says how long to wait before the next turn. */
+  /** One step of every database that is due. Returns how long to wait before the next turn. */
   async turn(signal: AbortSignal): Promise<number> {
     const { options } = this.#context
     const beganMs = this.#nowMs()
@@ -112,13 +112,13 @@ export class DatabaseTurns {
         if (step === undefined) return
         tally.add(maintenance.databaseId, step)
         if (step.kind === 'idle' || step.kind === 'held') return
-        // An engine may do its work on this very thread; timers must run all the same.
+        // An engine may work on this thread; timers must still run.
         await eventLoopTurn()
       }
     })
   }
 
-  /** Never rejects: a lease that is not given back runs out. */
+  /** Never rejects: a lease that is not released expires. */
   async releaseAll(): Promise<void> {
     for (const seat of this.all) {
       const { maintenance } = seat
@@ -160,7 +160,7 @@ export class DatabaseTurns {
       await this.#exclusively(seat, async () => {
         step = await this.#step(seat)
       })
-      // One task may fail time and again while the others go well.
+      // One task may fail repeatedly while the others succeed.
       if (step?.kind === 'idle' || step?.kind === 'held') seat.failures = 0
       seat.dueMs = this.#nowMs() + this.#restMs(seat, step)
       return seat.dueMs <= this.#nowMs()

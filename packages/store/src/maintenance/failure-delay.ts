@@ -2,8 +2,8 @@ const FIRST_MS = 1000
 const LONGEST_MS = 60_000
 
 /**
- * Wait before work that failed is tried again: doubles with each failure; the upper half of it is
- * random, so that processes which failed together do not come back together.
+ * The wait before failed work is tried again. It doubles with each failure. Its upper half is random, so that processes
+ * that failed together do not retry together.
  *
  * @param failures 1 after the first failure
  * @param fraction random number in [0, 1)

@@ -2,24 +2,29 @@ import { InvalidOptionError } from '@tidemark/contracts'
 
 /** How a store does its background work: sweep, purge, trimming, folding, splits by size. */
 export interface MaintenanceOptions {
-  /** How often it looks for work, in ms; earlier when something is known to be due. @default 1000 */
+  /** How often to look for work, in ms; earlier when something is known to be due. @default 1000 */
   readonly intervalMs?: number | undefined
   /**
-   * How long the right to do a database's background work lasts, in ms. A process that dies delays it by
-   * this much at most. @default 10_000
+   * How long the lease for a database's background work lasts, in ms. A process that dies delays the work by at most
+   * this time. @default 10_000
    */
   readonly leaseMs?: number | undefined
-  /** Most documents or rows of one piece, which is one transaction. @default 1000 */
+  /** Maximum number of documents or rows of one piece, which is one transaction. @default 1000 */
   readonly maxItems?: number | undefined
-  /** How long a piece should take at most, in ms; its size is chosen by it, from 100 items up. @default 8 */
+  /** Target duration of a piece, in ms. The store chooses the piece size for it, from 100 items up. @default 8 */
   readonly pieceMs?: number | undefined
-  /** Shortest pause between two pieces, in ms, and never shorter than the piece took (TTL-5), up to 100 ms. @default 2 */
+  /**
+   * Shortest pause between two pieces, in ms. A pause also lasts at least as long as the piece took (TTL-5), up to 100
+   * ms. @default 2
+   */
   readonly pauseMs?: number | undefined
-  /** How often the ranges of collections with `splitAboveBytes` are looked at, in ms. @default 30_000 */
+  /** How often to check the ranges of collections with `splitAboveBytes`, in ms. @default 30_000 */
   readonly splitCheckMs?: number | undefined
 }
 
-/** `manual`: only `store.runMaintenance()` does it. For tests, and for processes that leave it to others. */
+/**
+ * `manual`: only `store.runMaintenance()` does the work. For tests, and for processes that leave the work to others.
+ */
 export type MaintenanceMode = MaintenanceOptions | 'manual'
 
 export interface ResolvedMaintenanceOptions {

@@ -1,7 +1,7 @@
 import type { MaintenanceTask } from '../engine/maintenance.ts'
 import type { MaintenanceStep } from './database-maintenance.ts'
 
-/** What `store.runMaintenance()` did, in all databases together. */
+/** What `store.runMaintenance()` did, summed over all databases. */
 export interface MaintenanceReport {
   /** Expired documents that became pending deletes. */
   readonly swept: number
@@ -11,22 +11,22 @@ export interface MaintenanceReport {
   readonly versionsTrimmed: number
   /** Rows that were moved out of ancestors' segments. */
   readonly folded: number
-  /** Documents that were filed anew after a change of `defaultTtl`. */
+  /** Documents that were refiled after a change of `defaultTtl`. */
   readonly expiryReindexed: number
   /** Ranges that were split because of their size. */
   readonly rangesSplit: number
-  /** Databases whose work another store is doing, so that nothing was done here. */
+  /** Databases that were left out because another store is doing their work. */
   readonly heldElsewhere: readonly HeldElsewhere[]
 }
 
 export interface HeldElsewhere {
   readonly databaseId: string
   readonly holder: string
-  /** Store time at which the right ends unless it is renewed, epoch ms. */
+  /** Store time at which the lease ends unless it is renewed, epoch ms. */
   readonly untilMs: number
 }
 
-/** Adds up what single steps did. */
+/** Adds up the results of single steps. */
 export class MaintenanceTally {
   readonly #items: Record<MaintenanceTask['kind'], number> = {
     sweep: 0,

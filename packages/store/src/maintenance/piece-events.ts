@@ -2,7 +2,7 @@ import { assertNever, pkRangeId } from '@tidemark/contracts'
 import type { MaintenanceTask } from '../engine/maintenance.ts'
 import type { StoreEventEmitter } from '../events/store-event-emitter.ts'
 
-/** Tells of a piece of work that dealt with something, or that finished what takes several. */
+/** Emits an event for a piece of work that processed something, or that completed a task of several pieces. */
 export function emitPiece(
   { events, databaseId }: { events: Pick<StoreEventEmitter, 'emit'>; databaseId: string },
   task: MaintenanceTask,

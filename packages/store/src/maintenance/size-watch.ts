@@ -8,7 +8,7 @@ import { isWorthMeasuring, type MeasuredRange } from './worth-measuring.ts'
 export type SizeStep =
   | { readonly kind: 'sized'; readonly wasSplit: boolean; readonly tookLease: boolean }
   | { readonly kind: 'held'; readonly holder: string; readonly untilMs: number }
-  /** No range is left to look at. */
+  /** No range is left to examine. */
   | { readonly kind: 'done' }
 
 interface Candidate {
@@ -23,7 +23,7 @@ const LOOKS_OF_STEP = 100
 /** Splits ranges that have outgrown their collection's `splitAboveBytes` (ST-9), a range at a time. */
 export class SizeWatch {
   readonly #context: DatabaseMaintenanceOptions
-  /** By collection number and range number; only of ranges that are there. */
+  /** By collection number and range number; only present ranges. */
   readonly #measured = new Map<string, MeasuredRange>()
   #candidates: Candidate[] | undefined
   #isDue = false
@@ -40,7 +40,7 @@ export class SizeWatch {
     this.#isDue = true
   }
 
-  /** Looks at ranges until one is measured, so that a step reads one range as a whole at most. */
+  /** Examines ranges until one is measured, so that a step reads at most one range completely. */
   async step(): Promise<SizeStep> {
     this.#candidates ??= await this.#list()
     for (let looks = 0; looks < LOOKS_OF_STEP; looks++) {
@@ -55,7 +55,7 @@ export class SizeWatch {
         if (step !== undefined) return step
       } catch (error) {
         const code = errorCode(error)
-        // Deleted, or split by somebody else, since it was listed.
+        // Deleted or split by another process since it was listed.
         if (code !== 'ERR_NOT_FOUND' && code !== 'ERR_RANGE_GONE') throw error
       }
     }
@@ -79,7 +79,7 @@ export class SizeWatch {
     return candidates
   }
 
-  /** Undefined when the range cannot have grown enough since it was measured. */
+  /** Undefined when the range cannot have grown enough since its last measurement. */
   async #look(candidate: Candidate): Promise<SizeStep | undefined> {
     const { engine, holder, options } = this.#context
     const { record, range, splitAboveBytes } = candidate
@@ -91,7 +91,7 @@ export class SizeWatch {
       mode: 'latestVersion',
     })
     if (!isWorthMeasuring(this.#measured.get(key), { lsn, splitAboveBytes })) return undefined
-    // Measuring reads the whole range: one store does it, the one that does the rest.
+    // Measuring reads the whole range, so only the store that does the other maintenance does it.
     const { leaseMs, maxItems } = options
     const taken = await engine.maintain({ holder, leaseMs, maxItems })
     if (taken.kind === 'held') return taken
@@ -116,7 +116,7 @@ export class SizeWatch {
       }
       return true
     } catch (error) {
-      // One key holds it all. It is measured again when it has changed.
+      // One key has all the documents. The range is measured again when it has changed.
       if (errorCode(error) === 'ERR_RANGE_INDIVISIBLE') return false
       throw error
     }

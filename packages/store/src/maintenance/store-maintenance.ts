@@ -13,12 +13,12 @@ export interface StoreMaintenanceOptions {
   readonly options: ResolvedMaintenanceOptions
 }
 
-/** After what should never fail, such as a clock. */
+/** After errors that should never happen, such as of a clock. */
 const UNEXPECTED_RETRY_MS = 60_000
 
 /**
- * The background work of a store: one loop over all its databases, which does a piece of each in turn
- * and pauses at least as long as that took, so that requests go first (TTL-5).
+ * The background work of a store: one loop over all its databases. It does a piece of each in turn and then pauses at
+ * least as long as the piece took, so that requests go first (TTL-5).
  */
 export class StoreMaintenance {
   readonly #context: StoreMaintenanceOptions
@@ -37,7 +37,10 @@ export class StoreMaintenance {
     if (this.#context.options.mode === 'automatic') this.#loop ??= this.#run(this.#stop.signal)
   }
 
-  /** Does all that is due now. Rejects with what the first failure was; of a database that cannot be opened after the others. */
+  /**
+   * Does all work that is due now. Rejects with the first failure. If a database cannot be opened, it rejects after it
+   * has done the others.
+   */
   async runAll(): Promise<MaintenanceReport> {
     const { signal } = this.#stop
     const tally = new MaintenanceTally()
@@ -45,14 +48,14 @@ export class StoreMaintenance {
     try {
       for (const seat of this.#turns.all) await this.#turns.drain(seat, { tally, signal })
     } finally {
-      // Nobody else could do anything until the lease ran out.
+      // Otherwise no other process could do the work until the lease expired.
       if (this.#loop === undefined) await this.#turns.releaseAll()
     }
     if (unopened !== undefined) throw unopened.error
     return tally.report()
   }
 
-  /** Resolves when nothing of it is left, and the right to do it was given back. Idempotent. */
+  /** Resolves when the loop has ended and the leases are released. Idempotent. */
   stop(): Promise<void> {
     this.#stopping ??= this.#end()
     return this.#stopping
@@ -75,7 +78,7 @@ export class StoreMaintenance {
     }
   }
 
-  /** Whatever goes wrong, the loop goes on: nobody else would see that it had ended. */
+  /** The loop continues after any error: its end would go unnoticed. */
   async #turn(signal: AbortSignal): Promise<number> {
     try {
       return await this.#turns.turn(signal)

@@ -1,4 +1,4 @@
-/** What was found when a range was last measured. */
+/** The result of a range's last measurement. */
 export interface MeasuredRange {
   /** Newest LSN at that time. */
   readonly lsn: number
@@ -8,14 +8,14 @@ export interface MeasuredRange {
 
 /** Fewer commits than this make no difference. */
 const LEAST_COMMITS = 16
-/** Documents that a commit is taken to bring: measured too late is better than measured all the time. */
+/** Estimated documents in a commit: to measure too late is better than to measure all the time. */
 const DOCUMENTS_OF_COMMIT = 16
-/** Of a document, where none is known. */
+/** Of one document, when the size is unknown. */
 const ASSUMED_BYTES = 1024
 
 /**
- * Whether a range may have come above the bound since it was measured. Measuring costs as much as the
- * range has documents, so that their number, too, has to be paid for by commits.
+ * Whether a range may have grown above the bound since its last measurement. Measuring costs in proportion to the
+ * range's documents, so enough commits must have happened to justify it.
  */
 export function isWorthMeasuring(
   measured: MeasuredRange | undefined,

@@ -3,7 +3,7 @@ import type { CommitOperation } from '../engine/commit.ts'
 import type { PlannedBatch } from './commit-plan.ts'
 import { deleteDocument, expireDocument, putDocument } from './write-rows.ts'
 
-/** Does what was planned for one batch. */
+/** Applies the plan of one batch. */
 export function applyBatch(planned: PlannedBatch, timeMs: number): void {
   const { batch, collection, range, lsn, expiries } = planned
   for (const { row, expiredAt, lsn: expiryLsn } of expiries) {
@@ -14,7 +14,7 @@ export function applyBatch(planned: PlannedBatch, timeMs: number): void {
   for (const operation of batch.operations) {
     const { id } = operation
     if (operation.kind === 'delete') {
-      // An expired one stays: its pending delete is still to come.
+      // An expired one stays: its pending delete follows later.
       const present = collection.read({ partitionKey, id }, timeMs)
       if (present !== undefined) deleteDocument(collection, present, { lsn, timeMs })
     }
@@ -29,7 +29,7 @@ export function applyBatch(planned: PlannedBatch, timeMs: number): void {
   }
 }
 
-/** An invalid one is let through only while TTL is off, and counts as none when it is switched on (TTL-9). */
+/** An invalid value is accepted only while TTL is off, and counts as none when TTL is switched on (TTL-9). */
 function storedTtl({ ttl }: Extract<CommitOperation, { kind: 'put' }>): number {
   return ttl === 'invalid' ? 0 : ttl
 }

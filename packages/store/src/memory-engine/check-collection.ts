@@ -61,7 +61,7 @@ function checkOrders({ documents, record }: MemoryCollection, report: Report): v
   }
 }
 
-/** Only what has expired may have lost entries, to documents that were written since then. */
+/** Only expired documents can have lost entries, to documents that were written since then. */
 function checkEntries({ documents, record, heldEntries }: MemoryCollection, report: Report): void {
   const { uniqueKeys = [], defaultTtl } = record.definition
   let held = 0

@@ -1,13 +1,13 @@
 import type { SegmentRow } from './memory-segment.ts'
 
-/** Rows that one page looks at, however few of them concern the reader. */
+/** Rows that one page reads, however few of them concern the reader. */
 const MAX_EXAMINED_ROWS = 100_000
 
 export interface CollectedPage<Item> {
   readonly items: readonly Item[]
-  /** Where the page ends: LSN of the last item, or what was looked at in vain; undefined = at the newest. */
+  /** Where the page ends: LSN of the last item, or of the last row read; undefined = at the newest. */
   readonly lsn: number | undefined
-  /** All rows were looked at: the limits cut nothing off. */
+  /** All rows were read: no limit ended the page. */
   readonly isWhole: boolean
 }
 
@@ -21,7 +21,7 @@ export function collectPage<Row extends SegmentRow, Item>(
   page: {
     readonly maxItems: number
     readonly maxChars: number
-    /** What is delivered of a row; undefined = nothing. */
+    /** What to deliver of a row; undefined = nothing. */
     readonly item: (row: Row) => Item | undefined
     readonly chars: (item: Item) => number
   },
@@ -32,7 +32,7 @@ export function collectPage<Row extends SegmentRow, Item>(
   let examinedLsn: number | undefined
   let lastItemLsn: number | undefined
   for (const row of rows) {
-    // Only between transactions may a page end.
+    // A page can end only between transactions.
     if (row.lsn !== examinedLsn && examinedLsn !== undefined) {
       const full = items.length >= page.maxItems || chars >= page.maxChars
       if (full || examined >= MAX_EXAMINED_ROWS) {

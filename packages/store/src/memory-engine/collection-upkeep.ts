@@ -5,14 +5,14 @@ import type { MemoryRange } from './memory-range.ts'
 import type { MemoryRow, MemoryVersion } from './memory-row.ts'
 import { expireDocument } from './write-rows.ts'
 
-/** What one piece of background work did. */
+/** The result of one piece of background work. */
 export interface UpkeepResult {
   readonly items: number
   /** True when another piece would find more at once. */
   readonly more: boolean
 }
 
-/** How much may be done, and when it is. */
+/** The limits of a piece, and the present time. */
 export interface UpkeepLimits {
   readonly maxItems: number
   /** Store clock, epoch ms. */
@@ -20,8 +20,8 @@ export interface UpkeepLimits {
 }
 
 /**
- * Turns expired documents into pending deletes, the longest expired first. What expired under past values
- * of `defaultTtl` comes before that.
+ * Turns expired documents into pending deletes, the longest expired first. Documents that expired under past values of
+ * `defaultTtl` come first.
  */
 export function sweep(
   collection: MemoryCollection,
@@ -38,7 +38,10 @@ export function sweep(
   return { items: due.length, more: collection.documents.anyDueBy(second) }
 }
 
-/** Turns what has expired, also under past values of `defaultTtl`, into pending deletes, then forgets those. */
+/**
+ * Turns all expired documents, also those of past values of `defaultTtl`, into pending deletes, then forgets these
+ * values.
+ */
 export function finishEras(
   collection: MemoryCollection,
   { maxItems, nowMs }: UpkeepLimits,
@@ -56,7 +59,7 @@ export function finishEras(
   return { items: due.length, more }
 }
 
-/** Removes pending deletes from the oldest of each range on, and raises the horizon (TTL-14). */
+/** Removes pending deletes from each range, oldest first, and raises the horizon (TTL-14). */
 export function purge(
   collection: MemoryCollection,
   { maxItems, nowMs }: UpkeepLimits,
@@ -78,14 +81,17 @@ export function purge(
   return { items, more }
 }
 
-/** When the next pending delete of a range may go; undefined when none, or when a group is waited for. */
+/**
+ * When the next pending delete of a range can be purged; undefined when there is none, or when a group must pass it
+ * first.
+ */
 export function nextPurgeMs(collection: MemoryCollection, range: MemoryRange): number | undefined {
   const next = range.pending[0]
   if (next === undefined || !isPassed(collection, next)) return undefined
   return retainedUntilMs(collection, next)
 }
 
-/** Removes entries of the log of all versions from the oldest of each range on, and raises its horizon. */
+/** Removes entries of the log of all versions from each range, oldest first, and raises its horizon. */
 export function trimVersions(
   collection: MemoryCollection,
   { maxItems, nowMs }: UpkeepLimits,
@@ -108,13 +114,13 @@ export function trimVersions(
   return { items, more }
 }
 
-/** When the next entry of a range's log may go; undefined when there is none. */
+/** When the next entry of a range's log can be removed; undefined when there is none. */
 export function nextTrimMs(collection: MemoryCollection, range: MemoryRange): number | undefined {
   for (const version of range.versions.after(0)) return keptUntilMs(collection, version)
   return undefined
 }
 
-/** Moves inherited rows of one range into segments of its own; nothing when the range is gone. */
+/** Moves inherited rows of one range into its own segments; does nothing when the range is gone. */
 export function fold(
   collection: MemoryCollection,
   { number, maxItems }: { readonly number: number; readonly maxItems: number },
@@ -128,7 +134,7 @@ export function fold(
   return { items, more: range.rows.isInherited || range.versions.isInherited }
 }
 
-/** Each at an LSN of its own; then readers of their ranges wake. */
+/** Gives each document an LSN of its own, then wakes readers of their ranges. */
 function expireAll(collection: MemoryCollection, rows: readonly MemoryRow[], nowMs: number): void {
   const touched = new Set<MemoryRange>()
   for (const row of rows) {

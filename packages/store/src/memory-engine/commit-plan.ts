@@ -11,7 +11,7 @@ import type { MemoryCollection } from './memory-collection.ts'
 import type { MemoryRange } from './memory-range.ts'
 import { rowKey, type MemoryRow } from './memory-row.ts'
 
-/** The pending delete of an expired document that a put takes the place of (TTL-16). */
+/** The pending delete of an expired document that a put replaces (TTL-16). */
 export interface PlannedExpiry {
   readonly row: MemoryRow
   /** Epoch second. */
@@ -19,7 +19,7 @@ export interface PlannedExpiry {
   readonly lsn: number
 }
 
-/** One batch with what the commit will give it. */
+/** One batch with the values that the commit gives it. */
 export interface PlannedBatch extends CommittedBatch {
   readonly batch: CommitBatch
   readonly collection: MemoryCollection
@@ -37,14 +37,14 @@ export type CommitPlan =
   | {
       readonly kind: 'planned'
       readonly batches: readonly PlannedBatch[]
-      /** What the commit's documents have of unique keys afterwards. */
+      /** The unique key entries of the commit's documents afterwards. */
       readonly holders: readonly UniqueHolder[]
     }
   | CommitFailure
 
 /**
- * Judges all conditions and hands out LSNs, changing nothing: each batch sees the effects of those
- * before it, and one refusal refuses them all.
+ * Judges all conditions and assigns LSNs without changing anything. Each batch sees the effects of those before it, and
+ * one refusal refuses all.
  */
 export function planCommit(
   batches: readonly CommitBatch[],
@@ -73,11 +73,11 @@ export function planCommit(
   return { kind: 'planned', batches: planned, holders: unique?.holders ?? [] }
 }
 
-/** What the batches so far would leave. */
+/** The state that the batches so far would leave. */
 class CommitPlanner {
   readonly #nowMs: number
   readonly #counters = new Map<MemoryRange, number>()
-  /** LSNs of documents that earlier batches write; undefined = deleted by them. */
+  /** LSNs of documents that earlier batches write; undefined = they delete the document. */
   readonly #written = new Map<string, number | undefined>()
   /** Expired documents that will be pending deletes by then. */
   readonly #converted = new Set<MemoryRow>()
@@ -115,7 +115,7 @@ class CommitPlanner {
     return { batch, collection, range, lsn, existed, expiries }
   }
 
-  /** Of the documents that this batch writes over; they come first, whatever else the batch does. */
+  /** For the documents that this batch overwrites. They come first, whatever else the batch does. */
   #expiries(
     { partitionKey, operations }: CommitBatch,
     { collection, counter }: { readonly collection: MemoryCollection; readonly counter: number },

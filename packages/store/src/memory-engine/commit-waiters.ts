@@ -6,7 +6,7 @@ interface Waiter {
   fail(error: Error): void
 }
 
-/** More than this is a leak, not a load. */
+/** More than this means a leak, not a load. */
 const MAX_WAITERS = 100_000
 
 /** Readers that have caught up with one pkrange and wait for its next commit. */
@@ -59,7 +59,7 @@ export class CommitWaiters {
     }
   }
 
-  /** The range is gone: what took its place will never come by here. */
+  /** The range is gone: its successors' commits never arrive here. */
   wakeAll(): void {
     for (const waiter of this.#waiters) waiter.wake()
   }

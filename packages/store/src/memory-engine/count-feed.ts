@@ -4,7 +4,7 @@ import type { MemoryRange } from './memory-range.ts'
 import type { MemoryRow } from './memory-row.ts'
 import type { SegmentRow } from './memory-segment.ts'
 
-/** Counts what a page of the query's mode would have. */
+/** Counts what a page of the query's mode would contain. */
 export function countFeed(
   range: MemoryRange,
   query: FeedCountQuery,

@@ -10,7 +10,7 @@ export interface DueUpkeep {
   readonly nextDueMs: readonly number[]
 }
 
-/** The most urgent first; of several collections those of one kind together. */
+/** Most urgent first. Tasks of one kind in several collections come together. */
 const ORDER: readonly MaintenanceTask['kind'][] = [
   'expiryIndex',
   'sweep',
@@ -23,7 +23,7 @@ export function byUrgency(a: MaintenanceTask, b: MaintenanceTask): number {
   return ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind)
 }
 
-/** What there is to do in one collection now, and what later. */
+/** The work that is due in one collection now, and later. */
 export function dueUpkeep(collection: MemoryCollection, nowMs: number): DueUpkeep {
   const { record, documents, ranges } = collection
   const tasks: MaintenanceTask[] = []

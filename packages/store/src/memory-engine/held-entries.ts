@@ -1,19 +1,19 @@
 import type { UniqueClaim, UniqueHolder, UniqueScope } from '../engine/unique-entries.ts'
 import { rowKey } from './memory-row.ts'
 
-/** What documents hold of their collection's unique keys: nothing where there are none. */
+/** The unique key entries of documents. Empty in collections without unique keys. */
 export class HeldEntries {
   /** Id of the document, by entry. */
   readonly #holders = new Map<string, string>()
   /** Entries, by document. */
   readonly #entries = new Map<string, readonly string[]>()
 
-  /** Id of the document that an entry is kept for; it may have expired. */
+  /** Id of the document that has an entry; the document may have expired. */
   holderOf({ scope, keyIndex, entry }: UniqueClaim): string | undefined {
     return this.#holders.get(entryKey(scope, keyIndex, entry))
   }
 
-  /** Number of entries of a document that are its own still. */
+  /** Number of entries that a document still has. */
   countOf(document: { readonly partitionKey: string; readonly id: string }): number {
     const { id } = document
     return (this.#entries.get(rowKey(document)) ?? []).filter(
@@ -21,12 +21,12 @@ export class HeldEntries {
     ).length
   }
 
-  /** Number of all that are kept. */
+  /** Number of all entries. */
   get size(): number {
     return this.#holders.size
   }
 
-  /** Gives documents what they have from now on; who had any of it has it no more. */
+  /** Gives documents their new entries, and takes these away from any other document. */
   replace(documents: readonly UniqueHolder[]): void {
     for (const { scope, id } of documents) this.release({ partitionKey: scope.partitionKey, id })
     for (const { scope, id, entries } of documents) {
@@ -38,7 +38,7 @@ export class HeldEntries {
     }
   }
 
-  /** A document is no more, or expired: what it still has is free. */
+  /** Frees the entries that a document still has, after it was deleted or has expired. */
   release(document: { readonly partitionKey: string; readonly id: string }): void {
     const key = rowKey(document)
     for (const [keyIndex, entry] of (this.#entries.get(key) ?? []).entries()) {

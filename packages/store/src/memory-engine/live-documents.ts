@@ -11,7 +11,7 @@ import { SortedRows } from './sorted-rows.ts'
 
 const BEFORE_ALL: ScanPosition = { epk: '', partitionKey: '', id: '' }
 
-/** Documents by key, in key order and in the order of their expiry. Knows nothing of what has expired. */
+/** Documents by key, in key order and in order of expiry. Does not judge what has expired. */
 export class LiveDocuments {
   readonly #byKey = new Map<string, MemoryRow>()
   readonly #sorted = new SortedRows<ScanPosition, MemoryRow>(compareKeys)
@@ -25,7 +25,7 @@ export class LiveDocuments {
     return this.#byKey.get(rowKey(key))
   }
 
-  /** Puts a row in, in place of the one that has its key. */
+  /** Adds a row, and replaces the one with the same key. */
   put(row: MemoryRow): void {
     const present = this.read(row)
     if (present !== undefined && present.expirySecond !== 0) this.#expiring.delete(present)
@@ -40,23 +40,23 @@ export class LiveDocuments {
     if (row.expirySecond !== 0) this.#expiring.delete(row)
   }
 
-  /** In key order, from the first at or after a key on. */
+  /** In key order, from the first at or after a key. */
   from(key: ScanPosition = BEFORE_ALL): Iterable<MemoryRow> {
     return this.#sorted.from(key)
   }
 
-  /** In the order of expiry, from the first that expires at `second` or later on; without those that never do. */
+  /** In order of expiry, from the first that expires at or after `second`. Leaves out those that never expire. */
   expiringFrom(second: number): Iterable<MemoryRow> {
     return this.#expiring.from({ ...BEFORE_ALL, expirySecond: second })
   }
 
-  /** Whether any expires at `second` or before. */
+  /** Whether any expires at or before `second`. */
   anyDueBy(second: number): boolean {
     for (const row of this.expiringFrom(0)) return row.expirySecond <= second
     return false
   }
 
-  /** Files all anew, after a change of `defaultTtl`. */
+  /** Refiles all, after a change of `defaultTtl`. */
   refile(defaultTtl: number | null): void {
     this.#expiring = new SortedRows<ExpiryPosition, MemoryRow>(compareExpiry)
     for (const row of this.#byKey.values()) {

@@ -31,7 +31,7 @@ import { readFeedPage, readVersionPage, startLsn } from './read-pages.ts'
 
 /** Documents with their order by key and by expiry, and the ranges with their feeds. */
 export class MemoryCollection {
-  /** As they stand, expired ones included. */
+  /** All stored documents, expired ones included. */
   readonly documents: LiveDocuments = new LiveDocuments()
   readonly heldEntries: HeldEntries = new HeldEntries()
   readonly #positions = new Map<string, PositionList>()
@@ -55,7 +55,7 @@ export class MemoryCollection {
     return this.#record
   }
 
-  /** Present ones, in EPK order. */
+  /** The present ranges, in EPK order. */
   get ranges(): readonly MemoryRange[] {
     return this.#ranges
   }
@@ -79,13 +79,13 @@ export class MemoryCollection {
     return this.#record
   }
 
-  /** Higher than that of every purge before. */
+  /** Higher than the stamp of every earlier purge. */
   nextPurgeStamp(nowMs: number): number {
     this.#purgeStamp = Math.max(this.#purgeStamp + 1, nowMs)
     return this.#purgeStamp
   }
 
-  /** All that had expired under past values of `defaultTtl` are pending deletes. */
+  /** All documents that expired under past values of `defaultTtl` are pending deletes now. */
   forgetEras(): void {
     this.#replaceRecord({ ...this.#record, ttlEras: [] })
   }
@@ -186,7 +186,7 @@ export class MemoryCollection {
     for (const range of this.#ranges) range.waiters.failAll(error)
   }
 
-  /** Later numbers are higher than all that are present, so that none is given out twice. */
+  /** Later numbers are higher than all present ones, so no number is used twice. */
   #newNumbers(nowMs: number): NewRangeNumbers {
     const range = Math.max(...this.#ranges.map(({ record }) => record.number)) + 1
     return { range, segment: this.#nextSegment, ts: Math.floor(nowMs / 1000) }
@@ -198,7 +198,7 @@ export class MemoryCollection {
       if (range === gone[0]) return successors
       return gone.includes(range) ? [] : [range]
     })
-    // Also those whose interval lies in one successor: nobody would ever wake them again.
+    // Also the readers whose interval lies in one successor: nothing would ever wake them again.
     for (const range of gone) range.waiters.wakeAll()
   }
 

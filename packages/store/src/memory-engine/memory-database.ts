@@ -38,8 +38,8 @@ import { countDocuments, measureRange, middleEpk, scanDocuments } from './query-
 import type { StoreClock } from './store-clock.ts'
 
 /**
- * One database in memory. Every method does its work before it first gives the event loop a turn, so
- * that commits are atomic and a page is one snapshot.
+ * One database in memory. Every method does its work before it first yields to the event loop, so commits are atomic
+ * and a page is one snapshot.
  */
 export class MemoryDatabase implements DatabaseEngine {
   #record: DatabaseRecord

@@ -23,7 +23,7 @@ export class MemoryMaintenance {
   readonly #lease = new MaintenanceLease()
   readonly #collections: ReadonlyMap<number, MemoryCollection>
 
-  /** @param collections by number; those that are there when it is asked */
+  /** @param collections by number; read at each call */
   constructor(collections: ReadonlyMap<number, MemoryCollection>) {
     this.#collections = collections
   }
@@ -45,7 +45,7 @@ export class MemoryMaintenance {
     const { name, untilMs } = this.#lease.take(holder, { nowMs, leaseMs })
     if (name !== holder) return { kind: 'held', holder: name, untilMs }
     const collection = task && this.#collections.get(task.collection.number)
-    // A collection that was deleted meanwhile leaves nothing to do.
+    // A collection that was deleted meanwhile has nothing left to do.
     if (task === undefined || collection === undefined)
       return { kind: 'done', items: 0, more: false }
     return { kind: 'done', ...performTask(collection, task, { maxItems, nowMs }) }

@@ -12,7 +12,7 @@ import type { MemoryRow, MemoryVersion } from './memory-row.ts'
 import type { MemorySegment } from './memory-segment.ts'
 import { RangeRows } from './range-rows.ts'
 
-/** What a range has from those whose place it takes. */
+/** What a range inherits from those that it replaces. */
 export interface RangeHeritage {
   /** The newest LSN of any of them. */
   readonly lsn: number
@@ -40,7 +40,7 @@ export class MemoryRange implements FeedRange {
   readonly waiters: CommitWaiters = new CommitWaiters()
   readonly rows: RangeRows<MemoryRow>
   readonly versions: RangeRows<MemoryVersion>
-  /** Every LSN above it was given out by this range. */
+  /** This range assigned every LSN above it. */
   readonly firstOwnLsn: number
   readonly #pending: MemoryRow[]
   readonly #horizons: Record<FeedMode, Horizons>
@@ -58,7 +58,7 @@ export class MemoryRange implements FeedRange {
     this.#horizons = { ...heritage.horizons }
   }
 
-  /** The newest LSN given out. A counter of its own: deleting the newest row must not lower it. */
+  /** The newest LSN assigned. A counter of its own: to delete the newest row must not lower it. */
   get lsn(): number {
     return this.#lsn
   }
@@ -76,7 +76,7 @@ export class MemoryRange implements FeedRange {
     return this.#horizons[mode]
   }
 
-  /** What concerns a reader of `range`: the parts, and their highest. */
+  /** The horizons that concern a reader of `range`: the parts, and the highest. */
   horizonsOf(
     range: FeedRange,
     mode: FeedMode,
@@ -92,7 +92,7 @@ export class MemoryRange implements FeedRange {
     this.#horizons[mode] = raiseHorizon(this.#horizons[mode], { range: keys, ...horizon })
   }
 
-  /** The log of all versions begins here: there may be a gap after what an earlier one has left. */
+  /** The log of all versions begins here. There may be a gap after the end of an earlier log. */
   beginVersions(stamp: number): void {
     this.versions.clear()
     this.raiseHorizon('allVersions', { range: FULL_RANGE, lsn: this.lsn, stamp })

@@ -10,8 +10,8 @@ export interface MemoryRow extends ScanPosition, SegmentRow {
   readonly ttl: number
   readonly body: string
   /**
-   * Epoch second at which a live document expires under the present `defaultTtl`, 0 = never; at which
-   * that of a pending delete expired.
+   * Epoch second at which a live document expires under the present `defaultTtl` (0 = never), or at which the document
+   * of a pending delete expired.
    */
   expirySecond: number
 }
@@ -19,12 +19,12 @@ export interface MemoryRow extends ScanPosition, SegmentRow {
 /** One entry of the log of all versions. */
 export interface MemoryVersion extends VersionRow, SegmentRow {}
 
-/** Where a document stands in the order of expiry. */
+/** A document's position in the order of expiry. */
 export interface ExpiryPosition extends ScanPosition {
   readonly expirySecond: number
 }
 
-/** Text that no other key has: partition key texts are JSON, so that they hold no raw line feed. */
+/** A text that no other key has. Partition key texts are JSON, so they contain no raw line feed. */
 export function rowKey(key: { readonly partitionKey: string; readonly id: string }): string {
   return `${key.partitionKey}\n${key.id}`
 }

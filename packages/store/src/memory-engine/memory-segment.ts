@@ -1,27 +1,27 @@
-/** Fewer slots than this are not worth tidying up. */
+/** Fewer slots than this are not worth compacting. */
 const MIN_COMPACTED_SLOTS = 1024
 
-/** What stands in a segment: a row of the feed, or an entry of the log of all versions. */
+/** An entry of a segment: a row of the feed, or an entry of the log of all versions. */
 export interface SegmentRow {
   readonly lsn: number
   readonly epk: string
-  /** Where it stands now; the segments' own business. */
+  /** Where it is now; only the segments use this. */
   segment: RowSegment | undefined
   slot: number
 }
 
-/** The part of a segment that a row knows. */
+/** The part of a segment that a row uses. */
 export interface RowSegment {
   remove(row: SegmentRow): void
 }
 
 /**
- * A run of rows in LSN order, only ever appended to. A row that is replaced leaves a hole; once half of
- * the slots are holes the rest is moved together, so that a page costs what it delivers.
+ * A run of rows in LSN order, append-only. A row that is replaced leaves a hole. Once half of the slots are holes, the
+ * segment is compacted, so that a page costs what it delivers.
  */
 export class MemorySegment<Row extends SegmentRow> implements RowSegment {
   readonly #rows: (Row | undefined)[] = []
-  /** LSN of each slot, holes too, so that a position is found by halving. */
+  /** LSN of each slot, including holes, for binary search of a position. */
   readonly #lsns: number[] = []
   #holes = 0
 

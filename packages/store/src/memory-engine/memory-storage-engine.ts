@@ -21,9 +21,8 @@ export interface MemoryStorageEngineOptions {
 }
 
 /**
- * Keeps everything in this process' memory and loses it with the process: for tests, simulations and
- * trying things out. Behaves as the durable engines do in all other respects; one conformance suite
- * holds them to it.
+ * Keeps everything in this process' memory and loses it with the process: for tests, simulations and experiments. In
+ * all other respects it behaves as the durable engines do: they share one conformance suite.
  */
 export class MemoryStorageEngine implements StorageEngine {
   readonly description = 'memory'

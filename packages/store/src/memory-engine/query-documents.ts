@@ -31,7 +31,7 @@ export function countDocuments(collection: MemoryCollection, nowMs: number): num
   return collection.documents.size - countExpired(collection, nowMs)
 }
 
-/** Number of documents that have expired and are no pending deletes yet. */
+/** Number of documents that have expired and are not pending deletes yet. */
 export function countExpired(collection: MemoryCollection, nowMs: number): number {
   let expired = 0
   if (collection.record.ttlEras.length > 0) {
@@ -48,7 +48,7 @@ export function countExpired(collection: MemoryCollection, nowMs: number): numbe
   return expired
 }
 
-/** The EPK in the middle of a range's documents that leaves each side at least one. */
+/** The EPK in the middle of a range's documents that leaves at least one document on each side. */
 export function middleEpk(
   collection: MemoryCollection,
   range: FeedRange,

@@ -4,17 +4,17 @@ import { cutHorizons, type Horizons } from '../engine/horizons.ts'
 import { MemoryRange, type RangeHeritage } from './memory-range.ts'
 import type { MemoryRow } from './memory-row.ts'
 
-/** What new ranges are given besides what they inherit. */
+/** What new ranges get besides what they inherit. */
 export interface NewRangeNumbers {
-  /** The first range number that was never given out. */
+  /** The first range number that was never assigned. */
   readonly range: number
-  /** The first segment number that was never given out. */
+  /** The first segment number that was never assigned. */
   readonly segment: number
   readonly ts: number
 }
 
 /**
- * The two ranges that take the place of one, meeting at `at`.
+ * The two ranges that replace one, meeting at `at`.
  *
  * @throws ERR_INVALID_OPTION when `at` is not inside it
  */
@@ -42,7 +42,7 @@ export function splitInTwo(
 }
 
 /**
- * The range that takes the place of two neighbours.
+ * The range that replaces two neighbours.
  *
  * @throws ERR_INVALID_OPTION when the second does not begin where the first ends
  */
@@ -52,7 +52,7 @@ export function mergeTwo(
 ): MemoryRange {
   if (low.maxExclusive !== high.minInclusive) {
     throw new InvalidOptionError(
-      `${feedRangeId(low)} and ${feedRangeId(high)} are no neighbours in EPK order`,
+      `${feedRangeId(low)} and ${feedRangeId(high)} are not neighbours in EPK order`,
     )
   }
   const numbers = [low.record, high.record].flatMap(({ parents, number }) => [...parents, number])

@@ -3,8 +3,8 @@ import { MemorySegment, type SegmentRow } from './memory-segment.ts'
 import { rowsByLsn } from './rows-by-lsn.ts'
 
 /**
- * What a pkrange has of one kind of rows: segments that it inherited and that others may have inherited
- * too, one into which it moves what is its own of those, and one that takes what is new.
+ * A pkrange's rows of one kind, in three groups of segments: inherited ones, which other ranges may have inherited too;
+ * one into which it moves its own rows from those; and one that takes new rows.
  */
 export class RangeRows<Row extends SegmentRow> {
   readonly #range: FeedRange
@@ -24,7 +24,7 @@ export class RangeRows<Row extends SegmentRow> {
     return [this.#folded, ...this.#inherited, this.#open]
   }
 
-  /** True while rows stand in segments that others may have too. */
+  /** True while rows are in segments that other ranges may have too. */
   get isInherited(): boolean {
     return this.#inherited.length > 0
   }
@@ -41,8 +41,7 @@ export class RangeRows<Row extends SegmentRow> {
   }
 
   /**
-   * Removes rows from the oldest on while they may go: about `maxRows`, never part of a transaction.
-   * Returns them.
+   * Removes rows, oldest first, while `mayGo` allows it: about `maxRows`, never part of a transaction. Returns them.
    */
   removeOldest(maxRows: number, mayGo: (row: Row) => boolean): readonly Row[] {
     const removed: Row[] = []
@@ -62,8 +61,8 @@ export class RangeRows<Row extends SegmentRow> {
   }
 
   /**
-   * Moves about `maxRows` inherited rows, the oldest first, into a segment of this range's own. Never part
-   * of a transaction: the order within one is that of one segment.
+   * Moves about `maxRows` inherited rows, oldest first, into a segment of this range's own. Never moves part of a
+   * transaction: the order within one is that of one segment.
    */
   fold(maxRows: number): number {
     const moved: Row[] = []

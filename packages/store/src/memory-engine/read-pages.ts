@@ -13,7 +13,7 @@ import { collectPage, type CollectedPage } from './collect-page.ts'
 import type { MemoryRange } from './memory-range.ts'
 import type { MemoryRow } from './memory-row.ts'
 
-/** One page of a pkrange's feed: live documents that `isExpired` spares, and pending deletes. */
+/** One page of a pkrange's feed: live documents that are not `isExpired`, and pending deletes. */
 export function readFeedPage(
   range: MemoryRange,
   query: FeedPageQuery,

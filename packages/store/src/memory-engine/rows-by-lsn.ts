@@ -7,8 +7,8 @@ interface Cursor<Row extends SegmentRow> {
 }
 
 /**
- * Rows of several segments above an LSN, in LSN order; those of one LSN in the order of the segments, and
- * within a segment as they were written. The segments must not change meanwhile.
+ * Rows of several segments above an LSN, in LSN order. Rows of one LSN come in the order of the segments, and within a
+ * segment in the order of writing. The segments must not change meanwhile.
  */
 export function* rowsByLsn<Row extends SegmentRow>(
   segments: readonly MemorySegment<Row>[],
@@ -33,7 +33,7 @@ export function* rowsByLsn<Row extends SegmentRow>(
   }
 }
 
-/** Moves to the next row that is there; false at the end. */
+/** Moves to the next existing row; false at the end. */
 function advance<Row extends SegmentRow>(cursor: Cursor<Row>): boolean {
   do {
     cursor.slot++

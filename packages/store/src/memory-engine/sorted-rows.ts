@@ -1,9 +1,6 @@
 const MAX_CHUNK_ROWS = 512
 
-/**
- * Rows in the order of a key that each has to itself. Kept in chunks, so that an insert moves hundreds of
- * entries and not all.
- */
+/** Rows in the order of a key that is unique to each. Stored in chunks, so an insert moves only hundreds of entries. */
 export class SortedRows<Key, Row extends Key> {
   readonly #compare: (a: Key, b: Key) => number
   readonly #chunks: Row[][] = [[]]
@@ -12,7 +9,7 @@ export class SortedRows<Key, Row extends Key> {
     this.#compare = compare
   }
 
-  /** Puts a row in, in place of the one that has its key. */
+  /** Adds a row, and replaces the one with the same key. */
   put(row: Row): void {
     const chunkIndex = this.#chunkOf(row)
     const chunk = this.#chunks[chunkIndex] ?? []
@@ -38,7 +35,7 @@ export class SortedRows<Key, Row extends Key> {
     if (chunk.length === 0 && this.#chunks.length > 1) this.#chunks.splice(chunkIndex, 1)
   }
 
-  /** Rows from the first whose key is at least `key` on, in order. */
+  /** Rows from the first whose key is at least `key`, in order. */
   *from(key: Key): Generator<Row, void> {
     let chunkIndex = this.#chunkOf(key)
     let at = this.#lowerBound(this.#chunks[chunkIndex] ?? [], key)
@@ -52,7 +49,7 @@ export class SortedRows<Key, Row extends Key> {
     }
   }
 
-  /** The chunk that holds a key, or that it belongs into: the first whose last row is not below it. */
+  /** The chunk that has a key or should get it: the first whose last row is not below the key. */
   #chunkOf(key: Key): number {
     let low = 0
     let high = this.#chunks.length - 1

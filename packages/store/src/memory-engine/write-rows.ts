@@ -3,14 +3,14 @@ import { expirySecond } from '../engine/expiry.ts'
 import type { MemoryCollection } from './memory-collection.ts'
 import type { MemoryRow } from './memory-row.ts'
 
-/** When and where something is written. */
+/** The moment and place of a write. */
 export interface WriteMoment {
   readonly lsn: number
   /** Store clock, epoch ms. */
   readonly timeMs: number
 }
 
-/** What is written of a document besides its key. */
+/** What is written of a document, besides its key. */
 export interface WrittenDocument {
   readonly epk: string
   readonly partitionKey: string
@@ -19,7 +19,7 @@ export interface WrittenDocument {
   readonly body: string
 }
 
-/** Writes a document in the place of the one that has its key; that one has not expired. */
+/** Writes a document, and replaces the one with its key, which must not have expired. */
 export function putDocument(
   collection: MemoryCollection,
   { epk, partitionKey, id, ttl, body }: WrittenDocument,

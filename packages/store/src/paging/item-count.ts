@@ -1,12 +1,12 @@
 import { InvalidOptionError } from '@tidemark/contracts'
 
-/** The store's own choice of a page: enough that a page's fixed cost does not count. */
+/** The store's own choice for a page: large enough that a page's fixed cost does not matter. */
 const DEFAULT_ITEMS = 1000
 /** Characters of text that end a page early, so that large documents do not make large pages. */
 export const MAX_PAGE_CHARS: number = 4 * 1024 * 1024
 
 /**
- * The number of items of a page; absent or -1 = the store's choice (ST-8, CF-7).
+ * The number of items of a page; absent or -1 = the store chooses (ST-8, CF-7).
  *
  * @throws ERR_INVALID_OPTION for 0, other negatives and fractions
  */

@@ -5,12 +5,12 @@ import { InvalidContinuationError, murmur3x86 } from '@tidemark/contracts'
  * <list>1;<rid>;<scope>;<position>;<checksum>, scope and position as base64url.
  */
 
-/** What a page token belongs to: it fits the same list of the same collection with the same scope only. */
+/** The owner of a page token: the token fits only the same list of the same collection with the same scope. */
 export interface PageTokenOwner {
   /** `td` = documents, `tp` = pkranges. */
   readonly list: 'td' | 'tp'
   readonly rid: string
-  /** What was asked for: the range or the partition key value, as text. */
+  /** The requested range or partition key value, as text. */
   readonly scope: string
   /** Whether a token of another scope fits, too. @default none does */
   readonly takesScope?: ((scope: string) => boolean) | undefined
@@ -27,7 +27,7 @@ export function encodePageToken(owner: PageTokenOwner, position: readonly string
 }
 
 /**
- * The position of a page token, with `parts` entries.
+ * The position of a page token, which must have `parts` entries.
  *
  * @throws ERR_INVALID_CONTINUATION naming what does not fit
  */

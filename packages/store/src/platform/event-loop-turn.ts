@@ -1,4 +1,4 @@
-/** Resolves after everything that waits for the event loop had its turn: timers, sockets, messages of threads. */
+/** Resolves after the event loop has handled everything that waits for it: timers, sockets, messages of threads. */
 export function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)

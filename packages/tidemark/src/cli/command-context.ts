@@ -1,11 +1,11 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** What commands use of the process they run in. */
+/** What commands use of their process. */
 export interface CommandContext {
   readonly input: Readable
   readonly output: Writable
   readonly errors: Writable
-  /** Whether a person watches `errors`, so that lines may be drawn over. */
+  /** Whether `errors` is a terminal, so that lines can be overwritten. */
   readonly interactive: boolean
 }
 

@@ -4,11 +4,11 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 
 /**
- * Keeps compiled code for the next start: a command begins in half the time. To be called before anything else is loaded;
- * it holds for the threads of the engine too.
+ * Keeps compiled code for the next start, which halves the start time of a command. Call it before anything else is
+ * loaded. It also applies to the threads of the engine.
  */
 export function keepCompiledCode(environment: NodeJS.ProcessEnv): void {
-  // Node 20 cannot do it. Where the variable is set, Node has begun by itself, in the folder that it names.
+  // Node 20 cannot do it. If the variable is set, Node has already begun, in the folder that it names.
   if (!('enableCompileCache' in nodeModule)) return
   if (environment['NODE_COMPILE_CACHE'] !== undefined) return
   const folder = compileCacheFolder(environment)
@@ -18,14 +18,14 @@ export function keepCompiledCode(environment: NodeJS.ProcessEnv): void {
 }
 
 /**
- * A folder of this user that nobody else can write to, because what is in it is run: never one in a folder for temporary
- * files, which all users share. Undefined when there can be none.
+ * A folder of this user that no other user can write to, because the code in it is run. It is never in a folder for
+ * temporary files, which all users share. Undefined when there can be none.
  */
 export function compileCacheFolder(environment: NodeJS.ProcessEnv): string | undefined {
   const given = environment['XDG_CACHE_HOME'] ?? ''
   try {
     const folder = join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'tidemark')
-    // Under sudo the home may be that of another user, who must not find files of root in it.
+    // Under sudo, the home may be that of another user, who must not find files of root in it.
     if (!isOwn(nearest(folder))) return undefined
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const made = lstatSync(folder)
@@ -36,7 +36,7 @@ export function compileCacheFolder(environment: NodeJS.ProcessEnv): string | und
   }
 }
 
-/** Of the path, or of the first above it that exists. */
+/** Of the path, or of its first parent that exists. */
 function nearest(path: string): Stats {
   return statSync(path, { throwIfNoEntry: false }) ?? nearest(dirname(path))
 }

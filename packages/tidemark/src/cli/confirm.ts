@@ -4,8 +4,8 @@ import type { CommandContext } from './command-context.ts'
 import { visible } from './output/visible.ts'
 
 /**
- * Asks the person who watches whether to go on. Undefined when nobody is there to be asked: neither standard input
- * nor the error output may be a file or a pipe for that.
+ * Asks the user whether to continue. Undefined when there is no one to ask: both the standard input and the error
+ * output must be a terminal.
  */
 export async function confirm(
   { input, errors, interactive }: CommandContext,

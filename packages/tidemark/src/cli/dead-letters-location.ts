@@ -5,14 +5,14 @@ import { deadLettersId } from '../open-dead-letters.ts'
 import { collectionName, type CollectionName } from './arguments/parse-arguments.ts'
 import { openExistingStore } from './open-existing-store.ts'
 
-/** Where dead letters are, as commands are told. */
+/** Where dead letters are, from the options of a command. */
 export interface DeadLetterOptions {
   readonly store: string
   readonly deadLetters?: CollectionName
   readonly group?: string
 }
 
-/** Adds the argument and the options that say where the letters are. */
+/** Adds the argument and the options for the place of the letters. */
 export function withDeadLetterOptions(command: Command): Command {
   return command
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
@@ -38,7 +38,7 @@ export async function withDeadLetters<Result>(
   return await act(new DocumentDeadLetters(store.database(database).collection(collection)))
 }
 
-/** The groups that are meant. */
+/** The chosen groups. */
 export async function chosenGroups(
   letters: DocumentDeadLetters,
   { group }: DeadLetterOptions,
@@ -46,7 +46,7 @@ export async function chosenGroups(
   return group === undefined ? letters.listGroups() : [group]
 }
 
-/** The one group that is meant. Rejects with ERR_INVALID_OPTION when several may be. */
+/** The chosen group. Rejects with ERR_INVALID_OPTION when the choice is ambiguous. */
 export async function chosenGroup(
   letters: DocumentDeadLetters,
   options: DeadLetterOptions,
@@ -57,6 +57,6 @@ export async function chosenGroup(
   throw new InvalidOptionError(
     groups.length === 0
       ? 'no group has dead letters here'
-      : `several groups have dead letters here: say with --group which one of ${groups.join(', ')}`,
+      : `several groups have dead letters here: choose one with --group: ${groups.join(', ')}`,
   )
 }

@@ -3,17 +3,17 @@ export const EXIT = {
   ok: 0,
   /** Something failed; one line on the error output says what. */
   failure: 1,
-  /** The arguments cannot be understood. Nothing was done. */
+  /** The arguments are wrong. Nothing was done. */
   usage: 2,
   /** `--verify` found documents that are missing, different or extra; `--deep` found contradictions. */
   differences: 3,
-  /** SIGINT, as shells have it. What was done is kept; the same command goes on from there. */
+  /** SIGINT, as in shells. Completed work is kept; the same command continues from there. */
   interrupted: 130,
   /** SIGTERM. The same. */
   terminated: 143,
 } as const
 
-/** How `tidemark lag` ends: as checks of monitoring systems do. Wrong arguments are `unknown` there too. */
+/** How `tidemark lag` ends: as monitoring systems expect. Wrong arguments are `unknown` there too. */
 export const CHECK_EXIT = { ok: 0, warning: 1, critical: 2, unknown: 3 } as const
 
 export type ExitCode =
@@ -27,6 +27,6 @@ Exit codes (of lag: see "tidemark lag --help"):
   2    wrong arguments; nothing was done
   3    --verify found documents that are missing, different or extra; --deep
        found contradictions
-  130  interrupted (SIGINT); run the same command again to go on. serve and dev
-       end with 0
+  130  interrupted (SIGINT); run the same command again to continue. serve
+       and dev end with 0
   143  terminated (SIGTERM); the same`

@@ -1,4 +1,4 @@
 import type { ExitCode } from './exit-codes.ts'
 
-/** Called by a command with how it ended. */
+/** A command calls it with its exit code. */
 export type Finish = (code: ExitCode) => void

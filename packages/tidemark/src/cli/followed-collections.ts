@@ -8,7 +8,7 @@ export interface NamedCollection {
   readonly collection: Collection
 }
 
-/** All collections of a store by `_rid`: positions name the one that they are of by it. */
+/** All collections of a store by `_rid`, which positions use to name their collection. */
 export async function collectionsByRid(
   store: Store,
 ): Promise<ReadonlyMap<string, NamedCollection>> {
@@ -21,7 +21,7 @@ export async function collectionsByRid(
   return found
 }
 
-/** The collection that positions are of. Undefined when it is not in this store. */
+/** The collection of these positions. Undefined when it is not in this store. */
 export function followedCollection(
   collections: ReadonlyMap<string, NamedCollection>,
   continuations: readonly string[],

@@ -11,13 +11,13 @@ import { openLeases } from './lease-location.ts'
 import { leaseLocations } from './lease-locations.ts'
 import { openExistingStore } from './open-existing-store.ts'
 
-/** Where leases are, as commands are told. */
+/** Where leases are, from the options of a command. */
 export interface LeaseOptions {
   readonly store?: string
   readonly leases?: string
 }
 
-/** Which group a command is about. */
+/** The group of a command. */
 export interface GroupOptions extends LeaseOptions {
   readonly group: string
 }
@@ -26,7 +26,7 @@ export interface GroupOptions extends LeaseOptions {
 export interface FoundGroup {
   readonly group: ProcessorGroup
   readonly store: Store | undefined
-  /** Undefined when it is not in the store that was given. */
+  /** Undefined when it is not in the given store. */
   readonly followed: NamedCollection | undefined
 }
 
@@ -52,9 +52,9 @@ export function withGroupOptions(command: Command): Command {
 }
 
 /**
- * Finds a group and works on it. `continuations`: of what the group follows, if it may have no leases that tell.
+ * Finds a group and works on it. `continuations`: of what the group follows, if it has no leases to show that.
  *
- * Rejects with ERR_INVALID_OPTION when it is not there, or in several places.
+ * Rejects with ERR_INVALID_OPTION when the group is missing, or in several places.
  */
 export async function withGroup<Result>(
   options: GroupOptions & { readonly continuations?: readonly string[] | undefined },
@@ -79,7 +79,7 @@ export async function withGroup<Result>(
   return await act({ group, store, followed })
 }
 
-/** The one place where leases of the group are. A group that is to get its first leases needs a place that is named. */
+/** The only place with leases of the group. To get its first leases, a group needs an explicit place. */
 async function locationOf(
   options: GroupOptions & { readonly continuations?: readonly string[] | undefined },
   store: Store | undefined,
@@ -97,7 +97,7 @@ async function locationOf(
   const shown = JSON.stringify(options.group)
   if (second !== undefined) {
     throw new InvalidOptionError(
-      `there are groups ${shown} in ${found.join(' and ')}; say with --leases which one`,
+      `there are groups ${shown} in ${found.join(' and ')}; choose one with --leases`,
     )
   }
   if (first !== undefined) return first

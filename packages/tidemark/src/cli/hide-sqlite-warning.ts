@@ -1,4 +1,4 @@
-/** Keeps one line off the error output: Node 22 warns of its own SQLite. Every other warning is printed as before. */
+/** Removes one line from the error output: Node 22 warns about its own SQLite. All other warnings are printed. */
 export function hideSqliteWarning(): void {
   const printers = process.listeners('warning')
   process.removeAllListeners('warning')

@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode } from './exit-codes.ts'
 
-/** Turns SIGINT and SIGTERM into an abort, so that a command ends in order; a second one ends it at once. */
+/** Turns SIGINT and SIGTERM into an abort, so that a command ends cleanly. A second signal ends it at once. */
 export class Interruption implements Disposable {
   readonly #controller = new AbortController()
   readonly #listeners = new Map<'SIGINT' | 'SIGTERM', () => void>()
@@ -15,7 +15,7 @@ export class Interruption implements Disposable {
     return this.#controller.signal
   }
 
-  /** Undefined while nothing interrupted. */
+  /** Undefined while there was no signal. */
   get exitCode(): ExitCode | undefined {
     return this.#exitCode
   }

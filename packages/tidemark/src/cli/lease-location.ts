@@ -9,16 +9,16 @@ import { DocumentLeaseStore } from '@tidemark/processor'
 import type { Store } from '@tidemark/store'
 import { hideCredentials } from '../hide-credentials.ts'
 
-/** Where the command looks for leases, with what has to be closed at the end. */
+/** An opened place of leases, with what must be closed at the end. */
 export interface OpenedLeases extends AsyncDisposable {
   readonly store: LeaseStore
 }
 
 export interface LeaseLocationOptions {
   readonly store: Store | undefined
-  /** `fail`: for commands that work on what is there. */
+  /** `fail`: for commands that work on existing leases. */
   readonly missing: 'create' | 'fail'
-  /** Workers may keep leases on a Redis that keeps nothing through a restart. @default false */
+  /** Allows workers to keep leases on a Redis that loses everything at a restart. @default false */
   readonly allowVolatile?: boolean | undefined
 }
 
@@ -35,7 +35,7 @@ export async function openLeases(
   { store, missing, allowVolatile }: LeaseLocationOptions,
 ): Promise<OpenedLeases> {
   if (/^rediss?:/i.test(location)) {
-    // What is there already may be looked at and set right, wherever it is.
+    // Existing leases can be read and repaired anywhere.
     return openRedisLeases(redisUrl(location), {
       allowVolatile: allowVolatile === true || missing === 'fail',
     })
@@ -60,7 +60,7 @@ export async function openLeases(
   return { store: leases, async [Symbol.asyncDispose]() {} }
 }
 
-/** Checked before the client parses it: parts of a password would become the host of an error message. */
+/** Checked before the client parses it: otherwise parts of a password could become the host in an error message. */
 function redisUrl(text: string): string {
   const url = URL.parse(text)
   const isWhole =

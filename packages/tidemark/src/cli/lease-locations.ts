@@ -1,7 +1,7 @@
 import type { Store } from '@tidemark/store'
 import { openLeases, type OpenedLeases } from './lease-location.ts'
 
-/** Where leases may be: where `--leases` says, else in the collections of the store that are named so. */
+/** The possible places of leases: the one of `--leases`, else the collections of the store with that name. */
 export async function leaseLocations(
   leases: string | undefined,
   store: Store | undefined,
@@ -20,7 +20,7 @@ export async function openLeasesOf(
   for (const location of await leaseLocations(leases, store)) {
     const opened = await openLeases(location, { store, missing: 'fail' })
     try {
-      // Opening a group that is not there would make one.
+      // To open a missing group would create it.
       if ((await opened.store.listGroups()).includes(group)) return opened
     } catch (error) {
       await opened[Symbol.asyncDispose]()

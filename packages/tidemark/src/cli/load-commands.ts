@@ -4,7 +4,9 @@ import type { Finish } from './finish.ts'
 
 type LoadCommand = (context: CommandContext, finish: Finish) => Promise<Command>
 
-/** Every command, in the order of the help. Each is loaded when it is needed: what others use costs it no time. */
+/**
+ * Every command, in the order of the help. Each is loaded only when it is needed, so it does not slow down the others.
+ */
 const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map<string, LoadCommand>([
   ['serve', async (...args) => (await import('./commands/serve-command.ts')).serveCommand(...args)],
   ['dev', async (...args) => (await import('./commands/dev-command.ts')).devCommand(...args)],
@@ -39,7 +41,7 @@ const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map<string, LoadCommand>(
   ['store', async (...args) => (await import('./commands/store-command.ts')).storeCommand(...args)],
 ])
 
-/** The command that is named, or all of them when none is: for help, and to say which there are. */
+/** The named command, or all of them without a name: for the help and the list of commands. */
 export async function loadCommands(
   name: string | undefined,
   context: CommandContext,

@@ -22,7 +22,7 @@ export async function loadMapModule(path: string): Promise<AnyMap> {
   const exported = exportOf(module, 'mapDocument') ?? exportOf(module, 'default')
   if (!isMap(exported)) {
     throw new InputError(
-      `--map ${path} must export a function mapDocument(document), or as default`,
+      `--map ${path} must export a function mapDocument(document), by that name or as default`,
     )
   }
   return exported
@@ -32,7 +32,7 @@ function exportOf(module: unknown, name: string): unknown {
   return typeof module === 'object' && module !== null ? Reflect.get(module, name) : undefined
 }
 
-// What it returns is checked by the store when it is written.
+// The store checks the result when it is written.
 function isMap(value: unknown): value is AnyMap {
   return typeof value === 'function'
 }

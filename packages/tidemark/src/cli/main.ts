@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { keepCompiledCode } from './compile-cache.ts'
 
-// The other modules only now, so that they are kept.
+// Load the other modules only now, so that they are cached.
 keepCompiledCode(process.env)
 const { assertSupportedNode } = await import('@tidemark/contracts')
 const { errorLine } = await import('./output/report-error.ts')
@@ -9,7 +9,7 @@ const { EXIT } = await import('./exit-codes.ts')
 try {
   assertSupportedNode()
 } catch (error) {
-  // Nothing else is loaded: what an older Node says of that helps nobody.
+  // Load nothing else: the errors of an older Node would not help.
   console.error(errorLine(error))
   process.exit(EXIT.failure)
 }
@@ -18,6 +18,6 @@ const { processContext } = await import('./command-context.ts')
 const { runCommand } = await import('./run-command.ts')
 
 hideSqliteWarning()
-// A reader that goes away, as in `tidemark tail … | head`, is no failure.
+// A reader that goes away, as in `tidemark tail … | head`, is not a failure.
 process.stdout.on('error', () => {})
 process.exitCode = await runCommand(process.argv.slice(2), processContext())

@@ -6,10 +6,10 @@ import { postgresLocation, refuseOtherUrl } from '../postgres-location.ts'
 import { InputError } from './input-error.ts'
 
 /**
- * Opens the store in a folder or at a `postgres://` URL, and does not make one of a name that was mistyped. Rejects
- * with ERR_INPUT then, for a URL with ERR_STORE_FORMAT.
+ * Opens the store in a folder or at a `postgres://` URL, and never creates one, because the name may be mistyped. If
+ * there is no store, rejects with ERR_INPUT, for a URL with ERR_STORE_FORMAT.
  *
- * @param maintenance `manual` for commands that only look, or are over at once
+ * @param maintenance `manual` for commands that only read, or end at once
  */
 export async function openExistingStore(
   where: string,
@@ -25,7 +25,7 @@ export async function openExistingStore(
     entries = await readdir(where)
   } catch (cause) {
     const code = errorCode(cause)
-    if (code === 'ENOTDIR') throw new InputError(`--store ${where}: this is no folder`, { cause })
+    if (code === 'ENOTDIR') throw new InputError(`--store ${where}: it is not a folder`, { cause })
     if (code !== 'ENOENT') throw cause
     throw new InputError(`--store ${where}: there is no such folder`, { cause })
   }

@@ -7,7 +7,7 @@ import {
 } from '@tidemark/contracts'
 import type { FoundGroup } from './group-location.ts'
 
-/** A range as it was named: by its keys, or by the id of a pkrange. */
+/** A range as given: by its keys, or by the id of a pkrange. */
 export type NamedRange = FeedRange | { readonly pkRangeId: string }
 
 /** Collects ranges for commander. */
@@ -19,15 +19,15 @@ export function namedRanges(
   const range = parseFeedRangeId(text.toUpperCase())
   if (range === undefined) {
     throw new InvalidArgumentError(
-      'It must be a range as "leases ls --json" has it, min-max, or the id of a pkrange.',
+      'It must be a range as "leases ls --json" prints it, min-max, or the id of a pkrange.',
     )
   }
   return [...before, range]
 }
 
 /**
- * The keys of ranges as they were named. Rejects with ERR_INVALID_OPTION when there is no such pkrange, or the
- * collection is not known.
+ * The keys of the given ranges. Rejects with ERR_INVALID_OPTION when there is no such pkrange, or the collection is
+ * unknown.
  */
 export async function chosenRanges(
   { followed }: FoundGroup,
@@ -41,7 +41,7 @@ export async function chosenRanges(
     if (found === undefined) {
       const known = present.map((one) => `${one.id} (${feedRangeId(one)})`).join(', ')
       throw new InvalidOptionError(
-        `there is no pkrange ${range.pkRangeId} in what the group follows; there are ${known || 'none known'}`,
+        `the group's collection has no pkrange ${range.pkRangeId}; it has ${known || 'none that are known'}`,
       )
     }
     const { minInclusive, maxExclusive } = found

@@ -1,10 +1,10 @@
 import { feedRangeId } from '@tidemark/contracts'
 import type { Collection, CollectionRecord, ExpiryView } from '@tidemark/store'
 
-/** What `tidemark ttl` shows of a collection. */
+/** What `tidemark ttl` shows for a collection. */
 export interface ShownTtl extends Omit<ExpiryView, 'expiring' | 'horizons'> {
   readonly defaultTtl: number | null
-  /** Documents that expire within that many seconds. */
+  /** Documents that expire within this number of seconds. */
   readonly expiring: readonly { readonly withinSeconds: number; readonly documents: number }[]
   readonly retentionSeconds: number
   readonly waitFor: readonly WaitedGroup[]
@@ -14,13 +14,13 @@ export interface ShownTtl extends Omit<ExpiryView, 'expiring' | 'horizons'> {
 
 interface WaitedGroup {
   readonly group: string
-  /** Where it stands; ranges of which it never told anything are missing. */
+  /** Its positions. Ranges for which it never reported one are missing. */
   readonly positions: readonly { readonly range: string; readonly lsn: number }[]
 }
 
 const WITHIN_SECONDS: readonly number[] = [60, 3_600, 86_400, 7 * 86_400]
 
-/** Reads what `tidemark ttl` shows. Changes nothing. */
+/** Reads the data of `tidemark ttl`. Changes nothing. */
 export async function readTtl(collection: Collection): Promise<ShownTtl> {
   const { definition } = await collection.readRecord()
   const view = await collection.readExpiry({ withinSeconds: WITHIN_SECONDS })

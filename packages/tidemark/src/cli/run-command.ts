@@ -5,7 +5,7 @@ import { loadCommands } from './load-commands.ts'
 import { errorLine, oneLine } from './output/report-error.ts'
 import { packageVersion } from './package-version.ts'
 
-/** Runs the command of these arguments. Never rejects: what goes wrong is told on the error output. */
+/** Runs the command of these arguments. Never rejects: failures are reported on the error output. */
 export async function runCommand(
   args: readonly string[],
   context: CommandContext,
@@ -19,7 +19,7 @@ export async function runCommand(
     await program.parseAsync([...args], { from: 'user' })
     return exitCode
   } catch (error) {
-    // Commander has told it already, and asks for help with 0.
+    // Commander has reported it already, and ends the help with 0.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
     if (error instanceof CommanderError) return args[0] === 'lag' ? CHECK_EXIT.unknown : EXIT.usage
     context.errors.write(`${errorLine(error)}\n`)
@@ -31,8 +31,8 @@ function buildProgram(commands: readonly Command[], context: CommandContext): Co
   const program = new Command('tidemark')
     .description(
       'Work on a Tidemark store from the shell: fill collections, follow their changes, copy them ' +
-        'into others while writes go on, archive what expires, serve it over HTTP. A store is a folder, or ' +
-        'postgres://user@host/database?schema=name; several processes may use it at once.',
+        'into others while writes continue, archive what expires, serve it over HTTP. A store is a folder, or ' +
+        'postgres://user@host/database?schema=name; several processes can use it at once.',
     )
     .version(packageVersion())
   for (const command of commands) program.addCommand(command)
@@ -51,13 +51,13 @@ function buildProgram(commands: readonly Command[], context: CommandContext): Co
   return program
 }
 
-/** A URL with a password need not stand among the arguments, which every user of the machine can list. */
+/** Allows a URL with a password to be left out of the arguments, which every user of the machine can list. */
 function takeFromEnvironment(command: Command): void {
   for (const option of command.options) {
     const name = option.long === undefined ? undefined : ENVIRONMENT.get(option.long)
     if (name === undefined) continue
     option.env(name)
-    // Set here: commander itself looks at names only that were there when the option was added.
+    // Set it here: commander itself reads names only that existed when the option was added.
     command.setOptionValueWithSource(option.attributeName(), process.env[name] || undefined, 'env')
   }
 }

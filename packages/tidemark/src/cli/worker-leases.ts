@@ -4,8 +4,8 @@ import { openLeases, type OpenedLeases } from './lease-location.ts'
 import { writeText } from './output/json-lines.ts'
 
 /**
- * Opens the leases of a worker that this process runs, makes what is missing of them, and tells people how
- * durable they are where the place says so.
+ * Opens the leases of a worker in this process, and creates what is missing. Prints how durable they are, if the lease
+ * store reports it.
  *
  * Rejects as `openLeases` does.
  */

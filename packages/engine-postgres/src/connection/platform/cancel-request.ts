@@ -5,9 +5,9 @@ import type { PostgresClient } from '../postgres-pool.ts'
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 
 /**
- * Asks the server to cancel what `client` runs, by a connection of its own as the protocol wants it. Resolves with
- * true when the server has taken note, so that a statement sent on `client` afterwards is not hit; with false when
- * it could not be asked within `timeoutMs`.
+ * Asks the server to cancel the statement of `client`, over a separate connection as the protocol requires. Resolves
+ * with true when the server has accepted it, so that it cannot hit a later statement of `client`. Resolves with false
+ * when the request was not possible within `timeoutMs`.
  */
 export async function requestCancel(
   client: PostgresClient,

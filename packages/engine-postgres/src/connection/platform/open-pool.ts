@@ -5,18 +5,19 @@ export interface OpenPoolOptions {
   readonly maxConnections: number
   readonly connectTimeoutMs: number
   readonly applicationName: string
-  /** Sent when a connection starts; undefined for a pooler, which refuses them. */
+  /** Sent at the start of a connection. Undefined for a pooler, which refuses them. */
   readonly settings?:
     { readonly statementTimeoutMs: number; readonly idleInTransactionTimeoutMs: number } | undefined
 }
 
 /**
- * Compiling a statement takes 100 ms; ours read at most a few thousand rows, whatever the planner estimates. A
- * statement on its own has the default isolation, and ours take locks whose point is to see what came before.
+ * Compiling a statement takes 100 ms, and the statements here read at most a few thousand rows, whatever the planner
+ * estimates. A single statement has the default isolation, and the statements here take locks in order to see earlier
+ * commits.
  */
 const SETTINGS = '-c jit=off -c default_transaction_isolation=read\\ committed'
 
-/** A `pg` Pool. What the URL says of the same timeouts wins. */
+/** A `pg` Pool. The same timeouts in the URL take precedence. */
 export function openPool(url: string, options: OpenPoolOptions): PostgresPool {
   const { settings } = options
   return new Pool({
@@ -34,7 +35,7 @@ export function openPool(url: string, options: OpenPoolOptions): PostgresPool {
   })
 }
 
-/** Behind what the URL has of the same kind, which would take the place of ours. */
+/** Appended to the URL's own settings of the same kind, which would otherwise replace these. */
 function withSettings(url: string): {
   readonly connectionString: string
   readonly options: string

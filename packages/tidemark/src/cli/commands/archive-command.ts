@@ -35,15 +35,15 @@ interface ArchiveOptions {
 }
 
 const HELP = `
-From its first start on nothing of the collection is purged that is not in the
-folder, also while no archive runs; that ends with --retire. Run it in several
-processes to share the work; kill any of them at any time: at worst some
-documents are in the folder twice, under one key.
+From its first start, documents of the collection are purged only when they are
+in the folder, even while no archive runs. --retire ends that. Run the command
+in several processes to share the work. You can kill any of them at any time: at
+worst, some documents are in the folder twice, under one key.
 
 Each line is
 {"collectionRid","id","partitionKey","lsn","reason","expiredAtMs","document"}.
-Lines of one collectionRid, partitionKey, id and lsn are the same; the program's
-readJsonLines reads each once.
+Lines with the same collectionRid, partitionKey, id and lsn are duplicates; the
+function readJsonLines reads each once.
 
 Examples:
   tidemark archive shop/sessions --store ./data --folder ./archive
@@ -54,10 +54,10 @@ Examples:
 export function archiveCommand(context: CommandContext, finish: Finish): Command {
   return new Command('archive')
     .summary('write expired documents to files before they are purged')
-    .description('Writes the documents of a collection that expire to JSON Lines files.')
+    .description('Writes the expired documents of a collection to JSON Lines files.')
     .argument('<collection>', 'database/collection', collectionName)
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
-    .option('--folder <folder>', 'where the files go; made if it is missing')
+    .option('--folder <folder>', 'folder of the files; created if it is missing')
     .option('--group <name>', 'processor group (default: archive-<database>.<collection>)')
     .option(
       '--leases <where>',
@@ -65,13 +65,13 @@ export function archiveCommand(context: CommandContext, finish: Finish): Command
     )
     .option(
       '--allow-volatile',
-      'keep leases also on a Redis that loses them when it ends: positions are lost with them',
+      'accept a Redis that loses the leases, and with them all positions, when it ends',
     )
     .option('--host-name <name>', 'name of this worker', `${hostname()}-${process.pid}`)
-    .option('--max-file-mib <n>', 'a file beyond this is followed by a new one', wholeNumber(1))
+    .option('--max-file-mib <n>', 'begin a new file above this size', wholeNumber(1))
     .option('--once', 'sweep, archive what has expired by now, and end')
-    .option('--retire', 'no longer archive: purges wait for the group no more')
-    .option('--json', 'tell events as JSON lines on the standard output')
+    .option('--retire', 'stop archiving: purges no longer wait for the group')
+    .option('--json', 'print events as JSON lines on the standard output')
     .addHelpText('after', HELP)
     .action(async (name: CollectionName, options: ArchiveOptions, command: Command) => {
       if (options.retire === true && options.once === true) {
@@ -127,8 +127,8 @@ async function runArchive(
 const SWEEP_POLL_MS = 200
 
 /**
- * Sweeps what has expired by now, or waits until the process that has the right to do it has; one that
- * was killed keeps that right for some seconds.
+ * Sweeps what has expired by now, or waits until the process with the maintenance lease has done it. A
+ * process that was killed keeps the lease for some seconds.
  */
 async function untilSwept(store: Store, source: Collection, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -152,7 +152,7 @@ async function retire(
   return EXIT.ok
 }
 
-/** Tells an archive: to people on the error output, or to programs, one JSON line an event. */
+/** Reports on an archive: as text on the error output, or as one JSON line for each event. */
 class ArchiveReporter implements AsyncDisposable {
   readonly #context: CommandContext
   readonly #form: 'text' | 'json'
@@ -175,7 +175,7 @@ class ArchiveReporter implements AsyncDisposable {
     else if (event.kind === 'failure') {
       // The command ends with it.
       if (event.what === 'worker') return
-      this.#line.say(`${errorLine(event.error)} (${event.what}; it is tried again)`)
+      this.#line.say(`${errorLine(event.error)} (${event.what}; it will be tried again)`)
     } else if (event.kind === 'missed') {
       const { leaseId, lsn, horizon } = event
       this.#line.say(

@@ -21,8 +21,8 @@ interface ChangeOptions extends DeadLetterOptions {
 }
 
 const REDRIVE_HELP = `
-The hosts of the group hand the changes to their observers once more, one by
-one, within seconds; what is accepted goes, what fails again is kept again. An
+Within seconds, the hosts of the group deliver the changes to their observers
+again, one by one. A letter that succeeds is removed; one that fails is kept. An
 observer sees \`context.redriven\`: a newer version of the document may have been
 processed meanwhile.
 
@@ -32,8 +32,8 @@ Examples:
     --group mirror`
 
 const DROP_HELP = `
-A dropped letter cannot be brought back: of a document that was deleted
-meanwhile it may be the last copy.
+A dropped letter cannot be brought back. If its document was deleted meanwhile,
+the letter may hold the last copy.
 
 Examples:
   tidemark dlq drop shop/orders 0000000000000042-8c7d… --store ./data --yes`
@@ -41,8 +41,8 @@ Examples:
 /** `tidemark dlq redrive`. */
 export function redriveCommand(context: CommandContext, finish: Finish): Command {
   const command = new Command('redrive')
-    .summary('send letters to be processed again')
-    .description('Sends dead letters back to be processed once more.')
+    .summary('process dead letters again')
+    .description('Sends dead letters back to the observers.')
   return withChoice(command)
     .addHelpText('after', REDRIVE_HELP)
     .action(
@@ -83,8 +83,8 @@ export function dropCommand(context: CommandContext, finish: Finish): Command {
       ) => {
         const letters = choice(ids, options, action)
         const what = `this removes ${letters === 'all' ? 'all letters' : `${letters.length} letters`} for good`
-        const answer = options.yes ?? (await confirm(context, `${what}. Go on?`))
-        if (answer === undefined) action.error(`error: ${what}; go on with --yes\n`)
+        const answer = options.yes ?? (await confirm(context, `${what}. Continue?`))
+        if (answer === undefined) action.error(`error: ${what}; confirm with --yes\n`)
         if (answer !== true) return finish(EXIT.failure)
         const code = await withDeadLetters(name, options, async (sink) => {
           const group = await chosenGroup(sink, options)
@@ -99,10 +99,10 @@ function withChoice(command: Command): Command {
   return withDeadLetterOptions(
     command
       .argument('<collection>', 'database/collection that the group follows', collectionName)
-      .argument('[ids...]', 'of letters, as "dlq ls" has them'),
+      .argument('[ids...]', 'of letters, as "dlq ls" prints them'),
   )
     .option('--all', 'all letters of the group')
-    .option('--json', 'tell the outcome as one JSON line')
+    .option('--json', 'print the result as one JSON line')
 }
 
 function choice(ids: readonly string[], { all }: ChangeOptions, action: Command): DeadLetterChoice {
@@ -112,7 +112,7 @@ function choice(ids: readonly string[], { all }: ChangeOptions, action: Command)
   return all === true ? 'all' : ids
 }
 
-/** Letters that are not there are a failure: whoever names them expects them to be. */
+/** A missing letter is a failure: you named it, so you expect it to exist. */
 async function tell(
   { done, missing }: DeadLettersOutcome,
   {

@@ -20,14 +20,14 @@ const EMULATOR_PORT = 8081
 const HELP = `
 For development and tests: endpoint and key are those of Azure Cosmos DB's
 emulator, over plain HTTP and on loopback only. The database "${DEMO.database}" has a
-container "${DEMO.collection}" with some documents. Without a store all of it is in memory
-and ends with the command.
+container "${DEMO.collection}" with some documents. Without a store, the data is in memory
+and is lost when the command ends.
 
 Examples:
   tidemark dev
   tidemark dev ./data --port 0 --json`
 
-/** `tidemark dev`: a gateway in the place of the emulator. */
+/** `tidemark dev`: a gateway instead of the emulator. */
 export function devCommand(context: CommandContext, finish: Finish): Command {
   return new Command('dev')
     .summary("serve a demo database with the emulator's port and key")
@@ -55,7 +55,7 @@ async function dev(
       gateway: { store, keys: { readWrite: [EMULATOR_KEY] }, port },
       form: json === true ? 'json' : 'text',
       interruption,
-      // Everybody knows this key: to show it gives nothing away.
+      // This key is public, so it can be shown.
       describe: ({ endpoint }) =>
         `serving ${describePlace(place)} with the database "${DEMO.database}"; end with Ctrl-C\n` +
         `AccountEndpoint=${endpoint};AccountKey=${EMULATOR_KEY};`,

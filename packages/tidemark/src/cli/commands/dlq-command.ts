@@ -20,18 +20,18 @@ interface ListOptions extends DeadLetterOptions {
 }
 
 const LIST_HELP = `
-Columns: the letter's id; its group; what became of it ("kept": for you to look
-at; "redriven": a host will take it; "arriving", "leaving": on its way); the
+Columns: the letter's id; its group; its state ("kept": for you to examine;
+"redriven": a host will take it; "arriving", "leaving": in between); the
 change's LSN, kind, document and partition key; how often it was tried and sent
-back; when it failed; with what error.
+back; when it failed; the error.
 
 Examples:
   tidemark dlq ls shop/orders --store ./data
   tidemark dlq ls shop/orders --store ./data --group mirror --json | jq .error`
 
 const SHOW_HELP = `
-All of the letter: the whole change, the error with its stack and causes, the
-range and host where it failed.
+Prints the complete change, the error with its stack and causes, and the range
+and host where it failed.
 
 Examples:
   tidemark dlq show shop/orders 0000000000000042-8c7d… --store ./data \\
@@ -40,8 +40,8 @@ Examples:
 /** `tidemark dlq`: changes that an observer could not process. */
 export function dlqCommand(context: CommandContext, finish: Finish): Command {
   return new Command('dlq')
-    .summary('look at dead letters, send them back or drop them')
-    .description('Looks at changes that observers could not process, sends them back, drops them.')
+    .summary('show dead letters, send them back or drop them')
+    .description('Shows changes that observers could not process, sends them back, drops them.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(redriveCommand(context, finish))
@@ -54,7 +54,7 @@ function listCommand(context: CommandContext): Command {
     .description('Lists the dead letters of the groups that follow a collection, oldest first.')
     .argument('<collection>', 'database/collection that the group follows', collectionName)
   return withDeadLetterOptions(command)
-    .option('--limit <n>', 'at most so many of a group', wholeNumber(1))
+    .option('--limit <n>', 'most letters to print for each group', wholeNumber(1))
     .option('--json', 'one JSON line a letter')
     .addHelpText('after', LIST_HELP)
     .action(async (name: CollectionName, options: ListOptions) => {
@@ -65,7 +65,7 @@ function listCommand(context: CommandContext): Command {
 function showCommand(context: CommandContext): Command {
   const command = new Command('show')
     .summary('print a dead letter with its change')
-    .description('Prints a dead letter, all of it, as JSON.')
+    .description('Prints a complete dead letter as JSON.')
     .argument('<collection>', 'database/collection that the group follows', collectionName)
     .argument('<id>', 'of the letter, as "dlq ls" has it')
   return withDeadLetterOptions(command)

@@ -36,9 +36,10 @@ interface ImportOptions {
 }
 
 const HELP = `
-The first character tells the two forms apart: an array begins with "[". Items
-that cannot be imported are named by line on the error output, all others are
-imported; the exit code is 1 then. The input may be larger than memory.
+The first character decides: an array begins with "[", everything else is JSON
+Lines. Items that cannot be imported are reported with their line on the error
+output, and the exit code is 1. All other items are imported. The input can be
+larger than memory.
 
 Examples:
   tidemark import orders.jsonl --store ./data --collection shop/orders \\
@@ -59,9 +60,12 @@ export function importCommand(context: CommandContext, finish: Finish): Command 
       'creates the collection if it is missing: /property, or up to three with commas',
       partitionKeyPaths,
     )
-    .option('--partition-count <n>', 'pkranges of a collection that is created', wholeNumber(1))
+    .option('--partition-count <n>', 'pkranges of a new collection', wholeNumber(1))
     .addOption(
-      new Option('--mode <mode>', 'what a document does that is there: be replaced, or be an error')
+      new Option(
+        '--mode <mode>',
+        'what happens to a document that exists: it is replaced, or an error',
+      )
         .choices(['upsert', 'create'])
         .default('upsert'),
     )
@@ -71,7 +75,7 @@ export function importCommand(context: CommandContext, finish: Finish): Command 
         .implies({ mode: 'create' })
         .conflicts('upsert'),
     )
-    .option('--json', 'tell the outcome as JSON lines')
+    .option('--json', 'print the result as JSON lines')
     .addHelpText('after', HELP)
     .action(async (file: string, options: ImportOptions) => {
       finish(await runImport(file, options, context))

@@ -30,19 +30,19 @@ interface LagOptions {
 }
 
 const HELP = `
-The first line sums up; then comes one line a lease: the feed range, from its
-lowest key on; the host that owns it ("silent": nothing was heard of it for
-longer than its session lasts); the LSN up to which it is processed, and the
-newest; changes that are left to process ("+" = at least); the age of the oldest
-of them; how often what comes next was tried in vain. It needs no host, and
+The first line is a summary. Then comes one line for each lease: the feed range,
+from its lowest key; the host that owns it ("silent": it has not been heard from
+for longer than its session lasts); the LSN of the checkpoint, and the newest;
+the number of changes left to process ("+" = at least); the age of the oldest of
+them; how often the next batch has failed. The command needs no host, and
 changes nothing.
 
-Exit codes, as checks of monitoring systems have them:
+Exit codes, as monitoring systems expect them:
   0  ok
   1  warning: --warn changes or more are left, or the oldest is --warn-age
      seconds old or older
-  2  critical: the same for --critical; or a range stands still until somebody
-     helps
+  2  critical: the same for --critical; or a range has stopped until an operator
+     acts
   3  unknown: the group has no leases, something cannot be reached, or the
      arguments are wrong
 
@@ -54,14 +54,14 @@ Examples:
     --leases redis://localhost --critical-age 300
   tidemark lag shop/orders --store ./data --group mirror --watch --json`
 
-/** More than this is not counted of a range. */
+/** A range's changes are counted up to this. */
 const MOST_CHANGES = 100_000
 
 /** `tidemark lag`: how far a group is behind, for people and for monitoring systems. */
 export function lagCommand(context: CommandContext, finish: Finish): Command {
   return new Command('lag')
     .summary('show how far a group is behind, and warn when it is too far')
-    .description('Shows what of a collection a processor group has still to process.')
+    .description('Shows how much of a collection a processor group has still to process.')
     .argument('<collection>', 'database/collection', collectionName)
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .requiredOption('--group <name>', 'processor group')
@@ -69,14 +69,17 @@ export function lagCommand(context: CommandContext, finish: Finish): Command {
       '--leases <where>',
       'redis://host:port, or database/collection (default: collections named "leases" of the store)',
     )
-    .option('--no-pending-deletes', 'the hosts of the group do not get them')
-    .option('--warn <changes>', 'warning from so many changes on', wholeNumber(1))
-    .option('--critical <changes>', 'critical from so many changes on', wholeNumber(1))
-    .option('--warn-age <seconds>', 'warning from this age of the oldest change on', wholeNumber(1))
-    .option('--critical-age <seconds>', 'critical from this age on', wholeNumber(1))
-    .option('--watch', 'look again and again, one line a look, until it is interrupted')
-    .option('--interval <seconds>', 'between two looks', wholeNumber(1), 2)
-    .option('--json', 'one JSON line a look')
+    .option(
+      '--no-pending-deletes',
+      'leave out pending deletes: the hosts of the group do not get them',
+    )
+    .option('--warn <changes>', 'warning at this number of changes', wholeNumber(1))
+    .option('--critical <changes>', 'critical at this number of changes', wholeNumber(1))
+    .option('--warn-age <seconds>', 'warning at this age of the oldest change', wholeNumber(1))
+    .option('--critical-age <seconds>', 'critical at this age', wholeNumber(1))
+    .option('--watch', 'repeat until interrupted, with one line each time')
+    .option('--interval <seconds>', 'time between two lines of --watch', wholeNumber(1), 2)
+    .option('--json', 'one JSON line each time')
     .addHelpText('after', HELP)
     .action(async (name: CollectionName, options: LagOptions, command: Command) => {
       const wrong = wrongThreshold(options)
@@ -87,10 +90,10 @@ export function lagCommand(context: CommandContext, finish: Finish): Command {
 
 function wrongThreshold({ warn, critical, warnAge, criticalAge }: LagOptions): string | undefined {
   if (Math.max(warn ?? 0, critical ?? 0) > MOST_CHANGES) {
-    return `--warn and --critical are at most ${MOST_CHANGES}`
+    return `--warn and --critical must be at most ${MOST_CHANGES}`
   }
-  if ((warn ?? 0) > (critical ?? Infinity)) return '--warn is at most --critical'
-  if ((warnAge ?? 0) > (criticalAge ?? Infinity)) return '--warn-age is at most --critical-age'
+  if ((warn ?? 0) > (critical ?? Infinity)) return '--warn must be at most --critical'
+  if ((warnAge ?? 0) > (criticalAge ?? Infinity)) return '--warn-age must be at most --critical-age'
   return undefined
 }
 
@@ -146,7 +149,7 @@ async function look(
   return status
 }
 
-/** Until it is interrupted or nobody reads any more. What cannot be told at the moment is asked again. */
+/** Repeats until it is interrupted or the reader is gone. A failure is reported, and tried again. */
 async function watch(
   estimator: ChangeFeedEstimator,
   { options, context, signal }: Look,

@@ -64,7 +64,7 @@ test('LE-2 LE-11 a group with its leases on Redis is paused, reset, snapshot and
     await orders.upsert({ id: 'late' })
     await expect.poll(() => seen.length).toBe(61)
     const released = await tidemark('leases', 'release', ...where, '--range', 'all')
-    expect(released.output).toMatch(/^(.*: released, worker-1 had it\n){3}$/)
+    expect(released.output).toMatch(/^(.*: released from worker-1\n){3}$/)
     await orders.upsert({ id: 'later' })
     await expect.poll(() => seen.at(-1)).toBe('later')
     await host.unregisterObservers()

@@ -92,7 +92,7 @@ test('pause --wait ends when no host works any more, ls shows it, and resume let
   const { ids, until, stop } = await processed()
   expect(await mirror('pause', '--wait', '30')).toEqual({
     code: 0,
-    output: 'paused\nno host works any more\n',
+    output: 'paused\nno host has a lease\n',
     errors: '',
   })
   expect((await mirror('pause')).output).toBe('it was paused already\n')
@@ -187,7 +187,7 @@ test('a person at a terminal is asked', async () => {
   expect(await lsns()).toEqual([0, 0])
   const yes = await ask('y\n')
   expect(yes.code).toBe(0)
-  expect(yes.asked).toMatch(/skips up to \d+ transactions of group mirror\. Go on\?/)
+  expect(yes.asked).toMatch(/skips up to \d+ transactions of group mirror\. Continue\?/)
   expect(Math.min(...(await lsns()))).toBeGreaterThan(0)
 })
 

@@ -7,12 +7,12 @@ import { releaseCommand } from './release-leases.ts'
 import { resetCommand, seekCommand } from './seek-leases.ts'
 import { restoreCommand, snapshotCommand } from './snapshot-leases.ts'
 
-/** `tidemark leases`: who works on what, and what operators do about it. Safe while hosts run. */
+/** `tidemark leases`: who processes what, and the commands of operators. Safe while hosts run. */
 export function leasesCommand(context: CommandContext, finish: Finish): Command {
   return new Command('leases')
-    .summary('look at the leases of processor groups; pause, move and release them')
+    .summary('show the leases of processor groups; pause, move and release them')
     .description(
-      'Looks at leases; pauses processor groups, moves them, takes leases from hosts, which may run meanwhile.',
+      'Shows leases, pauses and moves processor groups, takes leases from hosts. Hosts can keep running.',
     )
     .addCommand(listLeasesCommand(context))
     .addCommand(pauseCommand(context))

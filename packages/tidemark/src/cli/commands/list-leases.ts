@@ -29,25 +29,27 @@ interface ListOptions extends LeaseOptions {
 
 const HELP = `
 Columns: the group and the database/collection that it follows; the feed range,
-from its lowest key on; the host that owns it now ("-" = none; MISSING =
-somebody deleted the lease, and nobody works on its keys until the hosts have
-made all leases anew); the epoch, which rises with every owner; the LSN up to
-which it is processed; how many transactions it is behind; seconds since its
-last change or its owner's last heartbeat. --json has the ids of ranges, too.
+from its lowest key; the host that owns it now ("-" = none; MISSING = the lease
+was deleted, and no host processes its keys until the hosts have recreated all
+leases); the epoch, which rises with every owner; the LSN of the checkpoint; how
+many transactions it is behind; seconds since its last change or its owner's
+last heartbeat. --json also has the ids of ranges.
 
 Examples:
   tidemark leases ls --store ./data
   tidemark leases ls --store ./data --leases redis://localhost --group mirror \\
     --json`
 
-/** `tidemark leases ls`: who works on what, and how far. */
+/** `tidemark leases ls`: who owns each range, and how far it has come. */
 export function listLeasesCommand(context: CommandContext): Command {
   const command = new Command('ls')
     .summary('list groups, leases, owners and lag')
-    .description('Lists the leases of processor groups: who owns which range, and how far it is.')
+    .description(
+      'Lists the leases of processor groups: who owns each range, and how far it has come.',
+    )
   return withLeaseOptions(command)
     .option('--group <name>', 'only this group')
-    .option('--json', 'one JSON line a lease')
+    .option('--json', 'one JSON line for each lease')
     .addHelpText('after', HELP)
     .action((options: ListOptions) => listLeases(options, context))
 }
@@ -56,19 +58,19 @@ export function listLeasesCommand(context: CommandContext): Command {
 interface LeaseLine {
   readonly group: string
   readonly paused: boolean
-  /** There is no such lease, and so nobody works on these keys of the group. */
+  /** The lease is missing, so no host processes these keys. */
   readonly isMissing: boolean
   readonly collection: string | undefined
   readonly range: string
   readonly owner: string | undefined
-  /** The host that is to have it. */
+  /** The host that is to get it. */
   readonly target: string | undefined
   readonly epoch: number
   readonly lsn: number
   readonly lag: number | undefined
-  /** Tries of what comes next that failed. */
+  /** How often the next batch has failed. */
   readonly failedTries: number | undefined
-  /** Undefined of a lease that is missing. */
+  /** Undefined for a missing lease. */
   readonly ageS: number | undefined
 }
 
@@ -122,7 +124,7 @@ interface ReadGroup {
   readonly collections: ReadonlyMap<string, NamedCollection>
 }
 
-/** Keys of the group that no lease has: somebody deleted it, or wrote something else over it. */
+/** Keys of the group without a lease: it was deleted or overwritten. */
 async function missingLines({
   group,
   snapshot,
@@ -173,7 +175,7 @@ async function leaseLine(lease: Lease, from: ReadGroup): Promise<LeaseLine> {
   }
 }
 
-/** Of the present ranges that have its keys: a lease of a range that was split stays until a host meets the split. */
+/** Of the present ranges with its keys: a lease of a range that was split stays until a host reaches the split. */
 async function newestLsn(collection: Collection, range: FeedRange): Promise<number> {
   const present = await collection.readFeedRanges()
   const parts = present.flatMap((one) => commonKeys(one, range) ?? [])
@@ -184,7 +186,7 @@ async function newestLsn(collection: Collection, range: FeedRange): Promise<numb
   return Math.max(0, ...ends.map(({ lsn }) => lsn))
 }
 
-/** The host that owns the lease, if its session is still there. */
+/** The host that owns the lease, if its session still exists. */
 function liveOwner({ owner }: Lease, { hosts }: LeaseGroupSnapshot): string | undefined {
   const session = hosts.find(({ host }) => host === owner?.host)
   return session?.incarnation === owner?.incarnation ? owner?.host : undefined

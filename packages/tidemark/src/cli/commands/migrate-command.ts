@@ -46,18 +46,17 @@ interface MigrateOptions {
 }
 
 const HELP = `
-Copies everything that is there, then follows what is written, until it is told
-to end. Run it in several processes with the same --job to share the work; kill
-any of them at any time, run it again, and it goes on: nothing is lost and
-nothing is done twice.
+Copies all documents, then follows writes until you end it. Run it in several
+processes with the same --job to share the work. You can kill any of them at any
+time and run it again: it continues, nothing is lost and nothing is done twice.
 
-To move an application: let this run, stop the application's writes, add
---cut-over --verify, and point the application at the target when the exit code
-is 0.
+To move an application: let this run, stop the application's writes, and run it
+with --cut-over --verify. When the exit code is 0, point the application at the
+target.
 
---map names a module that exports mapDocument(document): it returns the target's
-document, or undefined to leave the document out, and must say the same each
-time it is asked.
+--map names a module that exports mapDocument(document). The function returns
+the target's document, or undefined to leave the document out. It must return
+the same result on every call.
 
 Examples:
   tidemark migrate --store ./data --source shop/orders \\
@@ -70,8 +69,8 @@ Examples:
 /** `tidemark migrate`: one worker of a migration. */
 export function migrateCommand(context: CommandContext, finish: Finish): Command {
   return new Command('migrate')
-    .summary('copy a collection into another one while writes go on')
-    .description('Copies a collection into another one, under another partition key if wished.')
+    .summary('copy a collection into another one while writes continue')
+    .description('Copies a collection into another one, optionally with another partition key.')
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
     .requiredOption('--source <name>', 'database/collection to copy', collectionName)
     .requiredOption('--target <name>', 'database/collection to copy into', collectionName)
@@ -81,7 +80,7 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
       'creates the target if it is missing: /property, or up to three with commas',
       partitionKeyPaths,
     )
-    .option('--target-partition-count <n>', 'pkranges of a target that is created', wholeNumber(1))
+    .option('--target-partition-count <n>', 'pkranges of a new target', wholeNumber(1))
     .addOption(
       new Option(
         '--expiry <what>',
@@ -92,7 +91,7 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
     )
     .option(
       '--apply-deletes',
-      'remove what is deleted; the source must keep all versions (tidemark versions set)',
+      'follow deletes; the source must keep all versions (tidemark versions set)',
     )
     .option(
       '--map <module>',
@@ -104,17 +103,19 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
     )
     .option(
       '--allow-volatile',
-      'keep leases also on a Redis that loses them when it ends: positions are lost with them',
+      'accept a Redis that loses the leases, and with them all positions, when it ends',
     )
-    .option('--job <name>', 'name that workers share (default: made of source and target)')
+    .option('--job <name>', 'name that workers share (default: from source and target)')
     .option('--host-name <name>', 'name of this worker', `${hostname()}-${process.pid}`)
     .option('--cut-over', 'end when nothing is left to copy, instead of following writes')
     .option('--verify', 'compare both sides document by document after --cut-over')
-    .option('--json', 'tell events as JSON lines on the standard output')
+    .option('--json', 'print events as JSON lines on the standard output')
     .addHelpText('after', HELP)
     .action(async (options: MigrateOptions, command: Command) => {
       if (options.verify === true && options.cutOver !== true) {
-        command.error('error: --verify needs --cut-over: while writes go on, both sides differ\n')
+        command.error(
+          'error: --verify needs --cut-over: while writes continue, both sides differ\n',
+        )
       }
       if (options.targetPartitionCount !== undefined && options.targetPartitionKey === undefined) {
         command.error('error: --target-partition-count needs --target-partition-key\n')
@@ -160,7 +161,7 @@ async function migrate(options: MigrateOptions, context: CommandContext): Promis
     reporter.cutOver(await migration.cutOver({ signal }))
     if (options.verify !== true) return EXIT.ok
     const { target: copied } = migration
-    // Nothing is to change while both sides are read; other workers have nothing left to do.
+    // Nothing must change while both sides are read. Other workers have nothing left to do.
     await migration.stop()
     const { expiry } = options
     return await verify({ source, target: copied, mapDocument, expiry, signal }, reporter)

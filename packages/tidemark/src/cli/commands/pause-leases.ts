@@ -9,9 +9,9 @@ interface PauseOptions extends GroupOptions {
 }
 
 const PAUSE_HELP = `
-Hosts finish what they have in hand, store where they are, give their leases
-back and stay. Nothing is lost or repeated by it. With --wait it ends when the
-last host has done so, and fails when that takes longer.
+The hosts finish their calls in progress, store their positions, release their
+leases and stay in the group. Nothing is lost or repeated. With --wait, the
+command ends when the last host has done so, and fails when that takes longer.
 
 Examples:
   tidemark leases pause --group mirror --store ./data --wait 60
@@ -20,10 +20,10 @@ Examples:
 /** `tidemark leases pause`. */
 export function pauseCommand(context: CommandContext): Command {
   const command = new Command('pause')
-    .summary('let the hosts of a group rest')
-    .description('Pauses a processor group: no host works for it until it is resumed.')
+    .summary('stop the processing of a group')
+    .description('Pauses a processor group: its hosts own no leases until you resume it.')
   return withGroupOptions(command)
-    .option('--wait <seconds>', 'wait until no host works any more', wholeNumber(0))
+    .option('--wait <seconds>', 'wait until no host has a lease', wholeNumber(0))
     .addHelpText('after', PAUSE_HELP)
     .action(async ({ wait, ...options }: PauseOptions) => {
       await withGroup(options, async ({ group }) => {
@@ -33,9 +33,9 @@ export function pauseCommand(context: CommandContext): Command {
         if (!(await group.waitUntilDrained({ timeoutMs: wait * 1000 }))) {
           const { hosts } = await group.status()
           const busy = hosts.filter(({ leases }) => leases > 0).map(({ host }) => host)
-          throw new Error(`after ${wait} s these hosts still have leases: ${busy.join(', ')}`)
+          throw new Error(`after ${wait} s, these hosts still have leases: ${busy.join(', ')}`)
         }
-        await writeText(context.output, 'no host works any more\n')
+        await writeText(context.output, 'no host has a lease\n')
       })
     })
 }
@@ -43,7 +43,7 @@ export function pauseCommand(context: CommandContext): Command {
 /** `tidemark leases resume`. */
 export function resumeCommand(context: CommandContext): Command {
   const command = new Command('resume')
-    .summary('let them go on, exactly where they were')
+    .summary('continue the processing exactly where it stopped')
     .description('Resumes a paused processor group.')
   return withGroupOptions(command)
     .addHelpText('after', PAUSE_HELP)

@@ -18,9 +18,9 @@ interface SplitOptions extends RangeOptions {
 }
 
 const LIST_HELP = `
-Columns: the pkrange's id; its lowest key and the one after its highest; the
-ranges that it was split or merged from; its live documents and their bytes; the
-LSN of its newest commit.
+Columns: the pkrange's id; its lowest key, and the first key above it; the
+ranges that it was split or merged from; the number and bytes of its live
+documents; the LSN of its newest commit.
 
 Examples:
   tidemark ranges ls shop/orders --store ./data
@@ -28,16 +28,16 @@ Examples:
     | jq 'select(.bytes > 1e9).id'`
 
 const SPLIT_HELP = `
-Writes, reads and processors go on meanwhile, and no document moves. The new
-ranges are printed.
+Writes, reads and processors continue meanwhile, and no document moves. The
+command prints the new ranges.
 
 Examples:
   tidemark ranges split shop/orders 0 --store ./data
   tidemark ranges split shop/orders 0 --at 1FFFFFFFFFFFFFFF --store ./data`
 
 const MERGE_HELP = `
-The two must be neighbours. Readers that began before keep their own positions.
-The new range is printed.
+The two ranges must be neighbours. Readers that began before the merge keep
+their own positions. The command prints the new range.
 
 Examples:
   tidemark ranges merge shop/orders 1 2 --store ./data`
@@ -46,7 +46,7 @@ Examples:
 export function rangesCommand(context: CommandContext): Command {
   return new Command('ranges')
     .summary('list, split and merge the pkranges of a collection')
-    .description('Looks at how a collection is divided into pkranges, and changes it.')
+    .description('Shows how a collection is divided into pkranges, and changes it.')
     .addCommand(listCommand(context))
     .addCommand(splitCommand(context))
     .addCommand(mergeCommand(context))
@@ -69,7 +69,7 @@ function listCommand(context: CommandContext): Command {
 
 function splitCommand(context: CommandContext): Command {
   return new Command('split')
-    .summary('divide a range into two')
+    .summary('split a range in two')
     .description('Splits a pkrange in the middle of its documents, or at a given key.')
     .argument('<collection>', 'database/collection', collectionName)
     .argument('<range>', 'id of the pkrange, as `ranges ls` has it')
@@ -87,7 +87,7 @@ function splitCommand(context: CommandContext): Command {
 
 function mergeCommand(context: CommandContext): Command {
   return new Command('merge')
-    .summary('join two ranges into one')
+    .summary('merge two ranges into one')
     .description('Merges two neighbouring pkranges.')
     .argument('<collection>', 'database/collection', collectionName)
     .argument('<range>', 'id of a pkrange')

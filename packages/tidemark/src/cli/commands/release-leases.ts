@@ -11,9 +11,9 @@ interface ReleaseOptions extends GroupOptions {
 }
 
 const HELP = `
-For leases whose observer hangs, or that were halted by failures. Positions
-stay. What the host still does there is refused from now on; the leases are
-given out anew, to fresh observers.
+For leases whose observer hangs, or that were halted after failures. Their
+positions stay. Checkpoints and fenced writes of the previous host are refused
+from now on. The leases are assigned again, with new observers.
 
 Examples:
   tidemark leases release --group mirror --store ./data --range 3
@@ -22,12 +22,12 @@ Examples:
 /** `tidemark leases release`. */
 export function releaseCommand(context: CommandContext): Command {
   const command = new Command('release')
-    .summary('take leases from their hosts, and give them out anew')
-    .description('Takes leases from their hosts, and gives them out anew.')
+    .summary('take leases from their hosts, and assign them again')
+    .description('Takes leases from their hosts, and assigns them again.')
   return withGroupOptions(command)
     .requiredOption(
       '--range <id>',
-      'leases of this range: min-max as "leases ls --json" has it, a pkrange, or all; may be repeated',
+      'leases of this range: min-max as "leases ls --json" prints it, a pkrange, or all; repeatable',
       releasedRanges,
     )
     .option('--json', 'one JSON line a lease')
@@ -44,7 +44,7 @@ function release(options: ReleaseOptions, { output }: CommandContext): Promise<v
     for (const { leaseId: range } of chosen) {
       const owner = await found.group.release(range)
       if (options.json === true) await writeJsonLine(output, { range, owner: owner ?? null })
-      else await writeText(output, `${range}: released, ${owner ?? 'nobody'} had it\n`)
+      else await writeText(output, `${range}: released from ${owner ?? 'no host'}\n`)
     }
   })
 }

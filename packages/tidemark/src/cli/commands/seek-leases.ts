@@ -16,7 +16,7 @@ import { Interruption } from '../interruption.ts'
 import { skipped, writeMoves } from '../output/moved-leases.ts'
 import { chosenRanges, namedRanges, type NamedRange } from '../range-choice.ts'
 
-/** What commands that move a group have in common. */
+/** Options that all commands that move a group share. */
 export interface MoveCommandOptions extends GroupOptions {
   readonly yes?: boolean
   readonly dryRun?: boolean
@@ -31,10 +31,10 @@ interface SeekCommandOptions extends MoveCommandOptions {
 
 const SEEK_HELP = `
 Positions: beginning; now; a time such as 2026-01-31T09:00:00Z; a continuation,
-as "tail" prints it. What lies between is delivered again, in order, or skipped;
-what would be skipped has to be confirmed. Hosts may run: the group is paused
-meanwhile, so that what they have in hand is over before. With --at-once their
-leases are taken from them instead: what they still do then is refused.
+as "tail" prints it. The changes in between are delivered again, in order, or
+skipped. You must confirm a skip. Hosts can keep running: the command pauses the
+group meanwhile, so that calls in progress end first. With --at-once, it takes
+the leases from the hosts instead and refuses their later checkpoints.
 
 Examples:
   tidemark leases reset --group mirror --store ./data
@@ -45,8 +45,8 @@ Examples:
 /** `tidemark leases seek`. */
 export function seekCommand(context: CommandContext, finish: Finish): Command {
   const command = new Command('seek')
-    .summary('let a group, or some ranges of it, go on from another position')
-    .description('Lets a processor group, or some ranges of it, go on from another position.')
+    .summary('move a group, or some of its ranges, to another position')
+    .description('Moves a processor group, or some of its ranges, to another position.')
   return withMoveOptions(withRangeOption(withGroupOptions(command)))
     .addOption(
       new Option('--to <position>', 'beginning, now, a time (ISO 8601) or a continuation')
@@ -62,9 +62,9 @@ export function seekCommand(context: CommandContext, finish: Finish): Command {
 /** `tidemark leases reset`: seek to the beginning. */
 export function resetCommand(context: CommandContext, finish: Finish): Command {
   const command = new Command('reset')
-    .summary('let it begin anew')
+    .summary('move a group back to the beginning')
     .description(
-      'Lets a processor group, or some ranges of it, begin anew: everything comes again.',
+      'Moves a processor group, or some of its ranges, to the beginning: all changes come again.',
     )
   return withMoveOptions(withRangeOption(withGroupOptions(command)))
     .addHelpText('after', SEEK_HELP)
@@ -76,13 +76,13 @@ export function resetCommand(context: CommandContext, finish: Finish): Command {
 /** Adds `--yes`, `--dry-run`, `--at-once` and `--json`. */
 export function withMoveOptions(command: Command): Command {
   return command
-    .option('--yes', 'also if changes are skipped by it, without asking')
-    .option('--dry-run', 'tell what would be done, and do nothing')
-    .option('--at-once', 'without waiting for what the hosts have in hand')
-    .option('--json', 'one JSON line a lease')
+    .option('--yes', 'skip changes without asking')
+    .option('--dry-run', 'show what the command would do, and do nothing')
+    .option('--at-once', 'do not wait for the calls in progress of the hosts')
+    .option('--json', 'one JSON line for each lease')
 }
 
-/** Shows what would be done, asks if changes would be skipped, does it, and tells what was done. */
+/** Shows the plan, asks if it would skip changes, carries it out and reports the result. */
 export async function move(
   options: MoveCommandOptions,
   {
@@ -105,9 +105,9 @@ export async function move(
   const count = skipped(planned)
   if (count > 0 && options.yes !== true) {
     const what = `this skips up to ${count} transactions of group ${options.group}`
-    const answer = await confirm(context, `${what}. Go on?`)
+    const answer = await confirm(context, `${what}. Continue?`)
     if (answer === undefined)
-      action.error(`error: ${what}; look with --dry-run, go on with --yes\n`)
+      action.error(`error: ${what}; preview with --dry-run, confirm with --yes\n`)
     if (answer !== true) return EXIT.failure
   }
   using interruption = new Interruption()
@@ -124,7 +124,7 @@ export async function move(
 function withRangeOption(command: Command): Command {
   return command.option(
     '--range <id>',
-    'only this range: min-max as "leases ls --json" has it, or a pkrange; may be repeated',
+    'only this range: min-max as "leases ls --json" prints it, or a pkrange; repeatable',
     namedRanges,
   )
 }
@@ -146,7 +146,7 @@ function seek(
   })
 }
 
-/** @throws ERR_INVALID_OPTION when the collection that the group follows is not in the store that was given */
+/** @throws ERR_INVALID_OPTION when the collection that the group follows is not in the given store */
 export function needingFeed<Result>(
   { group, followed }: FoundGroup,
   act: (group: ProcessorGroup) => Result,

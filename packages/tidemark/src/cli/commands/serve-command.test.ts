@@ -159,14 +159,14 @@ test('a key is replaced without a restart: by its file, and a file that is gone 
   await rm(file)
   await expect
     .poll(() => served.errors)
-    .toMatch(/gateway-key is gone; the keys that are in force stay/)
+    .toMatch(/gateway-key is gone; the present keys stay in force/)
   expect(await isAccepted(KEY)).toBe(true)
-  expect(served.errors).toContain('the keys in force were replaced: 1 may do everything')
+  expect(served.errors).toContain('the keys in force were replaced: 1 allow everything')
   expect(await served.end('SIGTERM')).toBe(0)
   for (const key of [old, KEY]) expect(served.output + served.errors).not.toContain(key)
 })
 
-test('keys of the environment; one that may only read is refused writes', async () => {
+test('keys of the environment; one that only allow reads is refused writes', async () => {
   const served = new Served(['serve', '--memory', '--port', '0'], {
     TIDEMARK_GATEWAY_KEY: KEY,
     TIDEMARK_GATEWAY_READ_ONLY_KEY: READ_ONLY_KEY,
@@ -283,10 +283,10 @@ test.runIf(process.platform !== 'win32')(
     await rm(stored)
     // Opening it as a file is opened would wait for somebody who writes.
     execFileSync('mkfifo', ['-m', '600', stored])
-    await refusedStored(/gateway-key cannot be read: it is no file/)
+    await refusedStored(/gateway-key cannot be read: it is not a file/)
     await rm(stored)
     await chmod(data(), 0o777)
-    await refusedStored(/may write to .*data/)
+    await refusedStored(/can write to .*data/)
   },
 )
 
@@ -301,7 +301,7 @@ test('the path of a file is an invalid option for every command, not a store in 
   const listed = await tidemark('ranges', 'ls', 'shop/orders', '--store', file)
   expect(listed).toMatchObject({
     code: 1,
-    errors: expect.stringMatching(`ERR_INPUT: --store ${file}: this is no folder`),
+    errors: expect.stringMatching(`ERR_INPUT: --store ${file}: it is not a folder`),
   })
 })
 

@@ -52,31 +52,32 @@ const DEFAULT_PORT = 8081
 const LARGEST_PORT = 65_535
 
 const HELP = `
-Clients are those of Azure Cosmos DB: new CosmosClient({ endpoint, key }). Keys
-are base64 text, as "openssl rand -base64 64 | tr -d '\\n'" makes it; a file may
-hold several, with blanks or lines between. Without --key-file the environment
-variable ${KEY_VARIABLE} is used, else a key that is made once and kept in
-the store's folder, in the file gateway-key (mode 600). With --memory it is the
-emulator's well-known key: then it listens on loopback only, and serves only
-calls to localhost, 127.0.0.1 and [::1]. Keys that may only read:
---read-only-key-file, or ${READ_ONLY_KEY_VARIABLE}. No key is ever
-printed. To replace a key without a restart, write the new one beside it into
-its file, and take the old one out when no client uses it any more: the files
-are read every second, and one that cannot be read or used changes nothing.
+Serves the clients of Azure Cosmos DB: new CosmosClient({ endpoint, key }). Keys
+are base64 text, as "openssl rand -base64 64 | tr -d '\\n'" prints it. A file can
+hold several keys, separated by blanks or lines. Without --key-file, the command
+uses the environment variable ${KEY_VARIABLE}. Without both, it creates a
+key once and keeps it in the store's folder, in the file gateway-key (mode 600).
+With --memory, the key is the emulator's well-known one: then the command
+listens on loopback only, and serves only calls to localhost, 127.0.0.1 and
+[::1]. For read-only keys, use --read-only-key-file or
+${READ_ONLY_KEY_VARIABLE}. It never prints a key. To replace a key without
+a restart, add the new key to the file, and remove the old one when no client
+uses it any more. The command reads the files every second; a file that it
+cannot read or use changes nothing.
 
-On another address than loopback it serves https (--tls-cert, --tls-key).
+On an address other than loopback it serves https (--tls-cert, --tls-key).
 --insecure-http allows plain http there, for a network that you trust or behind
-a proxy that speaks TLS.
+a proxy with TLS.
 
-The folder is made when it is missing; other processes may use it at the same
-time. SIGINT and SIGTERM end it in order, with exit code 0: what is being
-served is finished. With --json it prints one line when it answers,
+The command creates a missing folder. Other processes can use the folder at the
+same time. SIGINT and SIGTERM end the command with exit code 0, after the
+requests in progress. With --json it prints one line when it is ready,
 {"endpoint":"http://127.0.0.1:8081/","address":"127.0.0.1:8081","ready":true}:
 the endpoint is for clients on this machine, the address is where it listens.
 
 With --access-log it prints a line for each request: time, address, method,
-path, status, how long it took, bytes of the answer, activity id. Names of
-databases, containers and documents are in it, keys and documents are not.
+path, status, duration, bytes of the answer, activity id. The log contains names
+of databases, containers and documents, but no keys and no documents.
 
 Examples:
   tidemark serve ./data
@@ -89,41 +90,57 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
   return new Command('serve')
     .summary('serve a store over HTTP to clients of Azure Cosmos DB')
     .description('Serves a store over HTTP, so that clients of Azure Cosmos DB work with it.')
-    .argument('[store]', 'folder or postgres:// URL of the store; made if it is missing')
-    .option('--memory', 'keep documents in memory, in place of a store')
+    .argument('[store]', 'folder or postgres:// URL of the store; created if it is missing')
+    .option('--memory', 'keep documents in memory, without a store')
     .option('--port <n>', '0 = any free one', portNumber(), DEFAULT_PORT)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--key-file <file>', 'with the key of clients that may do everything')
-    .option('--read-only-key-file <file>', 'with the key of clients that may only read')
+    .option('--key-file <file>', 'file with the keys that allow everything')
+    .option('--read-only-key-file <file>', 'file with the keys that only allow reads')
     .option('--tls-cert <file>', 'certificate (PEM): serves https')
     .option('--tls-key <file>', 'its key (PEM)')
-    .option('--insecure-http', 'allow plain http on another address than loopback')
+    .option('--insecure-http', 'allow plain http on an address other than loopback')
     .option('--account <name>', 'id of the account (default: tidemark)')
     .addOption(
       new Option(
         '--durability <how>',
-        'of a folder. relaxed: writes of the last moment are lost if the machine dies',
+        'for a folder. relaxed: a crash of the machine loses the most recent writes',
       ).choices(['sync', 'relaxed']),
     )
-    .option('--throttle <units>', 'request units a second of each pkrange', wholeNumber(1))
-    .option('--max-body-mib <n>', 'largest body of a request (default: 4)', wholeNumber(1))
-    .option('--max-header-kib <n>', 'headers of a request together (default: 32)', wholeNumber(1))
-    .option('--max-requests <n>', 'served at once; more are 429 (default: 1000)', wholeNumber(1))
-    .option('--max-connections <n>', 'more are closed (default: 10000)', wholeNumber(1))
+    .option('--throttle <units>', 'request units per second and pkrange', wholeNumber(1))
+    .option('--max-body-mib <n>', 'largest request body (default: 4)', wholeNumber(1))
+    .option(
+      '--max-header-kib <n>',
+      'total size of the request headers (default: 32)',
+      wholeNumber(1),
+    )
+    .option(
+      '--max-requests <n>',
+      'concurrent requests; more get 429 (default: 1000)',
+      wholeNumber(1),
+    )
+    .option('--max-connections <n>', 'more connections are closed (default: 10000)', wholeNumber(1))
     .option(
       '--max-waiting <n>',
-      'waiting feed reads; more are 429 (default: 10000)',
+      'waiting feed reads; more get 429 (default: 10000)',
       wholeNumber(1),
     )
     .option(
       '--max-client-share <percent>',
-      'what one address or read-only key gets of these three (default: 50)',
+      'share of these three for one address or read-only key (default: 50)',
       wholeNumber(1, 100),
     )
-    .option('--request-timeout <seconds>', 'then a request is 408 (default: 60)', wholeNumber(1))
-    .option('--max-wait <seconds>', 'of waiting feed reads; 0: none (default: 30)', wholeNumber(0))
+    .option(
+      '--request-timeout <seconds>',
+      'longest time of a request, then 408 (default: 60)',
+      wholeNumber(1),
+    )
+    .option(
+      '--max-wait <seconds>',
+      'longest time of a waiting feed read; 0: none (default: 30)',
+      wholeNumber(0),
+    )
     .option('--access-log', 'print a line for each request')
-    .option('--json', 'print one JSON line when it answers, and the access log as JSON')
+    .option('--json', 'print one JSON line when it is ready, and the access log as JSON')
     .addHelpText('after', HELP)
     .action(async (store: string | undefined, options: ServeOptions, command: Command) => {
       if ((store === undefined) !== (options.memory === true)) {
@@ -174,7 +191,7 @@ async function serve(
   )
 }
 
-/** The endpoint, and who else reaches it, where that is not this machine alone. */
+/** The endpoint, and who else can reach it, unless only this machine can. */
 function describeAddress({ endpoint, address }: RunningGateway): string {
   if (new URL(endpoint).host === address) return endpoint
   const risk = endpoint.startsWith('https:') ? '' : ', not encrypted'

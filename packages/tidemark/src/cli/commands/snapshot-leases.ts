@@ -11,10 +11,10 @@ import { writeText } from '../output/json-lines.ts'
 import { move, needingFeed, withMoveOptions, type MoveCommandOptions } from './seek-leases.ts'
 
 const HELP = `
-A snapshot is where each range stands, as JSON. Pause the group before, and
-positions are of one moment. A group may be restored after splits and merges,
-and from a snapshot of another group of the same collection; one that has no
-leases gets them. What would be skipped has to be confirmed.
+A snapshot is the position of each range, as JSON. If you pause the group first,
+all positions are of one moment. You can restore a group after splits and
+merges, and from a snapshot of another group of the same collection. A group
+without leases gets them. You must confirm it when changes would be skipped.
 
 Examples:
   tidemark leases snapshot --group mirror --store ./data > mirror.json
@@ -25,8 +25,8 @@ Examples:
 /** `tidemark leases snapshot`. */
 export function snapshotCommand(context: CommandContext): Command {
   const command = new Command('snapshot')
-    .summary('print where a group stands')
-    .description('Prints where a processor group stands, to be restored later.')
+    .summary('print the positions of a group')
+    .description('Prints the positions of a processor group, to restore them later.')
   return withGroupOptions(command)
     .addHelpText('after', HELP)
     .action(async (options: GroupOptions) => {
@@ -38,8 +38,8 @@ export function snapshotCommand(context: CommandContext): Command {
 /** `tidemark leases restore`. */
 export function restoreCommand(context: CommandContext, finish: Finish): Command {
   const command = new Command('restore')
-    .summary('let a group go on where a snapshot says')
-    .description('Lets a processor group go on where a snapshot says.')
+    .summary('move a group to the positions of a snapshot')
+    .description('Moves a processor group to the positions of a snapshot.')
     .argument('<file>', 'what "leases snapshot" printed; - = standard input')
   return withMoveOptions(withGroupOptions(command))
     .addHelpText('after', HELP)
@@ -58,7 +58,7 @@ export function restoreCommand(context: CommandContext, finish: Finish): Command
     })
 }
 
-/** What is in it, the group checks. */
+/** The group checks the content. */
 async function readSnapshot(file: string, { input }: CommandContext): Promise<PositionsSnapshot> {
   let value: unknown
   try {
@@ -68,7 +68,7 @@ async function readSnapshot(file: string, { input }: CommandContext): Promise<Po
     throw new InputError(`${file}: ${why}`, { cause })
   }
   if (isSnapshot(value)) return value
-  throw new InvalidOptionError(`${file} is no snapshot of positions`)
+  throw new InvalidOptionError(`${file} is not a snapshot of positions`)
 }
 
 function isSnapshot(value: unknown): value is PositionsSnapshot {

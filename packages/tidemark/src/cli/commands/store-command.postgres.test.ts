@@ -111,7 +111,7 @@ test('a role that init grants to works with the store by all commands, and canno
   await execute(url, `CREATE ROLE ${role} LOGIN PASSWORD 'secret'`)
   try {
     const made = await tidemark('store', 'init', url, '--grant-to', role)
-    expect(made.output).toMatch(new RegExp(`\\nrole ${role} may use it\\n$`))
+    expect(made.output).toMatch(new RegExp(`\\nrole ${role} can use it\\n$`))
     const as = new URL(url)
     as.username = role
     as.password = 'secret'

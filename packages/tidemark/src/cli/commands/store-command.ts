@@ -24,20 +24,20 @@ interface OutcomeOptions {
   readonly json?: boolean
 }
 
-/** Adding a column may have to wait for, or go through, all documents. */
+/** Adding a column may have to wait for all documents, or process them. */
 const MIGRATION_LIMIT_MS = 24 * 3_600_000
 
 const PASSWORD_HELP = `
-The password may be left out of the URL: PGPASSWORD and ~/.pgpass are looked at.
-Instead of --schema the URL may end in ?schema=name, as it does with --store of
-the other commands.`
+You can leave the password out of the URL: PGPASSWORD and ~/.pgpass are used.
+Instead of --schema, the URL can end in ?schema=name, as for --store of the
+other commands.`
 
 const INIT_HELP = `
-A schema of its own is made in the database; one that exists must be empty. The
-role needs CREATE on the database for that, or to own an empty schema, and owns
-the tables afterwards. A store that is there already is left as it is.
---grant-to lets another role use the store, but not change its tables: it is the
-one that programs should connect as.
+Creates a schema in the database. A schema that exists must be empty. The role
+needs CREATE on the database, or must own an empty schema; it owns the tables
+afterwards. An existing store stays as it is. --grant-to allows another role to
+use the store, but not to change its tables: programs should connect as that
+role.
 ${PASSWORD_HELP}
 
 Examples:
@@ -45,18 +45,18 @@ Examples:
   tidemark store init postgres://localhost/shop --schema tidemark_test`
 
 const MIGRATE_HELP = `
-All of it happens in one transaction, or nothing. End the programs of the
-version before first: they cannot go on afterwards.
+Everything happens in one transaction, or not at all. First end the programs of
+the previous version: they cannot continue afterwards.
 ${PASSWORD_HELP}
 
 Examples:
   tidemark store migrate postgres://owner@db.example.org/shop`
 
 const CHECK_HELP = `
-Looks whether this version can use the store and whether tables, indexes and
-functions are all there. --deep also reads all documents and looks for
-contradictions between them, their indexes, ranges and counters; they are
-listed, one a line, and the exit code is 3.
+Checks that this version can use the store and that no table, index or function
+is missing. --deep also reads all documents and looks for contradictions between
+them, their indexes, ranges and counters. It lists them, one on each line, with
+exit code 3.
 ${PASSWORD_HELP}
 
 Examples:
@@ -64,37 +64,36 @@ Examples:
   tidemark store check ./data --deep`
 
 const BACKUP_HELP = `
-Programs go on meanwhile. Each database is copied as it is at one moment. The
-backup is a store itself; tidemark store check DIR --deep says whether it is
-whole. Leases that are kept in Redis are not in it. Of a store on PostgreSQL
-backups are made with its own tools: see the guide.
+Programs can keep running. Each database is copied as of one moment. The backup
+is itself a store: "tidemark store check DIR --deep" checks it. Leases in Redis
+are not part of it. For a store on PostgreSQL, use its own tools: see the guide.
 
 Examples:
   tidemark store backup ./data /backup/data-2026-11-22`
 
 const RESTORE_HELP = `
-The folder must be missing or empty: move the store that is to be replaced away,
-and end its programs. Ranges then go on above every LSN that can have been given
-out, so that readers which are ahead of the backup miss nothing that is written
+The folder must be missing or empty: first end the programs, and move the old
+store away. The ranges then continue above every LSN that the old store can have
+used, so that readers that are ahead of the backup miss nothing that is written
 from now on.
 
 Examples:
   tidemark store restore /backup/data-2026-11-22 ./data`
 
 const MARK_HELP = `
-For stores that were put back in another way: a snapshot of the volume or of the
-machine, or files that were copied over those of before. End the programs first;
-a folder that was copied as a whole is recognised by itself.
+For stores that you restored in another way: from a snapshot of the volume or of
+the machine, or by copying files over the old ones. First end the programs. A
+folder that was copied as a whole is detected without this command.
 
 Examples:
   tidemark store mark-restored ./data`
 
-/** `tidemark store`: makes, migrates, checks, backs up and restores stores. */
+/** `tidemark store`: creates, migrates, checks, backs up and restores stores. */
 export function storeCommand(context: CommandContext, finish: Finish): Command {
   return new Command('store')
-    .summary('make, migrate, check, back up and restore a store')
+    .summary('create, migrate, check, back up and restore a store')
     .description(
-      'Makes and migrates a store on PostgreSQL, backs up and restores one in a folder, and checks both.',
+      'Creates and migrates a store on PostgreSQL, backs up and restores one in a folder, checks both.',
     )
     .addCommand(initCommand(context))
     .addCommand(migrateCommand(context))
@@ -110,7 +109,7 @@ function backupCommand(context: CommandContext): Command {
     .description('Copies a store in a folder, while programs use it.')
     .argument('<store>', 'the folder of the store', folderOfStore)
     .argument('<dir>', 'a missing or empty folder for the backup', folderOfStore)
-    .option('--json', 'tell the outcome as one JSON line')
+    .option('--json', 'print the result as one JSON line')
     .addHelpText('after', BACKUP_HELP)
     .action((from: string, to: string, options: OutcomeOptions) =>
       copyStore({ from, to, verb: 'backed up' }, options, context),
@@ -119,11 +118,11 @@ function backupCommand(context: CommandContext): Command {
 
 function restoreCommand(context: CommandContext): Command {
   return new Command('restore')
-    .summary('make a store in a folder of a backup')
-    .description('Makes a store in a folder of a backup.')
+    .summary('create a store in a folder from a backup')
+    .description('Creates a store in a folder from a backup.')
     .argument('<dir>', 'the backup', folderOfStore)
     .argument('<store>', 'a missing or empty folder for the store', folderOfStore)
-    .option('--json', 'tell the outcome as one JSON line')
+    .option('--json', 'print the result as one JSON line')
     .addHelpText('after', RESTORE_HELP)
     .action((from: string, to: string, options: OutcomeOptions) =>
       copyStore({ from, to, verb: 'restored' }, options, context),
@@ -132,10 +131,10 @@ function restoreCommand(context: CommandContext): Command {
 
 function markRestoredCommand(context: CommandContext): Command {
   return new Command('mark-restored')
-    .summary('tell a store that it was put back by other means')
-    .description('Tells a store in a folder that it was put back by other means.')
+    .summary('mark a store as restored by other means')
+    .description('Marks a store in a folder as restored by other means.')
     .argument('<store>', 'the folder of the store', folderOfStore)
-    .option('--json', 'tell the outcome as one JSON line')
+    .option('--json', 'print the result as one JSON line')
     .addHelpText('after', MARK_HELP)
     .action(async (folder: string, { json }: OutcomeOptions) => {
       const { markSqliteStoreRestored } = await import('@tidemark/engine-sqlite')
@@ -163,12 +162,12 @@ function copyText({ storeId, databases }: CopiedStore): string {
 
 function initCommand(context: CommandContext): Command {
   return new Command('init')
-    .summary('make a store, unless there is one')
-    .description('Makes a store, unless there is one.')
+    .summary('create a store if it does not exist')
+    .description('Creates a store if it does not exist.')
     .argument('<url>', 'postgres://user@host/database', postgresUrl)
     .option('--schema <name>', 'schema of the store (default: tidemark)')
-    .option('--grant-to <role>', 'role that may use the store from now on')
-    .option('--json', 'tell the outcome as one JSON line')
+    .option('--grant-to <role>', 'role that can use the store from now on')
+    .option('--json', 'print the result as one JSON line')
     .addHelpText('after', INIT_HELP)
     .action(async (url: string, { grantTo, ...options }: InitOptions) => {
       const { initPostgresStore } = await import('@tidemark/engine-postgres')
@@ -179,17 +178,17 @@ function initCommand(context: CommandContext): Command {
       }
       const verb = made.created ? 'made' : 'there is already'
       await writeText(context.output, `${verb} ${storeText(made)}\n`)
-      if (grantTo !== undefined) await writeText(context.output, `role ${grantTo} may use it\n`)
+      if (grantTo !== undefined) await writeText(context.output, `role ${grantTo} can use it\n`)
     })
 }
 
 function migrateCommand(context: CommandContext): Command {
   return new Command('migrate')
-    .summary("bring a store to this version's tables and functions")
-    .description("Brings a store to this version's tables and functions.")
+    .summary("update a store to this version's tables and functions")
+    .description("Updates a store to this version's tables and functions.")
     .argument('<url>', 'postgres://user@host/database', postgresUrl)
     .option('--schema <name>', 'schema of the store (default: tidemark)')
-    .option('--json', 'tell the outcome as one JSON line')
+    .option('--json', 'print the result as one JSON line')
     .addHelpText('after', MIGRATE_HELP)
     .action(async (url: string, options: SchemaOptions) => {
       const { migratePostgresStore } = await import('@tidemark/engine-postgres')
@@ -204,12 +203,12 @@ function migrateCommand(context: CommandContext): Command {
 
 function checkCommand(context: CommandContext, finish: Finish): Command {
   return new Command('check')
-    .summary('look whether a store is whole')
-    .description('Looks whether a store, also one in a folder, is whole.')
+    .summary('check that a store is complete')
+    .description('Checks that a store, in PostgreSQL or in a folder, is complete.')
     .argument('<store>', 'postgres://user@host/database or a folder')
     .option('--schema <name>', 'schema of the store (default: tidemark)')
     .option('--deep', 'read everything and look for contradictions')
-    .option('--json', 'tell the outcome as one JSON line')
+    .option('--json', 'print the result as one JSON line')
     .addHelpText('after', CHECK_HELP)
     .action(async (where: string, options: CheckOptions) => {
       finish(await check(where, options, context))
@@ -243,7 +242,7 @@ async function check(
   return problems === undefined || problems.length === 0 ? EXIT.ok : EXIT.differences
 }
 
-/** Of a folder. It is no contradiction: somebody may have meant it. */
+/** For a folder. Only a warning, because the access may be intended. */
 async function warnOfAccess(folder: string, context: CommandContext): Promise<void> {
   const { isStoreOpenToEverybody } = await import('@tidemark/engine-sqlite')
   if (!(await isStoreOpenToEverybody(folder))) return
@@ -257,7 +256,7 @@ async function checkedSchema(where: string, options: CheckOptions): Promise<Post
   return checkPostgresStore(location(where, options))
 }
 
-/** Undefined when they are not asked for; a folder is then only opened. */
+/** Undefined without --deep; a folder is then only opened. */
 async function contradictions(
   where: string,
   options: CheckOptions,
@@ -276,7 +275,7 @@ function openToCheck(where: string, options: CheckOptions): Promise<Store> {
   return openExistingStore(url.href, { maintenance: 'manual' })
 }
 
-/** What `--schema` says wins over the URL. */
+/** `--schema` takes precedence over the URL. */
 function location(
   where: string,
   options: SchemaOptions,
@@ -295,7 +294,7 @@ function migrationText(
 ): string {
   const { from, version, schema, changed } = migrated
   if (!changed) return `nothing to do: schema ${schema} has version ${version}`
-  if (from === version) return `put the functions of this build into schema ${schema}`
+  if (from === version) return `updated the functions in schema ${schema} to this build`
   return `migrated schema ${schema} from version ${from} to ${version}`
 }
 
@@ -306,7 +305,7 @@ function folderOfStore(text: string): string {
     return text
   }
   throw new InvalidArgumentError(
-    'It must be a folder. Back a store on PostgreSQL up with pg_dump: see docs/guide/backup.md.',
+    'It must be a folder. Back up a store on PostgreSQL with pg_dump: see docs/guide/backup.md.',
   )
 }
 
@@ -314,6 +313,6 @@ function folderOfStore(text: string): string {
 function postgresUrl(text: string): string {
   if (/^postgres(?:ql)?:\/\//i.test(text)) return text
   throw new InvalidArgumentError(
-    'It must look like postgres://user@host/database; a store in a folder is made when it is first used.',
+    'It must look like postgres://user@host/database; a store in a folder is created on first use.',
   )
 }

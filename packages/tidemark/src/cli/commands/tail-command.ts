@@ -21,12 +21,12 @@ interface TailOptions {
 }
 
 const HELP = `
-Each line is one change: {"kind","id","partitionKey","lsn","document"}.
-Documents that expired come with the kind "pendingDelete" and their
-"lastVersion". With --mode all-versions each line is one create, replace or
-delete, of a collection that keeps the log of them. When it ends, by SIGINT or
-because it caught up with --no-follow, the continuation is the last line of the
-error output; give it to --from to go on right there.
+Each line is one change: {"kind","id","partitionKey","lsn","document"}. Expired
+documents have the kind "pendingDelete" and their "lastVersion". With --mode
+all-versions, each line is one create, replace or delete, of a collection that
+keeps the log of all versions. When the command ends, by SIGINT or because it
+caught up with --no-follow, the last line of the error output is the
+continuation. Give it to --from to continue right there.
 
 Examples:
   tidemark tail shop/orders --store ./data
@@ -35,10 +35,10 @@ Examples:
   tidemark tail shop/orders --store ./data --from 2026-01-31T09:00:00Z \\
     | jq .document.total`
 
-/** `tidemark tail`: prints changes as they come. */
+/** `tidemark tail`: prints changes as they happen. */
 export function tailCommand(context: CommandContext, finish: Finish): Command {
   return new Command('tail')
-    .summary('print the changes of a collection as they come')
+    .summary('print the changes of a collection as they happen')
     .description('Prints the changes of a collection as JSON lines, and waits for more.')
     .argument('<collection>', 'database/collection', collectionName)
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
@@ -51,7 +51,7 @@ export function tailCommand(context: CommandContext, finish: Finish): Command {
     .addOption(
       new Option(
         '--mode <mode>',
-        'latest-version, or all-versions: also versions in between, and deletes',
+        'latest-version, or all-versions with intermediate versions and deletes',
       )
         .default('latestVersion', 'latest-version')
         .argParser(feedMode),
@@ -84,7 +84,7 @@ async function tail(
     for await (const page of pages) {
       for (const change of page.changes) {
         const line = options.documents === true ? documentOf(change) : change
-        // The reader went away: what it did not take is not behind the continuation.
+        // The reader is gone: the continuation does not cover what it did not take.
         if (!(await writeJsonLine(context.output, line))) return EXIT.ok
       }
       continuation = page.continuation

@@ -15,20 +15,20 @@ interface TtlOptions {
 }
 
 const SHOW_HELP = `
-"unswept" have expired and are seen by nobody, but are no pending deletes yet;
-"pending deletes" keep the last version until they are purged: after the
-retention, and after every group that is waited for has come past them. The
-horizon of a range is the highest LSN up to which something was purged; a reader
-of pending deletes that stands below it has missed some.
+"unswept" documents have expired and are invisible, but are not pending deletes
+yet. "pending deletes" keep the last version until they are purged: after the
+retention, and after every waiting group has passed them. The horizon of a range
+is the highest LSN up to which something was purged; a reader of pending deletes
+that is below it has missed some.
 
 Examples:
   tidemark ttl shop/sessions --store ./data
   tidemark ttl shop/sessions --store ./data --json | jq .expiring`
 
 const SET_HELP = `
-It acts at once, on documents that are there too. What has expired stays
-expired.
-  -1   documents expire only if they have a ttl of their own
+The change takes effect at once, also for existing documents. Expired documents
+stay expired.
+  -1   documents expire only if they have their own ttl
   off  nothing expires
 
 Examples:
@@ -36,8 +36,8 @@ Examples:
   tidemark ttl set shop/sessions off --store ./data`
 
 const SWEEP_HELP = `
-Processes that have the store open do this by themselves, one of them at a time.
-What one of them is doing right now is left to it, and named.
+Processes that have the store open do this automatically, one of them at a time.
+The command leaves out work that one of them is doing right now, and names it.
 
 Examples:
   tidemark ttl sweep --store ./data`
@@ -45,8 +45,8 @@ Examples:
 /** `tidemark ttl`: what expires when, and what has. */
 export function ttlCommand(context: CommandContext): Command {
   return new Command('ttl')
-    .summary('show and set time to live, sweep what has expired')
-    .description('Shows what of a collection expires when, and what has; sets its time to live.')
+    .summary('show and set time to live, sweep expired documents')
+    .description('Shows when documents of a collection expire, and sets its time to live.')
     .addCommand(showCommand(context), { isDefault: true })
     .addCommand(setCommand(context))
     .addCommand(sweepCommand(context))
@@ -55,14 +55,14 @@ export function ttlCommand(context: CommandContext): Command {
 
 function showCommand(context: CommandContext): Command {
   return new Command('show')
-    .summary('what expires when (also without "show")')
+    .summary('show what expires when (also without "show")')
     .description('Shows what expires when, and what has expired.')
     .argument('<collection>', 'database/collection', collectionName)
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
-    .option('--json', 'as one JSON line')
+    .option('--json', 'print one JSON line')
     .addHelpText('after', SHOW_HELP)
     .action(async (name: CollectionName, options: TtlOptions) => {
-      // It only looks: what is due is shown, not done.
+      // This command only reads: due work is shown, not done.
       await using store = await openExistingStore(options.store, { maintenance: 'manual' })
       const shown = await readTtl(await existingCollection(store, name))
       if (options.json === true) await writeJsonLine(context.output, shown)
@@ -77,7 +77,7 @@ function setCommand(context: CommandContext): Command {
     .argument('<collection>', 'database/collection', collectionName)
     .argument('<ttl>', 'seconds, -1 or off', defaultTtl)
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
-    .option('--json', 'tell the outcome as one JSON line')
+    .option('--json', 'print the result as one JSON line')
     .addHelpText('after', SET_HELP)
     .action(async (name: CollectionName, ttl: number | null, options: TtlOptions) => {
       await using store = await openExistingStore(options.store, { maintenance: 'manual' })
@@ -94,7 +94,7 @@ function sweepCommand(context: CommandContext): Command {
     .summary('do all background work that is due now')
     .description('Sweeps what has expired, purges, trims, folds: all background work due now.')
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
-    .option('--json', 'tell the outcome as one JSON line')
+    .option('--json', 'print the result as one JSON line')
     .addHelpText('after', SWEEP_HELP)
     .action(async (options: TtlOptions) => {
       await using store = await openExistingStore(options.store, { maintenance: 'manual' })
@@ -108,7 +108,7 @@ function sweepText(report: MaintenanceReport): string {
   const { swept, purged, versionsTrimmed, folded, expiryReindexed, rangesSplit } = report
   const done =
     `swept ${swept}, purged ${purged}, trimmed ${versionsTrimmed} versions, folded ${folded} rows, ` +
-    `filed ${expiryReindexed} anew, split ${rangesSplit} ranges\n`
+    `refiled ${expiryReindexed}, split ${rangesSplit} ranges\n`
   const held = report.heldElsewhere.map(
     ({ databaseId, holder }) => `${databaseId}: ${holder} is doing it\n`,
   )

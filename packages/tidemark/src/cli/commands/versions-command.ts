@@ -13,9 +13,9 @@ interface VersionsOptions {
 }
 
 const HELP = `
-The log holds every create, replace and delete from the moment at which it is
-turned on, each for at least the retention. "tidemark migrate --apply-deletes"
-and "tidemark tail --mode all-versions" read it. Turning it off deletes it.
+The log holds every create, replace and delete from the moment when you turn it
+on, each for at least the retention. "tidemark migrate --apply-deletes" and
+"tidemark tail --mode all-versions" read it. If you turn it off, it is deleted.
 
 Examples:
   tidemark versions shop/orders --store ./data
@@ -36,11 +36,11 @@ export function versionsCommand(context: CommandContext): Command {
 
 function showCommand(context: CommandContext): Command {
   return new Command('show')
-    .summary('show whether it is kept (the default)')
+    .summary('show the state of the log (default)')
     .description('Shows whether the log is kept, and for how long.')
     .argument('<collection>', 'database/collection', collectionName)
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
-    .option('--json', 'as one JSON line')
+    .option('--json', 'print one JSON line')
     .addHelpText('after', HELP)
     .action(async (name: CollectionName, options: VersionsOptions) => {
       await using store = await openExistingStore(options.store, { maintenance: 'manual' })
@@ -56,8 +56,8 @@ function setCommand(context: CommandContext): Command {
     .argument('<collection>', 'database/collection', collectionName)
     .argument('<retention>', 'seconds that an entry stays at least, or off', retention)
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
-    .option('--previous-images', 'entries also carry the version before')
-    .option('--json', 'tell the outcome as one JSON line')
+    .option('--previous-images', 'entries also carry the previous version')
+    .option('--json', 'print the result as one JSON line')
     .addHelpText('after', HELP)
     .action(async (name: CollectionName, seconds: number | null, options: VersionsOptions) => {
       await using store = await openExistingStore(options.store, { maintenance: 'manual' })
@@ -80,7 +80,7 @@ async function tell(
 function logText(log: AllVersionsPolicy | null): string {
   if (log === null) return 'off'
   const images = log.previousImages ? ', with previous images' : ''
-  return `on, entries stay ${log.retentionSeconds} s at least${images}`
+  return `on, entries are kept for at least ${log.retentionSeconds} s${images}`
 }
 
 /** Parses a retention for commander: seconds or `off`. */

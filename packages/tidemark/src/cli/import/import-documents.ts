@@ -3,9 +3,9 @@ import type { ParsedItem } from './parse-items.ts'
 
 type ReadDocument = Extract<ParsedItem, { kind: 'document' }>
 
-/** Where documents go. */
+/** The target of the documents. */
 export interface ImportTarget {
-  /** All or none. Rejects with a coded error when one of them is refused. */
+  /** Writes all or none. Rejects with a coded error when one of them is refused. */
   writeTogether(documents: readonly DocumentBody[]): Promise<void>
   writeOne(document: DocumentBody): Promise<void>
 }
@@ -16,7 +16,7 @@ export interface ImportCounts {
 }
 
 export interface ImportProgress {
-  /** Called now and then with the counts so far. */
+  /** Called periodically with the counts so far. */
   onProgress(counts: ImportCounts): void
   /** Called for each item that was not imported. */
   onBad(item: { readonly line: number; readonly reason: string }): void
@@ -24,10 +24,10 @@ export interface ImportProgress {
 
 /** Documents of one commit. */
 const CHUNK = 500
-/** Commits on their way; each next one is read and encoded meanwhile. */
+/** Concurrent commits. Meanwhile the next one is read and encoded. */
 const IN_FLIGHT = 4
 
-/** Codes of a document's own fault; everything else ends the import. */
+/** Codes for which a document itself is the cause. Any other error ends the import. */
 const FAULTS: ReadonlySet<string | undefined> = new Set([
   'ERR_EXISTS',
   'ERR_PRECONDITION_FAILED',
@@ -38,8 +38,8 @@ const FAULTS: ReadonlySet<string | undefined> = new Set([
 ])
 
 /**
- * Writes documents many at a time, in their order where they have the same id, and goes on past those that
- * are refused. Memory holds a few commits. What was counted as imported is durable when it resolves.
+ * Writes documents in batches, keeps the order of documents with the same id, and continues after documents that are
+ * refused. Only a few commits are in memory. What is counted as imported is durable when it resolves.
  */
 export async function importDocuments(
   items: AsyncIterable<ParsedItem>,
@@ -89,7 +89,7 @@ export async function importDocuments(
     }
     await flush()
   } finally {
-    // Also when the input fails: what was begun is finished, and no rejection is left behind.
+    // Also when the input fails: finish what was begun, and leave no rejection unhandled.
     const ended = await Promise.allSettled(inFlight.keys())
     for (const commit of ended) if (commit.status === 'rejected') throwReason(commit.reason)
   }
@@ -111,7 +111,7 @@ async function writeChunk(
   } catch (error) {
     if (!FAULTS.has(errorCode(error))) throw error
   }
-  // One of them is refused: one by one, the others get in and it is named.
+  // One of them is refused. Write them one by one, so that the others get in and the refused one is named.
   let written = 0
   for (const { document, line } of documents) {
     try {

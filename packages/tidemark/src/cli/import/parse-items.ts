@@ -1,12 +1,12 @@
 import type { DocumentBody } from '@tidemark/contracts'
 import type { JsonItem } from './split-json.ts'
 
-/** An item of the input, read: a document, or why it is none. */
+/** A parsed item of the input: a document, or the reason why it is not one. */
 export type ParsedItem =
   | { readonly kind: 'document'; readonly line: number; readonly document: DocumentBody }
   | { readonly kind: 'bad'; readonly line: number; readonly reason: string }
 
-/** Whether an item is a JSON object with an id. All else is for the store to judge. */
+/** Checks that an item is a JSON object with an id. The store judges everything else. */
 export function parseItem({ text, line }: JsonItem): ParsedItem {
   let value: unknown
   try {

@@ -35,7 +35,7 @@ test('a missing element is an item without text, which is no JSON', async () => 
 })
 
 test('an array that does not end, and one that is followed by something, are errors that name the line', async () => {
-  await expect(split('[1,\n2')).rejects.toThrow(/ends in the middle, on line 2/)
+  await expect(split('[1,\n2')).rejects.toThrow(/ends inside the array, on line 2/)
   await expect(split('[1]\nx')).rejects.toThrow(/follows the array, on line 2/)
 })
 

@@ -1,6 +1,6 @@
 import { InputError } from '../input-error.ts'
 
-/** One JSON value of an input, as text that nobody has parsed yet. */
+/** One JSON value of an input, as text that is not parsed yet. */
 export interface JsonItem {
   readonly text: string
   /** Line on which it begins, from 1. */
@@ -8,15 +8,15 @@ export interface JsonItem {
 }
 
 export interface SplitJsonOptions {
-  /** An item with more characters than this ends the reading. @default 16 Mi */
+  /** An item with more characters than this ends the input with an error. @default 16 Mi */
   readonly maxItemChars?: number | undefined
 }
 
 const MAX_ITEM_CHARS = 16 * 1024 * 1024
 
 /**
- * Cuts JSON Lines, or the elements of one JSON array, out of a stream of text, without keeping more
- * than one item and one piece of the stream. The first character that is not a space tells which.
+ * Cuts JSON Lines, or the elements of one JSON array, out of a stream of text. Keeps only one item and one piece of the
+ * stream in memory. The first character that is not a space decides which of the two it is.
  *
  * @throws ERR_INPUT when an item is too long, or the array does not end or is followed by something
  */
@@ -86,7 +86,7 @@ class LineSplitter {
   }
 }
 
-/** Finds the commas that stand between the elements: outside of texts, and of nested values. */
+/** Finds the commas between the elements: outside of strings and of nested values. */
 class ArraySplitter {
   line: number
   #pending = ''
@@ -127,7 +127,7 @@ class ArraySplitter {
 
   end(): readonly JsonItem[] {
     if (this.#status === 'inside') {
-      throw new InputError(`the array ends in the middle, on line ${this.#currentLine}`)
+      throw new InputError(`the input ends inside the array, on line ${this.#currentLine}`)
     }
     if (this.#pending.trim() !== '') {
       throw new InputError(`something follows the array, on line ${this.#currentLine}`)

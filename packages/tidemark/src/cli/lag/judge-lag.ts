@@ -1,6 +1,6 @@
 import type { FeedEstimate } from '@tidemark/processor'
 
-/** From when on it is a warning, or critical. Undefined = never for that reason. */
+/** The thresholds of a warning and of a critical status. Undefined = never for that reason. */
 export interface LagThresholds {
   readonly warn?: number | undefined
   readonly critical?: number | undefined
@@ -8,12 +8,12 @@ export interface LagThresholds {
   readonly criticalAgeS?: number | undefined
 }
 
-/** As checks of monitoring systems have them. */
+/** As monitoring systems expect them. */
 export type LagStatus = 'ok' | 'warning' | 'critical' | 'unknown'
 
 /**
- * Critical comes before all, and unknown before ok: what cannot be told is not well. A range that stands still until
- * somebody helps is critical without any threshold.
+ * Critical takes precedence over all, and unknown over ok: a lag that cannot be measured is not ok. A range that has
+ * stopped until an operator acts is critical without any threshold.
  */
 export function judgeLag(estimate: FeedEstimate, thresholds: LagThresholds): LagStatus {
   const { leases, remainingChanges, isExact, oldestChangeAgeMs } = estimate
@@ -33,7 +33,7 @@ export function judgeLag(estimate: FeedEstimate, thresholds: LagThresholds): Lag
 
 const DEFAULT_LIMIT = 1_000
 
-/** So far each range is counted that a threshold is either reached by it, or its count is exact. */
+/** How far to count each range: until it reaches a threshold, or its count is exact. */
 export function countLimit({ warn = 0, critical = 0 }: LagThresholds): number {
   return Math.max(DEFAULT_LIMIT, warn, critical)
 }

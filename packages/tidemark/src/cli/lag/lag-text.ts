@@ -3,7 +3,7 @@ import { grouped } from '../output/progress-line.ts'
 import { textTable } from '../output/text-table.ts'
 import type { LagStatus, LagThresholds } from './judge-lag.ts'
 
-/** One line for people, and behind a bar what monitoring systems draw. */
+/** One line for people, and after a bar the values that monitoring systems plot. */
 export function lagLine(
   estimate: FeedEstimate,
   status: LagStatus,
@@ -26,7 +26,7 @@ export function lagLine(
   return `${name}: ${left}; ${states.join(', ')}${performance(estimate, thresholds)}`
 }
 
-/** One line a lease. */
+/** One line for each lease. */
 export function lagTable({ leases }: FeedEstimate): string {
   const headings = ['FROM', 'OWNER', 'STATE', 'LSN', 'NEWEST', 'LEFT', 'AGE s', 'TRIES', 'PROBLEM']
   return textTable(
@@ -56,7 +56,7 @@ function ageText(ageMs: number | undefined): string {
   return ageMs === undefined ? '?' : grouped(Math.floor(ageMs / 1000))
 }
 
-/** What is not as it should be. */
+/** The states that need attention. */
 function stateTexts(leases: readonly LeaseEstimate[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const { state, problem } of leases) {
@@ -68,7 +68,7 @@ function stateTexts(leases: readonly LeaseEstimate[]): readonly string[] {
   return [...counts].map(([text, count]) => `${count} ${text}`)
 }
 
-/** `value;warn;critical`, where thresholds were given. */
+/** `value;warn;critical`, if thresholds were given. */
 function performance(
   { remainingChanges, oldestChangeAgeMs }: FeedEstimate,
   { warn, critical, warnAgeS, criticalAgeS }: LagThresholds,

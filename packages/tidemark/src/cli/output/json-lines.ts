@@ -1,12 +1,15 @@
 import type { Writable } from 'node:stream'
 import { visible } from './visible.ts'
 
-/** Writes one JSON text a line, waiting when the reader is slow. Resolves false when the reader is gone. */
+/** Writes one JSON text on a line, and waits when the reader is slow. Resolves false when the reader is gone. */
 export async function writeJsonLine(output: Writable, value: unknown): Promise<boolean> {
   return writeText(output, `${JSON.stringify(value, replaceErrors)}\n`)
 }
 
-/** Writes it with control characters escaped. Resolves once the text was taken; false when nobody reads any more, as with `| head`. */
+/**
+ * Writes it with control characters escaped. Resolves once the text was taken, with false when the reader is gone, as
+ * with `| head`.
+ */
 export async function writeText(output: Writable, text: string): Promise<boolean> {
   if (output.destroyed || output.errored) return false
   if (output.write(visible(text))) return true

@@ -11,7 +11,7 @@ import { ProgressLine, bar, grouped, migrationLine } from './progress-line.ts'
 
 const FEW = 5
 
-/** Tells a migration: to people on the error output, or to programs, one JSON line an event. */
+/** Reports on a migration: as text on the error output, or as one JSON line for each event. */
 export class MigrationReporter implements AsyncDisposable {
   readonly #context: CommandContext
   readonly #form: 'text' | 'json'
@@ -40,18 +40,18 @@ export class MigrationReporter implements AsyncDisposable {
     else if (event.kind === 'failure') {
       // The command ends with it.
       if (event.what === 'worker') return
-      this.#line.say(`${errorLine(event.error)} (${event.what}; it is tried again)`)
+      this.#line.say(`${errorLine(event.error)} (${event.what}; it will be tried again)`)
     } else if (event.kind === 'deletesUnseen') {
       const { source, isLogKept } = event
       const before = isLogKept ? '' : `"tidemark versions set ${source} <seconds> --store …" and `
       this.#line.say(
-        `what is deleted in ${source} stays in the target; to follow deletes, start with ${before}--apply-deletes`,
+        `deletes in ${source} are not copied to the target; to follow them, start with ${before}--apply-deletes`,
       )
     } else if (event.kind === 'collision') {
       const { source, target } = event
       this.#line.say(
         `collision: ${source.partitionKey} ${source.id} wants ${target.partitionKey} ${target.id}, ` +
-          'which another document has; it is left out until that one leaves',
+          'which another document has; it is left out until that one is gone',
       )
     }
   }
@@ -90,7 +90,7 @@ export class MigrationReporter implements AsyncDisposable {
     }
   }
 
-  /** Resolves when everything that was told is written. */
+  /** Resolves when all reports are written. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#line[Symbol.dispose]()
     await this.#written

@@ -4,7 +4,7 @@ import { visible } from './visible.ts'
 
 const BAR = 30
 
-/** One line that is drawn over itself on a terminal, and nothing elsewhere. */
+/** One line that is overwritten on a terminal, and not written elsewhere. */
 export class ProgressLine implements Disposable {
   readonly #context: CommandContext
   #drawn: 'nothing' | 'line' = 'nothing'
@@ -19,7 +19,7 @@ export class ProgressLine implements Disposable {
     this.#drawn = 'line'
   }
 
-  /** A line that stays, above the one that is drawn over. */
+  /** A line that stays, above the one that is overwritten. */
   say(text: string): void {
     this.#clear()
     this.#context.errors.write(`${visible(text)}\n`)
@@ -38,7 +38,7 @@ export class ProgressLine implements Disposable {
 /** `[#####.....]  52 %  70,320 of 135,233  18,002/s  lag 391  about 4 s left` */
 export function migrationLine(progress: MigrationProgress): string {
   const { documents, remaining, ratePerSecond, lag, remainingSeconds, state } = progress
-  // Not what the source has now: documents that were copied may have been deleted there since.
+  // Not the present count of the source: documents that were copied may have been deleted there since.
   const total = documents + remaining
   const share = total === 0 ? 1 : documents / total
   const left =

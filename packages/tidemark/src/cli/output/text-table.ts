@@ -1,6 +1,6 @@
 import { visible } from './visible.ts'
 
-/** Columns as wide as their widest cell; numbers to the right. */
+/** Columns as wide as their widest cell; numbers aligned to the right. */
 export function textTable(
   headings: readonly string[],
   rows: readonly (readonly (string | number)[])[],

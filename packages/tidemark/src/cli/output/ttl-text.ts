@@ -10,7 +10,7 @@ const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [1, 'second'],
 ]
 
-/** What `tidemark ttl` shows to people. */
+/** The text output of `tidemark ttl`. */
 export function ttlText(shown: ShownTtl): string {
   const { defaultTtl, withExpiry, unswept, pendingDeletes, nextExpiryMs, nowMs } = shown
   const next =
@@ -29,13 +29,13 @@ export function ttlText(shown: ShownTtl): string {
     ['retention', period(shown.retentionSeconds)],
     ['waits for', shown.waitFor.map(({ group }) => group).join(', ') || '-'],
   ]
-  if (shown.isReindexing) rows.push(['filing anew', 'yes; the numbers may lag'])
+  if (shown.isReindexing) rows.push(['refiling', 'yes; the numbers may lag'])
   const width = Math.max(...rows.map(([name]) => name.length))
   const lines = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`)
   return [...lines, positionTable(shown)].join('')
 }
 
-/** Horizons and where the groups stand; nothing when there are none. */
+/** Horizons and the positions of the groups; empty when there are none. */
 function positionTable({ horizons, waitFor }: ShownTtl): string {
   const rows = [
     ...horizons.map(({ range, lsn }) => ['horizon', fromKey(range), lsn]),
@@ -57,7 +57,7 @@ function defaultTtlText(defaultTtl: number | null): string {
   return defaultTtl === -1 ? '-1 (by their own ttl only)' : `${defaultTtl} (${period(defaultTtl)})`
 }
 
-/** `90 seconds`, `1 hour`: in the largest unit that leaves nothing over. */
+/** `90 seconds`, `1 hour`: in the largest unit without a remainder. */
 function period(seconds: number): string {
   const [size, name] = UNITS.find(([unit]) => seconds >= unit && seconds % unit === 0) ?? [
     1,

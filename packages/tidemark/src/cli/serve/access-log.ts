@@ -1,10 +1,10 @@
 import type { ServedRequest } from '@tidemark/gateway'
 import type { CommandContext } from '../command-context.ts'
 
-/** What waits for a reader of the output who is slow, in bytes: above, lines are dropped, not kept in memory. */
+/** Output bytes that can wait for a slow reader. Above this, lines are dropped instead of kept in memory. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
-/** Writes a line for each request, and never waits: who reads them slowly loses lines, and is told how many. */
+/** Writes a line for each request, and never waits. A reader that is too slow loses lines, and gets their number. */
 export class AccessLog {
   readonly #form: 'text' | 'json'
   readonly #context: CommandContext
@@ -24,7 +24,7 @@ export class AccessLog {
     }
     if (this.#dropped > 0) {
       errors.write(
-        `tidemark: ${this.#dropped} lines of the access log were dropped: they are read too slowly\n`,
+        `tidemark: ${this.#dropped} lines of the access log were dropped: the reader is too slow\n`,
       )
       this.#dropped = 0
     }
@@ -36,7 +36,7 @@ function jsonLine({ atMs, durationMs, ...rest }: ServedRequest): string {
   return JSON.stringify({ time: time(atMs), ...rest, durationMs: Number(durationMs.toFixed(1)) })
 }
 
-/** Parts have no blanks, so that tools can take them apart; one that is missing is a hyphen. */
+/** Parts have no blanks, so that tools can split the line. A missing part is a hyphen. */
 function textLine(request: ServedRequest): string {
   const { atMs, address, method, path, status, durationMs, bytes, activityId } = request
   const parts = [time(atMs), address || '-', method || '-', path, status]

@@ -1,6 +1,6 @@
 import type { Store } from '@tidemark/store'
 
-/** What `tidemark dev` has besides. */
+/** The demo data of `tidemark dev`. */
 export const DEMO = { database: 'demo', collection: 'orders', documents: 24 } as const
 
 interface DemoOrder {
@@ -13,7 +13,7 @@ interface DemoOrder {
 const CUSTOMERS = ['ada', 'grace', 'edsger', 'barbara', 'alan', 'katherine']
 const STATUSES = ['placed', 'paid', 'shipped']
 
-/** Makes the demo database with some orders, unless it is there. */
+/** Creates the demo database with some orders, if it does not exist. */
 export async function makeDemoDatabase(store: Store): Promise<void> {
   const database = await store.createDatabaseIfNotExists(DEMO.database)
   const present = await database.listCollections()

@@ -56,8 +56,8 @@ test('a new key counts within seconds, and once', async () => {
   await clock.advance(10_000)
   expect(replaced).toEqual([keys('secret-a', 'secret-b'), keys('secret-b')])
   expect(told).toEqual([
-    'tidemark: the keys in force were replaced: 2 may do everything, 0 may only read',
-    'tidemark: the keys in force were replaced: 1 may do everything, 0 may only read',
+    'tidemark: the keys in force were replaced: 2 allow everything, 0 only allow reads',
+    'tidemark: the keys in force were replaced: 1 allow everything, 0 only allow reads',
   ])
 })
 
@@ -90,7 +90,7 @@ test('a file that cannot be read changes nothing, is told once, and counts again
   await clock.advance(60_000)
   expect(replaced).toEqual([])
   expect(told).toEqual([
-    'tidemark: ERR_INPUT: --key-file ./key cannot be read; the keys that are in force stay',
+    'tidemark: ERR_INPUT: --key-file ./key cannot be read; the present keys stay in force',
   ])
   file = keys('secret-b')
   await clock.advance(5000)
@@ -101,7 +101,7 @@ test('keys that the gateway refuses change nothing, and are told once', async ()
   refused = 'secret-c'
   file = keys('secret-c')
   await clock.advance(60_000)
-  expect(told).toEqual(['tidemark: ERR_INPUT: it is no key; the keys that are in force stay'])
+  expect(told).toEqual(['tidemark: ERR_INPUT: it is no key; the present keys stay in force'])
   file = keys('secret-a')
   await clock.advance(5000)
   expect([replaced, told.length]).toEqual([[], 1])

@@ -10,17 +10,17 @@ const SETTLED_MS = 3000
 
 export interface FollowedKeys {
   readonly read: () => Promise<GatewayKeys>
-  /** Throws when it refuses them; the old ones stay in force. */
+  /** Throws when it refuses the keys; the old ones stay in force. */
   readonly replace: (keys: GatewayKeys) => void
-  /** For people: one line, without keys. */
+  /** Reports one line for people, without keys. */
   readonly tell: (line: string) => void
   readonly clock: Clock
 }
 
 /**
- * Reads the files of keys again and again, and puts what has changed into force, so that keys are rotated without a restart. What
- * cannot be read, or is refused, changes nothing and is told once. Files are read, not watched: that also sees what Kubernetes does
- * with its secrets, and what an editor that writes another file in its place does.
+ * Reads the key files periodically and puts changes into force, so that keys are rotated without a restart. Keys that
+ * cannot be read, or are refused, change nothing and are reported once. Files are read, not watched: that also works
+ * with Kubernetes secrets, and with editors that replace the file.
  *
  * Rejects with the signal's reason.
  *
@@ -40,6 +40,7 @@ export async function followKeys(
     try {
       const keys = await read()
       const text = JSON.stringify(keys)
+      // A file that is still being written has another content a moment later.
       const nowMs = clock.monotonicMs()
       if (text !== last) changedMs = nowMs
       last = text
@@ -52,14 +53,14 @@ export async function followKeys(
       }
       trouble = ''
     } catch (error) {
-      const line = `${errorLine(error)}; the keys that are in force stay`
+      const line = `${errorLine(error)}; the present keys stay in force`
       if (line !== trouble) tell(line)
       trouble = line
     }
   }
 }
 
-/** Rejects a part of a key that is in force: whoever writes the file has stopped in the middle, for want of space perhaps. */
+/** Rejects the beginning of a key that is in force: the write of the file stopped in the middle. */
 function assertWhole(keys: GatewayKeys, present: GatewayKeys): void {
   const known = allKeys(present)
   const isPart = (key: string): boolean =>
@@ -74,5 +75,5 @@ function allKeys({ readWrite, readOnly = [] }: GatewayKeys): readonly string[] {
 }
 
 function described({ readWrite, readOnly = [] }: GatewayKeys): string {
-  return `${readWrite.length} may do everything, ${readOnly.length} may only read`
+  return `${readWrite.length} allow everything, ${readOnly.length} only allow reads`
 }

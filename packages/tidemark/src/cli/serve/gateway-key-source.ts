@@ -4,11 +4,11 @@ import { readPrivateFile } from './private-file.ts'
 import { presentKey, storedKey } from './stored-key.ts'
 import type { ServedPlace } from './served-place.ts'
 
-/** Environment variables with keys, for those who have no files. */
+/** Environment variables with keys, for use without files. */
 export const KEY_VARIABLE = 'TIDEMARK_GATEWAY_KEY'
 export const READ_ONLY_KEY_VARIABLE = 'TIDEMARK_GATEWAY_READ_ONLY_KEY'
 
-/** Where keys are looked for. */
+/** The places of keys. */
 export interface KeyRequest {
   readonly keyFile?: string | undefined
   readonly readOnlyKeyFile?: string | undefined
@@ -16,7 +16,7 @@ export interface KeyRequest {
   readonly place: ServedPlace
 }
 
-/** Keys, and for people where they are from: never the keys themselves. */
+/** Keys, and a text about their origin, which never contains the keys themselves. */
 export interface FoundKeys {
   readonly keys: GatewayKeys
   readonly source: string
@@ -27,17 +27,19 @@ interface ReadWriteKeys {
   readonly source: string
 }
 
-/** Keys that were given: to be read before a store is made, so that a mistake in them leaves nothing behind. */
+/**
+ * Keys from files and the environment. Read them before a store is created, so that a mistake leaves nothing behind.
+ */
 export interface GivenKeys {
-  /** Or the folder that one is kept in. */
+  /** Or the folder in which a key is kept. */
   readonly readWrite: ReadWriteKeys | { readonly folder: string }
   readonly readOnly: readonly string[]
 }
 
 /**
- * The keys of a gateway: of a file, of the environment, else the one that is kept in the store's folder. A store in memory,
- * which is for tests, takes the emulator's, which binds it to loopback. Rejects with ERR_INPUT when a file cannot be read
- * or there is no place for a key.
+ * The keys of a gateway: from a file, from the environment, else the one in the store's folder. A store in memory,
+ * which is for tests, uses the emulator's key, which restricts it to loopback. Rejects with ERR_INPUT when a file
+ * cannot be read or there is no place for a key.
  */
 export async function givenKeys(request: KeyRequest): Promise<GivenKeys> {
   const { readOnlyKeyFile, environment } = request
@@ -49,7 +51,7 @@ export async function givenKeys(request: KeyRequest): Promise<GivenKeys> {
   return { readWrite, readOnly }
 }
 
-/** The keys of a gateway whose store is open; that of its folder is made when it is missing. */
+/** The keys of a gateway whose store is open. Creates the key in its folder if it is missing. */
 export async function gatewayKeys({ readWrite, readOnly }: GivenKeys): Promise<FoundKeys> {
   if ('keys' in readWrite) {
     return { keys: { readWrite: readWrite.keys, readOnly }, source: readWrite.source }
@@ -58,7 +60,7 @@ export async function gatewayKeys({ readWrite, readOnly }: GivenKeys): Promise<F
   return { keys: { readWrite: keysOf(key), readOnly }, source: `the key in ${file}` }
 }
 
-/** Whether keys are in files, which may change while a gateway runs. */
+/** Whether keys are in files, which can change while a gateway runs. */
 export function areKeysInFiles(
   { keyFile, readOnlyKeyFile }: KeyRequest,
   { readWrite }: GivenKeys,
@@ -66,7 +68,7 @@ export function areKeysInFiles(
   return keyFile !== undefined || readOnlyKeyFile !== undefined || 'folder' in readWrite
 }
 
-/** The keys as they are now, for a gateway that runs. Rejects with ERR_INPUT: also where a file is gone, none is made. */
+/** The present keys, for a gateway that runs. Rejects with ERR_INPUT, also when a file is gone: it creates none. */
 export async function presentKeys(request: KeyRequest): Promise<GatewayKeys> {
   const { readWrite, readOnly } = await givenKeys(request)
   if ('keys' in readWrite) return { readWrite: readWrite.keys, readOnly }
@@ -90,7 +92,7 @@ async function readWriteKeys({
   }
   if (place.kind === 'postgres') {
     throw new InputError(
-      `a store on PostgreSQL has no folder that a key could be kept in: give --key-file or ${KEY_VARIABLE}`,
+      `a store on PostgreSQL has no folder for a key: give --key-file or ${KEY_VARIABLE}`,
     )
   }
   return { folder: place.folder }
@@ -109,7 +111,7 @@ async function keysInFile(option: string, file: string): Promise<readonly string
   return keys
 }
 
-/** Several may stand there, so that one can be replaced by another while clients still use it. */
+/** There can be several keys, so that one can be replaced while clients still use it. */
 function keysOf(text: string): readonly string[] {
   return text.split(/\s+/).filter((key) => key !== '')
 }

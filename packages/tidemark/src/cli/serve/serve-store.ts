@@ -19,17 +19,17 @@ export interface ServeRun {
   readonly gateway: Omit<StartGatewayOptions, 'onFailure' | 'onRequest'>
   /** Writes a line for each request. */
   readonly accessLog?: boolean | undefined
-  /** Reads keys again that may have changed; undefined: they do not. */
+  /** Reads keys again that may have changed. Undefined: the keys never change. */
   readonly readKeys?: (() => Promise<GatewayKeys>) | undefined
   readonly form: 'text' | 'json'
-  /** What people are told once it answers. */
+  /** The text to print once the gateway is ready. */
   readonly describe: (gateway: RunningGateway) => string
   readonly interruption: Interruption
 }
 
 /**
- * Serves a store until SIGINT or SIGTERM, then lets what is being served finish. To be stopped is how a server ends:
- * that is no failure.
+ * Serves a store until SIGINT or SIGTERM, then finishes the requests in progress. To be stopped is the normal end of a
+ * server, not a failure.
  */
 export async function serveStore(
   { gateway: options, accessLog, readKeys, form, describe, interruption }: ServeRun,

@@ -2,7 +2,7 @@ import { MemoryStorageEngine, type Store } from '@tidemark/store'
 import { openStore } from '../../open-store.ts'
 import { postgresLocation } from '../../postgres-location.ts'
 
-/** What a gateway serves: a folder, a schema of PostgreSQL, or documents that end with the process. */
+/** What a gateway serves: a folder, a schema of PostgreSQL, or documents in memory. */
 export type ServedPlace =
   | { readonly kind: 'folder'; readonly folder: string }
   | { readonly kind: 'postgres'; readonly url: string }
@@ -10,14 +10,14 @@ export type ServedPlace =
 
 export type Durability = 'sync' | 'relaxed'
 
-/** The place that an argument names; memory without one. Throws ERR_INVALID_OPTION for a malformed URL. */
+/** The place of an argument; memory without one. Throws ERR_INVALID_OPTION for a malformed URL. */
 export function servedPlace(argument: string | undefined): ServedPlace {
   if (argument === undefined) return { kind: 'memory' }
   if (postgresLocation(argument) !== undefined) return { kind: 'postgres', url: argument }
   return { kind: 'folder', folder: argument }
 }
 
-/** Opens it; what is missing is made. Rejects as `openStore`. */
+/** Opens the place, and creates what is missing. Rejects as `openStore`. */
 export function openServedStore(
   place: ServedPlace,
   { durability }: { readonly durability?: Durability | undefined } = {},
@@ -27,7 +27,7 @@ export function openServedStore(
   return openStore({ folder: place.folder, durability })
 }
 
-/** For people; of a URL without the password. */
+/** For display; a URL is shown without its password. */
 export function describePlace(place: ServedPlace): string {
   if (place.kind === 'memory') return 'documents in memory'
   if (place.kind === 'folder') return place.folder

@@ -6,14 +6,13 @@ import { InputError } from '../input-error.ts'
 import { readPrivateFile } from './private-file.ts'
 
 const FILE = 'gateway-key'
-/** As long as those of Azure. */
+/** As long as Azure's keys. */
 const KEY_BYTES = 64
 const OWNER_ONLY = 0o600
 
 /**
- * The key that is kept in a store's folder, readable by its owner only; made when it is missing. Safe when several
- * processes do it at once: all of them get the same. Rejects with ERR_INPUT where another user could have put it there, or
- * can read it.
+ * The key in a store's folder, readable by its owner only. Creates it if it is missing. Safe with several processes at
+ * once: all of them get the same key. Rejects with ERR_INPUT when another user can read it, or could have put it there.
  */
 export async function storedKey(
   folder: string,
@@ -26,7 +25,7 @@ export async function storedKey(
   const key = randomBytes(KEY_BYTES).toString('base64')
   try {
     await writeFile(temporary, `${key}\n`, { mode: OWNER_ONLY, flag: 'wx' })
-    // A link, not a rename: it is never made over the key of another process.
+    // A link, not a rename: it never replaces the key of another process.
     await link(temporary, file)
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error
@@ -36,7 +35,7 @@ export async function storedKey(
   return { key: (await read(file)) ?? key, file }
 }
 
-/** The key that is kept in a store's folder. Rejects with ERR_INPUT when it is gone. */
+/** The key in a store's folder. Rejects with ERR_INPUT when it is gone. */
 export async function presentKey(folder: string): Promise<string> {
   const file = join(folder, FILE)
   const key = await read(file)
@@ -54,11 +53,11 @@ async function read(file: string): Promise<string | undefined> {
   }
 }
 
-/** Anybody could take a key away there, and put another. */
+/** Any user could replace a key there. */
 async function assertNotForEverybody(folder: string): Promise<void> {
   const { mode } = await stat(folder)
   if (process.platform === 'win32' || (mode & 0o002) === 0) return
   throw new InputError(
-    `every user of this machine may write to ${folder}, so that no key can be kept in it: chmod o-w ${folder}, or give the key by --key-file or the environment`,
+    `every user of this machine can write to ${folder}, so it cannot hold a key: run chmod o-w ${folder}, or give the key with --key-file or the environment`,
   )
 }
