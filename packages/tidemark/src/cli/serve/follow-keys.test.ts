@@ -78,7 +78,7 @@ test('a part of a key in force does not replace it, however long it stays', asyn
   await clock.advance(60_000)
   expect(replaced).toEqual([])
   expect(told).toEqual([
-    'tidemark: ERR_INPUT: a file of keys ends in the middle of a key: write it whole; the keys that are in force stay',
+    'tidemark: ERR_INPUT: a file of keys ends in the middle of a key: write it whole; the present keys stay in force',
   ])
   file = keys('secret-a', 'secret-b')
   await clock.advance(5000)
