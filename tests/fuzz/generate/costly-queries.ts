@@ -38,7 +38,24 @@ const PARAMETERS = [
   { name: '@text', value: () => 'a'.repeat(500_000) },
   { name: '@deep', value: () => '['.repeat(100_000) + ']'.repeat(100_000) },
   { name: '@nested', value: () => nested(900) },
+  { name: '@wide', value: () => wide(1) },
+  { name: '@other_wide', value: () => wide(2) },
+  { name: '@named', value: () => ({ ['n'.repeat(500_000)]: 1 }) },
+  { name: '@set', value: () => `%[${apart(900)}]` },
+  { name: '@letters', value: () => apart(50_000) },
 ] as const
+
+/** An object of many properties, of which the first differs. */
+function wide(first: number): unknown {
+  return { first, ...Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`name${n}`, n])) }
+}
+
+/** Letters of which no two are neighbours. */
+function apart(count: number): string {
+  return Array.from({ length: count }, (_, n) =>
+    String.fromCharCode(0x100 + ((2 * n) % 0xd000)),
+  ).join('')
+}
 
 function nested(depth: number): unknown {
   return depth === 0 ? 1 : [nested(depth - 1)]
@@ -62,10 +79,17 @@ function costlyText(random: SeededRandom): string {
   ])()
 }
 
-/** Each of them multiplies the rows. */
+/** Each of them multiplies the rows, or keeps what it makes for them. */
 function joins(random: SeededRandom): string {
   const names = ['p', 'q', 'r', 's', 't', 'u'].slice(0, 1 + random.below(6))
-  return names.map((name) => `JOIN ${name} IN ${list(random)}`).join(' ')
+  const source = (name: string): string =>
+    random.chance(0.8) ? `${name} IN ${list(random)}` : `${kept(random)} ${name}`
+  return names.map((name) => `JOIN ${source(name)}`).join(' ')
+}
+
+function kept(random: SeededRandom): string {
+  const value = random.pick(['{a: {}, b: [], c: {}}', `UPPER(c.big)`, `[1, 2, 3]`, 'ToString(v)'])
+  return `(SELECT VALUE ${value} FROM v IN ${list(random)})`
 }
 
 function list(random: SeededRandom): string {
@@ -95,7 +119,16 @@ function costlyValue(random: SeededRandom, levels: number): string {
         .fill(text(random, 0))
         .join()})`,
     () => `StringToArray(${random.pick(['@deep', text(random, 1)])})`,
+    () => `${object(random)} = ${object(random)}`,
+    () => `ARRAY_LENGTH(ObjectToArray(${object(random)}))`,
+    () => `ARRAY_LENGTH(SetUnion([${object(random)}], [${object(random)}]))`,
+    () => `ARRAY_CONTAINS([${object(random)}], ${object(random)}, true)`,
+    () => `${random.pick(['TRIM', 'LTRIM', 'RTRIM'])}(${text(random, 1)}, @letters)`,
   ])()
+}
+
+function object(random: SeededRandom): string {
+  return random.pick(['@wide', '@other_wide', '@named', '{a: {}, b: [], c: {}}'])
 }
 
 function array(random: SeededRandom, levels: number): string {
@@ -143,6 +176,7 @@ function pattern(random: SeededRandom): string {
     `'%${'_'.repeat(many)}c%'`,
     `'%${'[a-y]'.repeat(many / 5)}c%'`,
     `'%b'`,
+    '@set',
   ])
 }
 
@@ -161,5 +195,6 @@ function longText(random: SeededRandom): string {
     () => `SELECT ${each((n) => `c.a${n}`)} FROM c ORDER BY ${each((n) => `a${n}`)}`,
     () => `SELECT VALUE ${'(SELECT VALUE '.repeat(60)}${each(String)}${')'.repeat(60)}`,
     () => `SELECT VALUE ${'('.repeat(many)}1${')'.repeat(many)}`,
+    () => `SELECT VALUE ${'1+'.repeat(many * 20)}1`,
   ])()
 }

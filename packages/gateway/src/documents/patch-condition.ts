@@ -9,10 +9,10 @@ export type DocumentCondition = (document: object) => boolean
 /**
  * The condition of a patch, as `from c where c.status = "open"`. All conditions of one request share its budget.
  *
- * @throws ERR_BAD_QUERY
+ * @throws ERR_BAD_QUERY, ERR_QUERY_TOO_COSTLY
  */
 export function patchCondition(text: string, budget: QueryBudget): DocumentCondition {
-  const query = parseCondition(text)
+  const query = parseCondition(text, budget)
   return (document) => matchesCondition(query, asJson(document), { budget })
 }
 

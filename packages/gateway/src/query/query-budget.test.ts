@@ -2,11 +2,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { matchesCondition } from './execution/matches-condition.ts'
-import type { Json } from './json.ts'
+import { runQuery } from './execution/run-query.ts'
+import type { Json, JsonObject } from './json.ts'
 import { DEFAULT_QUERY_LIMITS, QueryBudget, type QueryLimits } from './query-budget.ts'
 import { allPages, fixedClock, MemorySource, runPage, withRids } from './query-rows.fixture.ts'
 import { QueryTurns } from './query-turns.ts'
-import { parseCondition } from './syntax/parse-query.ts'
+import { parseCondition, parseQuery } from './syntax/parse-query.ts'
 
 const { signal } = new AbortController()
 
@@ -44,6 +45,7 @@ describe('one row', () => {
     ['texts that are joined', `${Array(300).fill('@text').join(' || ')} = ''`],
     ['LIKE that goes back and forth', `c.text LIKE '%${'a'.repeat(900)}c%'`],
     ['LIKE with a large set', `c.text LIKE @set`],
+    ['LIKE that fails near each place', `c.text LIKE '%${'a'.repeat(40)}c%'`],
     ['patterns that are read', `ARRAY(SELECT VALUE 'a' LIKE @set FROM a IN @list)`],
     ['a long text sought in a longer one', `CONTAINS(c.text, CONCAT(LEFT(c.text, 9000), 'c'))`],
     ['a place that is sought', `INDEX_OF(c.text, CONCAT(LEFT(c.text, 9000), 'c'))`],
@@ -51,6 +53,7 @@ describe('one row', () => {
     ['places where a text is split', `StringSplit(c.text, CONCAT(LEFT(c.text, 9000), 'c'))`],
     ['texts that differ at the end', `@text IN (${Array(300).fill('@other').join(',')})`],
     ['comparisons of texts', Array(300).fill('@text < @other').join(' AND ')],
+    ['texts that are aggregated', `(SELECT VALUE MAX(a % 2 = 0 ? @text : @other) FROM a IN @list)`],
     ['wide objects that differ at once', Array(100).fill('@wide = @other_wide').join(' OR ')],
     ['long names that are hashed', `ARRAY(SELECT DISTINCT VALUE [a, @named] FROM a IN @list)`],
     ['objects made into arrays', `ARRAY(SELECT VALUE ObjectToArray(@wide) FROM a IN @list)`],
@@ -102,6 +105,10 @@ describe('one row', () => {
       `ARRAY(SELECT VALUE StringSplit(@text, 'a') FROM a IN @list)`,
       `ARRAY(SELECT VALUE ARRAY_CONCAT(@list, @list) FROM a IN @list)`,
       `ARRAY(SELECT VALUE {a: {}, b: [], c: {}} FROM a IN @list JOIN b IN @list)`,
+      `(SELECT VALUE COUNT(1) FROM x IN (SELECT VALUE @list FROM a IN @list JOIN b IN ARRAY_SLICE(@list, 0, 2)))`,
+      `ARRAY(SELECT DISTINCT VALUE a * 1000 + b FROM a IN @list JOIN b IN ARRAY_SLICE(@list, 0, 50))`,
+      `SetUnion(ARRAY(SELECT VALUE a FROM a IN @list JOIN b IN @list), [])`,
+      `SetUnion(ARRAY(SELECT VALUE a * 1000 + b FROM a IN @list JOIN b IN ARRAY_SLICE(@list, 0, 50)), [])`,
     ]) {
       const source = new MemorySource(withRids([document]))
       const page = runPage(`SELECT VALUE ${expression} FROM c`, source, {
@@ -134,6 +141,94 @@ describe('one row', () => {
   })
 })
 
+describe('the text of a query', () => {
+  const long = `SELECT VALUE ${'1+'.repeat(30_000)}1`
+
+  test('cannot have more words and signs than its steps', () => {
+    const tooCostly = expect.objectContaining({
+      code: 'ERR_QUERY_TOO_COSTLY',
+      message: expect.stringContaining('1000000 steps (maxRowSteps)'),
+    })
+    expect(() => parseQuery(long, budgetOf({}))).toThrow(tooCostly)
+    // All conditions of one write have one budget.
+    const budget = budgetOf({})
+    const condition = `from c where ${'1+'.repeat(10_000)}1 = 0`
+    parseCondition(condition, budget)
+    parseCondition(condition, budget)
+    expect(() => parseCondition(condition, budget)).toThrow(tooCostly)
+  })
+
+  test('of a computed property is paid for, too', async () => {
+    const page = runPage('SELECT VALUE c.sum FROM c', new MemorySource(withRids([document])), {
+      computedProperties: [{ name: 'sum', query: `${long} FROM c` }],
+      budget: budgetOf({}),
+    })
+    await expect(page).rejects.toMatchObject({ code: 'ERR_QUERY_TOO_COSTLY' })
+  })
+
+  test('does not count for its rows', async () => {
+    const budget = budgetOf({ maxRowSteps: 30_000 })
+    const query = parseQuery(`SELECT VALUE ${'1+'.repeat(700)}1 FROM c`, budget)
+    const source = new MemorySource(withRids(numbers.map((n) => ({ n }))))
+    const { items } = await runQuery(query, { source, budget, maxItemCount: 1000, signal })
+    expect(items).toHaveLength(300)
+    expect(budget.steps).toBeGreaterThan(30_000)
+  })
+})
+
+describe('what a query holds', () => {
+  const CHUNK = 256 * 1024
+
+  /** Runs a page; gives how many characters it asked for beyond those that each query has. */
+  async function asked(text: string, documents: JsonObject[]): Promise<number> {
+    let chars = 0
+    const hold = (more: number): void => void (chars += more)
+    const budget = new QueryBudget({ hold, signal })
+    await runPage(text, new MemorySource(withRids(documents)), { parameters, budget })
+    return chars
+  }
+
+  test('is not asked for while it is little', async () => {
+    const documents = numbers.map((n) => ({ n }))
+    expect(await asked('SELECT * FROM c ORDER BY c.n', documents)).toBe(0)
+  })
+
+  test.each([
+    [
+      'what JOINs keep',
+      `SELECT VALUE COUNT(1) FROM c JOIN (SELECT VALUE UPPER(@text) FROM a IN @list) b`,
+    ],
+    ['what one row makes', `SELECT VALUE 1 FROM c WHERE ${LONG} || ${LONG} || ${LONG} = ''`],
+    ['the rows of a page', 'SELECT * FROM c'],
+    ['rows in order', 'SELECT * FROM c ORDER BY c.n'],
+    ['rows of groups', 'SELECT c.n, MAX(c.text) AS text FROM c GROUP BY c.n'],
+    [
+      'what is made of groups',
+      `SELECT c.n, REPLICATE('x', 10000) AS a, REPLICATE('y', 10000) AS b FROM c GROUP BY c.n`,
+    ],
+    ['aggregates', 'SELECT VALUE MAKELIST(c.text) FROM c'],
+  ])('is asked for: %s', async (_name, text) => {
+    const documents = numbers.slice(0, 40).map((n) => ({ n, text: 'a'.repeat(20_000) }))
+    const chars = await asked(text, documents)
+    expect(chars).toBeGreaterThanOrEqual(2 * CHUNK)
+    expect(chars % CHUNK).toBe(0)
+  })
+
+  test.each(['', ' ORDER BY c.id', ' OFFSET 1 LIMIT 99'])(
+    'ends the query at once where it is refused: SELECT * FROM c%s',
+    async (clauses) => {
+      const hold = (): void => {
+        throw new Error('no more memory')
+      }
+      const budget = new QueryBudget({ hold, signal })
+      const source = new MemorySource(withRids(numbers.map(() => document)))
+      const page = runPage(`SELECT * FROM c${clauses}`, source, { budget })
+      await expect(page).rejects.toThrow('no more memory')
+      expect(source.reads).toBeLessThan(10)
+    },
+  )
+})
+
 describe('one page', () => {
   const source = (): MemorySource =>
     new MemorySource(withRids(numbers.map((n) => ({ n, list: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] }))))
@@ -149,6 +244,15 @@ describe('one page', () => {
     await expect(page).rejects.toMatchObject({
       code: 'ERR_QUERY_TOO_COSTLY',
       message: expect.stringContaining('50000 steps for one page (maxPageSteps)'),
+    })
+  })
+
+  test('pays for the documents that it reads', async () => {
+    const page = runPage('SELECT VALUE COUNT(1) FROM c', source(), {
+      budget: budgetOf({ maxPageSteps: 20_000 }),
+    })
+    await expect(page).rejects.toMatchObject({
+      message: expect.stringContaining('20000 steps for one page (maxPageSteps)'),
     })
   })
 

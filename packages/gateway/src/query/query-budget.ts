@@ -10,18 +10,25 @@ export interface QueryLimits {
   /** Steps of one page, over all documents that it looks at. @default 500_000_000 (half a minute) */
   readonly maxPageSteps: number
   /**
-   * Steps of one row with its functions and subqueries, or of all conditions of one patch or batch. These run in one
-   * piece: other requests wait meanwhile. @default 1_000_000 (about 0.1 s)
+   * Steps of one row with its functions and subqueries, of reading the text of a query (20 for a word or sign), or of all
+   * conditions of one patch or batch. These run in one piece: other requests wait meanwhile. @default 1_000_000 (about 0.1 s)
    */
   readonly maxRowSteps: number
   /** Characters that functions and subqueries make for one row; a place in an array counts as 8. @default 33_554_432 */
   readonly maxRowChars: number
+  /**
+   * Characters that all queries of a gateway hold at once: what JOINs of the present rows keep, and pages until they are
+   * sent. The first 262,144 of each query do not count. What comes above is 429, and can be tried again. One takes 1 to 3
+   * bytes of memory. `maxClientShare` is the share of one client. @default 134_217_728
+   */
+  readonly maxHeldChars: number
 }
 
 export const DEFAULT_QUERY_LIMITS: QueryLimits = {
   maxPageSteps: 500_000_000,
   maxRowSteps: 1_000_000,
   maxRowChars: 32 * 1024 * 1024,
+  maxHeldChars: 128 * 1024 * 1024,
 }
 
 const CHARS_PER_STEP = 32
@@ -29,6 +36,8 @@ const CHARS_PER_STEP = 32
 const ITEM_CHARS = 8
 /** Steps between looks at the clock: a fraction of a millisecond. */
 const STEPS_PER_LOOK = 2000
+/** What a query may hold at first, and asks for at once when it holds more. */
+const CHARS_PER_HOLD = 256 * 1024
 /** A page that can go on later ends after this share of its steps. */
 const EARLY_END = 0.1
 
@@ -36,6 +45,8 @@ export interface QueryBudgetOptions {
   readonly limits?: QueryLimits | undefined
   /** Shared by what runs on one thread. @default its own */
   readonly turns?: QueryTurns | undefined
+  /** Asks for more characters of `maxHeldChars`; what it throws ends the query. @default they are there */
+  readonly hold?: ((chars: number) => void) | undefined
   readonly signal: AbortSignal
 }
 
@@ -48,16 +59,21 @@ export interface QueryBudgetOptions {
 export class QueryBudget {
   readonly #limits: QueryLimits
   readonly #turns: QueryTurns
+  readonly #hold: (chars: number) => void
   readonly #signal: AbortSignal
   #steps = 0
   /** Where the present row must have ended. */
   #end: number
   #rowChars = 0
+  #pageChars = 0
+  /** Characters that it may hold without asking. */
+  #mayHold = CHARS_PER_HOLD
   /** At once: many queries may begin in one turn of the event loop. */
   #nextLook = 0
 
-  constructor({ limits = DEFAULT_QUERY_LIMITS, turns, signal }: QueryBudgetOptions) {
+  constructor({ limits = DEFAULT_QUERY_LIMITS, turns, hold, signal }: QueryBudgetOptions) {
     this.#limits = limits
+    this.#hold = hold ?? (() => {})
     this.#turns = turns ?? new QueryTurns(systemClock)
     this.#signal = signal
     this.#end = Math.min(limits.maxRowSteps, limits.maxPageSteps)
@@ -93,11 +109,26 @@ export class QueryBudget {
     this.read(chars)
     this.#rowChars += chars
     const { maxRowChars } = this.#limits
-    if (this.#rowChars <= maxRowChars) return
-    throw new QueryTooCostlyError(
-      `one row of the query makes values of more than ${maxRowChars} characters (maxRowChars): ` +
-        'use fewer or smaller texts and arrays in its functions and subqueries',
-    )
+    if (this.#rowChars > maxRowChars) {
+      throw new QueryTooCostlyError(
+        `one row of the query makes values of more than ${maxRowChars} characters (maxRowChars): ` +
+          'use fewer or smaller texts and arrays in its functions and subqueries',
+      )
+    }
+    this.#askForMemory()
+  }
+
+  /** So many characters of the page are kept by now. */
+  keepPage(chars: number): void {
+    this.#pageChars = chars
+    this.#askForMemory()
+  }
+
+  #askForMemory(): void {
+    while (this.#rowChars + this.#pageChars > this.#mayHold) {
+      this.#hold(CHARS_PER_HOLD)
+      this.#mayHold += CHARS_PER_HOLD
+    }
   }
 
   /** An array that is made; its values are charged where they are made. */
@@ -143,8 +174,8 @@ export class QueryBudget {
       )
     }
     return new QueryTooCostlyError(
-      `one row of the query needs more than ${maxRowSteps} steps (maxRowSteps): use fewer or shorter ` +
-        'arrays and texts in its functions and subqueries',
+      `one row of the query, or its text, needs more than ${maxRowSteps} steps (maxRowSteps): use fewer or ` +
+        'shorter arrays and texts',
     )
   }
 }

@@ -28,11 +28,20 @@ async function served(options: Options = {}): Promise<TestGateway> {
 function query(
   { gateway }: TestGateway,
   text: string,
-  { target = DOCS, deep = '' }: { readonly target?: string; readonly deep?: string } = {},
+  {
+    target = DOCS,
+    deep = '',
+    signal,
+  }: {
+    readonly target?: string
+    readonly deep?: string
+    readonly signal?: AbortSignal
+  } = {},
 ): ReturnType<typeof send> {
   const parameters = deep === '' ? '' : `,"parameters":[{"name":"@deep","value":${deep}}]`
   return send(gateway.endpoint, 'POST', target, {
     key: READ_ONLY,
+    signal,
     headers: { 'content-type': 'application/query+json', 'x-ms-documentdb-isquery': 'true' },
     body: `{"query":${JSON.stringify(text)}${parameters}}`,
   })
@@ -55,6 +64,25 @@ test('others are served in the midst of the rows of one document, and a stop end
   await ended
   expect([503, 'closed']).toContain(await costly)
   expect(answers).toEqual(['read', 'read', 'read', 'read', 'read', 'costly'])
+  expect(started.failures).toEqual([])
+})
+
+test('queries that hold much together are 429, small ones are served, and what ended is given back', async () => {
+  await using started = await served({
+    queryLimits: { maxHeldChars: 1_500_000 },
+    maxClientShare: 1,
+    requestTimeoutMs: 600_000,
+  })
+  const kept = `FROM c JOIN (SELECT VALUE UPPER(c.text) FROM n IN [1,2,3,4,5,6,7,8,9,10]) kept`
+  const statusOfLarge = async (): Promise<number> =>
+    (await query(started, `SELECT VALUE COUNT(1) ${kept}`)).status
+  const client = new AbortController()
+  const endless = query(started, ENDLESS.replace('FROM c', kept), { signal: client.signal })
+  await expect.poll(statusOfLarge).toBe(429)
+  expect((await query(started, 'SELECT * FROM c')).status).toBe(200)
+  client.abort()
+  await expect(endless).rejects.toThrow()
+  await expect.poll(statusOfLarge).toBe(200)
   expect(started.failures).toEqual([])
 })
 

@@ -29,12 +29,20 @@ export async function send(
   {
     headers = {},
     body,
+    signal,
     ...sign
-  }: { headers?: Record<string, string>; body?: unknown; key?: string; at?: Date } = {},
+  }: {
+    headers?: Record<string, string>
+    body?: unknown
+    key?: string
+    at?: Date
+    signal?: AbortSignal | undefined
+  } = {},
 ): Promise<{ readonly status: number; readonly headers: Headers; readonly json: unknown }> {
   const response = await fetch(endpoint.replace(/\/$/, '') + target, {
     method,
     headers: { ...signedHeaders(method, target, sign), ...headers },
+    ...(signal !== undefined && { signal }),
     ...(body !== undefined && {
       body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
     }),

@@ -7,7 +7,11 @@ const THROTTLED = expect.objectContaining({ code: 'ERR_THROTTLED' })
 /** Places of a gateway that serves one request at a time, and lets one wait. */
 function places(): () => RequestPlace {
   const limit = { most: 1, share: 1, what: 'requests are here', retryAfterMs: 1 }
-  const limits = { served: new SharedLimit(limit), waiting: new SharedLimit(limit) }
+  const limits = {
+    served: new SharedLimit(limit),
+    waiting: new SharedLimit(limit),
+    queryChars: new SharedLimit({ ...limit, most: 100 }),
+  }
   return () => new RequestPlace(limits)
 }
 
@@ -44,4 +48,18 @@ test('who may not wait keeps its place', async () => {
   second.enter(['b'])
   await expect(second.whileWaiting(() => Promise.resolve())).rejects.toThrow(THROTTLED)
   expect(() => place().enter(['c'])).toThrow(THROTTLED)
+})
+
+test('what queries hold counts for all, until their requests end', () => {
+  const place = places()
+  const [first, second] = [place(), place()]
+  first.holdChars(50)
+  second.holdChars(30)
+  first.holdChars(20)
+  expect(() => second.holdChars(1)).toThrow(THROTTLED)
+  first.leave()
+  second.holdChars(70)
+  expect(() => second.holdChars(1)).toThrow(THROTTLED)
+  second.leave()
+  second.holdChars(100)
 })

@@ -1,9 +1,10 @@
 import type { SharedLimit } from './shared-limit.ts'
 
-/** How many requests may be served, and how many may wait for a change. */
+/** How many requests may be served, how many may wait for a change, and how many characters queries may hold. */
 export interface RequestLimits {
   readonly served: SharedLimit
   readonly waiting: SharedLimit
+  readonly queryChars: SharedLimit
 }
 
 /** Where one request counts: among those that are served or, meanwhile, among those that wait. */
@@ -11,6 +12,7 @@ export class RequestPlace {
   readonly #limits: RequestLimits
   #clients: readonly unknown[] = []
   #leave: () => void = () => {}
+  readonly #release: (() => void)[] = []
 
   constructor(limits: RequestLimits) {
     this.#limits = limits
@@ -34,8 +36,18 @@ export class RequestPlace {
     }
   }
 
+  /**
+   * Counts characters that a query holds, until the request ends.
+   *
+   * @throws ERR_THROTTLED
+   */
+  holdChars(count: number): void {
+    this.#release.push(this.#limits.queryChars.enter(this.#clients, count))
+  }
+
   leave(): void {
     this.#leave()
     this.#leave = () => {}
+    for (const release of this.#release.splice(0)) release()
   }
 }

@@ -26,7 +26,7 @@ import { RequestPlace, type RequestLimits } from './request-place.ts'
 
 /** What a client that met the limit of requests served at once waits, in ms. */
 const BUSY_RETRY_MS = 50
-/** Waits take longer than requests. */
+/** Waits and large queries take longer than other requests. */
 const WAITING_RETRY_MS = 1000
 
 /** A name or an address, perhaps with a port: answers repeat it. */
@@ -74,6 +74,12 @@ export class RequestServer {
         most: maxWaitingReads,
         share,
         what: 'reads are waiting for changes',
+        retryAfterMs: WAITING_RETRY_MS,
+      }),
+      queryChars: new SharedLimit({
+        most: options.queryLimits.maxHeldChars,
+        share,
+        what: 'characters are held by queries (maxHeldChars)',
         retryAfterMs: WAITING_RETRY_MS,
       }),
     }
@@ -175,7 +181,13 @@ export class RequestServer {
       draining: this.#draining.signal,
       whileWaiting: (act) => place.whileWaiting(act),
       header,
-      queryBudget: () => new QueryBudget({ limits: queryLimits, turns: this.#queryTurns, signal }),
+      queryBudget: () =>
+        new QueryBudget({
+          limits: queryLimits,
+          turns: this.#queryTurns,
+          hold: (chars) => place.holdChars(chars),
+          signal,
+        }),
       readBody: () => readBody(incoming, { maxBytes: maxBodyBytes, signal }),
     }
   }

@@ -29,23 +29,23 @@ export class SharedLimit {
   }
 
   /**
-   * Counts one more; the result takes it back.
+   * Counts some more; the result takes them back.
    *
-   * @param clients all that it is counted for, compared as keys of a map
+   * @param clients all that they are counted for, compared as keys of a map
    * @throws ERR_THROTTLED
    */
-  enter(clients: readonly unknown[]): () => void {
-    if (this.#count >= this.#most) throw this.#refused(`${this.#most} ${this.#what}`)
-    if (clients.some((client) => (this.#countOf.get(client) ?? 0) >= this.#mostOfOne)) {
+  enter(clients: readonly unknown[], count = 1): () => void {
+    if (this.#count + count > this.#most) throw this.#refused(`${this.#most} ${this.#what}`)
+    if (clients.some((client) => (this.#countOf.get(client) ?? 0) + count > this.#mostOfOne)) {
       throw this.#refused(`${this.#mostOfOne} ${this.#what} for this address or key alone`)
     }
-    return this.enterAnyway(clients)
+    return this.enterAnyway(clients, count)
   }
 
   /** The same without a limit, for what was let in before. */
-  enterAnyway(clients: readonly unknown[]): () => void {
-    this.#add(clients, 1)
-    return () => this.#add(clients, -1)
+  enterAnyway(clients: readonly unknown[], count = 1): () => void {
+    this.#add(clients, count)
+    return () => this.#add(clients, -count)
   }
 
   #add(clients: readonly unknown[], by: number): void {

@@ -59,8 +59,10 @@ export class Combinations {
 }
 
 function sourceValues({ from, each }: FromSource, row: RowEnvironment): readonly Json[] {
-  const values = from.kind === 'rows' ? row.rowsOf(from.query, Infinity) : [evaluate(from, row)]
-  if (each === 'value') return values.filter((value) => value !== undefined)
+  const isSubquery = from.kind === 'rows'
+  const values = isSubquery ? row.rowsOf(from.query, Infinity) : [evaluate(from, row)]
+  // Rows of a subquery are defined.
+  if (each === 'value') return isSubquery ? values : values.filter((value) => value !== undefined)
   const arrays = values.filter(isJsonArray)
   // The usual case: no copy of the array.
   if (arrays.length <= 1) return arrays[0] ?? []

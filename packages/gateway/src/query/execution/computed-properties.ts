@@ -1,5 +1,6 @@
 import { BadQueryError } from '../bad-query-error.ts'
 import type { Json } from '../json.ts'
+import type { QueryBudget } from '../query-budget.ts'
 import type { ComputedProperty } from '../query-options.ts'
 import { parseQuery } from '../syntax/parse-query.ts'
 import type { Query } from '../syntax/query.ts'
@@ -28,7 +29,7 @@ function evaluator(
   return (document) => {
     if (last !== undefined && last.document === document) return last.value
     if (ready === undefined) {
-      const query = readDefinition(property)
+      const query = readDefinition(property, shared.budget)
       const row = createRowEnvironment({ slots: query.slots, parameters: NO_PARAMETERS, ...shared })
       ready = { query, row }
     }
@@ -44,8 +45,8 @@ function evaluator(
 }
 
 /** @throws ERR_BAD_QUERY for a definition that is more than one expression over the document */
-function readDefinition({ name, query: text }: ComputedProperty): Query {
-  const query = parsed(name, text)
+function readDefinition({ name, query: text }: ComputedProperty, budget: QueryBudget): Query {
+  const query = parsed({ name, text, budget })
   const isPlain =
     query.selection.kind === 'value' &&
     query.from.documentName !== undefined &&
@@ -62,9 +63,17 @@ function readDefinition({ name, query: text }: ComputedProperty): Query {
   )
 }
 
-function parsed(name: string, text: string): Query {
+function parsed({
+  name,
+  text,
+  budget,
+}: {
+  readonly name: string
+  readonly text: string
+  readonly budget: QueryBudget
+}): Query {
   try {
-    return parseQuery(text)
+    return parseQuery(text, budget)
   } catch (cause) {
     if (!(cause instanceof BadQueryError)) throw cause
     const message = `the computed property '${name}' of the container: ${cause.message}`

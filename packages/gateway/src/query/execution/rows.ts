@@ -108,6 +108,9 @@ export function addToAggregates(
   return kept
 }
 
+/** Memory of a key by which equal values are told, in places of an array. */
+const KEY_ITEMS = 8
+
 function subqueryRows(query: Subquery, row: RowEnvironment, limit: number): Json[] {
   if (query.aggregates.length > 0) return aggregatedRow(query, row)
   const rows: Json[] = []
@@ -118,6 +121,7 @@ function subqueryRows(query: Subquery, row: RowEnvironment, limit: number): Json
     if (query.distinct) {
       const key = valueKey(value, row.budget)
       if (seen.has(key)) return true
+      row.budget.makeItems(KEY_ITEMS)
       seen.add(key)
     }
     row.budget.makeItems(1)

@@ -18,6 +18,7 @@ export async function runAggregates(run: QueryRun<StreamProgress>): Promise<RunR
   const visit = (): boolean => {
     kept += addToAggregates(query.aggregates, states, row)
     if (kept > MAX_VALUE_CHARS) throw rowTooLarge()
+    row.budget.keepPage(kept)
     return true
   }
   for await (const { page } of readPages(run, { after: undefined, maxDocuments: () => 1000 })) {

@@ -102,6 +102,7 @@ class RankedCollector {
     const visit = (): boolean => {
       if (query.groupBy.length > 0) this.#takeIntoGroup()
       else this.#takeRow(document, ordinal++)
+      row.budget.keepPage(this.#rows.chars)
       return !this.hasEnough
     }
     return visitRows(document, { source: query, row, visit })
@@ -213,6 +214,7 @@ class RankedCollector {
       if (value === undefined) continue
       // What SELECT makes of a group can be far larger than the group.
       if (item.kind === 'group') chars += valueChars(value, budget)
+      budget.keepPage(this.#rows.chars + chars)
       if (chars > MAX_GROUPS_CHARS) {
         throw new QueryTooCostlyError(
           `the rows of one page of GROUP BY are larger than ${MAX_GROUPS_CHARS} characters: ` +

@@ -108,6 +108,7 @@ class StreamPage {
       return true
     }
     this.#chars += valueChars(value, row.budget)
+    row.budget.keepPage(this.#chars)
     this.#items.push(value)
     if (this.#limit !== undefined) this.#limit--
     return !this.#isFull()

@@ -42,6 +42,11 @@ export class TopRows<T> {
     return this.#rows.length
   }
 
+  /** Characters of the rows that are kept. */
+  get chars(): number {
+    return this.#chars
+  }
+
   /** The row with that tie, where ties are unique. */
   withTie(tie: string): T | undefined {
     return this.#byTie.get(tie)?.item

@@ -54,12 +54,17 @@ function containsFunction(all: 'all' | 'any'): SqlFunction {
   })
 }
 
+/** Memory of an entry of a map with its key, in places of an array. */
+const ENTRY_ITEMS = 10
+
 /** Each value once, where it came first, by its key. */
 function distinctItems(items: readonly Json[], budget: QueryBudget): ReadonlyMap<string, Json> {
   const byKey = new Map<string, Json>()
   for (const item of items) {
     const key = valueKey(item, budget)
-    if (!byKey.has(key)) byKey.set(key, item)
+    if (byKey.has(key)) continue
+    budget.makeItems(ENTRY_ITEMS)
+    byKey.set(key, item)
   }
   return byKey
 }
@@ -100,9 +105,10 @@ export const ARRAY_FUNCTIONS: FunctionTable = {
     const items = [...distinctItems(left, budget)].filter(([key]) => wanted.has(key))
     return items.map(([, item]) => item)
   }),
-  SETUNION: setFunction((left, right, budget) => [
-    ...distinctItems([...left, ...right], budget).values(),
-  ]),
+  SETUNION: setFunction((left, right, budget) => {
+    budget.makeItems(left.length + right.length)
+    return [...distinctItems([...left, ...right], budget).values()]
+  }),
   OBJECTTOARRAY: anyFunction([1, 3], ([object, keyName = 'k', valueName = 'v'], { budget }) => {
     if (!isJsonObject(object)) return undefined
     if (typeof keyName !== 'string' || typeof valueName !== 'string') return undefined

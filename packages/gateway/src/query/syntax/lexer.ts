@@ -1,8 +1,11 @@
 import { BadQueryError } from '../bad-query-error.ts'
 import { MAX_QUERY_CHARS } from '../limits.ts'
+import type { QueryBudget } from '../query-budget.ts'
 import { badQueryAt } from './place.ts'
 import type { Token } from './token.ts'
 
+/** Of a token, with what the parser makes of it. */
+const TOKEN_STEPS = 20
 const BLANKS = /(?:\s|--[^\n]*|\/\*[^]*?\*\/)+/y
 const WORD = /[\p{L}_][\p{L}\p{N}_]*/uy
 const PARAMETER = /@[\p{L}\p{N}_]+/uy
@@ -24,15 +27,16 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /**
  * Cuts a query text into tokens; the last one is `end`.
  *
- * @throws ERR_BAD_QUERY for a text that is too long, an unknown character, or an unfinished string
+ * @throws ERR_BAD_QUERY for a text that is too long, an unknown character, or an unfinished string; ERR_QUERY_TOO_COSTLY
  */
-export function tokenize(text: string): Token[] {
+export function tokenize(text: string, budget?: QueryBudget): Token[] {
   if (text.length > MAX_QUERY_CHARS) {
     throw new BadQueryError(`a query has at most ${MAX_QUERY_CHARS} characters, got ${text.length}`)
   }
   const tokens: Token[] = []
   let offset = skipBlanks(text, 0)
   while (offset < text.length) {
+    budget?.spend(TOKEN_STEPS)
     const token = readToken(text, offset)
     tokens.push(token)
     offset = skipBlanks(text, offset + token.text.length)

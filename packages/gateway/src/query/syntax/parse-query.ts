@@ -1,13 +1,15 @@
+import type { QueryBudget } from '../query-budget.ts'
 import { QueryParser } from './query-parser.ts'
 import type { Query, WrittenQuery } from './query.ts'
 
 /**
  * Reads a query.
  *
- * @throws ERR_BAD_QUERY naming the construct that is wrong or not supported, and where it stands
+ * @param budget what it may cost, for texts of clients; absent = any length
+ * @throws ERR_BAD_QUERY naming the construct that is wrong or not supported, and where it stands; ERR_QUERY_TOO_COSTLY
  */
-export function parseQuery(text: string): WrittenQuery {
-  return new QueryParser(text).query()
+export function parseQuery(text: string, budget?: QueryBudget): WrittenQuery {
+  return new QueryParser(text, budget).query()
 }
 
 /**
@@ -15,6 +17,6 @@ export function parseQuery(text: string): WrittenQuery {
  *
  * @throws ERR_BAD_QUERY as `parseQuery`
  */
-export function parseCondition(text: string): Query {
-  return new QueryParser(text).condition()
+export function parseCondition(text: string, budget?: QueryBudget): Query {
+  return new QueryParser(text, budget).condition()
 }

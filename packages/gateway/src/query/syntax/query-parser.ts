@@ -1,5 +1,6 @@
 import type { BadQueryError } from '../bad-query-error.ts'
 import { MAX_ITEMS, MAX_SOURCES } from '../limits.ts'
+import type { QueryBudget } from '../query-budget.ts'
 import type { Expression, Subquery } from './expression.ts'
 import { ExpressionParser } from './expression-parser.ts'
 import { parseFrom, parseSubqueryFrom } from './from-parser.ts'
@@ -30,9 +31,9 @@ export class QueryParser {
   readonly #context: OperandContext
   readonly #expressions: ExpressionParser
 
-  /** @throws ERR_BAD_QUERY as `tokenize` */
-  constructor(text: string) {
-    this.#cursor = new TokenCursor(text)
+  /** @throws as `tokenize` */
+  constructor(text: string, budget: QueryBudget | undefined) {
+    this.#cursor = new TokenCursor(text, budget)
     this.#context = {
       cursor: this.#cursor,
       names: this.#names,

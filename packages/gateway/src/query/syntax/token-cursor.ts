@@ -1,5 +1,6 @@
 import { NOT_SUPPORTED, refusalOf } from '../../errors/not-supported.ts'
 import type { BadQueryError } from '../bad-query-error.ts'
+import type { QueryBudget } from '../query-budget.ts'
 import { MAX_NESTING } from '../limits.ts'
 import { RESERVED_WORDS, UNSUPPORTED_CLAUSES } from './keywords.ts'
 import { tokenize } from './lexer.ts'
@@ -14,10 +15,10 @@ export class TokenCursor {
   #at = 0
   #nesting = 0
 
-  /** @throws ERR_BAD_QUERY as `tokenize` */
-  constructor(text: string) {
+  /** @throws as `tokenize` */
+  constructor(text: string, budget: QueryBudget | undefined) {
     this.text = text
-    this.#tokens = tokenize(text)
+    this.#tokens = tokenize(text, budget)
     this.#end = { kind: 'end', text: '', offset: text.length }
   }
 
