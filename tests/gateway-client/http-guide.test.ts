@@ -37,7 +37,7 @@ test('http.md: a worker that knows an endpoint, a real account, the ids of lease
   const host = new ChangeFeedProcessorHost<Order>({
     group: 'mirror',
     feed: await openChangeFeed<Order>(connection, { database: 'shop', container: 'orders' }),
-    leases: new DocumentLeaseStore(leases), // the container is made if it is missing
+    leases: new DocumentLeaseStore(leases), // the container is created if it is missing
     feedOptions: { startFromBeginning: true },
   })
   await host.registerObserver(mirror)
@@ -47,12 +47,12 @@ test('http.md: a worker that knows an endpoint, a real account, the ids of lease
   const account = new CosmosConnection({
     endpoint: 'https://account.documents.azure.com:443/',
     key: accountKey,
-    maxRetryMs: 30_000, // how long throttled requests (429) are tried again
+    maxRetryMs: 30_000, // how long throttled requests (429) are retried
   })
   expect(account.endpoint).toBe('https://account.documents.azure.com/')
 
   const leaseIdPrefix = await readCosmosLeasePrefix(connection, {
-    database: 'shop', // of the monitored container, as its account calls them
+    database: 'shop', // names of the monitored container in its account
     container: 'orders',
     processorName: 'mirror', // as in the scaler's metadata
   })

@@ -98,8 +98,8 @@ test('time-to-live.md: expiry, pending deletes, retention, horizon, archive', as
     sink: jsonLinesSink({ folder }),
     leases: new DocumentLeaseStore(shop.collection('leases')),
   })
-  await archive.start() // from here on nothing is purged that is not in the folder
-  await archive.caughtUp() // what had become a pending delete by now is there
+  await archive.start() // from here on, nothing is purged before it is in the folder
+  await archive.caughtUp() // all pending deletes up to now are in the folder
   for await (const { id, expiredAtMs, document } of readJsonLines<Session>(folder)) {
     rows.push({ id, expiredAtMs, user: document.user })
   }
@@ -119,7 +119,7 @@ test('time-to-live.md: expiry, pending deletes, retention, horizon, archive', as
     onHorizonPassed: 'resync',
   })
   for await (const page of pages) {
-    if (page.resynchronized !== undefined) view.clear() // what does not come again is gone
+    if (page.resynchronized !== undefined) view.clear() // documents that do not come again no longer exist
     for (const { kind, id } of page.changes) {
       if (kind === 'document') view.set(id, undefined)
     }

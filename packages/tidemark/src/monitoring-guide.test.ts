@@ -104,7 +104,7 @@ test('PH-9 monitoring.md: the health of a host, and waiting for others', async (
   })
   await host.registerObserver(Mirror)
   await using estimator = new ChangeFeedEstimator({ feed: orders, leases, group: 'mirror' })
-  await estimator.untilCaughtUp({ timeoutMs: 60_000 }) // what was there at the call is done, and stored
+  await estimator.untilCaughtUp({ timeoutMs: 60_000 }) // everything that was there at the call is processed
   expect(new Set(seen).size).toBe(10)
   expect(await estimator.estimate()).toMatchObject({ hosts: ['worker-1'], caughtUp: true })
   for (const lease of host.health().leases) {

@@ -90,9 +90,9 @@ test('operations.md: pause, seek, release, snapshot, restore, dead letters', asy
     {
       await group.pause()
       await group.waitUntilDrained()
-      const snapshot = await group.snapshot() // JSON; keep it with the backup of what the group writes to
+      const snapshot = await group.snapshot() // JSON; keep it with the backup of the data that the group writes
       await group.resume()
-      // … later, when that backup was restored:
+      // … later, after you restored that backup:
       await group.restore(snapshot)
     }
 
@@ -100,7 +100,7 @@ test('operations.md: pause, seek, release, snapshot, restore, dead letters', asy
       (await deadLetters.list({ group: 'mirror' })).letters.some(({ state }) => state === 'kept')
     await expect.poll(isListed).toBe(true)
     await host.unregisterObservers()
-    const letters = await openDeadLetters(shop, 'orders') // orders-deadletters, made if it is missing
+    const letters = await openDeadLetters(shop, 'orders') // orders-deadletters, created if it is missing
     const page = await letters.list({ group: 'mirror', limit: 100 })
     for (const { id, documentId, state, error } of page.letters)
       report({ id, documentId, state, error })
