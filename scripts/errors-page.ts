@@ -19,8 +19,8 @@ Every error that Tidemark throws on purpose is a \`CodedError\`: it has a \`code
 Branch on the code, never on the message or on \`instanceof\`. The gateway maps codes to HTTP statuses, and the command prints
 them as \`tidemark: CODE: message\`.
 
-The command adds two of its own: \`ERR_USAGE\` (exit code 2: the arguments cannot be understood, and nothing was done; see
-\`--help\`) and \`ERR_FAILED\` (exit code 1: an error without a code, which is most likely a fault of ours; please report it).
+The command adds two codes: \`ERR_USAGE\` (exit code 2: the arguments cannot be understood, and nothing was done; see
+\`--help\`) and \`ERR_FAILED\` (exit code 1: an error without a code, which is most likely a bug in Tidemark; please report it).
 
 This page is written by \`node scripts/errors-page.ts\` from the doc comments of the error classes.
 `

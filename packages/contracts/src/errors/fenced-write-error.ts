@@ -4,7 +4,7 @@ import { CodedError } from './coded-error.ts'
  * A write carried an epoch below the highest that the store has seen for its job and range: a newer owner is at work.
  * The write was not applied.
  *
- * @remedy Let the error through. The host gives the range up, or gets it back at a higher epoch, by itself.
+ * @remedy Do not catch the error. The host releases the range, or gets it back at a higher epoch, automatically.
  */
 export class FencedWriteError extends CodedError {
   override readonly name = 'FencedWriteError'

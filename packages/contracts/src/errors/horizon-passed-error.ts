@@ -3,8 +3,8 @@ import { feedRangeId } from '../ranges/feed-range.ts'
 import { CodedError } from './coded-error.ts'
 
 /**
- * A reader stayed away for so long that pending deletes, or entries of the log of all versions, were purged before it
- * saw them. Going on from its position would leave a gap. What it read before is right up to `lsn`.
+ * A reader was away for too long: pending deletes, or entries of the log of all versions, were purged before it read
+ * them. To continue from its position would leave a gap. What it read before is right up to `lsn`.
  *
  * @remedy Start again from the beginning or from now, or let the host do it with `onHorizonPassed: 'resync'`. A longer
  * retention, or naming the group in `pendingDeletes.waitFor`, prevents it.

@@ -1,9 +1,9 @@
 import { CodedError } from './coded-error.ts'
 
 /**
- * Another process joined the group under this host's name. The newcomer wins, and this host stopped.
+ * Another process joined the group under this host's name. The newer host wins, and this one has stopped.
  *
- * @remedy Give each host of a group a `hostName` of its own.
+ * @remedy Give each host of a group a unique `hostName`.
  */
 export class HostReplacedError extends CodedError {
   override readonly name = 'HostReplacedError'

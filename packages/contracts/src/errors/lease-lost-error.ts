@@ -3,7 +3,7 @@ import { CodedError } from './coded-error.ts'
 /**
  * Another host owns the lease, or the lease was deleted. The checkpoint that failed was not written.
  *
- * @remedy End the call of your observer. The new owner goes on from the last checkpoint, and delivers again what came
+ * @remedy End the call of your observer. The new owner continues from the last checkpoint, and repeats the changes
  * after it.
  */
 export class LeaseLostError extends CodedError {

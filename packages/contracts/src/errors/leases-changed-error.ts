@@ -1,8 +1,8 @@
 import { CodedError } from './coded-error.ts'
 
 /**
- * The group's leases changed again and again while an operator was changing them. The message says what was done until
- * then.
+ * Other processes kept changing the group's leases while an operator changed them. The message says what was done
+ * before.
  *
  * @remedy Run the command again. Pause the group first if hosts keep joining and leaving.
  */

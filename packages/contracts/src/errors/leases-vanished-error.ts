@@ -1,10 +1,10 @@
 import { CodedError } from './coded-error.ts'
 
 /**
- * The leases of a running group are gone from the lease store or damaged, and cannot be made again from what the feed
- * keeps. Hosts stop rather than start from "now".
+ * The leases of a running group are missing from the lease store or damaged, and the feed does not have what is needed
+ * to create them again. Hosts stop rather than start from "now".
  *
- * @remedy Restore the lease store or a snapshot of the leases, set `onLeaseStoreLoss: 'recover'`, or begin again with
+ * @remedy Restore the lease store or a snapshot of the leases, set `onLeaseStoreLoss: 'recover'`, or start over with
  * `discardExistingLeases`.
  */
 export class LeasesVanishedError extends CodedError {

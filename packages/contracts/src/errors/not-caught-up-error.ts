@@ -1,7 +1,7 @@
 import { CodedError } from './coded-error.ts'
 
 /**
- * A processor group did not work off its feed in the time given. It goes on from where it stands.
+ * A processor group did not catch up with its feed in the given time. It continues from its current position.
  *
  * @remedy Wait again, allow more time, or look at `cause` and at the health of the hosts.
  */

@@ -4,7 +4,7 @@ import type { FeedRange } from '../ranges/feed-range.ts'
 /**
  * A pkrange was split or merged away (410 with substatus 1002 on the wire). `successors` cover it.
  *
- * @remedy Go on with each of `successors`, from the same continuation. Hosts and `changes()` do so by themselves.
+ * @remedy Continue with each of `successors`, from the same continuation. Hosts and `changes()` do so automatically.
  */
 export class RangeGoneError extends CodedError {
   override readonly name = 'RangeGoneError'

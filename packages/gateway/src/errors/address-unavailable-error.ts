@@ -1,9 +1,9 @@
 import { CodedError, errorCode } from '@tidemark/contracts'
 
 /**
- * The gateway cannot listen where it was told to: another process has the port, or the address is not this machine's.
+ * The gateway cannot listen at its host and port: another process uses the port, or the address does not belong to this machine.
  *
- * @remedy Give another port (0: any that is free) or host, or end the process that has it.
+ * @remedy Give another port (0: any free one) or host, or end the process that uses the port.
  */
 export class AddressUnavailableError extends CodedError {
   override readonly name = 'AddressUnavailableError'

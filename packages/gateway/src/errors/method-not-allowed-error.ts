@@ -1,7 +1,7 @@
 import { CodedError } from '@tidemark/contracts'
 
 /**
- * The resource is there, but does not know this verb.
+ * The resource exists, but does not support this verb.
  *
  * @remedy Use one of the verbs that `docs/gateway.md` lists for it.
  */

@@ -1,7 +1,7 @@
 import { CodedError } from '@tidemark/contracts'
 
 /**
- * A query or a condition needs more work or memory than one may have. The message names the limit and its value.
+ * A query or a condition needs more work or memory than it may use. The message names the limit and its value.
  *
  * @remedy Make the query simpler or narrow it to one partition key, or raise that limit in `queryLimits` of the gateway.
  */

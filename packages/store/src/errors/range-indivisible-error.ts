@@ -3,7 +3,7 @@ import { CodedError } from '@tidemark/contracts'
 /**
  * The pkrange cannot be split: all its documents have one effective partition key, or it has room for one only.
  *
- * @remedy Nothing helps but a finer partition key: migrate into a collection that has one.
+ * @remedy Only a finer partition key helps: migrate into a collection that has one.
  */
 export class RangeIndivisibleError extends CodedError {
   override readonly name = 'RangeIndivisibleError'

@@ -1,10 +1,10 @@
 import { CodedError } from '@tidemark/contracts'
 
 /**
- * An observer's thread ended while it was called: it called `process.exit()`, nobody caught an error (then `cause` has
- * it), its memory was above the limit, or its call was given up and blocked the thread. The next try has a new thread.
+ * An observer's thread ended while it was called: it called `process.exit()`, it did not catch an error (see `cause`),
+ * it exceeded its memory limit, or its call was given up and blocked the thread. The next attempt gets a new thread.
  *
- * @remedy Mend what ended the thread. The batch is tried again by itself.
+ * @remedy Correct the cause. The batch is retried automatically.
  */
 export class ObserverThreadEndedError extends CodedError {
   override readonly name = 'ObserverThreadEndedError'

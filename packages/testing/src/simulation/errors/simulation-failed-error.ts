@@ -17,7 +17,7 @@ export interface SimulationFailure {
 /**
  * Your observer did something wrong under some schedule of faults. `cause` is what `check` threw.
  *
- * @remedy Run the schedule that the message names again, and mend the observer.
+ * @remedy Run the schedule that the message names again, and correct the observer.
  */
 export class SimulationFailedError extends CodedError {
   override readonly name = 'SimulationFailedError'
