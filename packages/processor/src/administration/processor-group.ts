@@ -40,18 +40,18 @@ export interface ProcessorGroupOptions {
   /** Where the group's hosts keep their leases. */
   readonly leases: LeaseStore
   readonly group: string
-  /** What the group follows. Needed by `seek` and `restore`. */
+  /** The feed of the group. `seek` and `restore` need it. */
   readonly feed?: ChangeFeedSource | undefined
-  /** What the group reads. @default what the positions of its leases are of */
+  /** The mode of the group. @default the mode of its stored positions */
   readonly mode?: FeedMode | undefined
   /** @default the system's */
   readonly clock?: Clock | undefined
 }
 
 export interface SeekOptions {
-  /** Where it is to go on. A continuation is of this feed, and of ranges that contain those that are moved. */
+  /** The new position. A continuation must be of this feed, and of ranges that contain the ranges that move. */
   readonly to: StartPosition
-  /** Only keys in these. Leases that have others too are cut. @default all that the group has */
+  /** Only keys in these ranges. Leases that also have other keys are split. @default all keys of the group */
   readonly ranges?: readonly FeedRange[] | undefined
 }
 
@@ -68,8 +68,8 @@ const ATTEMPT_LIMIT = 12
 const PAUSE_MS = 50
 
 /**
- * What an operator does with a processor group, from any process, safely while hosts run: they notice by themselves,
- * and whoever worked on what is moved or released is refused from then on. Nothing needs a host to be there.
+ * Operations on a processor group, from any process, safe while hosts run. Hosts notice them, and the previous owner
+ * of a lease that is moved or released is refused from then on. None of them needs a running host.
  *
  * Close it at the end, or acquire it with `await using`. Rejects with what the lease store rejects with.
  */
@@ -79,7 +79,7 @@ export class ProcessorGroup implements AsyncDisposable {
   readonly #clock: Clock
   #opened: Promise<LeaseGroup> | undefined
 
-  /** @throws ERR_INVALID_OPTION naming the option, and when no group can have this name */
+  /** @throws ERR_INVALID_OPTION naming the option, and for a name that no group can have */
   constructor(options: ProcessorGroupOptions) {
     checkOptions(options, RULES)
     this.group = checkedGroupName(options.group)
@@ -93,34 +93,34 @@ export class ProcessorGroup implements AsyncDisposable {
   }
 
   /**
-   * From now on no host gets a lease. Those who have some finish what they have in hand, store where they are and
-   * give them back; they stay, and go on exactly there after `resume`. Also for a group without hosts or leases
-   * yet: it begins when it is resumed. Returns false when it was paused already. See `waitUntilDrained`.
+   * From now on no host gets a lease. Hosts finish their current batches, store their positions and release their
+   * leases. They stay connected, and continue exactly there after `resume`. A group without hosts or leases can also
+   * be paused: it starts when you resume it. Returns false if it was already paused. See `waitUntilDrained`.
    */
   async pause({ signal }: RequestOptions = {}): Promise<boolean> {
     return (await this.#open(signal)).setPaused(true, signal)
   }
 
-  /** Returns false when it was not paused. */
+  /** Returns false if it was not paused. */
   async resume({ signal }: RequestOptions = {}): Promise<boolean> {
     return (await this.#open(signal)).setPaused(false, signal)
   }
 
   /**
-   * Resolves true when no live host has a lease of a paused group any more, false after `timeoutMs`. A host that
-   * died counts for as long as its session would have lasted.
+   * Resolves to true when no live host has a lease of the paused group any more, to false after `timeoutMs`. A host
+   * that died counts as live until its session expires.
    */
   async waitUntilDrained(options: WaitUntilDrainedOptions = {}): Promise<boolean> {
     return waitUntilDrained(await this.#open(options.signal), this.#clock, options)
   }
 
   /**
-   * Lets the group, or some ranges of it, go on from another position. Lower: what is between is delivered again,
-   * in order; higher: it is skipped. The group is paused meanwhile, so that what is in hand is over before.
-   * Counts of tries begin anew. Returns what was done to each lease, in EPK order.
+   * Moves the group, or some of its ranges, to another position. If you move it back, the changes in between are
+   * delivered again, in order; if you move it ahead, they are skipped. The group is paused meanwhile, so that current
+   * batches end first. The numbers of attempts start again from 0. Returns what was done to each lease, in EPK order.
    *
-   * Many leases are moved in several steps, each atomic; what fails in between leaves the others moved, and may be
-   * repeated. Rejects with ERR_INVALID_OPTION when there are no such leases, ERR_INVALID_CONTINUATION,
+   * Many leases move in several atomic steps. If one fails, the earlier steps stay done; repeat the call. Rejects
+   * with ERR_INVALID_OPTION when there are no such leases, ERR_INVALID_CONTINUATION,
    * ERR_LEASES_CHANGED.
    */
   async seek(to: SeekOptions, options: MoveOptions = {}): Promise<readonly MovedLease[]> {
@@ -129,14 +129,14 @@ export class ProcessorGroup implements AsyncDisposable {
     return this.#whileDrained(options, () => this.#seek(to, 'move', options.signal))
   }
 
-  /** What `seek` would do at this moment. */
+  /** What `seek` would do now. */
   previewSeek(to: SeekOptions, { signal }: RequestOptions = {}): Promise<readonly MovedLease[]> {
     return this.#seek(to, 'preview', signal)
   }
 
   /**
-   * Takes a lease from its owner, without the batch that is in hand; position and tries stay. It is given out anew,
-   * to a fresh observer, of the same host if that has the room for it. Returns the host that had it.
+   * Takes a lease from its owner, without its current batch; position and number of attempts stay. It is assigned
+   * again, with a new observer, perhaps to the same host. Returns the host that had it.
    *
    * Rejects with ERR_INVALID_OPTION when there is no such lease, ERR_LEASES_CHANGED.
    */
@@ -156,8 +156,8 @@ export class ProcessorGroup implements AsyncDisposable {
   }
 
   /**
-   * Where the group stands, as JSON to be kept. Of a group that runs it is the last stored position of each range;
-   * pause it first to have them of one moment.
+   * The positions of the group, as JSON to keep. While the group runs, these are the last stored positions of each
+   * range; pause it first to get those of one moment.
    */
   async snapshot({ signal }: RequestOptions = {}): Promise<PositionsSnapshot> {
     const { leases } = await (await this.#open(signal)).read(signal)
@@ -170,11 +170,11 @@ export class ProcessorGroup implements AsyncDisposable {
   }
 
   /**
-   * Lets the group go on where a snapshot says, which may be of another group of the same feed. Ranges that were
-   * split or merged since are cut, so that each key goes on exactly where it stood. Keys that the snapshot does not
-   * have stay where they are. As `seek` otherwise.
+   * Moves the group to the positions of a snapshot, which may be of another group of the same feed. If ranges were
+   * split or merged since, leases are split so that each key continues exactly at its position. Keys that are not in
+   * the snapshot keep their positions. Otherwise like `seek`.
    *
-   * A group without leases gets them from a snapshot that covers every key.
+   * If the group has no leases, they are created, provided that the snapshot covers every key.
    */
   async restore(
     snapshot: PositionsSnapshot,
@@ -184,7 +184,7 @@ export class ProcessorGroup implements AsyncDisposable {
     return this.#whileDrained(options, () => this.#restore(snapshot, 'move', options.signal))
   }
 
-  /** What `restore` would do at this moment. */
+  /** What `restore` would do now. */
   previewRestore(
     snapshot: PositionsSnapshot,
     { signal }: RequestOptions = {},

@@ -28,15 +28,15 @@ import { leaseEstimate, missingEstimate } from './lease-estimate.ts'
 import { missingKeys, type MissingKeys } from './missing-keys.ts'
 import { measureRange, type RangeMeasure, type RangeMeasureRequest } from './measure-range.ts'
 
-/** Whose lag is asked for, and as its hosts read: what they do not get does not keep them behind. */
+/** The group whose lag is measured. Give the same options as to its hosts, so that only changes count that they get. */
 export interface ChangeFeedEstimatorOptions<T extends DocumentBody = DocumentBody> {
   feed: ChangeFeedSource<T>
   leases: LeaseStore
-  /** @default 'default', as of a host */
+  /** @default 'default', as for a host */
   group?: string | undefined
-  /** Whether the hosts get pending deletes. @default the feed's choice, as of a host */
+  /** Whether the hosts get pending deletes. @default the feed's choice, as for a host */
   pendingDeletes?: boolean | undefined
-  /** What the group reads. @default what the positions of its leases are of */
+  /** The mode of the group. @default the mode of its stored positions */
   mode?: FeedMode | undefined
   /** Ranges that are measured at the same time. @default 8 */
   maxConcurrentReads?: number | undefined
@@ -45,13 +45,13 @@ export interface ChangeFeedEstimatorOptions<T extends DocumentBody = DocumentBod
 }
 
 export interface EstimateOptions {
-  /** Changes that are counted of each range at most. @default 1_000 */
+  /** Maximum number of changes that are counted in each range. @default 1_000 */
   limit?: number | undefined
   signal?: AbortSignal | undefined
 }
 
 export interface CatchUpOptions {
-  /** @default none: it waits for ever */
+  /** @default none: it waits without end */
   timeoutMs?: number | undefined
   signal?: AbortSignal | undefined
 }
@@ -69,12 +69,12 @@ const DEFAULT_LIMIT = 1_000
 const DEFAULT_CONCURRENT_READS = 8
 
 /**
- * Tells how far a processor group is behind its feed (PH-9), from the group's leases and the feed alone: no host
- * need run, and none is disturbed. Changes no lease.
+ * Measures how far a processor group is behind its feed (PH-9), from the group's leases and the feed. It needs no
+ * host, does not disturb any, and changes no lease.
  *
  * One estimate costs one read of the group's leases, one of the feed's ranges, and one call of the feed for each range
- * (two where `measureLag` is absent: the range's newest LSN, and a page of one change); at most
- * `maxConcurrentReads` of them at a time. What such a call touches is bounded by `limit`.
+ * (two without `measureLag`: the range's newest LSN, and a page of one change); at most `maxConcurrentReads` of them
+ * at a time. `limit` is the maximum number of rows that such a call reads.
  */
 export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implements AsyncDisposable {
   readonly group: string
@@ -83,7 +83,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
   readonly #concurrency: number
   #opened: Promise<LeaseGroup> | undefined
 
-  /** Does nothing yet. @throws ERR_INVALID_OPTION */
+  /** Makes no call yet. @throws ERR_INVALID_OPTION */
   constructor(options: ChangeFeedEstimatorOptions<T>) {
     checkOptions(options, RULES)
     this.group = checkedGroupName(options.group ?? 'default')
@@ -95,8 +95,8 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
   }
 
   /**
-   * Ranges that were split or merged since their leases were written are followed. The answer is of several moments:
-   * of a feed in motion, each range's is right by itself.
+   * Follows ranges that were split or merged since their leases were written. The result has several moments: while
+   * the feed is written, each range is exact for its own moment.
    *
    * Rejects with what the lease store says (ERR_LEASE_STORE_UNAVAILABLE, ERR_LEASE_STORAGE), with the feed's
    * failures, with ERR_INVALID_OPTION for a bad `limit`, and with the signal's reason.
@@ -108,13 +108,15 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
   }
 
   /**
-   * Resolves with the last look when the group has done everything that was in the feed at the call, whichever hosts
-   * do it, as far as the lease store was told: with `checkpointFrequency: 'manual'` what its observers do not store
-   * is not done. Looks again every 50 to 500 ms.
+   * Resolves with the last estimate when the group has processed everything that was in the feed at the call, over
+   * all hosts, and stored its position. With `checkpointFrequency: 'manual'`, only what its observers store counts.
+   * It checks every 50 to 500 ms.
    *
-   * A range that somebody has to help (`problem`) keeps it waiting, as do a lease store and a feed that fail.
+   * It also waits for a range that cannot continue without help (`problem`), and while the lease store or the feed
+   * fails.
    *
-   * Rejects with ERR_NOT_CAUGHT_UP when time is up, with the signal's reason, and with what fails for good.
+   * Rejects with ERR_NOT_CAUGHT_UP when the time is up, with the signal's reason, and with errors that are not
+   * retryable.
    */
   async untilCaughtUp({ timeoutMs, signal: given }: CatchUpOptions = {}): Promise<FeedEstimate> {
     const catchUp = new CatchUp({
@@ -131,7 +133,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
     })
   }
 
-  /** Frees what the group's leases were read through. Once nothing is asked any more. */
+  /** Releases the connection to the group's leases. Call it at the end. */
   async [Symbol.asyncDispose](): Promise<void> {
     const opened = this.#opened
     this.#opened = undefined

@@ -1,29 +1,30 @@
 import type { BatchAttempts, FeedRange, Lsn } from '@tidemark/contracts'
 
 /**
- * Why a lag could not be measured whole:
+ * Why a lag could not be measured completely:
  *
- * - `horizonPassed`: something that the group has not read was purged (TTL-15). Its range stands still, unless its
- *   hosts resynchronise.
- * - `invalidPosition`: the stored position is of another collection, or of a copy that has more.
+ * - `horizonPassed`: changes were purged before the group read them (TTL-15). The range has stopped, unless its hosts
+ *   resynchronise.
+ * - `invalidPosition`: the stored position belongs to another collection, or to a copy that has more.
  * - `rangeGone`: the range was split, and this feed's children do not carry their parent's changes.
- * - `leaseMissing`: somebody deleted the lease, or wrote something else over it.
+ * - `leaseMissing`: the lease was deleted or overwritten from outside.
  */
 export type LagProblem = 'horizonPassed' | 'invalidPosition' | 'rangeGone' | 'leaseMissing'
 
 /**
- * - `owned`: a host works on it.
- * - `silent`: a host's session holds it, but nothing was heard of that host for longer than a session lasts. The lease
- *   clock runs only while hosts call, so that the last of a fleet that died stays in its leases. Judged by this
- *   machine's clock against the lease store's, with 10 s for their difference.
- * - `unowned`: no host works on it.
- * - `paused`: none does, and none is to: an operator has paused the group.
- * - `missing`: there is no such lease, and so nobody works on these keys of the group. Its position is the one that the feed
- *   was told, or 0. The group's hosts make all leases anew when they notice; see `hostOptions.onLeaseStoreLoss`.
+ * - `owned`: a host processes it.
+ * - `silent`: a session holds it, but its host has not sent a heartbeat for longer than a session lasts. The lease
+ *   clock only runs while hosts call, so when a whole fleet has died, its last host stays the owner. This compares
+ *   this machine's clock with the lease store's, and allows a difference of 10 s.
+ * - `unowned`: no host processes it.
+ * - `paused`: no host processes it, because an operator has paused the group.
+ * - `missing`: there is no such lease, so no host processes these keys of the group. Its position is the one that was
+ *   reported to the feed, or 0. The group's hosts create all leases again when they notice; see
+ *   `hostOptions.onLeaseStoreLoss`.
  */
 export type LeaseEstimateState = 'owned' | 'silent' | 'unowned' | 'paused' | 'missing'
 
-/** How far a group is in the range of one lease. */
+/** The lag of a group in the range of one lease. */
 export interface LeaseEstimate {
   readonly leaseId: string
   readonly range: FeedRange
@@ -31,42 +32,42 @@ export interface LeaseEstimate {
   /** The host whose session holds it; undefined when no session does. */
   readonly owner: string | undefined
   readonly epoch: number
-  /** Everything up to here is done, as far as the lease store was told. */
+  /** Everything up to here is processed and stored. */
   readonly checkpointLsn: Lsn
-  /** The feed's newest commit in this range; after a split, that of the part that is farthest. */
+  /** The feed's newest commit in this range; after a split, the newest of its parts. */
   readonly newestLsn: Lsn
   /**
-   * Transactions between the two: an upper bound of those that are to be read. It need not be 0 when nothing is:
-   * deletes, and documents that were written again, leave numbers without changes.
+   * LSNs between the two: an upper bound of the remaining transactions. It can be above 0 when nothing is left:
+   * deletes, and documents that were written again, leave LSNs without changes.
    */
   readonly lsnDistance: number
-  /** Changes that are still to be processed; at least so many if `isExact` is false. */
+  /** Number of remaining changes; if `isExact` is false, there are at least this many. */
   readonly remainingChanges: number
   readonly isExact: boolean
   /**
-   * Since when the oldest of them waits, ms; 0 when there is none. Undefined when that is not known. Exact to the
-   * second, as far as the clocks of this machine and of the feed agree.
+   * How long the oldest of them has been waiting, ms; 0 when there is none, undefined when that is not known. Its
+   * precision is one second, and depends on how well the clocks of this machine and of the feed agree.
    */
   readonly oldestChangeAgeMs: number | undefined
-  /** Tries of what begins at the checkpoint that did not succeed, where hosts keep count of them. */
+  /** Failed attempts at the changes after the checkpoint, if hosts count them. */
   readonly attempts: BatchAttempts | undefined
   /** Epoch ms of the lease's last change or its owner's last heartbeat, by the lease store's clock. */
   readonly timestampMs: number
   readonly problem: LagProblem | undefined
 }
 
-/** How far a processor group is behind its feed. */
+/** The lag of a processor group behind its feed. */
 export interface FeedEstimate {
   readonly group: string
-  /** For people: what is read. */
+  /** For people: the name of the feed. */
   readonly feed: string
-  /** Wall time at which it was taken, epoch ms. */
+  /** Wall time of the estimate, epoch ms. */
   readonly atMs: number
   /** Whether an operator has paused the group. */
   readonly paused: boolean
-  /** Hosts of the group whose sessions have not ended. */
+  /** Number of hosts of the group whose sessions have not expired. */
   readonly hosts: readonly string[]
-  /** In EPK order. Empty when the group has no leases: no host of it ever started, or it was discarded. */
+  /** In EPK order. Empty when the group has no leases: no host of it has ever started, or the leases were discarded. */
   readonly leases: readonly LeaseEstimate[]
   /** Over all leases. */
   readonly remainingChanges: number
@@ -74,7 +75,7 @@ export interface FeedEstimate {
   readonly lsnDistance: number
   /** Of the oldest of all, as in `LeaseEstimate`. */
   readonly oldestChangeAgeMs: number | undefined
-  /** Whether there are leases, and nothing is left to do for any of them. */
+  /** Whether there are leases, and none of them has anything left. */
   readonly caughtUp: boolean
 }
 

@@ -26,10 +26,10 @@ import { runUntilCaughtUp, type CaughtUpRun } from './run-until-caught-up.ts'
 import { RunningHost } from './running-host.ts'
 
 /**
- * One worker of a processor group: shares the ranges of a feed with the group's other hosts by leases,
- * reads its ranges and hands their changes to observers, at least once and in order per key (PH-1).
+ * One worker of a processor group: it shares the ranges of a feed with the group's other hosts by leases, reads its
+ * ranges and delivers their changes to observers, at least once and in order per key (PH-1).
  *
- * One host has one life: it is constructed, observers are registered once, then unregistered.
+ * A host cannot be reused: construct it, register observers once, then unregister them.
  */
 export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   readonly #options: ResolvedHostOptions<T>
@@ -68,10 +68,10 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   }
 
   /**
-   * Begins to work. A class makes one observer for each lease, a function or an instance is shared by all of them; a module
-   * makes one for each lease in one of so many worker threads (PH-13). See `registerObserverFactory`.
+   * Starts the host. A class creates one observer for each lease; a function or an instance is shared by all of them;
+   * a module creates one for each lease in one of `threads` worker threads (PH-13). See `registerObserverFactory`.
    *
-   * What is no observer, and a module that cannot be loaded or exports no factory, is ERR_INVALID_OPTION.
+   * Anything else, and a module that cannot be loaded or exports no factory, is ERR_INVALID_OPTION.
    */
   async registerObserver(observer: RegisteredObserver<T>): Promise<void> {
     if (!isModule(observer)) {
@@ -92,14 +92,14 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   }
 
   /**
-   * Begins to work: resolves when this host has joined the group and the leases exist with their
-   * start positions, so that nothing written from then on is missed. Leases come shortly after.
+   * Starts the host. Resolves when it has joined the group and the leases exist with their start positions, so that
+   * nothing written from then on is missed. It acquires leases shortly after.
    *
-   * Stores that do not answer are tried again for `startTimeoutMs`. When it rejects, nothing is left
-   * running: ERR_LEASE_STORE_UNAVAILABLE, ERR_LEASE_STORAGE, ERR_INVALID_CONTINUATION or
+   * Stores that do not answer are retried for `startTimeoutMs`. When it rejects, nothing is running:
+   * ERR_LEASE_STORE_UNAVAILABLE, ERR_LEASE_STORAGE, ERR_INVALID_CONTINUATION or
    * ERR_INVALID_OPTION (`partitionKeyRangeId`), the feed's own error, or ERR_HOST_STOPPED when
-   * `unregisterObservers` came first or the host had been used before. Of a group whose leases were lost it
-   * resolves when they are made anew, `leaseExpirationIntervalMs` later, or rejects with ERR_LEASES_VANISHED.
+   * `unregisterObservers` was called before or the host was used before. If the group's leases were lost, it resolves
+   * when they are created again, `leaseExpirationIntervalMs` later, or rejects with ERR_LEASES_VANISHED.
    */
   async registerObserverFactory(createObserver: ObserverFactory<T>): Promise<void> {
     if (typeof createObserver !== 'function') {
@@ -111,15 +111,15 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   }
 
   /**
-   * For jobs and tests: works until the group has processed everything that is in the feed now, whichever of its
-   * hosts do it, then stops gracefully and resolves with what this one did. A new group without `startFromBeginning`
-   * begins now, and has nothing to do.
+   * For jobs and tests: runs until the group, over all its hosts, has processed everything that is in the feed now.
+   * Then it stops gracefully and resolves with what this host did. A new group without `startFromBeginning` starts
+   * from now, and has nothing to do.
    *
-   * What this host's observers accepted counts at once, what other hosts' did when its position is stored. Failures
-   * are tried again until time is up. When it rejects, the host has stopped gracefully too, which comes on top of
-   * `timeoutMs`: with ERR_NOT_CAUGHT_UP, whose cause is what failed last, when time is up, and at once when a range of
-   * this host is halted or was purged of what the group had not read; with the signal's reason; as `registerObserver`
-   * does; with what the host ended of by itself.
+   * A batch of this host counts when it succeeds, a batch of another host when its position is stored. Failures are
+   * retried until the time is up. Before it rejects, the host also stops gracefully, in addition to `timeoutMs`. It
+   * rejects with ERR_NOT_CAUGHT_UP, whose cause is the last failure, when the time is up, and at once when a range of
+   * this host is halted or has passed its horizon; with the signal's reason; like `registerObserver`; and with the
+   * error that stopped the host.
    */
   async runUntilCaughtUp(
     observer: RegisteredObserver<T>,
@@ -131,9 +131,9 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   }
 
   /**
-   * Stops gracefully (PH-11): reads no more, lets the batches in flight finish for up to
-   * `shutdownTimeoutMs`, stores the positions, gives the leases back, closes the observers, leaves.
-   * Resolves when nothing is left running. May be repeated.
+   * Stops gracefully (PH-11): reads no more, lets the batches in flight finish for up to `shutdownTimeoutMs`, stores
+   * the positions, releases the leases, closes the observers and leaves the group. Resolves when nothing is running.
+   * Can be called again.
    */
   async unregisterObservers(): Promise<void> {
     if (this.#phase === 'idle') this.#phase = 'stopped'
@@ -148,8 +148,8 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   }
 
   /**
-   * Calls `listener` on each event of that name. Listeners run in between the host's own work, so
-   * they should be short. What one throws shows as `health().lastError` and disturbs nothing else.
+   * Calls `listener` for each event of that name. Listeners run in the host's event loop, so keep them short. An
+   * error that one throws becomes `health().lastError` and has no other effect.
    */
   on<Name extends HostEventName>(name: Name, listener: HostEventListener<Name>): this {
     this.#emitter.on(name, listener)
