@@ -9,15 +9,15 @@ export interface RequestOptions {
 }
 
 export interface ReadOptions extends RequestOptions {
-  /** The document is left out of the answer (`notModified: true`) when its etag is this one. */
+  /** If the document has this etag, the result has no document (`notModified: true`). */
   readonly ifNoneMatch?: string | undefined
 }
 
-/** What a write asks of the document that is there (else ERR_PRECONDITION_FAILED). */
+/** Conditions of a write on the existing document (else ERR_PRECONDITION_FAILED). */
 export interface EtagConditions {
-  /** The write happens only if the present etag is this one; `*` = only if the document exists. */
+  /** The write happens only if the current etag is this one; `*` = only if the document exists. */
   readonly ifMatch?: string | undefined
-  /** `*` = only if the document does not exist; an etag = only if the present one differs. */
+  /** `*` = only if the document does not exist; an etag = only if the current one differs. */
   readonly ifNoneMatch?: string | undefined
 }
 
@@ -27,7 +27,7 @@ export interface WriteOptions extends RequestOptions, EtagConditions {
 }
 
 export interface PatchOptions<T extends DocumentBody> extends WriteOptions {
-  /** The patch happens only if this returns true for the present version (else ERR_PRECONDITION_FAILED). */
+  /** The patch happens only if this returns true for the current version (else ERR_PRECONDITION_FAILED). */
   readonly condition?: ((document: Stored<T>) => boolean) | undefined
 }
 
@@ -43,7 +43,7 @@ export interface WriteResult<T extends DocumentBody> {
   readonly document: Stored<T>
   readonly etag: string
   readonly lsn: Lsn
-  /** True when no live document of this id was there before. */
+  /** True if there was no live document with this id before. */
   readonly created: boolean
   /** The store's clock in the commit, epoch ms. */
   readonly serverTimeMs: number
@@ -54,7 +54,7 @@ export interface DeleteResult {
   readonly serverTimeMs: number
 }
 
-/** One operation of a transactional batch (ST-4); all concern one partition key value. */
+/** One operation of a transactional batch (ST-4); all have the same partition key value. */
 export type BatchOperation<T extends DocumentBody = DocumentBody> =
   | { readonly kind: 'create'; readonly document: T }
   | ({ readonly kind: 'upsert' | 'replace'; readonly document: T } & EtagConditions)
@@ -69,14 +69,14 @@ export type BatchOperation<T extends DocumentBody = DocumentBody> =
 export interface BatchResult<T extends DocumentBody> {
   /** Shared by all documents of the batch (ST-5); undefined when it only read. */
   readonly lsn: Lsn | undefined
-  /** One entry an operation: the document as written or read; undefined for a delete. */
+  /** One entry per operation: the document as written or read; undefined for a delete. */
   readonly documents: readonly (Stored<T> | undefined)[]
   readonly serverTimeMs: number
 }
 
 /**
- * A collection of documents, local or remote. What `DocumentLeaseStore` and jobs need of one, so
- * that they do not depend on a particular store.
+ * A collection of documents, local or remote. `DocumentLeaseStore` and jobs use only this interface, so that they do
+ * not depend on a particular store.
  *
  * Every method rejects with a `CodedError`; a rejected write left nothing behind, except that
  * `ERR_STORE_UNAVAILABLE` from a remote store leaves its outcome unknown.
@@ -89,15 +89,15 @@ export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
   /** 1 to 3 paths, each with a leading slash. */
   readonly partitionKeyPaths: readonly string[]
   /**
-   * How much later than `serverTimeMs` it may have been, where answers say the time less exactly than to the ms.
-   * Known after the first call. @default 0
+   * By how much the real time can be later than `serverTimeMs`, if responses have a coarser time than ms. Known after
+   * the first call. @default 0
    */
   readonly serverTimeErrorMs?: number | undefined
 
   // Writes of all kinds reject with ERR_UNIQUE_KEY where the collection has unique keys and another document the values.
 
   read(id: string, partitionKey: PartitionKey, options?: ReadOptions): Promise<ReadResult<T>>
-  /** Rejects with ERR_EXISTS if a live document of this id is there. */
+  /** Rejects with ERR_EXISTS if there is a live document with this id. */
   create(document: T, options?: WriteOptions): Promise<WriteResult<T>>
   upsert(document: T, options?: WriteOptions): Promise<WriteResult<T>>
   /** Rejects with ERR_NOT_FOUND if there is none. */
@@ -122,8 +122,8 @@ export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
     options?: RequestOptions,
   ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }>
   /**
-   * Optional wake-up: resolves true soon after a commit that may concern `partitionKey` and has an
-   * LSN above `afterLsn`, false after `timeoutMs`. A hint; correctness never rests on it.
+   * Optional wake-up: resolves to true soon after a commit that may concern `partitionKey` and has an LSN above
+   * `afterLsn`, to false after `timeoutMs`. A hint; correctness never depends on it.
    */
   waitForCommit?(request: {
     readonly partitionKey: PartitionKey
@@ -132,10 +132,10 @@ export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
     readonly signal: AbortSignal
   }): Promise<boolean>
   /**
-   * Optional: makes the collection, unless it is there; many may call it at once. An existing one is
-   * left as it is.
+   * Optional: creates the collection if it does not exist; many callers at once are safe. Does not change an existing
+   * one.
    */
   createIfNotExists?(options: { readonly partitionKey: string } & RequestOptions): Promise<void>
-  /** The present pkranges' intervals, in EPK order. */
+  /** The intervals of the current pkranges, in EPK order. */
   readFeedRanges(options?: RequestOptions): Promise<readonly FeedRange[]>
 }

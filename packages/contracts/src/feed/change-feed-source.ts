@@ -20,14 +20,14 @@ export interface FeedPage<T extends DocumentBody = DocumentBody> extends FeedPos
 }
 
 export interface FeedPageRequest {
-  /** An interval within one present pkrange; else ERR_RANGE_GONE. */
+  /** An interval within one current pkrange; else ERR_RANGE_GONE. */
   readonly range: FeedRange
   readonly continuation: string
-  /** Upper bound of changes, exceeded only to keep one transaction whole (CF-7). Absent or -1 = the source's choice. */
+  /** Maximum number of changes, exceeded only to keep one transaction whole (CF-7). Absent or -1 = the source's choice. */
   readonly maxItemCount?: number | undefined
-  /** Of latest-version mode. @default true in process */
+  /** For latest-version mode. @default true in process */
   readonly pendingDeletes?: boolean | undefined
-  /** What is read; the continuation must be of the same mode. @default 'latestVersion' */
+  /** The continuation must be of the same mode. @default 'latestVersion' */
   readonly mode?: FeedMode | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -55,8 +55,8 @@ export interface PositionAtRequest {
   /** @default 'latestVersion' */
   readonly mode?: FeedMode | undefined
   /**
-   * Continuation of a page of this range that holds the LSN: the position knows of the purges that whoever read this
-   * page knew of. @default none
+   * Continuation of a page of this range that has the LSN: the new position then has the purges that the reader of
+   * this page knew. @default none
    */
   readonly page?: string | undefined
   readonly signal?: AbortSignal | undefined
@@ -65,30 +65,30 @@ export interface PositionAtRequest {
 export interface FeedLagRequest {
   readonly range: FeedRange
   readonly continuation: string
-  /** Changes that are counted at most, exceeded only to keep one transaction whole. @default 1_000 */
+  /** Maximum number of changes to count, exceeded only to keep one transaction whole. @default 1_000 */
   readonly limit?: number | undefined
   /** @default 'latestVersion' */
   readonly mode?: FeedMode | undefined
-  /** As of the reader. @default true in process */
+  /** As for the reader. @default true in process */
   readonly pendingDeletes?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** Where a reader stands in a feed range that need not be a whole pkrange. */
+/** The position of a reader in a feed range, which need not be a whole pkrange. */
 export interface HeldPosition {
   readonly range: FeedRange
   readonly continuation: string
 }
 
 export interface JoinPositionsRequest {
-  /** Two or more, in EPK order, each beginning where the one before ends. */
+  /** Two or more, in EPK order; each starts where the previous one ends. */
   readonly positions: readonly HeldPosition[]
   /** @default 'latestVersion' */
   readonly mode?: FeedMode | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** How far a processor group has come in one feed range. */
+/** The position of a processor group in one feed range. */
 export interface GroupPosition {
   readonly group: string
   readonly range: FeedRange
@@ -96,25 +96,24 @@ export interface GroupPosition {
 }
 
 /**
- * Durable positions of processor groups, kept beside the feed: for purge (TTL-14), mirror and recovery.
- * The last report of a range counts, also a lower one; what it does not cover keeps its position.
+ * Durable positions of processor groups, kept with the feed: for purges (TTL-14), copies of leases and recovery. The
+ * last report of a range counts, also a lower one; other ranges keep their positions.
  */
 export interface GroupPositions {
   report(positions: readonly GroupPosition[]): Promise<void>
-  /** Disjoint ranges in EPK order; what no report covered is missing. */
+  /** Disjoint ranges in EPK order; keys without a report are missing. */
   read(group: string): Promise<readonly GroupPosition[]>
 }
 
-/** What a reader has before it. See `ChangeFeedSource.measureLag`. */
+/** How much is left for a reader. See `ChangeFeedSource.measureLag`. */
 export interface FeedLag {
-  /** Of the newest commit in the range. */
+  /** LSN of the newest commit in the range. */
   readonly newestLsn: Lsn
-  /** Changes that are not read yet; at least this many if `isExact` is false. */
+  /** Number of remaining changes; if `isExact` is false, there are at least this many. */
   readonly remainingChanges: number
   readonly isExact: boolean
   /**
-   * Commit time of the first change that is not read yet, epoch ms, as exact as the feed keeps it; undefined when
-   * none was found.
+   * Commit time of the first remaining change, epoch ms, as precise as the feed stores it; undefined without one.
    */
   readonly oldestChangeMs: number | undefined
 }
@@ -127,64 +126,63 @@ export interface FeedSupport {
   readonly childrenCarryParentChanges: boolean
 }
 
-/** A present range of a feed, with the id of the pkrange that it is, where the feed has such ids. */
+/** A current range of a feed, with the id of its pkrange, if the feed has such ids. */
 export interface SourceRange extends FeedRange {
   readonly id?: PkRangeId | undefined
 }
 
 /**
- * A partitioned change feed, whatever is behind it: our store, our store over HTTP, Azure Cosmos DB.
- * All that the processor knows of a feed.
+ * A partitioned change feed: a Tidemark store, a store over HTTP, Azure Cosmos DB, or your own. The processor uses
+ * nothing else of a feed.
  */
 export interface ChangeFeedSource<T extends DocumentBody = DocumentBody> {
-  /** Identity of the monitored collection; equals `DocumentCollection.identity` for the same one. */
+  /** Identity of the monitored collection; equals its `DocumentCollection.identity`. */
   readonly identity: string
   /** For people: the collection's path or name. */
   readonly description: string
   readonly supports: FeedSupport
   readonly positions?: GroupPositions | undefined
 
-  /** The present ranges, in EPK order; they cover every key. */
+  /** The current ranges, in EPK order; they cover every key. */
   readFeedRanges(options?: { signal?: AbortSignal | undefined }): Promise<readonly SourceRange[]>
   /**
-   * Pins a start position: "now" becomes the LSN of this moment.
+   * Resolves a start position: "now" becomes the LSN of this moment.
    *
    * Rejects with ERR_INVALID_CONTINUATION if a given continuation does not fit.
    */
   resolveStart(request: FeedStartRequest): Promise<FeedPosition>
   /**
-   * The position right behind everything up to `lsn`: an LSN that was a position of this range, or of one
-   * that contained it, or the LSN of one of its changes. Present where positions can be made from LSNs alone.
+   * The position directly after `lsn`: an LSN that was a position of this range, or of a range that contained it, or
+   * the LSN of one of its changes. Only for feeds that can turn LSNs into positions.
    *
-   * Which purges a reader there knew of an LSN does not say, so that without `page` this one is told of all above
-   * it: an alarm too many is possible (`readPage`, ERR_HORIZON_PASSED), one too few is not.
+   * An LSN does not say which purges its reader knew. Without `page`, a reader of the new position is warned of all
+   * purges above it (`readPage`, ERR_HORIZON_PASSED): there can be a warning too many, but never one too few.
    *
    * Rejects with ERR_INVALID_OPTION when it is no LSN, with ERR_INVALID_CONTINUATION when it is above the
    * range's newest, with ERR_RANGE_GONE.
    */
   positionAt?(request: PositionAtRequest): Promise<FeedPosition>
   /**
-   * How much a reader at `continuation` has before it, counted up to `limit` changes. Costs at most one page
-   * of so many changes. Absent where a feed can only be read.
+   * How much is left for a reader at `continuation`, counted up to `limit` changes. Costs at most as much as a page
+   * of that many changes. Absent if a feed can only be read.
    *
    * Rejects as `readPage`.
    */
   measureLag?(request: FeedLagRequest): Promise<FeedLag>
   /**
    * One page. Rejects with ERR_RANGE_GONE after a split (its successors are named), and with
-   * ERR_HORIZON_PASSED when something that this reader has not seen was purged: always in
+   * ERR_HORIZON_PASSED when changes were purged before this reader read them: always in
    * all-versions mode, in latest-version mode only for readers of pending deletes (TTL-15).
    */
   readPage(request: FeedPageRequest): Promise<FeedPage<T>>
   /**
-   * Resolves true as soon as something after `continuation` may be there, false after `timeoutMs`.
+   * Resolves to true as soon as there may be changes after `continuation`, to false after `timeoutMs`.
    * A hint: the reader reads again either way. Present iff `supports.waiting`.
    */
   waitForChanges?(request: FeedWaitRequest): Promise<boolean>
   /**
-   * One position for neighbouring ranges that were merged into one present range: possible once they
-   * stand at the same LSN and above everything that was written before the merge. Undefined when it is
-   * not, or not yet.
+   * One position for neighbouring ranges that were merged into one current range. This is possible once they are at
+   * the same LSN, above everything that was written before the merge. Undefined if it is not possible, or not yet.
    */
   joinPositions?(request: JoinPositionsRequest): Promise<FeedPosition | undefined>
 }

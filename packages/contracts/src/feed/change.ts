@@ -13,7 +13,7 @@ export interface DocumentChange<T extends DocumentBody = DocumentBody> {
   readonly expiresAtMs?: number
 }
 
-/** A document that expired and will be purged; its last version is still at hand (TTL-13). */
+/** A document that expired and will be purged; its last version is still there (TTL-13). */
 export interface PendingDeleteChange<T extends DocumentBody = DocumentBody> {
   readonly kind: 'pendingDelete'
   readonly id: string

@@ -3,7 +3,7 @@ import type { FeedRange } from '../ranges/feed-range.ts'
 import type { Lsn } from '../ranges/lsn.ts'
 import type { Change } from './change.ts'
 
-/** What an error was, as it can be kept. */
+/** An error in a form that can be stored. */
 export interface RecordedError {
   readonly name: string
   readonly message: string
@@ -12,11 +12,11 @@ export interface RecordedError {
   readonly stack?: string | undefined
 }
 
-/** A change that an observer could not process, taken out of the way of those behind it (PH-7). */
+/** A change that an observer could not process, set aside so that later changes can continue (PH-7). */
 export interface DeadLetter<T extends DocumentBody = DocumentBody> {
   /**
-   * The same for the same change of the same group, whoever finds it, however often. At most 255 characters, none
-   * of them `/`, `\`, `?` or `#`.
+   * Follows from the change and the group, so that each change has one letter. At most 255 characters, none of them
+   * `/`, `\`, `?` or `#`.
    */
   readonly id: string
   readonly group: string
@@ -27,7 +27,7 @@ export interface DeadLetter<T extends DocumentBody = DocumentBody> {
   readonly lsn: Lsn
   readonly change: Change<T>
   readonly error: RecordedError
-  /** Tries of this change alone. */
+  /** Number of attempts at this change alone. */
   readonly attempts: number
   readonly hostName: string
   /** Epoch ms, by the host's clock. */
@@ -42,17 +42,17 @@ export interface SinkCallOptions {
 /** Where dead letters go. */
 export interface DeadLetterSink<T extends DocumentBody = DocumentBody> {
   /**
-   * Keeps a letter durably before it resolves; the same one may come again. While it rejects, the range waits and
-   * tries again: nothing is dropped.
+   * Resolves when the letter is stored durably. The same letter may come again. While it rejects, the range waits and
+   * retries: nothing is dropped.
    */
   put(letter: DeadLetter<T>, options: SinkCallOptions): Promise<void>
   /**
    * Letters of the group that an operator sent back, of keys in `range`, oldest first; a few at a time. They are
-   * handed to the observer one by one, each between two batches of its key. Absent = nothing can be sent back.
+   * delivered to the observer one by one, each between two batches of its key. Absent = letters cannot be sent back.
    */
   takeRedriven?(
     request: { readonly group: string; readonly range: FeedRange } & SinkCallOptions,
   ): Promise<readonly DeadLetter<T>[]>
-  /** A letter that was sent back is done: it goes. May be repeated. */
+  /** A letter that was sent back succeeded: removes it. Can be repeated. */
   settle?(letter: DeadLetter<T>, options: SinkCallOptions): Promise<void>
 }

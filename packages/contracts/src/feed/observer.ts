@@ -4,10 +4,10 @@ import type { FeedRange } from '../ranges/feed-range.ts'
 import type { Lsn } from '../ranges/lsn.ts'
 
 /**
- * Why an observer's lease ended (PH-2). `rangeGone`: other leases came in its place, because of a split or
- * after a merge. `resynchronized`: the range begins anew, with a new observer, after `resynchronize`.
+ * Why an observer's lease ended (PH-2). `rangeGone`: other leases replaced it, because of a split or after a merge.
+ * `resynchronized`: the range starts over with a new observer, after `resynchronize`.
  * `observerStuck`: a call did not return within `maxBatchMs`; it may still be running. `fenced`: a call failed with
- * ERR_FENCED_WRITE, because a sink knows a newer owner.
+ * ERR_FENCED_WRITE, because a sink has seen a newer owner.
  */
 export type CloseReason =
   | 'shutdown'
@@ -20,7 +20,7 @@ export type CloseReason =
   | 'fenced'
   | 'unknown'
 
-/** What a sink may compare to refuse a stale owner (LE-11). */
+/** A sink compares it to refuse a stale owner (LE-11). */
 export interface Fence {
   /** Identity of the lease store's data; for information. */
   readonly generation: string
@@ -36,47 +36,47 @@ export interface ObserverContext {
   readonly leaseId: string
   readonly range: FeedRange
   readonly fence: Fence
-  /** Aborted when the lease can no longer be relied on; stop acting on the outside then. */
+  /** Aborted when the lease can no longer be relied on; stop causing side effects then. */
   readonly signal: AbortSignal
-  /** 1 for the first try of this batch; tries that a process died in count too. */
+  /** 1 for the first attempt at this batch; attempts during which a process died count too. */
   readonly attempt: number
   /**
-   * True for a dead letter that an operator sent back: a change of long ago, alone in its batch. Newer
-   * versions of its document may have been processed meanwhile.
+   * True for a dead letter that an operator sent back: an old change, alone in its batch. Newer versions of its
+   * document may have been processed meanwhile.
    */
   readonly redriven: boolean
   /**
-   * Stores the end of the present batch as the position to resume from. For
-   * `checkpointFrequency: 'manual'`; allowed with the others.
+   * Stores the end of the current batch as the position to resume from. For `checkpointFrequency: 'manual'`, but you
+   * can also call it with the others.
    *
    * Rejects with ERR_LEASE_LOST when another host owns the lease.
    */
   checkpoint(): Promise<void>
 }
 
-/** What a reader missed, and until where it reads again. */
+/** What a reader missed, and up to which LSN it reads again. */
 export interface Resynchronization {
   readonly range: FeedRange
-  /** Where the group stood. */
+  /** The group's position. */
   readonly lsn: Lsn
   /** Pending deletes up to here were purged. */
   readonly horizon: Lsn
-  /** Once the group has come to this LSN again, it has seen every document that was there. */
+  /** Once the group has reached this LSN again, it has seen every document that exists. */
   readonly untilLsn: Lsn
 }
 
 /**
- * A consumer of changes. Each `open` is followed by exactly one `close`; nothing is called after it.
- * Batches of one range come one after the other, in feed order, at least once; never empty.
+ * A consumer of changes. Each `open` is followed by exactly one `close`; nothing is called after it. Batches of one
+ * range arrive one after the other, in feed order, at least once, and are never empty.
  */
 export interface IChangeFeedObserver<T extends DocumentBody = DocumentBody> {
   open?(context: ObserverContext): Promise<void> | void
   processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> | void
   /**
-   * With `onHorizonPassed: 'resync'`: pending deletes that this group had not seen were purged while it
-   * was away. After this the range is delivered again from the beginning, all its present documents.
-   * Whatever the observer keeps of the range and does not get again by `untilLsn` is gone; the simplest
-   * is to drop all of it here. Called again if the host dies before the restart is stored.
+   * With `onHorizonPassed: 'resync'`: pending deletes were purged before this group read them. Afterwards, the range
+   * is delivered again from the beginning, with all its current documents. A document that you do not get again by
+   * `untilLsn` no longer exists; the simplest way is to drop your data of the range here. Called again if the host
+   * dies before the restart is stored.
    */
   resynchronize?(context: ObserverContext, resync: Resynchronization): Promise<void> | void
   close?(context: ObserverContext, reason: CloseReason): Promise<void> | void

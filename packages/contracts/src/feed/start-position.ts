@@ -1,7 +1,7 @@
 import { isDate } from 'node:util/types'
 import { InvalidOptionError } from '../errors/invalid-option-error.ts'
 
-/** Where a reader begins (CF-6): a date = changes of its second and later; in the future = now. */
+/** Where a reader starts (CF-6). A date means the changes of its second and later; a date in the future means now. */
 export type StartPosition = 'beginning' | 'now' | Date | { readonly continuation: string }
 
 /** @throws ERR_INVALID_OPTION naming the option */

@@ -24,21 +24,21 @@ import type { Sink, SinkContext } from './sink.ts'
 
 export interface ArchiveDocumentsOptions<T extends DocumentBody> {
   readonly source: Collection<T>
-  /** Chooses the documents; asked once for each, in key order. */
+  /** Selects the documents; called once for each, in key order. */
   readonly where: (document: Stored<T>) => boolean | Promise<boolean>
   /** Must have `verify`. */
   readonly sink: Sink<NoInfer<T>>
   /** Only this interval of keys, so that several processes can share the work. @default all */
   readonly range?: FeedRange | undefined
-  /** Documents read at a time, and so the largest batch. @default 1_000 */
+  /** Maximum number of documents of one read, and so of a batch. @default 1_000 */
   readonly maxItemCount?: number | undefined
-  /** Removals on their way at the same time. @default 64 */
+  /** Maximum number of concurrent removals. @default 64 */
   readonly maxConcurrentRemovals?: number | undefined
-  /** Of an earlier run's progress, with the same `range`: goes on there. @default from the first key */
+  /** Of an earlier run's progress, with the same `range`: continues there. @default from the first key */
   readonly continuation?: string | undefined
   /** Called after each page. */
   readonly onProgress?: ((progress: ArchiveDocumentsProgress) => void) | undefined
-  /** Ends it after the step at hand: it rejects with the signal's reason. */
+  /** Ends it after the current step: it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   /** @default the machine's */
   readonly random?: Random | undefined
@@ -48,13 +48,13 @@ export interface ArchiveDocumentsOptions<T extends DocumentBody> {
 export interface ArchiveDocumentsReport {
   /** Documents looked at. */
   readonly scanned: number
-  /** Of those, chosen by `where`, and in the sink. */
+  /** Of those, selected by `where`, and in the sink. */
   readonly archived: number
   /** Of those, removed. */
   readonly removed: number
-  /** Chosen and archived, but changed, deleted or expired since: whatever is there now stays. */
+  /** Selected and archived, but changed, deleted or expired since: the current version stays. */
   readonly changed: number
-  /** The sink did not find them again as they were given to it: they stay. */
+  /** The sink did not find them as they were written: they stay. */
   readonly unverified: number
 }
 
@@ -79,13 +79,13 @@ const DEFAULT_PAGE = 1_000
 const DEFAULT_REMOVALS = 64
 
 /**
- * Moves documents chosen by a predicate to a sink (JB-4). Each is removed only after the sink was asked
- * and has it, and only in the very version that was archived: one that is written meanwhile stays.
- * Reads in pages, in bounded memory. Ended anywhere, it may be run again, from the last progress'
- * continuation or from the beginning: at worst some documents are in the sink twice, under one key.
+ * Moves the documents that a predicate selects to a sink (JB-4). Each is removed only after the sink has confirmed
+ * that it has it, and only in the version that was archived: a document that is written meanwhile stays. Reads in
+ * pages, in bounded memory. After an interruption, run it again from the last continuation or from the beginning: at
+ * worst, some documents are in the sink twice, under one key.
  *
- * Rejects with ERR_INVALID_OPTION, and as the sink, the predicate and the collection do; nothing is
- * removed then that is not in the sink.
+ * Rejects with ERR_INVALID_OPTION, and with errors of the sink, the predicate and the collection. Nothing is ever
+ * removed that is not in the sink.
  */
 export async function archiveDocuments<T extends DocumentBody>(
   options: ArchiveDocumentsOptions<T>,

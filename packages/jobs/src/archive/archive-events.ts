@@ -1,6 +1,6 @@
 import type { RangeEventBase, WorkerEvent } from '../workers/relay-host-events.ts'
 
-/** What one worker of an archive tells while it runs. Branch on `kind`. */
+/** Events of one worker of an archive. Branch on `kind`. */
 export type ArchiveEvent =
   | WorkerEvent
   /** Purges of the source wait for this group from now on. */
@@ -13,8 +13,8 @@ export type ArchiveEvent =
       readonly lsn: number
     } & RangeEventBase)
   /**
-   * Documents that had expired after `lsn`, up to `horizon`, were purged unarchived: somebody took the
-   * group out of `waitFor`. `halt`: the range stands still; `resync`: it goes on with what is left.
+   * Documents that had expired after `lsn`, up to `horizon`, were purged before they were archived: the group was
+   * removed from `waitFor`. `halt`: the range stops; `resync`: it continues with the rest.
    */
   | ({
       readonly kind: 'missed'

@@ -16,42 +16,41 @@ export interface ExpiryArchive extends AsyncDisposable {
   /** Purges of the source wait for it. */
   readonly group: string
   /**
-   * Has purges wait for the group, then joins its workers and resolves; archiving goes on in the
-   * background. From the moment at which it resolves nothing is purged that was not archived, also while
-   * no worker runs, until `retire`. What had been purged before is gone.
+   * Makes purges wait for the group, then joins its workers and resolves; archiving continues in the background. Once
+   * it has resolved, nothing is purged before it is archived, also while no worker runs, until `retire`.
    */
   start(): Promise<void>
-  /** What this worker has archived, and what the collection still has to. */
+  /** What this worker has archived, and what is left in the collection. */
   progress(options?: RequestOptions): Promise<ArchiveProgress>
   /** Resolves when every pending delete that was in the feed before the call is in the sink. */
   caughtUp(options?: RequestOptions): Promise<void>
   /**
-   * Resolves when this worker has stopped: by `stop`, the signal, or `stopWhenCaughtUp`. Rejects when it
-   * stopped because it could not go on.
+   * Resolves when this worker has stopped: by `stop`, the signal, or `stopWhenCaughtUp`. Rejects if it stopped
+   * because of an error.
    */
   readonly finished: Promise<void>
-  /** Finishes batches in flight, hands the ranges over and ends. Purges go on waiting for the group. */
+  /** Finishes batches in flight, hands the ranges over and ends. Purges still wait for the group. */
   stop(): Promise<void>
-  /** Stops, and purges no longer wait for the group: the archive has come to its end, for all workers. */
+  /** Stops, and purges no longer wait for the group: this ends the archive for all workers. */
   retire(): Promise<void>
 }
 
 export interface ArchiveProgress {
-  /** Documents that this worker has given to the sink; some of them twice after a crash. */
+  /** Documents that this worker has written to the sink; after a crash, some of them twice. */
   readonly archived: number
   readonly batches: number
   /** Pending deletes that are not purged yet, archived or not. */
   readonly pendingDeletes: number
-  /** Expired documents that are no pending deletes yet. */
+  /** Expired documents that are not pending deletes yet. */
   readonly unswept: number
-  /** Transactions of the source that the group has still to look at; undefined before it has leases. */
+  /** Transactions of the source that the group has not read yet; undefined before it has leases. */
   readonly lag: number | undefined
 }
 
 /**
  * Moves expired documents to a sink before they are purged (TTL-14). Any number of processes with the
- * same `group` share the work by leases. At least once: a worker that is killed between the sink's
- * answer and its checkpoint leaves a batch that comes again. Construction starts nothing.
+ * same `group` share the work by leases. At least once: if a worker is killed between the sink's confirmation and its
+ * checkpoint, the batch is repeated. Construction starts nothing.
  *
  * @throws ERR_INVALID_OPTION naming the option
  */

@@ -27,21 +27,21 @@ export interface ArchiveOptions<T extends DocumentBody> extends TellingOptions<A
   readonly sink: Sink<NoInfer<T>>
   readonly leases: LeaseStore
   /**
-   * Processor group: archives of one name share the work and go on where earlier ones stopped, and
-   * purges wait for it. @default `archive-<database>.<collection>`
+   * Processor group: archives with the same name share the work and continue where earlier ones stopped, and purges
+   * wait for it. @default `archive-<database>.<collection>`
    */
   readonly group?: string | undefined
-  /** As of a host. @default a new one: machine, process id and chance */
+  /** As for a host. @default machine name, process id and a random part */
   readonly hostName?: string | undefined
-  /** Changes read at a time; a batch of the sink has at most as many. @default 1_000 */
+  /** Maximum number of changes of one read, and so of a batch of the sink. @default 1_000 */
   readonly maxItemCount?: number | undefined
   /**
-   * When documents were purged that the group had not archived, because it was not waited for: `fail`
-   * halts their range, `resync` goes on with what is left. Both tell it (event `missed`). @default 'fail'
+   * If documents were purged before they were archived, because purges did not wait for the group: `fail` halts their
+   * range, `resync` continues with the rest. Both emit `missed`. @default 'fail'
    */
   readonly onHorizonPassed?: 'fail' | 'resync' | undefined
   readonly hostOptions?: HostOptions | undefined
-  /** Stops once everything that is in the feed at the start is archived. @default false: it goes on */
+  /** Stops when everything that was in the feed at the start is archived. @default false: it continues */
   readonly stopWhenCaughtUp?: boolean | undefined
   /** Stops the archive, as `stop()` does. */
   readonly signal?: AbortSignal | undefined

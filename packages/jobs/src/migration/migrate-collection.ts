@@ -21,33 +21,33 @@ import type { RangeOwner } from './range-owner.ts'
 /** One worker of a migration. */
 export interface Migration<T extends DocumentBody> extends AsyncDisposable {
   /**
-   * Creates what is missing, joins the job's workers and resolves; the copying goes on in the background.
+   * Creates what is missing, joins the job's workers and resolves; copying continues in the background.
    *
-   * Rejects with ERR_MIGRATION_TARGET when the target cannot be used or created, and with what the
-   * lease store or the store says. Nothing runs then.
+   * Rejects with ERR_MIGRATION_TARGET when the target cannot be used or created, and with errors of the lease store
+   * or the store. Then nothing is running.
    */
   start(): Promise<void>
   /** The target, once `start` has resolved. */
   readonly target: Collection<T>
-  /** Where the whole job stands, whichever worker did it. Reads the leases and some counters. */
+  /** The progress of the whole job, over all workers. Reads the leases and some counters. */
   progress(options?: RequestOptions): Promise<MigrationProgress>
-  /** Resolves when everything that was committed to the source before the call is at the target. */
+  /** Resolves when the target has everything that was committed to the source before the call. */
   caughtUp(options?: RequestOptions): Promise<void>
   /**
-   * Resolves at an instant at which the lag of every range is zero, whichever workers they belong to.
-   * Stop the writers first: with them at rest, source and target say the same from then on.
+   * Resolves at an instant at which the lag of every range is zero, over all workers. Stop the writers first: then
+   * source and target are the same from then on.
    */
   cutOver(options?: RequestOptions): Promise<MigrationProgress>
-  /** Finishes batches in flight, hands the ranges over and ends. What is stored stays: a later worker goes on. */
+  /** Finishes batches in flight, hands the ranges over and ends. A later worker continues from what is stored. */
   stop(): Promise<void>
 }
 
 /**
- * Copies a collection into another one while writes go on, under another partition key if wished (JB-1):
- * from the beginning, then live. Any number of processes with the same `job` share the work by leases.
+ * Copies a collection into another one while it is being written, if you like with another partition key (JB-1): from
+ * the beginning, then live. Any number of processes with the same `job` share the work by leases.
  *
- * Effectively once: each commit to the target holds the copies, what has been copied, and a fence, so
- * that a worker that is killed anywhere, or comes back late, leaves the target as if it had not been.
+ * Effectively once: each commit to the target contains the copies, what has been copied, and a fence. A worker that
+ * is killed at any point, or returns late, leaves the target as if nothing had happened.
  * Construction starts nothing.
  *
  * @throws ERR_INVALID_OPTION naming the option

@@ -1,7 +1,7 @@
 import type { RangeEventBase, WorkerEvent } from '../workers/relay-host-events.ts'
 import type { DocumentKey } from './document-key.ts'
 
-/** What one worker of a migration tells while it runs. Branch on `kind`. */
+/** Events of one worker of a migration. Branch on `kind`. */
 export type MigrationEvent =
   | WorkerEvent
   /** A write of this worker was refused because a later owner of the range has written. */
@@ -13,18 +13,18 @@ export type MigrationEvent =
       readonly documents: number
       readonly updates: number
       readonly moves: number
-      /** Documents that are gone from the source, and their copies with them. */
+      /** Documents that were removed from the source, and their copies from the target. */
       readonly expired: number
       readonly deleted: number
       /** Changes that had been applied before. */
       readonly replays: number
     } & RangeEventBase)
   /**
-   * Once, at the start, unless `deletes` says what is wanted: what is deleted in the source while the job exists stays in
+   * Once, at the start, unless you give `deletes`: documents that are deleted in the source during the job stay in
    * the target. `isLogKept`: whether the source keeps its log of all versions, which `deletes: 'apply'` needs.
    */
   | { readonly kind: 'deletesUnseen'; readonly source: string; readonly isLogKept: boolean }
   /** Another document has the target key; this one waits for it and has no copy until then. */
   | { readonly kind: 'collision'; readonly source: DocumentKey; readonly target: DocumentKey }
-  /** The progress could not be read. It is tried again at the next interval. */
+  /** The progress could not be read. The worker retries at the next interval. */
   | { readonly kind: 'failure'; readonly what: 'progress'; readonly error: unknown }

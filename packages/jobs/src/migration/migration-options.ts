@@ -31,14 +31,14 @@ export const collectionRule: OptionRule = requiredOption(
   optionHaving('a collection of a store', 'readRecord', 'readFeedRanges'),
 )
 
-/** Where a migration copies to. */
+/** The target of a migration. */
 export interface MigrationTarget {
-  /** Of any store. The migration keeps its state in it too. */
+  /** Of any store. The migration also keeps its state in it. */
   readonly database: Database
   readonly id: string
   /**
-   * Creates the collection when it is missing: one path, or up to three for a hierarchical key. If the
-   * collection exists, its partition key must be this one. @default it has to exist
+   * Creates the collection when it is missing: one path, or up to three for a hierarchical key. If the collection
+   * exists, it must have this partition key. @default it must exist
    */
   readonly partitionKey?: PartitionKeyOption | undefined
   /** Number of pkranges, if it is created. @default 1 (the store's) */
@@ -48,14 +48,14 @@ export interface MigrationTarget {
 }
 
 /**
- * What a migration does about time to live (JB-2).
+ * How a migration treats time to live (JB-2).
  *
- * - `carry`: copies expire at the instant at which their source does, and those that do not expire there
- *   never do; what has expired is not copied. `ttl` of the copy is made of that, whatever the map says.
- * - `ignore`: documents are copied as the map makes them. A `ttl` starts anew with the copy, and what
- *   expires in the source stays in the target.
+ * - `carry`: a copy expires at the same instant as its source, or never; expired documents are not copied. This sets
+ *   the `ttl` of the copy, whatever `mapDocument` returns.
+ * - `ignore`: documents are copied as `mapDocument` returns them. A `ttl` starts with the copy, and copies stay in
+ *   the target when their source expires.
  *
- * Without TTL in the source both are the same.
+ * Without TTL in the source, both do the same.
  */
 export type ExpiryOption = 'carry' | 'ignore'
 
@@ -64,27 +64,27 @@ export interface MigrationOptions<
   T extends DocumentBody,
 > extends TellingOptions<MigrationEvent> {
   /**
-   * Name of the migration: workers of one name share the work and go on where earlier ones stopped.
+   * Name of the migration: workers with the same name share the work and continue where earlier ones stopped.
    * Part of the names of its lease group and of its state collection (`migration-<job>`).
    */
   readonly job: string
   readonly source: Collection<S>
   readonly target: MigrationTarget
   readonly leases: LeaseStore
-  /** As of a host. @default a new one: machine, process id and chance */
+  /** As for a host. @default machine name, process id and a random part */
   readonly hostName?: string | undefined
   readonly mapDocument: MapDocument<S, T>
   /** @default 'carry' */
   readonly expiry?: ExpiryOption | undefined
   /**
-   * `apply`: what is deleted in the source while the job exists is removed from the target too. The
-   * source must keep its log of all versions (ERR_ALL_VERSIONS_OFF), for longer than the job may be away.
-   * `ignore`: it stays, and verification lists it as extra. The same for all workers.
+   * `apply`: documents that are deleted in the source during the job are removed from the target. The source must
+   * keep its log of all versions (ERR_ALL_VERSIONS_OFF), for longer than the job may be interrupted. `ignore`: they
+   * stay in the target, and verification lists them as extra. Give the same value to all workers.
    *
    * @default 'ignore', and the event `deletesUnseen` at the start, or a line of the logger without `onEvent`
    */
   readonly deletes?: 'apply' | 'ignore' | undefined
-  /** Changes read and applied at a time. @default 1_000 */
+  /** Maximum number of changes that are read and applied together. @default 1_000 */
   readonly maxItemCount?: number | undefined
   readonly hostOptions?: HostOptions | undefined
   /** Called every `progressIntervalMs` while the job runs. @default nothing is read for it */
@@ -99,7 +99,7 @@ export interface MigrationOptions<
   readonly random?: Random | undefined
 }
 
-/** What all who look at a migration have. */
+/** What workers and watchers of a migration have in common. */
 export const migrationRules: OptionRules<
   Pick<MigrationOptions<never, never>, 'job' | 'source' | 'leases' | 'expiry' | 'deletes' | 'clock'>
 > = {

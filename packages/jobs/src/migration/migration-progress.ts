@@ -6,23 +6,23 @@ import {
   type RangeProgress,
 } from './state-documents.ts'
 
-/** Where a migration stands, over all its workers. */
+/** The progress of a migration, over all its workers. */
 export interface MigrationProgress extends MigrationCounts {
   readonly job: string
   /**
-   * `starting`: no worker has begun. `copying`: documents that were there at the start are under way.
-   * `caughtUp`: everything committed up to this reading is at the target.
+   * `starting`: no worker has started. `copying`: documents that existed at the start are being copied. `caughtUp`:
+   * the target has everything that was committed up to this reading.
    */
   readonly state: 'starting' | 'copying' | 'caughtUp'
   /** Documents in the source now. */
   readonly sourceDocuments: number
-  /** Source documents whose first version is still to come; an estimate while documents are deleted. */
+  /** Source documents that are not copied yet; an estimate while documents are deleted. */
   readonly remaining: number
-  /** Transactions of the source that are still to be applied, over all ranges. */
+  /** Transactions of the source that are not applied yet, over all ranges. */
   readonly lag: number
   /** Documents and updates applied per second by all workers in the last few seconds. */
   readonly ratePerSecond: number
-  /** Seconds until the copy is complete at this rate; undefined when that cannot be said. */
+  /** Seconds until the copy is complete at this rate; undefined if that is unknown. */
   readonly remainingSeconds: number | undefined
   /** Documents that wait for a target key at present. */
   readonly waiting: number
