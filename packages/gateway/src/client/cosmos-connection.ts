@@ -19,9 +19,9 @@ import { parsed, type WireAnswer } from './wire-answer.ts'
 import { errorOfWire, unknownOutcome, type RequestSubject } from './wire-error.ts'
 
 export interface CosmosConnectionOptions {
-  /** `https://account.documents.azure.com:443/`, or what a gateway of ours says of itself. */
+  /** `https://account.documents.azure.com:443/`, or the endpoint of a Tidemark gateway. */
   readonly endpoint: string
-  /** A master key, or a read-only one where nothing is written. Base64 text. */
+  /** A master key, or a read-only key if nothing is written. Base64 text. */
   readonly key: string
   /** @default Node's own */
   readonly fetch?: HttpFetch | undefined
@@ -29,11 +29,11 @@ export interface CosmosConnectionOptions {
   readonly clock?: Clock | undefined
   /** For the jitter of retries. @default the operating system's */
   readonly random?: Random | undefined
-  /** How long one attempt may take, beside what a waiting read waits, in ms. @default 10_000 */
+  /** Time for one attempt, in addition to the time of a waiting read, in ms. @default 10_000 */
   readonly requestTimeoutMs?: number | undefined
-  /** Attempts of one request at most. @default 10 (the service's own client: 9 retries of a 429) */
+  /** Maximum number of attempts of one request. @default 10 (the service's own client: 9 retries of a 429) */
   readonly maxAttempts?: number | undefined
-  /** Time within which a request may be sent again, in ms. @default 30_000 (as in the service's own client) */
+  /** Time within which a request can be sent again, in ms. @default 30_000 (as in the service's own client) */
   readonly maxRetryMs?: number | undefined
 }
 
@@ -55,14 +55,14 @@ const API_VERSION = '2020-07-15'
 const NEVER = new AbortController().signal
 
 /**
- * Signed requests to a Cosmos DB account or to our gateway: key authorization, gateway mode. It holds no connection
- * open itself, starts nothing, and is shared by any number of feeds and collections.
+ * Signed requests to a Cosmos DB account or to a Tidemark gateway: key authorization, gateway mode. It only connects
+ * when something uses it, and any number of feeds and collections can share it.
  *
- * A request that is throttled waits as the server asks. What was not answered is sent again only if it changes
+ * A throttled request waits as long as the server asks. A request without a response is sent again only if it changes
  * nothing; else ERR_STORE_UNAVAILABLE says that its outcome is unknown.
  */
 export class CosmosConnection {
-  /** With a slash at its end. */
+  /** With a slash at the end. */
   readonly endpoint: string
   readonly clock: Clock
   readonly #key: Uint8Array

@@ -44,10 +44,10 @@ const POLL_INTERVAL_MS = 1000
 const MAX_PATCH_ATTEMPTS = 20
 
 /**
- * A container over HTTP as a collection: for leases, dead letters and jobs. The first call finds it.
+ * A container over HTTP as a collection, for leases and dead letters. The first call looks it up.
  *
- * `serverTimeMs` of its answers is the store's clock where the server is our gateway; elsewhere it is of the answer's
- * `date` header, whole seconds, so up to 1 s early (`serverTimeErrorMs`).
+ * From a Tidemark gateway, `serverTimeMs` is the store's clock. From other servers, it is the `date` header of the
+ * response, in whole seconds, so up to 1 s early (`serverTimeErrorMs`).
  */
 export class CosmosDocumentCollection<
   T extends DocumentBody = DocumentBody,
@@ -110,7 +110,7 @@ export class CosmosDocumentCollection<
     return this.#write('replace', document, options)
   }
 
-  /** A condition is judged here, on a version that the patch then requires. At most 10 operations, as on the wire. */
+  /** The client evaluates a condition, on a version that the patch then requires. At most 10 operations, as on the wire. */
   async patch(
     id: string,
     partitionKey: PartitionKey,

@@ -1,9 +1,9 @@
 import { InvalidOptionError } from '@tidemark/contracts'
 import type { ContainerName } from './remote-container.ts'
 
-/** Which feed is read, and how. */
+/** Which feed to read, and how. */
 export interface ChangeFeedOptions extends ContainerName {
-  /** Changes of a page where the reader does not say. @default the server's choice */
+  /** Maximum number of changes of a page, if the reader gives none. @default the server's choice */
   readonly maxItemCount?: number | undefined
   /**
    * No page shows a state older than this token's (CF-15): the server waits for it, else ERR_SESSION_AHEAD. As a
@@ -11,8 +11,8 @@ export interface ChangeFeedOptions extends ContainerName {
    */
   readonly sessionToken?: string | undefined
   /**
-   * Pause between two questions to a gateway of ours at which nobody may wait, in ms. Elsewhere the host's
-   * `feedPollDelayMs` counts. @default 1_000
+   * Poll interval at a Tidemark gateway that allows no waiting reads, in ms. At other servers, the host's
+   * `feedPollDelayMs` applies. @default 1_000
    */
   readonly pollIntervalMs?: number | undefined
 }

@@ -6,8 +6,8 @@ import { RemoteContainer } from './remote-container.ts'
 import { TidemarkChangeFeed } from './tidemark-change-feed.ts'
 
 /**
- * Finds a container over HTTP, and gives its change feed for `ChangeFeedProcessorHost`: all that the store's own feed
- * has where the server is our gateway, else what the service's protocol offers.
+ * Looks up a container over HTTP, and returns its change feed for `ChangeFeedProcessorHost`: with everything that the
+ * store's own feed has if the server is a Tidemark gateway, else with what the service's protocol offers.
  *
  * Rejects with ERR_INVALID_OPTION, ERR_NOT_FOUND, ERR_UNAUTHORIZED, ERR_FORBIDDEN, ERR_STORE_UNAVAILABLE.
  */

@@ -17,49 +17,52 @@ import { Connections, shareOf } from './connections.ts'
 export interface ListenOptions {
   /** @default '127.0.0.1' */
   readonly host?: string | undefined
-  /** 0 = any free one. @default 8081 (the emulator's) */
+  /** 0 = any free port. @default 8081 (the emulator's) */
   readonly port?: number | undefined
   /** Serves https. @default plain http */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   /** All headers of a request together, in bytes. @default 32 KiB */
   readonly maxHeaderBytes?: number | undefined
   /**
-   * Connections at once; what comes above is closed. A connection of which no request was authorized yet gives way to a new one.
+   * Maximum number of connections; more are closed. A new connection replaces one that has had no authorized request
+   * yet.
    * @default 10_000
    */
   readonly maxConnections?: number | undefined
   /**
-   * Requests of one connection that are not answered yet; a client that sends more is cut off. Those of HTTP/1.1 rarely send more
-   * than one. @default 32
+   * Maximum number of unanswered requests of one connection; a client that sends more is disconnected. HTTP/1.1
+   * clients rarely send more than one. @default 32
    */
   readonly maxPipelinedRequests?: number | undefined
   /**
-   * Within this a connection must have sent all headers of its first request, and each later request all of its own, in ms: against
+   * Time for all headers of a request, in ms; for the first request, it starts with the connection. Protects against
    * clients that send nothing, or one byte at a time. @default 10_000
    */
   readonly headersTimeoutMs?: number | undefined
-  /** Within this a whole request must have come, in ms. @default 60_000 */
+  /** Time for a whole request to arrive, in ms. @default 60_000 */
   readonly receiveTimeoutMs?: number | undefined
   /**
-   * How long a connection is kept after an answer, in ms. One whose request was not authorized is closed with the answer.
+   * How long a connection is kept after a response, in ms. After an unauthorized request, it is closed with the
+   * response.
    * @default 65_000 (longer than a client's own 60 s)
    */
   readonly keepAliveTimeoutMs?: number | undefined
   /**
-   * A connection on which nothing moved for so long is closed, in ms: against clients that do not take their answers.
+   * A connection without traffic for this long is closed, in ms. Protects against clients that do not read their
+   * responses.
    * Must be above the gateway's `requestTimeoutMs`. @default 120_000
    */
   readonly silenceTimeoutMs?: number | undefined
 }
 
-/** A socket that listens, and the connections that came of it. */
+/** A listening socket and its connections. */
 export interface Listener {
   /** For clients on this machine. */
   readonly endpoint: string
-  /** As the system says it. */
+  /** As the system reports it. */
   readonly address: string
   readonly port: number
-  /** Stops listening; waits for `drain` up to `timeoutMs`, then aborts; at last no connection is left. */
+  /** Stops listening, waits for `drain` up to `timeoutMs`, then aborts, until no connection is left. */
   close(how: {
     drain: () => Promise<void>
     abort: () => void
@@ -68,12 +71,12 @@ export interface Listener {
 }
 
 const DEFAULT_PORT = 8081
-/** How often Node looks for connections that are over their time. */
+/** How often Node checks for connections that exceed their time limits. */
 const CHECK_INTERVAL_MS = 1000
-/** After an abort the answers have so long to leave. */
+/** Time for responses after an abort. */
 const LAST_WORDS_MS = 500
 
-/** Rejects with what the system says when the address cannot be had. */
+/** Rejects with the system's error if it cannot listen at the address. */
 export async function openListener(
   gateway: {
     serve(

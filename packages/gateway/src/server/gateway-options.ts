@@ -9,7 +9,7 @@ import type { Store } from '@tidemark/store'
 import type { GatewayKeys } from '../authorization/gateway-keys.ts'
 import { DEFAULT_QUERY_LIMITS, type QueryLimits } from '../query/query-budget.ts'
 
-/** What a failure inside the gateway was, for a log. Never holds keys or signatures. */
+/** A failure inside the gateway, for a log. Never contains keys or signatures. */
 export interface GatewayFailure {
   readonly activityId: string
   readonly method: string
@@ -18,61 +18,62 @@ export interface GatewayFailure {
   readonly error: unknown
 }
 
-/** A request and what became of it, for a log. Never holds keys, signatures, queries or documents. */
+/** A request and its outcome, for a log. Never contains keys, signatures, queries or documents. */
 export interface ServedRequest {
-  /** When it came, epoch ms. */
+  /** When it arrived, epoch ms. */
   readonly atMs: number
-  /** Of the client, or of the proxy that it came through; empty when it had gone by then. */
+  /** Address of the client, or of the proxy in front of it; empty if the client has left. */
   readonly address: string
   readonly method: string
-  /** As it came, percent-encoded, without query; of printable ASCII, at most 2,000 characters. Names of resources are in it. */
+  /** As received: percent-encoded, printable ASCII, without the query, at most 2,000 characters. Contains names of resources. */
   readonly path: string
-  /** 499: the client left; 0: the connection ended in the midst of the answer. */
+  /** 499: the client left; 0: the connection ended during the response. */
   readonly status: number
-  /** From its headers until its answer was handed to the socket. */
+  /** From its headers until its response was handed to the socket. */
   readonly durationMs: number
-  /** Of the answer's body. */
+  /** Of the response's body. */
   readonly bytes: number
   readonly activityId: string
 }
 
 export interface GatewayOptions {
-  /** What is served. The gateway does not close it. */
+  /** The store to serve. The gateway does not close it. */
   readonly store: Store
   readonly keys: GatewayKeys
-  /** `id` of the account. Not "localhost", which the client takes for an emulator of old. @default 'tidemark' */
+  /** `id` of the account. Not "localhost", by which clients recognise an old emulator. @default 'tidemark' */
   readonly accountId?: string | undefined
-  /** Largest body of a request in bytes; what is larger is 413. @default 4 MiB (a batch of 2 MiB, with its frame) */
+  /** Maximum size of a request body in bytes; a larger one is 413. @default 4 MiB (a batch of 2 MiB, with its envelope) */
   readonly maxBodyBytes?: number | undefined
-  /** Requests served at once, those that only wait not counted; what comes above is 429. @default 1_000 */
+  /** Maximum number of requests that are served at once, without waiting reads; more are 429. @default 1_000 */
   readonly maxConcurrentRequests?: number | undefined
   /**
-   * Feed reads that wait for a change at once, beside the requests that are served; what comes above is 429. @default 10_000
+   * Maximum number of feed reads that wait for a change at once; more are 429. @default 10_000
    */
   readonly maxWaitingReads?: number | undefined
   /**
-   * What one remote address, or one key that may only read, may have of `maxConcurrentRequests`, `maxWaitingReads` and
-   * `maxConnections`: above 0, at most 1. Networks of 64 bits of IPv6 count as an address. Behind a proxy, whose address all clients
-   * have: 1. @default 0.5
+   * The share of `maxConcurrentRequests`, `maxWaitingReads`, `maxConnections` and `queryLimits.maxHeldChars` that one
+   * remote address, or one read-only key, can use: above 0, at most 1. An IPv6 network of 64 bits counts as one
+   * address. Use 1 behind a proxy, because all clients then have its address. @default 0.5
    */
   readonly maxClientShare?: number | undefined
-  /** A request that takes longer is 408, in ms. @default 60_000 (above the client's own 60 s nobody waits) */
+  /** A request that takes longer is 408, in ms. @default 60_000 (clients do not wait longer) */
   readonly requestTimeoutMs?: number | undefined
   /**
-   * Longest wait of a waiting feed read, in ms, less than `requestTimeoutMs`; 0 = none waits. @default 30_000, at most
+   * Maximum wait of a waiting feed read, in ms, less than `requestTimeoutMs`; 0 = reads do not wait. @default 30_000,
+   * at most
    * half of `requestTimeoutMs`
    */
   readonly maxWaitMs?: number | undefined
   /**
-   * Request units a second of each pkrange; what is above is 429 with the time to wait, so that retry code can be
-   * tried. @default none is refused
+   * Request units per second of each pkrange; above it, requests are 429 with the time to wait, so that you can test
+   * retry code. @default no limit
    */
   readonly requestUnitsPerRange?: number | undefined
-  /** What a query may cost; one that costs more is 400. @default see `QueryLimits` */
+  /** What queries may cost; above it, they are 400 or 429. @default see `QueryLimits` */
   readonly queryLimits?: Partial<QueryLimits> | undefined
-  /** Told of every request that could be read as HTTP, when its answer has gone. What it throws is ignored. @default nothing */
+  /** Called after the response to every valid HTTP request. What it throws is ignored. @default nothing */
   readonly onRequest?: ((request: ServedRequest) => void) | undefined
-  /** Told of every request that failed by no fault of its client. @default nothing */
+  /** Called for every request that failed without a fault of its client. @default nothing */
   readonly onFailure?: ((failure: GatewayFailure) => void) | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined
