@@ -6,6 +6,7 @@ import {
   type PostgresProcess,
   type TcpProxy,
 } from '@tidemark/testing/servers'
+import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { ConnectionOptions } from './connection-options.ts'
 import { Connections } from './connections.ts'
@@ -30,13 +31,20 @@ const ONE: Statement = { name: 'one', text: 'SELECT 1' }
 const PID: Statement = { name: 'pid', text: 'SELECT pg_backend_pid()' }
 const SLEEP: Statement = { name: 'sleep', text: 'SELECT pg_sleep($1)' }
 const INSERT: Statement = { name: 'insert', text: 'INSERT INTO t VALUES ($1, 0)' }
-const SLOW_INSERT: Statement = {
-  name: 'slow',
-  text: 'INSERT INTO t SELECT $1::integer, 0 FROM pg_sleep($2)',
-}
+const IDS: Statement = { name: 'ids', text: 'SELECT id FROM t ORDER BY id' }
 const UNKNOWN = {
   code: 'ERR_STORE_UNAVAILABLE',
   message: expect.stringContaining('outcome is unknown'),
+}
+
+/** From here to `release`, statements on `t` wait: a fault finds them running, however slow this machine is. */
+async function holdTable(): Promise<AsyncDisposable & { release(): Promise<void> }> {
+  const client = new Client(server.url())
+  await client.connect()
+  await client.query('BEGIN; LOCK TABLE t')
+  let ended: Promise<void> | undefined
+  const release = (): Promise<void> => (ended ??= client.end())
+  return { release, [Symbol.asyncDispose]: release }
 }
 
 /** Ends the sessions that run such a statement. Resolves when it found one. */
@@ -58,15 +66,19 @@ async function ids(): Promise<unknown[]> {
 
 test('a read whose connection is ended by the server goes on by itself', async () => {
   await using connections = connect()
-  const reading = connections.read(SLEEP, [0.5])
-  await terminate('SELECT pg_sleep%')
-  expect(await reading).toEqual([['']])
+  await using table = await holdTable()
+  const reading = connections.read(IDS)
+  await terminate('SELECT id FROM t%')
+  await table.release()
+  expect(await reading).toEqual([])
 })
 
 test('a write whose connection the server ended before it could commit is done once', async () => {
   await using connections = connect()
-  const writing = connections.write(SLOW_INSERT, [1, 0.3])
-  await terminate('INSERT INTO t SELECT%')
+  await using table = await holdTable()
+  const writing = connections.write(INSERT, [1])
+  await terminate('INSERT INTO t VALUES%')
+  await table.release()
   await writing
   expect(await ids()).toEqual([1])
 })
@@ -86,11 +98,13 @@ test('a transaction whose connection is ended before COMMIT is run again', async
 test('a write whose connection is cut has an unknown outcome and is not sent again', async () => {
   await using proxy = await startTcpProxy(server)
   await using connections = connect({ url: urlOf(proxy) })
-  const writing = connections.write(SLOW_INSERT, [1, 0.3])
+  await using table = await holdTable()
+  const writing = connections.write(INSERT, [1])
   const rejected = expect(writing).rejects.toMatchObject(UNKNOWN)
-  await expect.poll(() => active('INSERT INTO t SELECT%')).toBe(1)
+  await expect.poll(() => active('INSERT INTO t VALUES%')).toBe(1)
   proxy.cut()
   await rejected
+  await table.release()
   // The server goes on: so it did happen, once.
   await expect.poll(ids).toEqual([1])
   expect(await connections.read(ONE)).toEqual([['1']])
@@ -104,11 +118,12 @@ test('a COMMIT without an answer has an unknown outcome', async () => {
     runs++
     await sql.rows(INSERT, [1])
     proxy.block('toClient')
-    // After COMMIT was sent, which is at once.
-    setTimeout(() => proxy.unblock(), 100)
   })
-  await expect(writing).rejects.toMatchObject(UNKNOWN)
-  expect(proxy.droppedBytes).toBeGreaterThan(0)
+  const rejected = expect(writing).rejects.toMatchObject(UNKNOWN)
+  // The answer to COMMIT.
+  await expect.poll(() => proxy.droppedBytes).toBeGreaterThan(0)
+  proxy.unblock()
+  await rejected
   expect(runs).toBe(1)
   expect(await ids()).toEqual([1])
 })
