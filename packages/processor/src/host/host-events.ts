@@ -47,7 +47,10 @@ export interface HostEvents {
     readonly durationMs: number
   }
   checkpointed: LeaseEventBase & { readonly lsn: Lsn }
-  /** The observer threw. What failed is tried again after `retryInMs`; undefined = it is not. See `failurePolicy`. */
+  /**
+   * The observer threw. What failed is tried again after `retryInMs`; undefined = it is not. See `failurePolicy`. An
+   * AbortError of a call that the host itself aborted is not told: the lease is lost or goes to another host.
+   */
   observerError: LeaseEventBase & {
     readonly phase: 'open' | 'processChanges' | 'resynchronize' | 'close'
     readonly error: unknown
