@@ -1,3 +1,4 @@
+import { hideCredentials } from '../errors/hide-credentials.ts'
 import { InvalidOptionError } from '../errors/invalid-option-error.ts'
 
 /** What a value of an option has to be. */
@@ -87,7 +88,7 @@ export function checkOptions<Options>(given: Options, rules: OptionRules<NoInfer
 /** A value for a message: short, without what is in it, and without passwords. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') {
-    const text = value.replaceAll(/\/\/[^/@\s]*@/g, '//…@')
+    const text = hideCredentials(value)
     return JSON.stringify(text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text)
   }
   if (typeof value === 'function') return `a function (${value.name || 'without a name'})`

@@ -225,6 +225,51 @@ describe('an observer that ends because its host aborted it is no trouble', () =
   })
 })
 
+describe('passwords in messages of errors stay out of the log', () => {
+  const secret = 'connect failed: postgres://user:secret@db/shop'
+  const thrown = new Error(secret, { cause: new Error('AccountKey=secret==;no') })
+
+  test('PH-10 of observers and what caused them, and of listeners', async () => {
+    const { clock, stderr, newHost, start } = stage()
+    const host = newHost()
+    host.on('joined', () => {
+      throw thrown
+    })
+    await start(host, {
+      processChanges() {
+        throw thrown
+      },
+    })
+    await clock.advance(100)
+    const [ofListener, ofObserver] = stderr()
+    expect(ofListener).toContain(
+      'a listener of joined threw: Error: connect failed: postgres://…@db',
+    )
+    expect(ofObserver).toContain('failed in processChanges')
+    expect(ofObserver).toContain('Error: connect failed: postgres://…@db/shop')
+    expect(ofObserver).toContain('caused by Error: AccountKey=…;no')
+    expect(stderr().join()).not.toContain('secret')
+  })
+
+  test('PH-10 listeners get the error as it was thrown', async () => {
+    const { newHost, start } = stage()
+    const lines: string[] = []
+    const line = (text: string): void => void lines.push(text)
+    const host = newHost({ logger: { warn: line, error: line } })
+    const heard: unknown[] = []
+    host.on('observerError', ({ error }) => heard.push(error))
+    await start(host, {
+      processChanges() {
+        throw thrown
+      },
+    })
+    expect(heard).toEqual([thrown])
+    expect(thrown.message).toBe(secret)
+    expect(host.health().leases[0]?.lastError).toBe(thrown)
+    expect(lines.join()).not.toContain('secret')
+  })
+})
+
 describe('who is told', () => {
   test('PH-10 what the program listens to is not logged as well', async () => {
     const { stderr, newHost, start } = stage()
