@@ -74,12 +74,12 @@ export class Store {
   }
 
   /** Rejects with ERR_INVALID_OPTION, ERR_NODE_UNSUPPORTED, or as the engine does. */
-  static async open(given: StoreOptions): Promise<Store> {
-    checkOptions(given, RULES)
+  static async open(options: StoreOptions): Promise<Store> {
+    checkOptions(options, RULES)
     assertSupportedNode()
-    const { engine, maxDocumentBytes = DEFAULT_MAX_DOCUMENT_BYTES } = given
-    const { clock = systemClock, random = systemRandom } = given
-    const options = resolveMaintenanceOptions(given.maintenance)
+    const { engine, maxDocumentBytes = DEFAULT_MAX_DOCUMENT_BYTES } = options
+    const { clock = systemClock, random = systemRandom } = options
+    const maintaining = resolveMaintenanceOptions(options.maintenance)
     if (
       !Number.isSafeInteger(maxDocumentBytes) ||
       maxDocumentBytes < 1 ||
@@ -96,7 +96,7 @@ export class Store {
     for (const { databaseId, record } of await readableCollections(engine)) {
       known.add(databaseId, record)
     }
-    const maintenance = new StoreMaintenance({ engine, clock, random, events, options })
+    const maintenance = new StoreMaintenance({ engine, clock, random, events, options: maintaining })
     maintenance.start()
     return new Store({ engine, known, events, maxDocumentBytes }, maintenance)
   }
