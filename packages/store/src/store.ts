@@ -96,7 +96,13 @@ export class Store {
     for (const { databaseId, record } of await readableCollections(engine)) {
       known.add(databaseId, record)
     }
-    const maintenance = new StoreMaintenance({ engine, clock, random, events, options: maintaining })
+    const maintenance = new StoreMaintenance({
+      engine,
+      clock,
+      random,
+      events,
+      options: maintaining,
+    })
     maintenance.start()
     return new Store({ engine, known, events, maxDocumentBytes }, maintenance)
   }

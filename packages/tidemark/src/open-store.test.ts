@@ -25,6 +25,11 @@ test.each<[unknown, string]>([
     { engine, maxDocumentByte: 5 },
     'there is no option maxDocumentByte; did you mean maxDocumentBytes?',
   ],
+  [
+    { engine, maintenance: { intervalMS: 5 } },
+    'there is no option maintenance.intervalMS; did you mean maintenance.intervalMs?',
+  ],
+  [{ engine, maintenance: 'never' }, 'maintenance must be "manual" or options, got "never"'],
   [{ engine: {} }, 'engine must be a storage engine, got an object (Object)'],
   [{ foldr: folder }, 'there is no option foldr; did you mean folder?'],
   [{}, PLACE],
