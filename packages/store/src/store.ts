@@ -1,10 +1,15 @@
 import {
   InvalidOptionError,
   assertSupportedNode,
+  checkOptions,
   errorCode,
+  option,
+  optionHaving,
+  requiredOption,
   systemClock,
   systemRandom,
   type Clock,
+  type OptionRules,
   type Random,
 } from '@tidemark/contracts'
 import { checkedAnnotation } from './catalog/collection-settings.ts'
@@ -16,6 +21,7 @@ import type { EngineSupport, StorageEngine } from './engine/storage-engine.ts'
 import { StoreEventEmitter } from './events/store-event-emitter.ts'
 import type { StoreEventSource } from './events/store-events.ts'
 import {
+  maintenanceRule,
   resolveMaintenanceOptions,
   type MaintenanceMode,
 } from './maintenance/maintenance-options.ts'
@@ -36,6 +42,14 @@ export interface StoreOptions {
   readonly clock?: Clock | undefined
   /** For maintenance: back-off, and the name of the lease holder. @default the operating system's */
   readonly random?: Random | undefined
+}
+
+const RULES: OptionRules<StoreOptions> = {
+  engine: requiredOption(optionHaving('a storage engine', 'createDatabase', 'close')),
+  maxDocumentBytes: option.number,
+  maintenance: maintenanceRule,
+  clock: option.clock,
+  random: option.random,
 }
 
 const DEFAULT_MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
@@ -60,15 +74,12 @@ export class Store {
   }
 
   /** Rejects with ERR_INVALID_OPTION, ERR_NODE_UNSUPPORTED, or as the engine does. */
-  static async open({
-    engine,
-    maxDocumentBytes = DEFAULT_MAX_DOCUMENT_BYTES,
-    maintenance: maintenanceMode,
-    clock = systemClock,
-    random = systemRandom,
-  }: StoreOptions): Promise<Store> {
+  static async open(options: StoreOptions): Promise<Store> {
+    checkOptions(options, RULES)
     assertSupportedNode()
-    const options = resolveMaintenanceOptions(maintenanceMode)
+    const { engine, maxDocumentBytes = DEFAULT_MAX_DOCUMENT_BYTES } = options
+    const { clock = systemClock, random = systemRandom } = options
+    const maintaining = resolveMaintenanceOptions(options.maintenance)
     if (
       !Number.isSafeInteger(maxDocumentBytes) ||
       maxDocumentBytes < 1 ||
@@ -85,7 +96,13 @@ export class Store {
     for (const { databaseId, record } of await readableCollections(engine)) {
       known.add(databaseId, record)
     }
-    const maintenance = new StoreMaintenance({ engine, clock, random, events, options })
+    const maintenance = new StoreMaintenance({
+      engine,
+      clock,
+      random,
+      events,
+      options: maintaining,
+    })
     maintenance.start()
     return new Store({ engine, known, events, maxDocumentBytes }, maintenance)
   }

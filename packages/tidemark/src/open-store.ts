@@ -1,4 +1,12 @@
-import { InvalidOptionError, type Clock, type Random } from '@tidemark/contracts'
+import {
+  checkOptions,
+  InvalidOptionError,
+  option,
+  optionHaving,
+  type Clock,
+  type OptionRules,
+  type Random,
+} from '@tidemark/contracts'
 import type { PostgresEngineOptions } from '@tidemark/engine-postgres'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import { Store, type MaintenanceMode, type StorageEngine } from '@tidemark/store'
@@ -55,18 +63,67 @@ export interface EngineStoreOptions {
   readonly random?: Random | undefined
 }
 
+const NO_PLACE =
+  'openStore needs the path of a folder, a postgres:// URL, { folder }, { url }, { pool } or { engine }'
+
+const pool = optionHaving('a Pool of pg', 'connect', 'end', 'on')
+
+/** `Store.open` looks at what is in `maintenance`. */
+const storeRules: OptionRules<Omit<EngineStoreOptions, 'engine'>> = {
+  maxDocumentBytes: option.number,
+  maintenance: option.anything,
+  clock: option.clock,
+  random: option.random,
+}
+
+const folderRules: OptionRules<FolderStoreOptions> = {
+  ...storeRules,
+  folder: option.text,
+  access: option.text,
+  durability: option.text,
+}
+
+const postgresRules: OptionRules<PostgresStoreOptions> = {
+  ...storeRules,
+  url: option.text,
+  pool,
+  replicaUrl: option.text,
+  replicaPool: pool,
+  listenUrl: option.text,
+  schema: option.text,
+  schemaManagement: option.text,
+  maxConnections: option.number,
+  statementTimeoutMs: option.number,
+  connectTimeoutMs: option.number,
+  outageTimeoutMs: option.number,
+  preparedStatements: option.flag,
+  maxPendingCommits: option.number,
+  maxGroupOperations: option.number,
+  segmentSlots: option.number,
+  pollIntervalMs: option.number,
+  maxReplicaLagMs: option.number,
+  storeTime: option.text,
+}
+
+const allRules: OptionRules<FolderStoreOptions & PostgresStoreOptions & EngineStoreOptions> = {
+  ...folderRules,
+  ...postgresRules,
+  engine: option.anything,
+}
+
 /**
  * Opens a store: in a folder, durable and without a server; at `postgres://user@host/database`, for several machines;
  * or on any engine. Acquire it with `await using`, or call `close()`.
  *
- * Rejects with ERR_INVALID_OPTION, ERR_STORE_IN_USE (not a store), ERR_STORE_FORMAT (made by a newer version),
- * ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE or ERR_SERVER_UNSUPPORTED (PostgreSQL before 15, or a database that is not
- * UTF-8).
+ * Rejects with ERR_INVALID_OPTION (an unknown option too, or one of another kind of store), ERR_STORE_IN_USE (not a
+ * store), ERR_STORE_FORMAT (made by a newer version), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE or ERR_SERVER_UNSUPPORTED
+ * (PostgreSQL before 15, or a database that is not UTF-8).
  */
 export async function openStore(
   where: string | FolderStoreOptions | PostgresStoreOptions | EngineStoreOptions,
 ): Promise<Store> {
   const options = typeof where === 'string' ? named(where) : where
+  checkStoreOptions(options)
   if ('engine' in options) return Store.open(options)
   const engine = await openEngine(options)
   try {
@@ -78,6 +135,18 @@ export async function openStore(
   }
 }
 
+/** @throws ERR_INVALID_OPTION */
+function checkStoreOptions(
+  options: FolderStoreOptions | PostgresStoreOptions | EngineStoreOptions,
+): void {
+  // First by all names, so that a misspelt place is found.
+  checkOptions(options, allRules)
+  if ('engine' in options) return
+  if ('folder' in options) checkOptions(options, folderRules)
+  else if ('url' in options || 'pool' in options) checkOptions(options, postgresRules)
+  else throw new InvalidOptionError(NO_PLACE)
+}
+
 function named(where: string): FolderStoreOptions | PostgresStoreOptions {
   return postgresLocation(where) ?? { folder: where }
 }
@@ -85,11 +154,7 @@ function named(where: string): FolderStoreOptions | PostgresStoreOptions {
 function openEngine(options: FolderStoreOptions | PostgresStoreOptions): Promise<StorageEngine> {
   if (!('folder' in options)) return openPostgresStoreEngine(options)
   const { folder, maxDocumentBytes: _, maintenance: __, ...engineOptions } = options
-  if (typeof folder !== 'string' || folder === '') {
-    throw new InvalidOptionError(
-      'openStore needs the path of a folder, a postgres:// URL, { url }, { pool } or { engine }',
-    )
-  }
+  if (!folder) throw new InvalidOptionError(NO_PLACE)
   refuseOtherUrl(folder)
   return openSqliteEngine({ folder, ...engineOptions })
 }

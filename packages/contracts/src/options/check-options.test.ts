@@ -12,6 +12,7 @@ import {
 interface Options {
   readonly feed?: object
   readonly name?: string
+  readonly keys?: readonly string[]
   readonly policy?: string | { readonly maxAttempts?: number }
   readonly feedOptions?: { readonly startFromBeginning?: boolean; readonly maxItemCount?: number }
 }
@@ -19,6 +20,7 @@ interface Options {
 const rules: OptionRules<Options> = {
   feed: requiredOption(optionHaving('a feed', 'read')),
   name: option.text,
+  keys: { ...optionHaving('a list', 'map'), secret: true },
   policy: {
     ...optionGroup({ maxAttempts: option.number }),
     accepts: (value) => typeof value === 'string' || typeof value === 'object',
@@ -54,6 +56,7 @@ describe('options that cannot be right are refused by name', () => {
       { feed, feedOptions: { maxItemCount: '5' } },
       'feedOptions.maxItemCount must be a number, got "5"',
     ],
+    [{ feed, keys: 'secret' }, 'keys must be a list, got a text'],
     [{ feed, policy: { maxAttempts: '5' } }, 'policy.maxAttempts must be a number, got "5"'],
   ])('%o', (options, message) => {
     expect(refusal(options)).toBe(message)

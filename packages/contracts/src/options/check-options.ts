@@ -1,3 +1,4 @@
+import { hideCredentials } from '../errors/hide-credentials.ts'
 import { InvalidOptionError } from '../errors/invalid-option-error.ts'
 
 /** What a value of an option has to be. */
@@ -7,6 +8,8 @@ export interface OptionRule {
   readonly accepts: (value: unknown) => boolean
   /** @default false: undefined is accepted too */
   readonly required?: boolean
+  /** Keeps texts out of messages. @default false */
+  readonly secret?: boolean
   /** Of the options in it, when the value is an object. */
   readonly within?: Readonly<Record<string, OptionRule>>
 }
@@ -87,7 +90,7 @@ export function checkOptions<Options>(given: Options, rules: OptionRules<NoInfer
 /** A value for a message: short, without what is in it, and without passwords. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') {
-    const text = value.replaceAll(/\/\/[^/@\s]*@/g, '//…@')
+    const text = hideCredentials(value)
     return JSON.stringify(text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text)
   }
   if (typeof value === 'function') return `a function (${value.name || 'without a name'})`
@@ -115,15 +118,14 @@ function checkWithin(given: object, { rules, path, known }: Place): void {
     const hint = near === undefined ? '' : `; did you mean ${near}?`
     throw new InvalidOptionError(`there is no option ${path}${name}${hint}`)
   }
-  for (const [name, { expected, accepts, required: isRequired = false, within }] of Object.entries(
-    rules,
-  )) {
+  for (const [name, rule] of Object.entries(rules)) {
+    const { expected, accepts, required: isRequired = false, secret: isSecret = false } = rule
+    const { within } = rule
     const value: unknown = Reflect.get(given, name)
     if (value === undefined && !isRequired) continue
     if (value === undefined || !accepts(value)) {
-      throw new InvalidOptionError(
-        `${path}${name} must be ${expected}, got ${describeValue(value)}`,
-      )
+      const found = isSecret && typeof value === 'string' ? 'a text' : describeValue(value)
+      throw new InvalidOptionError(`${path}${name} must be ${expected}, got ${found}`)
     }
     if (within !== undefined && isObject(value)) {
       checkWithin(value, { rules: within, path: `${path}${name}.`, known })

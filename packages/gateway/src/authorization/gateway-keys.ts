@@ -1,5 +1,12 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import { InvalidOptionError } from '@tidemark/contracts'
+import {
+  checkOptions,
+  InvalidOptionError,
+  optionGroup,
+  optionRule,
+  requiredOption,
+  type OptionRule,
+} from '@tidemark/contracts'
 
 /** Keys that the gateway accepts, each base64 text of a shared secret. */
 export interface GatewayKeys {
@@ -15,6 +22,23 @@ export interface GatewayKeys {
  */
 export const EMULATOR_KEY =
   'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
+
+const keyList: OptionRule = {
+  ...optionRule('a list of texts', (value) => isArray(value) && value.every(isText)),
+  secret: true,
+}
+
+/** Of the option `keys`. */
+export const keysRule: OptionRule = {
+  ...optionGroup<GatewayKeys>({ readWrite: requiredOption(keyList), readOnly: keyList }),
+  required: true,
+  secret: true,
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkKeys(keys: GatewayKeys): void {
+  checkOptions({ keys }, { keys: keysRule })
+}
 
 /** A key with what it may do. */
 export interface AcceptedKey {
@@ -49,4 +73,12 @@ function accepted(key: string, access: AcceptedKey['access'], index: number): Ac
     )
   }
   return { secret: createSecretKey(bytes), access }
+}
+
+function isArray(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value)
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
 }

@@ -1,10 +1,14 @@
 import {
+  checkOptions,
   InvalidOptionError,
+  option,
+  requiredOption,
   ResourceNotFoundError,
   StoreUnavailableError,
   systemClock,
   systemRandom,
   type Clock,
+  type OptionRules,
   type Random,
 } from '@tidemark/contracts'
 import { signature, signedText } from '../authorization/signature.ts'
@@ -35,6 +39,17 @@ export interface CosmosConnectionOptions {
   readonly maxAttempts?: number | undefined
   /** Time within which a request can be sent again, in ms. @default 30_000 (as in the service's own client) */
   readonly maxRetryMs?: number | undefined
+}
+
+const RULES: OptionRules<CosmosConnectionOptions> = {
+  endpoint: requiredOption(option.text),
+  key: requiredOption(option.text),
+  fetch: option.function,
+  clock: option.clock,
+  random: option.random,
+  requestTimeoutMs: option.number,
+  maxAttempts: option.number,
+  maxRetryMs: option.number,
 }
 
 /** One request, by names that are not encoded yet. */
@@ -73,6 +88,7 @@ export class CosmosConnection {
 
   /** @throws ERR_INVALID_OPTION; the message does not show the key */
   constructor(options: CosmosConnectionOptions) {
+    checkOptions(options, RULES)
     const { fetch = systemFetch, clock = systemClock, random = systemRandom } = options
     const { requestTimeoutMs = 10_000, maxAttempts = 10, maxRetryMs = 30_000 } = options
     this.endpoint = checkedEndpoint(options.endpoint)

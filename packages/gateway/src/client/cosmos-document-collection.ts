@@ -1,6 +1,7 @@
 import {
   PreconditionFailedError,
   ResourceNotFoundError,
+  checkOptions,
   errorCode,
   extractPartitionKey,
   lsn,
@@ -34,7 +35,7 @@ import { createContainer } from './create-container.ts'
 import { storedOf } from './decode-rows.ts'
 import { PresentPkRanges } from './present-pk-ranges.ts'
 import { readPartitionByExtension, readPartitionInPages } from './read-remote-partition.ts'
-import { RemoteContainer, type ContainerName } from './remote-container.ts'
+import { containerNameRules, RemoteContainer, type ContainerName } from './remote-container.ts'
 import { answerLsn, jsonOf, serverTimeMs, type WireAnswer } from './wire-answer.ts'
 
 const DATE_RESOLUTION_MS = 1000
@@ -56,7 +57,9 @@ export class CosmosDocumentCollection<
   readonly #container: RemoteContainer
   readonly #ranges: PresentPkRanges
 
+  /** @throws ERR_INVALID_OPTION */
   constructor(connection: CosmosConnection, name: ContainerName) {
+    checkOptions(name, containerNameRules)
     this.id = name.container
     this.#container = new RemoteContainer(connection, name)
     this.#ranges = new PresentPkRanges(this.#container)

@@ -1,6 +1,12 @@
-import { InvalidOptionError, UnsupportedServerError } from '@tidemark/contracts'
+import {
+  checkOptions,
+  InvalidOptionError,
+  option,
+  requiredOption,
+  UnsupportedServerError,
+} from '@tidemark/contracts'
 import type { CosmosConnection } from './cosmos-connection.ts'
-import { RemoteContainer, type ContainerName } from './remote-container.ts'
+import { containerNameRules, RemoteContainer, type ContainerName } from './remote-container.ts'
 import { jsonOf } from './wire-answer.ts'
 
 /** Of `leaseIdPrefix`. */
@@ -23,6 +29,11 @@ export async function readCosmosLeasePrefix(
     readonly signal?: AbortSignal | undefined
   },
 ): Promise<string> {
+  checkOptions(monitored, {
+    ...containerNameRules,
+    processorName: requiredOption(option.text),
+    signal: option.signal,
+  })
   const { database, container, processorName, signal } = monitored
   const { rid } = await new RemoteContainer(connection, { database, container }).facts(signal)
   const answer = await connection.send({

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '@tidemark/contracts'
-import type { ContainerName } from './remote-container.ts'
+import { checkOptions, InvalidOptionError, option, type OptionRules } from '@tidemark/contracts'
+import { containerNameRules, type ContainerName } from './remote-container.ts'
 
 /** Which feed to read, and how. */
 export interface ChangeFeedOptions extends ContainerName {
@@ -17,14 +17,26 @@ export interface ChangeFeedOptions extends ContainerName {
   readonly pollIntervalMs?: number | undefined
 }
 
+/** With what ends the opening. */
+export type OpenFeedOptions = ChangeFeedOptions & { readonly signal?: AbortSignal | undefined }
+
 export interface ResolvedFeedOptions {
   readonly maxItemCount: number | undefined
   readonly sessionToken: string | undefined
   readonly pollIntervalMs: number
 }
 
+const RULES: OptionRules<OpenFeedOptions> = {
+  ...containerNameRules,
+  maxItemCount: option.number,
+  sessionToken: option.text,
+  pollIntervalMs: option.number,
+  signal: option.signal,
+}
+
 /** @throws ERR_INVALID_OPTION */
-export function resolveFeedOptions(options: ChangeFeedOptions): ResolvedFeedOptions {
+export function resolveFeedOptions(options: OpenFeedOptions): ResolvedFeedOptions {
+  checkOptions(options, RULES)
   const { maxItemCount, sessionToken, pollIntervalMs = 1000 } = options
   if (maxItemCount !== undefined && maxItemCount !== -1 && !isCount(maxItemCount)) {
     throw new InvalidOptionError(`maxItemCount must be -1 or above 0, got ${String(maxItemCount)}`)

@@ -2,6 +2,6 @@ export { CosmosConnection, type CosmosConnectionOptions } from './cosmos-connect
 export { CosmosDocumentCollection } from './cosmos-document-collection.ts'
 export { readCosmosLeasePrefix } from './cosmos-lease-prefix.ts'
 export { openChangeFeed } from './open-change-feed.ts'
-export type { ChangeFeedOptions } from './feed-options.ts'
+export type { ChangeFeedOptions, OpenFeedOptions } from './feed-options.ts'
 export type { HttpFetch, HttpResponse } from './platform/http-fetch.ts'
 export type { ContainerName } from './remote-container.ts'

@@ -1,7 +1,7 @@
 import type { ChangeFeedSource, DocumentBody } from '@tidemark/contracts'
 import type { CosmosConnection } from './cosmos-connection.ts'
 import { CosmosChangeFeed } from './cosmos-change-feed.ts'
-import { resolveFeedOptions, type ChangeFeedOptions } from './feed-options.ts'
+import { resolveFeedOptions, type OpenFeedOptions } from './feed-options.ts'
 import { RemoteContainer } from './remote-container.ts'
 import { TidemarkChangeFeed } from './tidemark-change-feed.ts'
 
@@ -13,7 +13,7 @@ import { TidemarkChangeFeed } from './tidemark-change-feed.ts'
  */
 export async function openChangeFeed<T extends DocumentBody = DocumentBody>(
   connection: CosmosConnection,
-  options: ChangeFeedOptions & { readonly signal?: AbortSignal | undefined },
+  options: OpenFeedOptions,
 ): Promise<ChangeFeedSource<T>> {
   const { database, container, signal } = options
   const resolved = resolveFeedOptions(options)

@@ -1,7 +1,10 @@
 import {
   ResourceNotFoundError,
   UnsupportedServerError,
+  option,
   partitionKeyDefinition,
+  requiredOption,
+  type OptionRules,
   type PartitionKeyDefinition,
 } from '@tidemark/contracts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
@@ -14,6 +17,11 @@ import { jsonOf, type WireAnswer } from './wire-answer.ts'
 export interface ContainerName {
   readonly database: string
   readonly container: string
+}
+
+export const containerNameRules: OptionRules<ContainerName> = {
+  database: requiredOption(option.text),
+  container: requiredOption(option.text),
 }
 
 /** What does not change while a container exists. */

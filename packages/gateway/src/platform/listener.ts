@@ -11,6 +11,13 @@ import {
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import {
+  option,
+  optionGroup,
+  optionRule,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts'
 import { AddressUnavailableError } from '../errors/address-unavailable-error.ts'
 import { Connections, shareOf } from './connections.ts'
 
@@ -53,6 +60,24 @@ export interface ListenOptions {
    * Must be above the gateway's `requestTimeoutMs`. @default 120_000
    */
   readonly silenceTimeoutMs?: number | undefined
+}
+
+const pem = requiredOption({
+  ...optionRule('PEM text', (value) => typeof value === 'string' || value instanceof Uint8Array),
+  secret: true,
+})
+
+export const listenRules: OptionRules<ListenOptions> = {
+  host: option.text,
+  port: option.number,
+  tls: optionGroup<NonNullable<ListenOptions['tls']>>({ cert: pem, key: pem }),
+  maxHeaderBytes: option.number,
+  maxConnections: option.number,
+  maxPipelinedRequests: option.number,
+  headersTimeoutMs: option.number,
+  receiveTimeoutMs: option.number,
+  keepAliveTimeoutMs: option.number,
+  silenceTimeoutMs: option.number,
 }
 
 /** A listening socket and its connections. */

@@ -1,7 +1,11 @@
 /** What a session has seen: for each pkrange the highest LSN. */
 export type SessionProgress = ReadonlyMap<number, number>
 
-/** Of the protocol (`x-ms-version`): older clients cannot read a token that is a vector. */
+/**
+ * Of the protocol (`x-ms-version`): older clients cannot read a token that is a vector. As in azure-cosmos-dotnet-v3:
+ * `StoreClient.UpdateResponseHeader` makes a simple token for versions before `v2018_06_18`, and `SessionTokenHelper.Parse`
+ * expects a vector from that version on (`VersionUtility.IsLaterThan` includes the date itself).
+ */
 const FIRST_OF_VECTORS = '2018-06-18'
 
 /** The token of one pkrange: `{id}:-1#{lsn}`, and `{id}:{lsn}` for clients that say an older version. */

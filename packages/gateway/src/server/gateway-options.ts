@@ -1,12 +1,17 @@
 import {
   InvalidOptionError,
+  option,
+  optionGroup,
+  optionHaving,
+  requiredOption,
   systemClock,
   systemRandom,
   type Clock,
+  type OptionRules,
   type Random,
 } from '@tidemark/contracts'
 import type { Store } from '@tidemark/store'
-import type { GatewayKeys } from '../authorization/gateway-keys.ts'
+import { keysRule, type GatewayKeys } from '../authorization/gateway-keys.ts'
 import { DEFAULT_QUERY_LIMITS, type QueryLimits } from '../query/query-budget.ts'
 
 /** A failure inside the gateway, for a log. Never contains keys or signatures. */
@@ -81,6 +86,30 @@ export interface GatewayOptions {
   readonly random?: Random | undefined
 }
 
+const queryLimits: OptionRules<Partial<QueryLimits>> = {
+  maxPageSteps: option.number,
+  maxRowSteps: option.number,
+  maxRowChars: option.number,
+}
+
+export const gatewayRules: OptionRules<GatewayOptions> = {
+  store: requiredOption(optionHaving('an open store', 'database', 'listDatabases')),
+  keys: keysRule,
+  accountId: option.text,
+  maxBodyBytes: option.number,
+  maxConcurrentRequests: option.number,
+  maxWaitingReads: option.number,
+  maxClientShare: option.number,
+  requestTimeoutMs: option.number,
+  maxWaitMs: option.number,
+  requestUnitsPerRange: option.number,
+  queryLimits: optionGroup(queryLimits),
+  onRequest: option.function,
+  onFailure: option.function,
+  clock: option.clock,
+  random: option.random,
+}
+
 export interface ResolvedGatewayOptions {
   readonly store: Store
   readonly keys: GatewayKeys
@@ -102,7 +131,7 @@ export interface ResolvedGatewayOptions {
 /** Longest timer that Node takes. */
 const MAX_TIMER_MS = 2_147_483_647
 
-/** @throws ERR_INVALID_OPTION naming the option */
+/** Of options whose names and types were checked. @throws ERR_INVALID_OPTION naming the option */
 export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayOptions {
   const { accountId = 'tidemark', requestTimeoutMs = 60_000 } = options
   const { maxWaitMs = Math.min(30_000, Math.floor(requestTimeoutMs / 2)) } = options

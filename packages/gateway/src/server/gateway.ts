@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { checkOptions } from '@tidemark/contracts'
 import { Authorizer } from '../authorization/authorizer.ts'
-import type { GatewayKeys } from '../authorization/gateway-keys.ts'
+import { checkKeys, type GatewayKeys } from '../authorization/gateway-keys.ts'
 import { CollectionDirectory } from '../collections/collection-directory.ts'
 import { PresentRanges } from '../collections/present-ranges.ts'
 import { RidDirectory } from '../collections/rid-directory.ts'
@@ -8,7 +9,12 @@ import { RangeBudgets } from '../collections/range-budgets.ts'
 import { SessionGuard } from '../collections/session-progress.ts'
 import { rawPath } from '../protocol/resource-path.ts'
 import type { GatewayContext } from '../requests/gateway-request.ts'
-import { resolveGatewayOptions, type GatewayOptions } from './gateway-options.ts'
+import {
+  gatewayRules,
+  resolveGatewayOptions,
+  type GatewayOptions,
+  type ResolvedGatewayOptions,
+} from './gateway-options.ts'
 import { RequestServer } from './request-server.ts'
 import { RequestRouter } from './router.ts'
 
@@ -44,7 +50,11 @@ export interface Gateway {
  * @throws ERR_INVALID_OPTION
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const resolved = resolveGatewayOptions(options)
+  checkOptions(options, gatewayRules)
+  return openGateway(resolveGatewayOptions(options))
+}
+
+export function openGateway(resolved: ResolvedGatewayOptions): Gateway {
   const { store, clock, accountId, maxWaitMs, requestUnitsPerRange } = resolved
   const context: GatewayContext = {
     store,
@@ -67,7 +77,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { method = 'GET', url = '/' } = incoming
       return server.serve({ incoming, outgoing, ...told }, router.find(method, rawPath(url)))
     },
-    replaceKeys: (keys) => authorizer.replaceKeys(keys),
+    replaceKeys: (keys) => {
+      checkKeys(keys)
+      authorizer.replaceKeys(keys)
+    },
     drain: () => server.drain(),
     abort: () => {
       server.abort()

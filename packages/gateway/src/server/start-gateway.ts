@@ -1,9 +1,15 @@
-import { InvalidOptionError } from '@tidemark/contracts'
-import { includesEmulatorKey, type GatewayKeys } from '../authorization/gateway-keys.ts'
+import { checkOptions, InvalidOptionError, option, type OptionRules } from '@tidemark/contracts'
+import { checkKeys, includesEmulatorKey, type GatewayKeys } from '../authorization/gateway-keys.ts'
 import { isLoopbackAddress } from '../authorization/loopback.ts'
-import { openListener, type ListenOptions } from '../platform/listener.ts'
-import { createGateway } from './gateway.ts'
-import { checked, resolveClientShare, type GatewayOptions } from './gateway-options.ts'
+import { listenRules, openListener, type ListenOptions } from '../platform/listener.ts'
+import { openGateway } from './gateway.ts'
+import {
+  checked,
+  gatewayRules,
+  resolveClientShare,
+  resolveGatewayOptions,
+  type GatewayOptions,
+} from './gateway-options.ts'
 
 export interface StartGatewayOptions extends GatewayOptions, ListenOptions {
   /**
@@ -13,6 +19,13 @@ export interface StartGatewayOptions extends GatewayOptions, ListenOptions {
   readonly insecureHttp?: boolean | undefined
   /** How long `stop()` waits for what is being served, in ms. @default 10_000 */
   readonly stopTimeoutMs?: number | undefined
+}
+
+const RULES: OptionRules<StartGatewayOptions> = {
+  ...gatewayRules,
+  ...listenRules,
+  insecureHttp: option.flag,
+  stopTimeoutMs: option.number,
 }
 
 /** A gateway that listens. */
@@ -45,12 +58,13 @@ export interface RunningGateway {
  * address than loopback, and with what the system says when the address cannot be had.
  */
 export async function startGateway(options: StartGatewayOptions): Promise<RunningGateway> {
+  checkOptions(options, RULES)
   const { host = '127.0.0.1', stopTimeoutMs = 10_000 } = options
   assertSafe(host, options)
   for (const name of ['maxConnections', 'maxPipelinedRequests'] as const) {
     checked(name, options[name] ?? 1, { least: 1 })
   }
-  const gateway = createGateway(options)
+  const gateway = openGateway(resolveGatewayOptions(options))
   const clientShare = resolveClientShare(options)
   const listener = await openListener(gateway, { ...options, host, clientShare })
   let stopping: Promise<void> | undefined
@@ -68,6 +82,7 @@ export async function startGateway(options: StartGatewayOptions): Promise<Runnin
     host,
     port,
     replaceKeys: (keys) => {
+      checkKeys(keys)
       assertSafe(host, { ...options, keys })
       gateway.replaceKeys(keys)
     },

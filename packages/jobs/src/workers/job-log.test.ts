@@ -61,6 +61,17 @@ describe('a job that nobody listens to tells of trouble on the standard error ou
     expect(job.stderr()).toContain('Error: no such map')
   })
 
+  test('a password in the message of an error is hidden', async () => {
+    await using job = await stage()
+    await job.start({
+      mapDocument: () => {
+        throw new Error('connect failed: postgres://user:secret@db/shop')
+      },
+    })
+    expect(job.stderr()).toContain('Error: connect failed: postgres://…@db/shop')
+    expect(job.stderr()).not.toContain('secret')
+  })
+
   test('a worker that ends by itself', async () => {
     await using job = await stage()
     await job.start()

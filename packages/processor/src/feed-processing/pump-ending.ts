@@ -1,6 +1,9 @@
 import type { Clock, CloseReason } from '@tidemark/contracts'
 import type { Bell } from './bell.ts'
 
+/** A chain of causes may have no end. */
+const MAX_CAUSES = 10
+
 /** When and how a pump is to end. The first abort is final; a drain may still become an abort. */
 export class PumpEnding {
   /** True: a drain lets everything that was taken be done first. */
@@ -63,6 +66,11 @@ export class PumpEnding {
 
   get abortedSignal(): AbortSignal {
     return this.#aborted.signal
+  }
+
+  /** Whether a failure is only that of a call which heeded the abort. */
+  explains(error: unknown): boolean {
+    return this.isAbort && isAbortError(error)
   }
 
   /** False when it comes too late to change anything. */
@@ -128,4 +136,14 @@ export class PumpEnding {
     for (const look of this.#watchers) look()
     this.#bell.ring()
   }
+}
+
+/** Clients reject with the reason of a signal, with an error of the same name, or with one of their own caused by it. */
+function isAbortError(error: unknown): boolean {
+  let cause = error
+  for (let depth = 0; cause instanceof Error && depth < MAX_CAUSES; depth += 1) {
+    if (cause.name === 'AbortError') return true
+    cause = cause.cause
+  }
+  return false
 }

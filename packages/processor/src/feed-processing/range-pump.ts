@@ -101,15 +101,20 @@ export class RangePump<T extends DocumentBody> {
   #gone: RangeGone | undefined
   #restart: Checkpoint | undefined
 
-  constructor(parts: RangePumpParts<T>, link: PumpLink) {
-    const { clock, options, deadLetters: sink, onNotice } = parts
+  constructor(given: RangePumpParts<T>, link: PumpLink) {
+    const { clock, options, deadLetters: sink } = given
     const { range, checkpoint: start } = link.lease
     const bell = this.#bell
+    const finishesWork = options.maxConcurrentKeys > 1
+    const ending = new PumpEnding({ clock, graceMs: options.abortGraceMs, bell, finishesWork })
+    const onNotice = (notice: PumpNotice): void => {
+      // An observer that ends because its call was aborted did as it was asked.
+      if (!('error' in notice && ending.explains(notice.error))) given.onNotice(notice)
+    }
+    const parts = { ...given, onNotice }
     this.#parts = parts
     this.#link = link
-    const finishesWork = options.maxConcurrentKeys > 1
-    this.#ending = new PumpEnding({ clock, graceMs: options.abortGraceMs, bell, finishesWork })
-    const ending = this.#ending
+    this.#ending = ending
     this.#reader = new PageReader({ ...parts, range, start, onArrival: () => bell.ring() })
     const mayDispatch = (): boolean => link.mayDispatch()
     const fence = new FenceWatch({ epoch: link.held.epoch, ending, onNotice })

@@ -47,7 +47,10 @@ export interface HostEvents {
     readonly durationMs: number
   }
   checkpointed: LeaseEventBase & { readonly lsn: Lsn }
-  /** The observer threw. The host retries after `retryInMs`; undefined = it does not. See `failurePolicy`. */
+  /**
+   * The observer threw. The host retries after `retryInMs`; undefined = it does not. See `failurePolicy`. An AbortError
+   * of a call that the host itself aborted is not an event: the lease is lost or moves to another host.
+   */
   observerError: LeaseEventBase & {
     readonly phase: 'open' | 'processChanges' | 'resynchronize' | 'close'
     readonly error: unknown

@@ -145,6 +145,131 @@ describe('a host that nobody listens to tells of trouble on the standard error o
   })
 })
 
+describe('an observer that ends because its host aborted it is no trouble', () => {
+  /** Waits in its first call for its abort, then rejects as `end` says. */
+  async function abortedObserver(
+    end: (reason: unknown) => unknown,
+    { clock, start }: Stage,
+    host: ChangeFeedProcessorHost,
+  ): Promise<{ readonly aborts: () => number }> {
+    let aborts = 0
+    await start(host, {
+      async processChanges({ signal }) {
+        await clock.sleep(Infinity, signal).catch(() => {})
+        aborts += 1
+        throw end(signal.reason)
+      },
+    })
+    return { aborts: () => aborts }
+  }
+  const stopped = async ({ clock }: Stage, host: ChangeFeedProcessorHost): Promise<void> => {
+    await Promise.all([host.unregisterObservers(), clock.advance(5_000)])
+  }
+  /** What is said of observers and their ranges. */
+  const said = ({ stderr }: Stage): readonly string[] =>
+    stderr().filter((line) => /observer|halted|hangs|stopped/.test(line))
+  const policy = { failurePolicy: { mode: 'haltRange', maxAttempts: 1 } } as const
+  const hostOptions = { shutdownTimeoutMs: 1_000, ...policy }
+
+  test.each<[string, (reason: unknown) => unknown]>([
+    ['the reason of its signal', (reason) => reason],
+    ['an AbortError of a client', () => Object.assign(new Error('gone'), { name: 'AbortError' })],
+    ['an error with that cause', (cause) => new Error('upload failed', { cause })],
+  ])('PH-10 a host that stops says nothing about %s', async (_, end) => {
+    const on = stage()
+    const host = on.newHost({ hostOptions })
+    const { aborts } = await abortedObserver(end, on, host)
+    await stopped(on, host)
+    expect(aborts()).toBe(1)
+    expect(said(on)).toEqual([])
+  })
+
+  test('PH-10 a host that lost its leases says only that', async () => {
+    const on = stage()
+    const { aborts } = await abortedObserver((reason) => reason, on, on.newHost({ hostOptions }))
+    await on.start(on.newHost(), { processChanges() {} })
+    await on.clock.advance(20_000)
+    expect(aborts()).toBe(1)
+    expect(said(on)).toEqual([
+      expect.stringContaining('its session is gone'),
+      expect.stringContaining('ERR_HOST_REPLACED'),
+    ])
+  })
+
+  test('PH-10 of a call that hung the host says that it hung', async () => {
+    const on = stage()
+    const host = on.newHost({ hostOptions: { ...hostOptions, maxBatchMs: 1_000 } })
+    const { aborts } = await abortedObserver((reason) => reason, on, host)
+    await on.clock.advance(2_000)
+    expect(aborts()).toBeGreaterThan(0)
+    expect(said(on)).toEqual([expect.stringContaining('hangs')])
+  })
+
+  test('PH-10 a real failure that comes at that moment is told', async () => {
+    const on = stage()
+    const host = on.newHost({ hostOptions })
+    const { aborts } = await abortedObserver(() => new Error('disk full'), on, host)
+    await stopped(on, host)
+    expect(aborts()).toBe(1)
+    expect(said(on)[0]).toMatch(/failed in processChanges .*: Error: disk full/)
+  })
+
+  test('PH-10 an abort that is none of the host is told', async () => {
+    const on = stage()
+    await on.start(on.newHost(), {
+      processChanges() {
+        AbortSignal.abort().throwIfAborted()
+      },
+    })
+    expect(said(on)[0]).toMatch(/failed in processChanges .*: AbortError/)
+  })
+})
+
+describe('passwords in messages of errors stay out of the log', () => {
+  const secret = 'connect failed: postgres://user:secret@db/shop'
+  const thrown = new Error(secret, { cause: new Error('AccountKey=secret==;no') })
+
+  test('PH-10 of observers and what caused them, and of listeners', async () => {
+    const { clock, stderr, newHost, start } = stage()
+    const host = newHost()
+    host.on('joined', () => {
+      throw thrown
+    })
+    await start(host, {
+      processChanges() {
+        throw thrown
+      },
+    })
+    await clock.advance(100)
+    const [ofListener, ofObserver] = stderr()
+    expect(ofListener).toContain(
+      'a listener of joined threw: Error: connect failed: postgres://…@db',
+    )
+    expect(ofObserver).toContain('failed in processChanges')
+    expect(ofObserver).toContain('Error: connect failed: postgres://…@db/shop')
+    expect(ofObserver).toContain('caused by Error: AccountKey=…;no')
+    expect(stderr().join()).not.toContain('secret')
+  })
+
+  test('PH-10 listeners get the error as it was thrown', async () => {
+    const { newHost, start } = stage()
+    const lines: string[] = []
+    const line = (text: string): void => void lines.push(text)
+    const host = newHost({ logger: { warn: line, error: line } })
+    const heard: unknown[] = []
+    host.on('observerError', ({ error }) => heard.push(error))
+    await start(host, {
+      processChanges() {
+        throw thrown
+      },
+    })
+    expect(heard).toEqual([thrown])
+    expect(thrown.message).toBe(secret)
+    expect(host.health().leases[0]?.lastError).toBe(thrown)
+    expect(lines.join()).not.toContain('secret')
+  })
+})
+
 describe('who is told', () => {
   test('PH-10 what the program listens to is not logged as well', async () => {
     const { stderr, newHost, start } = stage()

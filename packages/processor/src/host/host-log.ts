@@ -1,4 +1,4 @@
-import { errorCode, type Clock } from '@tidemark/contracts'
+import { errorCode, hideCredentials, type Clock } from '@tidemark/contracts'
 import { damageText } from '../lease-stores/lease-set-damage.ts'
 import type { HostEventName, HostEvents } from './host-events.ts'
 
@@ -69,11 +69,11 @@ export class HostLog {
 
   #line(level: keyof HostLogger, text: string): void {
     const { logger, hostName, group } = this.#options
+    const whole = `tidemark: host ${hostName}, group ${group}: ${text}`
+    // Cut before and after: a search in a whole document would take long, and a cut password is not found.
+    const told = hideCredentials(whole.slice(0, 2 * MAX_LINE))
     // Control characters would end the line, or drive the terminal.
-    const line = `tidemark: host ${hostName}, group ${group}: ${text}`.replaceAll(
-      /\p{Cc}+\s*/gu,
-      ' ',
-    )
+    const line = told.replaceAll(/\p{Cc}+\s*/gu, ' ')
     try {
       logger[level](line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line)
     } catch {

@@ -1,4 +1,10 @@
-import { InvalidOptionError } from '@tidemark/contracts'
+import {
+  InvalidOptionError,
+  option,
+  optionGroup,
+  type OptionRule,
+  type OptionRules,
+} from '@tidemark/contracts'
 
 /** How a store does its background work: sweep, purge, trimming, folding, splits by size. */
 export interface MaintenanceOptions {
@@ -27,6 +33,24 @@ export interface MaintenanceOptions {
  */
 export type MaintenanceMode = MaintenanceOptions | 'manual'
 
+const maintenanceRules: OptionRules<MaintenanceOptions> = {
+  intervalMs: option.number,
+  leaseMs: option.number,
+  maxItems: option.number,
+  pieceMs: option.number,
+  pauseMs: option.number,
+  splitCheckMs: option.number,
+}
+
+const group = optionGroup(maintenanceRules)
+
+/** Of the option `maintenance`. */
+export const maintenanceRule: OptionRule = {
+  ...group,
+  expected: '"manual" or options',
+  accepts: (value) => value === 'manual' || group.accepts(value),
+}
+
 export interface ResolvedMaintenanceOptions {
   readonly mode: 'automatic' | 'manual'
   readonly intervalMs: number
@@ -46,11 +70,6 @@ export function resolveMaintenanceOptions(
   maintenance: MaintenanceMode = {},
 ): ResolvedMaintenanceOptions {
   const options = maintenance === 'manual' ? {} : maintenance
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidOptionError(
-      `maintenance must be "manual" or options, got ${JSON.stringify(maintenance)}`,
-    )
-  }
   const { intervalMs = 1000, leaseMs = 10_000, maxItems = 1000 } = options
   const { pieceMs = 8, pauseMs = 2, splitCheckMs = 30_000 } = options
   assertWithin('intervalMs', intervalMs, [1, MAX_MS])

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import {
+  hideCredentials,
   InvalidOptionError,
   LeaseStoreUnavailableError,
   type LeaseStore,
@@ -7,7 +8,6 @@ import {
 import { RedisLeaseStore } from '@tidemark/lease-redis'
 import { DocumentLeaseStore } from '@tidemark/processor'
 import type { Store } from '@tidemark/store'
-import { hideCredentials } from '../hide-credentials.ts'
 
 /** An opened place of leases, with what must be closed at the end. */
 export interface OpenedLeases extends AsyncDisposable {

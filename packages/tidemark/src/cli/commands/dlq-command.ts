@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { ResourceNotFoundError } from '@tidemark/contracts'
+import { hideCredentials, ResourceNotFoundError } from '@tidemark/contracts'
 import type { DeadLetterEntry, DocumentDeadLetters } from '@tidemark/processor'
 import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -115,7 +115,7 @@ function letterTable(letters: readonly DeadLetterEntry[]): string {
     letter.attempts,
     letter.redrives,
     new Date(letter.failedAtMs).toISOString(),
-    `${letter.error.name}: ${letter.error.message}`.replaceAll(/\s+/g, ' '),
+    hideCredentials(`${letter.error.name}: ${letter.error.message}`).replaceAll(/\s+/g, ' '),
   ])
   return textTable([...headings, 'FAILED', 'ERROR'], rows)
 }

@@ -1,5 +1,4 @@
-import { errorCode } from '@tidemark/contracts'
-import { hideCredentials } from '../../hide-credentials.ts'
+import { errorCode, hideCredentials } from '@tidemark/contracts'
 import { visible } from './visible.ts'
 
 /** One line for people and scripts: the code, then what happened. */

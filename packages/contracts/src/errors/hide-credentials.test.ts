@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { hideCredentials } from './hide-credentials.ts'
+
+test.each([
+  ['redis://user:secret@host:6379', 'redis://…@host:6379'],
+  ['REDIS://:sec@ret@host', 'REDIS://…@host'],
+  ['redis://:sec/ret@host', 'redis://…@host'],
+  ['connect failed: postgres://user:secret@db/shop', 'connect failed: postgres://…@db/shop'],
+  ['postgres://host/x?user=a&password=secret&ssl=1', 'postgres://host/x?user=a&password=…&ssl=1'],
+  ["host=db password='se cret' user=a", 'host=db password=… user=a'],
+  ['AccountEndpoint=https://a/;AccountKey=c2Vj/cg==;', 'AccountEndpoint=https://a/;AccountKey=…;'],
+])('of %s the password is hidden', (text, shown) => {
+  expect(hideCredentials(text)).toBe(shown)
+})
+
+test.each([
+  'mail a@b.example',
+  'at run (file:///app/node_modules/@scope/name/index.js:1:2)',
+  'password authentication failed for user "a"',
+  'https://example.org/help',
+])('%s stays as it is', (text) => {
+  expect(hideCredentials(text)).toBe(text)
+})
