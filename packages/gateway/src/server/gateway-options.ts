@@ -90,6 +90,7 @@ const queryLimits: OptionRules<Partial<QueryLimits>> = {
   maxPageSteps: option.number,
   maxRowSteps: option.number,
   maxRowChars: option.number,
+  maxHeldChars: option.number,
 }
 
 export const gatewayRules: OptionRules<GatewayOptions> = {
