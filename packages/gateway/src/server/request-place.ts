@@ -13,6 +13,7 @@ export class RequestPlace {
   #clients: readonly unknown[] = []
   #leave: () => void = () => {}
   readonly #release: (() => void)[] = []
+  #hasLeft = false
 
   constructor(limits: RequestLimits) {
     this.#limits = limits
@@ -37,15 +38,18 @@ export class RequestPlace {
   }
 
   /**
-   * Counts characters that a query holds, until the request ends.
+   * Counts characters that a query holds, until the request ends. After that it counts nothing: a query that was ended
+   * may compute up to its next turn.
    *
    * @throws ERR_THROTTLED
    */
   holdChars(count: number): void {
+    if (this.#hasLeft) return
     this.#release.push(this.#limits.queryChars.enter(this.#clients, count))
   }
 
   leave(): void {
+    this.#hasLeft = true
     this.#leave()
     this.#leave = () => {}
     for (const release of this.#release.splice(0)) release()
