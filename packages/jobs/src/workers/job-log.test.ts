@@ -77,7 +77,7 @@ describe('a job that nobody listens to tells of trouble on the standard error ou
     await job.start()
     await job.store.close()
     await job.clock.advance(40_000)
-    expect(job.stderr()).toContain('the host stopped by itself: ERR_STORE_CLOSED')
+    expect(job.stderr()).toContain('the host stopped: ERR_STORE_CLOSED')
   })
 
   test('to listeners it is an event, and no line', async () => {
@@ -107,7 +107,7 @@ describe('a job that nobody listens to tells of trouble on the standard error ou
     await job.store.close()
     await job.clock.advance(40_000)
     await inTime(job.clock, archive.stop())
-    expect(lines.join()).toContain('the host stopped by itself: ERR_STORE_CLOSED')
+    expect(lines.join()).toContain('the host stopped: ERR_STORE_CLOSED')
     expect(job.stderr()).toBe('')
   })
 })

@@ -326,6 +326,8 @@ export class HostLife<T extends DocumentBody> {
         return
       }
       case 'unowned':
+        // The last host of a group that stops leaves leases behind, and none of them at a limit.
+        if (this.#coordinator.status === 'draining') return
         this.#emit('unownedRanges', { leaseIds: notice.leaseIds })
         return
       case 'fenced':

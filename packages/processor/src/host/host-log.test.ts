@@ -70,7 +70,7 @@ describe('a host that nobody listens to tells of trouble on the standard error o
     )
   })
 
-  test('PH-10 at most one line in ten seconds, and the next one says how many were held back', async () => {
+  test('PH-10 at most one line in ten seconds, and the next one says how many were suppressed', async () => {
     const { clock, stderr, newHost, start } = stage()
     const host = newHost()
     let failures = 0
@@ -89,8 +89,8 @@ describe('a host that nobody listens to tells of trouble on the standard error o
     const end = host.unregisterObservers()
     await clock.advance(1_000)
     await end
-    const held = stderr().map((line) => /\[observerError: (\d+) more held back\]$/.exec(line)?.[1])
-    const last = /held back before the end: observerError (\d+)$/.exec(stderr().at(-1)!)?.[1]
+    const held = stderr().map((line) => /\[observerError: (\d+) more suppressed\]$/.exec(line)?.[1])
+    const last = /suppressed before the end: observerError (\d+)$/.exec(stderr().at(-1)!)?.[1]
     const told = held.filter((count) => count !== undefined).map(Number)
     // Every failure was told or counted.
     const lines = stderr().length - 1
@@ -102,7 +102,7 @@ describe('a host that nobody listens to tells of trouble on the standard error o
     const hostOptions = { failurePolicy: { mode: 'deadLetter', maxAttempts: 1 } } as const
     await one.start(one.newHost({ hostOptions, deadLetters: () => {} }))
     await one.clock.advance(5_000)
-    expect(one.stderr().join('\n')).toMatch(/document \S+ .* is dead letter \S+ now: TypeError/)
+    expect(one.stderr().join('\n')).toMatch(/document \S+ .* is now dead letter \S+: TypeError/)
     const two = stage()
     await two.start(
       two.newHost({ hostOptions: { failurePolicy: { mode: 'haltRange', maxAttempts: 1 } } }),
@@ -120,7 +120,7 @@ describe('a host that nobody listens to tells of trouble on the standard error o
     await clock.advance(20_000)
     expect(host.health().status).toBe('stopped')
     expect(
-      stderr().filter((line) => /the host stopped by itself: ERR_HOST_REPLACED/.test(line)),
+      stderr().filter((line) => /the host stopped: ERR_HOST_REPLACED/.test(line)),
     ).toHaveLength(1)
   })
 
@@ -128,6 +128,18 @@ describe('a host that nobody listens to tells of trouble on the standard error o
     const { stderr, newHost, start } = stage()
     const host = newHost({ feedOptions: { partitionKeyRangeId: 'none' } })
     await expect(start(host)).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+    expect(host.health().status).toBe('stopped')
+    expect(stderr()).toEqual([])
+  })
+
+  test('PH-10 nothing of a host that stops as it should, however long its batch takes', async () => {
+    const { clock, stderr, newHost, start } = stage()
+    const host = newHost()
+    const { signal } = new AbortController()
+    await start(host, { processChanges: () => clock.sleep(5_000, signal) })
+    const end = host.unregisterObservers()
+    await clock.advance(60_000)
+    await end
     expect(host.health().status).toBe('stopped')
     expect(stderr()).toEqual([])
   })

@@ -3,13 +3,13 @@ import { damageText } from '../lease-stores/lease-set-damage.ts'
 import type { HostEventName, HostEvents } from './host-events.ts'
 
 /**
- * Where a host tells of trouble, one line a call. `console` fits as it stands, and so do the loggers of pino,
- * winston and others that take a text. What it throws is ignored.
+ * Gets the trouble of a host, one line per call. `console` fits, and so do loggers of pino, winston and others that take
+ * a text. What it throws is ignored.
  */
 export interface HostLogger {
-  /** The host goes on by itself. */
+  /** The host recovers without help. */
   warn(line: string): void
-  /** A change, a range or the host does not go on, or not yet. */
+  /** A change, a range or the host cannot continue, or not yet. */
   error(line: string): void
 }
 
@@ -57,14 +57,14 @@ export class HostLog {
     }
     this.#told.set(name, { atMs: nowMs, heldBack: 0 })
     const heldBack = last?.heldBack ?? 0
-    this.#line(level, heldBack === 0 ? text : `${text} [${name}: ${heldBack} more held back]`)
+    this.#line(level, heldBack === 0 ? text : `${text} [${name}: ${heldBack} more suppressed]`)
   }
 
   #tellHeldBack(): void {
     const counts = [...this.#told].filter(([, { heldBack }]) => heldBack > 0)
     if (counts.length === 0) return
     const list = counts.map(([name, { heldBack }]) => `${name} ${heldBack}`).join(', ')
-    this.#line('warn', `held back before the end: ${list}`)
+    this.#line('warn', `suppressed before the end: ${list}`)
   }
 
   #line(level: keyof HostLogger, text: string): void {
@@ -87,53 +87,53 @@ type Lines = { readonly [Name in HostEventName]?: (event: HostEvents[Name]) => s
 const WARNINGS: Lines = {
   leaseStoreDurability: ({ level, findings }) =>
     level === 'D'
-      ? `the lease store keeps nothing through a crash: ${findings.join('; ')}`
+      ? `the lease store keeps nothing after a crash: ${findings.join('; ')}`
       : undefined,
   feedError: ({ leaseId, attempt, retryInMs, error }) =>
     `cannot read the feed of lease ${leaseId}${trying(attempt, retryInMs)}: ${describe(error)}`,
   leaseFenced: ({ leaseId, error }) =>
-    `a sink refused lease ${leaseId}, because it knows a newer owner: ${describe(error)}`,
+    `a sink refused lease ${leaseId}, because it has seen a newer owner: ${describe(error)}`,
   positionReportFailed: ({ attempt, error }) =>
     attempt === 1
       ? undefined
-      : `cannot tell the feed where the group stands${trying(attempt)}: ${describe(error)}`,
+      : `cannot report the group's positions to the feed${trying(attempt)}: ${describe(error)}`,
   leaseStoreUnavailable: ({ operation, error }) =>
-    `the lease store failed at ${operation}, and is tried again: ${describe(error)}`,
+    `the lease store failed at ${operation}, the host retries: ${describe(error)}`,
   unownedRanges: ({ leaseIds }) =>
     leaseIds.length === 0
       ? undefined
-      : `no host may take leases ${leaseIds.join(', ')}: all are at maxPartitionCount`,
+      : `no host can take leases ${leaseIds.join(', ')}: all are at maxPartitionCount`,
   fenced: ({ cause }) =>
     cause === 'deadlinePassed'
-      ? 'could not renew its session in time: observers are closed, the host joins again'
-      : 'its session is gone from the lease store: observers are closed, the host joins again',
+      ? 'could not renew its session in time: closing observers, then joining again'
+      : 'its session is gone from the lease store: closing observers, then joining again',
 }
 
 const ERRORS: Lines = {
   observerError: ({ leaseId, phase, attempt, retryInMs, error }) =>
     `the observer failed in ${phase} of lease ${leaseId}${trying(attempt, retryInMs)}: ${describe(error)}`,
   deadLettered: ({ leaseId, id, attempts, letterId, error }) =>
-    `document ${id} of lease ${leaseId} failed ${attempts} times and is dead letter ${letterId} now: ${describe(error)}`,
+    `document ${id} of lease ${leaseId} failed ${attempts} times and is now dead letter ${letterId}: ${describe(error)}`,
   deadLetterFailed: ({ leaseId, attempt, retryInMs, error }) =>
-    `cannot keep, fetch or settle a dead letter of lease ${leaseId}${trying(attempt, retryInMs)}: ${describe(error)}`,
+    `cannot store, fetch or settle a dead letter of lease ${leaseId}${trying(attempt, retryInMs)}: ${describe(error)}`,
   deadLettersSuspended: ({ leaseId, consecutive, lsn }) =>
-    `${consecutive} dead letters of lease ${leaseId} in a row: the change at LSN ${lsn} is tried until it is accepted`,
+    `${consecutive} dead letters of lease ${leaseId} in a row: the change at LSN ${lsn} is retried until it succeeds`,
   rangeHalted: ({ leaseId, attempts, lsn, error }) =>
     `lease ${leaseId} is halted at LSN ${lsn} after ${attempts} attempts, until it is released: ${describe(error)}`,
   observerStuck: ({ leaseId, inFlightMs }) =>
-    `a call of lease ${leaseId} hangs (${Math.round(inFlightMs)} ms): it is aborted, and its lease goes to another host`,
+    `a call of lease ${leaseId} hangs (${Math.round(inFlightMs)} ms): it is aborted, and its lease moves to another host`,
   observerThreadEnded: ({ error, leaseIds }) =>
     leaseIds.length === 0
       ? undefined
-      : `an observer thread with leases ${leaseIds.join(', ')} ended, another one goes on: ${describe(error)}`,
+      : `an observer thread with leases ${leaseIds.join(', ')} ended, another one continues: ${describe(error)}`,
   horizonPassed: ({ leaseId, action, error }) =>
-    `${action === 'halt' ? `lease ${leaseId} stands still` : `lease ${leaseId} begins again`}: ${describe(error)}`,
+    `${action === 'halt' ? `lease ${leaseId} has stopped` : `lease ${leaseId} starts over`}: ${describe(error)}`,
   leaseStoreLost: ({ action }) =>
-    `the lease store has lost its data: ${action === 'recover' ? 'leases are made again where the feed knows the group to have stood' : 'the host stops'}`,
+    `the lease store has lost its data: ${action === 'recover' ? 'leases are created again at the positions that the feed has' : 'the host stops'}`,
   leasesDamaged: ({ action, ...damage }) =>
-    `somebody deleted or overwrote leases (${damageText(damage)}): ${action === 'recover' ? 'all are made again' : 'the host stops'}`,
+    `leases were deleted or overwritten from outside (${damageText(damage)}): ${action === 'recover' ? 'all are created again' : 'the host stops'}`,
   stopped: ({ error }) =>
-    error === undefined ? undefined : `the host stopped by itself: ${describe(error)}`,
+    error === undefined ? undefined : `the host stopped: ${describe(error)}`,
 }
 
 function trying(attempt: number, retryInMs?: number): string {
