@@ -272,6 +272,6 @@ class Delivering<T extends DocumentBody> {
 
 /** Stands for the error that nobody could tell any more. */
 function processEnded(times: number): Error {
-  const message = `${times} times nobody saw how the processing of this change ended: the process did, or lost its lease`
+  const message = `the processing of this change ended ${times} times without a known result: the process died, or lost its lease`
   return Object.assign(new Error(message), { name: 'ProcessEndedError' })
 }
