@@ -140,10 +140,14 @@ export class PumpEnding {
 
 /** Clients reject with the reason of a signal, with an error of the same name, or with one of their own caused by it. */
 function isAbortError(error: unknown): boolean {
-  let cause = error
-  for (let depth = 0; cause instanceof Error && depth < MAX_CAUSES; depth += 1) {
-    if (cause.name === 'AbortError') return true
-    cause = cause.cause
+  try {
+    let cause = error
+    for (let depth = 0; cause instanceof Error && depth < MAX_CAUSES; depth += 1) {
+      if (cause.name === 'AbortError') return true
+      cause = cause.cause
+    }
+  } catch {
+    // Its getters throw: no client rejects with that.
   }
   return false
 }

@@ -144,6 +144,30 @@ describe('a host that nobody listens to tells of trouble on the standard error o
     expect(stderr()).toEqual([])
   })
 
+  test('PH-10 an error whose properties throw is retried like any other', async () => {
+    const { clock, stderr, newHost, start } = stage()
+    const host = newHost()
+    let calls = 0
+    await start(host, {
+      processChanges() {
+        calls++
+        // As an object that inherits from a DOMException.
+        throw new Proxy(new Error('x'), {
+          get: () => {
+            throw new TypeError('no')
+          },
+        })
+      },
+    })
+    await clock.advance(5_000)
+    expect(calls).toBeGreaterThan(3)
+    expect(stderr()[0]).toContain('an error that cannot be read')
+    const end = host.unregisterObservers()
+    await clock.advance(60_000)
+    await end
+    expect(host.health().status).toBe('stopped')
+  })
+
   test('PH-10 a listener that throws', async () => {
     const { stderr, newHost, start } = stage()
     const host = newHost()

@@ -142,11 +142,20 @@ function trying(attempt: number, retryInMs?: number): string {
 }
 
 /** Code or name, message, where it was thrown unless it is one of ours, and causes. */
-function describe(error: unknown, causes = 0): string {
+function describe(error: unknown): string {
+  try {
+    return description(error, 0)
+  } catch {
+    // Its getters throw.
+    return 'an error that cannot be read'
+  }
+}
+
+function description(error: unknown, causes: number): string {
   if (!(error instanceof Error)) return String(error)
   const code = errorCode(error)
   const place = code === undefined ? /^ +at (.+)$/m.exec(error.stack ?? '')?.[1] : undefined
   const text = `${code ?? error.name}: ${error.message}${place === undefined ? '' : ` (at ${place})`}`
   if (error.cause === undefined || causes === MAX_CAUSES) return text
-  return `${text}; caused by ${describe(error.cause, causes + 1)}`
+  return `${text}; caused by ${description(error.cause, causes + 1)}`
 }

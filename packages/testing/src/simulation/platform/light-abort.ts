@@ -7,6 +7,9 @@ interface Registration {
 
 /** Of all reasons that nobody gave: a stack for each of them would cost more than all else. */
 const ABORT_ERROR = new DOMException('This operation was aborted', 'AbortError')
+/** The getters of a DOMException do not work on what inherits from it. */
+const { name, message, code, stack } = ABORT_ERROR
+const ABORT_PROPERTIES = Object.getOwnPropertyDescriptors({ name, message, code, stack })
 
 /** Why signals were aborted. One that nobody gave is made when somebody asks for it. */
 class Reason {
@@ -17,7 +20,7 @@ class Reason {
   }
 
   get value(): unknown {
-    this.#value ??= Object.create(ABORT_ERROR)
+    this.#value ??= Object.create(ABORT_ERROR, ABORT_PROPERTIES)
     return this.#value
   }
 }
