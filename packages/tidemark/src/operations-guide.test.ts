@@ -101,7 +101,7 @@ test('operations.md: pause, seek, release, snapshot, restore, dead letters', asy
     await expect.poll(isListed).toBe(true)
     await host.unregisterObservers()
     const letters = await openDeadLetters(shop, 'orders') // orders-deadletters, created if it is missing
-    const page = await letters.list({ group: 'mirror', limit: 100 })
+    const page = await letters.list({ group: 'mirror', maxItemCount: 100 })
     for (const { id, documentId, state, error } of page.letters)
       report({ id, documentId, state, error })
     const letter = await letters.read(page.letters[0]?.id ?? '') // with the whole change and the stack

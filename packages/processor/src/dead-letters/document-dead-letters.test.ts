@@ -214,10 +214,10 @@ describe('PH-7 dead letters as documents', () => {
   test('a list is in the order of LSNs, by pages, and of one range', async () => {
     const { letters } = setUp()
     for (const n of [5, 30, 4, 100, 7]) await letters.put(letterFor(n))
-    const first = await letters.list({ group: 'g', limit: 3 })
+    const first = await letters.list({ group: 'g', maxItemCount: 3 })
     expect(first.letters.map(({ lsn: at }) => at)).toEqual([4, 5, 7])
     const { continuation } = first
-    const second = await letters.list({ group: 'g', limit: 3, continuation })
+    const second = await letters.list({ group: 'g', maxItemCount: 3, continuation })
     expect(second.letters.map(({ lsn: at }) => at)).toEqual([30, 100])
     expect(second.continuation).toBeUndefined()
     const low = await letters.list({ group: 'g', range: LOW })
@@ -226,14 +226,14 @@ describe('PH-7 dead letters as documents', () => {
     for (const { epk } of low.letters) expect(epk < EPK_MIDDLE).toBe(true)
   })
 
-  test('what is wrong is refused: another partition key, a bad limit, a bad poll interval', async () => {
+  test('what is wrong is refused: another partition key, a bad page size, a bad poll interval', async () => {
     const { clock, letters } = setUp()
     const wrong = new FakeDocumentCollection({ clock, partitionKeyPaths: ['/id'] })
     await expect(new DocumentDeadLetters(wrong).put(letterFor(1))).rejects.toMatchObject({
       code: 'ERR_INVALID_OPTION',
     })
     expect(wrong.requests.get('create')).toBeUndefined()
-    await expect(letters.list({ group: 'g', limit: 0 })).rejects.toMatchObject({
+    await expect(letters.list({ group: 'g', maxItemCount: 0 })).rejects.toMatchObject({
       code: 'ERR_INVALID_OPTION',
     })
     expect(() => new DocumentDeadLetters(wrong, { redriveCacheMs: -1 })).toThrow('redriveCacheMs')

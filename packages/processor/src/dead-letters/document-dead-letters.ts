@@ -56,8 +56,8 @@ export interface ListDeadLettersOptions {
   readonly group: string
   /** Only letters of keys in it. @default all */
   readonly range?: FeedRange | undefined
-  /** 1 or more. @default 1_000 */
-  readonly limit?: number | undefined
+  /** Of the page: 1 or more. @default 1_000 */
+  readonly maxItemCount?: number | undefined
   /** Of the page before. @default the first page */
   readonly continuation?: string | undefined
   readonly signal?: AbortSignal | undefined
@@ -188,19 +188,19 @@ export class DocumentDeadLetters implements DeadLetterSink {
 
   /** One page of a group's letters. Rejects with ERR_INVALID_OPTION. */
   async list(options: ListDeadLettersOptions): Promise<DeadLettersPage> {
-    const { group, range, limit = LIST_LIMIT, continuation = '', signal } = options
-    if (!(Number.isSafeInteger(limit) && limit >= 1)) {
-      throw new InvalidOptionError(`limit must be a whole number of at least 1, got ${limit}`)
+    const { group, range, maxItemCount = LIST_LIMIT, continuation = '', signal } = options
+    if (!(Number.isSafeInteger(maxItemCount) && maxItemCount >= 1)) {
+      throw new InvalidOptionError(`maxItemCount must be a whole number of at least 1, got ${maxItemCount}`)
     }
     await this.#check(signal)
     const entries = await this.#index.entries(checkedGroupName(group), signal)
     const matching = entries.filter(
       ({ id, epk }) => id > continuation && (range === undefined || rangeContainsEpk(range, epk)),
     )
-    const page = matching.slice(0, limit)
+    const page = matching.slice(0, maxItemCount)
     return {
       letters: page.map(withoutEtag),
-      continuation: matching.length > limit ? page.at(-1)?.id : undefined,
+      continuation: matching.length > maxItemCount ? page.at(-1)?.id : undefined,
     }
   }
 

@@ -90,7 +90,7 @@ async function list(
   for (const group of await chosenGroups(letters, options)) {
     let continuation: string | undefined
     do {
-      const page = await letters.list({ group, limit, continuation })
+      const page = await letters.list({ group, maxItemCount: limit, continuation })
       ;({ continuation } = page)
       if (json === true) for (const letter of page.letters) await writeJsonLine(output, letter)
       else found.push(...page.letters)
