@@ -8,7 +8,7 @@ export interface RoundPage<Position> {
 }
 
 /**
- * Reads page after page, range after range, and begins anew after the last: each measurement goes on where the one
+ * Reads page after page, range after range, and starts over after the last: each measurement goes on where the one
  * before ended, so that all of a feed has its turn however large it is.
  */
 export class RoundReader<Position> {

@@ -47,7 +47,7 @@ export class FuzzTarget implements AsyncDisposable {
     return request.kind === 'raw' ? sendRaw(request, options) : sendSigned(request, options)
   }
 
-  /** Makes the containers anew that requests go to, so that what they leave behind does not add up. */
+  /** Creates the containers again that requests go to, so that what they leave behind does not add up. */
   async renew(): Promise<void> {
     const database = `/dbs/${FUZZ.database}`
     await this.#call('DELETE', database)

@@ -32,7 +32,7 @@ export interface FuzzResult {
 /** Between looks at the server's health. */
 const BATCH = 2000
 const CONCURRENT = 64
-/** Batches after which the containers are made anew. */
+/** Batches after which the containers are created again. */
 const RENEW_EVERY = 2
 const MOST_FINDINGS = 20
 

@@ -7,7 +7,7 @@ export function signedPlaceholder(method: string, path: string): string {
   return `%SIGN%${method} ${path}%`
 }
 
-/** Puts signatures in the place of placeholders; damaged ones stay as they are. */
+/** Replaces placeholders by signatures; damaged ones stay as they are. */
 export function signRaw(bytes: Buffer): Buffer {
   if (!bytes.includes('%SIGN%')) return bytes
   const text = bytes.toString('latin1').replaceAll(PLACEHOLDER, (_, method: string, path: string) =>

@@ -32,7 +32,7 @@ interface OfferBody {
   readonly content: { readonly offerThroughput: number }
 }
 
-/** Puts another throughput in the place of the container's. */
+/** Replaces the container's throughput. */
 async function raise(container: Container, offerThroughput: number): Promise<void> {
   const { offer, resource } = await container.readOffer()
   const body = resource as unknown as OfferBody

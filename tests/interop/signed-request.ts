@@ -5,7 +5,7 @@ export interface WireRequest {
   readonly method?: string | undefined
   /** Without the leading slash; encoded as the client does it. */
   readonly path: string
-  /** Signed in the place of the path's own link, by clients that address resources by `_rid`. */
+  /** Signed instead of the path's own link, by clients that address resources by `_rid`. */
   readonly signedLink?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** A text goes out as it is, anything else as JSON. */

@@ -35,7 +35,7 @@ export type OrderWriterMessage =
 
 export type OrderReaderMessage =
   | { readonly kind: 'started' }
-  /** `reopened`: how often it began anew from a continuation. */
+  /** `reopened`: how often it started over from a continuation. */
   | { readonly kind: 'caughtUp'; readonly reopened: number }
 
 export type OrderChangerMessage =

@@ -7,7 +7,7 @@ import type { OrderReaderMessage, OrderReaderTask } from './order-tasks.ts'
 import type { FeedReader } from './ordered-feed.ts'
 
 /*
- * Follows the feed from its beginning, and begins anew from its continuation again and again. Told to stop, it reads
+ * Follows the feed from its beginning, and starts over from its continuation again and again. Told to stop, it reads
  * to the end. It handles no error whatever: one that a reader is told ends it, and the run fails.
  */
 

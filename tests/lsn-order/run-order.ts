@@ -42,7 +42,7 @@ export interface OrderResult {
   readonly splits: number
   readonly merges: number
   readonly folded: number
-  /** How often readers began anew from a continuation; the fewest. */
+  /** How often readers started over from a continuation; the fewest. */
   readonly reopened: number
   /** Connections that were ended, by whose they were. */
   readonly terminated: { readonly writers: number; readonly readers: number }

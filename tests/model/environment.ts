@@ -120,7 +120,7 @@ export class Environment {
     return store
   }
 
-  /** Closes one handle and opens it anew; in memory there would be nothing left. */
+  /** Closes one handle and opens it again; in memory there would be nothing left. */
   async reopen(via: number): Promise<void> {
     if (this.#place.engine === 'memory') return
     const index = via % this.#stores.length

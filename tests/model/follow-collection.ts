@@ -38,7 +38,7 @@ export async function followCollection(
   const { mode, pendingDeletes, onHorizonPassed, from } = follower.kind
   const [first] = follower.positions
   const iteration = collection.changes({
-    // One that was passed by the horizon begins anew, whatever it began with.
+    // One that was passed by the horizon starts over, whatever it began with.
     from: first === undefined ? from : resumption(first),
     follow: false,
     maxItemCount: maxItems,
@@ -152,7 +152,7 @@ function takePage(
       return positionAfter(model, { ...here, isStarted }, { lsn, continuation, mode, hasChanges })
     }
     if (!passed.some((one) => rangesEqual(one, each.range))) return here
-    // One that is told begins anew at its next turn, and says so then.
+    // One that is told starts over at its next turn, and says so then.
     const isTold =
       follower.kind.onHorizonPassed === 'resync' &&
       missedUpTo(model, follower.kind, old) !== undefined

@@ -50,7 +50,7 @@ export class Follower {
     return copy
   }
 
-  /** Begins anew in a part of the keys, as one who was passed by the horizon has to. */
+  /** Begins again in a part of the keys, as one who was passed by the horizon has to. */
   forget(range: FeedRange): void {
     for (const key of this.#newest.keys()) {
       if (!rangeContainsEpk(range, epkOfKey(key))) continue

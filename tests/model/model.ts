@@ -171,7 +171,7 @@ export class Model {
     this.#lose({ mode: 'allVersions', range: this.rangeOf(epk), lsn })
   }
 
-  /** The log of a pkrange begins anew above this LSN. */
+  /** The log of a pkrange starts over above this LSN. */
   beginLog(range: FeedRange, lsn: number): void {
     this.#lose({ mode: 'allVersions', range, lsn })
   }

@@ -58,7 +58,7 @@ export interface FollowerKind {
   readonly mode: 'latestVersion' | 'allVersions'
   readonly from: 'beginning' | 'now'
   readonly pendingDeletes: boolean
-  /** Whole-collection ones may leave it to the store to begin anew. */
+  /** Whole-collection ones may leave it to the store to start over. */
   readonly onHorizonPassed: 'fail' | 'resync'
 }
 

@@ -2,7 +2,7 @@ import type { VersionSettings } from './program.ts'
 import type { Session } from './session.ts'
 
 /**
- * Switches the log of all versions. When it begins anew it holds nothing of before, and whoever has not
+ * Switches the log of all versions. When it starts over it holds nothing of before, and whoever has not
  * seen what happened meanwhile has lost something.
  */
 export async function switchVersions(

@@ -4,7 +4,7 @@ import type { FaultKind, LeaseStoreKind, Schedule, Violation } from '@tidemark/t
 export interface CampaignTask {
   /** Instead of what the seed says. */
   readonly store?: LeaseStoreKind | undefined
-  /** Whether the platform's AbortController is used, in the place of a light one. */
+  /** Whether the platform's AbortController is used, instead of a light one. */
   readonly platformAbort: boolean
   /** Whether the hashes of all histories are told. */
   readonly hashes?: boolean | undefined

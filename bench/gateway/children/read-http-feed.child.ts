@@ -26,7 +26,7 @@ serveParent(async (task: ReadHttpFeedRequest): Promise<ReadHttpFeedReply> => {
     let etag: string | undefined
     while (machineMs() < end) {
       const { status, headers, body } = await readFeedPage(calls, { range, etag })
-      // At the end of the feed it begins anew.
+      // At the end of the feed it starts over.
       etag = status === 304 ? undefined : headers.etag
       if (status === 304) continue
       const announced = Number(headers['x-ms-item-count'])

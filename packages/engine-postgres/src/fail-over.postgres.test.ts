@@ -179,7 +179,7 @@ describe('when an asynchronous standby takes over that lacks the last commits', 
     await expect.poll(follower.ids).toEqual(['kept', 'lost', 'next'])
     // The history in which it was is another one, and stays so with the next writes.
     for (const { followed } of [one, two]) expect(await epochOf(followed)).toBe(keptEpoch + 1)
-    // What was lost is not there, and can be made anew.
+    // What was lost is not there, and can be created again.
     expect(await idsOf(one.followed)).toEqual(['kept', 'next'])
     expect(await create(one.followed, 'lost')).toBe(nextLsn + 1)
     await expect.poll(follower.ids).toEqual(['kept', 'lost', 'next', 'lost'])

@@ -155,7 +155,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     owner.wakeAll()
   }
 
-  /** Two ranges in the place of one; false when it cannot be cut there. Parents' positions are valid on both. */
+  /** Two ranges instead of one; false when it cannot be cut there. Parents' positions are valid on both. */
   split(range: FeedRange, at: string | undefined = middleOf(range)): boolean {
     const index = this.#ranges.findIndex((own) => rangesEqual(own.range, range))
     const parent = this.#ranges[index]
@@ -173,7 +173,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     return true
   }
 
-  /** One range in the place of this one and the next in EPK order; false when it is the last. */
+  /** One range instead of this one and the next in EPK order; false when it is the last. */
   merge(range: FeedRange): boolean {
     const index = this.#ranges.findIndex((own) => rangesEqual(own.range, range))
     const left = this.#ranges[index]

@@ -1,7 +1,7 @@
 import { until } from '../until.ts'
 import type { Worker } from './worker.ts'
 
-/** Waits until others have opened each of the leases anew. Resolves with when the last one was. */
+/** Waits until others have opened each of the leases again. Resolves with when the last one was. */
 export async function untilTaken(
   others: readonly Worker[],
   leases: ReadonlyMap<string, number>,

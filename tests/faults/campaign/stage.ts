@@ -130,8 +130,8 @@ export class CampaignStage implements AsyncDisposable {
   }
 
   /**
-   * Puts another folder in the place of the store's when all that was written is done and every process has ended.
-   * Writing begins anew with the next `untilAtWork`, with other keys.
+   * Replaces the store's folder by another when all that was written is done and every process has ended.
+   * Writing starts over with the next `untilAtWork`, with other keys.
    */
   async replaceStore(replace: () => Promise<void>): Promise<void> {
     await this.#load?.stop()

@@ -6,7 +6,7 @@ import { listOf, NAMES, randomJson, sometimesDamaged } from './random-json.ts'
 import { randomPatch } from './random-patch.ts'
 import { randomQueryBody } from './random-query.ts'
 
-/** Where requests go: made anew again and again, because requests also delete. */
+/** Where requests go: created again and again, because requests also delete. */
 export const FUZZ = {
   database: 'fuzz',
   plain: 'plain',

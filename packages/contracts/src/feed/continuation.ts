@@ -18,7 +18,7 @@ export type FeedMode = 'latestVersion' | 'allVersions'
 /** Where a reader stands in one feed range. */
 export interface RangePosition {
   readonly range: FeedRange
-  /** History of the store that the LSN belongs to; begins anew after commits were lost (ST-6). */
+  /** The history of the store that the LSN belongs to. A new one begins after commits were lost (ST-6). */
   readonly epoch: number
   /** Everything up to and including this LSN was delivered. */
   readonly lsn: Lsn

@@ -132,38 +132,38 @@ export interface LeaseGroup {
   create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]>
   read(signal?: AbortSignal): Promise<LeaseGroupSnapshot>
   /**
-   * Replaces the targets iff `membershipVersion` is current and the stored plan is older. Leases not
-   * named have no target then. Returns false when another host was first.
+   * Replaces the targets iff `membershipVersion` is current and the stored plan is older. Leases that are not
+   * named then have no target. Returns false if another host was first.
    */
   plan(
     request: { readonly membershipVersion: number; readonly targets: ReadonlyMap<string, string> },
     signal?: AbortSignal,
   ): Promise<boolean>
   /**
-   * Takes those of the leases that are free, or whose owner's session is gone, or that an earlier
-   * incarnation of this host owned, and whose target is this host. Re-acquiring a lease that this
-   * incarnation owns returns it with its present epoch. Others are left out of the answer. Rejects
-   * nothing of a caller without a session: the answer is empty.
+   * Takes those of the leases whose target is this host, and that are free, or whose owner's session is gone,
+   * or that an earlier incarnation of this host owned. Re-acquiring a lease that this incarnation owns returns it
+   * with its present epoch. The answer leaves out the others. A caller without a session gets an empty answer,
+   * not an error.
    */
   acquire(
     request: HostIdentity & { readonly leaseIds: readonly string[] },
     signal?: AbortSignal,
   ): Promise<readonly AcquiredLease[]>
-  /** One outcome a request, in order. */
+  /** One outcome per request, in order. */
   checkpoint(
     request: HostIdentity & { readonly checkpoints: readonly CheckpointRequest[] },
     signal?: AbortSignal,
   ): Promise<readonly CheckpointOutcome[]>
-  /** Frees leases, each with its last checkpoint in the same step. One outcome a request, in order. */
+  /** Frees leases, each with its last checkpoint in the same step. One outcome per request, in order. */
   release(
     request: HostIdentity & { readonly releases: readonly ReleaseRequest[] },
     signal?: AbortSignal,
   ): Promise<readonly ('released' | 'lost')[]>
   /**
-   * Puts other leases in the place of some that this incarnation owns, in one step (LE-10): all or
-   * nothing. `next` covers the same keys as `old`. The new leases belong to the caller at once, each with
-   * an epoch above all that the old ones had; they keep the target that all the old ones had. The
-   * membership version rises, and with it a hint goes out, so that they are shared out anew.
+   * Replaces leases that this incarnation owns by others, in one step (LE-10): all or nothing. `next`
+   * covers the same keys as `old`. The caller owns the new leases at once, each with an epoch above all
+   * epochs of the old ones; they keep the target if all the old ones had the same. The membership version
+   * rises and a hint goes out, so that the next plan shares them out.
    *
    * A new lease that lies within one old one never begins below what is stored for that one: it takes
    * the higher position of the two. One that joins several begins where `next` says. A lease that is
@@ -185,10 +185,10 @@ export interface LeaseGroup {
     signal?: AbortSignal,
   ): Promise<readonly AcquiredLease[] | 'lost'>
   /**
-   * An operator's word: puts `next` in the place of `old` in one step, whoever owns them, all or nothing.
-   * `next` covers the same keys as `old` and begins exactly where it says, also lower. Nobody owns the new
-   * leases, and no plan names them; their epochs are above all that the old ones had, so that whoever worked
-   * on them is refused from now on. The membership version rises, and with it a hint goes out.
+   * For operators: replaces `old` by `next` in one step, all or nothing, no matter which host owns them.
+   * `next` covers the same keys as `old` and begins exactly where it says, also lower. No host owns the new
+   * leases, and no plan names them; their epochs are above all epochs of the old ones, so that the hosts that
+   * worked on them are refused from now on. The membership version rises and a hint goes out.
    *
    * `changed` when one of `old` is not there at that epoch any more; nothing has changed then: read again.
    *
@@ -200,11 +200,11 @@ export interface LeaseGroup {
   ): Promise<readonly Lease[] | 'changed'>
   /**
    * Pauses or resumes the group: while it is paused every plan is stored without targets, so that hosts
-   * drain, release and stay. The membership version rises, and with it a hint goes out. Returns false, and
-   * changes nothing, when it is so already.
+   * drain, release and stay. The membership version rises and a hint goes out. Returns false, and changes
+   * nothing, if the group is in that state already.
    */
   setPaused(paused: boolean, signal?: AbortSignal): Promise<boolean>
-  /** Compares in full what the host holds (with the last acknowledged LSN) with what the store says. */
+  /** Compares all leases that the host holds, with their last acknowledged LSNs, with those in the store. */
   reconcile(
     request: HostIdentity & {
       readonly held: readonly (HeldLease & { readonly lsn: number })[]
@@ -217,10 +217,10 @@ export interface LeaseGroup {
    */
   discard(token: string, signal?: AbortSignal): Promise<boolean>
   /**
-   * Declares the leases lost iff there are some and they do not cover `keys` exactly once: somebody deleted one, or wrote
-   * something else over it. Deletes the rest and the plan, and begins another generation, by which every host notices;
-   * sessions, pause and discard token stay. Epochs given later are above all that were read. Returns whether it did:
-   * false, and nothing changed, when the set is whole or somebody else was first.
+   * Declares the leases lost iff there are some and they do not cover `keys` exactly once: one was deleted or overwritten
+   * from outside. Deletes the rest and the plan, and begins a new generation, so that every host notices; sessions, pause
+   * and discard token stay. Epochs given later are above all that were read. Returns whether it did that: false, with
+   * nothing changed, if the set is whole or another caller was first.
    */
   declareLost(request: LeaseLoss, signal?: AbortSignal): Promise<boolean>
   /** Calls back on hints until the returned function is called. */

@@ -41,7 +41,7 @@ export interface AuthorizedRequest extends Omit<SignedRequest, 'resourceLink'> {
   readonly isRead: boolean
 }
 
-/** Judges signatures. Every key is tried, so that time tells nothing of which one fits. */
+/** Judges signatures. Every key is tried, so that the time it takes does not reveal which one fits. */
 export class Authorizer {
   #keys: readonly AcceptedKey[] = []
   #isKeyKnown = false

@@ -52,7 +52,7 @@ export async function callExtension(
 /**
  * Waits for up to `timeoutMs`, in calls that are each as long as the gateway allows; false when nothing came.
  *
- * `restMs`: pause after an answer that came too soon, so that a gateway where nobody may wait is not asked in a loop.
+ * `restMs`: pause after an answer that came too soon, so that a gateway that lets no client wait is not asked in a loop.
  */
 export async function callWaiting(
   container: RemoteContainer,

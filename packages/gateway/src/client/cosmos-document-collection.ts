@@ -39,7 +39,7 @@ import { containerNameRules, RemoteContainer, type ContainerName } from './remot
 import { answerLsn, jsonOf, serverTimeMs, type WireAnswer } from './wire-answer.ts'
 
 const DATE_RESOLUTION_MS = 1000
-/** Of a gateway at which nobody may wait. */
+/** For a gateway that lets no client wait. */
 const POLL_INTERVAL_MS = 1000
 /** A patch under a condition of the caller's, of a document that others write to all the time. */
 const MAX_PATCH_ATTEMPTS = 20
@@ -292,7 +292,7 @@ export class CosmosDocumentCollection<
     }
   }
 
-  /** The service's documents have no `_lsn` outside of feeds: what the answer says then stands in. */
+  /** The service's documents have no `_lsn` outside of feeds: the LSN of the answer is used then. */
   #stored(value: unknown, standIn: number): Stored<T> {
     const document = storedOf<T>(value)
     if (typeof document._lsn === 'number') return document

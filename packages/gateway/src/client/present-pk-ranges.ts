@@ -27,7 +27,7 @@ export class PresentPkRanges {
     this.#container = container
   }
 
-  /** Reads the list anew; in EPK order. */
+  /** Reads the list again; in EPK order. */
   async refresh(signal?: AbortSignal): Promise<readonly ListedRange[]> {
     const id = this.#container.name.container
     const ranges: ListedRange[] = []

@@ -85,7 +85,7 @@ async function readPages<T extends DocumentBody>(
     })
     const { Documents: items } = jsonOf(answer)
     if (!Array.isArray(items)) throw new UnsupportedServerError('the server answers no documents')
-    // The service's documents have no `_lsn` outside of feeds: what the answer says then stands in.
+    // The service's documents have no `_lsn` outside of feeds: the LSN of the answer is used then.
     const lsn = answerLsn(answer)
     documents.push(...items.map((item) => ({ ...storedOf<T>(item), _lsn: lsn })))
     // The earliest: nothing that was read later is taken for older than it is.

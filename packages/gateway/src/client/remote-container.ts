@@ -59,7 +59,7 @@ export class RemoteContainer {
     return this.#known
   }
 
-  /** Before the container is known, its address stands in. */
+  /** Its address until the container is known. */
   get identity(): string {
     const { database, container } = this.name
     return this.#known?.identity ?? `${this.connection.endpoint}dbs/${database}/colls/${container}`

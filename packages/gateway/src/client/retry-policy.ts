@@ -8,7 +8,7 @@ export type RequestFailure =
     }
   /** Nobody listens there: the request arrived nowhere. */
   | { readonly kind: 'refused' }
-  /** The connection broke, or there was no answer in time: nobody knows whether it was done. */
+  /** The connection broke, or there was no answer in time: the outcome is unknown. */
   | { readonly kind: 'lost' }
 
 /** Whether a request changes anything. One that does is repeated only if it was certainly not done. */

@@ -17,7 +17,7 @@ export interface CollectionNames {
   readonly rid?: string | undefined
 }
 
-/** Beyond this handles are made anew: they hold little, but names are a client's to choose. */
+/** Most handles that are kept. They are small, but clients choose the names. */
 const MAX_HANDLES = 10_000
 
 /**

@@ -8,7 +8,7 @@ import type { OpenCollection, RangeRecord } from '@tidemark/store'
  */
 const MAX_AGE_MS = 1000
 
-/** Beyond this lists are read anew: collections come and go. */
+/** Most lists that are kept: collections come and go. */
 const MAX_COLLECTIONS = 10_000
 
 interface KnownRanges {

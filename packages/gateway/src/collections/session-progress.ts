@@ -6,7 +6,7 @@ import { parseSessionToken, type SessionProgress } from '../protocol/session-tok
 /** How long a read waits for a state that its session has seen, in ms (CF-15). */
 const SESSION_WAIT_MS = 2000
 
-/** Beyond this what was seen is asked for anew: ranges come and go. */
+/** Most entries that are kept: ranges come and go. */
 const MAX_RANGES = 100_000
 
 /**

@@ -19,8 +19,8 @@ export const MAX_OPERATIONS = 100
 const MAX_BATCH_BYTES = 2 * 1024 * 1024
 
 /**
- * None at all is for the caller to judge: a client that deals its operations out anew after a split sends lists
- * without any.
+ * An empty list is accepted here; the caller decides. A client that distributes its operations again after a split sends
+ * empty lists.
  *
  * @throws ERR_BAD_REQUEST naming the operation, ERR_BAD_QUERY, ERR_REQUEST_TOO_LARGE
  */

@@ -48,7 +48,7 @@ export const runBulk: Operation = async (request, context) => {
     const range = await rangeOf(request, context, { found, number })
     const keyed = operations.map((operation, index) => keyedOperation(operation, { found, index }))
     if (!keyed.every(({ key }) => rangeContainsEpk(range, key.epk))) {
-      // The client's list of ranges is old: it reads the list anew and sends each where it belongs.
+      // The client's list of ranges is old: it reads the list again and sends each operation where it belongs.
       throw new RangeGoneError(String(range.number), [])
     }
     return inRange(request, context, { open: found.open, range }, async () => {
@@ -185,7 +185,7 @@ async function perform(
   }
 }
 
-/** As it came: nobody has judged it yet. */
+/** As it came, not checked yet. */
 function idOf({ operation }: KeyedOperation): unknown {
   return 'document' in operation ? operation.document.id : operation.id
 }

@@ -9,13 +9,13 @@ import { isJsonRecord } from '../protocol/request-values.ts'
 /** Of longer texts version 1 hashes, and keeps in the EPK, the beginning only. */
 const V1_MAX_CHARS = 100
 
-/** In canonical text: half a surrogate pair, and what UTF-8 has in the place of one. */
+/** In canonical text: half a surrogate pair, and the character that UTF-8 puts instead of it. */
 const LOST_IN_UTF8 = /\\ud[89a-f]|\ufffd/
 
 /**
- * Whether other partition key values may have the same EPK in earnest: long texts that begin alike, hashed by version
- * 1, and halves of surrogate pairs, which are all alike as the UTF-8 that is hashed. (Two values of one 128-bit hash
- * are not to be reckoned with.)
+ * Whether other partition key values may really have the same EPK: long texts with the same beginning, hashed by
+ * version 1, and halves of surrogate pairs, which all become the same UTF-8. (That two values have the same 128-bit hash
+ * by chance need not be considered.)
  */
 export function mayShareEpk({ record }: OpenCollection, partitionKey: string): boolean {
   const { kind, version } = record.definition.partitionKey

@@ -45,7 +45,7 @@ export function positionIn(positions: RangePositions, { number, parents }: Famil
   throw new InvalidContinuationError(`the etag has no position for pkrange ${number}`)
 }
 
-/** At what place a range is to be read: the earlier in the etag, the earlier; without such an etag all alike. */
+/** The order in which ranges are read: as in the etag; without such an etag all are equal. */
 export function turnOf(start: RequestedStart, { number, parents }: Family): number {
   if (start.kind !== 'positions') return 0
   return [...start.positions.keys()].findIndex((key) => key === number || parents.includes(key))

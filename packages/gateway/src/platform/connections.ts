@@ -17,9 +17,9 @@ interface Connection {
 }
 
 /**
- * The connections of a listener. Those of which no request was authorized yet are strangers: where there is no room for
- * another connection, a stranger gives way, so that nobody without a key can keep others out. It is the first to have come from the
- * same address, so that a flood gives way to itself; else the first of all.
+ * The connections of a listener. A connection without an authorized request so far is a stranger: if there is no room for
+ * another connection, a stranger gives way, so that clients without a key cannot keep others out. The oldest one from the
+ * same address goes first, so that a flood displaces itself; otherwise the oldest of all.
  */
 export class Connections {
   readonly #limits: ConnectionLimits

@@ -4,7 +4,7 @@ import { HEADER } from './header-names.ts'
 const LEVELS = ['Strong', 'BoundedStaleness', 'Session', 'ConsistentPrefix', 'Eventual']
 
 /**
- * Every level is served alike, and what is none is a client's mistake.
+ * Every level is served in the same way; anything else is a client's mistake.
  *
  * @throws ERR_BAD_REQUEST
  */

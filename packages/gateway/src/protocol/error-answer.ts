@@ -11,7 +11,7 @@ export interface WireError extends WireStatus {
   readonly retryAfterMs: number | undefined
 }
 
-/** What a client is told of an error. Of those that are nobody's fault but ours, only that it happened. */
+/** What a client learns of an error. Of an internal error it learns only that there was one. */
 export function wireError(error: unknown): WireError {
   const code = errorCode(error)
   const status = code === undefined ? undefined : wireStatus(code)

@@ -11,8 +11,8 @@ export function isJsonRecord(value: unknown): value is JsonRecord {
 }
 
 /**
- * Lists and objects inside one another. JSON.parse takes any number; whoever compares such a value or writes it as
- * text again, if only for a message, runs out of stack.
+ * Most lists and objects inside one another. JSON.parse takes any number, but comparing such a value or writing it as
+ * text again, if only for a message, overflows the stack.
  */
 const MAX_JSON_LEVELS = 1_000
 

@@ -67,7 +67,7 @@ export function rawPath(target: string): string {
   const query = target.indexOf('?')
   const path = query === -1 ? target : target.slice(0, query)
   const relative = path.startsWith('/') ? path : path.replace(/^https?:\/\/[^/]*/i, '')
-  // Not by a regular expression: this is done before anybody is known, and one goes through a run of slashes again and again.
+  // Without a regular expression, which would scan a run of slashes again and again: this runs before the client is authorized.
   let start = 0
   let end = relative.length
   while (start < end && relative[start] === '/') start += 1

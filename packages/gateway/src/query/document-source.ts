@@ -3,7 +3,7 @@ import type { JsonObject } from './json.ts'
 export interface SourceRequest {
   /** Go on right after this position, which the source gave; undefined = from the start. */
   readonly after: string | undefined
-  /** At most so many documents; the source may give fewer, also none before the end. */
+  /** Most documents; the source may give fewer, also none before the end. */
   readonly maxDocuments: number
   readonly signal: AbortSignal
 }

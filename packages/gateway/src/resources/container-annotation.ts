@@ -26,7 +26,7 @@ export function annotationOf(record: CollectionRecord): ContainerAnnotation {
   }
 }
 
-/** Containers of before the store held unique keys have some in their annotation, and nobody holds those. */
+/** Containers from before the store enforced unique keys have some in their annotation; nothing enforces those. */
 function heldEcho(echo: JsonRecord, { definition }: CollectionRecord): JsonRecord {
   if (definition.uniqueKeys !== undefined || uniqueKeysOf(echo).length === 0) return echo
   const { uniqueKeyPolicy: _notHeld, ...held } = echo

@@ -59,7 +59,7 @@ export function givenOffer({ header }: GatewayRequest): Offer | undefined {
 }
 
 /**
- * The offer that a client puts in the place of another.
+ * The offer that a client replaces another one with.
  *
  * @throws ERR_BAD_REQUEST
  */

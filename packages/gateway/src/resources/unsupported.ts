@@ -19,7 +19,7 @@ export const listNothing: Operation = async (request) => {
   return answerList(request, { rid: '', name, items: [] })
 }
 
-/** None of them is ever there: set-up code that looks, or deletes before it creates, is told so. */
+/** None of them ever exists: set-up code that looks first, or deletes before it creates, gets a 404. */
 export const findNothing: Operation = async ({ path }) => {
   throw new ResourceNotFoundError('document', `/${path.raw}`)
 }
@@ -37,8 +37,8 @@ export const refuseScripts: Operation = async ({ path }) => {
 }
 
 /**
- * Clients ask for addresses with the signature of what they are of, not of this path: so it is not looked at, and they are
- * told the same without one.
+ * Clients sign a request for addresses as one for the resource that they belong to, not for this path. So the signature
+ * is not checked: without one the answer is the same.
  *
  * @throws ERR_UNSUPPORTED_REQUEST
  */

@@ -10,7 +10,7 @@ import { isTrue } from '../protocol/request-values.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 import { isQuery } from '../requests/query-or.ts'
 
-/** POST …/docs has five meanings, told apart by headers. */
+/** POST …/docs has five meanings; headers say which. */
 export const postDocuments: Operation = async (request, context) => {
   const { header } = request
   if (isTrue(header(HEADER.isBatch))) {

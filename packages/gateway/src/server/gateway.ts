@@ -23,8 +23,8 @@ export interface Gateway {
   /**
    * Serves one request of Node's server; the answer is written to `outgoing`. Never rejects.
    *
-   * @param told.onAuthorized called as soon as the request's signature is found right: before, its connection is anybody's. With
-   * an object that stands for the key, if that may only read
+   * @param told.onAuthorized called as soon as the request's signature has been verified; until then the connection is a
+   * stranger's. Its argument stands for the key if that can only read
    */
   serve(
     incoming: IncomingMessage,

@@ -13,7 +13,7 @@ export function shownPath(url: string): string {
   return path.length > MAX_SHOWN_PATH ? `${path.slice(0, MAX_SHOWN_PATH - 3)}...` : path
 }
 
-/** Takes down when a request came. The result tells `onRequest` what became of it; undefined when nobody asks. */
+/** Notes when a request came. The result reports its outcome to `onRequest`; undefined without a listener. */
 export function beginReport(
   { incoming }: NodeBindings,
   activityId: string,
@@ -29,7 +29,7 @@ export function beginReport(
     try {
       onRequest({ atMs, address, method, path, ...outcome, durationMs, activityId })
     } catch {
-      // A log that fails must not end what it is told of.
+      // A log that fails must not end the request that it reports.
     }
   }
 }

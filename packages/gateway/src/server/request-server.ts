@@ -219,13 +219,13 @@ export class RequestServer {
   }
 
   #report({ incoming }: NodeBindings, activityId: string, error: unknown): void {
-    // Of a client that left nobody need know.
+    // A client that left is not worth reporting.
     if (errorCode(error) === 'ERR_CLIENT_GONE') return
     const { method = '', url = '' } = incoming
     try {
       this.#options.onFailure({ activityId, method, path: shownPath(url), error })
     } catch {
-      // A log that fails must not end what it is told of.
+      // A log that fails must not end the request that it reports.
     }
   }
 }

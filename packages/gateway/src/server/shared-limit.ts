@@ -1,7 +1,7 @@
 import { ThrottledError } from '../errors/throttled-error.ts'
 import { shareOf } from '../platform/connections.ts'
 
-/** A limit of all clients together, of which one alone gets a share, so that it keeps nobody else out. */
+/** A limit of all clients together. One client gets only a share of it, so that it cannot keep others out. */
 export class SharedLimit {
   readonly #most: number
   readonly #mostOfOne: number

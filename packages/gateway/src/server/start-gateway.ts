@@ -52,7 +52,7 @@ export interface RunningGateway {
 }
 
 /**
- * Starts a gateway over a store. Binds to loopback unless told otherwise.
+ * Starts a gateway over a store. Binds to loopback by default.
  *
  * Rejects with ERR_INVALID_OPTION, also for the emulator's well-known key, or for plain http without `insecureHttp`, on another
  * address than loopback, and with what the system says when the address cannot be had.

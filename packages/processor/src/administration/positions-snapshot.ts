@@ -16,7 +16,7 @@ export interface PositionsSnapshot {
   readonly group: string
   /** `ChangeFeedSource.identity`, where the feed was known. For people. */
   readonly feed?: string | undefined
-  /** Epoch ms, by the clock of whoever took it. For people. */
+  /** Epoch ms, by the clock of the process that took it. For people. */
   readonly takenAtMs: number
   /** In EPK order. */
   readonly positions: readonly SnapshotPosition[]

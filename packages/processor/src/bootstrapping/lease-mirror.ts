@@ -18,7 +18,7 @@ export interface LeaseMirrorOptions {
   readonly group: string
   /**
    * Told of a mirror that cannot be written, which is no reason then not to start. Without it, it is: what is
-   * not mirrored cannot be made anew. Must not throw.
+   * not mirrored cannot be created again. Must not throw.
    */
   readonly onFailure?: ((failure: MirrorFailure) => void) | undefined
 }
@@ -38,7 +38,7 @@ export interface CoverOptions {
 }
 
 /**
- * The highest epoch that an owner of some of these keys had; 0 if none is known. Leases that are made anew
+ * The highest epoch that an owner of some of these keys had; 0 if none is known. Leases that are created again
  * come with it, so that their owners are above all before them also where the new store's clock is behind:
  * a sink that has seen a higher epoch would refuse them, and take a stale worker's writes.
  */

@@ -20,16 +20,16 @@ export interface DamagedLeasesOptions<T extends DocumentBody> {
   readonly mirror: LeaseMirror | undefined
   /** What the group works on. */
   readonly keys: readonly FeedRange[]
-  /** Of the store's data once leases were declared lost. Undefined where lost leases are not to be made anew. */
+  /** Of the store's data once leases were declared lost. Undefined where lost leases are not to be created again. */
   readonly nextGeneration: string | undefined
 }
 
 /**
  * Leases of which some were deleted, or written over, are lost as a whole: those that are left tell the mirror where they
- * stand, and the set is declared lost, so that all are made anew once nobody can work on one of before. Resolves with
+ * stand, and the set is declared lost, so that all are created again once nobody can work on one of before. Resolves with
  * undefined, and does nothing, when the set is whole.
  *
- * Rejects with ERR_LEASES_VANISHED, and leaves what is there, when they are not to be made anew, or when nobody knows
+ * Rejects with ERR_LEASES_VANISHED, and leaves what is there, when they are not to be created again, or when nobody knows
  * where the missing ones stood.
  */
 export async function loseDamagedLeases<T extends DocumentBody>(

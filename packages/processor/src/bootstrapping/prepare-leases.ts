@@ -40,11 +40,11 @@ export interface PrepareLeasesOptions<T extends DocumentBody> {
  * of them then. May be repeated.
  *
  * A group without leases of which the mirror has positions is no new one: it has lost them, and never
- * begins anew; see `recoverLeases`. Except when leases are discarded with a token that is new.
+ * starts over; see `recoverLeases`. Except when leases are discarded with a token that is new.
  *
  * Rejects with ERR_INVALID_CONTINUATION when a given start continuation does not fit, with
  * ERR_INVALID_OPTION when `partitionKeyRangeId` is unknown or the group works on other ranges, and
- * with ERR_LEASES_VANISHED when lost leases cannot be made anew.
+ * with ERR_LEASES_VANISHED when lost leases cannot be created again.
  */
 export function prepareLeases<T extends DocumentBody>(
   options: PrepareLeasesOptions<T>,

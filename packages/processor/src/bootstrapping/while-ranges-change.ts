@@ -2,7 +2,7 @@ import { errorCode } from '@tidemark/contracts'
 
 const MAX_ATTEMPTS = 10
 
-/** Ranges that split or merge while something is asked of them are asked for anew. */
+/** Asks again when ranges split or merge while something is asked of them. */
 export async function whileRangesChange<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (let count = 1; ; count += 1) {
     try {

@@ -18,7 +18,7 @@ export function keyText(change: Change): string {
   return partitionKeyText(keyComponents(change))
 }
 
-/** A change as it is stored: JSON keeps no None in a key, so its text is in the place of the key. */
+/** A change as it is stored: JSON keeps no None in a key, so its text stands there instead. */
 export type StorableChange = Omit<Change, 'partitionKey'> & { readonly partitionKeyText: string }
 
 export function storableChange(change: Change): StorableChange {

@@ -138,7 +138,7 @@ export class DocumentDeadLetters implements DeadLetterSink {
     this.#redriven = new RedrivenLetters({ index, contents, clock, cacheMs, finishRemoval })
   }
 
-  /** Keeps a letter durably. One that is there already is kept anew, and is not sent back any more. */
+  /** Keeps a letter durably. One that is there already is stored again, and is not sent back any more. */
   async put(letter: DeadLetter, { signal }: RequestOptions = {}): Promise<void> {
     await this.#check(signal)
     const { group, id } = letter
@@ -190,7 +190,9 @@ export class DocumentDeadLetters implements DeadLetterSink {
   async list(options: ListDeadLettersOptions): Promise<DeadLettersPage> {
     const { group, range, maxItemCount = LIST_LIMIT, continuation = '', signal } = options
     if (!(Number.isSafeInteger(maxItemCount) && maxItemCount >= 1)) {
-      throw new InvalidOptionError(`maxItemCount must be a whole number of at least 1, got ${maxItemCount}`)
+      throw new InvalidOptionError(
+        `maxItemCount must be a whole number of at least 1, got ${maxItemCount}`,
+      )
     }
     await this.#check(signal)
     const entries = await this.#index.entries(checkedGroupName(group), signal)

@@ -121,7 +121,7 @@ export class CatchUp<T extends DocumentBody> {
   }
 }
 
-/** Of a coded error, from whichever copy of the contracts. A range that changed is asked for anew. */
+/** Of a coded error, from whichever copy of the contracts. A range that changed is asked for again. */
 function isFinal(error: unknown): boolean {
   if (typeof error !== 'object' || error === null || !('retryable' in error)) return false
   return error.retryable === false && errorCode(error) !== 'ERR_RANGE_GONE'

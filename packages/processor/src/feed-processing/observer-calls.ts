@@ -83,7 +83,7 @@ export class ObserverCalls {
     return last
   }
 
-  /** Opens an observer; undefined if the end came first. A failed open is closed, and tried anew. */
+  /** Opens an observer; undefined if the end came first. A failed open is closed, and tried again. */
   async open<T extends DocumentBody>(
     createObserver: () => IChangeFeedObserver<T>,
     contextOf: (attempt: number) => ObserverContext,

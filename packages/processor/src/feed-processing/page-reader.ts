@@ -113,7 +113,7 @@ export class PageReader<T extends DocumentBody> {
     this.#space.ring()
   }
 
-  /** Reads until it is stopped, the range is gone or has to begin anew. Never rejects. */
+  /** Reads until it is stopped, the range is gone or has to start over. Never rejects. */
   async run(): Promise<void> {
     const { signal } = this.#stop
     let failures = 0

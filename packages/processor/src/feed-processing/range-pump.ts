@@ -31,7 +31,7 @@ import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
 import { Resynchronizer } from './resynchronizer.ts'
 import type { SuspectTurns } from './suspect-turns.ts'
 
-/** What is to come in the place of the lease. */
+/** What replaces the lease. */
 export type RangeReplacement =
   | { readonly cause: 'split'; readonly ranges: readonly FeedRange[] }
   | { readonly cause: 'restart'; readonly checkpoint: Checkpoint }
@@ -180,7 +180,7 @@ export class RangePump<T extends DocumentBody> {
   }
 
   /**
-   * Works until it is told to end, the range is gone or has to begin anew. Never rejects; `closed` is
+   * Works until it is told to end, the range is gone or has to start over. Never rejects; `closed` is
    * its last act.
    */
   async run(): Promise<void> {
@@ -218,7 +218,7 @@ export class RangePump<T extends DocumentBody> {
     return this.#isDelivering || this.#lanes?.isEmpty === false || this.#office.hasRedriven
   }
 
-  /** Why the work has ended, and what is to come in the place of the lease. */
+  /** Why the work has ended, and what replaces the lease. */
   #outcome(): { reason: CloseReason; replacement: RangeReplacement | undefined } {
     const { reason } = this.#ending
     if (reason !== undefined) return { reason, replacement: undefined }
@@ -326,7 +326,7 @@ export class RangePump<T extends DocumentBody> {
     return true
   }
 
-  /** Tells the observer that it came too late; then the range begins anew, unless the end came first. */
+  /** Tells the observer that it came too late; then the range starts over, unless the end came first. */
   async #resynchronize(observer: IChangeFeedObserver<T>, passed: HorizonPassed): Promise<void> {
     const { range } = this.#link.lease
     const parts = { ...this.#parts, range, calls: this.#calls, ending: this.#ending }

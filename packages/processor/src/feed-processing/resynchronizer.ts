@@ -33,7 +33,7 @@ export type ResyncOutcome =
   | { readonly kind: 'gone'; readonly gone: RangeGone }
   | { readonly kind: 'ended' }
 
-/** Tells an observer that it came too late, and finds where its range begins anew (TTL-15). */
+/** Tells an observer that it came too late, and finds where its range starts over (TTL-15). */
 export class Resynchronizer<T extends DocumentBody> {
   readonly #parts: ResynchronizerParts<T>
 

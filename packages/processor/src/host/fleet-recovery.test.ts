@@ -625,7 +625,7 @@ describe('hosts that start when the lease store has lost its data', () => {
     one.kill(c)
     expect((await mirrored(one)).map((position) => position.lsn)).toEqual([0, 0, 0, 0])
     wipe(one)
-    // Everything begins anew, as whoever gave the token wished.
+    // Everything starts over, as whoever gave the token wished.
     await one.start('d')
     await one.until(() => one.duplicates().size === 64)
   })

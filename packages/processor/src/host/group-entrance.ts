@@ -42,7 +42,7 @@ type Prepare = (
 /**
  * How a host gets into its group: opens it and sees to it that it has leases. A group that has lost them is
  * left alone for the time of a session first: whoever owned a lease has noticed by then, or has stopped by
- * its deadline, and has told where it stood. Only then are leases made anew (I1), by the first who does.
+ * its deadline, and has told where it stood. Only then are leases created again (I1), by the first who does.
  */
 export class GroupEntrance<T extends DocumentBody> {
   readonly #options: ResolvedHostOptions<T>
@@ -69,7 +69,7 @@ export class GroupEntrance<T extends DocumentBody> {
       })
   }
 
-  /** The leases of the group were lost, and are about to be made anew. */
+  /** The leases of the group were lost, and are about to be created again. */
   get isRecovering(): boolean {
     return this.#loss !== undefined
   }
@@ -84,7 +84,7 @@ export class GroupEntrance<T extends DocumentBody> {
     const { clock, startTimeoutMs, leases, ...options } = this.#options
     const { feed, start, mode, partitionKeyRangeId, discardToken } = options
     this.#deadlineMs = clock.monotonicMs() + startTimeoutMs
-    // Whoever keeps leases for as long as a process wants a group to begin anew with each.
+    // Whoever keeps leases for as long as a process wants a group to start over with each.
     const mirror = leases.endsWithProcess === true ? undefined : this.#mirror
     const known = { feed, mirror, start, mode, partitionKeyRangeId, discardToken }
     return this.#prepare((given, attempt) => prepareLeases({ ...known, ...given }, attempt), signal)
@@ -92,7 +92,7 @@ export class GroupEntrance<T extends DocumentBody> {
 
   /**
    * For a host that was in the group when the store lost its data. Tries until it succeeds. Rejects with
-   * ERR_LEASES_VANISHED when the leases cannot be made anew, and with `signal.reason`.
+   * ERR_LEASES_VANISHED when the leases cannot be created again, and with `signal.reason`.
    */
   async reenter(
     { generation, atMs, unreported }: StoreLoss,

@@ -36,7 +36,7 @@ export interface HostLifeOptions<T extends DocumentBody> {
   /** Of this stay in the group. Of one process all begin alike, up to a dot. */
   readonly incarnation: string
   readonly createObserver: ObserverFactory<T>
-  /** Where observers run, in the place of those of `createObserver` and `queue`. */
+  /** Where observers run, instead of those of `createObserver` and `queue`. */
   readonly threads: ObserverThreads | undefined
   /** Bounds the observer calls of the host, in all its lives. */
   readonly queue: PQueue

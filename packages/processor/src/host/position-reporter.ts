@@ -40,7 +40,7 @@ export class PositionReporter {
   /** Of the leases that are held, as last stored. */
   readonly #known = new Map<string, GroupPosition>()
   readonly #pending = new Map<string, GroupPosition>()
-  /** Epochs of leases that came, by range: those who make the leases anew need them. */
+  /** Epochs of leases that came, by range: those who create the leases again need them. */
   readonly #epochs = new Map<string, GroupPosition>()
   /** A report of them is under way. */
   #taken: readonly (readonly [string, GroupPosition])[] = []

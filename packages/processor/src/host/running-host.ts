@@ -16,7 +16,7 @@ import type { ResolvedHostOptions } from './resolve-host-options.ts'
 export interface RunningHostOptions<T extends DocumentBody> {
   readonly options: ResolvedHostOptions<T>
   readonly createObserver: ObserverFactory<T>
-  /** Where observers run, in the place of those of `createObserver`. */
+  /** Where observers run, instead of those of `createObserver`. */
   readonly threads?: ObserverThreads | undefined
   /** Must not throw. */
   readonly emit: <Name extends HostEventName>(name: Name, event: HostEvents[Name]) => void
@@ -116,7 +116,7 @@ export class RunningHost<T extends DocumentBody> {
     return (await this.#lives) ?? { error: undefined }
   }
 
-  /** The store's data were lost, and this host has not begun anew yet. */
+  /** The store's data were lost, and this host has not started over yet. */
   get #isRecovering(): boolean {
     const isEnding = this.#life?.isLost === true && this.#options.onLeaseStoreLoss === 'recover'
     return this.#entrance.isRecovering || (isEnding && !this.#stopping.signal.aborted)

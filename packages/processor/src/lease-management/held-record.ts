@@ -80,7 +80,7 @@ export function newHeldRecord(
   }
 }
 
-/** What comes in the place of a lease whose pump has closed for it. */
+/** What replaces a lease whose pump has closed for it. */
 export function replacementOf(
   { held, lease, wanted }: HeldRecord,
   replacement: PumpReplacement,

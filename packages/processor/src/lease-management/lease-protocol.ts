@@ -96,10 +96,10 @@ export type LeaseReply =
   | { readonly op: 'replace'; readonly reply: readonly AcquiredLease[] | 'lost' }
   | { readonly op: 'reconcile'; readonly reply: ReconcileReply }
 
-/** Why leases are replaced: the range was split, neighbours are joined after a merge, one begins anew. */
+/** Why leases are replaced: the range was split, neighbours are joined after a merge, one starts over. */
 export type ReplaceCause = 'split' | 'join' | 'restart'
 
-/** What is to come in the place of a lease whose pump has closed. */
+/** What replaces a lease whose pump has closed. */
 export type PumpReplacement =
   | { readonly cause: 'split'; readonly ranges: readonly FeedRange[] }
   | { readonly cause: 'restart'; readonly checkpoint: Checkpoint }

@@ -207,7 +207,7 @@ export class LeaseTable {
   ): void {
     const { leaseId, epoch } = held
     this.#pumps.end(held)
-    // Leases that others put in the place of this one may have waited for it too.
+    // Leases that replaced this one may have waited for it too.
     for (const waiting of this.#records.values()) this.#startPump(waiting, generation)
     const record = this.#records.get(leaseId)
     if (record?.held.epoch !== epoch) return
@@ -263,7 +263,7 @@ export class LeaseTable {
     return undefined
   }
 
-  /** The store has put `next` in the place of `old`; `lastCallId` is the call sent last. */
+  /** The store has replaced `old` by `next`; `lastCallId` is the call sent last. */
   replaced(
     old: readonly HeldLease[],
     { next, lastCallId }: { next: readonly Lease[]; lastCallId: number },

@@ -88,7 +88,7 @@ export class PlanFollower {
     this.#setUnowned(plan.unassigned)
   }
 
-  /** Leases came in the place of others: until the next plan, the store keeps what it was for them. */
+  /** Leases replaced others: until the next plan, the store keeps what it was for them. */
   replaced(oldIds: readonly string[], next: readonly Lease[]): void {
     const targets = new Map(this.#targets)
     for (const id of oldIds) targets.delete(id)

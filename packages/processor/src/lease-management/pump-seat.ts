@@ -12,7 +12,7 @@ export interface PumpEnd {
   /** The last position, to be stored; undefined to keep what is stored. */
   readonly checkpoint: Checkpoint | undefined
   readonly reason: CloseReason
-  /** The leases that are to come in the place of this one, if the pump ended because of that. */
+  /** The leases that replace this one, if the pump ended because of that. */
   readonly replacement?: PumpReplacement | undefined
 }
 

@@ -85,8 +85,8 @@ function adopt(core: CoreState, acquired: AcquiredLease, answerTo: number): void
 }
 
 /**
- * Leases came in the place of others (LE-10). They are worked on at once, unless they are to go to
- * another host as the old ones were; the next plan shares them out anew.
+ * Leases replaced others (LE-10). They are worked on at once, unless they are to go to
+ * another host as the old ones were; the next plan shares them out again.
  */
 function replaced(
   core: CoreState,
@@ -194,7 +194,7 @@ function readDone(
   else core.plan.planSoon(nowMs, jitter)
 }
 
-/** After a fence: begin anew, unless another process has taken the name. */
+/** After a fence: start over, unless another process has taken the name. */
 function rejoinOrYield(core: CoreState, snapshot: LeaseGroupSnapshot): void {
   const { host } = core.session.identity
   const present = snapshot.hosts.find((one) => one.host === host)
@@ -241,7 +241,7 @@ function followPlan(
   const known = new Set(leases.map(({ id }) => id))
   for (const { held } of core.table.views()) {
     if (core.plan.mine.has(held.leaseId)) continue
-    // It came in the place of others after this was read.
+    // It replaced others after this was read.
     if (!known.has(held.leaseId)) continue
     // A plan for a membership that has changed says nothing of leases that it does not name.
     if (isStale && core.plan.targetOf(held.leaseId) === undefined) continue

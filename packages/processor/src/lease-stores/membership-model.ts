@@ -80,7 +80,7 @@ export function planGroup(
   }
 }
 
-/** `LeaseGroup.setPaused`. Everybody has to plan anew. */
+/** `LeaseGroup.setPaused`. Everybody has to plan again. */
 export function setGroupPaused(
   { head }: Pick<LeaseGroupState, 'head'>,
   paused: boolean,
@@ -139,7 +139,7 @@ function passTime(
   if (seenMs === undefined) {
     return { clockMs, latestMs: clockMs, ahead: { newer: here, older: here, sinceMs: nowMs } }
   }
-  // For the time since its own last answer. Who joins knows nothing of the points of before, so they begin anew with it.
+  // For the time since its own last answer. Who joins knows nothing of the points of before, so they start over with it.
   const vouches = seen !== undefined && nowMs - seen.storeMs >= seen.elapsedMs - ROUNDING_MS
   const unknownMs = clockMs + clockCapMs
   if (ahead === undefined || nowMs < ahead.newer.storeMs || !vouches) {

@@ -132,7 +132,7 @@ function newRecords(
   }))
 }
 
-/** Of leases that come in the place of others: above all epochs, and above every version, so that no etag comes back. */
+/** Of leases that replace others: above all epochs, and above every version, so that no etag comes back. */
 function nextNumbers(
   { epochFloor }: LeaseGroupState['head'],
   old: readonly LeaseRecord[],

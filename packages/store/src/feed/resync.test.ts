@@ -53,7 +53,7 @@ async function collect<Page>(pages: AsyncIterable<Page>): Promise<readonly Page[
   return all
 }
 
-/** Every child says for itself that it begins anew, on its first page, and delivers what is there once. */
+/** Every child says for itself that it starts over, on its first page, and delivers what is there once. */
 function expectBothResynchronized(pages: Awaited<ReturnType<typeof lateReader>>): void {
   const told = pages.flatMap(({ resynchronized }) => resynchronized ?? [])
   expect(told).toHaveLength(2)

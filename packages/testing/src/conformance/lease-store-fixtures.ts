@@ -161,7 +161,7 @@ export function cutRange(range: FeedRange, count: number): FeedRange[] {
   return starts.map((minInclusive, index) => ({ minInclusive, maxExclusive: ends[index] ?? 'FF' }))
 }
 
-/** `count` leases in the place of one or several neighbours, all at one position. */
+/** `count` leases that replace one or several neighbours, all at one position. */
 export function piecesOf(
   old: readonly { readonly leaseId: string }[],
   count: number,

@@ -78,7 +78,7 @@ export function decodeContinuation(
   return progress
 }
 
-/** False for what counts rows of which nobody knows in which part of a range they are. */
+/** False for a token that counts rows without saying in which part of a range they are. */
 function isDivisible(progress: QueryProgress): boolean {
   if (progress.offset > 0) return false
   return progress.kind === 'stream'

@@ -16,7 +16,7 @@ export interface RowEnvironment {
   aggregateValues: readonly Json[]
   /** What the query may still cost. */
   readonly budget: QueryBudget
-  /** Gives the rows of a subquery over the present row, at most so many as asked for. */
+  /** Gives the rows of a subquery over the present row, at most as many as asked for. */
   readonly rowsOf: (query: Subquery, limit: number) => Json[]
 }
 

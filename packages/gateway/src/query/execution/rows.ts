@@ -108,7 +108,7 @@ export function addToAggregates(
   return kept
 }
 
-/** Memory of a key by which equal values are told, in places of an array. */
+/** Memory of a key that equal values share, in places of an array. */
 const KEY_ITEMS = 8
 
 function subqueryRows(query: Subquery, row: RowEnvironment, limit: number): Json[] {

@@ -29,7 +29,7 @@ export function anyFunction(
   return { minArguments, maxArguments, evaluate }
 }
 
-/** JSON has no infinity and no NaN: a calculation that comes to one has no result. */
+/** JSON has no infinity and no NaN: a calculation that yields one has no result. */
 export function finite(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined
 }

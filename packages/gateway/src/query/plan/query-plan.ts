@@ -28,7 +28,7 @@ export interface QueryPlan {
   readonly queryRanges: readonly QueryRange[]
 }
 
-/** Where a query without FROM goes: it has one row, whatever is stored, which the first pkrange answers with. */
+/** Where a query without FROM goes: it has one row, whatever is stored, and the first pkrange answers it. */
 const FIRST_KEY: QueryRange = { min: '', max: '', isMinInclusive: true, isMaxInclusive: true }
 
 export interface PlanOptions {

@@ -25,7 +25,7 @@ export function parseFrom(parser: ExpressionParser, context: OperandContext): Fr
   return { documentName: undefined, sources: [source, ...readJoins(parser, context)] }
 }
 
-/** `(SELECT … FROM c …) [[AS] x]` in the place of the container. */
+/** `(SELECT … FROM c …) [[AS] x]` instead of the container. */
 function parseDerived(parser: ExpressionParser, context: OperandContext): FromClause {
   const { cursor, names } = context
   cursor.expectSymbol('(')

@@ -18,7 +18,7 @@ interface GroupingRequest {
 }
 
 /**
- * Puts results in the place of aggregates and GROUP BY expressions; a selection without either stays.
+ * Replaces aggregates and GROUP BY expressions by their results; a selection without either stays.
  *
  * @throws ERR_BAD_QUERY for a column that is neither aggregated nor grouped by
  */

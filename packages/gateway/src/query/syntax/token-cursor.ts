@@ -38,7 +38,7 @@ export class TokenCursor {
     return this.text.slice(first.offset, last.offset + last.text.length)
   }
 
-  /** The token so many places ahead, without taking it. */
+  /** The token this many places ahead, without taking it. */
   peek(ahead = 0): Token {
     return this.#tokens[this.#at + ahead] ?? this.#end
   }

@@ -39,7 +39,7 @@ export function textHash(text: string): string {
     .join('')
 }
 
-/** JSON with the properties in order, so that equal values have equal texts. Undefined is told from null. */
+/** JSON with the properties in order, so that equal values have equal texts. Undefined and null differ. */
 function canonicalText(value: Json, budget: QueryBudget, depth: number): string {
   budget.spend(typeof value === 'object' ? HOLDER_STEPS : NODE_STEPS)
   if (typeof value === 'string') budget.read(value.length * HASH_FACTOR)

@@ -49,7 +49,7 @@ export interface PartitionView extends GroupView {
   readonly etags: ReadonlyMap<string, string>
   /** Lease documents of other sets: given up, or of a set that was never named. */
   readonly strays: readonly { readonly documentId: string; readonly epoch: number }[]
-  /** Documents in the place of leases of the set that counts, which are none: somebody wrote over them. */
+  /** Documents with the ids of leases of the current set that are no leases: somebody overwrote them. */
   readonly unreadable: readonly string[]
 }
 

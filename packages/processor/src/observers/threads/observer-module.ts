@@ -40,8 +40,8 @@ export interface ObserverModule {
    */
   observerModule: URL | string
   /**
-   * Leases are spread over so many threads evenly. A thread starts when there is a lease for it; the first one at
-   * registration. As many as there are processors to spare.
+   * The number of threads, over which leases are spread evenly. The first thread starts at registration, each other one
+   * when there is a lease for it. Use as many as there are processors to spare.
    */
   threads: number
   /** What the module's factory gets: a structured clone of this for each observer. @default undefined */

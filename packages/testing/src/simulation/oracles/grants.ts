@@ -54,7 +54,7 @@ export const grantsOracle: MakeOracle = (verdict) => {
         }
         working = working.filter(({ range, epoch }) => !isDeposed(range, epoch))
       }
-      // What was damaged is whole again only when all leases are made anew.
+      // What was damaged is whole again only when all leases are created again.
       if (cause === 'damage') isDamaged = true
       // A store that goes back may go back to it.
       if (cause === 'rollback') isDamaged = wasDamaged
@@ -181,7 +181,7 @@ function checkOwners(
   }
 }
 
-/** What came in the place of others has a higher epoch than any of them. */
+/** What replaced others has a higher epoch than any of them. */
 function checkNew(verdict: Verdict, { id, epoch }: LeaseRecord, before: LeaseGroupState): void {
   const range = parseFeedRangeId(id)
   if (range === undefined) return

@@ -63,7 +63,7 @@ function checkWrite(
   }
 }
 
-/** Only its owner puts others in the place of a lease. */
+/** Only its owner replaces a lease. */
 function checkRemoval(
   verdict: Verdict,
   old: LeaseRecord,

@@ -181,7 +181,7 @@ class OrderlyEnds {
       const key = `${id}@${old.epoch}`
       return old.epoch === 0 || (this.#closed.has(key) && this.#released.has(key))
     }
-    // It came in the place of others, by the word of their owner.
+    // It replaced others, by the word of their owner.
     return [...before.leases.values()]
       .filter(({ id: other }) => contains(other, range) || contains(id, parseFeedRangeId(other)))
       .every(({ id: other, epoch, owner, checkpoint }) => {

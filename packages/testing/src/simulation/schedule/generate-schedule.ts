@@ -215,7 +215,7 @@ function setsBack(fault: Fault): boolean {
 /**
  * Faults that nothing can be promised for together are not combined; what the simulation does not show tells so.
  *
- * - A lease store that loses data and whose clock goes back may give an epoch anew that it has given already, and fools a
+ * - A lease store that loses data and whose clock goes back may give an epoch again that it has given already, and fools a
  *   sink outside that compares epochs.
  * - A machine that sleeps while its wall clock is set back cannot know that time has passed.
  */

@@ -116,7 +116,7 @@ export class SimulatedFeed<T extends DocumentBody = DocumentBody> {
     return entry
   }
 
-  /** Two ranges in the place of one; false when it is too small. */
+  /** Two ranges instead of one; false when it is too small. */
   split(range: FeedRange): boolean {
     const index = this.#parts.findIndex((part) => rangesEqual(part.range, range))
     const parent = this.#parts[index]
@@ -137,7 +137,7 @@ export class SimulatedFeed<T extends DocumentBody = DocumentBody> {
     return true
   }
 
-  /** One range in the place of this one and the next; false when it is the last. */
+  /** One range instead of this one and the next; false when it is the last. */
   merge(range: FeedRange): boolean {
     const index = this.#parts.findIndex((part) => rangesEqual(part.range, range))
     const left = this.#parts[index]
