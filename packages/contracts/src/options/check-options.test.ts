@@ -64,6 +64,8 @@ describe('options that cannot be right are refused by name', () => {
 
   test.each<[object, string]>([
     [{ feed, nmae: 'a' }, 'there is no option nmae; did you mean name?'],
+    // Not feed, which is in it too.
+    [{ feed, feedOption: {} }, 'there is no option feedOption; did you mean feedOptions?'],
     // In the wrong place.
     [
       { feed, startFromBeginning: true },

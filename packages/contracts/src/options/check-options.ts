@@ -150,9 +150,11 @@ function nearest(name: string, paths: readonly string[]): string | undefined {
   return best !== undefined && best.distance <= Math.max(2, name.length / 3) ? best.path : undefined
 }
 
-/** How many letters have to be put in, taken out or changed; fewer if one is within the other. */
+/** How many letters have to be put in, taken out or changed; between 1 and 2 if one is within the other. */
 function unlikeness(a: string, b: string): number {
-  if (a !== b && Math.min(a.length, b.length) > 2 && (a.includes(b) || b.includes(a))) return 1
+  if (a !== b && Math.min(a.length, b.length) > 2 && (a.includes(b) || b.includes(a))) {
+    return 2 - 1 / (1 + Math.abs(a.length - b.length))
+  }
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (const [index, letter] of a.split('').entries()) {
     const next = [index + 1]

@@ -1,5 +1,6 @@
 import {
   InvalidOptionError,
+  describeValue,
   evenRanges,
   partitionKeyDefinition,
   checkOptions,
@@ -63,7 +64,7 @@ export function resolveCollectionOptions(options: CollectionOptions): ResolvedCo
     partitionCount > MAX_PARTITION_COUNT
   ) {
     throw new InvalidOptionError(
-      `partitionCount must be a whole number from 1 to ${MAX_PARTITION_COUNT}, got ${partitionCount}`,
+      `partitionCount must be a whole number from 1 to ${MAX_PARTITION_COUNT}, got ${describeValue(partitionCount)}`,
     )
   }
   const partitionKey = resolvePartitionKey(options.partitionKey)
@@ -79,7 +80,7 @@ function resolvePartitionKey(option: PartitionKeyOption): PartitionKeyDefinition
   if (typeof option === 'string' || isPathList(option)) return partitionKeyDefinition(option)
   if (typeof option !== 'object' || option === null) {
     throw new InvalidOptionError(
-      `partitionKey must be a path, a list of paths or a definition, got ${String(option)}`,
+      `partitionKey must be a path, a list of paths or a definition, got ${describeValue(option)}`,
     )
   }
   return partitionKeyDefinition(option.paths, option.version)

@@ -1,6 +1,7 @@
 import {
   InvalidOptionError,
   checkedGroupName,
+  describeValue,
   option,
   type OptionRule,
   type OptionRules,
@@ -107,7 +108,7 @@ export function checkedDefaultTtl(defaultTtl: number | null): number | null {
   if (defaultTtl === null || isTtl(defaultTtl)) return defaultTtl
   throw new InvalidOptionError(
     `defaultTtl must be null, -1 or a whole number of seconds from 1 to ${MAX_TTL_SECONDS}, ` +
-      `got ${String(defaultTtl)}`,
+      `got ${describeValue(defaultTtl)}`,
   )
 }
 
@@ -131,7 +132,7 @@ export function checkedPendingDeletes(
 ): Partial<PendingDeletePolicy> | undefined {
   if (options === undefined) return undefined
   if (typeof options !== 'object' || options === null) {
-    throw new InvalidOptionError(`pendingDeletes must be an object, got ${String(options)}`)
+    throw new InvalidOptionError(`pendingDeletes must be an object, got ${describeValue(options)}`)
   }
   const { retentionSeconds, waitFor } = options
   return {
@@ -146,7 +147,7 @@ export function checkedPendingDeletes(
 export function checkedWaitingGroups(groups: readonly string[]): readonly string[] {
   if (!Array.isArray(groups)) {
     throw new InvalidOptionError(
-      `pendingDeletes.waitFor must be a list of group names, got ${String(groups)}`,
+      `pendingDeletes.waitFor must be a list of group names, got ${describeValue(groups)}`,
     )
   }
   const names = [...new Set(groups.map(checkedWaitingGroup))].toSorted()
@@ -170,7 +171,9 @@ export function checkedWaitingGroup(group: unknown): string {
 export function checkedAllVersions(options: AllVersionsOptions | null): AllVersionsPolicy | null {
   if (options === null) return null
   if (typeof options !== 'object') {
-    throw new InvalidOptionError(`allVersions must be an object or null, got ${String(options)}`)
+    throw new InvalidOptionError(
+      `allVersions must be an object or null, got ${describeValue(options)}`,
+    )
   }
   const { retentionSeconds, previousImages = false } = options
   if (typeof previousImages !== 'boolean') {
@@ -189,7 +192,7 @@ export function checkedSplitAboveBytes(bytes: number | null): number | null {
   if (bytes === null || (Number.isSafeInteger(bytes) && bytes >= MIN_SPLIT_BYTES)) return bytes
   throw new InvalidOptionError(
     `splitAboveBytes must be null or a whole number of at least ${MIN_SPLIT_BYTES}, ` +
-      `got ${String(bytes)}`,
+      `got ${describeValue(bytes)}`,
   )
 }
 
@@ -220,7 +223,7 @@ function checkedSeconds(name: string, value: number, least: 0 | 1): number {
   if (Number.isInteger(value) && value >= least && value <= MAX_TTL_SECONDS) return value
   throw new InvalidOptionError(
     `${name} must be a whole number of seconds from ${least} to ${MAX_TTL_SECONDS}, ` +
-      `got ${String(value)}`,
+      `got ${describeValue(value)}`,
   )
 }
 

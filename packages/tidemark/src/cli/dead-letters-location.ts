@@ -3,6 +3,7 @@ import { InvalidOptionError } from '@tidemark/contracts'
 import { DocumentDeadLetters } from '@tidemark/processor'
 import { deadLettersId } from '../open-dead-letters.ts'
 import { collectionName, type CollectionName } from './arguments/parse-arguments.ts'
+import { existingCollection } from './existing-collection.ts'
 import { openExistingStore } from './open-existing-store.ts'
 
 /** Where dead letters are, from the options of a command. */
@@ -24,16 +25,27 @@ export function withDeadLetterOptions(command: Command): Command {
     .option('--group <name>', 'the processor group (default: the only one that has letters)')
 }
 
-/** Works on the dead letters of a collection's groups. Rejects with ERR_NOT_FOUND when there is no such collection. */
+/**
+ * Works on the dead letters of a collection's groups. `none`: what to do if no host has set a change of the collection
+ * aside yet.
+ *
+ * Rejects with ERR_NOT_FOUND if there is no such collection, or none with its letters and you do not give `none`.
+ */
 export async function withDeadLetters<Result>(
   followed: CollectionName,
   { store: where, deadLetters }: DeadLetterOptions,
   act: (letters: DocumentDeadLetters) => Promise<Result>,
+  none?: () => Promise<Result>,
 ): Promise<Result> {
   await using store = await openExistingStore(where, { maintenance: 'manual' })
   const { database, collection } = deadLetters ?? {
     database: followed.database,
     collection: deadLettersId(followed.collection),
+  }
+  if (none !== undefined && deadLetters === undefined) {
+    await existingCollection(store, followed)
+    const collections = await store.database(database).listCollections()
+    if (!collections.some(({ id }) => id === collection)) return await none()
   }
   return await act(new DocumentDeadLetters(store.database(database).collection(collection)))
 }

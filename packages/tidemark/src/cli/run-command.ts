@@ -44,12 +44,24 @@ function buildProgram(commands: readonly Command[], context: CommandContext): Co
       writeOut: (text) => context.output.write(text),
       writeErr: (text) => context.errors.write(text),
       outputError: (text, write) => {
-        write(`tidemark: ${oneLine(`ERR_USAGE: ${text.replace(/^error: /, '')}`)}\n`)
+        write(`tidemark: ${oneLine(`ERR_USAGE: ${usageMessage(text, command)}`)}\n`)
       },
     })
   }
   return program
 }
+
+/** Commander's message, with the command's help named where the message does not say what would be right. */
+function usageMessage(text: string, command: Command): string {
+  const message = text.trim().replace(/^error: /, '')
+  if (!WITHOUT_REMEDY.test(message) || message.includes('Did you mean')) return message
+  const names: string[] = []
+  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name())
+  return `${message.replace(/\.$/, '')}; see ${names.join(' ')} --help`
+}
+
+const WITHOUT_REMEDY =
+  /^(missing required argument|unknown option|unknown command|too many arguments)/
 
 /** Allows a URL with a password to be left out of the arguments, which every user of the machine can list. */
 function takeFromEnvironment(command: Command): void {

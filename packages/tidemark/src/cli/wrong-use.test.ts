@@ -13,6 +13,16 @@ test.each([
   [['tail', 'shop/orders', '--stor', './x'], "unknown option '--stor' (Did you mean --store?)"],
   [['leases', 'pause', '--grop', 'x'], "unknown option '--grop' (Did you mean --group?)"],
   [['leases', 'sek'], "unknown command 'sek' (Did you mean seek?)"],
+  [
+    ['store', 'check', '--store', './x'],
+    "unknown option '--store'; see tidemark store check --help\n",
+  ],
+  [['ttl', 'show'], "missing required argument 'collection'; see tidemark ttl show --help\n"],
+  [
+    ['ttl', 'ls', 'shop/orders'],
+    "too many arguments for 'show'. Expected 1 argument but got 2: ls, shop/orders; see tidemark ttl show --help\n",
+  ],
+  [['launch'], "unknown command 'launch'; see tidemark --help\n"],
   [['tail', 'shop/orders'], "required option '--store <store>' not specified"],
 ])('%j is told in one line: %s', async (args, told) => {
   const { code, errors } = await tidemark(...args)

@@ -150,8 +150,26 @@ test('PH-7 from a poison document to the mended observer: one letter, sent back,
   expect(done).toHaveLength(3)
 })
 
+test('ls of a collection whose groups never had a dead letter says so; of one that is missing it fails', async () => {
+  const data = join(folder, 'data')
+  expect(await dlq('ls')).toMatchObject({ code: 0, output: 'no dead letters\n', errors: '' })
+  expect(await dlq('ls', '--json')).toMatchObject({ code: 0, output: '' })
+  for (const wrong of [
+    ['shop/order'],
+    ['shop/orders', '--dead-letters', 'shop/letters'],
+    ['nothing/orders'],
+  ]) {
+    const { code, errors } = await tidemark('dlq', 'ls', ...wrong, '--store', data)
+    expect({ wrong, code, errors }).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/^tidemark: ERR_NOT_FOUND: /),
+    })
+  }
+  expect(await store.database('shop').listCollections()).toHaveLength(1)
+})
+
 test('what is wrong has its code and changes nothing', async () => {
-  expect((await dlq('ls')).errors).toMatch(/^tidemark: ERR_NOT_FOUND: .*orders-deadletters/)
+  expect((await dlq('show', 'x')).errors).toMatch(/^tidemark: ERR_NOT_FOUND: .*orders-deadletters/)
   await put(letter(1), letter(2, 'other'))
   const failing: readonly (readonly [readonly string[], string])[] = [
     [['show', 'nothing'], 'ERR_NOT_FOUND'],

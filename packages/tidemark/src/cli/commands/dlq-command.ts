@@ -58,7 +58,12 @@ function listCommand(context: CommandContext): Command {
     .option('--json', 'one JSON line a letter')
     .addHelpText('after', LIST_HELP)
     .action(async (name: CollectionName, options: ListOptions) => {
-      await withDeadLetters(name, options, (letters) => list(letters, options, context))
+      await withDeadLetters(
+        name,
+        options,
+        (letters) => list(letters, options, context),
+        () => writeFound([], options, context),
+      )
     })
 }
 
@@ -82,7 +87,7 @@ function showCommand(context: CommandContext): Command {
 async function list(
   letters: DocumentDeadLetters,
   options: ListOptions,
-  { output }: CommandContext,
+  context: CommandContext,
 ): Promise<void> {
   const { limit, json } = options
   const found: DeadLetterEntry[] = []
@@ -92,14 +97,25 @@ async function list(
     do {
       const page = await letters.list({ group, maxItemCount: limit, continuation })
       ;({ continuation } = page)
-      if (json === true) for (const letter of page.letters) await writeJsonLine(output, letter)
+      if (json === true)
+        for (const letter of page.letters) await writeJsonLine(context.output, letter)
       else found.push(...page.letters)
     } while (continuation !== undefined && limit === undefined)
     isAll &&= continuation === undefined
   }
+  await writeFound(found, options, context)
+  if (!isAll && json !== true) {
+    await writeText(context.output, '… and more: give a higher --limit\n')
+  }
+}
+
+async function writeFound(
+  letters: readonly DeadLetterEntry[],
+  { json }: ListOptions,
+  { output }: CommandContext,
+): Promise<void> {
   if (json === true) return
-  await writeText(output, found.length === 0 ? 'no dead letters\n' : letterTable(found))
-  if (!isAll) await writeText(output, '… and more: give a higher --limit\n')
+  await writeText(output, letters.length === 0 ? 'no dead letters\n' : letterTable(letters))
 }
 
 function letterTable(letters: readonly DeadLetterEntry[]): string {
