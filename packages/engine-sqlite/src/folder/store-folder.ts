@@ -181,7 +181,9 @@ export async function makeEmptyFolder(folder: string, access: StoreAccess): Prom
   try {
     await makeFolder(folder, access)
     await assertEmpty(folder)
-    if ((await readMarker(folder)) !== undefined) throw new StoreInUseError(`${folder} is a store`)
+    if ((await readMarker(folder)) !== undefined) {
+      throw new StoreInUseError(`${folder} is a store already: give a missing or empty folder`)
+    }
   } catch (error) {
     throw folderError(error, folder)
   }

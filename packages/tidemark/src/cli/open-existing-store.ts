@@ -5,6 +5,11 @@ import { openStore } from '../open-store.ts'
 import { postgresLocation, refuseOtherUrl } from '../postgres-location.ts'
 import { InputError } from './input-error.ts'
 
+const WRONG_FOLDER: ReadonlyMap<string | undefined, string> = new Map([
+  ['ENOENT', 'there is no such folder'],
+  ['ENOTDIR', 'it is not a folder'],
+])
+
 /**
  * Opens the store in a folder or at a `postgres://` URL, and never creates one, because the name may be mistyped. If
  * there is no store, rejects with ERR_INPUT, for a URL with ERR_STORE_FORMAT.
@@ -25,9 +30,8 @@ export async function openExistingStore(
     entries = await readdir(where)
   } catch (cause) {
     const code = errorCode(cause)
-    if (code === 'ENOTDIR') throw new InputError(`--store ${where}: it is not a folder`, { cause })
-    if (code !== 'ENOENT') throw cause
-    throw new InputError(`--store ${where}: there is no such folder`, { cause })
+    const why = WRONG_FOLDER.get(code) ?? `the folder cannot be read (${code})`
+    throw new InputError(`--store ${where}: ${why}`, { cause })
   }
   if (entries.length === 0)
     throw new InputError(`--store ${where}: the folder is empty, not a store`)

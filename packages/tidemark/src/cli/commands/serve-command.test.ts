@@ -305,6 +305,15 @@ test('the path of a file is an invalid option for every command, not a store in 
   })
 })
 
+test('a folder that cannot be read is told with the reason', async () => {
+  const loop = join(folder, 'loop')
+  await symlink(loop, loop)
+  expect(await tidemark('ranges', 'ls', 'shop/orders', '--store', loop)).toMatchObject({
+    code: 1,
+    errors: `tidemark: ERR_INPUT: --store ${loop}: the folder cannot be read (ELOOP)\n`,
+  })
+})
+
 test('limits are options: a body above the largest is 413, units above the budget are 429', async () => {
   const served = new Served(
     ['serve', '--memory', '--port', '0', '--max-body-mib', '1', '--throttle', '30'],
