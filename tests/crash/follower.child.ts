@@ -31,6 +31,7 @@ const report: FollowerMessage = {
   kind: 'followed',
   seen: [...seen].map(([key, [version, lsn]]) => [key, version, lsn]),
   changes,
+  continuation: continuation ?? '',
   faults,
 }
 await new Promise((resolve) => process.send?.(report, resolve))

@@ -25,6 +25,8 @@ export type FollowerMessage =
       /** Newest version and LSN of each document it saw. */
       readonly seen: readonly (readonly [key: string, version: string, lsn: number])[]
       readonly changes: number
+      /** Where it stopped. */
+      readonly continuation: string
       /** What was not in order. */
       readonly faults: readonly string[]
     }

@@ -41,8 +41,6 @@ export async function runPlain({
     report(`round ${round + 1}: ${result.acknowledged} acknowledged, ${result.description}`)
     for (const fault of [...result.lost, ...result.indexFaults]) report(`  ${fault}`)
   }
-  // Every lane has a write on its way at any time, so a kill that hit the writing leaves some undone.
-  if (inDoubt.notApplied === 0) throw new Error('no kill hit a write on its way')
   report(
     `on their way when killed: ${inDoubt.applied} done but not acknowledged, ${inDoubt.notApplied} not done`,
   )

@@ -63,7 +63,9 @@ export async function verifyRound(
   }
   for (const key of found.keys()) indexFaults.push(`${key} is in the feed and not in its partition`)
   indexFaults.push(...(await store.check()))
-  if (round.followed !== undefined) lost.push(...checkFollower(round.followed, states))
+  if (round.followed !== undefined) {
+    lost.push(...(await checkFollower(documents, { followed: round.followed, states })))
+  }
   return { lost, indexFaults, inDoubt, states }
 }
 
@@ -117,12 +119,19 @@ function checkLsns(lane: number, mine: readonly Acknowledgement[]): readonly str
   return faults
 }
 
-function checkFollower(
-  { seen, faults }: Followed,
-  states: readonly LaneState[],
-): readonly string[] {
+/** A server may have finished writes of the dead after the follower stopped: they come behind its continuation. */
+async function checkFollower(
+  documents: CrashStore['documents'],
+  { followed, states }: { readonly followed: Followed; readonly states: readonly LaneState[] },
+): Promise<readonly string[]> {
+  const { seen, continuation, faults } = followed
   const problems = [...faults]
   const versions = new Map(seen.map(([key, version]) => [key, version]))
+  for await (const page of documents.changes({ from: { continuation }, follow: false })) {
+    for (const change of page.changes) {
+      if (change.kind === 'document') versions.set(keyOf(change.document), change.document.version)
+    }
+  }
   for (const [lane, state] of states.entries()) {
     for (const [id, version] of state) {
       const key = keyOf({ lane: partitionKeyOfLane(lane), id })

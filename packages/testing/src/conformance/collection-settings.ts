@@ -78,7 +78,7 @@ export function collectionSettings(open: OpenStore): void {
     const refused: readonly (readonly [unknown, RegExp])[] = [
       [{ defaultTtl: 0 }, /defaultTtl .*got 0/],
       [{ defaultTtl: -2 }, /defaultTtl .*got -2/],
-      [{ defaultTtl: '60' }, /defaultTtl .*got 60/],
+      [{ defaultTtl: '60' }, /defaultTtl .*got "60"/],
       [{ indexingMode: 'fast' }, /indexingMode .*"fast"/],
       [{ pendingDeletes: 5 }, /pendingDeletes .*got 5/],
       [{ pendingDeletes: { retentionSeconds: -1 } }, /pendingDeletes\.retentionSeconds .*got -1/],
@@ -86,7 +86,7 @@ export function collectionSettings(open: OpenStore): void {
         { pendingDeletes: { retentionSeconds: 1.5 } },
         /pendingDeletes\.retentionSeconds .*got 1\.5/,
       ],
-      [{ pendingDeletes: { waitFor: 'a' } }, /pendingDeletes\.waitFor .*got a/],
+      [{ pendingDeletes: { waitFor: 'a' } }, /pendingDeletes\.waitFor .*got "a"/],
       [{ pendingDeletes: { waitFor: [''] } }, /group.*got ""/],
       [{ pendingDeletes: { waitFor: [7] } }, /pendingDeletes\.waitFor .*got 7/],
       [{ allVersions: {} }, /allVersions\.retentionSeconds .*got undefined/],
