@@ -268,3 +268,24 @@ test('contradictions between documents, index, ranges and counters are listed', 
   expect((await database.check()).join()).toMatch(/end at "80"/)
   raw.close()
 })
+
+test.each([
+  [
+    'view',
+    'CREATE VIEW more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n',
+  ],
+  ['table', 'CREATE VIRTUAL TABLE more USING fts5(text)'],
+])(
+  'a catalog that has a %s of somebody else is refused before anything is asked of it',
+  async (kind, statement) => {
+    const engine = await open()
+    await engine.close()
+    const catalog = new DatabaseSync(join(folder, 'catalog.sqlite'))
+    catalog.exec(statement)
+    catalog.close()
+    await expect(open()).rejects.toMatchObject({
+      code: 'ERR_STORE_DAMAGED',
+      message: expect.stringContaining(`${kind} more`),
+    })
+  },
+)

@@ -32,6 +32,7 @@ export function openSqliteFile(file: string, schema: FileSchema): Connection {
   const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS })
   try {
     connection.exec('PRAGMA synchronous = FULL')
+    assertOnlyTables(connection, file)
     const table = connection.get(`SELECT 1 FROM sqlite_schema WHERE name = 'meta'`)
     if (table === undefined) throw new StoreDamagedError(`${file} is damaged: it has no tables`)
     if (versionOf(connection) !== schema.version) migrate(connection, file, schema)
@@ -40,6 +41,19 @@ export function openSqliteFile(file: string, schema: FileSchema): Connection {
     connection.close()
     throw error
   }
+}
+
+/** A file from somewhere else is data: reading a view or a virtual table would run what it says. @throws ERR_STORE_DAMAGED */
+function assertOnlyTables(connection: Connection, file: string): void {
+  connection.exec('PRAGMA trusted_schema = OFF')
+  const other = connection.get(
+    `SELECT type || ' ' || name FROM sqlite_schema
+     WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1`,
+  )
+  if (other === undefined) return
+  throw new StoreDamagedError(
+    `${file} is damaged: it has the ${String(other[0])}, which no store has`,
+  )
 }
 
 /** All steps or none. Another process may be faster. */

@@ -1,7 +1,8 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { named } from '../resources/resource-names.ts'
-import type { GatewayRequest } from '../requests/gateway-request.ts'
+import { pageCharge } from '../protocol/request-charge.ts'
+import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
 import type { KeyScope } from './key-scope.ts'
 
 /** Characters of documents that one request looks through for a `_rid`. */
@@ -15,7 +16,8 @@ const MAX_SOUGHT_CHARS = 64 * 1024 * 1024
  */
 export async function addressedId(
   { path, signal }: GatewayRequest,
-  { collection, partitionKey }: KeyScope,
+  { collection, open, partitionKey, range }: KeyScope,
+  { budgets }: GatewayContext,
 ): Promise<string> {
   const name = named(path.segments[5])
   if (path.collectionRid === undefined) return name
@@ -28,7 +30,11 @@ export async function addressedId(
     // Stored texts are documents.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
     if (found !== undefined) return (JSON.parse(found) as { readonly id: string }).id
-    for (const body of page.bodies) sought += body.length
+    let chars = 0
+    for (const body of page.bodies) chars += body.length
+    // What is answered in the end costs nothing of this.
+    budgets.spend(`${open.record.rid}/${range.number}`, pageCharge(chars))
+    sought += chars
     continuation = page.continuation
     if (continuation !== undefined && sought >= MAX_SOUGHT_CHARS) {
       throw new BadRequestError(

@@ -24,7 +24,7 @@ export const patchDocument: Operation = async (request, context) => {
   return inKeyScope(request, context, async (scope) => {
     checkTtl({ operations })
     const options = { ...writeOptions(request), condition }
-    const id = await addressedId(request, scope)
+    const id = await addressedId(request, scope, context)
     const result = await scope.collection.patch(id, scope.partitionKey, operations, options)
     return written(request, result, 200)
   })

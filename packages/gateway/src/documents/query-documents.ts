@@ -33,8 +33,8 @@ const WHOLE_DOCUMENTS = /^\s*SELECT\s+\*\s+FROM\s+[A-Z_]\w*\s*;?\s*$/i
 
 /** POST …/docs as a query, over the whole container unless headers narrow it. */
 export const queryDocuments: Operation = async (request, context) => {
-  const body = parseQueryBody(await request.readBody())
   const budget = request.queryBudget()
+  const body = parseQueryBody(await request.readBody(), budget)
   const query = await parseInTurn(body.text, budget)
   const began = { request, query, startedMs: context.clock.monotonicMs(), clock: context.clock }
   return context.collections.use(collectionNames(request.path), async (found) => {
@@ -141,8 +141,9 @@ function storedEqualities(
 
 /** POST …/docs as a request for a plan: what the client is to ask each pkrange, and how to merge the answers. */
 export const planQuery: Operation = async (request, context) => {
-  const { text, parameters } = parseQueryBody(await request.readBody())
-  const query = await parseInTurn(text, request.queryBudget())
+  const budget = request.queryBudget()
+  const { text, parameters } = parseQueryBody(await request.readBody(), budget)
+  const query = await parseInTurn(text, budget)
   return context.collections.use(collectionNames(request.path), async ({ collection, open }) => {
     const { echo } = annotationOf(await collection.readRecord())
     assertCompositeIndex(query, echo['indexingPolicy'])

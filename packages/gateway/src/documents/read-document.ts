@@ -17,7 +17,7 @@ export const readDocument: Operation = async (request, context) =>
     const { signal } = request
     const keys = singleEpkRange(key.epk)
     await assertSession(request, context, { open, ranges: [range], keys })
-    const id = await addressedId(request, scope)
+    const id = await addressedId(request, scope, context)
     const ifNoneMatch = request.header(HEADER.ifNoneMatch)
     const read = await collection.readText(id, partitionKey, { ifNoneMatch, signal })
     const { text, etag, lsn, serverTimeMs } = read

@@ -31,7 +31,7 @@ export const createDocument: Operation = async (request, context) => {
 export const replaceDocument: Operation = async (request, context) => {
   const document = documentBody(parseJsonRecord(await request.readBody()))
   return inKeyScope(request, context, async (scope) => {
-    const id = await addressedId(request, scope)
+    const id = await addressedId(request, scope, context)
     if (document.id !== id) {
       throw new BadRequestError(
         `the id of a document cannot be changed: the path says ${JSON.stringify(id)}, ` +
@@ -49,7 +49,7 @@ export const replaceDocument: Operation = async (request, context) => {
 export const deleteDocument: Operation = async (request, context) =>
   inKeyScope(request, context, async (scope) => {
     const { collection, partitionKey } = scope
-    const id = await addressedId(request, scope)
+    const id = await addressedId(request, scope, context)
     const deleted = await collection.delete(id, partitionKey, writeOptions(request))
     return { status: 204, charge: writeCharge(0), ...deleted }
   })

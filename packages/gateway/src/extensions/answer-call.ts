@@ -2,6 +2,7 @@ import { assertNever, lsn } from '@tidemark/contracts'
 import { readPartitionText } from '@tidemark/store'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import { inRange } from '../documents/key-scope.ts'
+import { BadRequestError } from '../errors/bad-request-error.ts'
 import { fullPartitionKey } from '../documents/partition-key-header.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { OWN_HEADER, type ExtensionCall } from '../protocol/extension-wire.ts'
@@ -13,6 +14,11 @@ import type { GatewayContext, GatewayRequest, Operation } from '../requests/gate
 import { collectionNames } from '../resources/resource-names.ts'
 import { parseCall, parsePositions } from './parse-call.ts'
 import { rowsBody } from './rows-body.ts'
+
+/** Of documents in one snapshot. Leases and dead letters of large groups take a fraction of it. */
+const MAX_PARTITION_CHARS = 16 * 1024 * 1024
+/** Of reading one, for its turn among queries: most have a few documents. */
+const PARTITION_STEPS = 1_000
 
 interface CallScope {
   readonly request: GatewayRequest
@@ -101,7 +107,16 @@ async function readPartition(
   const partitionKey = fullPartitionKey(text, open)
   const range = await context.ranges.holding(open, open.encoder.encodeKey(partitionKey).epk)
   return inRange(request, context, { open, range }, async () => {
-    const { bodies, serverTimeMs } = await readPartitionText(open, partitionKey)
+    await request.turn(PARTITION_STEPS)
+    const { bodies, isWhole, serverTimeMs } = await readPartitionText(open, partitionKey, {
+      maxChars: MAX_PARTITION_CHARS,
+      signal: request.signal,
+    })
+    if (!isWhole) {
+      throw new BadRequestError(
+        `the partition has more than ${MAX_PARTITION_CHARS} characters, too many for one read: read its documents in pages`,
+      )
+    }
     const documents = bodies.map((body, index) => (index === 0 ? body : `,${body}`))
     const body = [`{"serverTimeMs":${serverTimeMs},"documents":[`, ...documents, ']}']
     const chars = bodies.reduce((sum, { length }) => sum + length, 0)

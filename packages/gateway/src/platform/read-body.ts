@@ -7,14 +7,23 @@ import { ClientGoneError } from '../errors/client-gone-error.ts'
 import { RequestTooLargeError } from '../errors/request-too-large-error.ts'
 
 /**
- * The body of a request as text, read once. Stops reading where the limit is passed.
+ * The body of a request as text, read once. Stops reading where the limit is passed, or `hold` throws, which is told how
+ * many bytes are held.
  *
  * Rejects with ERR_REQUEST_TOO_LARGE, ERR_BAD_REQUEST when it is no UTF-8, with ERR_CLIENT_GONE when the body is cut
  * off, and with the signal's reason.
  */
 export function readBody(
   incoming: IncomingMessage,
-  { maxBytes, signal }: { readonly maxBytes: number; readonly signal: AbortSignal },
+  {
+    maxBytes,
+    hold,
+    signal,
+  }: {
+    readonly maxBytes: number
+    readonly hold: (bytes: number) => void
+    readonly signal: AbortSignal
+  },
 ): Promise<string> {
   const announced = Number(incoming.headers['content-length'] ?? 0)
   if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes))
@@ -23,10 +32,14 @@ export function readBody(
   let bytes = 0
   const onData = (chunk: Buffer): void => {
     bytes += chunk.length
-    if (bytes > maxBytes) {
+    try {
+      if (bytes > maxBytes) throw tooLarge(maxBytes)
+      hold(bytes)
+      chunks.push(chunk)
+    } catch (error) {
       incoming.pause()
-      reject(tooLarge(maxBytes))
-    } else chunks.push(chunk)
+      reject(error)
+    }
   }
   const onEnd = (): void => {
     const [only] = chunks

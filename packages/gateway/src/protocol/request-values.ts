@@ -1,4 +1,5 @@
 import { BadRequestError } from '../errors/bad-request-error.ts'
+import { surveyJson } from './survey-json.ts'
 
 /** A JSON object of which nothing is known. */
 export interface JsonRecord {
@@ -16,12 +17,17 @@ export function isJsonRecord(value: unknown): value is JsonRecord {
  */
 const MAX_JSON_LEVELS = 1_000
 
-/** @throws ERR_BAD_REQUEST */
-export function parseJson(text: string): unknown {
+/**
+ * @param budget charged before anything is made of the text; undefined for a body whose size alone bounds it
+ * @throws ERR_BAD_REQUEST, and what the budget throws
+ */
+export function parseJson(text: string, budget?: ParseBudget): unknown {
   if (text === '') throw new BadRequestError('the request needs a JSON body')
-  if (isNestedDeeper(text, MAX_JSON_LEVELS)) {
+  const { levels, mayOverflow, places } = surveyJson(text, MAX_JSON_LEVELS)
+  if (levels > MAX_JSON_LEVELS) {
     throw new BadRequestError(`the body is nested deeper than ${MAX_JSON_LEVELS} levels`)
   }
+  budget?.parse(text.length, places)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -29,7 +35,7 @@ export function parseJson(text: string): unknown {
     const why = cause instanceof Error ? cause.message : ''
     throw new BadRequestError(`the body is not JSON: ${why}`, { cause })
   }
-  if (MAY_OVERFLOW.test(text) && hasInfinity(value)) {
+  if (mayOverflow && hasInfinity(value)) {
     throw new BadRequestError(
       'the body has a number beyond what 64 bits of floating point can hold',
     )
@@ -37,8 +43,11 @@ export function parseJson(text: string): unknown {
   return value
 }
 
-/** Without one of these no number of a text is too large: most texts need no second look. */
-const MAY_OVERFLOW = /[eE]\+?\d{3}|\d{200}/
+/** What a body may cost that is parsed. */
+export interface ParseBudget {
+  /** A text of this size, with this many places of a `JsonSurvey`, is parsed and kept. */
+  parse(chars: number, places: number): void
+}
 
 /** A number that is too large is infinite after JSON.parse, and would be written as null. */
 function hasInfinity(value: unknown): boolean {
@@ -46,37 +55,9 @@ function hasInfinity(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(hasInfinity)
 }
 
-/** Of a text that is JSON; of any other the answer means nothing. */
-function isNestedDeeper(text: string, levels: number): boolean {
-  // Each level takes a character to open and one to close.
-  if (text.length <= 2 * levels) return false
-  let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) at = endOfString(text, at)
-    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
-      if (++depth > levels) return true
-    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--
-  }
-  return false
-}
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c]
-const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
-
-/** Where the string ends that begins at `from`; the end of the text if it does not. */
-function endOfString(text: string, from: number): number {
-  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let escapes = 0
-    while (text.charCodeAt(at - 1 - escapes) === BACKSLASH) escapes++
-    if (escapes % 2 === 0) return at
-  }
-  return text.length
-}
-
-/** @throws ERR_BAD_REQUEST */
-export function parseJsonRecord(text: string): JsonRecord {
-  const value = parseJson(text)
+/** @throws as `parseJson` */
+export function parseJsonRecord(text: string, budget?: ParseBudget): JsonRecord {
+  const value = parseJson(text, budget)
   if (!isJsonRecord(value)) throw new BadRequestError('the body must be a JSON object')
   return value
 }

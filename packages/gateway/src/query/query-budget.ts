@@ -17,9 +17,9 @@ export interface QueryLimits {
   /** Characters that functions and subqueries make for one row; a place in an array counts as 8. @default 33_554_432 */
   readonly maxRowChars: number
   /**
-   * Characters that all queries of a gateway hold at once: what JOINs of the present rows keep, and pages until they are
-   * sent. The first 262,144 of each query do not count. What comes above is 429, and can be tried again. One takes 1 to 3
-   * bytes of memory. `maxClientShare` is the share of one client. @default 134_217_728
+   * Characters that all requests of a gateway hold at once: bodies, parameters, what JOINs of the present rows keep, and
+   * answers until they are sent. The first 262,144 of each request do not count. What comes above is 429, and can be
+   * tried again. One takes 1 to 3 bytes of memory. `maxClientShare` is the share of one client. @default 268_435_456
    */
   readonly maxHeldChars: number
 }
@@ -28,7 +28,7 @@ export const DEFAULT_QUERY_LIMITS: QueryLimits = {
   maxPageSteps: 500_000_000,
   maxRowSteps: 1_000_000,
   maxRowChars: 32 * 1024 * 1024,
-  maxHeldChars: 128 * 1024 * 1024,
+  maxHeldChars: 256 * 1024 * 1024,
 }
 
 const CHARS_PER_STEP = 32
@@ -36,8 +36,6 @@ const CHARS_PER_STEP = 32
 const ITEM_CHARS = 8
 /** Steps between looks at the clock: a fraction of a millisecond. */
 const STEPS_PER_LOOK = 2000
-/** What a query may hold at first, and asks for at once when it holds more. */
-const CHARS_PER_HOLD = 256 * 1024
 /** A page that can go on later ends after this share of its steps. */
 const EARLY_END = 0.1
 
@@ -45,8 +43,11 @@ export interface QueryBudgetOptions {
   readonly limits?: QueryLimits | undefined
   /** Shared by what runs on one thread. @default its own */
   readonly turns?: QueryTurns | undefined
-  /** Asks for more characters of `maxHeldChars`; what it throws ends the query. @default they are there */
-  readonly hold?: ((chars: number) => void) | undefined
+  /**
+   * Asks to hold this many characters in all, of `maxHeldChars`; returns how many it may hold now. What it throws ends the
+   * query. @default as many as it likes
+   */
+  readonly hold?: ((chars: number) => number) | undefined
   readonly signal: AbortSignal
 }
 
@@ -59,21 +60,22 @@ export interface QueryBudgetOptions {
 export class QueryBudget {
   readonly #limits: QueryLimits
   readonly #turns: QueryTurns
-  readonly #hold: (chars: number) => void
+  readonly #hold: (chars: number) => number
   readonly #signal: AbortSignal
   #steps = 0
   /** Where the present row must have ended. */
   #end: number
+  #parsedChars = 0
   #rowChars = 0
   #pageChars = 0
   /** Characters that it may hold without asking. */
-  #mayHold = CHARS_PER_HOLD
+  #mayHold = 0
   /** At once: many queries may begin in one turn of the event loop. */
   #nextLook = 0
 
   constructor({ limits = DEFAULT_QUERY_LIMITS, turns, hold, signal }: QueryBudgetOptions) {
     this.#limits = limits
-    this.#hold = hold ?? (() => {})
+    this.#hold = hold ?? (() => Infinity)
     this.#turns = turns ?? new QueryTurns(systemClock)
     this.#signal = signal
     this.#end = Math.min(limits.maxRowSteps, limits.maxPageSteps)
@@ -124,11 +126,16 @@ export class QueryBudget {
     this.#askForMemory()
   }
 
+  /** The text of a body with parameters, which is parsed, and kept to the end. */
+  parse(chars: number, places: number): void {
+    this.spend(Math.ceil(chars / CHARS_PER_STEP) + places)
+    this.#parsedChars = chars + places * ITEM_CHARS
+    this.#askForMemory()
+  }
+
   #askForMemory(): void {
-    while (this.#rowChars + this.#pageChars > this.#mayHold) {
-      this.#hold(CHARS_PER_HOLD)
-      this.#mayHold += CHARS_PER_HOLD
-    }
+    const chars = this.#parsedChars + this.#rowChars + this.#pageChars
+    if (chars > this.#mayHold) this.#mayHold = this.#hold(chars)
   }
 
   /** An array that is made; its values are charged where they are made. */

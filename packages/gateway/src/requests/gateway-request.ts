@@ -25,6 +25,8 @@ export interface GatewayRequest {
   readonly header: (name: string) => string | undefined
   /** What the query of this request, or the conditions of its writes, may cost. */
   readonly queryBudget: () => QueryBudget
+  /** Resolves when it is the turn of what takes about this many steps in one piece; see `QueryTurns`. */
+  readonly turn: (steps: number) => Promise<void>
   /** The body as text. Rejects with ERR_REQUEST_TOO_LARGE, ERR_CLIENT_GONE. */
   readonly readBody: () => Promise<string>
 }

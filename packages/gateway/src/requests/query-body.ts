@@ -1,5 +1,5 @@
 import { BadRequestError } from '../errors/bad-request-error.ts'
-import { isJsonRecord, parseJsonRecord } from '../protocol/request-values.ts'
+import { isJsonRecord, parseJsonRecord, type ParseBudget } from '../protocol/request-values.ts'
 import type { Json } from '../query/json.ts'
 import type { QueryParameter } from '../query/query-options.ts'
 
@@ -9,9 +9,9 @@ export interface QueryBody {
   readonly parameters: readonly QueryParameter[]
 }
 
-/** @throws ERR_BAD_REQUEST when it is no query; what the text says is judged later */
-export function parseQueryBody(body: string): QueryBody {
-  const { query, parameters = [] } = parseJsonRecord(body)
+/** @throws ERR_BAD_REQUEST when it is no query, ERR_QUERY_TOO_COSTLY; what the text says is judged later */
+export function parseQueryBody(body: string, budget: ParseBudget): QueryBody {
+  const { query, parameters = [] } = parseJsonRecord(body, budget)
   if (typeof query !== 'string') {
     throw new BadRequestError('a query needs a "query" that is a string')
   }

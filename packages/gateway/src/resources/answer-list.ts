@@ -1,3 +1,4 @@
+import { BadRequestError } from '../errors/bad-request-error.ts'
 import type { Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { listBody } from '../protocol/list-body.ts'
@@ -29,10 +30,10 @@ export async function answerList(
   request: GatewayRequest,
   { rid, name, items }: ResourceList,
 ): Promise<Answer> {
-  const { text, parameters } = isQuery(request)
-    ? parseQueryBody(await request.readBody())
-    : EVERYTHING
   const budget = request.queryBudget()
+  const { text, parameters } = isQuery(request)
+    ? parseQueryBody(await request.readBody(), budget)
+    : EVERYTHING
   const page = await runQuery(await parseInTurn(text, budget), {
     parameters,
     source: listSource(items),
@@ -67,7 +68,7 @@ function listAnswer(
 function listSource(items: readonly JsonRecord[]): DocumentSource {
   return {
     read: async ({ after, maxDocuments }) => {
-      const begin = after === undefined ? 0 : Number(after)
+      const begin = after === undefined ? 0 : entryOf(after)
       const documents = items.slice(begin, begin + maxDocuments).map(asJson)
       const end = begin + documents.length
       return {
@@ -78,6 +79,12 @@ function listSource(items: readonly JsonRecord[]): DocumentSource {
       }
     },
   }
+}
+
+/** @throws ERR_BAD_REQUEST: a position comes out of a continuation, which a client can write itself */
+function entryOf(position: string): number {
+  if (/^\d{1,15}$/.test(position)) return Number(position)
+  throw new BadRequestError('Invalid Continuation Token: it has no place in this list')
 }
 
 function asJson(item: JsonRecord): JsonObject {

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { RequestPlace } from './request-place.ts'
 import { SharedLimit } from './shared-limit.ts'
 
+/** What each request may hold without being counted, and asks for at once. */
+const CHUNK = 256 * 1024
 const THROTTLED = expect.objectContaining({ code: 'ERR_THROTTLED' })
 
 /** Places of a gateway that serves one request at a time, and lets one wait. */
@@ -10,7 +12,7 @@ function places(): () => RequestPlace {
   const limits = {
     served: new SharedLimit(limit),
     waiting: new SharedLimit(limit),
-    queryChars: new SharedLimit({ ...limit, most: 100 }),
+    heldChars: new SharedLimit({ ...limit, most: 10 * CHUNK }),
   }
   return () => new RequestPlace(limits)
 }
@@ -50,18 +52,31 @@ test('who may not wait keeps its place', async () => {
   expect(() => place().enter(['c'])).toThrow(THROTTLED)
 })
 
-test('what queries hold counts for all, until their requests end', () => {
+test('what requests hold counts for all, until they end', () => {
   const place = places()
   const [first, second] = [place(), place()]
-  first.holdChars(50)
-  second.holdChars(30)
-  first.holdChars(20)
-  expect(() => second.holdChars(1)).toThrow(THROTTLED)
+  expect(first.holdChars(CHUNK)).toBe(CHUNK)
+  expect(first.holdChars(CHUNK + 1)).toBe(2 * CHUNK)
+  expect(first.holdChars(6 * CHUNK)).toBe(6 * CHUNK)
+  // Less than before gives nothing back.
+  expect(first.holdChars(1)).toBe(6 * CHUNK)
+  expect(second.holdChars(6 * CHUNK)).toBe(6 * CHUNK)
+  expect(() => second.holdChars(6 * CHUNK + 1)).toThrow(THROTTLED)
+  expect(() => place().holdChars(CHUNK + 1)).toThrow(THROTTLED)
   first.leave()
-  second.holdChars(70)
-  expect(() => second.holdChars(1)).toThrow(THROTTLED)
+  expect(second.holdChars(11 * CHUNK)).toBe(11 * CHUNK)
+  expect(() => second.holdChars(11 * CHUNK + 1)).toThrow(THROTTLED)
   second.leave()
   // What comes too late is not counted, as nothing would give it back.
-  first.holdChars(100)
-  place().holdChars(100)
+  first.holdChars(11 * CHUNK)
+  place().holdChars(11 * CHUNK)
+})
+
+test('the answer to a write that was done counts, and is not refused', () => {
+  const place = places()
+  const [write, read] = [place(), place()]
+  write.holdCharsAnyway(100 * CHUNK)
+  expect(() => read.holdChars(CHUNK + 1)).toThrow(THROTTLED)
+  write.leave()
+  read.holdChars(11 * CHUNK)
 })

@@ -26,8 +26,13 @@ import { RequestPlace, type RequestLimits } from './request-place.ts'
 
 /** What a client that met the limit of requests served at once waits, in ms. */
 const BUSY_RETRY_MS = 50
-/** Waits and large queries take longer than other requests. */
+/** Waits and large bodies take longer than other requests. */
 const WAITING_RETRY_MS = 1000
+
+/** What takes longer to parse waits for its turn. */
+const LARGE_BODY_CHARS = 64 * 1024
+/** Of parsing a body, for its turn among queries. */
+const CHARS_PER_STEP = 8
 
 /** A name or an address, perhaps with a port: answers repeat it. */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
@@ -35,6 +40,10 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 /** Only clients of HTTP/1.0 say none. */
 function hostOf(header: GatewayRequest['header']): string {
   return header('host') ?? 'localhost'
+}
+
+function isRead(request: GatewayRequest, access: Access): boolean {
+  return access === 'byHeaders' ? readsOnly(request) : access === 'read'
 }
 
 /** What a request asks for, and what its key needs for it. */
@@ -76,10 +85,10 @@ export class RequestServer {
         what: 'reads are waiting for changes',
         retryAfterMs: WAITING_RETRY_MS,
       }),
-      queryChars: new SharedLimit({
+      heldChars: new SharedLimit({
         most: options.queryLimits.maxHeldChars,
         share,
-        what: 'characters are held by queries (maxHeldChars)',
+        what: 'characters are held by requests (maxHeldChars)',
         retryAfterMs: WAITING_RETRY_MS,
       }),
     }
@@ -146,9 +155,16 @@ export class RequestServer {
       env.onAuthorized?.(readOnlyKey)
       const address = clientAddress(env.incoming.socket.remoteAddress)
       place.enter(readOnlyKey === undefined ? [address] : [address, readOnlyKey])
-      if (resourceLink !== request.path.ridLink) return await operation(request, this.#context)
-      const path = await this.#context.rids.named(request.path)
-      return await operation({ ...request, path }, this.#context)
+      const path =
+        resourceLink === request.path.ridLink
+          ? await this.#context.rids.named(request.path)
+          : request.path
+      const answer = await operation({ ...request, path }, this.#context)
+      let chars = 0
+      for (const piece of answer.body ?? []) chars += piece.length
+      if (isRead(request, access)) place.holdChars(chars)
+      else place.holdCharsAnyway(chars)
+      return answer
     } catch (error) {
       const answer = errorAnswer(signal.aborted ? signal.reason : error, activityId)
       if (answer.status === INTERNAL_ERROR.status) this.#report(env, activityId, error)
@@ -173,6 +189,10 @@ export class RequestServer {
     const host = hostOf(header)
     if (!HOST.test(host)) throw new BadRequestError('the host header of the request is no address')
     const { maxBodyBytes, queryLimits } = this.#options
+    const turn = async (steps: number): Promise<void> => {
+      await this.#queryTurns.take(steps)
+      signal.throwIfAborted()
+    }
     return {
       method,
       path: resourcePath(url),
@@ -188,7 +208,14 @@ export class RequestServer {
           hold: (chars) => place.holdChars(chars),
           signal,
         }),
-      readBody: () => readBody(incoming, { maxBytes: maxBodyBytes, signal }),
+      turn,
+      readBody: async () => {
+        const hold = (bytes: number): unknown => place.holdChars(bytes)
+        const body = await readBody(incoming, { maxBytes: maxBodyBytes, hold, signal })
+        // Many may arrive at once: one is parsed between two turns of the event loop.
+        if (body.length > LARGE_BODY_CHARS) await turn(body.length / CHARS_PER_STEP)
+        return body
+      },
     }
   }
 
@@ -204,7 +231,7 @@ export class RequestServer {
       msDate: header(HEADER.msDate) ?? '',
       date: header(HEADER.date) ?? '',
       authorization: header(HEADER.authorization) ?? '',
-      isRead: access === 'byHeaders' ? readsOnly(request) : access === 'read',
+      isRead: isRead(request, access),
     })
   }
 

@@ -3,6 +3,7 @@ import type {
   PartitionKey,
   ReadOptions,
   ReadResult,
+  RequestOptions,
   Stored,
 } from '@tidemark/contracts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
@@ -65,18 +66,28 @@ export async function readPartition<T extends DocumentBody>(
   return { documents: bodies.map((body) => parseStored<T>(body)), serverTimeMs }
 }
 
-/** As `Collection.readPartition`, with documents as JSON text. */
+/**
+ * As `Collection.readPartition`, with documents as JSON text.
+ *
+ * @param options.maxChars of text, about; `isWhole` is false if there are more. @default no limit
+ */
 export async function readPartitionText(
   { engine, encoder, record }: OpenCollection,
   partitionKey: PartitionKey,
-): Promise<{ readonly bodies: readonly string[]; readonly serverTimeMs: number }> {
+  { maxChars = WHOLE_PARTITION, signal }: RequestOptions & { readonly maxChars?: number } = {},
+): Promise<{
+  readonly bodies: readonly string[]
+  readonly isWhole: boolean
+  readonly serverTimeMs: number
+}> {
   const { epk, text } = encoder.encodeKey(partitionKey)
-  const { bodies } = await engine.scan({
+  const { bodies, next } = await engine.scan({
     collection: record,
     range: singleEpkRange(epk),
     partitionKey: text,
     maxItems: WHOLE_PARTITION,
-    maxChars: WHOLE_PARTITION,
+    maxChars,
+    signal,
   })
-  return { bodies, serverTimeMs: engine.nowMs() }
+  return { bodies, isWhole: next === undefined, serverTimeMs: engine.nowMs() }
 }

@@ -1,5 +1,6 @@
 import { assertNever } from '@tidemark/contracts'
 import { BadQueryError } from '../bad-query-error.ts'
+import { INDEX_NAME_PLACES } from '../../protocol/survey-json.ts'
 import { isJsonArray, isJsonObject, type Json } from '../json.ts'
 import type {
   CallExpression,
@@ -75,12 +76,17 @@ export function evaluate(expression: Expression, row: RowEnvironment): Json {
 /** Memory of an array or object beside what it holds, in places of an array. */
 const HOLDER_ITEMS = 2
 
+/** Engines keep an object with such a name as a dictionary. */
+const INDEX_NAME = /^\d{1,10}$/
+
 /** An object of the named values that are defined; own properties only, whatever their names are. */
 export function objectOf(
   properties: readonly { readonly name: string; readonly value: Expression }[],
   row: RowEnvironment,
 ): Json {
-  row.budget.makeItems(properties.length + HOLDER_ITEMS)
+  let items = properties.length + HOLDER_ITEMS
+  for (const { name } of properties) if (INDEX_NAME.test(name)) items += INDEX_NAME_PLACES
+  row.budget.makeItems(items)
   return Object.fromEntries(
     properties
       .map(({ name, value }) => [name, evaluate(value, row)] as const)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { SourcePage } from '../document-source.ts'
 import type { QueryRun } from './query-run.ts'
 
-/** Of finding and parsing a small document. */
+/** Of finding and parsing a small document; an empty page costs as much. */
 const STEPS_PER_DOCUMENT = 100
 
 /** A page of the source and the position before its first document. */
@@ -26,7 +26,7 @@ export async function* readPages(
     signal.throwIfAborted()
     const page = await source.read({ after: before, maxDocuments: maxDocuments(), signal })
     // Reading took time, too: documents had to be parsed.
-    budget.spend(page.documents.length * STEPS_PER_DOCUMENT)
+    budget.spend(Math.max(page.documents.length, 1) * STEPS_PER_DOCUMENT)
     if (budget.turnDue) await budget.turn()
     yield { page, before }
     if (page.done) return

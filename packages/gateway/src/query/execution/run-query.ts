@@ -18,6 +18,7 @@ import {
   type QueryProgress,
 } from './continuation.ts'
 import type { QueryRun, RunResult } from './query-run.ts'
+import type { Boundary } from './rank.ts'
 import { createRowEnvironment } from './rows.ts'
 import { runAggregates } from './run-aggregates.ts'
 import { runRanked } from './run-ranked.ts'
@@ -146,11 +147,21 @@ function startOf(
     const progress = decodeContinuation(options.continuation, owner)
     if (progress.kind !== kind)
       throw new BadQueryError('Invalid Continuation Token: it is of another kind of query')
+    if (progress.kind === 'ranked' && !isOfOrder(progress.boundary, query.orderBy.length)) {
+      throw new BadQueryError('Invalid Continuation Token: it has not the keys of ORDER BY')
+    }
     return progress
   }
   return kind === 'ranked'
     ? { kind, boundary: undefined, offset, limit }
     : { kind, after: undefined, rowsGiven: 0, offset, limit }
+}
+
+function isOfOrder(boundary: Boundary | undefined, keys: number): boolean {
+  if (boundary === undefined) return true
+  return boundary.kind === 'exact'
+    ? boundary.rank.keys.length === keys
+    : boundary.keys.length <= keys
 }
 
 function resolveMaxRows(maxItemCount: number | undefined, ownChoice: number): number {

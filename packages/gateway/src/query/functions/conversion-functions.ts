@@ -7,6 +7,8 @@ import { anyFunction, type FunctionTable, type SqlFunction } from './sql-functio
 const PARSED_FACTOR = 8
 /** Arrays within arrays take longest. */
 const PARSED_CHARS_PER_STEP = 2
+/** Numbers of a million digits take longer than texts. */
+const DIGITS_PER_STEP = 4
 const NUMBER_TEXT = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 /** What is written in a string as JSON, if it is of the wanted type; else undefined. */
@@ -44,8 +46,10 @@ export const CONVERSION_FUNCTIONS: FunctionTable = {
   STRINGTOOBJECT: parsedFunction(isJsonObject),
   STRINGTOBOOLEAN: parsedFunction((value) => typeof value === 'boolean'),
   STRINGTONULL: parsedFunction((value) => value === null),
-  STRINGTONUMBER: anyFunction([1, 1], ([text]) => {
-    if (typeof text !== 'string' || !NUMBER_TEXT.test(text.trim())) return undefined
+  STRINGTONUMBER: anyFunction([1, 1], ([text], { budget }) => {
+    if (typeof text !== 'string') return undefined
+    budget.spend(Math.ceil(text.length / DIGITS_PER_STEP))
+    if (!NUMBER_TEXT.test(text.trim())) return undefined
     const value = Number(text)
     return Number.isFinite(value) ? value : undefined
   }),

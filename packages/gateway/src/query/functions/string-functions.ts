@@ -126,6 +126,8 @@ export const STRING_FUNCTIONS: FunctionTable = {
   // By code points: halves of a surrogate pair are no text.
   REVERSE: stringFunction((text, budget) => {
     budget.makeItems(text.length)
+    // A text for each of them.
+    budget.spend(text.length)
     return Array.from(text).reverse().join('')
   }),
   LEFT: cutFunction((text, count) => detached(text.slice(0, Math.max(count, 0)))),
