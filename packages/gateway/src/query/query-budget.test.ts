@@ -176,6 +176,18 @@ describe('the text of a query', () => {
   })
 })
 
+test('pages without a document cost something: a source without an end does not keep the thread', async () => {
+  let reads = 0
+  const source = {
+    read: async () => {
+      if (++reads > 20_000) throw new Error('it reads for ever')
+      return { documents: [], position: String(reads), positionAfter: () => '', done: false }
+    },
+  }
+  const budget = new QueryBudget({ signal })
+  await expect(runPage('SELECT * FROM c', source, { budget })).rejects.toThrow('maxRowSteps')
+})
+
 describe('what a query holds', () => {
   const CHUNK = 256 * 1024
 
