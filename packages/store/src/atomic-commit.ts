@@ -25,6 +25,7 @@ import {
   type OpenCollection,
   type SingleWrite,
 } from './documents/open-collection.ts'
+import { checkAtomicOperation } from './documents/write-rules.ts'
 import type { CommitBatch, CommitOperation, WriteCondition, WriteFence } from './engine/commit.ts'
 import { assertCommitSize, assertOperations } from './engine/commit-size.ts'
 import type { DatabaseEngine } from './engine/storage-engine.ts'
@@ -92,6 +93,7 @@ export async function commitAtomically(
   { fence, signal, maxDocumentBytes }: AtomicCommitOptions & { readonly maxDocumentBytes: number },
 ): Promise<AtomicCommitResult> {
   signal?.throwIfAborted()
+  for (const { operation } of writes) checkAtomicOperation(operation)
   if (writes.length === 0) throw new InvalidOptionError('an atomic commit needs at least one write')
   assertOperations(writes.length)
   const opened = await openAll(engine, writes)

@@ -1,4 +1,5 @@
 import {
+  checkOptions,
   ResourceNotFoundError,
   pkRangeId,
   type BatchOperation,
@@ -63,6 +64,7 @@ import {
 } from './documents/read-documents.ts'
 import { TransactionalBatch, type TextBatchResult } from './documents/transactional-batch.ts'
 import { deleteDocument, writeDocument } from './documents/write-document.ts'
+import { patchRules, readRules, writeRules } from './documents/write-rules.ts'
 import type { CollectionRecord, RangeRecord } from './engine/catalog.ts'
 import type { ExpiryView } from './engine/maintenance.ts'
 import { singleEpkRange } from './engine/range-lookup.ts'
@@ -162,6 +164,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     partitionKey: PartitionKey,
     options: ReadOptions = {},
   ): Promise<ReadResult<T>> {
+    checkOptions(options, readRules)
     options.signal?.throwIfAborted()
     return readDocument<T>(await this.open(), { id, partitionKey }, options)
   }
@@ -198,6 +201,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     operations: readonly PatchOperation[],
     options: PatchOptions<T> = {},
   ): Promise<TextWriteResult<T>> {
+    checkOptions(options, patchRules)
     const open = await this.open()
     const key = open.encoder.encodeKey(partitionKey)
     return patchDocument(open, { id: checkedDocumentId(id), key, operations }, options)
@@ -208,6 +212,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     partitionKey: PartitionKey,
     options: WriteOptions = {},
   ): Promise<DeleteResult> {
+    checkOptions(options, writeRules)
     const open = await this.open()
     const key = open.encoder.encodeKey(partitionKey)
     return deleteDocument(open, { id: checkedDocumentId(id), key }, options)
@@ -380,6 +385,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     document: T,
     options: WriteOptions,
   ): Promise<TextWriteResult<T>> {
+    checkOptions(options, writeRules)
     const open = this.#finder.opened ?? (await this.open())
     const { partitionKey } = options
     const expected = partitionKey === undefined ? undefined : open.encoder.encodeKey(partitionKey)

@@ -1,4 +1,10 @@
-import { ResourceNotFoundError, errorCode, type DocumentBody } from '@tidemark/contracts'
+import {
+  checkOptions,
+  errorCode,
+  option,
+  ResourceNotFoundError,
+  type DocumentBody,
+} from '@tidemark/contracts'
 import {
   commitAtomically,
   type AtomicCommitOptions,
@@ -13,6 +19,7 @@ import {
 import { checkedAnnotation } from './catalog/collection-settings.ts'
 import type { KnownCollections } from './catalog/known-collections.ts'
 import { checkedResourceId } from './catalog/resource-names.ts'
+import { fenceRule } from './documents/write-rules.ts'
 import { Collection } from './collection.ts'
 import type { CollectionLocation, FoundCollection } from './collection-finder.ts'
 import type { CollectionRecord, DatabaseRecord } from './engine/catalog.ts'
@@ -120,6 +127,7 @@ export class Database {
     writes: readonly AtomicWrite[],
     options: AtomicCommitOptions = {},
   ): Promise<AtomicCommitResult> {
+    checkOptions(options, { fence: fenceRule, signal: option.signal })
     const { maxDocumentBytes } = this.#context
     return commitAtomically(await this.#open(), writes, { ...options, maxDocumentBytes })
   }

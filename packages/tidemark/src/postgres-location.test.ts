@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { postgresLocation } from './postgres-location.ts'
+import { postgresLocation, refuseOtherUrl } from './postgres-location.ts'
 
 test.each(['./data', 'data', '/var/lib/postgres', 'postgres', 'C:\\postgres', 'http://host/x'])(
   '%s is not a URL of PostgreSQL',
@@ -28,3 +28,18 @@ test.each(['postgres:shop', 'postgres:/host/shop', 'postgres://user:secret@:::/x
     expect(() => postgresLocation(text)).toThrow(seen)
   },
 )
+
+test.each(['postgre://user:secret@host/x', 'postgres//user:secret@host/x', '//user:secret@host'])(
+  '%s does not become the name of a folder',
+  (text) => {
+    const seen = expect.objectContaining({
+      code: 'ERR_INVALID_OPTION',
+      message: expect.not.stringContaining('secret') as string,
+    }) as Error
+    expect(() => refuseOtherUrl(text)).toThrow(seen)
+  },
+)
+
+test.each(['./data', '/var//lib/data', 'data/a:b@c', 'C:\\data'])('%s is a folder', (text) => {
+  expect(() => refuseOtherUrl(text)).not.toThrow()
+})

@@ -27,12 +27,20 @@ export function postgresLocation(text: string): PostgresLocation | undefined {
   return { url: url.href, schema }
 }
 
+/** As in `postgres//user:password@host`. */
+const HAS_PASSWORD = /\/\/[^/]*:[^/]*@/
+
 /**
  * Throws ERR_INVALID_OPTION for a URL where the path of a folder is expected: a mistyped `postgre://user:password@…`
  * must not become the name of a folder.
  */
 export function refuseOtherUrl(text: string): void {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]
+  if (scheme === undefined && HAS_PASSWORD.test(text)) {
+    throw new InvalidOptionError(
+      'a store is a folder or a postgres:// URL; the path of a folder must not have a password in it',
+    )
+  }
   if (scheme === undefined) return
   throw new InvalidOptionError(
     `a store is a folder or a postgres:// URL, not a URL that begins with ${scheme}://; ` +

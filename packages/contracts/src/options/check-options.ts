@@ -84,7 +84,7 @@ export function checkOptions<Options>(given: Options, rules: OptionRules<NoInfer
   if (!isObject(given)) {
     throw new InvalidOptionError(`options must be an object, got ${describeValue(given)}`)
   }
-  checkWithin(given, { rules, path: '', known: pathsOf(rules) })
+  checkWithin(given, { rules, path: '', all: rules })
 }
 
 /** A value for a message: short, without what is in it, and without passwords. */
@@ -106,14 +106,15 @@ interface Place {
   readonly rules: Readonly<Record<string, OptionRule>>
   /** Of the object, with a dot at the end. */
   readonly path: string
-  /** Paths of all options, for hints. */
-  readonly known: readonly string[]
+  /** Of all options, for hints. */
+  readonly all: Readonly<Record<string, OptionRule>>
 }
 
-function checkWithin(given: object, { rules, path, known }: Place): void {
+function checkWithin(given: object, { rules, path, all }: Place): void {
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(rules, name)) continue
     // Those beside it first.
+    const known = pathsOf(all)
     const near = nearest(name, [...known.filter((one) => one.startsWith(path)), ...known])
     const hint = near === undefined ? '' : `; did you mean ${near}?`
     throw new InvalidOptionError(`there is no option ${path}${name}${hint}`)
@@ -128,7 +129,7 @@ function checkWithin(given: object, { rules, path, known }: Place): void {
       throw new InvalidOptionError(`${path}${name} must be ${expected}, got ${found}`)
     }
     if (within !== undefined && isObject(value)) {
-      checkWithin(value, { rules: within, path: `${path}${name}.`, known })
+      checkWithin(value, { rules: within, path: `${path}${name}.`, all })
     }
   }
 }

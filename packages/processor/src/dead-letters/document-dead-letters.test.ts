@@ -237,6 +237,17 @@ describe('PH-7 dead letters as documents', () => {
       code: 'ERR_INVALID_OPTION',
     })
     expect(() => new DocumentDeadLetters(wrong, { redriveCacheMs: -1 })).toThrow('redriveCacheMs')
+    for (const [call, message] of [
+      [() => letters.list({ gruop: 'g' } as never), 'did you mean group?'],
+      [() => letters.list({} as never), 'group must be a text'],
+      [() => letters.redrive({ group: 'g' } as never), "letters must be 'all' or a list of ids"],
+      [() => letters.drop({ group: 'g', letters: 'some' } as never), 'letters must be'],
+    ] as const) {
+      await expect(call()).rejects.toMatchObject({
+        code: 'ERR_INVALID_OPTION',
+        message: expect.stringContaining(message),
+      })
+    }
   })
 })
 

@@ -90,6 +90,22 @@ const RULES: OptionRules<DocumentDeadLettersOptions> = {
   random: option.random,
 }
 const LIST_LIMIT = 1_000
+
+const LIST_RULES: OptionRules<ListDeadLettersOptions> = {
+  group: requiredOption(option.text),
+  range: option.anything,
+  maxItemCount: option.number,
+  continuation: option.text,
+  signal: option.signal,
+}
+
+const CHOICE_RULES: OptionRules<ChosenDeadLetters> = {
+  group: requiredOption(option.text),
+  letters: requiredOption(
+    optionRule("'all' or a list of ids", (value) => value === 'all' || Array.isArray(value)),
+  ),
+  signal: option.signal,
+}
 const REDRIVE_CACHE_MS = 1_000
 /** Of one letter that others keep writing. With the back-off below: about 10 s. */
 const ATTEMPT_LIMIT = 20
@@ -188,6 +204,7 @@ export class DocumentDeadLetters implements DeadLetterSink {
 
   /** One page of a group's letters. Rejects with ERR_INVALID_OPTION. */
   async list(options: ListDeadLettersOptions): Promise<DeadLettersPage> {
+    checkOptions(options, LIST_RULES)
     const { group, range, maxItemCount = LIST_LIMIT, continuation = '', signal } = options
     if (!(Number.isSafeInteger(maxItemCount) && maxItemCount >= 1)) {
       throw new InvalidOptionError(
@@ -219,7 +236,9 @@ export class DocumentDeadLetters implements DeadLetterSink {
    * Sends letters back: the hosts of the group hand their changes to the observer once more, one by one. What fails
    * again is kept again. Letters that are on their way back already are done too.
    */
-  async redrive({ group, letters, signal }: ChosenDeadLetters): Promise<DeadLettersOutcome> {
+  async redrive(chosenLetters: ChosenDeadLetters): Promise<DeadLettersOutcome> {
+    checkOptions(chosenLetters, CHOICE_RULES)
+    const { group, letters, signal } = chosenLetters
     await this.#check(signal)
     const entries = await this.#index.entries(checkedGroupName(group), signal)
     const chosen = chosenOf(entries, letters).filter(({ state }) => state !== 'leaving')
@@ -232,7 +251,9 @@ export class DocumentDeadLetters implements DeadLetterSink {
   }
 
   /** Removes letters, and with them what may be the last copy of their changes. */
-  async drop({ group, letters, signal }: ChosenDeadLetters): Promise<DeadLettersOutcome> {
+  async drop(chosenLetters: ChosenDeadLetters): Promise<DeadLettersOutcome> {
+    checkOptions(chosenLetters, CHOICE_RULES)
+    const { group, letters, signal } = chosenLetters
     await this.#check(signal)
     const entries = await this.#index.entries(checkedGroupName(group), signal)
     const chosen = chosenOf(entries, letters)

@@ -56,6 +56,11 @@ export interface CatchUpOptions {
   signal?: AbortSignal | undefined
 }
 
+export const catchUpRules: OptionRules<CatchUpOptions> = {
+  timeoutMs: option.number,
+  signal: option.signal,
+}
+
 const RULES: OptionRules<ChangeFeedEstimatorOptions> = {
   feed: requiredOption(option.feed),
   leases: requiredOption(option.leases),
@@ -118,7 +123,9 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
    * Rejects with ERR_NOT_CAUGHT_UP when the time is up, with the signal's reason, and with errors that are not
    * retryable.
    */
-  async untilCaughtUp({ timeoutMs, signal: given }: CatchUpOptions = {}): Promise<FeedEstimate> {
+  async untilCaughtUp(options: CatchUpOptions = {}): Promise<FeedEstimate> {
+    checkOptions(options, catchUpRules)
+    const { timeoutMs, signal: given } = options
     const catchUp = new CatchUp({
       group: this.group,
       feed: this.#options.feed,

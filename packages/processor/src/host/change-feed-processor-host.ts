@@ -1,11 +1,12 @@
 import { EventEmitter } from 'eventemitter3'
 import {
+  checkOptions,
   HostStoppedError,
   InvalidOptionError,
   describeValue,
   type DocumentBody,
 } from '@tidemark/contracts'
-import type { CatchUpOptions } from '../estimation/change-feed-estimator.ts'
+import { catchUpRules, type CatchUpOptions } from '../estimation/change-feed-estimator.ts'
 import {
   checkedObserver,
   isModule,
@@ -123,8 +124,10 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
    */
   async runUntilCaughtUp(
     observer: RegisteredObserver<T>,
-    { timeoutMs, signal }: CatchUpOptions = {},
+    options: CatchUpOptions = {},
   ): Promise<CaughtUpRun> {
+    checkOptions(options, catchUpRules)
+    const { timeoutMs, signal } = options
     this.#assertUnused()
     signal?.throwIfAborted()
     return runUntilCaughtUp(this, observer, { options: this.#options, timeoutMs, signal })

@@ -184,6 +184,15 @@ test('LE-2 the monitored collection itself is refused as lease store', () => {
   expect(code).toBe('ERR_LEASE_STORAGE')
 })
 
+test('a wait for the end of the feed takes no option that it does not know', async () => {
+  const wrong = { timeout: 5 } as never
+  const refused = { code: 'ERR_INVALID_OPTION', message: expect.stringContaining('timeoutMs?') }
+  const host = new ChangeFeedProcessorHost({ feed, leases })
+  await expect(host.runUntilCaughtUp(() => {}, wrong)).rejects.toMatchObject(refused)
+  const estimator = new ChangeFeedEstimator({ feed, leases })
+  await expect(estimator.untilCaughtUp(wrong)).rejects.toMatchObject(refused)
+})
+
 test('leasePrefix is the group', () => {
   const options = { hostName: 'a', feed, leases, hostOptions: { leasePrefix: 'p' } }
   expect(new ChangeFeedProcessorHost(options).group).toBe('p')

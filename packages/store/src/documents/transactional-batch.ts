@@ -32,6 +32,7 @@ import {
 import { MAX_WRITE_ATTEMPTS, patchedDocument } from './patch-document.ts'
 import { lazily, parseStored } from './stored-document.ts'
 import { conditionFailure, engineCondition } from './write-conditions.ts'
+import { checkBatchOperation } from './write-rules.ts'
 
 /** As in Cosmos DB. */
 const MAX_OPERATIONS = 100
@@ -90,6 +91,9 @@ export class TransactionalBatch<T extends DocumentBody> {
       throw new InvalidOptionError(
         `a batch has 1 to ${MAX_OPERATIONS} operations, got ${operations.length}`,
       )
+    }
+    for (const [index, operation] of operations.entries()) {
+      failingAs(index, () => checkBatchOperation(operation))
     }
     this.#open = open
     this.#key = key

@@ -1,0 +1,93 @@
+import {
+  checkOptions,
+  describeValue,
+  InvalidOptionError,
+  option,
+  optionRule,
+  requiredOption,
+  type BatchOperation,
+  type DocumentBody,
+  type OptionRule,
+  type OptionRules,
+  type PatchOptions,
+  type ReadOptions,
+  type WriteOptions,
+} from '@tidemark/contracts'
+
+/*
+ * A condition or a fence whose name is misspelt would protect nothing, and nobody would see it: whatever is given with a
+ * write is checked.
+ */
+
+const CONDITIONS = { ifMatch: option.text, ifNoneMatch: option.text }
+
+export const readRules: OptionRules<ReadOptions> = {
+  ifNoneMatch: option.text,
+  signal: option.signal,
+}
+
+export const writeRules: OptionRules<WriteOptions> = {
+  ...CONDITIONS,
+  partitionKey: option.anything,
+  signal: option.signal,
+}
+
+export const patchRules: OptionRules<PatchOptions<DocumentBody>> = {
+  ...writeRules,
+  condition: option.function,
+}
+
+type Rules = Readonly<Record<string, OptionRule>>
+
+const KIND = requiredOption(option.text)
+const ID = { kind: KIND, id: option.anything }
+const DOCUMENT = { kind: KIND, document: option.anything }
+
+const BATCH_RULES: Readonly<Record<BatchOperation['kind'], Rules>> = {
+  create: DOCUMENT,
+  upsert: { ...DOCUMENT, ...CONDITIONS },
+  replace: { ...DOCUMENT, ...CONDITIONS },
+  patch: { ...ID, ...CONDITIONS, operations: option.anything, condition: option.function },
+  read: { ...ID, ...CONDITIONS },
+  delete: { ...ID, ...CONDITIONS },
+}
+
+const KEY = { ...ID, ...CONDITIONS, partitionKey: option.anything }
+
+const ATOMIC_RULES: Readonly<Record<'put' | 'delete' | 'check', Rules>> = {
+  put: { ...DOCUMENT, ...CONDITIONS, expiresAtMs: option.number },
+  delete: KEY,
+  check: KEY,
+}
+
+export const fenceRule: OptionRule = {
+  ...optionRule('{ job, range, epoch }', (value) => typeof value === 'object' && value !== null),
+  within: {
+    job: requiredOption(option.text),
+    range: requiredOption(option.anything),
+    epoch: requiredOption(option.number),
+  },
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkBatchOperation(operation: { readonly kind: string }): void {
+  checkOperation(operation, BATCH_RULES)
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkAtomicOperation(operation: { readonly kind: string }): void {
+  checkOperation(operation, ATOMIC_RULES)
+}
+
+function checkOperation(
+  operation: { readonly kind: string },
+  rules: Readonly<Record<string, Rules>>,
+): void {
+  const { kind } = operation
+  const known = Object.hasOwn(rules, kind) ? rules[kind] : undefined
+  if (known === undefined) {
+    const kinds = Object.keys(rules).map((name) => `'${name}'`)
+    throw new InvalidOptionError(`kind must be ${kinds.join(', ')}, got ${describeValue(kind)}`)
+  }
+  checkOptions<Readonly<Record<string, unknown>>>({ ...operation }, known)
+}
