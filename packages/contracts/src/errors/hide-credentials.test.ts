@@ -5,6 +5,8 @@ test.each([
   ['redis://user:secret@host:6379', 'redis://…@host:6379'],
   ['REDIS://:sec@ret@host', 'REDIS://…@host'],
   ['redis://:sec/ret@host', 'redis://…@host'],
+  ['redis//:secret@host:6379', 'redis//…@host:6379'],
+  ['no such folder postgres//user:secret@db/shop', 'no such folder postgres//…@db/shop'],
   ['connect failed: postgres://user:secret@db/shop', 'connect failed: postgres://…@db/shop'],
   ['postgres://host/x?user=a&password=secret&ssl=1', 'postgres://host/x?user=a&password=…&ssl=1'],
   ["host=db password='se cret' user=a", 'host=db password=… user=a'],
@@ -18,6 +20,7 @@ test.each([
   'at run (file:///app/node_modules/@scope/name/index.js:1:2)',
   'password authentication failed for user "a"',
   'https://example.org/help',
+  'at run (/app//node_modules/@scope/name/index.js:1:2)',
 ])('%s stays as it is', (text) => {
   expect(hideCredentials(text)).toBe(text)
 })

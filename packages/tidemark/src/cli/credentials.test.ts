@@ -25,6 +25,7 @@ test.each([
   'redis://user:12?secret@host',
   'redi://:secret@host/x',
   'valkey://:secret@host',
+  'redis//:secret@host',
 ])('a mistake in --leases %s is told without the password', async (leases) => {
   const { code, errors, output } = await tidemark('leases', 'ls', '--leases', leases)
   expect(code).toBe(1)
