@@ -335,7 +335,7 @@ describe('Queries: a client that sends the plan’s text to ranges of its own', 
       })
     }
     const wanted = NUMBERS.filter((n) => n % 4 === 0)
-    // The EPK of "A", from the vectors of the specification.
+    // The EPK of "A", as the service's client computes it.
     const min = '14F53A0810CE6727EB1CD722D321216F'
     const epks = { min, max: `${min}FF` }
     const text = 'SELECT VALUE c.n FROM c WHERE c.n >= 0 ORDER BY c.n'

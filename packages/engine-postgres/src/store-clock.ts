@@ -1,7 +1,7 @@
 import type { Clock } from '@tidemark/contracts'
 
 /**
- * The store's clock in this process. It is the server's (settled: one clock for all machines). If the caller passes a
+ * The store's clock in this process. It is the server's (decision 0022: one clock for all machines). If the caller passes a
  * clock, each process has its own, and every commit stores its time for the others.
  */
 export class StoreClock {

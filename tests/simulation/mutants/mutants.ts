@@ -77,7 +77,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lease-clock-runs-free',
-    why: 'a store that stood still, or whose clock was set, ends all sessions (lease-protocol 3.2)',
+    why: 'a store that stood still, or whose clock was set, ends all sessions (I1, decision 0014)',
     edits: [
       {
         file: 'lease-stores/membership-model.ts',
@@ -228,7 +228,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'no-reassert',
-    why: 'a position that the store lost is never stored again (lease-protocol 3.6)',
+    why: 'a position that the store lost is never stored again (I15)',
     edits: [
       {
         file: 'lease-management/take-answer.ts',
@@ -531,7 +531,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'recovers-from-now',
-    why: 'leases that the store lost begin behind what nobody has processed (lease-protocol 3.6)',
+    why: 'leases that the store lost begin behind what nobody has processed (I14)',
     edits: [
       {
         file: 'bootstrapping/recover-leases.ts',

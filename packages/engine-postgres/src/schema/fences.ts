@@ -1,5 +1,5 @@
 /**
- * Fences of commits (settled point 1): a write of a job is refused while an overlapping range of the job holds a higher
+ * Fences of commits (decision 0022): a write of a job is refused while an overlapping range of the job holds a higher
  * epoch.
  *
  * `lock_fences` locks the jobs in the order of their names. The lock is exclusive where an epoch is new, otherwise

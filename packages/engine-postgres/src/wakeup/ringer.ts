@@ -12,7 +12,7 @@ export interface RingerOptions {
   readonly clock: Clock
 }
 
-/** Settled figure: a notification takes a lock that all databases of the server share. */
+/** A notification takes a lock that all databases of the server share (decision 0021, rule 5). */
 const PAUSE_MS = 2
 /** Other processes use the list of ranges only while it is short. */
 const MOST_RANGES = 1_000

@@ -10,7 +10,7 @@ export class Connection {
   readonly #statements = new Map<string, StatementSync>()
 
   /**
-   * Opens an existing file and sets its connection settings (engine findings, rule 7). `timeoutMs` is how long SQLite
+   * Opens an existing file and sets its connection settings (decision 0021, rule 7). `timeoutMs` is how long SQLite
    * itself waits for a lock, which blocks the thread.
    */
   constructor(file: string, { timeoutMs }: { readonly timeoutMs: number }) {

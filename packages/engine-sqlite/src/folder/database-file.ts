@@ -13,7 +13,7 @@ import type { StoreAccess } from './store-access.ts'
 /** Rows of `meta` of processes that write with relaxed durability: name prefix, value = boot id. */
 const RELAXED = 'relaxed:'
 /**
- * LSNs that a new epoch skips: more than a crash can lose of those that were used but not yet durable (engine findings,
+ * LSNs that a new epoch skips: more than a crash can lose of those that were used but not yet durable (decision 0021,
  * rule 3).
  */
 const EPOCH_JUMP: number = 2 ** 20

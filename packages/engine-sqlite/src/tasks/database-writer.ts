@@ -30,7 +30,7 @@ const LONG_PAUSE_MS: number = 2 * LOCK_RETRY_MS
 
 /**
  * The only connection of this process that writes to a database. Takes requests in groups: one transaction and one disk
- * sync for all that wait (engine findings, rule 1).
+ * sync for all that wait (decision 0021, rule 1).
  */
 export class DatabaseWriter {
   readonly #connection: Connection
@@ -51,7 +51,7 @@ export class DatabaseWriter {
     // Touches the file, so that the wait for another process that is recovering its log ends here.
     this.#connection.get(READ_HEAD)
     // From now on, SQLite's own wait is off, because it is unfair between processes. This class waits in 1 ms steps
-    // (engine findings, rule 4).
+    // (decision 0021, rule 4).
     this.#connection.exec('PRAGMA busy_timeout = 0')
     const synchronous = settings.durability === 'sync' ? 'FULL' : 'NORMAL'
     this.#connection.exec(`PRAGMA synchronous = ${synchronous}`)

@@ -40,7 +40,7 @@ const LONGEST_PAUSE_MS = 300_000
 const REFRESH_MS = 250
 
 /**
- * Makes one lease of neighbouring ones that a merge has put into one pkrange (settled point 6). It is
+ * Makes one lease of neighbouring ones that a merge has put into one pkrange (decision 0023). It is
  * an improvement and no duty: whatever fails or changes meanwhile is left for the next look.
  */
 export class LeaseJoiner<T extends DocumentBody> {

@@ -1,7 +1,7 @@
 import type { CoreState } from './core-state.ts'
 import type { LeaseCall, LeaseOp } from './lease-protocol.ts'
 
-/** Leases taken by one call, so that no store works on one for long (lease-protocol.md §4.7). */
+/** Leases taken by one call, so that no store works on one for long (decision 0023). */
 const MAX_ACQUIRE = 500
 
 /**

@@ -14,7 +14,7 @@ export type SessionStatus = 'new' | 'joining' | 'joined' | 'fenced' | 'ended'
 const DEADLINE_SLACK_MS = 20
 /** Beats are at least this far apart, whatever deadlines the store reports. */
 const MIN_BEAT_GAP_MS = 50
-/** Every so many beats carry the digest (settled point 14). */
+/** Every so many beats carry the digest (decision 0023). */
 const BEATS_PER_DIGEST = 10
 
 /** One host's session by its own clock: when it beats, and until when it may be relied on. */

@@ -139,7 +139,7 @@ export type LeaseEvent =
       readonly replacement: PumpReplacement | undefined
     }
   /**
-   * Neighbouring leases are to become one (settled point 6). Their pumps must be idle exactly at the
+   * Neighbouring leases are to become one (decision 0023). Their pumps must be idle exactly at the
    * position of `next`.
    */
   | { readonly kind: 'join'; readonly held: readonly HeldLease[]; readonly next: NewLease }

@@ -12,7 +12,7 @@ import {
 
 const UNIQUE_KEYS = [['/mail'], ['/a', '/b']] as const
 
-/** Entries of unique keys, which the engine keeps and judges in the commit (settled point 9). */
+/** Entries of unique keys, which the engine keeps and judges in the commit (decision 0022). */
 export function storageEngineUniqueKeys(
   open: (clock?: SteppedClock) => Promise<StorageEngine>,
   openUnderTest: (clock?: SteppedClock) => Promise<StorageEngineUnderTest>,

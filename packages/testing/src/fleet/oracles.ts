@@ -4,7 +4,7 @@ import type { Delivery, Fleet } from './fleet.ts'
 
 /**
  * What must hold of everything that a fleet's observers were told, whatever happened (O3 to O6 of
- * lease-protocol.md):
+ * docs/spec/lease-protocol.md):
  *
  * - each open has at most one close, and nothing comes after it;
  * - batches are never empty, and one observer's batches come in feed order, without a gap as long as no

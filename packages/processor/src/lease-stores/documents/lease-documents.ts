@@ -13,7 +13,7 @@ import type { ClockAhead, GroupHead, LeaseRecord, SessionRecord } from '../lease
 /** Raised when the documents change in a way that an older release would read wrongly. */
 const SCHEMA = 2
 
-/** Every document of a group has the group's name under this path (settled: one partition key value). */
+/** Every document of a group has the group's name under this path (decision 0023: one partition key value). */
 export const PARTITION_KEY_PATH = '/partitionKey'
 
 /** Ids of a group's documents that are there once. */

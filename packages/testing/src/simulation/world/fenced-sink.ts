@@ -3,7 +3,7 @@ import type { ObserverLife } from './world-events.ts'
 import type { SimulatedChange } from './simulated-feed.ts'
 
 /**
- * A store outside that observers write to, and that refuses stale owners (settled point 1): a write is refused if an
+ * A store outside that observers write to, and that refuses stale owners (decision 0022): a write is refused if an
  * overlapping interval holds a higher epoch; an older LSN of a key changes nothing.
  */
 export class FencedSink {
