@@ -33,7 +33,7 @@ beforeEach(async () => {
   observer = new PopulationView(view)
 })
 
-test('the population of a country follows growth, moves and marked deletes of its cities', async () => {
+test('JB-3 the population of a country follows growth, moves and marked deletes of its cities', async () => {
   await cities.upsert({ id: 'a', country: 'X', population: 10 })
   await cities.upsert({ id: 'b', country: 'X', population: 5 })
   await cities.upsert({ id: 'c', country: 'Y', population: 1 })
@@ -48,7 +48,7 @@ test('the population of a country follows growth, moves and marked deletes of it
   expect(await totals()).toEqual({ X: [12, 1], Y: [6, 1] })
 })
 
-test('a batch that comes again, whole or in part, changes nothing', async () => {
+test('JB-3 a batch that comes again, whole or in part, changes nothing', async () => {
   await cities.upsert({ id: 'a', country: 'X', population: 10 })
   await deliverAll()
   const before = await view.countries.readDocuments()
@@ -59,7 +59,7 @@ test('a batch that comes again, whole or in part, changes nothing', async () => 
   expect(await totals()).toEqual({ X: [15, 2] })
 })
 
-test('ranges that change one country side by side lose nothing of each other', async () => {
+test('JB-3 ranges that change one country side by side lose nothing of each other', async () => {
   const expected = [0, 0]
   for (let index = 0; index < 200; index += 1) {
     await cities.upsert({ id: `city-${index}`, country: 'X', population: index })
@@ -69,6 +69,20 @@ test('ranges that change one country side by side lose nothing of each other', a
   const ranges = await cities.readFeedRanges()
   await Promise.all(ranges.map((range) => deliver(range, 1)))
   expect(await totals()).toEqual({ X: expected })
+})
+
+test('JB-3 ranges that split while no worker runs: their parts repeat everything, and go on', async () => {
+  for (let index = 0; index < 40; index += 1) {
+    await cities.upsert({ id: `city-${index}`, country: 'X', population: 1 })
+  }
+  await deliverAll()
+  for (const { id = '' } of await cities.readFeedRanges()) await cities.split(id)
+  observer = new PopulationView(view)
+  await deliverAll(2)
+  expect(await totals()).toEqual({ X: [40, 40] })
+  await cities.upsert({ id: 'city-7', country: 'Y', population: 3 })
+  await deliverAll(2)
+  expect(await totals()).toEqual({ X: [39, 39], Y: [3, 1] })
 })
 
 test('LE-11 a worker that lost its range is refused and leaves no trace', async () => {
@@ -86,8 +100,8 @@ test('LE-11 a worker that lost its range is refused and leaves no trace', async 
   expect(await totals()).toEqual({ X: [11, 1] })
 })
 
-async function deliverAll(): Promise<void> {
-  for (const range of await cities.readFeedRanges()) await deliver(range, 1)
+async function deliverAll(epoch = 1): Promise<void> {
+  for (const range of await cities.readFeedRanges()) await deliver(range, epoch)
 }
 
 async function deliver(range: FeedRange, epoch: number): Promise<void> {

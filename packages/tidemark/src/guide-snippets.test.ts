@@ -127,7 +127,7 @@ test('time-to-live.md: expiry, pending deletes, retention, horizon, archive', as
   expect([...view.keys()]).toEqual(['s3'])
 })
 
-test('time-to-live.md: tiering, all versions, a part that expires', async () => {
+test('TTL-19 time-to-live.md: tiering, all versions, a part that expires', async () => {
   const sessions = await shop.createCollectionIfNotExists<Session>({
     id: 'sessions',
     partitionKey: '/user',
