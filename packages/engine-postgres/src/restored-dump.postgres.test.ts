@@ -64,7 +64,7 @@ test.each([
   ['told', 'UPDATE tidemark.segment SET timeline = 0', ['d20', 'd21', 'd22', 'd23', 'd24', 'd25']],
   ['not told: five changes have LSNs of before', 'SELECT 1', ['d25']],
 ])(
-  'CF-6 a reader ahead of a restored dump, of which the store is %s',
+  'CF-8 a reader ahead of a restored dump, of which the store is %s',
   async (_, statement, seen) => {
     const url = await postgres.createDatabase()
     const before = await notesAt(url)

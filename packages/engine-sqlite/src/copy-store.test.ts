@@ -91,14 +91,14 @@ async function removeStore(): Promise<void> {
   await rm(folder, { recursive: true })
 }
 
-test('CF-6 a reader ahead of a restored backup sees everything that is written from then on', async () => {
+test('CF-8 a reader ahead of a restored backup sees everything that is written from then on', async () => {
   const continuation = await aheadOf(() => copySqliteStore({ from: folder, to: backup }))
   await removeStore()
   await copySqliteStore({ from: backup, to: folder })
   await assertSeesAll(await open(), continuation)
 })
 
-test('CF-6 a reader ahead of a folder that was copied by hand sees everything that is written from then on', async () => {
+test('CF-8 a reader ahead of a folder that was copied by hand sees everything that is written from then on', async () => {
   const continuation = await aheadOf(async () => {
     // With its log, as it is at a moment in which nobody writes.
     await cp(folder, backup, { recursive: true, filter: (path) => !path.includes('doorbells') })
@@ -108,7 +108,7 @@ test('CF-6 a reader ahead of a folder that was copied by hand sees everything th
   await assertSeesAll(await open(), continuation)
 })
 
-test('CF-6 files that were copied over those of before are taken for restored when they are marked', async () => {
+test('CF-8 files that were copied over those of before are taken for restored when they are marked', async () => {
   const continuation = await aheadOf(async () => {
     await cp(folder, backup, { recursive: true, filter: (path) => !path.includes('doorbells') })
   })
@@ -122,7 +122,7 @@ test('CF-6 files that were copied over those of before are taken for restored wh
   await assertSeesAll(await open(), continuation)
 })
 
-test('CF-6 a store restored a second time skips what may have been lost, also when its clock is behind the first time', async () => {
+test('CF-8 a store restored a second time skips what may have been lost, also when its clock is behind the first time', async () => {
   const first = await open()
   await write(await collectionOf(first), 0, 1)
   await first.close()

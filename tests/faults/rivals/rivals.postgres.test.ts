@@ -68,7 +68,7 @@ async function countFor(
   return { counted, longestMs }
 }
 
-test('ST-1 ST-10 a process that is stopped in the middle of writing holds nobody up, and overwrites nothing when it goes on', async () => {
+test('ST-3 ST-10 a process that is stopped in the middle of writing holds nobody up, and overwrites nothing when it goes on', async () => {
   await using opened = await openRivalStore(postgresUrl)
   for (const id of COUNTERS) await opened.documents.create({ id, key: id, count: 0 })
   const rival = await start('rivals/counter.child.ts')

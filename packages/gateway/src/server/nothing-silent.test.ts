@@ -76,7 +76,7 @@ test('the feed of half a surrogate pair has nothing of another half, though both
   }
 })
 
-test('CF-2 a stretch with nothing for this reader is no 304: the read goes on until there is news or no more', async () => {
+test('CF-7 a stretch with nothing for this reader is no 304: the read goes on until there is news or no more', async () => {
   await using gateway = await started()
   const { endpoint } = gateway.gateway
   // All have one EPK, so that pages of the first two are empty for a reader of the third.
@@ -101,7 +101,7 @@ test('CF-2 a stretch with nothing for this reader is no 304: the read goes on un
   expect(after.status).toBe(304)
 })
 
-test('CF-2 an interval of keys that lies in several pkranges is no feed of the first one', async () => {
+test('CF-5 an interval of keys that lies in several pkranges is no feed of the first one', async () => {
   await using gateway = await started({ partitionKey: '/pk', throughput: 20_000 })
   const { endpoint } = gateway.gateway
   const read = (from: string, to: string) => {

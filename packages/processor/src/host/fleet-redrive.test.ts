@@ -111,7 +111,7 @@ describe('a letter that is sent back', () => {
   })
 
   test.each([1, 4])(
-    'CF-1 of several of one key the oldest comes first, with %i keys at once',
+    'PH-7 of several of one key the oldest comes first, with %i keys at once',
     async (maxConcurrentKeys) => {
       const one = newFleet({ maxConcurrentKeys })
       write(one, 8)

@@ -87,7 +87,7 @@ describe('a call that takes too long', () => {
     expect([...one.eventsOf(a, 'unownedRanges'), ...one.eventsOf(b, 'unownedRanges')]).toEqual([])
   })
 
-  test('PH-10 LE-6 a host on standby takes what all others refuse', async () => {
+  test('PH-10 LE-9 a host on standby takes what all others refuse', async () => {
     const one = newFleet({}, { ranges: 2 })
     one.behaviour = ({ hostName }) => (hostName === 'a' ? new Promise<never>(() => {}) : undefined)
     await one.start('a')
