@@ -124,6 +124,7 @@ export class SyntheticFeed implements ChangeFeedSource<Tick> {
       id,
       partitionKey: id,
       lsn: lsn(at),
+      committedAtMs: writtenAtMs,
       document: { id, writtenAtMs, ...system },
     }
   }

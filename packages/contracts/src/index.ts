@@ -64,6 +64,14 @@ export {
   type Stored,
   type SystemProperties,
 } from './documents/document.ts'
+export {
+  DocumentStamp,
+  type StampedCollection,
+  documentEtag,
+  etagLsn,
+  ownRidPart,
+  type DocumentVersion,
+} from './documents/document-stamp.ts'
 export type { PatchOperation } from './documents/patch.ts'
 
 export {
@@ -87,6 +95,15 @@ export {
 } from './partition-key/partition-key.ts'
 
 export type { Change, DocumentChange, PendingDeleteChange, VersionChange } from './feed/change.ts'
+export {
+  LIVE_ROW,
+  PENDING_DELETE_ROW,
+  feedVersion,
+  type FeedRow,
+  type RowKind,
+  type VersionRow,
+} from './feed/feed-row.ts'
+export { changeOfRow, changeOfVersionRow, damageOf } from './feed/stored-change.ts'
 export type {
   ChangeFeedSource,
   FeedLag,

@@ -4,6 +4,7 @@ import {
   type Clock,
   type FeedRange,
   type GroupPosition,
+  type DocumentVersion,
 } from '@tidemark/contracts'
 import type {
   CollectionDefinition,
@@ -28,7 +29,6 @@ import type {
   ScanPage,
   ScanQuery,
   StartQuery,
-  StoredRow,
 } from '@tidemark/store/engine'
 import type { DatabaseRow } from './catalog/database-row.ts'
 import { checkDatabase } from './reader/check-database.ts'
@@ -172,7 +172,7 @@ export class PostgresDatabase implements DatabaseEngine {
     return this.#groups.commit(request)
   }
 
-  async readDocument(key: DocumentKey): Promise<StoredRow | undefined> {
+  async readDocument(key: DocumentKey): Promise<DocumentVersion | undefined> {
     this.#open()
     return this.#reads.read(key)
   }

@@ -4,9 +4,9 @@ import {
   partitionKeyDefinition,
   systemClock,
   type Clock,
+  PENDING_DELETE_ROW,
 } from '@tidemark/contracts'
 import {
-  PENDING_DELETE_ROW,
   type CollectionDefinition,
   type CollectionRecord,
   type CommitOutcome,

@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path'
 import { InvalidOptionError, StoreInUseError, systemRandom } from '@tidemark/contracts'
 import { textColumn } from './connection/column.ts'
 import { Connection } from './connection/connection.ts'
-import { CATALOG_FILE, DATABASE_FILE, type FileSchema } from './connection/schema.ts'
 import { withStoreErrors } from './connection/sqlite-error.ts'
 import { assertDatabaseFileName, CATALOG_NAME } from './folder/database-catalog.ts'
 import { forgetRelaxedUse, isMarkedDeleted } from './folder/database-file.ts'
@@ -49,7 +48,7 @@ export async function copySqliteStore({
   // Copy the list first: a database that is created meanwhile is not in the copy, and one that is deleted is removed
   // from its list.
   copyFile(source, target, { name: CATALOG_NAME, access })
-  const databases = changeCopy(join(target, CATALOG_NAME), CATALOG_FILE, (catalog) =>
+  const databases = changeCopy(join(target, CATALOG_NAME), (catalog) =>
     listed(catalog, source).filter(({ id, file }) => {
       if (copyDatabase(source, target, { name: file, access })) return true
       catalog.run('DELETE FROM database WHERE id = ?', id)
@@ -69,11 +68,9 @@ export async function copySqliteStore({
 export async function markSqliteStoreRestored(folder: string): Promise<CopiedStore> {
   const source = resolve(folder)
   const { storeId } = (await markerOf(source)).marker
-  const databases = changeCopy(join(source, CATALOG_NAME), CATALOG_FILE, (catalog) =>
-    listed(catalog, source),
-  )
+  const databases = changeCopy(join(source, CATALOG_NAME), (catalog) => listed(catalog, source))
   for (const { file } of databases) {
-    changeCopy(join(source, file), DATABASE_FILE, () => undefined)
+    changeCopy(join(source, file), () => undefined)
   }
   return { storeId, databases: databases.map(({ id }) => id) }
 }
@@ -110,7 +107,7 @@ function copyDatabase(source: string, target: string, copied: CopiedFile): boole
   const catalog = join(source, CATALOG_NAME)
   const isListed = (): boolean =>
     withStoreErrors(catalog, () => {
-      const connection = openSqliteFile(catalog, CATALOG_FILE)
+      const connection = openSqliteFile(catalog)
       try {
         return listed(connection, source).some(({ file }) => file === name)
       } finally {
@@ -125,7 +122,7 @@ function copyDatabase(source: string, target: string, copied: CopiedFile): boole
   }
   const copy = join(target, name)
   if (isMarkedDeleted(copy)) return false
-  changeCopy(copy, DATABASE_FILE, forgetRelaxedUse)
+  changeCopy(copy, forgetRelaxedUse)
   return true
 }
 
@@ -162,13 +159,9 @@ function copyFile(source: string, target: string, { name, access }: CopiedFile):
 }
 
 /** Marks a file as a copy and makes the other changes, in one transaction. */
-function changeCopy<Result>(
-  file: string,
-  schema: FileSchema,
-  act: (connection: Connection) => Result,
-): Result {
+function changeCopy<Result>(file: string, act: (connection: Connection) => Result): Result {
   return withStoreErrors(file, () => {
-    const connection = openSqliteFile(file, schema)
+    const connection = openSqliteFile(file)
     try {
       return connection.transaction('BEGIN IMMEDIATE', () => {
         markCopied(connection)

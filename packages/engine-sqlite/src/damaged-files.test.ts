@@ -40,9 +40,15 @@ async function open(options: Partial<SqliteEngineOptions> = {}): Promise<Storage
 }
 
 function request(collection: CollectionRecord, id: string): CommitRequest {
-  const head = '{'
-  const tail = JSON.stringify({ id, filler: 'x'.repeat(2000) }).slice(1)
-  const operation = { kind: 'put', id, condition: { kind: 'none' }, head, tail, ttl: 0 } as const
+  const body = JSON.stringify({ id, filler: 'x'.repeat(2000) })
+  const operation = {
+    kind: 'put',
+    id,
+    condition: { kind: 'none' },
+    rid: 'r',
+    body,
+    ttl: 0,
+  } as const
   return { batches: [{ collection, epk: '1A', partitionKey: '["p"]', operations: [operation] }] }
 }
 
@@ -156,7 +162,7 @@ test('a database of a newer schema is refused', async () => {
   await filled(engine, 1)
   await engine.close()
   const raw = new DatabaseSync(await databaseFile(), { timeout: 5000 })
-  raw.exec(`UPDATE meta SET value = 99 WHERE name = 'schema'`)
+  raw.exec(`UPDATE meta SET value = 99 WHERE name = 'tables'`)
   raw.close()
   await expect((await open()).openDatabase('db')).rejects.toMatchObject({
     code: 'ERR_STORE_FORMAT',

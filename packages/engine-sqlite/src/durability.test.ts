@@ -53,13 +53,13 @@ interface Opened {
 }
 
 async function write({ database, collection }: Opened, id: string): Promise<number> {
-  const tail = JSON.stringify({ id }).slice(1)
+  const body = JSON.stringify({ id })
   const operation = {
     kind: 'put',
     id,
     condition: { kind: 'none' },
-    head: '{',
-    tail,
+    rid: 'r',
+    body,
     ttl: 0,
   } as const
   const outcome = await database.commit({
@@ -197,8 +197,8 @@ test('far above 2 ** 32 LSNs a page has its own rows only', async () => {
       kind: 'put',
       id,
       condition: { kind: 'none' },
-      head: '{',
-      tail: JSON.stringify({ id }).slice(1),
+      rid: 'r',
+      body: JSON.stringify({ id }),
       ttl: 0,
     }) as const
   const commit = (epk: string, ...ids: string[]) =>

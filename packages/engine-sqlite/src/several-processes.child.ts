@@ -49,8 +49,8 @@ export function commitOne(
   }: { readonly id: string; readonly filler?: string; readonly epoch?: number },
 ): Promise<CommitOutcome> {
   const condition = { kind: 'none' } as const
-  const tail = JSON.stringify({ id, filler }).slice(1)
-  const operation = { kind: 'put', id, condition, head: '{', tail, ttl: 0 } as const
+  const body = JSON.stringify({ id, filler })
+  const operation = { kind: 'put', id, condition, rid: 'r', body, ttl: 0 } as const
   return database.commit({
     batches: [{ collection, epk: '1A', partitionKey: '["p"]', operations: [operation] }],
     fence: epoch === undefined ? undefined : { job: 'job', range: FULL_RANGE, epoch },

@@ -6,6 +6,7 @@ import {
   type Clock,
   type FeedRange,
   type GroupPosition,
+  type DocumentVersion,
 } from '@tidemark/contracts'
 import {
   CommitWaits,
@@ -31,7 +32,6 @@ import {
   type ScanPage,
   type ScanQuery,
   type StartQuery,
-  type StoredRow,
 } from '@tidemark/store/engine'
 import { PiecewiseReads } from './piecewise-reads.ts'
 import { refuse } from './refuse.ts'
@@ -190,7 +190,7 @@ export class SqliteDatabase implements DatabaseEngine {
     return result.outcome
   }
 
-  readDocument(key: DocumentKey): Promise<StoredRow | undefined> {
+  readDocument(key: DocumentKey): Promise<DocumentVersion | undefined> {
     return this.#read((reader) => reader.document(key))
   }
 

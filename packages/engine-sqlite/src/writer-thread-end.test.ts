@@ -38,8 +38,8 @@ async function openDatabase(
   )
   const request = (id: string): CommitRequest => {
     const condition = { kind: 'none' } as const
-    const tail = `"id":${JSON.stringify(id)}}`
-    const operation = { kind: 'put', id, condition, head: '{', tail, ttl: 0 } as const
+    const body = JSON.stringify({ id })
+    const operation = { kind: 'put', id, condition, rid: 'r', body, ttl: 0 } as const
     return { batches: [{ collection, epk: '1A', partitionKey: '["p"]', operations: [operation] }] }
   }
   return { database, request }

@@ -6,6 +6,7 @@ import {
   ResourceNotFoundError,
   UniqueKeyError,
   assertNever,
+  documentEtag,
   lsn,
   type DocumentBody,
   type EtagConditions,
@@ -29,7 +30,6 @@ import { checkAtomicOperation } from './documents/write-rules.ts'
 import type { CommitBatch, CommitOperation, WriteCondition, WriteFence } from './engine/commit.ts'
 import { assertCommitSize, assertOperations } from './engine/commit-size.ts'
 import type { DatabaseEngine } from './engine/storage-engine.ts'
-import { documentEtag } from './engine/stored-body.ts'
 import type { UniqueStep } from './engine/unique-entries.ts'
 import { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 

@@ -1,6 +1,7 @@
-import { ResourceNotFoundError, errorCode } from '@tidemark/contracts'
+import { DocumentStamp, ResourceNotFoundError, errorCode } from '@tidemark/contracts'
 import type { CollectionOptions } from './catalog/collection-options.ts'
 import type { KnownCollections } from './catalog/known-collections.ts'
+import { collectionSelfLink } from './catalog/partition-key-range-list.ts'
 import { DocumentEncoder } from './documents/document-encoder.ts'
 import type { OpenCollection } from './documents/open-collection.ts'
 import type { CollectionRecord } from './engine/catalog.ts'
@@ -63,7 +64,9 @@ export class CollectionFinder {
 
   #openOf({ engine, record }: FoundCollection): OpenCollection {
     const encoder = new DocumentEncoder(record, this.#location.maxDocumentBytes)
-    return { engine, record, encoder, turns: new ReadingTurns() }
+    const { number, rid } = record
+    const stamp = new DocumentStamp({ number, rid, selfLink: collectionSelfLink(record) })
+    return { engine, record, encoder, stamp, turns: new ReadingTurns() }
   }
 
   async #find(): Promise<OpenCollection> {

@@ -9,8 +9,7 @@ export type {
   UniqueKey,
 } from './engine/catalog.ts'
 export type { WriteFence } from './engine/commit.ts'
-export type { ScanPosition, StoredRow } from './engine/document-query.ts'
-export type { VersionRow } from './engine/feed-query.ts'
+export type { ScanPosition } from './engine/document-query.ts'
 export type { Horizon, Horizons } from './engine/horizons.ts'
 export type { ExpiryView, MaintenanceTask } from './engine/maintenance.ts'
 export type {

@@ -380,6 +380,14 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
       _ts: Math.floor(this.#clock.wallMs() / 1000),
       _lsn: at,
     }
-    return { kind: 'document', id: document.id, partitionKey: key, lsn: lsn(at), document }
+    const committedAtMs = document._ts * 1000
+    return {
+      kind: 'document',
+      id: document.id,
+      partitionKey: key,
+      lsn: lsn(at),
+      committedAtMs,
+      document,
+    }
   }
 }

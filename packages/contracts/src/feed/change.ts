@@ -8,7 +8,15 @@ export interface DocumentChange<T extends DocumentBody = DocumentBody> {
   readonly id: string
   readonly partitionKey: PartitionKey
   readonly lsn: Lsn
+  /** When it was committed, epoch ms; exact to the second. */
+  readonly committedAtMs: number
+  /** Parsed when it is first looked at, and then kept. Throws ERR_STORE_DAMAGED when its text is no document. */
   readonly document: Stored<T>
+  /**
+   * The document's JSON text as its writer gave it, without system properties. From stores; not in copies of the
+   * change.
+   */
+  readonly text?: string | undefined
   /** Epoch ms at which the document will expire, if a time to live is in force. */
   readonly expiresAtMs?: number
 }
@@ -19,7 +27,11 @@ export interface PendingDeleteChange<T extends DocumentBody = DocumentBody> {
   readonly id: string
   readonly partitionKey: PartitionKey
   readonly lsn: Lsn
+  /** When the pending delete was committed, epoch ms; exact to the second. */
+  readonly committedAtMs: number
+  /** As `document` of other changes. */
   readonly lastVersion: Stored<T>
+  readonly text?: string | undefined
   /** Epoch ms of the expiry. */
   readonly expiredAtMs: number
 }
@@ -33,7 +45,10 @@ export interface VersionChange<T extends DocumentBody = DocumentBody> {
   readonly operationType: 'create' | 'replace' | 'delete'
   /** Commit time, epoch ms. */
   readonly crts: number
+  /** As `document` of other changes. */
   readonly current?: Stored<T>
+  /** Of `current`. */
+  readonly text?: string | undefined
   readonly previous?: Stored<T>
   readonly timeToLiveExpired: boolean
 }

@@ -1,4 +1,4 @@
-import { PENDING_DELETE_ROW } from '@tidemark/store/engine'
+import { PENDING_DELETE_ROW } from '@tidemark/contracts'
 import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EPOCH_JUMP } from '../schema/epoch-jump.ts'

@@ -5,6 +5,7 @@ import {
   partitionKeyText,
   systemClock,
   type Clock,
+  type FeedRow,
 } from '@tidemark/contracts'
 import {
   rangeOfEpk,
@@ -12,7 +13,6 @@ import {
   type CollectionRecord,
   type CommitOperation,
   type DatabaseEngine,
-  type FeedRow,
   type MaintenanceTask,
   type StorageEngine,
 } from '@tidemark/store/engine'
@@ -209,8 +209,8 @@ export async function whileRunning(
 }
 
 export function put(id: string, ttl = 0): CommitOperation {
-  const tail = JSON.stringify(ttl === 0 ? { id } : { id, ttl }).slice(1)
-  return { kind: 'put', id, condition: { kind: 'none' }, head: '{"_rid":"r",', tail, ttl }
+  const body = JSON.stringify(ttl === 0 ? { id } : { id, ttl })
+  return { kind: 'put', id, condition: { kind: 'none' }, rid: 'r', body, ttl }
 }
 
 export function del(id: string): CommitOperation {

@@ -1,5 +1,5 @@
-import { ResourceNotFoundError } from '@tidemark/contracts'
-import type { DocumentKey, StoredRow } from '@tidemark/store/engine'
+import { ResourceNotFoundError, type DocumentVersion } from '@tidemark/contracts'
+import type { DocumentKey } from '@tidemark/store/engine'
 import { integerArray, textArray } from '../connection/binary-array.ts'
 import { booleanColumn, numberColumn } from '../connection/columns.ts'
 import { storeTime, type ReadContext } from './read-context.ts'
@@ -13,7 +13,7 @@ const MOST_BYTES = 4 * 1024 * 1024
 
 interface WaitingRead {
   readonly key: DocumentKey
-  readonly resolve: (row: StoredRow | undefined) => void
+  readonly resolve: (row: DocumentVersion | undefined) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -31,7 +31,7 @@ export class DocumentReads {
   }
 
   /** The live document of a key. Rejects with ERR_NOT_FOUND when the collection is gone. */
-  read(key: DocumentKey): Promise<StoredRow | undefined> {
+  read(key: DocumentKey): Promise<DocumentVersion | undefined> {
     // It would fail the others in its statement.
     if (`${key.partitionKey}${key.id}`.includes('\0')) return readDocument(this.#context, key)
     return new Promise((resolve, reject) => {
@@ -73,11 +73,11 @@ export class DocumentReads {
     ])
     const [first] = rows
     if (first !== undefined) clock.heard(numberColumn(first, 0))
-    const byPlace = new Map(rows.map((row) => [numberColumn(row, 7), row]))
+    const byPlace = new Map(rows.map((row) => [numberColumn(row, 9), row]))
     for (const [index, { key, resolve, reject }] of reads.entries()) {
       const row = byPlace.get(index + 1)
       if (row === undefined) reject(new ResourceNotFoundError('collection', key.collection.id))
-      else if (booleanColumn(row, 8)) this.#waiting.push({ key, resolve, reject })
+      else if (booleanColumn(row, 10)) this.#waiting.push({ key, resolve, reject })
       else resolve(liveRow(row))
     }
   }
@@ -85,15 +85,15 @@ export class DocumentReads {
 
 // One statement, and so one snapshot. What does not fit is left out, but never the first one.
 const READ_ALL = `
-SELECT now_ms, default_ttl, eras, lsn, ts, ttl, CASE WHEN before < ${MOST_BYTES} THEN body END, n,
+SELECT now_ms, default_ttl, eras, lsn, ts, ttl, CASE WHEN before < ${MOST_BYTES} THEN body END, rid, made, n,
   before >= ${MOST_BYTES}
 FROM (
-  SELECT ${storeTime(2)} AS now_ms, c.default_ttl, c.eras, d.lsn, d.ts, d.ttl, d.body, o.n,
+  SELECT ${storeTime(2)} AS now_ms, c.default_ttl, c.eras, d.lsn, d.ts, d.ttl, d.body, d.rid, d.made, o.n,
     coalesce(sum(octet_length(d.body)) OVER (ORDER BY o.n) - octet_length(d.body), 0) AS before
   FROM unnest($1::integer[], $3::text[], $4::text[], $5::text[])
     WITH ORDINALITY AS o(coll, epk, pk, id, n)
   JOIN :schema.collection c ON c.number = o.coll
   JOIN :schema.database b ON b.number = c.db
-  LEFT JOIN LATERAL (SELECT lsn, ts, ttl, body FROM :schema.doc
+  LEFT JOIN LATERAL (SELECT lsn, ts, ttl, body, rid, made FROM :schema.doc
     WHERE coll = o.coll AND epk = o.epk AND pk = o.pk AND id = o.id AND kind = 0 LIMIT 1) d ON true
 ) found`

@@ -1,4 +1,4 @@
-import { AllVersionsOffError } from '@tidemark/contracts'
+import { AllVersionsOffError, type FeedRow, type VersionRow } from '@tidemark/contracts'
 import {
   horizonAt,
   neverExpires,
@@ -6,8 +6,6 @@ import {
   type EngineFeedPage,
   type EngineVersionPage,
   type FeedPageQuery,
-  type FeedRow,
-  type VersionRow,
 } from '@tidemark/store/engine'
 import type { CollectionRow } from '../catalog/collection-row.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
@@ -40,7 +38,18 @@ export function feedRows({ record, reindex }: CollectionRow): PageRows {
   return {
     table: 'doc',
     horizon: 'horizon',
-    columns: ['d.kind', 'd.body', second],
+    columns: [
+      'd.kind',
+      'd.body',
+      second,
+      'd.ts',
+      'd.pk',
+      'd.id',
+      'd.rid',
+      'd.made',
+      'd.vlsn',
+      'd.vts',
+    ],
     size: 'octet_length(d.body)',
     condition: isExact && neverExpires(policy) ? undefined : `(d.kind = 1 OR ${live})`,
   }
@@ -48,13 +57,38 @@ export function feedRows({ record, reindex }: CollectionRow): PageRows {
 
 /** Without checks of each column, which would cost a tenth of a page. */
 function feedRow(row: SqlRow): FeedRow {
-  return [Number(row[0]), row[2] === '1' ? 1 : 0, row[3] ?? '', Number(row[4])]
+  return [
+    Number(row[0]),
+    row[2] === '1' ? 1 : 0,
+    row[3] ?? '',
+    Number(row[4]),
+    Number(row[5]),
+    row[6] ?? '',
+    row[7] ?? '',
+    row[8] ?? '',
+    numberOrNull(row[9]),
+    numberOrNull(row[10]),
+    numberOrNull(row[11]),
+  ]
 }
 
 const LOG_ROWS: PageRows = {
   table: 'log',
   horizon: 'log_horizon',
-  columns: ['d.id', 'd.pk', 'd.op', 'd.at', 'd.current', 'd.previous', 'd.epk'],
+  columns: [
+    'd.id',
+    'd.pk',
+    'd.op',
+    'd.at',
+    'd.current',
+    'd.previous',
+    'd.epk',
+    'd.rid',
+    'd.made',
+    'd.plsn',
+    'd.pts',
+    'd.pmade',
+  ],
   size: '(coalesce(octet_length(d.current), 0) + coalesce(octet_length(d.previous), 0))',
   condition: undefined,
 }
@@ -88,13 +122,30 @@ export function isKept({ horizons }: PageEnd, row: SqlRow, epkColumn: number): b
 const OPERATIONS = ['create', 'replace', 'delete', 'expire'] as const
 
 function versionRow(row: SqlRow): VersionRow {
+  const lsn = numberColumn(row, 0)
+  const [current, previous, rid] = [row[6] ?? null, row[7] ?? null, row[9] ?? '']
+  const ts = Math.floor(numberColumn(row, 5) / 1000)
   return {
-    lsn: numberColumn(row, 0),
+    lsn,
     id: textColumn(row, 2),
     partitionKey: textColumn(row, 3),
     operation: OPERATIONS[numberColumn(row, 4)] ?? 'delete',
     commitMs: numberColumn(row, 5),
-    current: row[6] ?? undefined,
-    previous: row[7] ?? undefined,
+    current:
+      current === null ? undefined : { lsn, ts, rid, ttl: numberOrNull(row[10]), body: current },
+    previous:
+      previous === null
+        ? undefined
+        : {
+            lsn: numberColumn(row, 11),
+            ts: numberColumn(row, 12),
+            rid,
+            ttl: numberOrNull(row[13]),
+            body: previous,
+          },
   }
+}
+
+function numberOrNull(text: string | null | undefined): number | null {
+  return text === null || text === undefined ? null : Number(text)
 }

@@ -18,9 +18,15 @@ export async function scanDocuments(
   const found = first[1] === null ? [] : rows
   const taken = found.slice(0, query.maxItems)
   const last = taken.at(-1)
-  const hasMore = last !== undefined && last[5] === 'f'
+  const hasMore = last !== undefined && last[9] === 'f'
   return {
-    bodies: taken.map((row) => textColumn(row, 4)),
+    versions: taken.map((row) => ({
+      lsn: numberColumn(row, 5),
+      ts: numberColumn(row, 6),
+      rid: textColumn(row, 7),
+      ttl: row[8] === null ? null : numberColumn(row, 8),
+      body: textColumn(row, 4),
+    })),
     next: hasMore
       ? { epk: textColumn(last, 1), partitionKey: textColumn(last, 2), id: textColumn(last, 3) }
       : undefined,
@@ -49,12 +55,12 @@ function scanStatement(
   const limit = parameter(maxItems + 1)
   const chars = parameter(maxChars)
   const template = `WITH h AS MATERIALIZED (${COLLECTION_HEAD})
-SELECT h.now_ms, r.epk, r.pk, r.id, r.body, r.is_last FROM h LEFT JOIN (
-  SELECT epk, pk, id, body, is_last FROM (
-    SELECT d.epk, d.pk, d.id, d.body,
+SELECT h.now_ms, r.epk, r.pk, r.id, r.body, r.lsn, r.ts, r.rid, r.made, r.is_last FROM h LEFT JOIN (
+  SELECT epk, pk, id, body, lsn, ts, rid, made, is_last FROM (
+    SELECT d.epk, d.pk, d.id, d.body, d.lsn, d.ts, d.rid, d.made,
       lead(d.id) OVER (ORDER BY d.epk, d.pk, d.id) IS NULL AS is_last,
       sum(octet_length(d.body)) OVER (ORDER BY d.epk, d.pk, d.id) - octet_length(d.body) AS before
-    FROM (SELECT d.epk, d.pk, d.id, d.body FROM h, :schema.doc d WHERE ${conditions.join(' AND ')}
+    FROM (SELECT d.epk, d.pk, d.id, d.body, d.lsn, d.ts, d.rid, d.made FROM h, :schema.doc d WHERE ${conditions.join(' AND ')}
       ORDER BY d.epk, d.pk, d.id LIMIT ${limit}) d) counted
   WHERE before < ${chars}) r ON true ORDER BY r.epk, r.pk, r.id`
   return { template, values }

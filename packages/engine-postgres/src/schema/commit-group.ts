@@ -1,22 +1,6 @@
 import { WRITE_GUARDS } from './write-guards.ts'
 
 /**
- * The stored text of a document, as `stampBody` of the store's engine contract builds it. Numbers are cast: text
- *
- * bigint is STABLE. A function that declares itself IMMUTABLE is then called for each row instead of inlined (a fifth
- * of a group's time).
- */
-export const STAMPED_BODY: string = `
-CREATE FUNCTION :schema.stamped_body(
-  head text, tail text, coll integer, lsn bigint, ts bigint, stamped_ttl integer) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT head || '"_etag":"\\"' || lpad(to_hex(coll), 8, '0') || '-' || lpad(to_hex(lsn), 14, '0')
-    || '\\"","_ts":' || ts::text || ',"_lsn":' || lsn::text || ','
-    || CASE WHEN stamped_ttl IS NULL THEN '' ELSE '"ttl":' || stamped_ttl::text || ',' END || tail
-$$;
-`
-
-/**
  * Applies a group of commits in one round trip: a process that stalls, or dies, never holds a segment's lock
  * beyond its own statement (decision 0008).
  *
@@ -41,7 +25,7 @@ CREATE FUNCTION :schema.commit_group(
   p_fence_job text[], p_fence_min text[], p_fence_max text[], p_fence_epoch bigint[],
   p_request integer[], p_batch integer[], p_segment integer[], p_coll integer[],
   p_epk text[], p_pk text[], p_id text[], p_kind integer[], p_cond integer[], p_cond_lsn bigint[],
-  p_ttl integer[], p_until bigint[], p_head text[], p_tail text[], p_unique jsonb,
+  p_ttl integer[], p_until bigint[], p_rid text[], p_body text[], p_unique jsonb,
   OUT moved boolean, OUT time_ms bigint, OUT faults integer[], OUT fault_lsns bigint[],
   OUT lsns bigint[], OUT existed boolean[])
 LANGUAGE plpgsql :planner AS $$
@@ -148,8 +132,9 @@ BEGIN
   END IF;
   IF v_expires THEN
     IF v_logs THEN
-      INSERT INTO :schema.log(lsn, at, segment, ord, coll, op, epk, pk, id, current, previous)
-        SELECT o.lsn, time_ms, o.segment, 1, o.coll, 3, o.epk, o.pk, o.id, NULL,
+      INSERT INTO :schema.log(
+          lsn, at, segment, ord, coll, op, epk, pk, id, rid, plsn, pts, pmade, previous)
+        SELECT o.lsn, time_ms, o.segment, 1, o.coll, 3, o.epk, o.pk, o.id, d.rid, d.lsn, d.ts, d.made,
           CASE c.log WHEN 2 THEN d.body END
         FROM unnest(v_expiry_lsns, p_segment, p_coll, p_epk, p_pk, p_id) AS o(lsn, segment, coll, epk, pk, id)
         JOIN :schema.collection c ON c.number = o.coll AND c.log > 0
@@ -159,22 +144,24 @@ BEGIN
     END IF;
     -- A document that is written again after its time becomes a pending delete first (TTL-16).
     UPDATE :schema.doc d
-      SET lsn = o.lsn, segment = o.segment, ord = 1, kind = 1, ts = v_second, exp = o.expired
+      SET lsn = o.lsn, segment = o.segment, ord = 1, kind = 1, ts = v_second, exp = o.expired,
+        vlsn = d.lsn, vts = d.ts
       FROM unnest(v_expiry_lsns, v_expired, p_segment, p_coll, p_epk, p_pk, p_id)
         AS o(lsn, expired, segment, coll, epk, pk, id)
       WHERE o.lsn IS NOT NULL
         AND d.coll = o.coll AND d.epk = o.epk AND d.pk = o.pk AND d.id = o.id AND d.kind = 0;
   END IF;
   IF v_logs THEN
-    INSERT INTO :schema.log(lsn, at, segment, ord, coll, op, epk, pk, id, current, previous)
+    INSERT INTO :schema.log(
+        lsn, at, segment, ord, coll, op, epk, pk, id, rid, made, current, plsn, pts, pmade, previous)
       SELECT o.lsn, time_ms, o.segment, o.ord, o.coll,
         CASE WHEN o.kind = 1 THEN 2 WHEN o.existed THEN 1 ELSE 0 END, o.epk, o.pk, o.id,
-        CASE o.kind WHEN 0 THEN :schema.stamped_body(o.head, o.tail, o.coll, o.lsn, v_second,
-          CASE WHEN o.until IS NOT NULL THEN least(2147483647, greatest(1, o.until - v_second))::integer END) END,
-        CASE c.log WHEN 2 THEN d.body END
+        coalesce(o.rid, d.rid),
+        CASE WHEN o.until IS NOT NULL THEN least(2147483647, greatest(1, o.until - v_second))::integer END,
+        o.body, d.lsn, d.ts, d.made, CASE c.log WHEN 2 THEN d.body END
       FROM unnest(lsns, v_ords, v_apply, existed, p_segment, p_coll, p_epk, p_pk, p_id, p_kind, p_until,
-          p_head, p_tail)
-        AS o(lsn, ord, apply, existed, segment, coll, epk, pk, id, kind, until, head, tail)
+          p_rid, p_body)
+        AS o(lsn, ord, apply, existed, segment, coll, epk, pk, id, kind, until, rid, body)
       JOIN :schema.collection c ON c.number = o.coll AND c.log > 0
       LEFT JOIN :schema.doc d
         ON d.coll = o.coll AND d.epk = o.epk AND d.pk = o.pk AND d.id = o.id AND d.kind = 0
@@ -188,14 +175,12 @@ BEGIN
       WHERE o.apply AND o.existed AND o.kind < 2
         AND d.coll = o.coll AND d.epk = o.epk AND d.pk = o.pk AND d.id = o.id AND d.kind = 0;
   END IF;
-  INSERT INTO :schema.doc(lsn, exp, ts, segment, ord, coll, ttl, kind, epk, pk, id, body)
+  INSERT INTO :schema.doc(lsn, exp, ts, segment, ord, coll, ttl, kind, epk, pk, id, made, rid, body)
     SELECT o.lsn, :schema.expiry_second(v_second, t.ttl, c.default_ttl), v_second, o.segment, o.ord,
-      o.coll, t.ttl, 0, o.epk, o.pk, o.id,
-      :schema.stamped_body(o.head, o.tail, o.coll, o.lsn, v_second,
-        CASE WHEN o.until IS NOT NULL THEN t.ttl END)
+      o.coll, t.ttl, 0, o.epk, o.pk, o.id, CASE WHEN o.until IS NOT NULL THEN t.ttl END, o.rid, o.body
     FROM unnest(lsns, v_ords, v_apply, p_segment, p_coll, p_epk, p_pk, p_id, p_kind, p_ttl, p_until,
-        p_head, p_tail)
-      AS o(lsn, ord, apply, segment, coll, epk, pk, id, kind, ttl, until, head, tail)
+        p_rid, p_body)
+      AS o(lsn, ord, apply, segment, coll, epk, pk, id, kind, ttl, until, rid, body)
     CROSS JOIN LATERAL (SELECT CASE WHEN o.until IS NULL THEN coalesce(o.ttl, 0)
       ELSE least(2147483647, greatest(1, o.until - v_second))::integer END AS ttl) t
     JOIN :schema.collection c ON c.number = o.coll

@@ -34,8 +34,9 @@ BEGIN
     FROM unnest(p_open) WITH ORDINALITY AS o(open, n) JOIN :schema.segment s ON s.id = o.open ORDER BY o.n);
   SELECT c.log, c.has_unique INTO v_log, v_has_unique FROM :schema.collection c WHERE c.number = p_coll;
   IF v_log > 0 THEN
-    INSERT INTO :schema.log(lsn, at, segment, ord, coll, op, epk, pk, id, current, previous)
-      SELECT o.to_lsn, p_time_ms, o.open, 1, d.coll, 3, d.epk, d.pk, d.id, NULL,
+    INSERT INTO :schema.log(
+        lsn, at, segment, ord, coll, op, epk, pk, id, rid, plsn, pts, pmade, previous)
+      SELECT o.to_lsn, p_time_ms, o.open, 1, d.coll, 3, d.epk, d.pk, d.id, d.rid, d.lsn, d.ts, d.made,
         CASE v_log WHEN 2 THEN d.body END
       FROM unnest(v_lsns, p_open, p_segment, p_lsn, p_ord) AS o(to_lsn, open, segment, lsn, ord)
       JOIN :schema.doc d ON d.segment = o.segment AND d.lsn = o.lsn AND d.ord = o.ord;
@@ -47,7 +48,8 @@ BEGIN
       WHERE u.coll = d.coll AND u.epk = d.epk AND u.pk = d.pk AND u.id = d.id;
   END IF;
   UPDATE :schema.doc d
-    SET lsn = o.to_lsn, segment = o.open, ord = 1, kind = 1, ts = p_time_ms / 1000, exp = o.second
+    SET lsn = o.to_lsn, segment = o.open, ord = 1, kind = 1, ts = p_time_ms / 1000, exp = o.second,
+      vlsn = d.lsn, vts = d.ts
     FROM unnest(v_lsns, p_open, p_segment, p_lsn, p_ord, p_second)
       AS o(to_lsn, open, segment, lsn, ord, second)
     WHERE d.segment = o.segment AND d.lsn = o.lsn AND d.ord = o.ord;

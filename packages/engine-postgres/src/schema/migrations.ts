@@ -1,4 +1,4 @@
-import { COMMIT_GROUP, STAMPED_BODY } from './commit-group.ts'
+import { COMMIT_GROUP } from './commit-group.ts'
 import { BEGIN_EPOCH } from './epoch-jump.ts'
 import { EXPIRE_ROWS } from './expire-rows.ts'
 import { EXPIRED_SECOND } from './expired-second.ts'
@@ -28,7 +28,6 @@ export const STORE_SCHEMA: SchemaProgram = {
   ],
   functions: [
     EXPIRED_SECOND,
-    STAMPED_BODY,
     BEGIN_EPOCH,
     FENCES,
     ENTRY_FUNCTIONS,

@@ -15,9 +15,12 @@
  *              Every commit locks its open segments first, in the order of their ids, and advances their lsn.
  * fence_job    one row for each job: locked by every fenced commit, exclusively by one that raises an epoch.
  * doc          kind 0: live, exp = second of expiry or 0. kind 1: pending delete, exp = second at which it
- *              expired, ts = second of the pending delete. ord: place of the row within its LSN.
+ *              expired, ts = second of the pending delete; vlsn, vts: LSN and ts of its last version, which is
+ *              the body. body: the user's text. made: a ttl that the commit computed, which the text does not
+ *              have; ttl then has it too. rid: the document's own part of its _rid. ord: place of the row within
+ *              its LSN.
  * log          all versions, for collections that keep them. op: 0 create, 1 replace, 2 delete, 3 expire;
- *              at = commit time, epoch ms.
+ *              at = commit time, epoch ms. previous, plsn, pts, pmade: the version before, as in doc.
  */
 export const TABLES: string = `
 CREATE TABLE :schema.store(
@@ -60,13 +63,15 @@ CREATE TABLE :schema.doc(
   lsn bigint NOT NULL, exp bigint NOT NULL, ts bigint NOT NULL, segment integer NOT NULL,
   ord integer NOT NULL, coll integer NOT NULL, ttl integer NOT NULL, kind smallint NOT NULL,
   epk text COLLATE "C" NOT NULL, pk text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
-  body text NOT NULL, PRIMARY KEY(segment, lsn, ord));
+  vlsn bigint, vts bigint, made integer, rid text NOT NULL, body text NOT NULL,
+  PRIMARY KEY(segment, lsn, ord));
 CREATE UNIQUE INDEX doc_key ON :schema.doc(coll, epk, pk, id) WHERE kind = 0;
 CREATE INDEX doc_expiry ON :schema.doc(coll, exp) WHERE kind = 0 AND exp > 0;
 CREATE INDEX doc_pending ON :schema.doc(coll, segment, lsn, ord) WHERE kind = 1;
 CREATE TABLE :schema.log(
   lsn bigint NOT NULL, at bigint NOT NULL, segment integer NOT NULL, ord integer NOT NULL,
   coll integer NOT NULL, op smallint NOT NULL, epk text COLLATE "C" NOT NULL,
-  pk text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, current text, previous text,
+  pk text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, rid text, made integer, current text,
+  plsn bigint, pts bigint, pmade integer, previous text,
   PRIMARY KEY(segment, lsn, ord));
 `

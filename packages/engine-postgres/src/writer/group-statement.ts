@@ -141,8 +141,8 @@ class GroupColumns {
   readonly #conditionLsns: (number | null)[] = []
   readonly #ttls: (number | null)[] = []
   readonly #untils: (number | null)[] = []
-  readonly #heads: (string | null)[] = []
-  readonly #tails: (string | null)[] = []
+  readonly #rids: (string | null)[] = []
+  readonly #bodies: (string | null)[] = []
   #batch = 0
 
   add({ request: { batches, fence }, places }: PlacedCommit, number: number): void {
@@ -185,8 +185,8 @@ class GroupColumns {
       integerArray(this.#conditionLsns),
       integerArray(this.#ttls),
       integerArray(this.#untils),
-      textArray(this.#heads),
-      textArray(this.#tails),
+      textArray(this.#rids),
+      textArray(this.#bodies),
     ]
   }
 
@@ -199,7 +199,7 @@ class GroupColumns {
     const put = kind === 'put' ? operation : undefined
     this.#ttls.push(put === undefined ? 0 : put.ttl === 'invalid' ? null : put.ttl)
     this.#untils.push(put?.expirySecond ?? null)
-    this.#heads.push(put?.head ?? null)
-    this.#tails.push(put?.tail ?? null)
+    this.#rids.push(put?.rid ?? null)
+    this.#bodies.push(put?.body ?? null)
   }
 }

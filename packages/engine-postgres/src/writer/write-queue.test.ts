@@ -39,7 +39,7 @@ function commit(name: string, ids: readonly string[], { chars = 1, epoch = 0 } =
         partitionKey: '["a"]',
         operations: ids.map((id) => {
           const condition = { kind: 'none' } as const
-          return { kind: 'put', id, condition, head: '', tail: 'x'.repeat(chars), ttl: 0 }
+          return { kind: 'put', id, condition, rid: '', body: 'x'.repeat(chars), ttl: 0 }
         }),
       },
     ],

@@ -1,9 +1,5 @@
-/** The tables of one kind of file. A newer version is refused; an older one is migrated step by step. */
-export interface FileSchema {
-  readonly version: number
-  /** The migration step of each version to the next. A version without one was never released. */
-  readonly steps: ReadonlyMap<number, string>
-}
+/** The version of the tables, in both kinds of files. A program refuses every other one. */
+export const TABLES_VERSION: number = 1
 
 /** Slots of a segment: `seq = segment * SEGMENT_SLOTS + slot`, which leaves 2,097,151 segments. */
 export const SEGMENT_SLOTS: number = 2 ** 32
@@ -21,21 +17,14 @@ export const SEGMENT_SLOTS: number = 2 ** 32
  *            slots of their own. state: open, sealed, folding, dropped. horizon, loghorizon: JSON, of the
  *            pkrange whose open segment it is.
  * doc        kind 0: live, exp = second of expiry or 0. kind 1: pending delete, exp = second at which it
- *            expired, ts = second of the pending delete.
+ *            expired, ts = second of the pending delete; vlsn, vts: LSN and ts of its last version, which is
+ *            the body. body: the user's text. made: a ttl that the commit computed, which the text does
+ *            not have; ttl then has it too. rid: the document's own part of its _rid.
  * log        all versions, for collections that keep them. op: 0 create, 1 replace, 2 delete, 3 expire;
- *            at = commit time, epoch ms.
+ *            at = commit time, epoch ms. previous, plsn, pts, pmade: the version before, as in doc.
  * entry      unique key entries: one row for each document and key (ukey counts from 0). An expired document may
  *            have lost some to others. See decision 0010.
  */
-const ENTRY_TABLE = `
-CREATE TABLE entry(
-  coll INT NOT NULL, epk TEXT NOT NULL, pk TEXT NOT NULL, id TEXT NOT NULL, ukey INT NOT NULL,
-  value TEXT NOT NULL, PRIMARY KEY(coll, epk, pk, id, ukey)) WITHOUT ROWID;
-CREATE UNIQUE INDEX entry_value ON entry(coll, epk, pk, ukey, value);
-`
-
-export const DATABASE_FILE: FileSchema = { version: 3, steps: new Map([[2, ENTRY_TABLE]]) }
-export const CATALOG_FILE: FileSchema = { version: 2, steps: new Map() }
 
 export const DATABASE_TABLES: string = `
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -62,16 +51,20 @@ CREATE TABLE position(
   coll INT NOT NULL, grp TEXT NOT NULL, list TEXT NOT NULL, PRIMARY KEY(coll, grp)) WITHOUT ROWID;
 CREATE TABLE doc(
   seq INTEGER PRIMARY KEY, lsn INT NOT NULL, coll INT NOT NULL, kind INT NOT NULL, epk TEXT NOT NULL,
-  pk TEXT NOT NULL, id TEXT NOT NULL, ts INT NOT NULL, ttl INT NOT NULL, exp INT NOT NULL,
-  body TEXT NOT NULL);
+  pk TEXT NOT NULL, id TEXT NOT NULL, ts INT NOT NULL, ttl INT NOT NULL, exp INT NOT NULL, rid TEXT NOT NULL,
+  made INT, vlsn INT, vts INT, body TEXT NOT NULL);
 CREATE UNIQUE INDEX pri ON doc(coll, epk, pk, id) WHERE kind = 0;
 CREATE INDEX expiry ON doc(coll, exp) WHERE kind = 0 AND exp > 0;
 CREATE INDEX pending ON doc(coll, seq) WHERE kind = 1;
 CREATE TABLE log(
   seq INTEGER PRIMARY KEY, lsn INT NOT NULL, coll INT NOT NULL, epk TEXT NOT NULL, pk TEXT NOT NULL,
-  id TEXT NOT NULL, op INT NOT NULL, at INT NOT NULL, current TEXT, previous TEXT);
-${ENTRY_TABLE}
-INSERT INTO meta VALUES ('schema', ${DATABASE_FILE.version}), ('nextCollection', 1), ('nextSegment', 1),
+  id TEXT NOT NULL, op INT NOT NULL, at INT NOT NULL, rid TEXT, made INT, current TEXT,
+  plsn INT, pts INT, pmade INT, previous TEXT);
+CREATE TABLE entry(
+  coll INT NOT NULL, epk TEXT NOT NULL, pk TEXT NOT NULL, id TEXT NOT NULL, ukey INT NOT NULL,
+  value TEXT NOT NULL, PRIMARY KEY(coll, epk, pk, id, ukey)) WITHOUT ROWID;
+CREATE UNIQUE INDEX entry_value ON entry(coll, epk, pk, ukey, value);
+INSERT INTO meta VALUES ('tables', ${TABLES_VERSION}), ('nextCollection', 1), ('nextSegment', 1),
   ('dropped', 0);
 INSERT INTO head VALUES (1, 1, 0, '', 0, 0);
 `
@@ -82,5 +75,5 @@ CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE database(
   number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, rid TEXT NOT NULL, etag TEXT NOT NULL,
   ts INT NOT NULL, file TEXT NOT NULL);
-INSERT INTO meta VALUES ('schema', ${CATALOG_FILE.version}), ('nextDatabase', 1);
+INSERT INTO meta VALUES ('tables', ${TABLES_VERSION}), ('nextDatabase', 1);
 `

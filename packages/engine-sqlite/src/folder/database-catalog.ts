@@ -16,7 +16,7 @@ import {
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
-import { CATALOG_FILE, CATALOG_TABLES } from '../connection/schema.ts'
+import { CATALOG_TABLES } from '../connection/schema.ts'
 import { storeError, withStoreErrors } from '../connection/sqlite-error.ts'
 import { createDatabaseFile, isMarkedDeleted, NUMBER_JUMP } from './database-file.ts'
 import { noteCopy } from './file-copies.ts'
@@ -320,7 +320,7 @@ export function assertDatabaseFileName(
 
 /** A copy may have lost databases, and continuations contain their numbers. */
 function openCatalog(file: string): Connection {
-  const connection = openSqliteFile(file, CATALOG_FILE)
+  const connection = openSqliteFile(file)
   try {
     connection.transaction('BEGIN', () => {
       if (!noteCopy(connection, file)) return

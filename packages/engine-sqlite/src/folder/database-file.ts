@@ -3,7 +3,7 @@ import { isDropped, readCatalog } from '../connection/catalog-rows.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'
 import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
-import { DATABASE_FILE, DATABASE_TABLES } from '../connection/schema.ts'
+import { DATABASE_TABLES } from '../connection/schema.ts'
 import { storeError } from '../connection/sqlite-error.ts'
 import { rollSegment } from '../writer/range-writes.ts'
 import { noteCopy } from './file-copies.ts'
@@ -32,7 +32,7 @@ export function createDatabaseFile(file: string, access: StoreAccess): void {
 /** Whether a file belongs to a deleted database. False for a file that cannot be read now. */
 export function isMarkedDeleted(file: string): boolean {
   try {
-    const connection = openSqliteFile(file, DATABASE_FILE)
+    const connection = openSqliteFile(file)
     try {
       return isDropped(connection)
     } finally {
@@ -139,7 +139,7 @@ async function withDatabaseFile<Result>(
 ): Promise<Result> {
   try {
     return await retryWhileBusy(clock, () => {
-      const connection = openSqliteFile(file, DATABASE_FILE)
+      const connection = openSqliteFile(file)
       try {
         return act(connection)
       } finally {

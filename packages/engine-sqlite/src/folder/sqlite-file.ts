@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { StoreDamagedError, StoreFormatError } from '@tidemark/contracts'
 import { numberColumn } from '../connection/column.ts'
 import { Connection } from '../connection/connection.ts'
-import type { FileSchema } from '../connection/schema.ts'
+import { TABLES_VERSION } from '../connection/schema.ts'
 import { makeFileFor, type StoreAccess } from './store-access.ts'
 
 /** How long opening a file waits for another process, which blocks the thread. */
@@ -22,12 +22,11 @@ export function createSqliteFile(file: string, tables: string, access: StoreAcce
 }
 
 /**
- * Opens a file that `createSqliteFile` made, for durable changes. Migrates tables of an older version; older programs
- * then no longer open the file.
+ * Opens a file that `createSqliteFile` made, for durable changes.
  *
  * @throws ERR_STORE_DAMAGED, ERR_STORE_FORMAT, or as SQLite does
  */
-export function openSqliteFile(file: string, schema: FileSchema): Connection {
+export function openSqliteFile(file: string): Connection {
   if (!existsSync(file)) throw new StoreDamagedError(`${file} is missing`)
   const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS })
   try {
@@ -35,7 +34,7 @@ export function openSqliteFile(file: string, schema: FileSchema): Connection {
     assertOnlyTables(connection, file)
     const table = connection.get(`SELECT 1 FROM sqlite_schema WHERE name = 'meta'`)
     if (table === undefined) throw new StoreDamagedError(`${file} is damaged: it has no tables`)
-    if (versionOf(connection) !== schema.version) migrate(connection, file, schema)
+    assertVersion(connection, file)
     return connection
   } catch (error) {
     connection.close()
@@ -56,26 +55,19 @@ function assertOnlyTables(connection: Connection, file: string): void {
   )
 }
 
-/** All steps or none. Another process may be faster. */
-function migrate(connection: Connection, file: string, { version, steps }: FileSchema): void {
-  connection.transaction('BEGIN IMMEDIATE', () => {
-    for (let from = versionOf(connection); from !== version; from++) {
-      const step = steps.get(from)
-      if (step === undefined) {
-        const advice =
-          from > version ? 'Use a newer Tidemark' : 'It was made by an unreleased version'
-        throw new StoreFormatError(
-          `${file} has schema ${from}; this version reads ${version}. ${advice}`,
-        )
-      }
-      connection.exec(step)
-      connection.run(`UPDATE meta SET value = ? WHERE name = 'schema'`, from + 1)
-    }
-  })
-}
-
-function versionOf(connection: Connection): number {
-  return numberColumn(connection.get(`SELECT value FROM meta WHERE name = 'schema'`) ?? [], 0)
+/** @throws ERR_STORE_FORMAT */
+function assertVersion(connection: Connection, file: string): void {
+  const row = connection.get(`SELECT value FROM meta WHERE name = 'tables'`)
+  // Tables from before the first release have their number under another name.
+  const found = row === undefined ? 'of an unreleased version' : numberColumn(row, 0)
+  if (found === TABLES_VERSION) return
+  const advice =
+    row === undefined
+      ? 'Nothing converts it: read it with the program that made it, and begin a new folder'
+      : 'Use the Tidemark that made it'
+  throw new StoreFormatError(
+    `${file} has tables ${found}; this program reads version ${TABLES_VERSION}. ${advice}`,
+  )
 }
 
 export function removeSqliteFile(file: string): void {

@@ -6,6 +6,7 @@ import {
   type FeedRange,
   type GroupPosition,
   lsn as checkedLsn,
+  type DocumentVersion,
 } from '@tidemark/contracts'
 import {
   expiredSecond,
@@ -26,7 +27,6 @@ import {
   type ScanPage,
   type ScanQuery,
   type StartQuery,
-  type StoredRow,
 } from '@tidemark/store/engine'
 import {
   readCatalog,
@@ -57,7 +57,7 @@ import { unexpired } from './unexpired.ts'
 
 // One statement, and so one snapshot: the document, and the version that shows whether the cached catalog is still
 // valid.
-const READ_DOCUMENT = `SELECT catalog, clock, lsn, ts, ttl, body FROM head LEFT JOIN doc ON
+const READ_DOCUMENT = `SELECT catalog, clock, lsn, ts, ttl, rid, made, body FROM head LEFT JOIN doc ON
   coll = ? AND epk = ? AND pk = ? AND id = ? AND kind = 0`
 const READ_COUNTER = 'SELECT lsn FROM segment WHERE id = ?'
 
@@ -119,7 +119,7 @@ export class DatabaseReader {
     )
   }
 
-  document(key: DocumentKey): StoredRow | undefined {
+  document(key: DocumentKey): DocumentVersion | undefined {
     const { collection, epk, partitionKey, id } = key
     const row = withStoreErrors(this.#file, () =>
       this.#connection.get(READ_DOCUMENT, collection.number, epk, partitionKey, id),
@@ -277,7 +277,12 @@ export class DatabaseReader {
     return { lsn: numberColumn(row, 0), rangeNumber: number }
   }
 
-  #documentBySnapshot({ collection, epk, partitionKey, id }: DocumentKey): StoredRow | undefined {
+  #documentBySnapshot({
+    collection,
+    epk,
+    partitionKey,
+    id,
+  }: DocumentKey): DocumentVersion | undefined {
     return this.#inCollection(collection, (holder, { nowMs }) => {
       const row = this.#connection.get(READ_DOCUMENT, collection.number, epk, partitionKey, id)
       return row && liveDocument(row, holder, nowMs)
@@ -335,12 +340,12 @@ function liveDocument(
   row: readonly unknown[],
   collection: CollectionRow,
   nowMs: number,
-): StoredRow | undefined {
-  const [, , lsn, ts, ttl, body] = row
-  if (typeof body !== 'string') return undefined
+): DocumentVersion | undefined {
+  const [, , lsn, ts, ttl, rid, made, body] = row
+  if (typeof body !== 'string' || typeof rid !== 'string') return undefined
   const times = { ts: Number(ts), ttl: Number(ttl) }
   if (expiredSecond(times, policyOf(collection), nowMs) !== 0) return undefined
-  return { lsn: Number(lsn), ...times, body }
+  return { lsn: Number(lsn), ts: times.ts, rid, ttl: made === null ? null : Number(made), body }
 }
 
 function seconds(ms: number): number {

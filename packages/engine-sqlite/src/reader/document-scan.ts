@@ -1,4 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
+import type { DocumentVersion } from '@tidemark/contracts'
 import type { ScanPage, ScanPosition, ScanQuery } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
@@ -26,7 +27,7 @@ export async function scanPastExpired(
 ): Promise<ScanPage> {
   for (let { after } = query; ;) {
     const page = await scan({ ...query, after })
-    if (page.bodies.length > 0 || page.next === undefined) return page
+    if (page.versions.length > 0 || page.next === undefined) return page
     query.signal?.throwIfAborted()
     after = page.next
   }
@@ -39,12 +40,12 @@ export async function scanPastExpired(
  */
 export function scanDocuments(snapshot: ScanSnapshot, query: ScanQuery): ScanPage {
   const { connection } = snapshot
-  const bodies: string[] = []
+  const versions: DocumentVersion[] = []
   let chars = 0
   let expired = 0
   let { after } = query
   for (;;) {
-    const left = expired > bodies.length ? ROWS_A_READ : query.maxItems - bodies.length
+    const left = expired > versions.length ? ROWS_A_READ : query.maxItems - versions.length
     const wanted = Math.min(ROWS_A_READ, left)
     const [sql, ...values] = scanStatement(snapshot, { ...query, after }, wanted + 1)
     const rows = connection.all(sql, ...values)
@@ -54,15 +55,22 @@ export function scanDocuments(snapshot: ScanSnapshot, query: ScanQuery): ScanPag
         expired++
         continue
       }
-      const body = row[4] === null ? readBody(connection, query, after) : textColumn(row, 4)
-      bodies.push(body)
+      const [, , , , lsn, ts, rid, made, text] = row
+      const body = typeof text === 'string' ? text : readBody(connection, query, after)
+      versions.push({
+        lsn: Number(lsn),
+        ts: Number(ts),
+        rid: String(rid),
+        ttl: made === null ? null : Number(made),
+        body,
+      })
       chars += body.length
-      if (chars >= query.maxChars || bodies.length >= query.maxItems) {
-        return { bodies, next: index < rows.length - 1 ? after : undefined }
+      if (chars >= query.maxChars || versions.length >= query.maxItems) {
+        return { versions, next: index < rows.length - 1 ? after : undefined }
       }
     }
-    if (rows.length <= wanted) return { bodies, next: undefined }
-    if (expired >= MAX_EXPIRED && query.partitionKey === undefined) return { bodies, next: after }
+    if (rows.length <= wanted) return { versions, next: undefined }
+    if (expired >= MAX_EXPIRED && query.partitionKey === undefined) return { versions, next: after }
   }
 }
 
@@ -93,7 +101,8 @@ function scanStatement(
   const live = condition ?? { sql: '1', values: [] }
   const where = conditions.map(({ sql }) => sql).join(' AND ')
   return [
-    `SELECT epk, pk, id, ${live.sql}, iif(${live.sql} AND octet_length(body) <= ${MAX_ROW_BYTES}, body, NULL)
+    `SELECT epk, pk, id, ${live.sql}, lsn, ts, rid, made,
+       iif(${live.sql} AND octet_length(body) <= ${MAX_ROW_BYTES}, body, NULL)
      FROM doc WHERE ${where} ORDER BY epk, pk, id LIMIT ?`,
     ...live.values,
     ...live.values,

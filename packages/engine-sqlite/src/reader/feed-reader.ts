@@ -1,4 +1,4 @@
-import { AllVersionsOffError } from '@tidemark/contracts'
+import { AllVersionsOffError, type FeedRow, type VersionRow } from '@tidemark/contracts'
 import {
   horizonAt,
   horizonsOf,
@@ -6,8 +6,6 @@ import {
   type EngineFeedPage,
   type EngineVersionPage,
   type FeedPageQuery,
-  type FeedRow,
-  type VersionRow,
 } from '@tidemark/store/engine'
 import type { CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
@@ -47,7 +45,7 @@ export function feedSelection(
   const second = expirySecond === 'exp' ? 'exp' : `iif(kind = 1, exp, ${expirySecond})`
   return {
     table: 'doc',
-    columns: ['kind', 'body', second],
+    columns: ['kind', 'body', second, 'ts', 'pk', 'id', 'rid', 'made', 'vlsn', 'vts'],
     texts: { size: 'octet_length(body)', columns: ['body'] },
     range,
     condition: condition && { ...condition, sql: `(kind = 1 OR ${condition.sql})` },
@@ -63,6 +61,11 @@ type LogRow = readonly [
   current: string | null,
   previous: string | null,
   epk: string,
+  rid: string | null,
+  made: number | null,
+  previousLsn: number | null,
+  previousTs: number | null,
+  previousMade: number | null,
 ]
 
 const OPERATIONS = ['create', 'replace', 'delete', 'expire'] as const
@@ -76,7 +79,20 @@ export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): E
     newestLsn: head.lsn,
     selection: {
       table: 'log',
-      columns: ['id', 'pk', 'op', 'at', 'current', 'previous', 'epk'],
+      columns: [
+        'id',
+        'pk',
+        'op',
+        'at',
+        'current',
+        'previous',
+        'epk',
+        'rid',
+        'made',
+        'plsn',
+        'pts',
+        'pmade',
+      ],
       texts: {
         size: '(coalesce(octet_length(current), 0) + coalesce(octet_length(previous), 0))',
         columns: ['op', 'current', 'previous'],
@@ -110,14 +126,27 @@ export function horizonOfKey({ logHorizons }: RangeHead, epk: string): number {
   return horizonAt(logHorizons, singleEpkRange(epk))
 }
 
-function versionRow([lsn, id, partitionKey, op, commitMs, current, previous]: LogRow): VersionRow {
+function versionRow(row: LogRow): VersionRow {
+  const [lsn, id, partitionKey, op, commitMs, current, previous, , owned, made] = row
+  const [, , , , , , , , , , previousLsn, previousTs, previousMade] = row
+  const rid = owned ?? ''
+  const ts = Math.floor(commitMs / 1000)
   return {
     lsn,
     id,
     partitionKey,
     operation: OPERATIONS[op] ?? 'delete',
     commitMs,
-    current: current ?? undefined,
-    previous: previous ?? undefined,
+    current: current === null ? undefined : { lsn, ts, rid, ttl: made, body: current },
+    previous:
+      previous === null
+        ? undefined
+        : {
+            lsn: previousLsn ?? 0,
+            ts: previousTs ?? 0,
+            rid,
+            ttl: previousMade,
+            body: previous,
+          },
   }
 }

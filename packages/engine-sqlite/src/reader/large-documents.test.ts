@@ -51,9 +51,9 @@ async function write(
 ): Promise<void> {
   const commits = sizes.map(async (bytes, n) => {
     const id = `d${n}`
-    const tail = JSON.stringify({ id, text: 'x'.repeat(bytes) }).slice(1)
+    const body = JSON.stringify({ id, text: 'x'.repeat(bytes) })
     const condition = { kind: 'none' } as const
-    const put = { kind: 'put', id, condition, head: '{', tail, ttl: 0 } as const
+    const put = { kind: 'put', id, condition, rid: 'r', body, ttl: 0 } as const
     const epk = keys[n % keys.length]!
     return database.commit({
       batches: [{ collection, epk, partitionKey: `["${n}"]`, operations: [put] }],
@@ -113,7 +113,9 @@ test('a page of the log of all versions reads hardly more than it returns', asyn
       ...limits,
     })
     return {
-      texts: page.rows.map(({ current = '', previous = '' }) => current + previous),
+      texts: page.rows.map(
+        ({ current, previous }) => `${current?.body ?? ''}${previous?.body ?? ''}`,
+      ),
       next: page.caughtUp ? undefined : page.lsn,
     }
   })
@@ -128,14 +130,14 @@ test('a scan of large documents reads hardly more than it returns', async () => 
   let after: Parameters<DatabaseEngine['scan']>[0]['after']
   const { returned, bytes, most } = await readAll(async (page) => {
     const limits = { maxItems: 1000, maxChars: PAGE_CHARS }
-    const { bodies, next } = await database.scan({
+    const { versions, next } = await database.scan({
       collection,
       range: FULL_RANGE,
       after,
       ...limits,
     })
     after = next
-    return { texts: bodies, next: next && page + 1 }
+    return { texts: versions.map(({ body }) => body), next: next && page + 1 }
   })
   expect(returned).toBe(40)
   expect(bytes).toBeGreaterThan(40 * LARGE)

@@ -1,4 +1,4 @@
-import { expirySecond, stampBody, ttlUntil, type CommitOutcome } from '@tidemark/store/engine'
+import { expirySecond, ttlUntil, type CommitOutcome } from '@tidemark/store/engine'
 import type { Connection } from '../connection/connection.ts'
 import { writePendingDelete } from './expiry-writes.ts'
 import type { Fences } from './fences.ts'
@@ -17,10 +17,10 @@ type CommitTask = Extract<WriterTask, { kind: 'commit' }>
 type PutOperation = Extract<WireBatch['operations'][number], { kind: 'put' }>
 
 const REMOVE = 'DELETE FROM doc WHERE seq = ?'
-const INSERT = 'INSERT INTO doc VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)'
-const LOG = 'INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)'
-const LOG_WITH_PREVIOUS =
-  'INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT body FROM doc WHERE seq = ?))'
+const INSERT = 'INSERT INTO doc VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?)'
+const LOG = 'INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)'
+const LOG_WITH_PREVIOUS = `INSERT INTO log
+  SELECT ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, rid), ?, ?, lsn, ts, made, body FROM doc WHERE seq = ?`
 
 /** Column `op` of the log. */
 const CREATE = 0
@@ -88,7 +88,7 @@ function writeBatch(context: CommitContext, planned: PlannedBatch): void {
     const document = present[index]?.expired === 0 ? present[index] : undefined
     if (operation.kind === 'put') putDocument(context, planned, { operation, document, seq })
     else if (document !== undefined) {
-      logChange(context, planned, { id: operation.id, document, seq, body: undefined })
+      logChange(context, planned, { id: operation.id, document, seq, written: undefined })
       connection.run(REMOVE, document.seq)
     }
   }
@@ -108,10 +108,10 @@ function putDocument(
   const { batch, collection, lsn } = planned
   const ts = Math.floor(context.timeMs / 1000)
   const until = operation.expirySecond
-  const stampedTtl = until === undefined ? undefined : ttlUntil(until, ts)
-  const ttl = stampedTtl ?? (operation.ttl === 'invalid' ? 0 : operation.ttl)
-  const body = stampBody(operation, { collection: batch.collection, lsn, ts, ttl: stampedTtl })
-  logChange(context, planned, { id: operation.id, document, seq, body })
+  const made = until === undefined ? null : ttlUntil(until, ts)
+  const ttl = made ?? (operation.ttl === 'invalid' ? 0 : operation.ttl)
+  const { id, rid, body } = operation
+  logChange(context, planned, { id, document, seq, written: { rid, made, body } })
   if (document !== undefined) context.connection.run(REMOVE, document.seq)
   context.connection.run(
     INSERT,
@@ -120,10 +120,12 @@ function putDocument(
     batch.collection,
     batch.epk,
     batch.partitionKey,
-    operation.id,
+    id,
     ts,
     ttl,
     expirySecond({ ts, ttl }, collection.record.definition.defaultTtl),
+    rid,
+    made,
     body,
   )
 }
@@ -137,14 +139,15 @@ function logChange(
     readonly document: PresentDocument | undefined
     readonly seq: number
     /** Undefined for a delete. */
-    readonly body: string | undefined
+    readonly written:
+      { readonly rid: string; readonly made: number | null; readonly body: string } | undefined
   },
 ): void {
   const { allVersions } = collection.record.definition
   if (allVersions === null) return
-  const { id, document, seq, body } = change
+  const { id, document, seq, written } = change
   const put = document === undefined ? CREATE : REPLACE
-  const op = body === undefined ? DELETE : put
+  const op = written === undefined ? DELETE : put
   const { epk, partitionKey } = batch
   const entry = [
     seq,
@@ -155,7 +158,9 @@ function logChange(
     id,
     op,
     timeMs,
-    body ?? null,
+    written?.rid ?? null,
+    written?.made ?? null,
+    written?.body ?? null,
   ] as const
   if (allVersions.previousImages && document !== undefined) {
     connection.run(LOG_WITH_PREVIOUS, ...entry, document.seq)

@@ -15,9 +15,11 @@ export interface ExpiredRow {
 }
 
 // The row moves to the feed's end unchanged; its text never leaves SQLite.
-const MOVE = 'UPDATE doc SET seq = ?, lsn = ?, kind = 1, ts = ?, exp = ? WHERE seq = ?'
+const MOVE = `UPDATE doc SET seq = ?, lsn = ?, kind = 1, ts = ?, exp = ?, vlsn = lsn, vts = ts
+  WHERE seq = ?`
 const LOG_EXPIRY = `INSERT INTO log
-  SELECT ?, ?, coll, epk, pk, id, 3, ?, NULL, iif(?, body, NULL) FROM doc WHERE seq = ?`
+  SELECT ?, ?, coll, epk, pk, id, 3, ?, rid, NULL, NULL, lsn, ts, made, iif(?, body, NULL)
+  FROM doc WHERE seq = ?`
 
 /** Turns an expired document into a pending delete at the next LSN of its range (TTL-13). */
 export function writePendingDelete(

@@ -49,6 +49,7 @@ function documentOfItem<T extends DocumentBody>(
     id: document.id,
     partitionKey: partitionKeyOf(extractPartitionKey(document, paths)),
     lsn: lsn(at),
+    committedAtMs: document._ts * 1000,
     document,
   } as const
   const expiresAtMs = expiryOf(item, defaultTtl)

@@ -44,10 +44,10 @@ function documentOf<T extends DocumentBody>(
 ): Change<T> {
   // Rows are our own gateway's, whose release was seen in the page around them.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
-  const [at, kind, expirySecond, body] = row as unknown as DocumentRow
+  const [at, kind, expirySecond, ts, body] = row as unknown as DocumentRow
   const document = storedOf<T>(body)
   const partitionKey = partitionKeyOf(extractPartitionKey(document, paths))
-  const known = { id: document.id, partitionKey, lsn: lsn(at) }
+  const known = { id: document.id, partitionKey, lsn: lsn(at), committedAtMs: ts * 1000 }
   if (kind !== DOCUMENT_ROW) {
     const expiredAtMs = expirySecond * 1000
     return { kind: 'pendingDelete', ...known, lastVersion: document, expiredAtMs }

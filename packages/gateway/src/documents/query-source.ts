@@ -29,7 +29,7 @@ export function querySource(open: OpenCollection, scope: QueryScope): DocumentSo
   return {
     read: async ({ after, maxDocuments, signal }) => {
       if (turns.due) await turns.take()
-      const { bodies, next } = await engine.scan({
+      const { versions, next } = await engine.scan({
         collection: record,
         ...scope,
         after: positionWithin(
@@ -40,8 +40,8 @@ export function querySource(open: OpenCollection, scope: QueryScope): DocumentSo
         maxChars: MAX_PAGE_CHARS,
         signal,
       })
-      for (const body of bodies) turns.spend(body.length)
-      const documents = bodies.map(parsed)
+      for (const { body } of versions) turns.spend(body.length)
+      const documents = versions.map((version) => parsed(open.stamp.text(version)))
       return {
         documents,
         positionAfter: (index) => {
@@ -78,8 +78,9 @@ function positionOf({ encoder }: OpenCollection, text: string): ScanPosition {
   throw new BadRequestError('the position in the continuation cannot be read')
 }
 
-function parsed(body: string): JsonObject {
-  // Stored texts are JSON objects.
+/** A document as all answers but feeds have it. */
+function parsed(text: string): JsonObject {
+  // Texts of documents are JSON objects.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
-  return JSON.parse(documentText(body)) as JsonObject
+  return JSON.parse(documentText(text)) as JsonObject
 }

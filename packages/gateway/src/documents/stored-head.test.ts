@@ -1,12 +1,11 @@
-import { documentEtag, stampBody } from '@tidemark/store/engine'
+import { DocumentStamp, documentEtag } from '@tidemark/contracts'
 import { expect, test } from 'vitest'
 import { storedHead } from './stored-head.ts'
 
 test('etag and LSN are read off a text as the store writes it', () => {
-  const text = stampBody(
-    { head: '{"_rid":"a","_self":"dbs/a/",', tail: '"id":"x","_lsn":99}' },
-    { collection: 7, lsn: 12, ts: 5 },
-  )
+  const stamp = new DocumentStamp({ number: 7, rid: 'AAAAAAAAAAA=', selfLink: 'dbs/a/colls/b/' })
+  const body = '{"id":"x","_lsn":99}'
+  const text = stamp.text({ lsn: 12, ts: 5, rid: 'BBBBBBBBBBBB', ttl: null, body })
   expect(storedHead(text)).toEqual({ etag: documentEtag(7, 12), lsn: 12 })
 })
 

@@ -93,7 +93,7 @@ async function readPage(
       await context.sessions.assertReached(open, { range, keys, token, signal })
     }
     const page = await collection.readPageRows({ ...call, signal })
-    const body = rowsBody(page, call)
+    const body = rowsBody(page, { ...call, stamp: open.stamp })
     let chars = 0
     for (const piece of body) chars += piece.length
     return { status: 200, charge: pageCharge(chars), lsn: page.lsn, body }

@@ -33,7 +33,8 @@ test('TTL-12 TTL-13 a page has the rows of the store: kind, instant and text of 
   ])
   expect(page.rows[0]?.[2]).toBeGreaterThan(Date.now() / 1000)
   expect(page.rows[1]?.[2]).toBe(0)
-  expect(page.rows[1]?.[3]).toMatchObject({ id: 'b', _etag: resource?._etag })
+  expect(page.rows[1]?.[3]).toBe(resource?._ts)
+  expect(page.rows[1]?.[4]).toMatchObject({ id: 'b', _etag: resource?._etag })
   expect(started.failures).toEqual([])
 })
 

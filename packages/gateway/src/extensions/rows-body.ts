@@ -1,18 +1,18 @@
-import { LIVE_ROW } from '@tidemark/store/engine'
+import { LIVE_ROW, feedVersion, type DocumentStamp } from '@tidemark/contracts'
 import type { FeedRowsPage } from '@tidemark/store'
 
 /**
- * Pieces of the body of a page: `{"continuation","lsn","caughtUp","kind","rows":[…]}`, with documents as the texts
- * that the store keeps.
+ * Pieces of the body of a page: `{"continuation","lsn","caughtUp","kind","rows":[…]}`, with documents as JSON
+ * text.
  */
 export function rowsBody(
   page: FeedRowsPage,
-  { pendingDeletes }: { readonly pendingDeletes: boolean },
+  options: { readonly pendingDeletes: boolean; readonly stamp: DocumentStamp },
 ): readonly string[] {
   const { continuation, lsn, caughtUp, kind } = page
   const head = JSON.stringify({ continuation, lsn, caughtUp, kind })
   const pieces: string[] = [`${head.slice(0, -1)},"rows":[`]
-  for (const row of rowTexts(page, { pendingDeletes })) {
+  for (const row of rowTexts(page, options)) {
     pieces.push(pieces.length === 1 ? row : `,${row}`)
   }
   pieces.push(']}')
@@ -21,18 +21,20 @@ export function rowsBody(
 
 function rowTexts(
   page: FeedRowsPage,
-  { pendingDeletes }: { readonly pendingDeletes: boolean },
+  { pendingDeletes, stamp }: { readonly pendingDeletes: boolean; readonly stamp: DocumentStamp },
 ): readonly string[] {
   if (page.kind === 'versions') {
     return page.rows.map(
-      ({ lsn, operation, commitMs, id, partitionKey, current = 'null', previous = 'null' }) =>
+      ({ lsn, operation, commitMs, id, partitionKey, current, previous }) =>
         `[${lsn},"${operation}",${commitMs},${JSON.stringify(id)},${JSON.stringify(partitionKey)},` +
-        `${current},${previous}]`,
+        `${current ? stamp.text(current) : 'null'},${previous ? stamp.text(previous) : 'null'}]`,
     )
   }
   const texts: string[] = []
-  for (const [lsn, kind, body, expirySecond] of page.rows) {
-    if (kind === LIVE_ROW || pendingDeletes) texts.push(`[${lsn},${kind},${expirySecond},${body}]`)
+  for (const row of page.rows) {
+    const [lsn, kind, , expirySecond, ts] = row
+    if (kind !== LIVE_ROW && !pendingDeletes) continue
+    texts.push(`[${lsn},${kind},${expirySecond},${ts},${stamp.text(feedVersion(row))}]`)
   }
   return texts
 }

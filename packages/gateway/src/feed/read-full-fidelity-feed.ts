@@ -1,7 +1,6 @@
-import { HorizonPassedError, parsePartitionKeyText } from '@tidemark/contracts'
-import type { VersionRow } from '@tidemark/store'
+import { HorizonPassedError, parsePartitionKeyText, type VersionRow } from '@tidemark/contracts'
 import { feedDocumentText } from '../documents/document-text.ts'
-import { storedHead } from '../documents/stored-head.ts'
+import type { OpenCollection } from '@tidemark/store'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import type { RequestedStart } from './feed-start.ts'
@@ -42,7 +41,7 @@ async function readFrom(request: GatewayRequest, from: FeedFrom): Promise<Positi
     if (afterLsn < horizon) throw new HorizonPassedError({ range, lsn: afterLsn, horizon })
     const items = rows
       .filter((row) => partitionKey === undefined || row.partitionKey === partitionKey)
-      .map((row) => versionText(row, collection.definition.partitionKey.paths))
+      .map((row) => versionText(row, open))
     for (const item of items) open.turns.spend(item.length)
     if (items.length > 0 || caughtUp) return { items, lsn, newestLsn }
     afterLsn = lsn
@@ -50,20 +49,26 @@ async function readFrom(request: GatewayRequest, from: FeedFrom): Promise<Positi
 }
 
 /** One version as the wire has it. */
-export function versionText(row: VersionRow, paths: readonly string[]): string {
+export function versionText(
+  row: VersionRow,
+  { record, stamp }: Pick<OpenCollection, 'record' | 'stamp'>,
+): string {
+  const { paths } = record.definition.partitionKey
   const { operation, current, previous, lsn, commitMs } = row
   const isDelete = operation === 'delete' || operation === 'expire'
   const metadata = {
     lsn,
     crts: Math.floor(commitMs / 1000),
     operationType: isDelete ? 'delete' : operation,
-    previousImageLSN: previous === undefined ? 0 : (storedHead(previous)?.lsn ?? 0),
+    previousImageLSN: previous?.lsn ?? 0,
     timeToLiveExpired: operation === 'expire',
     ...(isDelete && { id: row.id, partitionKey: keyProperties(row.partitionKey, paths) }),
   }
   const image =
-    isDelete && previous !== undefined ? `,"previous":${feedDocumentText(previous)}` : ''
-  const present = current === undefined ? '{}' : feedDocumentText(current)
+    isDelete && previous !== undefined
+      ? `,"previous":${feedDocumentText(stamp.text(previous))}`
+      : ''
+  const present = current === undefined ? '{}' : feedDocumentText(stamp.text(current))
   return `{"current":${present}${image},"metadata":${JSON.stringify(metadata)}}`
 }
 

@@ -1,4 +1,4 @@
-import { LIVE_ROW } from '@tidemark/store/engine'
+import { LIVE_ROW, feedVersion } from '@tidemark/contracts'
 import { feedDocumentText } from '../documents/document-text.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { MAX_FEED_CHARS, assertNotBeyond, feedItemCount } from './feed-limits.ts'
@@ -26,9 +26,9 @@ async function readFrom(request: GatewayRequest, from: FeedFrom): Promise<Positi
     const { rows, lsn, newestLsn, caughtUp } = await open.engine.readFeedPage(query)
     assertNotBeyond(afterLsn, lsn)
     const bodies: string[] = []
-    for (const [, kind, body] of rows) {
-      open.turns.spend(body.length)
-      if (kind === LIVE_ROW) bodies.push(feedDocumentText(body))
+    for (const row of rows) {
+      open.turns.spend(row[2].length)
+      if (row[1] === LIVE_ROW) bodies.push(feedDocumentText(open.stamp.text(feedVersion(row))))
     }
     const items =
       partitionKey !== undefined && mayShareEpk(open, partitionKey)

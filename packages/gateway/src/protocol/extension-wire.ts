@@ -72,8 +72,14 @@ interface InRange {
   readonly mode: FeedMode
 }
 
-/** Of a document of the newest versions, or a pending delete (kind 1): `FeedRow` with the document parsed. */
-export type DocumentRow = readonly [lsn: number, kind: number, expirySecond: number, body: unknown]
+/** Of a document of the newest versions, or a pending delete (kind 1); numbers as of `FeedRow`. */
+export type DocumentRow = readonly [
+  lsn: number,
+  kind: number,
+  expirySecond: number,
+  ts: number,
+  document: unknown,
+]
 
 /** Of the log of all versions; images that are not there are null. */
 export type VersionRowOnWire = readonly [

@@ -86,7 +86,14 @@ test('a page of documents that are too large for one commit is copied in several
 
 async function write(id: string, name: string, n: number): Promise<Change<Item>> {
   const { document } = await source.upsert({ id, group: id, name, n })
-  return { kind: 'document', id, partitionKey: id, lsn: lsn(document._lsn), document }
+  return {
+    kind: 'document',
+    id,
+    partitionKey: id,
+    lsn: lsn(document._lsn),
+    committedAtMs: 0,
+    document,
+  }
 }
 
 async function counts(): Promise<{ readonly progress: RangeProgress | undefined }> {
@@ -260,6 +267,7 @@ describe('MigrationWriter', () => {
       id: 'a',
       partitionKey: 'a',
       lsn: lsn(change.lsn + 1),
+      committedAtMs: 0,
       expiredAtMs: 1_000,
       lastVersion: (change as DocumentChange<Item>).document,
     }

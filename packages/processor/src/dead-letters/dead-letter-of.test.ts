@@ -15,7 +15,14 @@ function stored(id: string, etag = '"1"'): Stored<DocumentBody> {
 }
 
 function change(id = 'o1', at = 7): Change {
-  return { kind: 'document', id, partitionKey: 'c1', lsn: lsn(at), document: stored(id) }
+  return {
+    kind: 'document',
+    id,
+    partitionKey: 'c1',
+    lsn: lsn(at),
+    committedAtMs: 0,
+    document: stored(id),
+  }
 }
 
 function failed(over: Partial<FailedChange<DocumentBody>> = {}): FailedChange<DocumentBody> {
@@ -63,6 +70,7 @@ describe('PH-7 a dead letter', () => {
       id: 'o1',
       partitionKey: 'c1',
       lsn: lsn(7),
+      committedAtMs: 0,
       crts: 1,
       timeToLiveExpired: false,
     } as const
@@ -81,6 +89,7 @@ describe('PH-7 a dead letter', () => {
           id: 'o1',
           partitionKey: 'c1',
           lsn: lsn(7),
+          committedAtMs: 0,
           lastVersion: stored('o1'),
           expiredAtMs: 1,
         },

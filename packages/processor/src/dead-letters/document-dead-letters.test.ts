@@ -53,6 +53,7 @@ function letterFor(
     id,
     partitionKey: id,
     lsn: lsn(n),
+    committedAtMs: 0,
     document,
   }
   const found = { range: FULL_RANGE, attempts: 3, hostName: 'a', failedAtMs: 1_000 }
@@ -183,6 +184,7 @@ describe('PH-7 dead letters as documents', () => {
         id: 'o1',
         partitionKey: 5,
         lsn: lsn(1),
+        committedAtMs: 0,
         lastVersion: stored('o1'),
         expiredAtMs: 7,
       },

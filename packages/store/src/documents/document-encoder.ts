@@ -5,13 +5,13 @@ import {
   SYSTEM_PROPERTIES,
   effectivePartitionKey,
   extractPartitionKey,
+  ownRidPart,
   partitionKeyComponents,
   partitionKeyPathSegments,
   partitionKeyText,
   type PartitionKey,
   type PartitionKeyComponent,
 } from '@tidemark/contracts'
-import { collectionSelfLink } from '../catalog/partition-key-range-list.ts'
 import { MAX_TTL_SECONDS, isTtl } from '../catalog/collection-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CollectionRecord } from '../engine/catalog.ts'
@@ -30,8 +30,9 @@ export interface EncodedPartitionKey {
 export interface EncodedDocument {
   readonly id: string
   readonly partitionKey: EncodedPartitionKey
-  readonly head: string
-  readonly tail: string
+  /** As of `DocumentVersion`. */
+  readonly rid: string
+  readonly body: string
   /** The document's own time to live; 0 = none. `invalid`: refused while TTL is on (TTL-9). */
   readonly ttl: number | 'invalid'
   /** One entry for each unique key of the collection; undefined when the collection has none. */
@@ -45,7 +46,6 @@ export class DocumentEncoder {
   readonly #record: CollectionRecord
   readonly #paths: readonly (readonly string[])[]
   readonly #ridBytes: Buffer
-  readonly #selfPrefix: string
   readonly #uniqueEntries: UniqueEntries | undefined
   /** The last key, because writes to one partition key value often follow each other. */
   #recent: EncodedPartitionKey | undefined
@@ -54,7 +54,6 @@ export class DocumentEncoder {
     this.#record = record
     this.#paths = record.definition.partitionKey.paths.map(partitionKeyPathSegments)
     this.#ridBytes = ridBytes(record.rid)
-    this.#selfPrefix = `${collectionSelfLink(record)}docs/`
     this.maxBytes = maxBytes
     const { uniqueKeys = [] } = record.definition
     this.#uniqueEntries = uniqueKeys.length === 0 ? undefined : new UniqueEntries(uniqueKeys)
@@ -85,11 +84,10 @@ export class DocumentEncoder {
       )
     }
     const ttl = storedTtl(body, text)
-    const rid = documentRid(this.#ridBytes, `${partitionKey.text}\n${id}`)
-    const head = `{"_rid":"${rid}","_self":"${this.#selfPrefix}${rid}/",`
+    const rid = ownRidPart(documentRid(this.#ridBytes, `${partitionKey.text}\n${id}`))
     // Taken from the text: only what is stored counts.
     const uniqueEntries = this.#uniqueEntries?.of(parsedObject(text))
-    return { id, partitionKey, head, tail: text.slice(1), ttl, uniqueEntries }
+    return { id, partitionKey, rid, body: text, ttl, uniqueEntries }
   }
 
   /** @throws ERR_INVALID_PARTITION_KEY */
@@ -140,13 +138,13 @@ function ownTtl(text: string): unknown {
   return Object.hasOwn(document, 'ttl') ? Reflect.get(document, 'ttl') : undefined
 }
 
-/** The error for a document whose `ttl` is not a time to live (TTL-9); `tail` is its text without the opening brace. */
+/** The error for a document whose `ttl` is not a time to live (TTL-9). */
 export function invalidTtl({
   id,
-  tail,
-}: Pick<EncodedDocument, 'id' | 'tail'>): InvalidDocumentError {
+  body,
+}: Pick<EncodedDocument, 'id' | 'body'>): InvalidDocumentError {
   return new InvalidDocumentError(
-    `document ${JSON.stringify(id)} has ttl ${JSON.stringify(ownTtl(`{${tail}`))}; ` +
+    `document ${JSON.stringify(id)} has ttl ${JSON.stringify(ownTtl(body))}; ` +
       `it must be -1 or a whole number of seconds from 1 to ${MAX_TTL_SECONDS}`,
   )
 }

@@ -3,9 +3,12 @@ import {
   ResourceExistsError,
   ResourceNotFoundError,
   UniqueKeyError,
+  documentEtag,
   lsn,
   type CodedError,
   type DocumentBody,
+  type DocumentStamp,
+  type DocumentVersion,
   type InvalidDocumentError,
   type Lsn,
   type WriteResult,
@@ -13,9 +16,7 @@ import {
 import type { CollectionRecord } from '../engine/catalog.ts'
 import type { CommitBatch, CommitOperation, CommitOutcome } from '../engine/commit.ts'
 import { assertCommitSize } from '../engine/commit-size.ts'
-import type { StoredRow } from '../engine/document-query.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
-import { documentEtag, stampBody } from '../engine/stored-body.ts'
 import type { ReadingTurns } from '../paging/reading-turns.ts'
 import {
   invalidTtl,
@@ -23,7 +24,7 @@ import {
   type EncodedDocument,
   type EncodedPartitionKey,
 } from './document-encoder.ts'
-import { lazily, parseStored } from './stored-document.ts'
+import { lazily } from './lazily.ts'
 import { uniqueStep } from './unique-entries.ts'
 import type { ConditionedKind } from './write-conditions.ts'
 
@@ -32,6 +33,7 @@ export interface OpenCollection {
   readonly engine: DatabaseEngine
   readonly record: CollectionRecord
   readonly encoder: DocumentEncoder
+  readonly stamp: DocumentStamp
   /** Shared by everything that reads pages through one handle. */
   readonly turns: ReadingTurns
 }
@@ -114,23 +116,23 @@ export function singlePut(
 
 /** The error of an operation whose `ttl` the engine refused. */
 export function refusedTtl(operation: CommitOperation | undefined): InvalidDocumentError {
-  const { id, tail } = operation?.kind === 'put' ? operation : { id: '', tail: '}' }
-  return invalidTtl({ id, tail })
+  const { id, body } = operation?.kind === 'put' ? operation : { id: '', body: '{}' }
+  return invalidTtl({ id, body })
 }
 
 export function readRow(
   { engine, record }: OpenCollection,
   { epk, text }: EncodedPartitionKey,
   id: string,
-): Promise<StoredRow | undefined> {
+): Promise<DocumentVersion | undefined> {
   return engine.readDocument({ collection: record, epk, partitionKey: text, id })
 }
 
 export function putOperation(
-  { id, head, tail, ttl }: EncodedDocument,
+  { id, rid, body, ttl }: EncodedDocument,
   condition: CommitOperation['condition'],
 ): Extract<CommitOperation, { kind: 'put' }> {
-  return { kind: 'put', id, condition, head, tail, ttl }
+  return { kind: 'put', id, condition, rid, body, ttl }
 }
 
 /** The error for an operation whose condition was refused. */
@@ -157,14 +159,14 @@ export interface TextWriteResult<T extends DocumentBody> extends WriteResult<T> 
 
 /** The answer to a write of one document. It is assembled and decoded only on access. */
 export function writeResult<T extends DocumentBody>(
-  { record }: OpenCollection,
+  { record, stamp }: OpenCollection,
   encoded: EncodedDocument,
   outcome: Committed,
 ): TextWriteResult<T> {
   const committedLsn = batchLsn(outcome)
-  const stamp = { collection: record.number, lsn: committedLsn, ts: seconds(outcome) }
-  const text = lazily(() => stampBody(encoded, stamp))
-  const document = lazily(() => parseStored<T>(text()))
+  const version = writtenVersion(encoded, outcome)
+  const text = lazily(() => stamp.text(version))
+  const document = lazily(() => stamp.document<T>(version))
   return {
     get document() {
       return document()
@@ -183,7 +185,10 @@ export function batchLsn(outcome: Committed): Lsn {
   return lsn(outcome.batches[0]?.lsn ?? 0)
 }
 
-/** `_ts` of a commit's documents. */
-export function seconds(outcome: Committed): number {
-  return Math.floor(outcome.timeMs / 1000)
+/** The version of a document that a commit made. */
+export function writtenVersion(
+  { rid, body }: EncodedDocument,
+  outcome: Committed,
+): DocumentVersion {
+  return { lsn: batchLsn(outcome), ts: Math.floor(outcome.timeMs / 1000), rid, ttl: null, body }
 }

@@ -1,12 +1,12 @@
 import {
   PreconditionFailedError,
+  documentEtag,
   type DocumentBody,
   type PatchOperation,
   type PatchOptions,
   type Stored,
 } from '@tidemark/contracts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
-import { documentEtag } from '../engine/stored-body.ts'
 import { applyPatch } from './apply-patch.ts'
 import {
   commitOne,
@@ -17,29 +17,28 @@ import {
   type TextWriteResult,
 } from './open-collection.ts'
 import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
-import { parseStored } from './stored-document.ts'
 import { conditionFailure } from './write-conditions.ts'
 
 /** Each lost race means that another writer won, so this many in a row are not just bad luck. */
 export const MAX_WRITE_ATTEMPTS = 100
 
-/** The document of a stored text after a patch, encoded again. */
+/** A document after a patch, encoded again. `read` gives a new object each time. */
 export function patchedDocument<T extends DocumentBody>(
   { record, encoder }: OpenCollection,
   key: EncodedPartitionKey,
   patch: {
     readonly id: string
-    readonly body: string
+    readonly read: () => Stored<T>
     readonly operations: readonly PatchOperation[]
     readonly condition?: ((document: Stored<T>) => boolean) | undefined
   },
 ): EncodedDocument {
-  const { id, body, operations, condition } = patch
-  if (condition !== undefined && !condition(parseStored<T>(body))) {
+  const { id, read, operations, condition } = patch
+  if (condition !== undefined && !condition(read())) {
     throw new PreconditionFailedError(id, 'the condition of the patch does not hold')
   }
-  // Parsed again, because the condition is the caller's code and may keep the object that it got.
-  const document = parseStored<T>(body)
+  // Read again, because the condition is the caller's code and may keep the object that it got.
+  const document = read()
   applyPatch(document, operations, record.definition.partitionKey.paths)
   return encoder.encode(document, key)
 }
@@ -65,9 +64,11 @@ export async function patchDocument<T extends DocumentBody>(
     const etag = row && documentEtag(open.record.number, row.lsn)
     const failure = conditionFailure('patch', id, options, etag)
     if (failure !== undefined) throw failure
-    const { body = '', lsn = 0 } = row ?? {}
-    const encoded = patchedDocument(open, key, { id, body, operations, condition })
-    const outcome = await commitOne(open, key, singlePut(encoded, { kind: 'lsn', lsn }))
+    if (row === undefined) continue
+    const read = (): Stored<T> => open.stamp.document<T>(row)
+    const encoded = patchedDocument(open, key, { id, read, operations, condition })
+    const same = { kind: 'lsn', lsn: row.lsn } as const
+    const outcome = await commitOne(open, key, singlePut(encoded, same))
     if (outcome.kind === 'committed') return writeResult(open, encoded, outcome)
   }
   throw new WriteConflictError(id, MAX_WRITE_ATTEMPTS)

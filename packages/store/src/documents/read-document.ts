@@ -1,16 +1,16 @@
-import type {
-  DocumentBody,
-  PartitionKey,
-  ReadOptions,
-  ReadResult,
-  RequestOptions,
-  Stored,
+import {
+  documentEtag,
+  type DocumentBody,
+  type DocumentVersion,
+  type PartitionKey,
+  type ReadOptions,
+  type ReadResult,
+  type RequestOptions,
+  type Stored,
 } from '@tidemark/contracts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import { singleEpkRange } from '../engine/range-lookup.ts'
-import { documentEtag } from '../engine/stored-body.ts'
 import { readRow, type OpenCollection } from './open-collection.ts'
-import { parseStored } from './stored-document.ts'
 
 /** More than any partition holds, and a limit that every engine accepts. */
 const WHOLE_PARTITION = 2_000_000_000
@@ -33,8 +33,8 @@ export async function readDocument<T extends DocumentBody>(
   key: { readonly id: string; readonly partitionKey: PartitionKey },
   options: ReadOptions,
 ): Promise<ReadResult<T>> {
-  const { text, notModified, serverTimeMs } = await readDocumentText(open, key, options)
-  const document = text === undefined ? undefined : parseStored<T>(text)
+  const { version, notModified, serverTimeMs } = await readVersion(open, key, options)
+  const document = version && open.stamp.document<T>(version)
   return { document, notModified, serverTimeMs }
 }
 
@@ -42,8 +42,17 @@ export async function readDocument<T extends DocumentBody>(
 export async function readDocumentText(
   open: OpenCollection,
   key: { readonly id: string; readonly partitionKey: PartitionKey },
-  { ifNoneMatch }: ReadOptions,
+  options: ReadOptions,
 ): Promise<ReadTextResult> {
+  const { version, ...read } = await readVersion(open, key, options)
+  return { text: version && open.stamp.text(version), ...read }
+}
+
+async function readVersion(
+  open: OpenCollection,
+  key: { readonly id: string; readonly partitionKey: PartitionKey },
+  { ifNoneMatch }: ReadOptions,
+): Promise<Omit<ReadTextResult, 'text'> & { readonly version: DocumentVersion | undefined }> {
   const row = await readRow(
     open,
     open.encoder.encodeKey(key.partitionKey),
@@ -53,8 +62,8 @@ export async function readDocumentText(
   const etag = row && documentEtag(open.record.number, row.lsn)
   const notModified =
     etag !== undefined && ifNoneMatch !== undefined && (ifNoneMatch === '*' || ifNoneMatch === etag)
-  const text = notModified ? undefined : row?.body
-  return { text, etag, lsn: row?.lsn, notModified, serverTimeMs }
+  const version = notModified ? undefined : row
+  return { version, etag, lsn: row?.lsn, notModified, serverTimeMs }
 }
 
 /** All documents of one partition key value, in one snapshot. */
@@ -62,8 +71,8 @@ export async function readPartition<T extends DocumentBody>(
   open: OpenCollection,
   partitionKey: PartitionKey,
 ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }> {
-  const { bodies, serverTimeMs } = await readPartitionText(open, partitionKey)
-  return { documents: bodies.map((body) => parseStored<T>(body)), serverTimeMs }
+  const { versions, serverTimeMs } = await scanPartition(open, partitionKey, {})
+  return { documents: versions.map((each) => open.stamp.document<T>(each)), serverTimeMs }
 }
 
 /**
@@ -72,16 +81,29 @@ export async function readPartition<T extends DocumentBody>(
  * @param options.maxChars of text, about; `isWhole` is false if there are more. @default no limit
  */
 export async function readPartitionText(
-  { engine, encoder, record }: OpenCollection,
+  open: OpenCollection,
   partitionKey: PartitionKey,
-  { maxChars = WHOLE_PARTITION, signal }: RequestOptions & { readonly maxChars?: number } = {},
+  options: RequestOptions & { readonly maxChars?: number } = {},
 ): Promise<{
   readonly bodies: readonly string[]
   readonly isWhole: boolean
   readonly serverTimeMs: number
 }> {
+  const { versions, ...read } = await scanPartition(open, partitionKey, options)
+  return { bodies: versions.map((each) => open.stamp.text(each)), ...read }
+}
+
+async function scanPartition(
+  { engine, encoder, record }: OpenCollection,
+  partitionKey: PartitionKey,
+  { maxChars = WHOLE_PARTITION, signal }: RequestOptions & { readonly maxChars?: number },
+): Promise<{
+  readonly versions: readonly DocumentVersion[]
+  readonly isWhole: boolean
+  readonly serverTimeMs: number
+}> {
   const { epk, text } = encoder.encodeKey(partitionKey)
-  const { bodies, next } = await engine.scan({
+  const { versions, next } = await engine.scan({
     collection: record,
     range: singleEpkRange(epk),
     partitionKey: text,
@@ -89,5 +111,5 @@ export async function readPartitionText(
     maxChars,
     signal,
   })
-  return { bodies, isWhole: next === undefined, serverTimeMs: engine.nowMs() }
+  return { versions, isWhole: next === undefined, serverTimeMs: engine.nowMs() }
 }

@@ -8,6 +8,7 @@ import {
   partitionKeyComponents,
   partitionKeyText,
   type DocumentBody,
+  type DocumentVersion,
   type FeedRange,
   type PartitionKey,
   type RequestOptions,
@@ -18,7 +19,6 @@ import type { ScanPosition } from '../engine/document-query.ts'
 import { positionWithin, singleEpkRange } from '../engine/range-lookup.ts'
 import { MAX_PAGE_CHARS, resolveItemCount } from '../paging/item-count.ts'
 import type { OpenCollection } from './open-collection.ts'
-import { parseStored } from './stored-document.ts'
 
 export interface ReadDocumentsOptions extends RequestOptions {
   /** Only this interval of keys. @default all of the collection, range after range */
@@ -47,16 +47,13 @@ interface Scope {
   readonly partitionKey: string | undefined
 }
 
-/**
- * One page of all current documents, in key order (ST-8). A document that is written between pages may or may not
- * appear. A document that exists throughout appears once.
- *
- * @throws ERR_INVALID_CONTINUATION, ERR_INVALID_OPTION, ERR_INVALID_PARTITION_KEY
- */
-export async function readDocumentTexts(
+async function scanPage(
   open: OpenCollection,
   options: ReadDocumentsOptions,
-): Promise<{ readonly bodies: readonly string[]; readonly continuation: string | undefined }> {
+): Promise<{
+  readonly versions: readonly DocumentVersion[]
+  readonly continuation: string | undefined
+}> {
   options.signal?.throwIfAborted()
   const { record, engine, turns } = open
   const { text: scope, range, partitionKey } = scopeOf(open, options)
@@ -80,19 +77,33 @@ export async function readDocumentTexts(
     maxChars: MAX_PAGE_CHARS,
     signal: options.signal,
   })
-  const { bodies, next } = page
-  for (const body of bodies) turns.spend(body.length)
+  const { versions, next } = page
+  for (const { body } of versions) turns.spend(body.length)
   const continuation = next && encodePageToken(owner, [next.epk, next.partitionKey, next.id])
-  return { bodies, continuation }
+  return { versions, continuation }
 }
 
-/** As `readDocumentTexts`, parsed. */
+/**
+ * One page of all current documents, in key order (ST-8). A document that is written between pages may or may not
+ * appear. A document that exists throughout appears once.
+ *
+ * @throws ERR_INVALID_CONTINUATION, ERR_INVALID_OPTION, ERR_INVALID_PARTITION_KEY
+ */
 export async function readDocuments<T extends DocumentBody>(
   open: OpenCollection,
   options: ReadDocumentsOptions,
 ): Promise<DocumentsPage<T>> {
-  const { bodies, continuation } = await readDocumentTexts(open, options)
-  return { documents: bodies.map((body) => parseStored<T>(body)), continuation }
+  const { versions, continuation } = await scanPage(open, options)
+  return { documents: versions.map((each) => open.stamp.document<T>(each)), continuation }
+}
+
+/** As `readDocuments`, as JSON text. */
+export async function readDocumentTexts(
+  open: OpenCollection,
+  options: ReadDocumentsOptions,
+): Promise<{ readonly bodies: readonly string[]; readonly continuation: string | undefined }> {
+  const { versions, continuation } = await scanPage(open, options)
+  return { bodies: versions.map((each) => open.stamp.text(each)), continuation }
 }
 
 function scopeOf({ encoder, record }: OpenCollection, options: ReadDocumentsOptions): Scope {

@@ -2,16 +2,17 @@ import {
   BatchFailedError,
   CodedError,
   InvalidOptionError,
+  documentEtag,
+  type DocumentVersion,
   type EtagConditions,
   type BatchOperation,
   type BatchResult,
   type DocumentBody,
+  type Stored,
 } from '@tidemark/contracts'
 import { readPresentRecord } from '../catalog/change-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CommitOperation, WriteCondition } from '../engine/commit.ts'
-import type { StoredRow } from '../engine/document-query.ts'
-import { documentEtag, stampBody } from '../engine/stored-body.ts'
 import type { UniqueStep } from '../engine/unique-entries.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { invalidTtl, type EncodedDocument, type EncodedPartitionKey } from './document-encoder.ts'
@@ -23,23 +24,23 @@ import {
   readRow,
   refusal,
   refusedTtl,
-  seconds,
+  writtenVersion,
   type Committed,
   type InvalidTtl,
   type NotUnique,
   type OpenCollection,
 } from './open-collection.ts'
 import { MAX_WRITE_ATTEMPTS, patchedDocument } from './patch-document.ts'
-import { lazily, parseStored } from './stored-document.ts'
+import { lazily } from './lazily.ts'
 import { conditionFailure, engineCondition } from './write-conditions.ts'
 import { checkBatchOperation } from './write-rules.ts'
 
 /** As in Cosmos DB. */
 const MAX_OPERATIONS = 100
 
-/** What an operation contributes to the answer: a stored text, a document that the commit completes, or nothing. */
+/** What an operation contributes to the answer: a stored version, a document that the commit completes, or nothing. */
 type Answer =
-  | { readonly kind: 'stored'; readonly body: string }
+  | { readonly kind: 'stored'; readonly version: DocumentVersion }
   | { readonly kind: 'written'; readonly encoded: EncodedDocument }
   | { readonly kind: 'nothing' }
 
@@ -160,8 +161,8 @@ export class TransactionalBatch<T extends DocumentBody> {
     return { operations: commits, answers, overwritten: [], uniqueSteps: this.#stepsOf(answers) }
   }
 
-  async #readAll(): Promise<ReadonlyMap<string, StoredRow>> {
-    const rows = new Map<string, StoredRow>()
+  async #readAll(): Promise<ReadonlyMap<string, DocumentVersion>> {
+    const rows = new Map<string, DocumentVersion>()
     for (const id of new Set(this.#ids)) {
       const row = await readRow(this.#open, this.#key, id)
       if (row !== undefined) rows.set(id, row)
@@ -170,11 +171,11 @@ export class TransactionalBatch<T extends DocumentBody> {
   }
 
   /** Applies the operations to the rows that were read. The commit judges whether these rows are still current. */
-  #simulate(rows: ReadonlyMap<string, StoredRow>): Plan {
+  #simulate(rows: ReadonlyMap<string, DocumentVersion>): Plan {
     const { number } = this.#open.record
     const documents = new Map<string, BatchedDocument>()
     for (const [id, row] of rows) {
-      documents.set(id, { body: row.body, etag: documentEtag(number, row.lsn), encoded: undefined })
+      documents.set(id, { kind: 'stored', version: row, etag: documentEtag(number, row.lsn) })
     }
     const touched = new Set<string>()
     const answers = this.#operations.map((operation, index) =>
@@ -190,7 +191,7 @@ export class TransactionalBatch<T extends DocumentBody> {
           return { kind: 'nothing' } as const
         }
         const encoded = this.#encoded[index] ?? this.#patched(operation, present)
-        documents.set(id, { body: previewBody(encoded), etag: '', encoded })
+        documents.set(id, { kind: 'written', encoded, etag: '' })
         return { kind: 'written', encoded } as const
       }),
     )
@@ -198,15 +199,17 @@ export class TransactionalBatch<T extends DocumentBody> {
       const lsn = rows.get(id)?.lsn
       const condition: WriteCondition =
         lsn === undefined ? { kind: 'absent' } : { kind: 'lsn', lsn }
-      const encoded = documents.get(id)?.encoded
-      if (encoded !== undefined) return putOperation(encoded, condition)
+      const document = documents.get(id)
+      if (document?.kind === 'written') return putOperation(document.encoded, condition)
       // Created and deleted again within the batch: nothing to write.
       return { kind: touched.has(id) && lsn !== undefined ? 'delete' : 'check', id, condition }
     })
     const overwritten = answers.flatMap((answer, operationIndex) => {
       if (answer.kind !== 'written') return []
       const { encoded } = answer
-      return documents.get(encoded.id)?.encoded === encoded ? [] : [{ operationIndex, encoded }]
+      const last = documents.get(encoded.id)
+      const isLast = last?.kind === 'written' && last.encoded === encoded
+      return isLast ? [] : [{ operationIndex, encoded }]
     })
     return { operations, answers, overwritten, uniqueSteps: this.#stepsOf(answers) }
   }
@@ -276,23 +279,27 @@ export class TransactionalBatch<T extends DocumentBody> {
   #patched(operation: BatchOperation<T>, present: BatchedDocument | undefined): EncodedDocument {
     if (operation.kind !== 'patch') throw new InvalidOptionError('the operation has no document')
     const { id, operations, condition } = operation
-    const body = present?.body ?? ''
-    return patchedDocument(this.#open, this.#key, { id, body, operations, condition })
+    const read = (): Stored<T> => this.#read(present)
+    return patchedDocument(this.#open, this.#key, { id, read, operations, condition })
+  }
+
+  /** A document that the batch itself wrote has no system properties yet. */
+  #read(present: BatchedDocument | undefined): Stored<T> {
+    if (present?.kind === 'stored') return this.#open.stamp.document<T>(present.version)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a condition sees what the batch has so far
+    return JSON.parse(present?.encoded.body ?? '{}') as Stored<T>
   }
 
   #result({ operations, answers }: Plan, outcome: Committed): TextBatchResult<T> {
     const writes = operations.some(({ kind }) => kind !== 'check')
     const lsn = batchLsn(outcome)
-    const stamp = { collection: this.#open.record.number, lsn, ts: seconds(outcome) }
-    const texts = lazily(() =>
-      answers.map((answer) => {
-        if (answer.kind === 'nothing') return undefined
-        return answer.kind === 'stored' ? answer.body : stampBody(answer.encoded, stamp)
-      }),
-    )
-    const documents = lazily(() =>
-      texts().map((text) => (text === undefined ? undefined : parseStored<T>(text))),
-    )
+    const { stamp } = this.#open
+    const versions = answers.map((answer) => {
+      if (answer.kind === 'nothing') return undefined
+      return answer.kind === 'stored' ? answer.version : writtenVersion(answer.encoded, outcome)
+    })
+    const texts = lazily(() => versions.map((version) => version && stamp.text(version)))
+    const documents = lazily(() => versions.map((version) => version && stamp.document<T>(version)))
     return {
       lsn: writes ? lsn : undefined,
       get documents() {
@@ -307,26 +314,15 @@ export class TransactionalBatch<T extends DocumentBody> {
   }
 }
 
-/** A document as the batch has it so far. */
-interface BatchedDocument {
-  readonly body: string
-  /** Empty when the batch wrote it: only the commit has the etag. */
-  readonly etag: string
-  readonly encoded: EncodedDocument | undefined
-}
+/** A document as the batch has it so far. The etag is empty when the batch wrote it: only the commit has it. */
+type BatchedDocument = Exclude<Answer, { readonly kind: 'nothing' }> & { readonly etag: string }
 
 function readAnswer(present: BatchedDocument | undefined, ifNoneMatch: string | undefined): Answer {
   if (present === undefined) return { kind: 'nothing' }
   if (ifNoneMatch !== undefined && (ifNoneMatch === '*' || ifNoneMatch === present.etag)) {
     return { kind: 'nothing' }
   }
-  if (present.encoded !== undefined) return { kind: 'written', encoded: present.encoded }
-  return { kind: 'stored', body: present.body }
-}
-
-/** What later operations of the batch see of a document. Its system properties are not available yet. */
-function previewBody({ tail }: EncodedDocument): string {
-  return `{${tail}`
+  return present
 }
 
 function conditionsOf<T extends DocumentBody>(operation: BatchOperation<T>): EtagConditions {

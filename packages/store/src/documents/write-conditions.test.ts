@@ -1,7 +1,6 @@
 import fc from 'fast-check'
-import { errorCode } from '@tidemark/contracts'
+import { documentEtag, errorCode } from '@tidemark/contracts'
 import { expect, test } from 'vitest'
-import { documentEtag } from '../engine/stored-body.ts'
 import { conditionHolds } from '../engine/write-condition.ts'
 import { conditionFailure, engineCondition } from './write-conditions.ts'
 

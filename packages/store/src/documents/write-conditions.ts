@@ -3,11 +3,11 @@ import {
   PreconditionFailedError,
   ResourceExistsError,
   ResourceNotFoundError,
+  etagLsn,
   type EtagConditions,
   type CodedError,
 } from '@tidemark/contracts'
 import type { WriteCondition } from '../engine/commit.ts'
-import { etagLsn } from '../engine/stored-body.ts'
 
 /** What an operation does, for its preconditions. */
 export type ConditionedKind = 'create' | 'upsert' | 'replace' | 'patch' | 'delete' | 'read'

@@ -1,6 +1,10 @@
-import { type DeleteResult, type DocumentBody, type WriteOptions } from '@tidemark/contracts'
+import {
+  documentEtag,
+  type DeleteResult,
+  type DocumentBody,
+  type WriteOptions,
+} from '@tidemark/contracts'
 import type { WriteCondition } from '../engine/commit.ts'
-import { documentEtag } from '../engine/stored-body.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
 import {

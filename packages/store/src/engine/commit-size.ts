@@ -51,8 +51,7 @@ function* commitTexts(batches: readonly SizedBatch[]): Generator<string, void, u
   for (const { operations, uniqueSteps = [] } of batches) {
     for (const operation of operations) {
       if (operation.kind !== 'put') continue
-      yield operation.head
-      yield operation.tail
+      yield operation.body
     }
     for (const { entries } of uniqueSteps) yield* entries
   }

@@ -20,9 +20,9 @@ export type CommitOperation =
       readonly kind: 'put'
       readonly id: string
       readonly condition: WriteCondition
-      /** The text before and after the properties that only the commit has; see `stampBody`. */
-      readonly head: string
-      readonly tail: string
+      /** As of `DocumentVersion`. */
+      readonly rid: string
+      readonly body: string
       /**
        * The document's own time to live in seconds, -1 = never, 0 = none. `invalid`: refused while the collection has
        * TTL on, else treated as none (TTL-9).
@@ -30,7 +30,7 @@ export type CommitOperation =
       readonly ttl: number | 'invalid'
       /**
        * Epoch second at which the document is to expire; replaces `ttl`. The commit computes `ttl` from it, at least 1,
-       * and puts it into the text. `tail` then has no `ttl` (JB-2).
+       * and keeps it beside the text, which then has none (JB-2).
        */
       readonly expirySecond?: number | undefined
     }

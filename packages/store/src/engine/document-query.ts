@@ -1,4 +1,4 @@
-import type { FeedRange } from '@tidemark/contracts'
+import type { DocumentVersion, FeedRange } from '@tidemark/contracts'
 import type { CollectionRecord } from './catalog.ts'
 
 export interface DocumentKey {
@@ -6,15 +6,6 @@ export interface DocumentKey {
   readonly epk: string
   readonly partitionKey: string
   readonly id: string
-}
-
-export interface StoredRow {
-  readonly lsn: number
-  /** Epoch seconds. */
-  readonly ts: number
-  readonly ttl: number
-  /** The whole document as JSON text, system properties included. */
-  readonly body: string
 }
 
 export interface ScanPosition {
@@ -38,7 +29,7 @@ export interface ScanQuery {
 }
 
 export interface ScanPage {
-  readonly bodies: readonly string[]
+  readonly versions: readonly DocumentVersion[]
   /** Undefined when nothing follows. */
   readonly next: ScanPosition | undefined
 }

@@ -44,3 +44,8 @@ function expiredUnder(row: ExpiringRow, defaultTtl: number | null, nowMs: number
   const second = expirySecond(row, defaultTtl)
   return second !== 0 && second * 1000 <= nowMs ? second : 0
 }
+
+/** `ttl` of a document that is to expire at a given second: whole seconds from its `_ts`, at least one. */
+export function ttlUntil(expirySecond: number, ts: number): number {
+  return Math.max(1, expirySecond - ts)
+}

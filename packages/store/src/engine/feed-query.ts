@@ -1,11 +1,6 @@
-import type { FeedMode, FeedRange } from '@tidemark/contracts'
+import type { FeedMode, FeedRange, FeedRow, VersionRow } from '@tidemark/contracts'
 import type { CollectionRecord } from './catalog.ts'
 import type { Horizons } from './horizons.ts'
-
-export type RowKind = 0 | 1
-/** Kinds of rows in the feed's table. */
-export const LIVE_ROW: RowKind = 0
-export const PENDING_DELETE_ROW: RowKind = 1
 
 export interface FeedPageQuery {
   readonly collection: CollectionRecord
@@ -18,13 +13,6 @@ export interface FeedPageQuery {
   /** An engine that can stop a read half-way does so, and rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
-
-/**
- * `[lsn, kind, body, expirySecond]`: an array because drivers return arrays fastest. `expirySecond` is the epoch second
- * at which a live document will expire (0 = never), or at which the document of a pending delete expired. Live
- * documents that have expired are left out.
- */
-export type FeedRow = readonly [lsn: number, kind: RowKind, body: string, expirySecond: number]
 
 export interface EngineFeedPage {
   readonly rows: readonly FeedRow[]
@@ -43,21 +31,6 @@ export interface EngineFeedPage {
   readonly horizon: number
   /** The parts of the keys with their horizons; `horizon` is the highest. */
   readonly horizons: Horizons
-}
-
-/** One entry of the log of all versions. */
-export interface VersionRow {
-  readonly lsn: number
-  readonly id: string
-  /** Canonical text. */
-  readonly partitionKey: string
-  readonly operation: 'create' | 'replace' | 'delete' | 'expire'
-  /** Commit time, epoch ms. */
-  readonly commitMs: number
-  /** JSON text; undefined for deletes and expiries. */
-  readonly current: string | undefined
-  /** JSON text of the previous version, if the collection keeps it and there was one. */
-  readonly previous: string | undefined
 }
 
 /** As `EngineFeedPage`, for the log of all versions. */

@@ -18,7 +18,7 @@ export type {
   WriteFence,
 } from './commit.ts'
 export { commitChars } from './commit-size.ts'
-export type { DocumentKey, ScanPage, ScanPosition, ScanQuery, StoredRow } from './document-query.ts'
+export type { DocumentKey, ScanPage, ScanPosition, ScanQuery } from './document-query.ts'
 export { CommitWaits, type CommitWait, type PlaceCounter, type WaitPlace } from './commit-waits.ts'
 export {
   assertIndexed,
@@ -30,23 +30,19 @@ export {
   expiredSecond,
   expirySecond,
   neverExpires,
+  ttlUntil,
   type ExpiringRow,
   type TtlPolicy,
 } from './expiry.ts'
 export {
-  LIVE_ROW,
-  PENDING_DELETE_ROW,
   type EngineFeedPage,
   type EngineVersionPage,
   type FeedCount,
   type FeedCountQuery,
   type FeedPageQuery,
-  type FeedRow,
   type FeedStart,
   type RangeCounter,
-  type RowKind,
   type StartQuery,
-  type VersionRow,
 } from './feed-query.ts'
 export { refusingEpoch, withFence, type FenceRecord } from './fence-check.ts'
 export {
@@ -91,7 +87,6 @@ export type {
   EngineSupport,
   StorageEngine,
 } from './storage-engine.ts'
-export { documentEtag, etagLsn, stampBody, ttlUntil } from './stored-body.ts'
 export {
   planUniqueEntries,
   uniqueBreach,

@@ -16,8 +16,8 @@ import type {
   StartQuery,
 } from './feed-query.ts'
 import type { MaintenanceEngine } from './maintenance.ts'
-import type { DocumentKey, ScanPage, ScanQuery, StoredRow } from './document-query.ts'
-import type { FeedRange, GroupPosition } from '@tidemark/contracts'
+import type { DocumentKey, ScanPage, ScanQuery } from './document-query.ts'
+import type { DocumentVersion, FeedRange, GroupPosition } from '@tidemark/contracts'
 
 /** The differences between engines, as data. */
 export interface EngineSupport {
@@ -146,7 +146,7 @@ export interface DatabaseEngine extends MaintenanceEngine {
    */
   commit(request: CommitRequest): Promise<CommitOutcome>
   /** The live document of a key. An expired one counts as missing (TTL-4), here and in all methods below. */
-  readDocument(key: DocumentKey): Promise<StoredRow | undefined>
+  readDocument(key: DocumentKey): Promise<DocumentVersion | undefined>
   /** Live documents of a range of keys in (EPK, partition key text, id) order, in one snapshot. */
   scan(query: ScanQuery): Promise<ScanPage>
   /**

@@ -1,4 +1,6 @@
 import {
+  changeOfRow,
+  changeOfVersionRow,
   continuationPosition,
   encodeContinuation,
   lsn,
@@ -10,18 +12,18 @@ import {
   type RangePosition,
   checkedStart,
   type StartPosition,
+  LIVE_ROW,
+  feedVersion,
+  type FeedRow,
+  type VersionRow,
 } from '@tidemark/contracts'
 import type { OpenCollection } from '../documents/open-collection.ts'
 import {
-  LIVE_ROW,
   type EngineFeedPage,
   type EngineVersionPage,
   type FeedPageQuery,
-  type FeedRow,
   type FeedStart,
-  type VersionRow,
 } from '../engine/feed-query.ts'
-import { ChangeDecoder } from './change-decoder.ts'
 import { MAX_PAGE_CHARS } from '../paging/item-count.ts'
 import { assertLogReaches } from './log-reach.ts'
 import {
@@ -57,12 +59,10 @@ export interface PageLimits {
 export class FeedReader<T extends DocumentBody> {
   readonly open: OpenCollection
   readonly mode: FeedMode
-  readonly #decoder: ChangeDecoder<T>
 
   constructor(open: OpenCollection, mode: FeedMode = 'latestVersion') {
     this.open = open
     this.mode = mode
-    this.#decoder = new ChangeDecoder(open.record.definition.partitionKey)
   }
 
   /** @throws ERR_INVALID_CONTINUATION when the text does not fit this collection, mode and range */
@@ -106,10 +106,15 @@ export class FeedReader<T extends DocumentBody> {
   ): Promise<ReadChanges<T>> {
     const { pendingDeletes } = request
     const { position: after, caughtUp, ...page } = await this.readRows(position, request)
-    const changes =
-      page.kind === 'versions'
-        ? this.#decoder.decodeVersions(page.rows)
-        : this.#decoder.decode(page.rows, pendingDeletes)
+    const { stamp } = this.open
+    if (page.kind === 'versions') {
+      const changes = page.rows.map((row) => changeOfVersionRow<T>(stamp, row))
+      return { changes, position: after, caughtUp }
+    }
+    const changes: Change<T>[] = []
+    for (const row of page.rows) {
+      if (pendingDeletes || row[1] === LIVE_ROW) changes.push(changeOfRow<T>(stamp, row))
+    }
     return { changes, position: after, caughtUp }
   }
 
@@ -143,7 +148,7 @@ export class FeedReader<T extends DocumentBody> {
     const page = await this.#page(position, limits)
     const bodies: string[] = []
     for (const row of page.rows) {
-      if (row[1] === LIVE_ROW) bodies.push(row[2])
+      if (row[1] === LIVE_ROW) bodies.push(this.open.stamp.text(feedVersion(row)))
     }
     const { caughtUp } = page
     return { bodies, position: positionAfter(position, page, this.mode), caughtUp }
@@ -169,8 +174,8 @@ export class FeedReader<T extends DocumentBody> {
     if (turns.due) await turns.take()
     const page = await engine.readVersionPage(this.#query(position, limits))
     assertNotBeyond(position, page.lsn)
-    for (const { current = '', previous = '' } of page.rows) {
-      turns.spend(current.length + previous.length)
+    for (const { current, previous } of page.rows) {
+      turns.spend((current?.body.length ?? 0) + (previous?.body.length ?? 0))
     }
     return page
   }

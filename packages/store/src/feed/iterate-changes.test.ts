@@ -29,7 +29,8 @@ async function splittableReader(documents: number): Promise<{
     .database('db')
     .createCollectionIfNotExists({ id: 'items', partitionKey: '/id' })
   for (let n = 0; n < documents; n++) await items.create({ id: `d${n}` })
-  const { engine, record, encoder, turns } = await items.open()
+  const opened = await items.open()
+  const { engine } = opened
   let present: readonly FeedRange[] = [FULL_RANGE]
   const assertPresent = (range: FeedRange): void => {
     if (present.some((each) => rangeContains(each, range))) return
@@ -53,7 +54,7 @@ async function splittableReader(documents: number): Promise<{
     },
   })
   return {
-    reader: new FeedReader({ engine: splittable, record, encoder, turns }),
+    reader: new FeedReader({ ...opened, engine: splittable }),
     split() {
       present = HALVES
     },

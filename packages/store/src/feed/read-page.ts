@@ -5,9 +5,10 @@ import {
   type FeedPageRequest,
   type FeedPosition,
   type RangePosition,
+  type FeedRow,
+  type VersionRow,
 } from '@tidemark/contracts'
 import { resolveItemCount } from '../paging/item-count.ts'
-import type { FeedRow, VersionRow } from '../engine/feed-query.ts'
 import type { FeedReader } from './feed-reader.ts'
 
 /** A page of the feed whose documents were not decoded: for HTTP answers and copies. */

@@ -1,4 +1,4 @@
-import { stampBody, ttlUntil } from '../engine/stored-body.ts'
+import { ttlUntil } from '../engine/expiry.ts'
 import type { CommitOperation } from '../engine/commit.ts'
 import type { PlannedBatch } from './commit-plan.ts'
 import { deleteDocument, expireDocument, putDocument } from './write-rows.ts'
@@ -22,10 +22,10 @@ export function applyBatch(planned: PlannedBatch, timeMs: number): void {
     const ts = Math.floor(timeMs / 1000)
     const made =
       operation.expirySecond === undefined ? undefined : ttlUntil(operation.expirySecond, ts)
-    const number = collection.record.number
-    const body = stampBody(operation, { collection: number, lsn, ts, ttl: made })
+    const { rid, body } = operation
+    const version = { lsn, ts, rid, ttl: made ?? null, body }
     const ttl = made ?? storedTtl(operation)
-    putDocument(collection, { epk, partitionKey, id, ttl, body }, { lsn, timeMs })
+    putDocument(collection, { epk, partitionKey, id, ttl, version }, { lsn, timeMs })
   }
 }
 

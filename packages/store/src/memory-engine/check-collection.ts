@@ -1,7 +1,6 @@
-import { rangeContains, rangeContainsEpk } from '@tidemark/contracts'
+import { rangeContains, rangeContainsEpk, LIVE_ROW } from '@tidemark/contracts'
 import { expirySecond } from '../engine/expiry.ts'
 import type { Horizons } from '../engine/horizons.ts'
-import { LIVE_ROW } from '../engine/feed-query.ts'
 import type { MemoryCollection } from './memory-collection.ts'
 import type { MemoryRange } from './memory-range.ts'
 import type { SegmentRow } from './memory-segment.ts'

@@ -1,4 +1,5 @@
-import { LIVE_ROW, type FeedCount, type FeedCountQuery } from '../engine/feed-query.ts'
+import { LIVE_ROW } from '@tidemark/contracts'
+import { type FeedCount, type FeedCountQuery } from '../engine/feed-query.ts'
 import { collectPage, type CollectedPage } from './collect-page.ts'
 import type { MemoryRange } from './memory-range.ts'
 import type { MemoryRow } from './memory-row.ts'

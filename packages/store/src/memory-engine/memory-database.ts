@@ -1,4 +1,4 @@
-import {
+import { type DocumentVersion, 
   ResourceExistsError,
   ResourceNotFoundError,
   StoreClosedError,
@@ -14,7 +14,7 @@ import type {
 } from '../engine/catalog.ts'
 import type { CommitOutcome, CommitRequest } from '../engine/commit.ts'
 import { annotatedDatabase, type DefinitionChanges } from '../engine/definition-changes.ts'
-import type { DocumentKey, ScanPage, ScanQuery, StoredRow } from '../engine/document-query.ts'
+import type { DocumentKey, ScanPage, ScanQuery } from '../engine/document-query.ts'
 import { refusingEpoch, withFence, type FenceRecord } from '../engine/fence-check.ts'
 import type {
   EngineFeedPage,
@@ -164,9 +164,9 @@ export class MemoryDatabase implements DatabaseEngine {
     }
   }
 
-  async readDocument({ collection, ...key }: DocumentKey): Promise<StoredRow | undefined> {
+  async readDocument({ collection, ...key }: DocumentKey): Promise<DocumentVersion | undefined> {
     const row = this.#collection(collection).read(key, this.nowMs())
-    return row && { lsn: row.lsn, ts: row.ts, ttl: row.ttl, body: row.body }
+    return row?.version
   }
 
   async scan(query: ScanQuery): Promise<ScanPage> {

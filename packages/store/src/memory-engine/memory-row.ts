@@ -1,5 +1,5 @@
+import type { DocumentVersion, RowKind, VersionRow } from '@tidemark/contracts'
 import type { ScanPosition } from '../engine/document-query.ts'
-import type { RowKind, VersionRow } from '../engine/feed-query.ts'
 import type { SegmentRow } from './memory-segment.ts'
 
 /** One entry of the feed, and for live documents the document itself. */
@@ -8,7 +8,8 @@ export interface MemoryRow extends ScanPosition, SegmentRow {
   /** Epoch seconds. */
   readonly ts: number
   readonly ttl: number
-  readonly body: string
+  /** What the text says; of a pending delete, the last version. */
+  readonly version: DocumentVersion
   /**
    * Epoch second at which a live document expires under the present `defaultTtl` (0 = never), or at which the document
    * of a pending delete expired.

@@ -1,4 +1,4 @@
-import { rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
+import { type DocumentVersion,  rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
 import type { ScanPage, ScanPosition, ScanQuery } from '../engine/document-query.ts'
 import type { MemoryCollection } from './memory-collection.ts'
 import type { MemoryRow } from './memory-row.ts'
@@ -9,7 +9,7 @@ export function scanDocuments(
   { range, partitionKey, after, maxItems, maxChars }: ScanQuery,
   nowMs: number,
 ): ScanPage {
-  const bodies: string[] = []
+  const versions: DocumentVersion[] = []
   let chars = 0
   let last: ScanPosition | undefined
   const first = { epk: range.minInclusive, partitionKey: partitionKey ?? '', id: '' }
@@ -18,12 +18,12 @@ export function scanDocuments(
     if (partitionKey !== undefined && row.partitionKey !== partitionKey) continue
     if (after !== undefined && isKey(row, after)) continue
     if (collection.expiredSecond(row, nowMs) !== 0) continue
-    if (bodies.length >= maxItems || chars >= maxChars) return { bodies, next: last }
-    bodies.push(row.body)
-    chars += row.body.length
+    if (versions.length >= maxItems || chars >= maxChars) return { versions, next: last }
+    versions.push(row.version)
+    chars += row.version.body.length
     last = { epk: row.epk, partitionKey: row.partitionKey, id: row.id }
   }
-  return { bodies, next: undefined }
+  return { versions, next: undefined }
 }
 
 /** Number of live documents of the whole collection. */
@@ -67,9 +67,9 @@ export function measureRange(
 ): { readonly documents: number; readonly bytes: number } {
   let documents = 0
   let bytes = 0
-  for (const { body } of rowsOf(collection, range, nowMs)) {
+  for (const { version } of rowsOf(collection, range, nowMs)) {
     documents++
-    bytes += Buffer.byteLength(body)
+    bytes += Buffer.byteLength(version.body)
   }
   return { documents, bytes }
 }

@@ -1,13 +1,16 @@
 import type { Horizons } from '../engine/horizons.ts'
-import type { FeedMode, FeedRange } from '@tidemark/contracts'
 import {
+  type FeedMode,
+  type FeedRange,
   LIVE_ROW,
+  type FeedRow,
+  type VersionRow,
+} from '@tidemark/contracts'
+import {
   type EngineFeedPage,
   type EngineVersionPage,
   type FeedPageQuery,
-  type FeedRow,
   type FeedStart,
-  type VersionRow,
 } from '../engine/feed-query.ts'
 import { collectPage, type CollectedPage } from './collect-page.ts'
 import type { MemoryRange } from './memory-range.ts'
@@ -24,12 +27,18 @@ export function readFeedPage(
     maxItems,
     maxChars,
     item: (row): FeedRow | undefined =>
-      row.kind === LIVE_ROW && isExpired(row)
-        ? undefined
-        : [row.lsn, row.kind, row.body, row.expirySecond],
+      row.kind === LIVE_ROW && isExpired(row) ? undefined : feedRow(row),
     chars: ([, , body]) => body.length,
   })
   return pageOf(range, { page, query, mode: 'latestVersion' })
+}
+
+function feedRow(row: MemoryRow): FeedRow {
+  const { lsn, kind, expirySecond, ts, partitionKey, id, version } = row
+  const { body, rid, ttl } = version
+  const isLive = kind === LIVE_ROW
+  const [versionLsn, versionTs] = isLive ? [null, null] : [version.lsn, version.ts]
+  return [lsn, kind, body, expirySecond, ts, partitionKey, id, rid, ttl, versionLsn, versionTs]
 }
 
 /** One page of a pkrange's log of all versions. */
@@ -47,7 +56,7 @@ export function readVersionPage(range: MemoryRange, query: FeedPageQuery): Engin
       current,
       previous,
     }),
-    chars: ({ current, previous }) => (current?.length ?? 0) + (previous?.length ?? 0),
+    chars: ({ current, previous }) => (current?.body.length ?? 0) + (previous?.body.length ?? 0),
   })
   return pageOf(range, { page, query, mode: 'allVersions' })
 }

@@ -1,7 +1,7 @@
+import { LIVE_ROW } from '@tidemark/contracts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ScanPosition } from '../engine/document-query.ts'
-import { LIVE_ROW } from '../engine/feed-query.ts'
 import { MemorySegment } from './memory-segment.ts'
 import { compareKeys, rowKey, type MemoryRow } from './memory-row.ts'
 import { SortedRows } from './sorted-rows.ts'
@@ -18,7 +18,7 @@ function row(number: number, lsn: number, segment = new MemorySegment<MemoryRow>
     kind: LIVE_ROW,
     ts: 0,
     ttl: 0,
-    body: '{}',
+    version: { lsn, ts: 0, rid: '', ttl: null, body: '{}' },
     expirySecond: 0,
     segment,
     slot: 0,

@@ -1,4 +1,9 @@
-import { LIVE_ROW, PENDING_DELETE_ROW, type VersionRow } from '../engine/feed-query.ts'
+import {
+  type DocumentVersion,
+  LIVE_ROW,
+  PENDING_DELETE_ROW,
+  type VersionRow,
+} from '@tidemark/contracts'
 import { expirySecond } from '../engine/expiry.ts'
 import type { MemoryCollection } from './memory-collection.ts'
 import type { MemoryRow } from './memory-row.ts'
@@ -16,13 +21,13 @@ export interface WrittenDocument {
   readonly partitionKey: string
   readonly id: string
   readonly ttl: number
-  readonly body: string
+  readonly version: DocumentVersion
 }
 
 /** Writes a document, and replaces the one with its key, which must not have expired. */
 export function putDocument(
   collection: MemoryCollection,
-  { epk, partitionKey, id, ttl, body }: WrittenDocument,
+  { epk, partitionKey, id, ttl, version }: WrittenDocument,
   moment: WriteMoment,
 ): void {
   const ts = Math.floor(moment.timeMs / 1000)
@@ -36,7 +41,7 @@ export function putDocument(
     kind: LIVE_ROW,
     ts,
     ttl,
-    body,
+    version,
     expirySecond: expirySecond({ ts, ttl }, defaultTtl),
     segment: undefined,
     slot: 0,
@@ -45,7 +50,7 @@ export function putDocument(
   collection.documents.put(row)
   collection.rangeOfEpk(epk).rows.append(row)
   const operation = before === undefined ? 'create' : 'replace'
-  logVersion(collection, { of: row, operation, current: body, before }, moment)
+  logVersion(collection, { of: row, operation, current: version, before }, moment)
 }
 
 /** Deletes a document that has not expired. */
@@ -94,14 +99,14 @@ function logVersion(
   }: {
     readonly of: MemoryRow
     readonly operation: VersionRow['operation']
-    readonly current: string | undefined
+    readonly current: DocumentVersion | undefined
     readonly before: MemoryRow | undefined
   },
   { lsn, timeMs }: WriteMoment,
 ): void {
   const policy = collection.record.definition.allVersions
   if (policy === null) return
-  const previous = policy.previousImages ? before?.body : undefined
+  const previous = policy.previousImages ? before?.version : undefined
   const key = { epk, partitionKey, id }
   const place = { segment: undefined, slot: 0 }
   const entry = { ...key, lsn, operation, commitMs: timeMs, current, previous, ...place }

@@ -1,4 +1,4 @@
-import type { VersionRow } from '@tidemark/store'
+import type { VersionRow } from '@tidemark/contracts'
 import { parsed } from './storage-engine-fixtures.ts'
 
 export interface ModelDocument {

@@ -1,10 +1,5 @@
-import { errorCode, type FeedRange } from '@tidemark/contracts'
-import {
-  LIVE_ROW,
-  type EngineFeedPage,
-  type EngineVersionPage,
-  type FeedCount,
-} from '@tidemark/store/engine'
+import { errorCode, type FeedRange, LIVE_ROW, feedVersion } from '@tidemark/contracts'
+import { type EngineFeedPage, type EngineVersionPage, type FeedCount } from '@tidemark/store/engine'
 import { expect } from 'vitest'
 import { keyText, versionText } from './engine-model.ts'
 import { parsed, type EngineFixture } from './storage-engine-fixtures.ts'
@@ -85,8 +80,9 @@ export class FeedFollower {
   }
 
   #take({ rows }: EngineFeedPage): void {
-    for (const [lsn, kind, body] of rows) {
-      const { pk, id, n } = parsed(body)
+    for (const row of rows) {
+      const [lsn, kind] = row
+      const { pk, id, n } = parsed(feedVersion(row))
       const key = keyText({ pk: String(pk), id: String(id) })
       this.#order.note(key, lsn)
       if (kind === LIVE_ROW) {

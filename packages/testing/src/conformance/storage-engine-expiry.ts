@@ -1,5 +1,5 @@
-import { FULL_RANGE } from '@tidemark/contracts'
-import { LIVE_ROW, PENDING_DELETE_ROW, type CommitOperation } from '@tidemark/store/engine'
+import { FULL_RANGE, LIVE_ROW, PENDING_DELETE_ROW } from '@tidemark/contracts'
+import { type CommitOperation } from '@tidemark/store/engine'
 import type { StorageEngine } from '@tidemark/store'
 import type { WriteCondition } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'
@@ -86,11 +86,11 @@ export function storageEngineExpiry(open: (clock?: SteppedClock) => Promise<Stor
         const { partitionKey } = keyOf('p')
         const one = await database.scan({ collection, range: FULL_RANGE, partitionKey, ...limits })
         const { documents, bytes } = await database.measureRange(collection, range?.number ?? -1)
-        const texts = whole.bodies.map((body) => Buffer.byteLength(body))
+        const texts = whole.versions.map(({ body }) => Buffer.byteLength(body))
         expect(bytes).toBe(texts.reduce((sum, length) => sum + length, 0))
         return [
-          whole.bodies.map((body) => String(parsed(body)['id'])).sort(),
-          one.bodies.map((body) => parsed(body)['id']),
+          whole.versions.map((body) => String(parsed(body)['id'])).sort(),
+          one.versions.map((each) => parsed(each)['id']),
           await fixture.count(),
           documents,
           [...(await fixture.feedIds())].sort(),
@@ -131,10 +131,10 @@ export function storageEngineExpiry(open: (clock?: SteppedClock) => Promise<Stor
       )
       const query = { collection, range: FULL_RANGE, maxItems: 3, maxChars: MANY_CHARS }
       const first = await database.scan(query)
-      expect(first.bodies.map((body) => parsed(body)['id'])).toEqual(['d0', 'd1', 'd2'])
+      expect(first.versions.map((each) => parsed(each)['id'])).toEqual(['d0', 'd1', 'd2'])
       clock.step(5000)
       const second = await database.scan({ ...query, after: first.next })
-      expect(second.bodies.map((body) => parsed(body)['id'])).toEqual(['d3', 'd5', 'd7'])
+      expect(second.versions.map((each) => parsed(each)['id'])).toEqual(['d3', 'd5', 'd7'])
     })
 
     const conditions: readonly (readonly [WriteCondition['kind'], boolean])[] = [

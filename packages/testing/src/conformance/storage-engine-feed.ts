@@ -1,5 +1,11 @@
-import { FULL_RANGE, evenRanges, rangeContainsEpk } from '@tidemark/contracts'
-import type { FeedRow, FeedStart } from '@tidemark/store/engine'
+import {
+  FULL_RANGE,
+  evenRanges,
+  rangeContainsEpk,
+  type FeedRow,
+  feedVersion,
+} from '@tidemark/contracts'
+import type { FeedStart } from '@tidemark/store/engine'
 import type { ScanPosition, StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import {
@@ -15,8 +21,7 @@ import {
 
 /** Feed pages, starts, waits and scans. */
 export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
-  const idsOf = (rows: readonly FeedRow[]): readonly unknown[] =>
-    rows.map(([, , body]) => parsed(body)['id'])
+  const idsOf = (rows: readonly FeedRow[]): readonly unknown[] => rows.map(([, , , , , , id]) => id)
 
   describe('feed pages', () => {
     test('CF-2 CF-3 each document is there once, at the place of its newest version', async () => {
@@ -24,8 +29,8 @@ export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
       for (const id of ['a', 'b', 'c', 'a', 'd', 'b']) await fixture.write('p', id)
       expect(await fixture.feedIds()).toEqual(['c', 'a', 'd', 'b'])
       const page = await fixture.page(0)
-      expect(page.rows.map(([lsn, kind, body]) => [lsn, kind, parsed(body)['_lsn']])).toEqual(
-        page.rows.map(([lsn]) => [lsn, 0, lsn]),
+      expect(page.rows.map((row) => [row[1], feedVersion(row).lsn])).toEqual(
+        page.rows.map(([lsn]) => [0, lsn]),
       )
     })
 
@@ -244,8 +249,8 @@ export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
           maxItems: 7,
           maxChars: MANY_CHARS,
         })
-        expect(page.bodies.length).toBeLessThanOrEqual(7)
-        seen.push(...page.bodies.map((body) => parsed(body)['id']))
+        expect(page.versions.length).toBeLessThanOrEqual(7)
+        seen.push(...page.versions.map((each) => parsed(each)['id']))
         if (page.next === undefined) break
         epks.push(page.next.epk)
         after = page.next
@@ -263,12 +268,12 @@ export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
       const range = { minInclusive: '10', maxExclusive: '28' }
       const part = await database.scan({ collection, range, ...limits })
       const wanted = keys.filter((pk) => rangeContainsEpk(range, keyOf(pk).epk))
-      expect(part.bodies).toHaveLength(wanted.length * 2)
+      expect(part.versions).toHaveLength(wanted.length * 2)
       expect(part.next).toBeUndefined()
       const { epk, partitionKey } = keyOf('p7')
       const single = { minInclusive: epk, maxExclusive: `${epk}00` }
       const one = await database.scan({ collection, range: single, partitionKey, ...limits })
-      expect(one.bodies.map((body) => parsed(body)['id'])).toEqual(['p7-a', 'p7-b'])
+      expect(one.versions.map((each) => parsed(each)['id'])).toEqual(['p7-a', 'p7-b'])
     })
 
     test('a scan page ends after the row that reaches maxChars', async () => {
@@ -277,7 +282,7 @@ export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
       await fixture.write('p', 'a', 'b', 'c')
       const query = { collection, range: FULL_RANGE, maxItems: MANY_ITEMS, maxChars: 1 }
       const first = await database.scan(query)
-      expect(first.bodies).toHaveLength(1)
+      expect(first.versions).toHaveLength(1)
       expect(first.next).toMatchObject({ id: 'a', partitionKey: '["p"]' })
     })
 
@@ -289,7 +294,7 @@ export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
       const first = await database.scan(query)
       await fixture.commit(fixture.batch('p', [del('a')]))
       const second = await database.scan({ ...query, after: first.next })
-      expect(second.bodies.map((body) => parsed(body)['id'])).toEqual(['b'])
+      expect(second.versions.map((each) => parsed(each)['id'])).toEqual(['b'])
     })
   })
 }

@@ -7,9 +7,14 @@ import {
   type Clock,
   type FeedMode,
   type FeedRange,
+  LIVE_ROW,
+  type FeedRow,
+  type RowKind,
+  DocumentStamp,
+  feedVersion,
+  type DocumentVersion,
 } from '@tidemark/contracts'
 import {
-  LIVE_ROW,
   rangeOfEpk,
   type CommitBatch,
   type CommitOperation,
@@ -19,11 +24,9 @@ import {
   type EngineVersionPage,
   type FeedCount,
   type FeedCountQuery,
-  type FeedRow,
   type FeedStart,
   type MaintenanceOutcome,
   type RangeCounter,
-  type RowKind,
   type WriteCondition,
 } from '@tidemark/store/engine'
 import type {
@@ -143,7 +146,7 @@ export class EngineFixture {
 
   async read(pk: string, id: string): Promise<Record<string, unknown> | undefined> {
     const row = await this.database.readDocument({ collection: this.collection, ...keyOf(pk), id })
-    return row && parsed(row.body)
+    return row && parsed(row)
   }
 
   page(
@@ -327,9 +330,9 @@ interface PutOptions {
 /** A put of `{id, n}`, and of `ttl` where it is given. */
 export function put(id: string, options: PutOptions = {}): CommitOperation {
   const { n = 0, condition = { kind: 'none' }, ttl = 0, expirySecond } = options
-  const head = '{"_rid":"r","_self":"s",'
-  const tail = JSON.stringify(ttl === 0 ? { id, n } : { id, n, ttl }).slice(1)
-  return { kind: 'put', id, condition, head, tail, ttl, expirySecond }
+  const withTtl = ttl !== 0 && expirySecond === undefined
+  const body = JSON.stringify(withTtl ? { id, n, ttl } : { id, n })
+  return { kind: 'put', id, condition, rid: RID, body, ttl, expirySecond }
 }
 
 /** A feed row as tests look at it. */
@@ -342,8 +345,8 @@ export interface FeedEntry {
 }
 
 export function feedEntry(row: FeedRow): FeedEntry {
-  const [lsn, kind, body, expirySecond] = row
-  const { id, n } = parsed(body)
+  const [lsn, kind, , expirySecond] = row
+  const { id, n } = parsed(feedVersion(row))
   return { lsn, kind, id: String(id), n: Number(n), expirySecond }
 }
 
@@ -359,6 +362,12 @@ export function committed(outcome: CommitOutcome): number {
   return outcome.batches.at(-1)?.lsn ?? 0
 }
 
-export function parsed(body: string): Record<string, unknown> {
-  return JSON.parse(body) as Record<string, unknown>
+/** A document's own part of its `_rid`. */
+export const RID = 'rrrrrrrrrrrr'
+
+const STAMP = new DocumentStamp({ number: 1, rid: 'AAAAAAAAAAA=', selfLink: 'dbs/a/colls/b/' })
+
+/** A document as users get it. */
+export function parsed(version: DocumentVersion): Record<string, unknown> {
+  return STAMP.document(version) as unknown as Record<string, unknown>
 }

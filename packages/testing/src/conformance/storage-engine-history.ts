@@ -1,11 +1,16 @@
-import { FULL_RANGE, evenRanges, type FeedRange } from '@tidemark/contracts'
 import {
+  FULL_RANGE,
+  evenRanges,
+  type FeedRange,
   LIVE_ROW,
   PENDING_DELETE_ROW,
+  type FeedRow,
+  feedVersion,
+} from '@tidemark/contracts'
+import {
   conditionHolds,
   type CommitOperation,
   type CommitOutcome,
-  type FeedRow,
   type UniqueStep,
 } from '@tidemark/store/engine'
 import type { MaintenanceTask, StorageEngine } from '@tidemark/store'
@@ -20,6 +25,7 @@ import {
   MANY_ITEMS,
   keyOf,
   parsed,
+  RID,
 } from './storage-engine-fixtures.ts'
 import { SteppedClock } from './stepped-clock.ts'
 
@@ -208,9 +214,9 @@ class History {
     const live = model.live(nowMs)
     expect(await this.#fixture.count()).toBe(live.length)
     const query = { collection, range: FULL_RANGE, maxItems: MANY_ITEMS, maxChars: MANY_CHARS }
-    const { bodies } = await database.scan(query)
+    const { versions } = await database.scan(query)
     const byNumber = (a: unknown, b: unknown): number => Number(a) - Number(b)
-    expect(bodies.map((body) => parsed(body)['n']).sort(byNumber)).toEqual(
+    expect(versions.map((each) => parsed(each)['n']).sort(byNumber)).toEqual(
       live.map(({ n }) => n).sort(byNumber),
     )
     const rows = await this.#rows()
@@ -316,8 +322,7 @@ class History {
             kind === 'put' ? { kind, n, ttl: ttl === 'invalid' ? 0 : ttl, entry } : { kind }
           writes.push({ pk, id, write, batchIndex })
           if (kind === 'delete') return { kind, id, condition }
-          const tail = JSON.stringify({ pk, id, n }).slice(1)
-          return { kind, id, condition, head: '{"_rid":"r","_self":"s",', tail, ttl }
+          return { kind, id, condition, rid: RID, body: JSON.stringify({ pk, id, n }), ttl }
         }),
       ),
       uniqueSteps: stepsOf(writes, batchIndex),
@@ -496,8 +501,9 @@ interface FeedText {
   readonly second: number
 }
 
-function feedText([lsn, kind, body, second]: FeedRow): FeedText {
-  const { pk, id, n } = parsed(body)
+function feedText(row: FeedRow): FeedText {
+  const [lsn, kind, , second] = row
+  const { pk, id, n } = parsed(feedVersion(row))
   return { kind, lsn, key: keyText({ pk: String(pk), id: String(id) }), n: Number(n), second }
 }
 

@@ -1,5 +1,11 @@
-import { FULL_RANGE, evenRanges, lsn, type FeedRange } from '@tidemark/contracts'
-import { LIVE_ROW, PENDING_DELETE_ROW } from '@tidemark/store/engine'
+import {
+  FULL_RANGE,
+  evenRanges,
+  lsn,
+  type FeedRange,
+  LIVE_ROW,
+  PENDING_DELETE_ROW,
+} from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { fixtureWithClock } from './storage-engine-expiry.ts'

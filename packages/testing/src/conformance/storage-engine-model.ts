@@ -1,4 +1,4 @@
-import { FULL_RANGE, evenRanges, rangeContainsEpk } from '@tidemark/contracts'
+import { FULL_RANGE, evenRanges, rangeContainsEpk, feedVersion } from '@tidemark/contracts'
 import type { CommitBatch } from '@tidemark/store/engine'
 import type { StorageEngine } from '@tidemark/store'
 import type { WriteCondition } from '@tidemark/store/engine'
@@ -161,10 +161,10 @@ async function compare(fixture: EngineFixture, model: Model, maxItems: number): 
     expect(await fixture.read(pk, id)).toMatchObject({ id, n, _lsn: lsn })
   }
   const limits = { maxItems: MANY_ITEMS, maxChars: MANY_CHARS }
-  const { bodies } = await database.scan({ collection, range: FULL_RANGE, ...limits })
+  const { versions } = await database.scan({ collection, range: FULL_RANGE, ...limits })
   const numbers = (list: readonly unknown[]): readonly number[] =>
     list.map(Number).sort((a, b) => a - b)
-  expect(numbers(bodies.map((body) => parsed(body)['n']))).toEqual(
+  expect(numbers(versions.map((each) => parsed(each)['n']))).toEqual(
     numbers([...model.documents.values()].map(({ n }) => n)),
   )
   for (const [index, range] of RANGES.entries()) {
@@ -181,7 +181,7 @@ async function compare(fixture: EngineFixture, model: Model, maxItems: number): 
           wanted.filter(({ lsn }) => lsn === last).length,
         )
       }
-      seen.push(...page.rows.map(([lsn, , body]) => [lsn, parsed(body)['n']]))
+      seen.push(...page.rows.map((row) => [row[0], parsed(feedVersion(row))['n']]))
       afterLsn = page.lsn
       if (page.caughtUp) break
     }

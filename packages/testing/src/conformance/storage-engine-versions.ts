@@ -1,4 +1,4 @@
-import { FULL_RANGE, evenRanges } from '@tidemark/contracts'
+import { FULL_RANGE, evenRanges, type DocumentVersion } from '@tidemark/contracts'
 import type { AllVersionsPolicy, StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { START_MS, START_SECOND, fixtureWithClock } from './storage-engine-expiry.ts'
@@ -50,9 +50,7 @@ export function storageEngineVersions(
           n,
         ]),
       ])
-      expect(parsed(rows[1]?.current ?? '{}')).toEqual(
-        expect.objectContaining({ _lsn: second, _ts: START_SECOND + 1 }),
-      )
+      expect(rows[1]?.current).toMatchObject({ lsn: second, ts: START_SECOND + 1 })
       expect({ lsn, caughtUp, horizon }).toEqual({ lsn: fourth, caughtUp: true, horizon: 0 })
       // Both modes side by side.
       expect(await fixture.feedIds()).toEqual(['a'])
@@ -68,7 +66,7 @@ export function storageEngineVersions(
       await fixture.commit(fixture.batch('p', [del('a')]))
       await fixture.commit(fixture.batch('p', [del('a')]))
       await fixture.commit(fixture.batch('p', [put('a', { n: 4 })]))
-      const n = (body: string | undefined): unknown => body && parsed(body)['n']
+      const n = (version: DocumentVersion | undefined): unknown => version && parsed(version)['n']
       const { rows } = await fixture.versions(0)
       expect(rows.map((row) => [row.operation, n(row.current), n(row.previous)])).toEqual([
         ['create', 1, undefined],
@@ -103,7 +101,11 @@ export function storageEngineVersions(
       const [, , swept, written, expired] = rows
       expect(feed.map((entry) => entry.lsn)).toEqual([swept?.lsn, written?.lsn, expired?.lsn])
       expect(swept).toMatchObject({ commitMs: START_MS + 6000, current: undefined })
-      expect(parsed(swept?.previous ?? '{}')).toMatchObject({ id: 'b', n: 2 })
+      expect(swept?.previous && parsed(swept.previous)).toMatchObject({
+        id: 'b',
+        n: 2,
+        _lsn: rows[1]?.lsn,
+      })
       expect(written?.previous).toBeUndefined()
       // The purge of the feed does not touch it.
       await fixture.update({ pendingDeletes: { retentionSeconds: 0, waitFor: [] } })

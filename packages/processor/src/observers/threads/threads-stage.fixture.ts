@@ -80,6 +80,7 @@ export function changesOf(...ids: readonly string[]): Change[] {
     id,
     partitionKey: 'key',
     lsn: lsn(index + 1),
+    committedAtMs: 0,
     document: { id, _rid: '', _self: '', _etag: '""', _ts: 0, _lsn: index + 1 },
   }))
 }

@@ -300,5 +300,12 @@ function firstAfter(entries: readonly SimulatedChange[], after: number): number 
 
 function changeOf<T extends DocumentBody>(key: string, document: T, at: number): Change<T> {
   const stored = { ...document, _rid: '', _self: '', _etag: `"${at}"`, _ts: 0, _lsn: at }
-  return { kind: 'document', id: document.id, partitionKey: key, lsn: lsn(at), document: stored }
+  return {
+    kind: 'document',
+    id: document.id,
+    partitionKey: key,
+    lsn: lsn(at),
+    committedAtMs: 0,
+    document: stored,
+  }
 }

@@ -45,6 +45,7 @@ function letter(n: number, group = 'mirror'): DeadLetter {
       id,
       partitionKey: id,
       lsn: lsn(n),
+      committedAtMs: 0,
       document: { id, _rid: 'r', _self: 's', _etag: '"1"', _ts: 1, _lsn: n },
     },
     error: { name: 'TypeError', message: 'poison\nin two lines', stack: 'at somewhere' },
