@@ -104,7 +104,7 @@ function parsedObject(body: string, lsn: number): Record<string, unknown> {
     throw new StoreDamagedError(`the text of the document at LSN ${lsn} is not JSON`, { cause })
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a JSON object
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- JSON objects have these keys
     return value as Record<string, unknown>
   }
   throw new StoreDamagedError(`the text of the document at LSN ${lsn} is no JSON object`)

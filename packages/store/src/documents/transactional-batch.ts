@@ -286,7 +286,7 @@ export class TransactionalBatch<T extends DocumentBody> {
   /** A document that the batch itself wrote has no system properties yet. */
   #read(present: BatchedDocument | undefined): Stored<T> {
     if (present?.kind === 'stored') return this.#open.stamp.document<T>(present.version)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a condition sees what the batch has so far
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- conditions see what the batch has so far
     return JSON.parse(present?.encoded.body ?? '{}') as Stored<T>
   }
 

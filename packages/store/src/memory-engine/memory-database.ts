@@ -1,4 +1,5 @@
-import { type DocumentVersion, 
+import {
+  type DocumentVersion,
   ResourceExistsError,
   ResourceNotFoundError,
   StoreClosedError,

@@ -1,4 +1,4 @@
-import { type DocumentVersion,  rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
+import { type DocumentVersion, rangeContainsEpk, type FeedRange } from '@tidemark/contracts'
 import type { ScanPage, ScanPosition, ScanQuery } from '../engine/document-query.ts'
 import type { MemoryCollection } from './memory-collection.ts'
 import type { MemoryRow } from './memory-row.ts'
