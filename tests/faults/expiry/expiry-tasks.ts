@@ -28,6 +28,9 @@ export interface Sighting {
   readonly firstSweptMs: number | undefined
 }
 
-export type SweeperTask = ExpiringStoreOptions & FaultProcessTask
+export interface SweeperTask extends ExpiringStoreOptions, FaultProcessTask {
+  /** It kills itself in the midst of its work, once it has swept this many. */
+  readonly diesAfterDocuments?: number | undefined
+}
 
 export type CatchUpTask = ExpiringStoreOptions & FaultProcessTask

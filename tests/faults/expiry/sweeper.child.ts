@@ -23,6 +23,11 @@ for (const name of EVENTS) {
     history.note({ kind: 'event', name, detail: JSON.stringify(event) })
   })
 }
+let sweptDocuments = 0
+store.events.on('swept', ({ documents }) => {
+  sweptDocuments += documents
+  if (sweptDocuments >= (task.diesAfterDocuments ?? Infinity)) process.kill(process.pid, 'SIGKILL')
+})
 history.note({ kind: 'event', name: 'started', detail: '' })
 const stayAwake = setInterval(() => {}, 60_000)
 process.once('SIGTERM', () => {
