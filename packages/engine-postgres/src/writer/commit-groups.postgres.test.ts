@@ -213,7 +213,6 @@ test('JB-2 an expiry that is further away than a ttl can say is as far as it can
   const key = { epk: effectivePartitionKey(['a'], partitionKey), partitionKey: '["a"]', id: 'one' }
   const row = await database.readDocument({ collection, ...key })
   expect(row?.ttl).toBe(2 ** 31 - 1)
-  expect(JSON.parse(row?.body ?? '')).toMatchObject({ ttl: 2 ** 31 - 1 })
 })
 
 test('a commit that writes one document twice locks in the order of all others: the clock before segments', async () => {

@@ -26,7 +26,7 @@ test('ST-9 ls shows ids, keys, sizes and LSNs; split and merge print what came i
   expect(before.map(({ id }) => id)).toEqual(['0', '1'])
   expect(before.reduce((sum, { documents }) => sum + Number(documents), 0)).toBe(100)
   for (const { bytes, newestLsn, parents } of before) {
-    expect(bytes).toBeGreaterThan(500)
+    expect(bytes).toBeGreaterThan(0)
     expect(newestLsn).toBeGreaterThan(0)
     expect(parents).toEqual([])
   }
