@@ -179,7 +179,7 @@ test.runIf(process.platform === 'linux')(
     await first.close()
     // A limit on the size of files stands in for a full disk; it fails the write in the same place.
     const limited = join(parent, 'limited-node')
-    const script = `#!/bin/sh\ntrap '' XFSZ\nulimit -f 2048\nexec '${process.execPath}' "$@"\n`
+    const script = `#!/bin/sh\ntrap '' XFSZ\nulimit -f 4096\nexec '${process.execPath}' "$@"\n`
     await writeFile(limited, script, { mode: 0o755 })
     const filling = new StoreProcess({ execPath: limited })
     await filling.receive('ready')
