@@ -1,6 +1,5 @@
 import {
   changeOfRow,
-  changeOfVersionRow,
   continuationPosition,
   encodeContinuation,
   lsn,
@@ -108,7 +107,7 @@ export class FeedReader<T extends DocumentBody> {
     const { position: after, caughtUp, ...page } = await this.readRows(position, request)
     const { stamp } = this.open
     if (page.kind === 'versions') {
-      const changes = page.rows.map((row) => changeOfVersionRow<T>(stamp, row))
+      const changes = page.rows.map((row) => changeOfRow<T>(stamp, row))
       return { changes, position: after, caughtUp }
     }
     const changes: Change<T>[] = []
