@@ -138,7 +138,7 @@ test('a table that only some writes need does not stop the others', async () => 
   expect(await under.store.check()).toEqual([])
 })
 
-test.each(['commit_group', 'stamped_body'])(
+test.each(['commit_group', 'expiry_second'])(
   'a dropped function (%s) is damage that is named, also one that is called late in a commit',
   async (name) => {
     await using under = await openStoreWithFaults(server, FAULT_TIMES)
