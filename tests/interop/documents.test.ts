@@ -382,10 +382,18 @@ describe('System properties in the text of a body', () => {
     `{"operationType":"Upsert","partitionKey":"[\\"x\\"]","resourceBody":${forged(id)}}`
 
   test.each([
-    ['a create', (docs) => ({ method: 'POST', path: docs, headers: key, body: forged('a') })],
+    [
+      'a create',
+      (docs: string): WireRequest => ({
+        method: 'POST',
+        path: docs,
+        headers: key,
+        body: forged('a'),
+      }),
+    ],
     [
       'an upsert',
-      (docs) => ({
+      (docs: string): WireRequest => ({
         method: 'POST',
         path: docs,
         headers: { ...key, 'x-ms-documentdb-is-upsert': 'true' },
@@ -394,11 +402,16 @@ describe('System properties in the text of a body', () => {
     ],
     [
       'a replace',
-      (docs) => ({ method: 'PUT', path: `${docs}/a`, headers: key, body: forged('a') }),
+      (docs: string): WireRequest => ({
+        method: 'PUT',
+        path: `${docs}/a`,
+        headers: key,
+        body: forged('a'),
+      }),
     ],
     [
       'a batch',
-      (docs) => ({
+      (docs: string): WireRequest => ({
         method: 'POST',
         path: docs,
         headers: { ...batch, 'x-ms-cosmos-batch-atomic': 'true' },
@@ -407,7 +420,7 @@ describe('System properties in the text of a body', () => {
     ],
     [
       'a bulk request',
-      (docs) => ({
+      (docs: string): WireRequest => ({
         method: 'POST',
         path: docs,
         headers: {
@@ -418,25 +431,22 @@ describe('System properties in the text of a body', () => {
         body: `[${operation('a')}]`,
       }),
     ],
-  ] satisfies [string, (docs: string) => WireRequest][])(
-    'ST-2 of %s never count, also when they come twice',
-    async (what, request) => {
-      const docs = `${pathOf(container)}/docs`
-      if (what === 'a replace') await container.items.create({ id: 'a', pk: 'x' })
-      const { status } = await interop.send(request(docs))
-      expect(status).toBeLessThan(300)
-      const read = await interop.send({ path: `${docs}/a`, headers: key })
-      const feed = await interop.send({ path: docs, headers: { 'a-im': 'Incremental feed' } })
-      for (const text of [read.text, feed.text]) {
-        for (const name of ['_rid', '_self', '_etag', '_ts']) {
-          // Once around the list of a feed, and once in the document.
-          const times = text.split(`"${name}":`).length - 1
-          expect([name, times]).toEqual([name, text === feed.text && name === '_rid' ? 2 : 1])
-        }
-        expect(text).not.toContain('"_etag":"y"')
-        expect(text).toContain('"n":1')
+  ])('ST-2 of %s never count, also when they come twice', async (what, request) => {
+    const docs = `${pathOf(container)}/docs`
+    if (what === 'a replace') await container.items.create({ id: 'a', pk: 'x' })
+    const { status } = await interop.send(request(docs))
+    expect(status).toBeLessThan(300)
+    const read = await interop.send({ path: `${docs}/a`, headers: key })
+    const feed = await interop.send({ path: docs, headers: { 'a-im': 'Incremental feed' } })
+    for (const text of [read.text, feed.text]) {
+      for (const name of ['_rid', '_self', '_etag', '_ts']) {
+        // Once around the list of a feed, and once in the document.
+        const times = text.split(`"${name}":`).length - 1
+        expect([name, times]).toEqual([name, text === feed.text && name === '_rid' ? 2 : 1])
       }
-      expect(read.json?.['_etag']).toBe(read.headers.get('etag'))
-    },
-  )
+      expect(text).not.toContain('"_etag":"y"')
+      expect(text).toContain('"n":1')
+    }
+    expect(read.json?.['_etag']).toBe(read.headers.get('etag'))
+  })
 })
