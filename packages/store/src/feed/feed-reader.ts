@@ -23,7 +23,7 @@ import {
   type FeedPageQuery,
   type FeedStart,
 } from '../engine/feed-query.ts'
-import { MAX_PAGE_CHARS } from '../paging/item-count.ts'
+import { MAX_FEED_PAGE_CHARS } from '../paging/item-count.ts'
 import { assertLogReaches } from './log-reach.ts'
 import {
   assertNotBeyond,
@@ -181,7 +181,7 @@ export class FeedReader<T extends DocumentBody> {
 
   #query({ range, lsn: afterLsn }: RangePosition, { maxItems, signal }: PageLimits): FeedPageQuery {
     const collection = this.open.record
-    return { collection, range, afterLsn, maxItems, maxChars: MAX_PAGE_CHARS, signal }
+    return { collection, range, afterLsn, maxItems, maxChars: MAX_FEED_PAGE_CHARS, signal }
   }
 }
 
