@@ -86,12 +86,14 @@ describe.each([
     const first = await feed.readPage({ range: FULL_RANGE, continuation, maxItemCount: 3 })
     expect(ids(first.changes)).toEqual(['b', 'a', 'c', 'd', 'e', 'f'])
     const [b] = first.changes
+    const { document } = await items.read('b', 'p')
     expect(b).toEqual({
       kind: 'document',
       id: 'b',
       partitionKey: 'p',
       lsn: 2,
-      document: (await items.read('b', 'p')).document,
+      committedAtMs: document!._ts * 1000,
+      document,
     })
     expect((await rest(feed, first)).changes).toEqual([])
     expect(all.under.failures).toEqual([])

@@ -166,7 +166,7 @@ test('TTL-18 documents are filed after the commits that still judged by the old 
   await store.query('BEGIN')
   await store.query('SELECT 1 FROM segment FOR NO KEY UPDATE')
   await store.query(
-    `INSERT INTO doc SELECT lsn + 1, exp, ts, segment, ord, coll, ttl, kind, epk, pk, 'b', body FROM doc`,
+    `INSERT INTO doc SELECT lsn + 1, exp, ts, segment, ord, coll, ttl, kind, epk, pk, 'b', vlsn, vts, made, rid, body FROM doc`,
   )
   await store.query('UPDATE segment SET lsn = lsn + 1')
   const filed = store.maintain('expiryIndex', 100)

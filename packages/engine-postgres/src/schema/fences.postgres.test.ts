@@ -60,8 +60,8 @@ async function overtaking(
 }> {
   await store.query('BEGIN')
   await store.query(
-    `INSERT INTO doc(lsn, exp, ts, segment, ord, coll, ttl, kind, epk, pk, id, body)
-     VALUES (999, 0, 0, 999, 1, $1, 0, 0, $2, $3, $4, '')`,
+    `INSERT INTO doc(lsn, exp, ts, segment, ord, coll, ttl, kind, epk, pk, id, rid, body)
+     VALUES (999, 0, 0, 999, 1, $1, 0, 0, $2, $3, $4, '', '')`,
     [store.collection.number, first.key.epk, first.key.partitionKey, first.id],
   )
   const held = write(store, store.database, first)
