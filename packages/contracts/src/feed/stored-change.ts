@@ -127,14 +127,20 @@ class StoredChange<T extends DocumentBody> {
     else if (expirySecond !== 0) this.expiresAtMs = expirySecond * 1000
   }
 
-  static readonly #documentAccessor = ownAccessor(
-    (change: StoredChange<DocumentBody>) =>
-      (change.#document ??= change.#parsed(documentOf(change.#row))),
-  )
-  static readonly #previousAccessor = ownAccessor(
-    (change: StoredChange<DocumentBody>) =>
-      (change.#previous ??= change.#parsed(previousOf(change.#row))),
-  )
+  static readonly #documentAccessor: PropertyDescriptor = {
+    enumerable: true,
+    configurable: true,
+    get(this: StoredChange<DocumentBody>): unknown {
+      return (this.#document ??= this.#parsed(documentOf(this.#row)))
+    },
+  }
+  static readonly #previousAccessor: PropertyDescriptor = {
+    enumerable: true,
+    configurable: true,
+    get(this: StoredChange<DocumentBody>): unknown {
+      return (this.#previous ??= this.#parsed(previousOf(this.#row)))
+    },
+  }
 
   static portable(changes: readonly object[]): PortableChanges | undefined {
     let stamp: DocumentStamp | undefined
@@ -177,16 +183,6 @@ function documentOf(row: FeedRow | VersionRow): DocumentVersion | undefined {
 
 function previousOf(row: FeedRow | VersionRow): DocumentVersion | undefined {
   return 'operation' in row ? row.previous : undefined
-}
-
-function ownAccessor<Owner>(read: (owner: Owner) => unknown): PropertyDescriptor {
-  return {
-    enumerable: true,
-    configurable: true,
-    get(this: Owner): unknown {
-      return read(this)
-    },
-  }
 }
 
 /** Most keys are one string without escapes, which needs no parser. */
