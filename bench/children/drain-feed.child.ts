@@ -15,6 +15,6 @@ export interface DrainReply {
 
 serveParent(async ({ folder, documents, group }: DrainRequest): Promise<DrainReply> => {
   await using store = await openBenchStore(folder)
-  const perSecond = await drainWithHost(store, documents, group)
+  const perSecond = await drainWithHost(store, documents, { group })
   return { perSecond, rssMiB: process.memoryUsage.rss() / 2 ** 20 }
 })

@@ -1,11 +1,14 @@
 import type { PreparedScenario, Scenario } from '../measuring/scenario.ts'
 import { JsonParseLimit } from '../raw/json-parse.ts'
 import { NaivePollFeed } from '../peers/naive-poll/poll-feed.ts'
-import { drainWithHost } from '../store/drain.ts'
+import { drainWithHost, looksAtKeys } from '../store/drain.ts'
 import { loadOrders } from '../store/load-orders.ts'
 import { openBenchStore } from '../store/open-bench-store.ts'
 
-/** A host with leases and checkpoints drains the feed to an observer; beside it a naive polling loop. */
+/**
+ * A host with leases and checkpoints drains the feed to an observer that looks at each document, and to one that looks
+ * at keys only; beside them a naive polling loop, which parses all it reads.
+ */
 export const observerInProcess: Scenario = {
   name: 'observer-in-process',
   measures: [
@@ -19,6 +22,12 @@ export const observerInProcess: Scenario = {
       unit: 'documents/s',
       rawIs: 'a naive polling loop with better-sqlite3',
       goal: { of: 'ratio', is: 'atLeast', limit: 1 },
+    },
+    {
+      name: 'feed.observer.keysOnly',
+      unit: 'documents/s',
+      rawIs: 'a naive polling loop with better-sqlite3, which parses',
+      goal: { of: 'ratio', is: 'atLeast', limit: 2.2 },
     },
     {
       name: 'feed.observer.naivePoll',
@@ -36,7 +45,9 @@ export const observerInProcess: Scenario = {
     let naiveRate = Number.NaN
     return {
       async ours() {
-        const rate = await drainWithHost(store, documents, `drain-${++groups}`)
+        const rate = await drainWithHost(store, documents, { group: `drain-${++groups}` })
+        const keysOnly = { group: `drain-${++groups}`, look: looksAtKeys }
+        const keyRate = await drainWithHost(store, documents, keysOnly)
         let total = 0
         naiveRate = await naive.drain((document) => {
           total += document.total
@@ -45,6 +56,7 @@ export const observerInProcess: Scenario = {
         return {
           'feed.observer.inProcess': rate,
           'feed.observer.inProcess.perNaivePoll': rate,
+          'feed.observer.keysOnly': keyRate,
           'feed.observer.naivePoll': naiveRate,
         }
       },
@@ -53,6 +65,7 @@ export const observerInProcess: Scenario = {
         return {
           'feed.observer.inProcess': parse,
           'feed.observer.inProcess.perNaivePoll': naiveRate,
+          'feed.observer.keysOnly': naiveRate,
           'feed.observer.naivePoll': parse,
         }
       },

@@ -12,20 +12,32 @@ import { PARTITION_COUNT, type BenchStore } from './open-bench-store.ts'
 
 export const PAGE = 1_000
 
-/** An observer that looks at each document and calls back with each batch. */
+/** What an observer looks at of each change. */
+export type Look = (change: Change<OrderDocument>) => number
+
+export const looksAtDocuments: Look = (change) =>
+  change.kind === 'document' ? change.document.total : 0
+/** As one that chooses by key: no text is parsed. */
+export const looksAtKeys: Look = ({ id, partitionKey, lsn }) =>
+  id.length + String(partitionKey).length + lsn
+
+/** An observer that looks at each change and calls back with each batch. */
 export class BenchObserver implements IChangeFeedObserver<OrderDocument> {
   readonly #onBatch: (changes: readonly Change<OrderDocument>[]) => void
-  /** Kept, so that no document is left unread. */
+  readonly #look: Look
+  /** Kept, so that nothing is left unread. */
   total = 0
 
-  constructor(onBatch: (changes: readonly Change<OrderDocument>[]) => void) {
+  constructor(
+    onBatch: (changes: readonly Change<OrderDocument>[]) => void,
+    look: Look = looksAtDocuments,
+  ) {
     this.#onBatch = onBatch
+    this.#look = look
   }
 
   processChanges(_context: ObserverContext, changes: readonly Change<OrderDocument>[]): void {
-    for (const change of changes) {
-      if (change.kind === 'document') this.total += change.document.total
-    }
+    for (const change of changes) this.total += this.#look(change)
     this.#onBatch(changes)
   }
 }
@@ -71,7 +83,7 @@ export async function startWorking(
 export async function drainWithHost(
   store: BenchStore,
   count: number,
-  group: string,
+  { group, look }: { readonly group: string; readonly look?: Look | undefined },
 ): Promise<number> {
   const host = benchHost(store, { group, fromBeginning: true })
   const { promise: done, resolve } = Promise.withResolvers<void>()
@@ -84,7 +96,7 @@ export async function drainWithHost(
     if (seen < count || endedMs > 0) return
     endedMs = machineMs()
     resolve()
-  })
+  }, look)
   await host.registerObserver(observer)
   await done
   await host.unregisterObservers()

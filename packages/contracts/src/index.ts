@@ -103,7 +103,15 @@ export {
   type RowKind,
   type VersionRow,
 } from './feed/feed-row.ts'
-export { changeOfRow, changeOfVersionRow, damageOf } from './feed/stored-change.ts'
+export {
+  changeOfRow,
+  changesOfPortable,
+  damageIn,
+  findDamage,
+  portableChanges,
+  type ChangeDamage,
+  type PortableChanges,
+} from './feed/stored-change.ts'
 export type {
   ChangeFeedSource,
   FeedLag,

@@ -63,6 +63,18 @@ test.each([
   expect(await store.database('db').collection('items').count()).toBe(1)
 })
 
+test('a catalog of an unreleased version is refused, and says what to do', async () => {
+  await (await open()).close()
+  const catalog = (await readdir(folder)).find((each) => /^catalog.*\.sqlite$/.test(each)) ?? ''
+  const file = new DatabaseSync(join(folder, catalog))
+  file.exec(`UPDATE meta SET name = 'schema', value = 2 WHERE name = 'tables'`)
+  file.close()
+  await expect(openSqliteEngine({ folder })).rejects.toMatchObject({
+    code: 'ERR_STORE_FORMAT',
+    message: expect.stringContaining('begin a new folder') as string,
+  })
+})
+
 test('what a unique key was given is kept in the transaction of its document', async () => {
   await using store = await open()
   const collection = await uniqueCollection(store)

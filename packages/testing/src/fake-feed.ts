@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import {
+  DocumentStamp,
   HorizonPassedError,
   InvalidContinuationError,
   InvalidOptionError,
+  LIVE_ROW,
   RangeGoneError,
+  changeOfRow,
   continuationPosition,
   effectivePartitionKey,
   encodeContinuation,
@@ -58,6 +61,7 @@ export interface FakeFeedOptions {
 type HeldRequest = Pick<FeedPageRequest, 'range' | 'continuation' | 'mode' | 'pendingDeletes'>
 
 const PARTITION_KEY = partitionKeyDefinition('/key')
+const STAMP = new DocumentStamp({ number: 1, rid: 'AAAAAAAAAAA=', selfLink: '' })
 
 /**
  * A change feed in memory that keeps every change, for tests of readers: each document's key decides
@@ -147,6 +151,20 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     return true
   }
 
+  /** The text of a change is no document any more, until the function that this returns is called. */
+  damage(id: string): () => void {
+    const owner = this.#ranges.find(({ entries }) => entries.some(({ change }) => change.id === id))
+    assert(owner !== undefined, `no change ${id}`)
+    const index = owner.entries.findIndex(({ change }) => change.id === id)
+    const entry = owner.entries[index]!
+    const { partitionKey, lsn: at } = entry.change
+    const change = changeOf({ id, key: String(partitionKey), at, ts: 0, text: '{"id":' })
+    owner.entries[index] = { ...entry, change }
+    return () => {
+      owner.entries[index] = entry
+    }
+  }
+
   /** From now on reads of this range answer Gone, and nothing comes in its place. */
   removeRange(range: FeedRange): void {
     const owner = this.#ranges.find((own) => rangesEqual(own.range, range))
@@ -214,7 +232,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     }
     const second = Math.floor(start.getTime() / 1000)
     const first = entries.find(
-      ({ change }) => change.kind === 'document' && change.document._ts >= second,
+      ({ change }) => change.kind === 'document' && change.committedAtMs >= second * 1_000,
     )
     const at = first === undefined ? lastLsn : first.change.lsn - 1
     return this.#position(range, { at, horizon: undefined, mode })
@@ -278,7 +296,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
       newestLsn: lsn(owner.lastLsn),
       remainingChanges: changes.length,
       isExact: isWhole,
-      oldestChangeMs: oldest?.kind === 'document' ? oldest.document._ts * 1_000 : undefined,
+      oldestChangeMs: oldest?.kind === 'document' ? oldest.committedAtMs : undefined,
     }
   }
 
@@ -370,24 +388,27 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   }
 
   #change(key: string, n: number, at: number): Change<FakeDocument> {
-    const document = {
-      id: `${key}-${n}`,
-      key,
-      n,
-      _rid: '',
-      _self: '',
-      _etag: `"${n}"`,
-      _ts: Math.floor(this.#clock.wallMs() / 1000),
-      _lsn: at,
-    }
-    const committedAtMs = document._ts * 1000
-    return {
-      kind: 'document',
-      id: document.id,
-      partitionKey: key,
-      lsn: lsn(at),
-      committedAtMs,
-      document,
-    }
+    const id = `${key}-${n}`
+    const ts = Math.floor(this.#clock.wallMs() / 1000)
+    return changeOf({ id, key, at, ts, text: JSON.stringify({ id, key, n }) })
   }
+}
+
+/** As a store makes them. */
+function changeOf({
+  id,
+  key,
+  at,
+  ts,
+  text,
+}: {
+  readonly id: string
+  readonly key: string
+  readonly at: number
+  readonly ts: number
+  readonly text: string
+}): Change<FakeDocument> {
+  const partitionKey = JSON.stringify([key])
+  const rid = 'rrrrrrrrrrrr'
+  return changeOfRow(STAMP, [at, LIVE_ROW, text, 0, ts, partitionKey, id, rid, null, null, null])
 }

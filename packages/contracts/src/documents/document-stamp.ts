@@ -84,8 +84,13 @@ export class DocumentStamp {
     return document as unknown as Stored<T>
   }
 
-  /** As `document`, as JSON text. It is spliced, not parsed. */
+  /**
+   * As `document`, as JSON text. It is spliced, not parsed.
+   *
+   * @throws ERR_STORE_DAMAGED when the text has not the braces of an object; whoever parses it finds the rest
+   */
   text({ lsn, ts, rid, ttl, body }: DocumentVersion): string {
+    if (!body.startsWith('{') || !body.endsWith('}')) throw noObject(lsn)
     const whole = this.#ridStart + rid + RID_END
     const etag = documentEtag(this.collection.number, lsn).slice(1, -1)
     const made = ttl === null ? '' : `"ttl":${ttl},`
@@ -107,5 +112,9 @@ function parsedObject(body: string, lsn: number): Record<string, unknown> {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- JSON objects have these keys
     return value as Record<string, unknown>
   }
-  throw new StoreDamagedError(`the text of the document at LSN ${lsn} is no JSON object`)
+  throw noObject(lsn)
+}
+
+function noObject(lsn: number): StoreDamagedError {
+  return new StoreDamagedError(`the text of the document at LSN ${lsn} is no JSON object`)
 }

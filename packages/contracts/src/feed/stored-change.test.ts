@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DocumentStamp } from '../documents/document-stamp.ts'
-import { LIVE_ROW, PENDING_DELETE_ROW, type FeedRow } from './feed-row.ts'
-import { changeOfRow, changeOfVersionRow, damageOf } from './stored-change.ts'
+import type { Change } from './change.ts'
+import {
+  LIVE_ROW,
+  PENDING_DELETE_ROW,
+  feedVersion,
+  type FeedRow,
+  type VersionRow,
+} from './feed-row.ts'
+import { changeOfRow, changesOfPortable, damageIn, portableChanges } from './stored-change.ts'
 
 const STAMP = new DocumentStamp({
   number: 7,
@@ -24,28 +31,92 @@ function row(body = BODY, ttl: number | null = null): FeedRow {
   return [12, LIVE_ROW, body, 130, 100, '["p"]', 'a', 'rrrrrrrrrrrr', ttl, null, null]
 }
 
-const PLAIN = {
-  kind: 'document',
-  id: 'a',
-  partitionKey: 'p',
-  lsn: 12,
-  committedAtMs: 100_000,
-  document: DOCUMENT,
-  expiresAtMs: 130_000,
-}
+const IMAGE = { lsn: 12, ts: 100, rid: 'rrrrrrrrrrrr', ttl: null, body: BODY }
+const ENTRY = { lsn: 20, id: 'a', partitionKey: '["p"]', commitMs: 131_500 }
+const PENDING: FeedRow = [
+  20,
+  PENDING_DELETE_ROW,
+  BODY,
+  130,
+  131,
+  '["p"]',
+  'a',
+  'rrrrrrrrrrrr',
+  30,
+  12,
+  100,
+]
+const VERSION = { kind: 'version', id: 'a', partitionKey: 'p', lsn: 20 }
 
-test('a change has a plain shape for destructuring, spread, JSON, structured clone and console.log', () => {
-  const change = changeOfRow(STAMP, row())
-  assert(change.kind === 'document')
-  const { document, id } = change
-  expect({ document, id }).toEqual({ document: DOCUMENT, id: 'a' })
-  expect({ ...changeOfRow(STAMP, row()) }).toStrictEqual(PLAIN)
-  expect(JSON.parse(JSON.stringify(changeOfRow(STAMP, row())))).toStrictEqual(PLAIN)
-  expect(structuredClone(changeOfRow(STAMP, row()))).toStrictEqual(PLAIN)
-  expect(inspect(changeOfRow(STAMP, row()), { sorted: true })).toBe(
-    inspect(PLAIN, { sorted: true }),
-  )
-  expect(Object.keys(change).sort()).toEqual(Object.keys(PLAIN).sort())
+/** Rows, and the plain object that each of their changes looks like. A pending delete and images have columns of their own. */
+const KINDS: readonly (readonly [string, FeedRow | VersionRow, object])[] = [
+  [
+    'a document',
+    row(),
+    {
+      kind: 'document',
+      id: 'a',
+      partitionKey: 'p',
+      lsn: 12,
+      committedAtMs: 100_000,
+      document: DOCUMENT,
+      expiresAtMs: 130_000,
+    },
+  ],
+  [
+    'a pending delete',
+    PENDING,
+    {
+      kind: 'pendingDelete',
+      id: 'a',
+      partitionKey: 'p',
+      lsn: 20,
+      committedAtMs: 131_000,
+      lastVersion: { ...DOCUMENT, ttl: 30 },
+      expiredAtMs: 130_000,
+    },
+  ],
+  [
+    'a replacement in the log',
+    { ...ENTRY, operation: 'replace', current: IMAGE, previous: { ...IMAGE, lsn: 11, ttl: 5 } },
+    {
+      ...VERSION,
+      operationType: 'replace',
+      crts: 131_500,
+      current: DOCUMENT,
+      previous: { ...DOCUMENT, _etag: '"00000007-0000000000000b"', _lsn: 11, ttl: 5 },
+      timeToLiveExpired: false,
+    },
+  ],
+  [
+    'an expiry in the log',
+    { ...ENTRY, operation: 'expire', current: undefined, previous: undefined },
+    { ...VERSION, operationType: 'delete', crts: 131_500, timeToLiveExpired: true },
+  ],
+]
+
+describe.each(KINDS)('%s is for its users a plain object', (_kind, from, plain) => {
+  const change = (): Change => changeOfRow(STAMP, from)
+
+  test('for destructuring, spread, JSON, structured clone and console.log', () => {
+    const { kind, ...rest } = change()
+    expect({ kind, ...rest }).toStrictEqual(plain)
+    expect({ ...change() }).toStrictEqual(plain)
+    expect(Object.keys(change())).toEqual(Object.keys(plain))
+    expect(structuredClone(change())).toStrictEqual(plain)
+    // Names of properties in their order, too.
+    expect(JSON.stringify(change())).toBe(JSON.stringify(plain))
+    expect(inspect(change())).toBe(inspect(plain))
+  })
+
+  test('in another thread, too', () => {
+    const portable = portableChanges([change(), change()])
+    assert(portable)
+    const crossed: readonly Change[] = changesOfPortable(structuredClone(portable))
+    expect(crossed.map((each) => ({ ...each }))).toStrictEqual([plain, plain])
+    expect(crossed.map(({ text }) => text)).toEqual([change().text, change().text])
+    expect(portableChanges([change(), { ...change() }])).toBeUndefined()
+  })
 })
 
 test('a document is parsed once, when somebody looks at it', () => {
@@ -67,10 +138,15 @@ test.each(['not JSON', '"text"', '[]', 'null', ''])(
   (body) => {
     const change = changeOfRow(STAMP, row(body))
     assert(change.kind === 'document')
-    expect(damageOf(change)).toBeUndefined()
-    expect(() => change.document).toThrow(expect.objectContaining({ code: 'ERR_STORE_DAMAGED' }))
-    expect(damageOf(change)).toMatchObject({ code: 'ERR_STORE_DAMAGED' })
-    expect(damageOf({ ...changeOfRow(STAMP, row()) })).toBeUndefined()
+    expect(damageIn([change])).toBeUndefined()
+    const damage: unknown = expect.objectContaining({ code: 'ERR_STORE_DAMAGED' })
+    expect(() => change.document).toThrow(damage as Error)
+    expect(() => STAMP.text(feedVersion(row(body)))).toThrow(damage as Error)
+    expect(damageIn([changeOfRow(STAMP, row()), change])).toEqual({
+      lsn: 12,
+      error: expect.objectContaining({ code: 'ERR_STORE_DAMAGED' }),
+    })
+    expect(damageIn([{ ...changeOfRow(STAMP, row()) }])).toBeUndefined()
   },
 )
 
@@ -79,56 +155,6 @@ test('what the store says of a document wins, and a ttl that it computed is in i
   const change = changeOfRow(STAMP, row(body, 30))
   assert(change.kind === 'document')
   expect(change.document).toEqual({ id: 'a', ...SYSTEM, ttl: 30 })
-})
-
-test('a pending delete has the columns of its last version', () => {
-  const pending: FeedRow = [
-    20,
-    PENDING_DELETE_ROW,
-    BODY,
-    130,
-    131,
-    '["p"]',
-    'a',
-    'rrrrrrrrrrrr',
-    30,
-    12,
-    100,
-  ] as unknown as FeedRow
-  expect({ ...changeOfRow(STAMP, pending) }).toStrictEqual({
-    kind: 'pendingDelete',
-    id: 'a',
-    partitionKey: 'p',
-    lsn: 20,
-    committedAtMs: 131_000,
-    lastVersion: { ...DOCUMENT, ttl: 30 },
-    expiredAtMs: 130_000,
-  })
-})
-
-test('an entry of the log has its images with their own columns', () => {
-  const image = { lsn: 12, ts: 100, rid: 'rrrrrrrrrrrr', ttl: null, body: BODY }
-  const entry = { lsn: 20, id: 'a', partitionKey: '["p"]', commitMs: 131_500 }
-  const replaced = { ...entry, operation: 'replace', current: image, previous: image } as const
-  const deleted = {
-    ...entry,
-    operation: 'expire',
-    current: undefined,
-    previous: undefined,
-  } as const
-  const common = { kind: 'version', id: 'a', partitionKey: 'p', lsn: 20, crts: 131_500 }
-  expect({ ...changeOfVersionRow(STAMP, replaced) }).toStrictEqual({
-    ...common,
-    operationType: 'replace',
-    timeToLiveExpired: false,
-    current: DOCUMENT,
-    previous: DOCUMENT,
-  })
-  expect({ ...changeOfVersionRow(STAMP, deleted) }).toStrictEqual({
-    ...common,
-    operationType: 'delete',
-    timeToLiveExpired: true,
-  })
 })
 
 test.each([

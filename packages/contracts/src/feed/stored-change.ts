@@ -1,4 +1,8 @@
-import type { DocumentStamp, DocumentVersion } from '../documents/document-stamp.ts'
+import {
+  DocumentStamp,
+  type DocumentVersion,
+  type StampedCollection,
+} from '../documents/document-stamp.ts'
 import type { DocumentBody, Stored } from '../documents/document.ts'
 import {
   parsePartitionKeyText,
@@ -6,7 +10,7 @@ import {
   type PartitionKey,
 } from '../partition-key/partition-key.ts'
 import { lsn, type Lsn } from '../ranges/lsn.ts'
-import type { Change, DocumentChange, PendingDeleteChange, VersionChange } from './change.ts'
+import type { Change } from './change.ts'
 import { LIVE_ROW, feedVersion, type FeedRow, type VersionRow } from './feed-row.ts'
 
 /*
@@ -17,185 +21,168 @@ import { LIVE_ROW, feedVersion, type FeedRow, type VersionRow } from './feed-row
  */
 
 /** The change in a row of a store's feed. */
-export function changeOfRow<T extends DocumentBody>(stamp: DocumentStamp, row: FeedRow): Change<T> {
-  return row[1] === LIVE_ROW
-    ? new DocumentOfRow<T>(stamp, row)
-    : new PendingDeleteOfRow<T>(stamp, row)
-}
-
-/** The change in a row of the log of all versions. */
-export function changeOfVersionRow<T extends DocumentBody>(
+export function changeOfRow<T extends DocumentBody>(
   stamp: DocumentStamp,
-  row: VersionRow,
-): VersionChange<T> {
-  return new VersionOfRow<T>(stamp, row)
+  row: FeedRow | VersionRow,
+): Change<T> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its kind says which properties it has
+  return new StoredChange<T>(stamp, row) as unknown as Change<T>
 }
 
-/** The error of a change with a text that somebody looked at and that is no document: ERR_STORE_DAMAGED. */
-export function damageOf(change: object): unknown {
-  return DAMAGE in change ? change[DAMAGE] : undefined
+/** Changes on their way to another thread. Their texts cross, and are parsed where somebody looks at them. */
+export interface PortableChanges {
+  readonly collection: StampedCollection
+  readonly rows: readonly (FeedRow | VersionRow)[]
+}
+
+/** Undefined when these are not all changes of one store's collection. */
+export function portableChanges(changes: readonly Change[]): PortableChanges | undefined {
+  return StoredChange.portable(changes)
+}
+
+export function changesOfPortable<T extends DocumentBody>({
+  collection,
+  rows,
+}: PortableChanges): readonly Change<T>[] {
+  const stamp = new DocumentStamp(collection)
+  return rows.map((row) => changeOfRow<T>(stamp, row))
+}
+
+/** What somebody found who looked at a change: its text is no document. */
+export interface ChangeDamage {
+  readonly lsn: Lsn
+  /** ERR_STORE_DAMAGED. */
+  readonly error: unknown
+}
+
+/** The first of these changes that somebody looked at and that is damaged. */
+export function damageIn(changes: readonly Change[]): ChangeDamage | undefined {
+  for (const change of changes) {
+    const error = DAMAGE in change ? change[DAMAGE] : undefined
+    if (error !== undefined) return { lsn: change.lsn, error }
+  }
+  return undefined
+}
+
+/** The first of these changes that is damaged. Looks at all documents of all changes. */
+export function findDamage(changes: readonly Change[]): ChangeDamage | undefined {
+  for (const change of changes) {
+    try {
+      Object.values(change)
+    } catch {
+      // The change keeps the error.
+    }
+  }
+  return damageIn(changes)
 }
 
 /** A name that all copies of this package share. */
 const DAMAGE = Symbol.for('@tidemark/contracts/damage')
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
-/** A document that is parsed once, when it is first looked at. */
-class LazyDocument<T extends DocumentBody> {
-  readonly version: DocumentVersion
-  damage: unknown
+class StoredChange<T extends DocumentBody> {
+  readonly kind: Change['kind']
+  readonly id: string
+  readonly partitionKey: PartitionKey
+  readonly lsn: Lsn
+  declare readonly committedAtMs?: number
+  declare readonly expiresAtMs?: number
+  declare readonly expiredAtMs?: number
+  declare readonly operationType?: 'create' | 'replace' | 'delete'
+  declare readonly crts?: number
+  declare readonly timeToLiveExpired?: boolean
   readonly #stamp: DocumentStamp
+  readonly #row: FeedRow | VersionRow
+  /** `document`, `lastVersion` or `current`. */
   #document: Stored<T> | undefined
+  #previous: Stored<T> | undefined
+  #damage: unknown
 
-  constructor(stamp: DocumentStamp, version: DocumentVersion) {
+  constructor(stamp: DocumentStamp, row: FeedRow | VersionRow) {
     this.#stamp = stamp
-    this.version = version
-    this.damage = undefined
-    this.#document = undefined
+    this.#row = row
+    if ('operation' in row) {
+      const { operation } = row
+      this.kind = 'version'
+      this.id = row.id
+      this.partitionKey = partitionKeyOfText(row.partitionKey)
+      this.lsn = lsn(row.lsn)
+      this.operationType = operation === 'expire' ? 'delete' : operation
+      this.crts = row.commitMs
+      if (row.current) Object.defineProperty(this, 'current', StoredChange.#documentAccessor)
+      if (row.previous) Object.defineProperty(this, 'previous', StoredChange.#previousAccessor)
+      this.timeToLiveExpired = operation === 'expire'
+      return
+    }
+    const [at, kind, , expirySecond, ts, partitionKey, id] = row
+    const isLive = kind === LIVE_ROW
+    this.kind = isLive ? 'document' : 'pendingDelete'
+    this.id = id
+    this.partitionKey = partitionKeyOfText(partitionKey)
+    this.lsn = lsn(at)
+    this.committedAtMs = ts * 1000
+    const name = isLive ? 'document' : 'lastVersion'
+    Object.defineProperty(this, name, StoredChange.#documentAccessor)
+    if (!isLive) this.expiredAtMs = expirySecond * 1000
+    else if (expirySecond !== 0) this.expiresAtMs = expirySecond * 1000
   }
 
-  get(): Stored<T> {
-    if (this.#document !== undefined) return this.#document
+  static readonly #documentAccessor: PropertyDescriptor = {
+    enumerable: true,
+    configurable: true,
+    get(this: StoredChange<DocumentBody>): unknown {
+      return (this.#document ??= this.#parsed(documentOf(this.#row)))
+    },
+  }
+  static readonly #previousAccessor: PropertyDescriptor = {
+    enumerable: true,
+    configurable: true,
+    get(this: StoredChange<DocumentBody>): unknown {
+      return (this.#previous ??= this.#parsed(previousOf(this.#row)))
+    },
+  }
+
+  static portable(changes: readonly object[]): PortableChanges | undefined {
+    let stamp: DocumentStamp | undefined
+    const rows: (FeedRow | VersionRow)[] = []
+    for (const change of changes) {
+      if (!(change instanceof StoredChange)) return undefined
+      stamp ??= change.#stamp
+      if (change.#stamp !== stamp) return undefined
+      rows.push(change.#row)
+    }
+    return stamp && { collection: stamp.collection, rows }
+  }
+
+  get text(): string | undefined {
+    return documentOf(this.#row)?.body
+  }
+
+  get [DAMAGE](): unknown {
+    return this.#damage
+  }
+
+  [INSPECT](): object {
+    // oxlint-disable-next-line typescript/no-misused-spread -- what is printed is a plain object
+    return { ...this }
+  }
+
+  #parsed(version: DocumentVersion | undefined): Stored<T> | undefined {
     try {
-      return (this.#document = this.#stamp.document<T>(this.version))
+      return version && this.#stamp.document<T>(version)
     } catch (error) {
-      this.damage = error
+      this.#damage = error
       throw error
     }
   }
 }
 
-class DocumentOfRow<T extends DocumentBody> implements DocumentChange<T> {
-  readonly kind = 'document'
-  readonly id: string
-  readonly partitionKey: PartitionKey
-  readonly lsn: Lsn
-  readonly committedAtMs: number
-  declare readonly document: Stored<T>
-  declare expiresAtMs?: number
-  readonly #lazy: LazyDocument<T>
-
-  constructor(stamp: DocumentStamp, row: FeedRow) {
-    const [at, , , expirySecond, ts, partitionKey, id] = row
-    this.id = id
-    this.partitionKey = partitionKeyOfText(partitionKey)
-    this.lsn = lsn(at)
-    this.committedAtMs = ts * 1000
-    this.#lazy = new LazyDocument(stamp, feedVersion(row))
-    Object.defineProperty(this, 'document', DocumentOfRow.#accessor)
-    if (expirySecond !== 0) this.expiresAtMs = expirySecond * 1000
-  }
-
-  static readonly #accessor = ownAccessor((change: DocumentOfRow<DocumentBody>) =>
-    change.#lazy.get(),
-  )
-
-  get text(): string {
-    return this.#lazy.version.body
-  }
-
-  get [DAMAGE](): unknown {
-    return this.#lazy.damage
-  }
-
-  [INSPECT](): object {
-    return Object.fromEntries(Object.entries(this))
-  }
+function documentOf(row: FeedRow | VersionRow): DocumentVersion | undefined {
+  return 'operation' in row ? row.current : feedVersion(row)
 }
 
-class PendingDeleteOfRow<T extends DocumentBody> implements PendingDeleteChange<T> {
-  readonly kind = 'pendingDelete'
-  readonly id: string
-  readonly partitionKey: PartitionKey
-  readonly lsn: Lsn
-  readonly committedAtMs: number
-  declare readonly lastVersion: Stored<T>
-  readonly expiredAtMs: number
-  readonly #lazy: LazyDocument<T>
-
-  constructor(stamp: DocumentStamp, row: FeedRow) {
-    const [at, , , expirySecond, ts, partitionKey, id] = row
-    this.id = id
-    this.partitionKey = partitionKeyOfText(partitionKey)
-    this.lsn = lsn(at)
-    this.committedAtMs = ts * 1000
-    this.#lazy = new LazyDocument(stamp, feedVersion(row))
-    Object.defineProperty(this, 'lastVersion', PendingDeleteOfRow.#accessor)
-    this.expiredAtMs = expirySecond * 1000
-  }
-
-  static readonly #accessor = ownAccessor((change: PendingDeleteOfRow<DocumentBody>) =>
-    change.#lazy.get(),
-  )
-
-  get text(): string {
-    return this.#lazy.version.body
-  }
-
-  get [DAMAGE](): unknown {
-    return this.#lazy.damage
-  }
-
-  [INSPECT](): object {
-    return Object.fromEntries(Object.entries(this))
-  }
-}
-
-class VersionOfRow<T extends DocumentBody> implements VersionChange<T> {
-  readonly kind = 'version'
-  readonly id: string
-  readonly partitionKey: PartitionKey
-  readonly lsn: Lsn
-  readonly operationType: 'create' | 'replace' | 'delete'
-  readonly crts: number
-  readonly timeToLiveExpired: boolean
-  declare readonly current?: Stored<T>
-  declare readonly previous?: Stored<T>
-  readonly #current: LazyDocument<T> | undefined
-  readonly #previous: LazyDocument<T> | undefined
-
-  constructor(stamp: DocumentStamp, row: VersionRow) {
-    const { operation, current, previous } = row
-    this.id = row.id
-    this.partitionKey = partitionKeyOfText(row.partitionKey)
-    this.lsn = lsn(row.lsn)
-    this.operationType = operation === 'expire' ? 'delete' : operation
-    this.crts = row.commitMs
-    this.timeToLiveExpired = operation === 'expire'
-    this.#current = current && new LazyDocument(stamp, current)
-    this.#previous = previous && new LazyDocument(stamp, previous)
-    if (current) Object.defineProperty(this, 'current', VersionOfRow.#currentAccessor)
-    if (previous) Object.defineProperty(this, 'previous', VersionOfRow.#previousAccessor)
-  }
-
-  static readonly #currentAccessor = ownAccessor((change: VersionOfRow<DocumentBody>) =>
-    change.#current?.get(),
-  )
-  static readonly #previousAccessor = ownAccessor((change: VersionOfRow<DocumentBody>) =>
-    change.#previous?.get(),
-  )
-
-  get text(): string | undefined {
-    return this.#current?.version.body
-  }
-
-  get [DAMAGE](): unknown {
-    return this.#current?.damage ?? this.#previous?.damage
-  }
-
-  [INSPECT](): object {
-    return Object.fromEntries(Object.entries(this))
-  }
-}
-
-function ownAccessor<Owner>(read: (owner: Owner) => unknown): PropertyDescriptor {
-  return {
-    enumerable: true,
-    configurable: true,
-    get(this: Owner): unknown {
-      return read(this)
-    },
-  }
+function previousOf(row: FeedRow | VersionRow): DocumentVersion | undefined {
+  return 'operation' in row ? row.previous : undefined
 }
 
 /** Most keys are one string without escapes, which needs no parser. */

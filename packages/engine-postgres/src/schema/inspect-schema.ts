@@ -28,8 +28,8 @@ export interface SchemaState {
   readonly objects: ReadonlySet<string>
   /** From the table `store`, if it has these columns; undefined without a row. */
   readonly store: StoreRow | undefined
-  /** Whether there is a table `store` with these columns. */
-  readonly hasStoreTable: boolean
+  /** Whether there is a table `store` with these columns. `unreleased`: with those of before the first release. */
+  readonly storeTable: 'present' | 'unreleased' | 'missing'
 }
 
 export interface StoreRow {
@@ -54,7 +54,7 @@ async function inspectWith(sql: Sql, statements: Statements): Promise<SchemaStat
   const [row = []] = await sql.rows(statements.of(INSPECT), [statements.schema])
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by INSPECT
   const objects = new Set(JSON.parse(textColumn(row, 5)) as string[])
-  const hasStoreTable = booleanColumn(row, 6)
+  const storeTable = storeTableOf(textColumn(row, 6))
   return {
     server: {
       version: numberColumn(row, 0),
@@ -64,8 +64,8 @@ async function inspectWith(sql: Sql, statements: Statements): Promise<SchemaStat
     },
     exists: booleanColumn(row, 4),
     objects,
-    store: hasStoreTable ? await readStoreRow(sql, statements) : undefined,
-    hasStoreTable,
+    store: storeTable === 'present' ? await readStoreRow(sql, statements) : undefined,
+    storeTable,
   }
 }
 
@@ -74,7 +74,13 @@ async function readStoreRow(sql: Sql, statements: Statements): Promise<StoreRow 
   return row === undefined ? undefined : storeRow(row)
 }
 
-/** From `SELECT version, store_id, functions`. */
+/** Of those of its columns that say which store it is, in the order of their names. */
+function storeTableOf(columns: string): SchemaState['storeTable'] {
+  if (columns === 'functions,one,store_id,tables') return 'present'
+  return columns === 'functions,one,store_id,version' ? 'unreleased' : 'missing'
+}
+
+/** From `SELECT tables, store_id, functions`. */
 export function storeRow(row: SqlRow): StoreRow {
   return {
     version: numberColumn(row, 0),
@@ -83,7 +89,7 @@ export function storeRow(row: SqlRow): StoreRow {
   }
 }
 
-const READ_STORE = 'SELECT version, store_id, functions FROM :schema.store'
+const READ_STORE = 'SELECT tables, store_id, functions FROM :schema.store'
 
 /** Objects of extensions are not counted: an extension may live in `public` beside a store. */
 const INSPECT = `
@@ -103,8 +109,8 @@ SELECT current_setting('server_version_num'), version(), current_setting('server
       WHERE n.nspname = $1
         AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
           WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')) o),
-  (SELECT count(*) = 4 FROM pg_catalog.pg_attribute a
+  (SELECT coalesce(string_agg(a.attname, ',' ORDER BY a.attname), '') FROM pg_catalog.pg_attribute a
     JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1 AND c.relname = 'store' AND c.relkind = 'r' AND NOT a.attisdropped
-      AND a.attname IN ('one', 'version', 'store_id', 'functions'))`
+      AND a.attname IN ('one', 'tables', 'version', 'store_id', 'functions'))`

@@ -19,19 +19,21 @@ function state({
   version = 2,
   functions = 'mark',
   server = {},
+  storeTable = 'present',
 }: {
   objects?: readonly string[]
   version?: number
   functions?: string
   server?: Partial<SchemaState['server']>
+  storeTable?: 'present' | 'unreleased'
 } = {}): SchemaState {
-  const hasStoreTable = objects.includes('table store')
+  const hasStore = objects.includes('table store')
   return {
     server: { ...SERVER, ...server },
     exists: true,
     objects: new Set(objects),
-    hasStoreTable,
-    store: hasStoreTable ? { version, functions, storeId: 'id' } : undefined,
+    storeTable: hasStore ? storeTable : 'missing',
+    store: hasStore ? { version, functions, storeId: 'id' } : undefined,
   }
 }
 
@@ -55,6 +57,7 @@ test.each([
   ['ERR_SERVER_UNSUPPORTED', 'SQL_ASCII', { server: { encoding: 'SQL_ASCII' } }],
   ['ERR_SERVER_UNSUPPORTED', 'needed', { objects: [], server: { version: 140_009 } }],
   ['ERR_STORE_FORMAT', 'version 3', { version: 3 }],
+  ['ERR_STORE_FORMAT', 'choose another schema', { storeTable: 'unreleased' as const }],
   ['ERR_STORE_FORMAT', 'newer', { version: 3, objects: ['table store', 'table other'] }],
   ['ERR_STORE_IN_USE', 'table invoice', { objects: ['table invoice'] }],
   ['ERR_STORE_IN_USE', 'table doc', { objects: ['table doc', 'table invoice'] }],

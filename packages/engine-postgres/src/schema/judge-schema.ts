@@ -29,14 +29,20 @@ export interface SchemaQuestion {
 
 /**
  * Throws for states that cannot be resolved: ERR_SERVER_UNSUPPORTED (too old, or not UTF-8), ERR_STORE_IN_USE (the
- * schema is used for something else), ERR_STORE_FORMAT (newer), ERR_STORE_DAMAGED (something is lost; names it).
+ * schema is used for something else), ERR_STORE_FORMAT (newer, or of before the first release), ERR_STORE_DAMAGED (something is lost; names it).
  */
 export function judgeSchema(state: SchemaState, question: SchemaQuestion): SchemaVerdict {
   const { schema, program } = question
   assertServer(state)
   if (state.objects.size === 0) return { kind: 'missing', exists: state.exists }
   const newest = program.steps.length
-  if (!state.hasStoreTable) throw withoutStoreTable(state, question)
+  if (state.storeTable === 'unreleased') {
+    throw new StoreFormatError(
+      `schema ${schema} has tables of an unreleased version; this program reads version ${newest}. ` +
+        'Nothing converts them: read them with the program that made them, and choose another schema',
+    )
+  }
+  if (state.storeTable === 'missing') throw withoutStoreTable(state, question)
   const { store } = state
   if (store === undefined) {
     throw new StoreDamagedError(`table ${schema}.store has lost its row`)

@@ -184,7 +184,7 @@ test('a newer program migrates an older store once, however many do it at once, 
       message: expect.stringContaining('tidemark store migrate') as string,
     },
   )
-  expect(await owner.query('SELECT version FROM tidemark.store')).toEqual([[PRESENT]])
+  expect(await owner.query('SELECT tables FROM tidemark.store')).toEqual([[PRESENT]])
   const moved = await Promise.all(
     Array.from({ length: 10 }, () => migrateSchema({ ...owner, program })),
   )
@@ -199,21 +199,24 @@ test('a newer program migrates an older store once, however many do it at once, 
   expect(await owner.query('SELECT tidemark.somebodys()')).toEqual([[1]])
 })
 
-test('a store of the first version goes on with its documents, and may have unique keys then', async () => {
-  const url = await server.createDatabase()
-  await using owner = await openSchemaOwner(url)
-  // Collections of then: the functions of today do not fit its tables, which nobody calls here.
-  const first = { steps: STORE_SCHEMA.steps.slice(0, 1), functions: [] }
-  await initSchema({ ...owner, random, program: first })
-  await owner.query(`INSERT INTO tidemark.collection
-    VALUES (7, 1, 'old', 'rid', '{}', NULL, 0, '[]', NULL, false, 'etag', 1, 1)`)
-  await expect(openSchema({ ...owner, management: 'none', random })).rejects.toMatchObject({
-    code: 'ERR_STORE_FORMAT',
-  })
-  await openSchema({ ...owner, management: 'auto', random })
-  expect(await owner.query('SELECT has_unique FROM tidemark.collection')).toEqual([[false]])
-  expect(await owner.query('SELECT count(*) FROM tidemark.unique_entry')).toEqual([['0']])
-  expect(await checkSchema(owner)).toMatchObject({ version: PRESENT })
+test('tables of before the first release are refused by all, and stay as they were', async () => {
+  await using owner = await openSchemaOwner(await server.createDatabase())
+  const { storeId } = await initSchema({ ...owner, random })
+  // As they were: the version had another name, and was as high as 3.
+  await owner.query('ALTER TABLE tidemark.store RENAME COLUMN tables TO version')
+  for (const act of [
+    () => initSchema({ ...owner, random }),
+    () => migrateSchema(owner),
+    () => checkSchema(owner),
+    () => openSchema({ ...owner, management: 'auto', random }),
+  ]) {
+    await expect(act()).rejects.toMatchObject({
+      code: 'ERR_STORE_FORMAT',
+      message: expect.stringContaining('read them with the program that made them') as string,
+    })
+  }
+  await owner.query('ALTER TABLE tidemark.store RENAME COLUMN version TO tables')
+  expect(await checkSchema(owner)).toEqual({ storeId, version: PRESENT })
 })
 
 test('opening migrates too, where it may', async () => {
@@ -313,7 +316,7 @@ test('a worker role may use all rows and functions, also of later migrations, an
     'DROP TABLE tidemark.doc',
     'TRUNCATE tidemark.doc',
     'ALTER TABLE tidemark.doc ADD COLUMN x integer',
-    'UPDATE tidemark.store SET version = 2',
+    'UPDATE tidemark.store SET tables = 2',
     'DELETE FROM tidemark.store',
   ]) {
     await expect(worker.query(forbidden)).rejects.toMatchObject({ code: '42501' })

@@ -193,11 +193,11 @@ function explained(
 }
 
 const INSERT_STORE = `
-INSERT INTO :schema.store(one, version, store_id, functions, created) VALUES (true, $1, $2, $3, :server_now)`
+INSERT INTO :schema.store(one, tables, store_id, functions, created) VALUES (true, $1, $2, $3, :server_now)`
 
-const LOCK_STORE = 'SELECT version, store_id, functions FROM :schema.store FOR UPDATE'
+const LOCK_STORE = 'SELECT tables, store_id, functions FROM :schema.store FOR UPDATE'
 
-const UPDATE_STORE = 'UPDATE :schema.store SET version = $1, functions = $2'
+const UPDATE_STORE = 'UPDATE :schema.store SET tables = $1, functions = $2'
 
 /**
  * With the types of their parameters, quoted. They are dropped, not replaced, because the result type of a function

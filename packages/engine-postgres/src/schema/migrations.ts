@@ -11,7 +11,7 @@ import { REMOVE_DROPPED } from './remove-dropped.ts'
 import type { SchemaProgram } from './schema-program.ts'
 import { SWEEP_EXPIRED } from './sweep-expired.ts'
 import { TABLES } from './tables.ts'
-import { ENTRY_FUNCTIONS, UNIQUE_ENTRIES } from './unique-entries.ts'
+import { ENTRY_FUNCTIONS } from './unique-entries.ts'
 
 /**
  * The schema of this program. To change tables after a release, append a step. To change functions, append a step too,
@@ -19,11 +19,9 @@ import { ENTRY_FUNCTIONS, UNIQUE_ENTRIES } from './unique-entries.ts'
  */
 export const STORE_SCHEMA: SchemaProgram = {
   steps: [
-    { title: 'documents, their order, ranges, fences and positions', ddl: TABLES },
-    { title: 'entries of unique keys', ddl: UNIQUE_ENTRIES },
     {
-      title: 'annotations of databases',
-      ddl: 'ALTER TABLE :schema.database ADD COLUMN annotation text;',
+      title: 'documents, their order, ranges, fences, positions, entries of unique keys',
+      ddl: TABLES,
     },
   ],
   functions: [

@@ -2,7 +2,7 @@
  * The tables of one store, in a schema of their own. The feed is the table `doc` itself, read in the order
  * of its primary key; everything else says which rows belong to whom. See decision 0008.
  *
- * store        one row: version of these tables, identity of the store, mark of the functions.
+ * store        one row: `tables`, the version of these tables, identity of the store, mark of the functions.
  * database     clock: highest store time that was assigned, epoch ms, accurate to a second. holder, until:
  *              who maintains it, and until when at least. purge: stamp of the newest purge.
  * collection   definition, eras, reindex: JSON. version rises with each change of the row, of its ranges or
@@ -21,10 +21,13 @@
  *              its LSN.
  * log          all versions, for collections that keep them. op: 0 create, 1 replace, 2 delete, 3 expire;
  *              at = commit time, epoch ms. previous, plsn, pts, pmade: the version before, as in doc.
+ * unique_entry unique key entries: one row for each document and key (ukey counts from 0). `has_unique` repeats the
+ *              definition for SQL. The index by value begins with it, so that no plan from when the table was empty
+ *              uses it to look up documents. See decision 0010.
  */
 export const TABLES: string = `
 CREATE TABLE :schema.store(
-  one boolean PRIMARY KEY CHECK (one), version integer NOT NULL, store_id text NOT NULL,
+  one boolean PRIMARY KEY CHECK (one), tables integer NOT NULL, store_id text NOT NULL,
   functions text NOT NULL, created bigint NOT NULL);
 CREATE SEQUENCE :schema.database_number AS integer;
 CREATE SEQUENCE :schema.collection_number AS integer;
@@ -32,12 +35,12 @@ CREATE SEQUENCE :schema.segment_number AS integer;
 CREATE TABLE :schema.database(
   number integer PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, rid text NOT NULL, etag text NOT NULL,
   ts bigint NOT NULL, clock bigint NOT NULL, holder text NOT NULL, until bigint NOT NULL,
-  purge bigint NOT NULL) WITH (fillfactor = 50);
+  purge bigint NOT NULL, annotation text) WITH (fillfactor = 50);
 CREATE TABLE :schema.collection(
   number integer PRIMARY KEY, db integer NOT NULL, id text COLLATE "C" NOT NULL, rid text NOT NULL,
   definition text NOT NULL, default_ttl integer, log smallint NOT NULL, eras text NOT NULL, reindex text,
   logged boolean NOT NULL, etag text NOT NULL, ts bigint NOT NULL, version bigint NOT NULL,
-  UNIQUE(db, id)) WITH (fillfactor = 50);
+  has_unique boolean NOT NULL, UNIQUE(db, id)) WITH (fillfactor = 50);
 CREATE TABLE :schema.pkrange(
   coll integer NOT NULL, number integer NOT NULL, min text COLLATE "C" NOT NULL,
   max text COLLATE "C" NOT NULL, parents text NOT NULL, segment integer NOT NULL, ts bigint NOT NULL,
@@ -74,4 +77,8 @@ CREATE TABLE :schema.log(
   pk text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, rid text, made integer, current text,
   plsn bigint, pts bigint, pmade integer, previous text,
   PRIMARY KEY(segment, lsn, ord));
+CREATE TABLE :schema.unique_entry(
+  coll integer NOT NULL, ukey smallint NOT NULL, epk text COLLATE "C" NOT NULL, pk text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL, value text COLLATE "C" NOT NULL, PRIMARY KEY(coll, epk, pk, id, ukey));
+CREATE UNIQUE INDEX unique_entry_value ON :schema.unique_entry(value, ukey, coll, epk, pk);
 `

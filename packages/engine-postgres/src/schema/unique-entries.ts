@@ -1,17 +1,4 @@
 /**
- * Step 2. The unique key entries of documents: one row for each document and key (ukey counts from 0). `has_unique`
- * repeats the definition for SQL. The index by value begins with it, so that no plan from when the table was empty uses
- * it to look up documents. See decision 0010.
- */
-export const UNIQUE_ENTRIES: string = `
-CREATE TABLE :schema.unique_entry(
-  coll integer NOT NULL, ukey smallint NOT NULL, epk text COLLATE "C" NOT NULL, pk text COLLATE "C" NOT NULL,
-  id text COLLATE "C" NOT NULL, value text COLLATE "C" NOT NULL, PRIMARY KEY(coll, epk, pk, id, ukey));
-CREATE UNIQUE INDEX unique_entry_value ON :schema.unique_entry(value, ukey, coll, epk, pk);
-ALTER TABLE :schema.collection ADD COLUMN has_unique boolean NOT NULL DEFAULT false;
-`
-
-/**
  * Entries of unique keys, as commits judge and store them. The segments of their keys are locked, so no other
  * transaction changes an entry meanwhile, and the unique index never refuses one.
  *

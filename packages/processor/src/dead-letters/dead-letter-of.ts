@@ -81,6 +81,11 @@ function isComponentList(value: Change['partitionKey']): value is readonly Parti
 /** One transaction may write several versions of one document. */
 function versionMarks(change: Change): readonly unknown[] {
   if (change.kind !== 'version') return []
-  const { operationType, current, previous } = change
-  return [operationType, current?._etag, previous?._etag]
+  const { operationType } = change
+  try {
+    return [operationType, change.current?._etag, change.previous?._etag]
+  } catch {
+    // An image is damaged: the feed is about to say so.
+    return [operationType]
+  }
 }

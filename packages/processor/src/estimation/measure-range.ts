@@ -100,7 +100,7 @@ function problemOf(error: unknown): LagProblem | undefined {
 function changeMs(change: Change): number {
   switch (change.kind) {
     case 'document':
-      return change.document._ts * 1000
+      return change.committedAtMs
     case 'pendingDelete':
       return change.expiredAtMs
     case 'version':

@@ -149,7 +149,7 @@ class Delivering<T extends DocumentBody> {
     const call = (context: ObserverContext): Promise<void> | void =>
       observer.processChanges(context, changes)
     const make = (prepare: typeof store): Promise<CallOutcome> =>
-      around(() => calls.once(contextOf(changes, attempt), call, prepare))
+      around(() => calls.once(contextOf(changes, attempt), call, { changes, prepare }))
     const outcome = await (this.#bisection.isSuspect ? this.#inTurn(make, store) : make(store))
     if (outcome.kind === 'ended') {
       if (!outcome.begun) tries?.withdraw(from, this.#bisection.triesSoFar)

@@ -86,6 +86,12 @@ export class DeadLetterOffice<T extends DocumentBody> {
     return this.#redriven.shift()
   }
 
+  /** The range is read again, and what is in hand is fetched again. */
+  startOver(): void {
+    this.#redriven.length = 0
+    this.#inHand.clear()
+  }
+
   get hasRedriven(): boolean {
     return this.#redriven.length > 0
   }

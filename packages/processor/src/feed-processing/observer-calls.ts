@@ -1,10 +1,15 @@
-import type {
-  Clock,
-  CloseReason,
-  DocumentBody,
-  IChangeFeedObserver,
-  ObserverContext,
-  Random,
+import {
+  damageIn,
+  findDamage,
+  type Change,
+  type ChangeDamage,
+  type Clock,
+  type CloseReason,
+  type DocumentBody,
+  type IChangeFeedObserver,
+  type Lsn,
+  type ObserverContext,
+  type Random,
 } from '@tidemark/contracts'
 import { backoffMs } from './backoff.ts'
 import type { Bell } from './bell.ts'
@@ -33,7 +38,10 @@ export type CallOutcome =
   | { readonly kind: 'failed'; readonly error: unknown }
   /** A sink refused it, because there is a newer owner: no call of this pump can succeed any more. */
   | { readonly kind: 'fenced' }
-  /** The call was never made, or (`begun`) did not settle within its grace. */
+  /**
+   * The call was never made, or (`begun`) did not settle within its grace. A call that met a damaged change counts as
+   * never made.
+   */
   | { readonly kind: 'ended'; readonly begun: boolean }
 
 /** Somebody who makes calls one after the other: a pump, or one key's lane of it. */
@@ -49,6 +57,7 @@ export class ObserverCalls {
   /** Those whose last call failed, and has not succeeded since. */
   readonly #troubled = new Map<object, Caller>()
   #inFlight = 0
+  #damagedLsn: Lsn | undefined
 
   constructor(parts: ObserverCallsParts) {
     const { clock, options, ending, onNotice } = parts
@@ -69,6 +78,19 @@ export class ObserverCalls {
     let highest = this.#inFlight > 0 ? 1 : 0
     for (const { attempt } of this.#troubled.values()) highest = Math.max(highest, attempt)
     return highest
+  }
+
+  /**
+   * LSN of a change that an observer looked at and whose text is no document: the feed's error, and no try of the
+   * observer, whatever it made of it. No call is made until `forgetDamage`.
+   */
+  get damagedLsn(): Lsn | undefined {
+    return this.#damagedLsn
+  }
+
+  /** The range is read again. */
+  forgetDamage(): void {
+    this.#damagedLsn = undefined
   }
 
   /** Since when the oldest call in flight has been running. */
@@ -130,27 +152,33 @@ export class ObserverCalls {
 
   /**
    * Makes one call, as soon as the lease is good and the host has room for it. `prepare` is the last that happens
-   * before it; false when there is to be no call after all.
+   * before it; false when there is to be no call after all. `changes` is what the observer gets.
    */
   async once(
     context: ObserverContext,
     call: (context: ObserverContext) => Promise<void> | void,
-    prepare?: () => Promise<boolean>,
+    {
+      changes = [],
+      prepare,
+    }: {
+      readonly changes?: readonly Change[]
+      readonly prepare?: (() => Promise<boolean>) | undefined
+    } = {},
   ): Promise<CallOutcome> {
-    const { bell, clock, ending, fence, mayDispatch } = this.#parts
+    const { bell, clock, fence, mayDispatch } = this.#parts
     let isCalledOff = false
     for (;;) {
-      while (!mayDispatch() && !ending.endsCalls) await bell.next
-      if (ending.endsCalls) return { kind: 'ended', begun: false }
+      while (!mayDispatch() && !this.#isOver) await bell.next
+      if (this.#isOver) return { kind: 'ended', begun: false }
       let calledAtMs: number | undefined
       try {
         const settled = await this.#inQueue(
           async () => {
             // Asked again: the queue may have been long.
-            if (!mayDispatch()) return
+            if (!mayDispatch() || this.#isOver) return
             if (prepare !== undefined) {
               isCalledOff = !(await prepare())
-              if (isCalledOff || ending.endsCalls || !mayDispatch()) return
+              if (isCalledOff || this.#isOver || !mayDispatch()) return
             }
             calledAtMs = clock.monotonicMs()
             await this.#watched(context, async () => {
@@ -162,10 +190,14 @@ export class ObserverCalls {
         const begun = calledAtMs !== undefined
         if (!settled || isCalledOff) return { kind: 'ended', begun }
         if (calledAtMs !== undefined) {
+          if (this.#isDamaged(damageIn(changes))) return { kind: 'ended', begun: false }
           return { kind: 'done', durationMs: clock.monotonicMs() - calledAtMs }
         }
       } catch (error) {
-        return fence.sees(error) ? { kind: 'fenced' } : { kind: 'failed', error }
+        if (fence.sees(error)) return { kind: 'fenced' }
+        // A single change may become a dead letter next, which keeps its documents.
+        const damage = changes.length === 1 ? findDamage(changes) : damageIn(changes)
+        return this.#isDamaged(damage) ? { kind: 'ended', begun: false } : { kind: 'failed', error }
       }
     }
   }
@@ -237,6 +269,18 @@ export class ObserverCalls {
     // What is to be tried again is the next attempt.
     this.#troubled.set(caller, { attempt: attempt + 1, lastError: error })
     this.#parts.onNotice({ kind: 'observerError', ...failure })
+  }
+
+  /** No call is to be made any more, or not before the range was read again. */
+  get #isOver(): boolean {
+    return this.#parts.ending.endsCalls || this.#damagedLsn !== undefined
+  }
+
+  #isDamaged(damage: ChangeDamage | undefined): boolean {
+    if (damage === undefined) return false
+    this.#damagedLsn = damage.lsn
+    this.#parts.bell.ring()
+    return true
   }
 
   async #watched<Result>(call: object, act: () => Promise<Result>): Promise<Result> {

@@ -1,5 +1,7 @@
 import {
+  damageIn,
   lsn as checkedLsn,
+  type Change,
   type HeldLease,
   type Lease,
   type Lsn,
@@ -12,6 +14,8 @@ export interface ContextParts {
   readonly attempt: number
   readonly redriven: boolean
   readonly signal: AbortSignal
+  /** That the observer has in hand. */
+  readonly changes: readonly Change[]
   readonly checkpoint: () => Promise<void>
 }
 
@@ -19,7 +23,7 @@ export interface ContextParts {
 export function observerContext(
   { held, lease, generation }: { held: HeldLease; lease: Lease; generation: string },
   { hostName, group }: { hostName: string; group: string },
-  { lsn, attempt, redriven, signal, checkpoint }: ContextParts,
+  { lsn, attempt, redriven, signal, changes, checkpoint }: ContextParts,
 ): ObserverContext {
   return {
     hostName,
@@ -30,6 +34,10 @@ export function observerContext(
     signal,
     attempt,
     redriven,
-    checkpoint,
+    checkpoint: async () => {
+      const damage = damageIn(changes)
+      if (damage !== undefined) throw damage.error
+      await checkpoint()
+    },
   }
 }

@@ -1,5 +1,6 @@
 import {
   errorCode,
+  findDamage,
   lsn,
   type ChangeFeedSource,
   type Checkpoint,
@@ -37,11 +38,16 @@ export interface PageReaderOptions<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
   readonly range: FeedRange
   readonly start: Checkpoint
+  /**
+   * LSN of a change whose text was damaged when this range was last read. Pages up to it are looked at as a whole, so
+   * that the observer gets none of them while the damage lasts.
+   */
+  readonly damagedLsn?: Lsn | undefined
   readonly clock: Clock
   readonly random: Random
   readonly options: PumpOptions
   readonly onNotice: (notice: PumpNotice) => void
-  /** Something was read, or the range is gone. */
+  /** Something was read, or nothing is read any more. */
   readonly onArrival: () => void
 }
 
@@ -125,6 +131,7 @@ export class PageReader<T extends DocumentBody> {
       try {
         const page = await this.#read()
         if (signal.aborted) return
+        this.#assertUndamaged(page)
         failures = 0
         this.#lastError = undefined
         this.#accept(page)
@@ -137,6 +144,7 @@ export class PageReader<T extends DocumentBody> {
         await this.#failed(error, failures)
       }
     }
+    this.#with.onArrival()
   }
 
   #read(): Promise<FeedPage<T>> {
@@ -150,6 +158,12 @@ export class PageReader<T extends DocumentBody> {
       mode,
       signal: this.#stop.signal,
     })
+  }
+
+  #assertUndamaged({ changes }: FeedPage<T>): void {
+    if (this.#position.lsn >= (this.#with.damagedLsn ?? 0)) return
+    const damage = findDamage(changes)
+    if (damage !== undefined) throw damage.error
   }
 
   #accept(page: FeedPage<T>): void {

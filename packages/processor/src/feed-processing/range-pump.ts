@@ -8,10 +8,7 @@ import {
   type DeadLetterSink,
   type DocumentBody,
   type FeedPage,
-  type FeedRange,
-  type HeldLease,
   type IChangeFeedObserver,
-  type Lease,
   type Lsn,
   type ObserverContext,
   type Random,
@@ -27,28 +24,10 @@ import { PageDelivery } from './page-delivery.ts'
 import { PageReader, type HorizonPassed, type RangeGone } from './page-reader.ts'
 import { PositionKeeper } from './position-keeper.ts'
 import { PumpEnding } from './pump-ending.ts'
+import type { PumpLink, RangeReplacement } from './pump-link.ts'
 import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
 import { Resynchronizer } from './resynchronizer.ts'
 import type { SuspectTurns } from './suspect-turns.ts'
-
-/** What replaces the lease. */
-export type RangeReplacement =
-  | { readonly cause: 'split'; readonly ranges: readonly FeedRange[] }
-  | { readonly cause: 'restart'; readonly checkpoint: Checkpoint }
-
-/** The pump's side of the lease protocol. */
-export interface PumpLink {
-  readonly held: HeldLease
-  readonly lease: Lease
-  readonly generation: string
-  mayDispatch(): boolean
-  storeCheckpoint(checkpoint: Checkpoint): Promise<void>
-  closed(end: {
-    readonly checkpoint: Checkpoint | undefined
-    readonly reason: CloseReason
-    readonly replacement?: RangeReplacement | undefined
-  }): void
-}
 
 export interface RangePumpParts<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
@@ -86,7 +65,6 @@ const LANE_BATCH = 1_000
 export class RangePump<T extends DocumentBody> {
   readonly #parts: RangePumpParts<T>
   readonly #link: PumpLink
-  readonly #reader: PageReader<T>
   readonly #calls: ObserverCalls
   readonly #keeper: PositionKeeper
   readonly #office: DeadLetterOffice<T>
@@ -94,6 +72,8 @@ export class RangePump<T extends DocumentBody> {
   readonly #pages: PageDelivery<T>
   readonly #bell = new Bell()
   readonly #ending: PumpEnding
+  #reader: PageReader<T>
+  #reading: Promise<unknown> = Promise.resolve()
   #lanes: Lanes<T> | undefined
   #isWorking = false
   /** A batch is taken and not done. */
@@ -115,7 +95,7 @@ export class RangePump<T extends DocumentBody> {
     this.#parts = parts
     this.#link = link
     this.#ending = ending
-    this.#reader = new PageReader({ ...parts, range, start, onArrival: () => bell.ring() })
+    this.#reader = this.#readerFrom(start)
     const mayDispatch = (): boolean => link.mayDispatch()
     const fence = new FenceWatch({ epoch: link.held.epoch, ending, onNotice })
     this.#calls = new ObserverCalls({ ...parts, bell, ending, fence, mayDispatch })
@@ -184,15 +164,17 @@ export class RangePump<T extends DocumentBody> {
    * its last act.
    */
   async run(): Promise<void> {
-    const reading = this.#reader.run().then(() => this.#bell.ring())
+    this.#reading = this.#reader.run()
     const redriving = this.#office.run()
     const observer = await this.#calls.open(this.#parts.createObserver, (attempt) =>
       this.#context({ at: undefined, attempt }),
     )
     if (observer !== undefined) {
       this.#isWorking = true
-      await this.#work(observer)
-      await this.#lanes?.settled()
+      do {
+        await this.#work(observer)
+        await this.#lanes?.settled()
+      } while (this.#readsAgain())
       this.#isWorking = false
     }
     const { reason, replacement } = this.#outcome()
@@ -207,7 +189,31 @@ export class RangePump<T extends DocumentBody> {
     this.#ending.finish()
     this.#calls.finish()
     this.#link.closed({ checkpoint: this.#lastPosition(), reason, replacement })
-    await Promise.all([reading, redriving])
+    await Promise.all([this.#reading, redriving])
+  }
+
+  #readerFrom(start: Checkpoint, damagedLsn?: Lsn): PageReader<T> {
+    const { range } = this.#link.lease
+    const onArrival = (): void => this.#bell.ring()
+    return new PageReader({ ...this.#parts, range, start, damagedLsn, onArrival })
+  }
+
+  /**
+   * After a damaged change: reads again from behind everything that is done. The reader reports the damage, and waits
+   * until it is gone. False when there was none, or the end has come.
+   */
+  #readsAgain(): boolean {
+    const { damagedLsn } = this.#calls
+    if (damagedLsn === undefined) return false
+    this.#pages.withdraw()
+    if (this.#ending.isAsked) return false
+    this.#calls.forgetDamage()
+    this.#office.startOver()
+    this.#isDelivering = false
+    this.#reader.stop()
+    this.#reader = this.#readerFrom(this.#keeper.front, damagedLsn)
+    this.#reading = Promise.all([this.#reading, this.#reader.run()])
+    return true
   }
 
   get #isIdle(): boolean {
@@ -241,7 +247,7 @@ export class RangePump<T extends DocumentBody> {
 
   async #work(observer: IChangeFeedObserver<T>): Promise<void> {
     if (this.#parts.options.maxConcurrentKeys > 1) this.#lanes = this.#openLanes(observer)
-    while (!this.#ending.isAsked) {
+    while (!this.#ending.isAsked && this.#calls.damagedLsn === undefined) {
       const letter = this.#office.takeRedriven()
       if (letter !== undefined) {
         if (!(await this.#acceptLetter(observer, letter))) return
@@ -302,7 +308,7 @@ export class RangePump<T extends DocumentBody> {
         }),
       onWatermark: (position, changes) => this.#keeper.done(position, changes),
       onProgress: () => this.#bell.ring(),
-      isEnding: () => this.#ending.endsCalls,
+      isEnding: () => this.#ending.endsCalls || this.#calls.damagedLsn !== undefined,
       ring: () => this.#bell.next,
     })
   }
@@ -368,7 +374,7 @@ export class RangePump<T extends DocumentBody> {
   ): ObserverContext {
     const last = changes.at(-1)
     const isEnd = page !== undefined && last === page.changes.at(-1)
-    return this.#context({ ...rest, at: isEnd ? page : undefined, lsn: last?.lsn })
+    return this.#context({ ...rest, at: isEnd ? page : undefined, lsn: last?.lsn, changes })
   }
 
   #context(about: {
@@ -376,14 +382,16 @@ export class RangePump<T extends DocumentBody> {
     readonly attempt: number
     readonly lsn?: Lsn | undefined
     readonly redriven?: boolean
+    readonly changes?: readonly Change<T>[]
   }): ObserverContext {
-    const { at, attempt, lsn = at?.lsn, redriven = false } = about
+    const { at, attempt, lsn = at?.lsn, redriven = false, changes = [] } = about
     return observerContext(this.#link, this.#parts.options, {
       lsn,
       attempt,
       redriven,
       signal: this.#ending.abortedSignal,
       // What was sent back is of no page: whatever the observer did with it, no position moves.
+      changes,
       checkpoint: () => (redriven ? this.#keeper.storeAgain() : this.#keeper.storeAsked(at)),
     })
   }

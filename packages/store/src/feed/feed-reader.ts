@@ -1,6 +1,5 @@
 import {
   changeOfRow,
-  changeOfVersionRow,
   continuationPosition,
   encodeContinuation,
   lsn,
@@ -24,7 +23,7 @@ import {
   type FeedPageQuery,
   type FeedStart,
 } from '../engine/feed-query.ts'
-import { MAX_PAGE_CHARS } from '../paging/item-count.ts'
+import { MAX_FEED_PAGE_CHARS } from '../paging/item-count.ts'
 import { assertLogReaches } from './log-reach.ts'
 import {
   assertNotBeyond,
@@ -108,7 +107,7 @@ export class FeedReader<T extends DocumentBody> {
     const { position: after, caughtUp, ...page } = await this.readRows(position, request)
     const { stamp } = this.open
     if (page.kind === 'versions') {
-      const changes = page.rows.map((row) => changeOfVersionRow<T>(stamp, row))
+      const changes = page.rows.map((row) => changeOfRow<T>(stamp, row))
       return { changes, position: after, caughtUp }
     }
     const changes: Change<T>[] = []
@@ -182,7 +181,7 @@ export class FeedReader<T extends DocumentBody> {
 
   #query({ range, lsn: afterLsn }: RangePosition, { maxItems, signal }: PageLimits): FeedPageQuery {
     const collection = this.open.record
-    return { collection, range, afterLsn, maxItems, maxChars: MAX_PAGE_CHARS, signal }
+    return { collection, range, afterLsn, maxItems, maxChars: MAX_FEED_PAGE_CHARS, signal }
   }
 }
 

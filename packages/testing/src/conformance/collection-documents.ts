@@ -1,11 +1,19 @@
-import type { Store } from '@tidemark/store'
+import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
-import { makeCollection, rejection, type TestDocument } from './collection-fixtures.ts'
+import {
+  START_MS,
+  START_SECOND,
+  makeCollection,
+  rejection,
+  type OpenStore,
+  type TestDocument,
+} from './collection-fixtures.ts'
+import { SteppedClock } from './stepped-clock.ts'
 
 const MIB = 1024 * 1024
 
 /** Single documents: operations, conditions, limits, identity. */
-export function collectionDocuments(open: () => Promise<Store>): void {
+export function collectionDocuments(open: OpenStore): void {
   describe('documents', () => {
     test('ST-2 come back with _rid, _self, _etag, _ts and _lsn', async () => {
       const collection = await makeCollection(await open())
@@ -96,6 +104,91 @@ export function collectionDocuments(open: () => Promise<Store>): void {
       })
       expect(document._lsn).not.toBe(99)
       expect((await collection.read('a', 'p')).document).toEqual(document)
+    })
+
+    test('ST-2 no way to write lets a system property in: what the store says of it counts', async () => {
+      const store = await open()
+      const collection = await makeCollection(store, { defaultTtl: -1 })
+      const forged = (id: string): TestDocument => ({
+        id,
+        pk: 'p',
+        n: 1,
+        _rid: 'x',
+        _self: 'x',
+        _etag: 'x',
+        _ts: 1,
+        _lsn: 1e9,
+        _attachments: 'x',
+      })
+      await collection.create(forged('create'))
+      await collection.upsert(forged('upsert'))
+      await collection.upsert(forged('replace'))
+      await collection.replace(forged('replace'))
+      await collection.upsert(forged('patch'))
+      await collection.patch('patch', 'p', [{ op: 'set', path: '/m', value: { _ts: 2 } }])
+      await collection.batch('p', [
+        { kind: 'create', document: forged('b-create') },
+        { kind: 'upsert', document: forged('b-upsert') },
+        { kind: 'replace', document: forged('b-upsert') },
+        { kind: 'patch', id: 'b-create', operations: [{ op: 'incr', path: '/n', value: 0 }] },
+      ])
+      const expiresAtMs = START_SECOND * 1_000 + 60_000
+      await store.database('db').commitAtomically([
+        { collection, operation: { kind: 'put', document: forged('atomic') } },
+        { collection, operation: { kind: 'put', document: forged('expiring'), expiresAtMs } },
+      ])
+      const [range] = await collection.readFeedRanges()
+      const start = await collection.resolveStart({ range: range!, start: 'beginning' })
+      const { changes } = await collection.readPage({ ...start, range: range! })
+      expect(changes).toHaveLength(8)
+      for (const change of changes) {
+        assert(change.kind === 'document')
+        const { id, lsn, committedAtMs, document, text = '{}' } = change
+        const { m } = document
+        const own = { id, pk: 'p', n: 1, ...(m !== undefined && { m }) }
+        expect(document).toEqual({
+          ...own,
+          ...(id === 'expiring' && { ttl: 60 }),
+          _rid: expect.stringMatching(/==$/),
+          _self: expect.stringContaining('/docs/'),
+          _etag: expect.stringMatching(/^"[0-9a-f-]+"$/),
+          _ts: committedAtMs / 1000,
+          _lsn: lsn,
+        })
+        expect((await collection.read(id, 'p')).document).toEqual(document)
+        // The wire has no texts of users.
+        if (text !== '{}') expect(JSON.parse(text)).toEqual(own)
+      }
+    })
+
+    test('ST-2 ST-3 an etag fits its version after splits, merges, sweeps and folds, in writes and patches', async () => {
+      const clock = new SteppedClock(START_MS)
+      const store = await open(clock)
+      const collection = await makeCollection(store, { defaultTtl: -1 })
+      const keys = Array.from({ length: 24 }, (_, n) => `p${n}`)
+      const written = new Map<string, string>()
+      for (const pk of keys) {
+        const { etag } = await collection.create({ id: 'a', pk, n: 0 })
+        written.set(pk, etag)
+        await collection.create({ id: 'swept', pk, ttl: 1 })
+      }
+      const [whole] = (await collection.readPartitionKeyRanges()).ranges
+      const children = await collection.split(whole!.id)
+      clock.step(2_000)
+      await store.runMaintenance()
+      await collection.merge(children[0].id, children[1].id)
+      await store.runMaintenance()
+      for (const [index, pk] of keys.entries()) {
+        const ifMatch = written.get(pk)!
+        expect((await collection.read('a', pk)).document?._etag).toBe(ifMatch)
+        const write = (): Promise<unknown> =>
+          index % 2 === 0
+            ? collection.replace({ id: 'a', pk, n: 1 }, { ifMatch })
+            : collection.patch('a', pk, [{ op: 'incr', path: '/n', value: 1 }], { ifMatch })
+        await write()
+        expect(await rejection(write())).toBe('ERR_PRECONDITION_FAILED')
+        expect((await collection.read('a', pk)).document?.['n']).toBe(1)
+      }
     })
 
     test('ST-2 _rid stays over all versions; _etag and _lsn change with each', async () => {

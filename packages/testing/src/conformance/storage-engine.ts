@@ -11,6 +11,7 @@ import { storageEngineModel } from './storage-engine-model.ts'
 import { storageEngineRanges } from './storage-engine-ranges.ts'
 import { storageEngineReopening } from './storage-engine-reopening.ts'
 import { storageEngineSharing } from './storage-engine-sharing.ts'
+import { storageEngineStamps } from './storage-engine-stamps.ts'
 import { storageEngineHistory } from './storage-engine-history.ts'
 import { storageEngineInheritance } from './storage-engine-inheritance.ts'
 import { storageEngineMaintenance } from './storage-engine-maintenance.ts'
@@ -60,6 +61,7 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
     storageEngineRanges(open)
     storageEngineInheritance(open)
     storageEngineReopening(openUnderTest)
+    storageEngineStamps(openUnderTest)
     storageEngineSharing(openUnderTest, options.scope)
     storageEngineModel(open, options.modelRuns ?? 100)
     storageEngineHistory(open, options.modelRuns ?? 100)

@@ -1,6 +1,9 @@
 import {
   InvalidOptionError,
   LeaseLostError,
+  changesOfPortable,
+  damageIn,
+  type Change,
   type IChangeFeedObserver,
   type ObserverContext,
 } from '@tidemark/contracts'
@@ -93,11 +96,19 @@ export class ObserverServer {
       // The message may have waited in a busy thread for longer than the lease was good.
       signal.throwIfAborted()
       const observer = await served.made
-      const context = this.#context(message, { served, signal })
       if (message.act.kind === 'resynchronize') {
+        const context = this.#context(message, { served, signal })
         await observer.resynchronize?.(context, message.act.resync)
-      } else {
-        await observer.processChanges(context, message.act.changes)
+        return
+      }
+      const given = message.act.changes
+      const changes = 'rows' in given ? changesOfPortable(given) : given
+      const context = this.#context(message, { served, signal, changes })
+      try {
+        await observer.processChanges(context, changes)
+      } finally {
+        // Whatever the observer made of it.
+        assertUndamaged(changes)
       }
     } finally {
       served.callAborts.delete(message.call)
@@ -149,10 +160,15 @@ export class ObserverServer {
 
   #context(
     { context, call }: CallMessage,
-    { served, signal }: { served: ServedObserver; signal: AbortSignal },
+    {
+      served,
+      signal,
+      changes = [],
+    }: { served: ServedObserver; signal: AbortSignal; changes?: readonly Change[] },
   ): ObserverContext {
     const checkpoint = async (): Promise<void> => {
       if (served.isClosed) throw new LeaseLostError(context.leaseId)
+      assertUndamaged(changes)
       this.#lastCheckpoint += 1
       const checkpoint = this.#lastCheckpoint
       const waiter = Promise.withResolvers<void>()
@@ -170,6 +186,12 @@ export class ObserverServer {
     if (error === undefined) waiter?.resolve()
     else waiter?.reject(thrownFromPortable(error))
   }
+}
+
+/** @throws ERR_STORE_DAMAGED */
+function assertUndamaged(changes: readonly Change[]): void {
+  const damage = damageIn(changes)
+  if (damage !== undefined) throw damage.error
 }
 
 function isObserver(value: unknown): value is IChangeFeedObserver {

@@ -35,6 +35,8 @@ export type Deed =
   /** Keeps the context, and asks for its checkpoint when it is closed and after. */
   | { readonly kind: 'checkpointLate' }
   | { readonly kind: 'collectGarbage' }
+  /** Looks at the document. `swallows`: catches what that throws, and asks for a checkpoint. */
+  | { readonly kind: 'look'; readonly swallows: boolean }
 
 export interface ScriptData {
   /** A `BroadcastChannel` where everything is told. */
@@ -93,9 +95,9 @@ export class ScriptedObserver implements IChangeFeedObserver {
   ): Promise<void> {
     this.#tell('processChanges', { context, ids: changes.map(({ id }) => id) })
     this.#calls += 1
-    for (const { id, partitionKey } of changes) {
-      await this.#act(id, context)
-      await this.#act(String(partitionKey), context)
+    for (const change of changes) {
+      await this.#act(change.id, context, change)
+      await this.#act(String(change.partitionKey), context)
     }
   }
 
@@ -114,7 +116,7 @@ export class ScriptedObserver implements IChangeFeedObserver {
     setTimeout(() => void this.#checkpoint(kept, 'late'), 0)
   }
 
-  async #act(at: string, context: ObserverContext): Promise<void> {
+  async #act(at: string, context: ObserverContext, change?: Change): Promise<void> {
     const { deeds, done, gate } = this.#data
     const script = deeds[at]
     if (script === undefined) return
@@ -167,6 +169,14 @@ export class ScriptedObserver implements IChangeFeedObserver {
         return this.#checkpoint(context, 'late')
       case 'checkpointLate':
         this.#kept = context
+        return
+      case 'look':
+        try {
+          structuredClone(change)
+        } catch (error) {
+          if (!deed.swallows) throw error
+          await this.#checkpoint(context, 'late')
+        }
         return
       case 'collectGarbage': {
         setFlagsFromString('--expose-gc')

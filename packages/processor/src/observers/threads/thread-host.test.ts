@@ -174,6 +174,32 @@ describe('PH-13 a host with observers in threads', () => {
     expect(one.script.of('make')).toHaveLength(4)
   })
 
+  test.each([{ swallows: false }, { swallows: true }])(
+    'PH-4 PH-7 tells of a damaged text as an error of the feed: $swallows',
+    async ({ swallows }) => {
+      const one = stage(
+        { 'key3-2': times({ kind: 'look', swallows }, 1e9) },
+        { failurePolicy: { mode: 'deadLetter', maxAttempts: 1 } },
+      )
+      const damaged: unknown[] = []
+      one.host.on('feedError', ({ error }) => damaged.push(error))
+      write(one.feed, 64)
+      const mend = one.feed.damage('key3-2')
+      await one.register()
+      await until(() => damaged.length === 3)
+      for (const error of damaged) expect(error).toMatchObject({ code: 'ERR_STORE_DAMAGED' })
+      if (swallows) {
+        await until(() => one.script.of('late').length > 0)
+        expect(one.script.of('late').map(({ outcome }) => outcome)).toEqual(['ERR_STORE_DAMAGED'])
+      }
+      mend()
+      await until(() => handedOver(one.script) === 64)
+      await one.host.unregisterObservers()
+      expectAllInOrder(one)
+      expect([one.errors, one.letters]).toEqual([[], []])
+    },
+  )
+
   test('goes on when threads die: what was in flight is tried again elsewhere, and nothing is lost', async () => {
     const one = stage({
       'key1-2': times({ kind: 'exit', code: 1 }, 2),

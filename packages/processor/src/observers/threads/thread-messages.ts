@@ -1,8 +1,8 @@
 import type {
   Change,
   CloseReason,
-  DocumentBody,
   ObserverContext,
+  PortableChanges,
   Resynchronization,
 } from '@tidemark/contracts'
 import type { AbortCell } from './abort-cell.ts'
@@ -13,7 +13,7 @@ export type PortableContext = Omit<ObserverContext, 'signal' | 'checkpoint'>
 
 export type ObserverAct =
   | { readonly kind: 'open' }
-  | { readonly kind: 'processChanges'; readonly changes: readonly Change<DocumentBody>[] }
+  | { readonly kind: 'processChanges'; readonly changes: readonly Change[] | PortableChanges }
   | { readonly kind: 'resynchronize'; readonly resync: Resynchronization }
   | { readonly kind: 'close'; readonly reason: CloseReason }
 

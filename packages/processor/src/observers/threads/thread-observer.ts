@@ -1,5 +1,8 @@
 import {
   HostStoppedError,
+  errorCode,
+  findDamage,
+  portableChanges,
   type Change,
   type Clock,
   type CloseReason,
@@ -60,7 +63,14 @@ export class ThreadObserver<T extends DocumentBody> implements IChangeFeedObserv
   }
 
   async processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> {
-    await this.#call({ kind: 'processChanges', changes }, context)
+    const portable = portableChanges(changes) ?? changes
+    try {
+      await this.#call({ kind: 'processChanges', changes: portable }, context)
+    } catch (error) {
+      // Found in the thread: here it is still to be seen that it is the feed's.
+      if (errorCode(error) === 'ERR_STORE_DAMAGED') findDamage(changes)
+      throw error
+    }
   }
 
   async resynchronize(context: ObserverContext, resync: Resynchronization): Promise<void> {
