@@ -425,9 +425,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'feed-processing/range-pump.ts',
-        find: 'this.#isDelivering = true\n    const goesOn = isSerial',
+        find: 'const outcome = await delivery.deliver({ changes: page.changes, page })',
         replace:
-          'this.#isDelivering = true\n    if (isSerial) this.#keeper.done(page, page.changes.length)\n    const goesOn = isSerial',
+          'if (this.#lanes === undefined) this.#keeper.done(page, page.changes.length)\n    const outcome = await delivery.deliver({ changes: page.changes, page })',
       },
     ],
     killedBy: 1,

@@ -34,36 +34,12 @@ export class DeadLetterOffice<T extends DocumentBody> {
   readonly #redriven: DeadLetter<T>[] = []
   /** Letters that were sent back, by id, until they are settled or put back: the sink names them again till then. */
   readonly #inHand = new Set<string>()
-  /** Letters sent since the last success, and on their way. */
-  #consecutive = 0
-  #isSuspended = false
 
   constructor(parts: DeadLetterOfficeParts<T>) {
     this.#parts = parts
   }
 
-  /** The observer accepted something: it is not broken altogether. */
-  accepted(): void {
-    this.#consecutive = 0
-    this.#isSuspended = false
-  }
-
-  /** Whether one more change may be taken out of the way: by whoever asks, as with lanes others ask meanwhile. */
-  mayTake(change: Change<T>): boolean {
-    const { options, onNotice } = this.#parts
-    const consecutive = this.#consecutive
-    if (consecutive < options.failurePolicy.maxConsecutiveDeadLetters) {
-      this.#consecutive += 1
-      return true
-    }
-    if (!this.#isSuspended) {
-      this.#isSuspended = true
-      onNotice({ kind: 'deadLettersSuspended', consecutive, lsn: change.lsn })
-    }
-    return false
-  }
-
-  /** Keeps a change that could not be processed, and may be taken; false when the end came first. */
+  /** Keeps a change that could not be processed; false when the end came first. */
   take(
     change: Change<T>,
     failure: { readonly error: unknown; readonly attempts: number },

@@ -3,10 +3,11 @@ import {
   partitionKeyText,
   type Change,
   type Checkpoint,
+  type DeadLetter,
   type DocumentBody,
   type FeedPage,
 } from '@tidemark/contracts'
-import type { AroundCall } from './batch-delivery.ts'
+import type { Batch, Lane } from './delivery.ts'
 
 export interface LanesParts<T extends DocumentBody> {
   /** Calls at the same time. */
@@ -15,8 +16,8 @@ export interface LanesParts<T extends DocumentBody> {
   readonly windowChanges: number
   /** Changes of one call at most, exceeded only to keep one transaction whole (CF-7). */
   readonly maxItemCount: number
-  /** Delivers changes of one key; false when the end came first. Never rejects. */
-  readonly deliver: (changes: readonly Change<T>[], around: AroundCall) => Promise<boolean>
+  /** Delivers changes of one key, or a letter; false when the end came first. Never rejects. */
+  readonly deliver: (batch: Batch<T>) => Promise<boolean>
   /** Everything up to here is done, `changes` more than before. */
   readonly onWatermark: (position: Checkpoint, changes: number) => void
   /** A key has nothing more to do, or the watermark has moved. */
@@ -35,9 +36,9 @@ interface PageInWork {
 
 interface QueuedChange<T extends DocumentBody> {
   readonly change: Change<T>
-  /** Undefined of a change by itself, which is of no page. */
+  /** Undefined of a letter that was sent back. */
   readonly page: PageInWork | undefined
-  readonly deliver?: ((around: AroundCall) => Promise<boolean>) | undefined
+  readonly letter?: DeadLetter<T> | undefined
 }
 
 /** What there is of one key. */
@@ -64,8 +65,7 @@ export class Lanes<T extends DocumentBody> {
   #firstWaiting = 0
   #free: number
   #inWindow = 0
-  /** Changes that are in no page. */
-  #alone = 0
+  #letters = 0
   /** Keys that have a lane, or pause before they try again. */
   #running = 0
 
@@ -81,7 +81,7 @@ export class Lanes<T extends DocumentBody> {
 
   /** Whether everything that was offered is done. */
   get isEmpty(): boolean {
-    return this.#inWindow === 0 && this.#alone === 0
+    return this.#inWindow === 0 && this.#letters === 0
   }
 
   offer({ continuation, lsn, changes }: FeedPage<T>): void {
@@ -94,10 +94,10 @@ export class Lanes<T extends DocumentBody> {
     this.#useLanes()
   }
 
-  /** A change that comes by itself, behind what there is of its key. */
-  offerAlone(change: Change<T>, deliver: (around: AroundCall) => Promise<boolean>): void {
-    this.#alone += 1
-    this.#add({ change, page: undefined, deliver })
+  /** A letter that was sent back: by itself, behind what there is of its key. */
+  offerLetter(letter: DeadLetter<T>): void {
+    this.#letters += 1
+    this.#add({ change: letter.change, page: undefined, letter })
     this.#useLanes()
   }
 
@@ -169,31 +169,27 @@ export class Lanes<T extends DocumentBody> {
   }
 
   async #deliver(batch: readonly QueuedChange<T>[]): Promise<boolean> {
-    const around = this.#aroundFirst()
-    const alone = batch[0]?.deliver
-    if (alone !== undefined) {
-      if (!(await alone(around))) return false
-      this.#alone -= 1
-      return true
-    }
     const changes = batch.map(({ change }) => change)
-    if (!(await this.#parts.deliver(changes, around))) return false
-    this.#done(batch)
+    const letter = batch[0]?.letter
+    const lane = this.#laneInUse()
+    if (!(await this.#parts.deliver({ changes, letter, lane }))) return false
+    if (letter === undefined) this.#done(batch)
+    else this.#letters -= 1
     return true
   }
 
-  /** The first call has a lane already; each gives its lane back, so that a pause before a retry holds none. */
-  #aroundFirst(): AroundCall {
+  /** For the first call it is there already; each gives it back, so that a pause before a retry holds none. */
+  #laneInUse(): Lane {
     let isHeld = true
-    return async (call) => {
-      if (!isHeld) await this.#take()
-      isHeld = false
-      try {
-        return await call()
-      } finally {
+    return {
+      enter: async () => {
+        if (!isHeld) await this.#take()
+        isHeld = false
+      },
+      leave: () => {
         this.#free += 1
         this.#useLanes()
-      }
+      },
     }
   }
 

@@ -16,14 +16,13 @@ import {
   type ObserverContext,
   type Random,
 } from '@tidemark/contracts'
-import { BatchDelivery, type AroundCall } from './batch-delivery.ts'
 import { Bell } from './bell.ts'
 import { DeadLetterOffice } from './dead-letter-office.ts'
+import { Delivery } from './delivery.ts'
 import { FenceWatch } from './fence-watch.ts'
 import { Lanes } from './lanes.ts'
 import { ObserverCalls } from './observer-calls.ts'
 import { observerContext } from './observer-context.ts'
-import { PageDelivery } from './page-delivery.ts'
 import { PageReader, type HorizonPassed, type RangeGone } from './page-reader.ts'
 import { PositionKeeper } from './position-keeper.ts'
 import { PumpEnding } from './pump-ending.ts'
@@ -90,10 +89,9 @@ export class RangePump<T extends DocumentBody> {
   readonly #calls: ObserverCalls
   readonly #keeper: PositionKeeper
   readonly #office: DeadLetterOffice<T>
-  readonly #delivery: BatchDelivery<T>
-  readonly #pages: PageDelivery<T>
   readonly #bell = new Bell()
   readonly #ending: PumpEnding
+  #delivery: Delivery<T> | undefined
   #lanes: Lanes<T> | undefined
   #isWorking = false
   /** A batch is taken and not done. */
@@ -119,25 +117,10 @@ export class RangePump<T extends DocumentBody> {
     const mayDispatch = (): boolean => link.mayDispatch()
     const fence = new FenceWatch({ epoch: link.held.epoch, ending, onNotice })
     this.#calls = new ObserverCalls({ ...parts, bell, ending, fence, mayDispatch })
-    const calls = this.#calls
     this.#office = new DeadLetterOffice({ ...parts, sink, range, bell, ending, fence })
-    const office = this.#office
-    const { turns } = parts
-    const delivering = { range, options, calls, office, bell, ending, turns, onNotice }
-    this.#delivery = new BatchDelivery(delivering)
     const storeCheckpoint = (position: Checkpoint): Promise<void> => link.storeCheckpoint(position)
     const policy = options.checkpointFrequency
     this.#keeper = new PositionKeeper({ start, policy, clock, bell, onNotice, storeCheckpoint })
-    this.#pages = new PageDelivery({
-      feed: parts.feed,
-      range,
-      options,
-      keeper: this.#keeper,
-      delivery: this.#delivery,
-      signal: ending.endedSignal,
-      attempts: start.attempts,
-      contextOf: (changes, about) => this.#contextOf(changes, about),
-    })
   }
 
   view(): PumpView {
@@ -196,7 +179,7 @@ export class RangePump<T extends DocumentBody> {
       this.#isWorking = false
     }
     const { reason, replacement } = this.#outcome()
-    if (reason === 'fenced') this.#pages.withdraw()
+    if (reason === 'fenced') this.#delivery?.fenced()
     this.#reader.stop()
     if (observer !== undefined) {
       const context = this.#context({ at: this.#keeper.processed, attempt: 1 })
@@ -240,11 +223,13 @@ export class RangePump<T extends DocumentBody> {
   }
 
   async #work(observer: IChangeFeedObserver<T>): Promise<void> {
-    if (this.#parts.options.maxConcurrentKeys > 1) this.#lanes = this.#openLanes(observer)
+    const delivery = this.#openDelivery(observer)
+    this.#delivery = delivery
+    if (this.#parts.options.maxConcurrentKeys > 1) this.#lanes = this.#openLanes(delivery)
     while (!this.#ending.isAsked) {
       const letter = this.#office.takeRedriven()
       if (letter !== undefined) {
-        if (!(await this.#acceptLetter(observer, letter))) return
+        if (!(await this.#acceptLetter(delivery, letter))) return
         continue
       }
       if (this.#lanes?.hasRoomBeside(this.#keeper.unstoredChanges) === false) {
@@ -253,7 +238,7 @@ export class RangePump<T extends DocumentBody> {
       }
       const page = this.#reader.take()
       if (page !== undefined) {
-        if (!(await this.#accept(observer, page))) return
+        if (!(await this.#accept(delivery, page))) return
         continue
       }
       const { gone, passed } = this.#reader
@@ -269,37 +254,29 @@ export class RangePump<T extends DocumentBody> {
     }
   }
 
-  /** One page: done in order, or given to the lanes. False when the end came first. */
-  async #accept(observer: IChangeFeedObserver<T>, page: FeedPage<T>): Promise<boolean> {
-    const isSerial = this.#pages.mustBeInOrder(page) || this.#lanes === undefined
-    this.#isDelivering = true
-    const goesOn = isSerial
-      ? await this.#pages.deliver(observer, page)
-      : await this.#pages.announce(page)
-    if (!goesOn) return false
-    this.#isDelivering = false
-    if (isSerial) {
-      this.#keeper.done(page, page.changes.length)
-      while (this.#keeper.mustWait && !this.#ending.isAsked) await this.#bell.next
-    } else {
-      this.#lanes?.offer(page)
-    }
-    return true
+  #openDelivery(observer: IChangeFeedObserver<T>): Delivery<T> {
+    const { range, checkpoint } = this.#link.lease
+    return new Delivery({
+      ...this.#parts,
+      observer,
+      range,
+      attempts: checkpoint.attempts,
+      keeper: this.#keeper,
+      calls: this.#calls,
+      office: this.#office,
+      bell: this.#bell,
+      ending: this.#ending,
+      contextOf: (changes, about) => this.#contextOf(changes, about),
+    })
   }
 
-  #openLanes(observer: IChangeFeedObserver<T>): Lanes<T> {
+  #openLanes(delivery: Delivery<T>): Lanes<T> {
     const { maxConcurrentKeys, laneWindowChanges, maxItemCount } = this.#parts.options
     return new Lanes<T>({
       maxConcurrentKeys,
       windowChanges: laneWindowChanges,
       maxItemCount: maxItemCount ?? LANE_BATCH,
-      deliver: (changes, around) =>
-        this.#delivery.deliver({
-          observer,
-          changes,
-          around,
-          contextOf: (piece, attempt) => this.#contextOf(piece, { attempt }),
-        }),
+      deliver: async (batch) => (await delivery.deliver(batch)) === 'done',
       onWatermark: (position, changes) => this.#keeper.done(position, changes),
       onProgress: () => this.#bell.ring(),
       isEnding: () => this.#ending.endsCalls,
@@ -307,21 +284,29 @@ export class RangePump<T extends DocumentBody> {
     })
   }
 
+  /** One page: done in order, or given to the lanes. False when the end came first. */
+  async #accept(delivery: Delivery<T>, page: FeedPage<T>): Promise<boolean> {
+    this.#isDelivering = true
+    const outcome = await delivery.deliver({ changes: page.changes, page })
+    if (outcome === 'ended') return false
+    this.#isDelivering = false
+    if (outcome === 'dealt') {
+      this.#lanes?.offer(page)
+      return true
+    }
+    this.#keeper.done(page, page.changes.length)
+    while (this.#keeper.mustWait && !this.#ending.isAsked) await this.#bell.next
+    return true
+  }
+
   /** A dead letter that was sent back: by itself, between two batches of its key. False when the end came first. */
-  async #acceptLetter(observer: IChangeFeedObserver<T>, letter: DeadLetter<T>): Promise<boolean> {
-    const redeliver = (around?: AroundCall): Promise<boolean> =>
-      this.#delivery.redeliver({
-        observer,
-        letter,
-        around,
-        contextOf: (changes, attempt) => this.#contextOf(changes, { attempt, redriven: true }),
-      })
+  async #acceptLetter(delivery: Delivery<T>, letter: DeadLetter<T>): Promise<boolean> {
     if (this.#lanes !== undefined) {
-      this.#lanes.offerAlone(letter.change, redeliver)
+      this.#lanes.offerLetter(letter)
       return true
     }
     this.#isDelivering = true
-    if (!(await redeliver())) return false
+    if ((await delivery.deliver({ changes: [letter.change], letter })) === 'ended') return false
     this.#isDelivering = false
     return true
   }
@@ -364,7 +349,7 @@ export class RangePump<T extends DocumentBody> {
 
   #contextOf(
     changes: readonly Change<T>[],
-    { page, ...rest }: { attempt: number; page?: FeedPage<T>; redriven?: boolean },
+    { page, ...rest }: { attempt: number; page: FeedPage<T> | undefined; redriven: boolean },
   ): ObserverContext {
     const last = changes.at(-1)
     const isEnd = page !== undefined && last === page.changes.at(-1)
