@@ -1,13 +1,5 @@
 import type { BatchAttempts } from '@tidemark/contracts'
-
-/** What becomes of a batch that an observer does not accept (PH-7). */
-export interface FailurePolicy {
-  readonly mode: 'retryForever' | 'deadLetter' | 'haltRange'
-  /** Tries of a whole batch, and again of a change that was singled out. */
-  readonly maxAttempts: number
-  /** So many letters without a success between them: then it is not the changes' fault, and none goes away. */
-  readonly maxConsecutiveDeadLetters: number
-}
+import type { FailurePolicy } from './pump-options.ts'
 
 /** Part of a batch to be handed to the observer. */
 export interface Piece {

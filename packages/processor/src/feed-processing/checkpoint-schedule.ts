@@ -1,12 +1,12 @@
-import type { CheckpointPolicy } from './pump-options.ts'
+import type { CheckpointFrequency } from './pump-options.ts'
 
 /** Decides when a processed position is to be stored (PH-5). */
 export class CheckpointSchedule {
-  readonly #policy: CheckpointPolicy
+  readonly #policy: CheckpointFrequency
   #changes = 0
   #lastMs: number
 
-  constructor(policy: CheckpointPolicy, nowMs: number) {
+  constructor(policy: CheckpointFrequency, nowMs: number) {
     this.#policy = policy
     this.#lastMs = nowMs
   }

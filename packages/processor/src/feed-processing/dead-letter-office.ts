@@ -13,7 +13,8 @@ import { backoffMs } from './backoff.ts'
 import type { Bell } from './bell.ts'
 import type { FenceWatch } from './fence-watch.ts'
 import type { PumpEnding } from './pump-ending.ts'
-import type { PumpNotice, PumpOptions } from './pump-options.ts'
+import type { PumpNotice } from './pump-events.ts'
+import type { PumpOptions } from './pump-options.ts'
 
 export interface DeadLetterOfficeParts<T extends DocumentBody> {
   readonly sink: DeadLetterSink<T> | undefined

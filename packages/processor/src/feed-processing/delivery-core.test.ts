@@ -411,6 +411,13 @@ describe('dead letters', () => {
     ])
   })
 
+  test('PH-7 D10 a success between them begins the count again', () => {
+    const policy = { ...POLICY, maxAttempts: 1, maxConsecutiveDeadLetters: 1 }
+    const driver = new Driver(failsOn(1, 3, 5), { policy })
+    expect(driver.deliver('page', changes(6))).toBe('done')
+    expect(driver.dead).toEqual([1, 3, 5])
+  })
+
   test.each(['retryForever', 'haltRange', 'deadLetter'] as const)(
     'PH-7 D11 one that was sent back, with %s: settled when it is accepted, else put back after its tries',
     (mode) => {

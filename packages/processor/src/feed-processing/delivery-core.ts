@@ -1,15 +1,10 @@
 import { assertNever, type BatchAttempts, type Change, type Lsn } from '@tidemark/contracts'
 import { deadLetterId, lsnOfDeadLetterId } from '../dead-letters/dead-letter-of.ts'
-import {
-  Bisection,
-  type FailurePolicy,
-  type Piece,
-  type TriedBefore,
-  type TriesOfPiece,
-} from './bisection.ts'
+import { Bisection, type Piece, type TriedBefore, type TriesOfPiece } from './bisection.ts'
 import type { CallOutcome } from './observer-calls.ts'
 import type { EndStage } from './pump-ending.ts'
-import type { PumpNotice } from './pump-options.ts'
+import type { PumpNotice } from './pump-events.ts'
+import type { FailurePolicy } from './pump-options.ts'
 
 export interface DeliveryCoreOptions {
   readonly policy: FailurePolicy

@@ -7,7 +7,7 @@ import {
   type PartitionKey,
 } from '@tidemark/contracts'
 import { deadLetterId } from '../dead-letters/dead-letter-of.ts'
-import type { FailurePolicy, Piece, TriesOfPiece } from './bisection.ts'
+import type { Piece, TriesOfPiece } from './bisection.ts'
 import {
   DeliveryCore,
   type BatchSource,
@@ -17,6 +17,7 @@ import {
   type DeliveryStep,
 } from './delivery-core.ts'
 import type { EndStage } from './pump-ending.ts'
+import type { FailurePolicy } from './pump-options.ts'
 
 export const POLICY: FailurePolicy = {
   mode: 'deadLetter',

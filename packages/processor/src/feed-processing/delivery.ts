@@ -25,7 +25,8 @@ import {
 import type { CallOutcome, ObserverCalls } from './observer-calls.ts'
 import type { PositionKeeper } from './position-keeper.ts'
 import type { PumpEnding } from './pump-ending.ts'
-import type { PumpNotice, PumpOptions } from './pump-options.ts'
+import type { PumpNotice } from './pump-events.ts'
+import type { PumpOptions } from './pump-options.ts'
 import type { SuspectTurns } from './suspect-turns.ts'
 
 export interface DeliveryParts<T extends DocumentBody> {

@@ -13,7 +13,8 @@ import {
 import { backoffMs } from './backoff.ts'
 import { Bell } from './bell.ts'
 import { cutBySuccessors } from './cut-by-successors.ts'
-import type { PumpNotice, PumpOptions } from './pump-options.ts'
+import type { PumpNotice } from './pump-events.ts'
+import type { PumpOptions } from './pump-options.ts'
 
 /** A waiting read is repeated after this long, so that a lost wake-up delays, and no more. */
 const WAIT_TIMEOUT_MS = 30_000

@@ -1,12 +1,13 @@
 import type { BatchAttempts, Checkpoint, Clock } from '@tidemark/contracts'
 import type { Bell } from './bell.ts'
 import { CheckpointSchedule } from './checkpoint-schedule.ts'
-import type { CheckpointPolicy, PumpNotice } from './pump-options.ts'
+import type { PumpNotice } from './pump-events.ts'
+import type { CheckpointFrequency } from './pump-options.ts'
 
 export interface PositionKeeperParts {
   /** Where the lease stands. */
   readonly start: Checkpoint
-  readonly policy: CheckpointPolicy
+  readonly policy: CheckpointFrequency
   readonly clock: Clock
   readonly bell: Bell
   readonly onNotice: (notice: PumpNotice) => void

@@ -14,7 +14,8 @@ import { backoffMs } from './backoff.ts'
 import type { ObserverCalls } from './observer-calls.ts'
 import { rangeGoneOf, type HorizonPassed, type RangeGone } from './page-reader.ts'
 import type { PumpEnding } from './pump-ending.ts'
-import type { PumpNotice, PumpOptions } from './pump-options.ts'
+import type { PumpNotice } from './pump-events.ts'
+import type { PumpOptions } from './pump-options.ts'
 
 export interface ResynchronizerParts<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
