@@ -2,17 +2,14 @@ import {
   assertNever,
   type BatchAttempts,
   type Change,
-  type ChangeFeedSource,
   type Checkpoint,
   type DeadLetter,
   type DocumentBody,
   type FeedPage,
-  type FeedRange,
   type IChangeFeedObserver,
   type ObserverContext,
 } from '@tidemark/contracts'
 import { deadLetterId } from '../dead-letters/dead-letter-of.ts'
-import type { Bell } from './bell.ts'
 import type { Piece } from './bisection.ts'
 import type { DeadLetterOffice } from './dead-letter-office.ts'
 import {
@@ -24,33 +21,18 @@ import {
 } from './delivery-core.ts'
 import type { CallOutcome, ObserverCalls } from './observer-calls.ts'
 import type { PositionKeeper } from './position-keeper.ts'
-import type { PumpEnding } from './pump-ending.ts'
-import type { PumpNotice } from './pump-events.ts'
-import type { PumpOptions } from './pump-options.ts'
-import type { SuspectTurns } from './suspect-turns.ts'
+import type { PumpParts } from './pump-parts.ts'
 
-export interface DeliveryParts<T extends DocumentBody> {
+export interface DeliveryParts<T extends DocumentBody> extends PumpParts<T> {
   readonly observer: IChangeFeedObserver<T>
-  readonly feed: ChangeFeedSource<T>
-  readonly range: FeedRange
-  readonly options: PumpOptions
-  /** Stored with the lease by its earlier owners. */
-  readonly attempts: BatchAttempts | undefined
   readonly keeper: PositionKeeper
   readonly calls: ObserverCalls
   readonly office: DeadLetterOffice<T>
-  readonly bell: Bell
-  readonly ending: PumpEnding
-  /** Of the host. */
-  readonly turns: SuspectTurns
-  readonly onNotice: (notice: PumpNotice) => void
+  /** What the observer is told with a piece of a batch. */
   readonly contextOf: (
-    changes: readonly Change<T>[],
-    about: {
-      readonly attempt: number
-      readonly page: FeedPage<T> | undefined
-      readonly redriven: boolean
-    },
+    piece: readonly Change<T>[],
+    attempt: number,
+    batch: Batch<T>,
   ) => ObserverContext
 }
 
@@ -80,7 +62,8 @@ export class Delivery<T extends DocumentBody> {
   readonly #core: DeliveryCore
 
   constructor(parts: DeliveryParts<T>) {
-    const { feed, options, attempts } = parts
+    const { feed, options, seat } = parts
+    const { attempts } = seat.lease.checkpoint
     const { group, failurePolicy: policy, maxConcurrentKeys } = options
     const hasLanes = maxConcurrentKeys > 1
     this.#parts = parts
@@ -89,15 +72,18 @@ export class Delivery<T extends DocumentBody> {
 
   /** `dealt`: the page is to be given to the lanes. `ended`: the end came first. Never rejects. */
   async deliver(batch: Batch<T>): Promise<StepOf<'over'>['outcome']> {
-    const { calls, ending } = this.#parts
+    const { calls, ending, keeper } = this.#parts
+    const { page } = batch
     const state = this.#core.batch(sourceOf(batch), batch.changes)
     let event: DeliveryEvent = { kind: 'begin' }
     for (;;) {
       const { notes, next } = this.#core.handle(state, event, ending.stage)
       for (const note of notes) this.#note(batch, note)
       if (next.kind === 'over') {
+        const { outcome } = next
         calls.succeeded(batch)
-        return next.outcome
+        if (page !== undefined && outcome === 'done') keeper.done(page, page.changes.length)
+        return outcome
       }
       event = await this.#perform(batch, next)
     }
@@ -149,7 +135,8 @@ export class Delivery<T extends DocumentBody> {
       case 'settle':
         return { kind: 'put', isPut: await office.settle(batch.letter!) }
       case 'halt': {
-        const { range, bell, ending, onNotice } = this.#parts
+        const { seat, bell, ending, onNotice } = this.#parts
+        const { range } = seat.lease
         const { lsn, attempt: attempts, error } = step
         onNotice({ kind: 'rangeHalted', range, lsn, attempts, error })
         while (!ending.isAsked) await bell.next
@@ -184,11 +171,11 @@ export class Delivery<T extends DocumentBody> {
     prepare: (() => Promise<boolean>) | undefined,
   ): Promise<CallOutcome> {
     const { calls, observer, contextOf } = this.#parts
-    const { changes, page, letter, lane } = batch
+    const { changes, lane } = batch
     const piece = from === 0 && to === changes.length ? changes : changes.slice(from, to)
     if (lane !== undefined) await lane.enter()
     try {
-      const context = contextOf(piece, { attempt, page, redriven: letter !== undefined })
+      const context = contextOf(piece, attempt, batch)
       const call = (given: ObserverContext): Promise<void> | void =>
         observer.processChanges(given, piece)
       const outcome = await calls.once(context, call, prepare)
@@ -224,7 +211,8 @@ export class Delivery<T extends DocumentBody> {
     { changes, continuation }: FeedPage<T>,
     index: number,
   ): Promise<Checkpoint | undefined> {
-    const { feed, range, options, ending } = this.#parts
+    const { feed, seat, options, ending } = this.#parts
+    const { range } = seat.lease
     const done = changes[index - 1]?.lsn
     if (done === undefined || done === changes[index]?.lsn) return undefined
     const { mode } = options

@@ -1,68 +1,28 @@
 import {
-  type Change,
-  type ChangeFeedSource,
+  lsn as checkedLsn,
   type Checkpoint,
-  type Clock,
   type CloseReason,
   type DeadLetter,
-  type DeadLetterSink,
   type DocumentBody,
   type FeedPage,
-  type FeedRange,
-  type HeldLease,
   type IChangeFeedObserver,
-  type Lease,
   type Lsn,
   type ObserverContext,
-  type Random,
 } from '@tidemark/contracts'
+import type { PumpReplacement } from '../lease-management/lease-protocol.ts'
+import type { PumpSeat } from '../lease-management/pump-seat.ts'
 import { Bell } from './bell.ts'
 import { DeadLetterOffice } from './dead-letter-office.ts'
 import { Delivery } from './delivery.ts'
 import { FenceWatch } from './fence-watch.ts'
 import { Lanes } from './lanes.ts'
 import { ObserverCalls } from './observer-calls.ts'
-import { observerContext } from './observer-context.ts'
 import { PageReader, type HorizonPassed, type RangeGone } from './page-reader.ts'
 import { PositionKeeper } from './position-keeper.ts'
 import { PumpEnding } from './pump-ending.ts'
 import type { PumpNotice } from './pump-events.ts'
-import type { ObserverQueue, PumpOptions } from './pump-options.ts'
+import type { HostParts, PumpParts } from './pump-parts.ts'
 import { Resynchronizer } from './resynchronizer.ts'
-import type { SuspectTurns } from './suspect-turns.ts'
-
-/** What replaces the lease. */
-export type RangeReplacement =
-  | { readonly cause: 'split'; readonly ranges: readonly FeedRange[] }
-  | { readonly cause: 'restart'; readonly checkpoint: Checkpoint }
-
-/** The pump's side of the lease protocol. */
-export interface PumpLink {
-  readonly held: HeldLease
-  readonly lease: Lease
-  readonly generation: string
-  mayDispatch(): boolean
-  storeCheckpoint(checkpoint: Checkpoint): Promise<void>
-  closed(end: {
-    readonly checkpoint: Checkpoint | undefined
-    readonly reason: CloseReason
-    readonly replacement?: RangeReplacement | undefined
-  }): void
-}
-
-export interface RangePumpParts<T extends DocumentBody> {
-  readonly feed: ChangeFeedSource<T>
-  readonly createObserver: () => IChangeFeedObserver<T>
-  readonly deadLetters: DeadLetterSink<T> | undefined
-  /** Bounds the observer calls of the host that run at the same time. */
-  readonly queue: ObserverQueue
-  /** Of the host. */
-  readonly turns: SuspectTurns
-  readonly clock: Clock
-  readonly random: Random
-  readonly options: PumpOptions
-  readonly onNotice: (notice: PumpNotice) => void
-}
 
 /** A pump at one moment, for `health()`. */
 export interface PumpView {
@@ -74,9 +34,6 @@ export interface PumpView {
   readonly lastError: unknown
 }
 
-/** Changes of one key in one call, where the feed's own page size is not known. */
-const LANE_BATCH = 1_000
-
 /**
  * Works on one lease: opens an observer, hands it the range's changes, stores positions, closes it.
  * Whatever happens, each `open` gets exactly one `close`, and nothing after it.
@@ -84,8 +41,7 @@ const LANE_BATCH = 1_000
  * Everything that it waits for rings one bell, and it looks again what is the case.
  */
 export class RangePump<T extends DocumentBody> {
-  readonly #parts: RangePumpParts<T>
-  readonly #link: PumpLink
+  readonly #parts: PumpParts<T>
   readonly #reader: PageReader<T>
   readonly #calls: ObserverCalls
   readonly #keeper: PositionKeeper
@@ -100,9 +56,8 @@ export class RangePump<T extends DocumentBody> {
   #gone: RangeGone | undefined
   #restart: Checkpoint | undefined
 
-  constructor(given: RangePumpParts<T>, link: PumpLink) {
-    const { clock, options, deadLetters: sink } = given
-    const { range, checkpoint: start } = link.lease
+  constructor(given: HostParts<T>, seat: PumpSeat) {
+    const { clock, options } = given
     const bell = this.#bell
     const finishesWork = options.maxConcurrentKeys > 1
     const ending = new PumpEnding({ clock, graceMs: options.abortGraceMs, bell, finishesWork })
@@ -110,18 +65,15 @@ export class RangePump<T extends DocumentBody> {
       // An observer that ends because its call was aborted did as it was asked.
       if (!('error' in notice && ending.explains(notice.error))) given.onNotice(notice)
     }
-    const parts = { ...given, onNotice }
+    const fence = new FenceWatch({ epoch: seat.held.epoch, ending, onNotice })
+    const parts = { ...given, onNotice, seat, bell, ending, fence }
     this.#parts = parts
-    this.#link = link
     this.#ending = ending
-    this.#reader = new PageReader({ ...parts, range, start, onArrival: () => bell.ring() })
-    const mayDispatch = (): boolean => link.mayDispatch()
-    const fence = new FenceWatch({ epoch: link.held.epoch, ending, onNotice })
-    this.#calls = new ObserverCalls({ ...parts, bell, ending, fence, mayDispatch })
-    this.#office = new DeadLetterOffice({ ...parts, sink, range, bell, ending, fence })
-    const storeCheckpoint = (position: Checkpoint): Promise<void> => link.storeCheckpoint(position)
-    const policy = options.checkpointFrequency
-    this.#keeper = new PositionKeeper({ start, policy, clock, bell, onNotice, storeCheckpoint })
+    this.#reader = new PageReader(parts)
+    const mayDispatch = (): boolean => seat.mayDispatch()
+    this.#calls = new ObserverCalls({ ...parts, mayDispatch })
+    this.#office = new DeadLetterOffice(parts)
+    this.#keeper = new PositionKeeper(parts)
   }
 
   view(): PumpView {
@@ -190,7 +142,7 @@ export class RangePump<T extends DocumentBody> {
     while (this.#keeper.isAsked && !this.#ending.isAbort) await this.#bell.next
     this.#ending.finish()
     this.#calls.finish()
-    this.#link.closed({ checkpoint: this.#lastPosition(), reason, replacement })
+    this.#parts.seat.closed({ checkpoint: this.#lastPosition(), reason, replacement })
     await Promise.all([reading, redriving])
   }
 
@@ -203,7 +155,7 @@ export class RangePump<T extends DocumentBody> {
   }
 
   /** Why the work has ended, and what replaces the lease. */
-  #outcome(): { reason: CloseReason; replacement: RangeReplacement | undefined } {
+  #outcome(): { reason: CloseReason; replacement: PumpReplacement | undefined } {
     const { reason } = this.#ending
     if (reason !== undefined) return { reason, replacement: undefined }
     if (this.#restart !== undefined) {
@@ -214,8 +166,9 @@ export class RangePump<T extends DocumentBody> {
     }
     const gone = this.#gone
     if (gone === undefined) return { reason: 'unknown', replacement: undefined }
-    const { range } = this.#link.lease
-    this.#parts.onNotice({ kind: 'rangeGone', range, error: gone.error })
+    const { seat, onNotice } = this.#parts
+    const { range } = seat.lease
+    onNotice({ kind: 'rangeGone', range, error: gone.error })
     const ranges = gone.parts
     return {
       reason: 'rangeGone',
@@ -226,14 +179,16 @@ export class RangePump<T extends DocumentBody> {
   async #work(observer: IChangeFeedObserver<T>): Promise<void> {
     const delivery = this.#openDelivery(observer)
     this.#delivery = delivery
-    if (this.#parts.options.maxConcurrentKeys > 1) this.#lanes = this.#openLanes(delivery)
+    if (this.#parts.options.maxConcurrentKeys > 1) {
+      this.#lanes = new Lanes({ ...this.#parts, delivery, keeper: this.#keeper })
+    }
     while (!this.#ending.isAsked) {
       const letter = this.#office.takeRedriven()
       if (letter !== undefined) {
         if (!(await this.#acceptLetter(delivery, letter))) return
         continue
       }
-      if (this.#lanes?.hasRoomBeside(this.#keeper.unstoredChanges) === false) {
+      if (this.#lanes?.hasRoom === false) {
         await this.#waitForPage()
         continue
       }
@@ -256,32 +211,18 @@ export class RangePump<T extends DocumentBody> {
   }
 
   #openDelivery(observer: IChangeFeedObserver<T>): Delivery<T> {
-    const { range, checkpoint } = this.#link.lease
     return new Delivery({
       ...this.#parts,
       observer,
-      range,
-      attempts: checkpoint.attempts,
       keeper: this.#keeper,
       calls: this.#calls,
       office: this.#office,
-      bell: this.#bell,
-      ending: this.#ending,
-      contextOf: (changes, about) => this.#contextOf(changes, about),
-    })
-  }
-
-  #openLanes(delivery: Delivery<T>): Lanes<T> {
-    const { maxConcurrentKeys, laneWindowChanges, maxItemCount } = this.#parts.options
-    return new Lanes<T>({
-      maxConcurrentKeys,
-      windowChanges: laneWindowChanges,
-      maxItemCount: maxItemCount ?? LANE_BATCH,
-      deliver: async (batch) => (await delivery.deliver(batch)) === 'done',
-      onWatermark: (position, changes) => this.#keeper.done(position, changes),
-      onProgress: () => this.#bell.ring(),
-      isEnding: () => this.#ending.endsCalls,
-      ring: () => this.#bell.next,
+      contextOf: (piece, attempt, { page, letter }) => {
+        const last = piece.at(-1)
+        // The position is told with the end of its page.
+        const at = last === page?.changes.at(-1) ? page : undefined
+        return this.#context({ at, attempt, lsn: last?.lsn, redriven: letter !== undefined })
+      },
     })
   }
 
@@ -295,7 +236,6 @@ export class RangePump<T extends DocumentBody> {
       this.#lanes?.offer(page)
       return true
     }
-    this.#keeper.done(page, page.changes.length)
     while (this.#keeper.mustWait && !this.#ending.isAsked) await this.#bell.next
     return true
   }
@@ -314,9 +254,8 @@ export class RangePump<T extends DocumentBody> {
 
   /** Tells the observer that it came too late; then the range starts over, unless the end came first. */
   async #resynchronize(observer: IChangeFeedObserver<T>, passed: HorizonPassed): Promise<void> {
-    const { range } = this.#link.lease
-    const parts = { ...this.#parts, range, calls: this.#calls, ending: this.#ending }
-    const outcome = await new Resynchronizer(parts).run(observer, passed, (attempt) =>
+    const resynchronizer = new Resynchronizer(this.#parts, this.#calls)
+    const outcome = await resynchronizer.run(observer, passed, (attempt) =>
       this.#context({ at: undefined, attempt }),
     )
     if (outcome.kind === 'gone') this.#gone = outcome.gone
@@ -348,29 +287,31 @@ export class RangePump<T extends DocumentBody> {
     return this.#keeper.last(this.#emptyUpTo)
   }
 
-  #contextOf(
-    changes: readonly Change<T>[],
-    { page, ...rest }: { attempt: number; page: FeedPage<T> | undefined; redriven: boolean },
-  ): ObserverContext {
-    const last = changes.at(-1)
-    const isEnd = page !== undefined && last === page.changes.at(-1)
-    return this.#context({ ...rest, at: isEnd ? page : undefined, lsn: last?.lsn })
-  }
-
-  #context(about: {
+  /** What an observer is told with a call. `at` = what it may store: the end of what it has in hand. */
+  #context({
+    at,
+    attempt,
+    lsn = at?.lsn,
+    redriven = false,
+  }: {
     readonly at: Checkpoint | undefined
     readonly attempt: number
     readonly lsn?: Lsn | undefined
     readonly redriven?: boolean
   }): ObserverContext {
-    const { at, attempt, lsn = at?.lsn, redriven = false } = about
-    return observerContext(this.#link, this.#parts.options, {
-      lsn,
+    const { seat, options } = this.#parts
+    const { held, lease, generation } = seat
+    return {
+      hostName: options.hostName,
+      group: options.group,
+      leaseId: held.leaseId,
+      range: lease.range,
+      fence: { generation, epoch: held.epoch, lsn: lsn ?? checkedLsn(0) },
+      signal: this.#ending.abortedSignal,
       attempt,
       redriven,
-      signal: this.#ending.abortedSignal,
       // What was sent back is of no page: whatever the observer did with it, no position moves.
       checkpoint: () => (redriven ? this.#keeper.storeAgain() : this.#keeper.storeAsked(at)),
-    })
+    }
   }
 }
