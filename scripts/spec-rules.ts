@@ -9,7 +9,8 @@ import { UNTESTED_RULES } from './spec-rules/untested-rules.ts'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SPEC = 'docs/spec/'
 const TABLE = `${SPEC}tests.md`
-const PROTOCOL = `${SPEC}lease-protocol.md`
+/** Pages with tables of invariants and oracles. */
+const PROTOCOLS = ['lease-protocol.md', 'delivery.md']
 /** Pages with rules, in the order of the table. */
 const PAGES = [
   'store.md',
@@ -22,7 +23,7 @@ const PAGES = [
 
 const RULE_ID = /\b(?:ST|CF|LE|PH|TTL|JB)-\d+\b/g
 /** Not the level of a compiler, as in -O2. */
-const PROTOCOL_ID = /(?<![\w-])[IO]\d{1,2}\b/g
+const PROTOCOL_ID = /(?<![\w-])[DIO]\d{1,2}\b/g
 
 /** Files that may name rules. */
 const READ = /^(?:(?:packages|tests|bench|scripts|examples|docs)\/.*|[^/]+)\.(?:ts|js|lua|md)$/
@@ -67,7 +68,8 @@ export function readSpecRules(
       testsOf.set(id, [...(testsOf.get(id) ?? []), path])
     }
   }
-  return { rules, protocolIds: readProtocolIds(files.get(PROTOCOL) ?? ''), testsOf, untested }
+  const protocolIds = PROTOCOLS.flatMap((page) => readProtocolIds(files.get(SPEC + page) ?? ''))
+  return { rules, protocolIds, testsOf, untested }
 }
 
 /** What is wrong, a line each: IDs without a rule, rules without a test or a reason, IDs in guides for users. */

@@ -11,7 +11,7 @@ export interface Rule {
 
 const HEADING = /^## (?<id>[A-Z]+-\d+)$/m
 const SOURCE = '*Source:*'
-const PROTOCOL_ROW = /^\| (?<id>[IO]\d+) \|/gm
+const PROTOCOL_ROW = /^\| (?<id>[DIO]\d+) \|/gm
 
 /** The rules of a page: a heading with nothing but the ID, what the rule says, and its source. */
 export function readRules(page: string, markdown: string): readonly Rule[] {
@@ -22,7 +22,7 @@ export function readRules(page: string, markdown: string): readonly Rule[] {
   })
 }
 
-/** Invariants and oracles of the lease protocol: first cells of its tables. */
+/** Invariants and oracles: first cells of the tables of a protocol. */
 export function readProtocolIds(markdown: string): readonly string[] {
   return [...markdown.matchAll(PROTOCOL_ROW)].map(({ groups }) => groups?.['id'] ?? '')
 }

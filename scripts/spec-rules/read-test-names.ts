@@ -4,7 +4,7 @@ const SUITES = new Set(['test', 'it', 'describe', 'suite'])
 /** What is not run shows nothing. */
 const NOT_RUN = new Set(['skip', 'todo'])
 /** A text that begins with an ID names a check: a row of a table of tests, a mutant, a fault of a campaign. */
-const NAMED_CHECK = /^(?:[A-Z]+-|[IO])\d+ /
+const NAMED_CHECK = /^(?:[A-Z]+-|[DIO])\d+ /
 
 /**
  * The names of the tests of a file, without running it: titles of `test`, `it`, `describe` and `suite`, alone or with

@@ -424,10 +424,10 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a position is stored before the observer has accepted what is before it (PH-4)',
     edits: [
       {
-        file: 'feed-processing/range-pump.ts',
-        find: 'this.#isDelivering = true\n    const goesOn = isSerial',
+        file: 'feed-processing/delivery.ts',
+        find: "let event: DeliveryEvent = { kind: 'begin' }",
         replace:
-          'this.#isDelivering = true\n    if (isSerial) this.#keeper.done(page, page.changes.length)\n    const goesOn = isSerial',
+          "if (page !== undefined && !state.goesToLanes) keeper.done(page, page.changes.length)\n    let event: DeliveryEvent = { kind: 'begin' }",
       },
     ],
     killedBy: 1,
@@ -438,8 +438,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'feed-processing/range-pump.ts',
-        find: 'const mayDispatch = (): boolean => link.mayDispatch()',
-        replace: 'const mayDispatch = (): boolean => link.mayDispatch() || true',
+        find: 'const mayDispatch = (): boolean => seat.mayDispatch()',
+        replace: 'const mayDispatch = (): boolean => seat.mayDispatch() || true',
       },
     ],
     killedBy: 3,

@@ -1,13 +1,5 @@
 import type { BatchAttempts } from '@tidemark/contracts'
-
-/** What becomes of a batch that an observer does not accept (PH-7). */
-export interface FailurePolicy {
-  readonly mode: 'retryForever' | 'deadLetter' | 'haltRange'
-  /** Tries of a whole batch, and again of a change that was singled out. */
-  readonly maxAttempts: number
-  /** So many letters without a success between them: then it is not the changes' fault, and none goes away. */
-  readonly maxConsecutiveDeadLetters: number
-}
+import type { FailurePolicy } from './pump-options.ts'
 
 /** Part of a batch to be handed to the observer. */
 export interface Piece {
@@ -21,6 +13,12 @@ export interface Piece {
 /** What is stored with a try. */
 export type TriesOfPiece = Pick<BatchAttempts, 'count' | 'size'>
 
+/** Where in a batch the changes begin that an earlier owner of the lease tried. */
+export interface TriedBefore {
+  readonly index: number
+  readonly tries: TriesOfPiece
+}
+
 /**
  * - `again`: the same piece, after a pause.
  * - `smaller`: its first half, at once.
@@ -31,22 +29,26 @@ export type Verdict = 'again' | 'smaller' | 'isolated' | 'halt'
 
 /**
  * Nobody saw how a try ended: a process may be stopped, or lose its lease, for other reasons than the change in
- * its hands. So few of them are never enough to give a change up unseen, however few tries it is to have.
+ * its hands. Fewer of them are never enough to give a change up, however few tries it is to have.
  */
 const MIN_UNSEEN = 3
 
 /**
- * Decides which part of one batch is tried next, and when a change is given up: the whole batch
- * `maxAttempts` times, then ever smaller parts of what failed once each, then a single change
- * `maxAttempts` times. What comes after the failing change is tried as a whole again. In order, always.
+ * Which piece of one batch is next, and what is known of it: the whole batch `maxAttempts` times, then ever smaller
+ * parts of what failed once each, then a single change `maxAttempts` times. What comes after the failing change is
+ * tried as a whole again. In order, always.
  *
- * Knows the tries of those who died in the middle (`resumed`, of the first change), so that a change which
- * kills its process is found too. Tries of several tell nothing of one of them alone.
+ * Tries of an earlier owner begin at a change of the batch. What comes before it was accepted, and is a whole of its
+ * own. Tries of several changes tell nothing of one of them alone.
  */
 export class Bisection {
-  readonly #length: number
   readonly #policy: FailurePolicy
+  readonly #length: number
+  /** Until the changes are reached of which it speaks. */
+  #before: TriedBefore | undefined
   #from = 0
+  /** Where the changes end that are tried as a whole. */
+  #end: number
   /** Changes tried together. */
   #size: number
   #count = 0
@@ -57,42 +59,33 @@ export class Bisection {
   /** The part that is known to hold a failing change was found by others, who may have died of it. */
   #isInherited = false
 
-  constructor(length: number, policy: FailurePolicy, resumed?: TriesOfPiece) {
-    this.#length = length
+  constructor(length: number, policy: FailurePolicy, before: TriedBefore | undefined) {
     this.#policy = policy
-    this.#size = length
-    if (resumed === undefined) return
-    this.#isInherited = true
-    const { count, size } = resumed
-    if (policy.mode !== 'deadLetter') {
-      this.#count = count
-      return
-    }
-    if (size > 0) {
-      this.#size = Math.min(size, length)
-      this.#suspectEnd = this.#size
-    }
-    if (this.#size > 1 || size === 1) this.#count = count
-    if (this.#size > 1 && this.#count >= this.#limit) this.#halve()
+    this.#length = length
+    this.#before = before
+    this.#end = before?.index ?? length
+    this.#size = this.#end
+    if (before?.index === 0) this.#resume(before.tries)
   }
 
   /** Undefined when the whole batch is done. */
   get piece(): Piece | undefined {
-    if (this.#from >= this.#length) return undefined
+    if (this.#from >= this.#end) return undefined
     return { from: this.#from, to: this.#to, attempt: this.#count + 1 }
   }
 
-  /** What is to be known of the next try before it is made. */
+  /** What is known of the piece when the next try of it is made. */
   get nextAttempt(): TriesOfPiece {
     return { count: this.#count + 1, size: this.#knownSize }
   }
 
-  /** What is to be known before the next try if that is not made after all. */
-  get triesSoFar(): TriesOfPiece {
-    return { count: this.#count, size: this.#knownSize }
+  /** What is known of the piece if the next try is not made; undefined = nothing. */
+  get triesSoFar(): TriesOfPiece | undefined {
+    const size = this.#knownSize
+    return this.#count === 0 && size <= 1 ? undefined : { count: this.#count, size }
   }
 
-  /** What is to be known of a piece that has had its tries, all of them seen: whoever comes next makes one more. */
+  /** What is to be known of a piece that has had its tries, all of them seen: the next owner makes one more. */
   get onceMore(): TriesOfPiece {
     const count = Math.min(this.#count, this.#policy.maxAttempts - 1)
     return { count, size: this.#knownSize }
@@ -103,12 +96,12 @@ export class Bisection {
     return this.#count > 0 || this.#isIsolating
   }
 
-  /** The next piece may be what ended a process: several times, or found in halves of what did. */
+  /** The piece may be what ended a process: several times, or found in halves of what did. */
   get isSuspect(): boolean {
     return this.#isInherited && !this.#isSeen && (this.#count > 1 || this.#isIsolating)
   }
 
-  /** The next piece has had its tries without anybody seeing how they ended: each took its process with it. */
+  /** The piece has had its tries without anybody seeing how they ended: each took its process with it. */
   get isSpent(): boolean {
     const { mode, maxAttempts } = this.#policy
     if (this.#isSeen || mode === 'retryForever') return false
@@ -118,11 +111,16 @@ export class Bisection {
 
   /** The piece was accepted, or its only change was taken out of the way. */
   passed(): void {
+    const before = this.#before
     this.#from = this.#to
     this.#count = 0
     this.#isSeen = false
+    if (before !== undefined && this.#from === before.index) {
+      this.#resume(before.tries)
+      return
+    }
     const left = this.#suspectEnd - this.#from
-    this.#size = left > 0 ? Math.min(this.#size, left) : this.#length - this.#from
+    this.#size = left > 0 ? Math.min(this.#size, left) : this.#end - this.#from
   }
 
   failed(): Verdict {
@@ -135,8 +133,26 @@ export class Bisection {
     return 'smaller'
   }
 
+  /** Goes on with what an earlier owner tried. */
+  #resume({ count, size }: TriesOfPiece): void {
+    this.#before = undefined
+    this.#end = this.#length
+    this.#size = this.#end - this.#from
+    this.#isInherited = true
+    if (this.#policy.mode !== 'deadLetter') {
+      this.#count = count
+      return
+    }
+    if (size > 0) {
+      this.#size = Math.min(size, this.#size)
+      this.#suspectEnd = this.#to
+    }
+    if (this.#size > 1 || size === 1) this.#count = count
+    if (this.#size > 1 && this.#count >= this.#limit) this.#halve()
+  }
+
   get #to(): number {
-    return Math.min(this.#length, this.#from + this.#size)
+    return Math.min(this.#end, this.#from + this.#size)
   }
 
   get #isIsolating(): boolean {

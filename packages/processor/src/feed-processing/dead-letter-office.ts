@@ -1,69 +1,20 @@
-import {
-  type ChangeFeedSource,
-  type Change,
-  type Clock,
-  type DeadLetter,
-  type DeadLetterSink,
-  type DocumentBody,
-  type FeedRange,
-  type Random,
-} from '@tidemark/contracts'
+import type { Change, DeadLetter, DocumentBody } from '@tidemark/contracts'
 import { deadLetterOf } from '../dead-letters/dead-letter-of.ts'
 import { backoffMs } from './backoff.ts'
-import type { Bell } from './bell.ts'
-import type { FenceWatch } from './fence-watch.ts'
-import type { PumpEnding } from './pump-ending.ts'
-import type { PumpNotice, PumpOptions } from './pump-options.ts'
-
-export interface DeadLetterOfficeParts<T extends DocumentBody> {
-  readonly sink: DeadLetterSink<T> | undefined
-  readonly feed: ChangeFeedSource<T>
-  readonly range: FeedRange
-  readonly clock: Clock
-  readonly random: Random
-  readonly options: PumpOptions
-  readonly bell: Bell
-  readonly ending: PumpEnding
-  readonly fence: FenceWatch
-  readonly onNotice: (notice: PumpNotice) => void
-}
+import type { PumpParts } from './pump-parts.ts'
 
 /** One range's dead letters: sends them off, and fetches those that an operator sent back. */
 export class DeadLetterOffice<T extends DocumentBody> {
-  readonly #parts: DeadLetterOfficeParts<T>
+  readonly #parts: PumpParts<T>
   readonly #redriven: DeadLetter<T>[] = []
   /** Letters that were sent back, by id, until they are settled or put back: the sink names them again till then. */
   readonly #inHand = new Set<string>()
-  /** Letters sent since the last success, and on their way. */
-  #consecutive = 0
-  #isSuspended = false
 
-  constructor(parts: DeadLetterOfficeParts<T>) {
+  constructor(parts: PumpParts<T>) {
     this.#parts = parts
   }
 
-  /** The observer accepted something: it is not broken altogether. */
-  accepted(): void {
-    this.#consecutive = 0
-    this.#isSuspended = false
-  }
-
-  /** Whether one more change may be taken out of the way: by whoever asks, as with lanes others ask meanwhile. */
-  mayTake(change: Change<T>): boolean {
-    const { options, onNotice } = this.#parts
-    const consecutive = this.#consecutive
-    if (consecutive < options.failurePolicy.maxConsecutiveDeadLetters) {
-      this.#consecutive += 1
-      return true
-    }
-    if (!this.#isSuspended) {
-      this.#isSuspended = true
-      onNotice({ kind: 'deadLettersSuspended', consecutive, lsn: change.lsn })
-    }
-    return false
-  }
-
-  /** Keeps a change that could not be processed, and may be taken; false when the end came first. */
+  /** Keeps a change that could not be processed; false when the end came first. */
   take(
     change: Change<T>,
     failure: { readonly error: unknown; readonly attempts: number },
@@ -98,7 +49,7 @@ export class DeadLetterOffice<T extends DocumentBody> {
 
   /** A letter that was sent back was accepted; false when the end came before that was noted. */
   async settle(letter: DeadLetter<T>): Promise<boolean> {
-    const { sink, ending, onNotice } = this.#parts
+    const { deadLetters: sink, ending, onNotice } = this.#parts
     const settle = async (): Promise<void> => sink?.settle?.(letter, { signal: ending.endedSignal })
     if (!(await this.#untilDone(settle))) return false
     this.#inHand.delete(letter.id)
@@ -108,7 +59,8 @@ export class DeadLetterOffice<T extends DocumentBody> {
 
   /** Looks for letters sent back, now and then, until the end. Never rejects. */
   async run(): Promise<void> {
-    const { sink, range, options, clock, bell, ending, onNotice } = this.#parts
+    const { deadLetters: sink, seat, options, clock, bell, ending, onNotice } = this.#parts
+    const { range } = seat.lease
     if (sink?.takeRedriven === undefined) return
     const signal = ending.endedSignal
     const { group, redrivePollMs } = options
@@ -148,7 +100,8 @@ export class DeadLetterOffice<T extends DocumentBody> {
     change: Change<T>,
     { error, attempts }: { readonly error: unknown; readonly attempts: number },
   ): Promise<boolean> {
-    const { sink, feed, range, options, clock, ending, onNotice } = this.#parts
+    const { deadLetters: sink, feed, seat, options, clock, ending, onNotice } = this.#parts
+    const { range } = seat.lease
     const { group, hostName } = options
     const failedAtMs = clock.wallMs()
     const about = { group, feed: feed.identity, range, hostName, failedAtMs }

@@ -1,6 +1,6 @@
 import { newerEpochOf } from './newer-epoch.ts'
 import type { PumpEnding } from './pump-ending.ts'
-import type { PumpNotice } from './pump-options.ts'
+import type { PumpNotice } from './pump-events.ts'
 
 /**
  * Looks whether what an observer or a sink for dead letters failed with says that a newer owner has written. Then nothing

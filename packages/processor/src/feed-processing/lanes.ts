@@ -3,29 +3,22 @@ import {
   partitionKeyText,
   type Change,
   type Checkpoint,
+  type DeadLetter,
   type DocumentBody,
   type FeedPage,
 } from '@tidemark/contracts'
-import type { AroundCall } from './batch-delivery.ts'
+import type { Delivery, Lane } from './delivery.ts'
+import type { PositionKeeper } from './position-keeper.ts'
+import type { PumpParts } from './pump-parts.ts'
 
-export interface LanesParts<T extends DocumentBody> {
-  /** Calls at the same time. */
-  readonly maxConcurrentKeys: number
-  /** Changes that were read and are not below the low watermark. */
-  readonly windowChanges: number
-  /** Changes of one call at most, exceeded only to keep one transaction whole (CF-7). */
-  readonly maxItemCount: number
-  /** Delivers changes of one key; false when the end came first. Never rejects. */
-  readonly deliver: (changes: readonly Change<T>[], around: AroundCall) => Promise<boolean>
-  /** Everything up to here is done, `changes` more than before. */
-  readonly onWatermark: (position: Checkpoint, changes: number) => void
-  /** A key has nothing more to do, or the watermark has moved. */
-  readonly onProgress: () => void
-  /** Whether calls are made no more. */
-  readonly isEnding: () => boolean
-  /** Resolves when one of these answers may be another. */
-  readonly ring: () => Promise<void>
+export interface LanesParts<T extends DocumentBody> extends PumpParts<T> {
+  readonly delivery: Delivery<T>
+  /** Of the low watermark. */
+  readonly keeper: PositionKeeper
 }
+
+/** Changes of one key in one call, where the feed's own page size is not known. */
+const LANE_BATCH = 1_000
 
 interface PageInWork {
   readonly end: Checkpoint
@@ -35,9 +28,9 @@ interface PageInWork {
 
 interface QueuedChange<T extends DocumentBody> {
   readonly change: Change<T>
-  /** Undefined of a change by itself, which is of no page. */
+  /** Undefined of a letter that was sent back. */
   readonly page: PageInWork | undefined
-  readonly deliver?: ((around: AroundCall) => Promise<boolean>) | undefined
+  readonly letter?: DeadLetter<T> | undefined
 }
 
 /** What there is of one key. */
@@ -64,24 +57,24 @@ export class Lanes<T extends DocumentBody> {
   #firstWaiting = 0
   #free: number
   #inWindow = 0
-  /** Changes that are in no page. */
-  #alone = 0
+  #letters = 0
   /** Keys that have a lane, or pause before they try again. */
   #running = 0
 
   constructor(parts: LanesParts<T>) {
     this.#parts = parts
-    this.#free = parts.maxConcurrentKeys
+    this.#free = parts.options.maxConcurrentKeys
   }
 
-  /** Whether another page may be offered, besides so many changes that are done and not stored. */
-  hasRoomBeside(unstoredChanges: number): boolean {
-    return this.#inWindow + unstoredChanges < this.#parts.windowChanges
+  /** Whether another page may be offered. Changes that are done and not stored are in the window too. */
+  get hasRoom(): boolean {
+    const { keeper, options } = this.#parts
+    return this.#inWindow + keeper.unstoredChanges < options.laneWindowChanges
   }
 
   /** Whether everything that was offered is done. */
   get isEmpty(): boolean {
-    return this.#inWindow === 0 && this.#alone === 0
+    return this.#inWindow === 0 && this.#letters === 0
   }
 
   offer({ continuation, lsn, changes }: FeedPage<T>): void {
@@ -94,19 +87,20 @@ export class Lanes<T extends DocumentBody> {
     this.#useLanes()
   }
 
-  /** A change that comes by itself, behind what there is of its key. */
-  offerAlone(change: Change<T>, deliver: (around: AroundCall) => Promise<boolean>): void {
-    this.#alone += 1
-    this.#add({ change, page: undefined, deliver })
+  /** A letter that was sent back: by itself, behind what there is of its key. */
+  offerLetter(letter: DeadLetter<T>): void {
+    this.#letters += 1
+    this.#add({ change: letter.change, page: undefined, letter })
     this.#useLanes()
   }
 
   /** Resolves when everything that was offered is done, or the end has come and no call is in flight. */
   async settled(): Promise<void> {
+    const { bell, ending } = this.#parts
     for (;;) {
-      if (this.#parts.isEnding()) this.#dismissAll()
+      if (ending.endsCalls) this.#dismissAll()
       if (this.#running === 0) return
-      await this.#parts.ring()
+      await bell.next
     }
   }
 
@@ -143,7 +137,7 @@ export class Lanes<T extends DocumentBody> {
     const goesOn = await this.#deliver(changes.splice(0, this.#nextBatch(changes)))
     this.#running -= 1
     if (!goesOn) {
-      this.#parts.onProgress()
+      this.#parts.bell.ring()
       return
     }
     if (changes.length > 0) {
@@ -152,12 +146,13 @@ export class Lanes<T extends DocumentBody> {
       return
     }
     this.#queues.delete(key)
-    this.#parts.onProgress()
+    this.#parts.bell.ring()
   }
 
   /** How many come next in one call. */
   #nextBatch(changes: readonly QueuedChange<T>[]): number {
-    const { maxItemCount } = this.#parts
+    // Exceeded only to keep one transaction whole (CF-7).
+    const { maxItemCount = LANE_BATCH } = this.#parts.options
     if (changes[0]?.page === undefined) return 1
     let count = 1
     for (; count < changes.length; count += 1) {
@@ -169,31 +164,28 @@ export class Lanes<T extends DocumentBody> {
   }
 
   async #deliver(batch: readonly QueuedChange<T>[]): Promise<boolean> {
-    const around = this.#aroundFirst()
-    const alone = batch[0]?.deliver
-    if (alone !== undefined) {
-      if (!(await alone(around))) return false
-      this.#alone -= 1
-      return true
-    }
     const changes = batch.map(({ change }) => change)
-    if (!(await this.#parts.deliver(changes, around))) return false
-    this.#done(batch)
+    const letter = batch[0]?.letter
+    const lane = this.#laneInUse()
+    const outcome = await this.#parts.delivery.deliver({ changes, letter, lane })
+    if (outcome === 'ended') return false
+    if (letter === undefined) this.#done(batch)
+    else this.#letters -= 1
     return true
   }
 
-  /** The first call has a lane already; each gives its lane back, so that a pause before a retry holds none. */
-  #aroundFirst(): AroundCall {
+  /** For the first call it is there already; each gives it back, so that a pause before a retry holds none. */
+  #laneInUse(): Lane {
     let isHeld = true
-    return async (call) => {
-      if (!isHeld) await this.#take()
-      isHeld = false
-      try {
-        return await call()
-      } finally {
+    return {
+      enter: async () => {
+        if (!isHeld) await this.#take()
+        isHeld = false
+      },
+      leave: () => {
         this.#free += 1
         this.#useLanes()
-      }
+      },
     }
   }
 
@@ -202,7 +194,7 @@ export class Lanes<T extends DocumentBody> {
       this.#free -= 1
       return
     }
-    if (this.#parts.isEnding()) return
+    if (this.#parts.ending.endsCalls) return
     await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
@@ -234,8 +226,8 @@ export class Lanes<T extends DocumentBody> {
     }
     if (watermark === undefined) return
     this.#inWindow -= changes
-    this.#parts.onWatermark(watermark.end, changes)
-    this.#parts.onProgress()
+    this.#parts.keeper.done(watermark.end, changes)
+    this.#parts.bell.ring()
   }
 }
 

@@ -16,7 +16,8 @@ import type { Bell } from './bell.ts'
 import { CallWatchdog } from './call-watchdog.ts'
 import type { FenceWatch } from './fence-watch.ts'
 import type { PumpEnding } from './pump-ending.ts'
-import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
+import type { PumpNotice } from './pump-events.ts'
+import type { ObserverQueue, PumpOptions } from './pump-options.ts'
 
 export interface ObserverCallsParts {
   readonly queue: ObserverQueue

@@ -4,17 +4,15 @@ import {
   lsn,
   type ChangeFeedSource,
   type Checkpoint,
-  type Clock,
   type DocumentBody,
   type FeedPage,
   type FeedRange,
   type Lsn,
-  type Random,
 } from '@tidemark/contracts'
 import { backoffMs } from './backoff.ts'
 import { Bell } from './bell.ts'
 import { cutBySuccessors } from './cut-by-successors.ts'
-import type { PumpNotice, PumpOptions } from './pump-options.ts'
+import type { PumpParts } from './pump-parts.ts'
 
 /** A waiting read is repeated after this long, so that a lost wake-up delays, and no more. */
 const WAIT_TIMEOUT_MS = 30_000
@@ -34,32 +32,16 @@ export interface HorizonPassed {
   readonly horizon: Lsn
 }
 
-export interface PageReaderOptions<T extends DocumentBody> {
-  readonly feed: ChangeFeedSource<T>
-  readonly range: FeedRange
-  readonly start: Checkpoint
-  /**
-   * LSN of a change whose text was damaged when this range was last read. Pages up to it are looked at as a whole, so
-   * that the observer gets none of them while the damage lasts.
-   */
-  readonly damagedLsn?: Lsn | undefined
-  readonly clock: Clock
-  readonly random: Random
-  readonly options: PumpOptions
-  readonly onNotice: (notice: PumpNotice) => void
-  /** Something was read, or nothing is read any more. */
-  readonly onArrival: () => void
-}
-
 /**
  * Reads one range ahead of its observer, a bounded number of pages, so that the observer never waits
  * for a page that could have been there. A feed that fails is tried again for ever.
  */
 export class PageReader<T extends DocumentBody> {
-  readonly #with: PageReaderOptions<T>
+  readonly #parts: PumpParts<T>
   readonly #pages: FeedPage<T>[] = []
   readonly #space = new Bell()
   readonly #stop = new AbortController()
+  readonly #damagedLsn: Lsn
   #position: Checkpoint
   /** End of empty pages that were read after all others. */
   #emptyUpTo: Checkpoint | undefined
@@ -69,9 +51,17 @@ export class PageReader<T extends DocumentBody> {
   #nudge = new AbortController()
   #lastError: unknown
 
-  constructor(options: PageReaderOptions<T>) {
-    this.#with = options
-    this.#position = options.start
+  /**
+   * @param options.damagedLsn of a change whose text was damaged when this range was last read. Pages up to it are
+   *   looked at as a whole, so that the observer gets none of them while the damage lasts
+   */
+  constructor(
+    parts: PumpParts<T>,
+    { start, damagedLsn = lsn(0) }: { readonly start: Checkpoint; readonly damagedLsn?: Lsn },
+  ) {
+    this.#parts = parts
+    this.#position = start
+    this.#damagedLsn = damagedLsn
   }
 
   /** The error that says so, once the range was split or merged away and all before is taken. */
@@ -124,7 +114,7 @@ export class PageReader<T extends DocumentBody> {
     const { signal } = this.#stop
     let failures = 0
     while (!signal.aborted && this.#gone === undefined && this.#passed === undefined) {
-      if (this.#pages.length >= this.#with.options.readAheadPages) {
+      if (this.#pages.length >= this.#parts.options.readAheadPages) {
         await this.#space.next
         continue
       }
@@ -144,14 +134,13 @@ export class PageReader<T extends DocumentBody> {
         await this.#failed(error, failures)
       }
     }
-    this.#with.onArrival()
   }
 
   #read(): Promise<FeedPage<T>> {
-    const { feed, range, options } = this.#with
+    const { feed, seat, options } = this.#parts
     const { maxItemCount, pendingDeletes, mode } = options
     return feed.readPage({
-      range,
+      range: seat.lease.range,
       continuation: this.#position.continuation,
       maxItemCount,
       pendingDeletes,
@@ -161,7 +150,7 @@ export class PageReader<T extends DocumentBody> {
   }
 
   #assertUndamaged({ changes }: FeedPage<T>): void {
-    if (this.#position.lsn >= (this.#with.damagedLsn ?? 0)) return
+    if (this.#position.lsn >= this.#damagedLsn) return
     const damage = findDamage(changes)
     if (damage !== undefined) throw damage.error
   }
@@ -170,17 +159,18 @@ export class PageReader<T extends DocumentBody> {
     this.#position = { continuation: page.continuation, lsn: page.lsn }
     if (page.changes.length === 0) {
       this.#emptyUpTo = this.#position
-      this.#with.onArrival()
+      this.#parts.bell.ring()
       return
     }
     this.#emptyUpTo = undefined
     this.#pages.push(page)
-    this.#with.onNotice({ kind: 'batchRead', changes: page.changes.length, lsn: page.lsn })
-    this.#with.onArrival()
+    this.#parts.onNotice({ kind: 'batchRead', changes: page.changes.length, lsn: page.lsn })
+    this.#parts.bell.ring()
   }
 
   async #waitForMore(): Promise<void> {
-    const { feed, range, clock, options } = this.#with
+    const { feed, seat, clock, options } = this.#parts
+    const { range } = seat.lease
     this.#nudge = new AbortController()
     const nudged = this.#nudge.signal
     const signal = AbortSignal.any([this.#stop.signal, nudged])
@@ -198,7 +188,7 @@ export class PageReader<T extends DocumentBody> {
   }
 
   async #failed(error: unknown, attempt: number): Promise<void> {
-    const { feed, range } = this.#with
+    const { feed, seat } = this.#parts
     const code = errorCode(error)
     if (code === 'ERR_HORIZON_PASSED') {
       await this.#horizonPassed(error)
@@ -208,18 +198,19 @@ export class PageReader<T extends DocumentBody> {
       await this.#retryLater(error, attempt)
       return
     }
-    const gone = rangeGoneOf(error, feed, range)
+    const gone = rangeGoneOf(error, feed, seat.lease.range)
     if (gone === 'present') {
       // The feed's own map of ranges was behind: once is no news, again and again is a failure.
       if (attempt > 1) await this.#retryLater(error, attempt)
       return
     }
     this.#gone = gone
-    this.#with.onArrival()
+    this.#parts.bell.ring()
   }
 
   async #horizonPassed(error: unknown): Promise<void> {
-    const { range, clock, options, onNotice } = this.#with
+    const { seat, clock, options, onNotice } = this.#parts
+    const { range } = seat.lease
     const { lsn: at } = this.#position
     const horizon = horizonOf(error) ?? at
     this.#lastError = error
@@ -227,14 +218,14 @@ export class PageReader<T extends DocumentBody> {
     onNotice({ kind: 'horizonPassed', range, lsn: at, horizon, action, error })
     if (action === 'resync') {
       this.#passed = { lsn: at, horizon }
-      this.#with.onArrival()
+      this.#parts.bell.ring()
       return
     }
     await clock.sleep(HORIZON_PAUSE_MS, this.#stop.signal).catch(() => {})
   }
 
   async #retryLater(error: unknown, attempt: number): Promise<void> {
-    const { clock, random, options, onNotice } = this.#with
+    const { clock, random, options, onNotice } = this.#parts
     const retryInMs = backoffMs(attempt, {
       baseMs: options.retryDelayMs,
       maxMs: options.retryMaxDelayMs,

@@ -1,26 +1,15 @@
-import type { BatchAttempts, Checkpoint, Clock } from '@tidemark/contracts'
-import type { Bell } from './bell.ts'
-import { CheckpointSchedule } from './checkpoint-schedule.ts'
-import type { CheckpointPolicy, PumpNotice } from './pump-options.ts'
+import type { BatchAttempts, Checkpoint, DocumentBody } from '@tidemark/contracts'
+import type { CheckpointFrequency } from './pump-options.ts'
+import type { PumpParts } from './pump-parts.ts'
 
-export interface PositionKeeperParts {
-  /** Where the lease stands. */
-  readonly start: Checkpoint
-  readonly policy: CheckpointPolicy
-  readonly clock: Clock
-  readonly bell: Bell
-  readonly onNotice: (notice: PumpNotice) => void
-  /** Resolves when it, or a later one, is stored; rejects with ERR_LEASE_LOST. */
-  readonly storeCheckpoint: (checkpoint: Checkpoint) => Promise<void>
-}
+type KeeperParts = Pick<PumpParts<DocumentBody>, 'seat' | 'clock' | 'bell' | 'onNotice' | 'options'>
 
 /** The end of pages without changes is stored at most this often: other groups' purges wait for it. */
 const EMPTY_ADVANCE_MS = 5_000
 
-/** Where one pump stands, and what of it is stored. */
+/** Where one pump stands, and what of it is stored, and when (PH-5). */
 export class PositionKeeper {
-  readonly #parts: PositionKeeperParts
-  readonly #schedule: CheckpointSchedule
+  readonly #parts: KeeperParts
   #processed: Checkpoint | undefined
   /** Position that the observer asked for, in manual mode: the only one to be stored on close. */
   #manual: Checkpoint | undefined
@@ -35,14 +24,19 @@ export class PositionKeeper {
   readonly #unstored: { readonly lsn: number; readonly changes: number }[] = []
   #unstoredChanges = 0
   #emptyStoredMs: number
+  /** Changes done since a position was last to be stored, and when that was. */
+  #newChanges = 0
+  #requestedMs: number
 
-  constructor(parts: PositionKeeperParts) {
+  constructor(parts: KeeperParts) {
+    const start = parts.seat.lease.checkpoint
+    const nowMs = parts.clock.monotonicMs()
     this.#parts = parts
-    this.#asked = parts.start
-    this.#marked = parts.start.attempts === undefined ? undefined : parts.start
-    this.#storedLsn = parts.start.lsn
-    this.#emptyStoredMs = parts.clock.monotonicMs()
-    this.#schedule = new CheckpointSchedule(parts.policy, parts.clock.monotonicMs())
+    this.#asked = start
+    this.#marked = start.attempts === undefined ? undefined : start
+    this.#storedLsn = start.lsn
+    this.#emptyStoredMs = nowMs
+    this.#requestedMs = nowMs
   }
 
   /** Everything up to here is done; undefined before the first batch. */
@@ -50,9 +44,9 @@ export class PositionKeeper {
     return this.#processed
   }
 
-  /** Whether the host stores positions of its own accord. */
+  /** Whether the host stores positions of its own accord, also on close. */
   get isAutomatic(): boolean {
-    return this.#schedule.isAutomatic
+    return this.#frequency !== 'manual'
   }
 
   /** Calls of observers that wait for a store. */
@@ -62,8 +56,8 @@ export class PositionKeeper {
 
   /** Whether the next batch has to wait until the one before is stored. */
   get mustWait(): boolean {
-    const { lsn } = this.#processed ?? this.#parts.start
-    return this.#schedule.waitsForStore && this.#storedLsn < lsn
+    const { lsn } = this.#processed ?? this.#parts.seat.lease.checkpoint
+    return this.#waitsForStore && this.#storedLsn < lsn
   }
 
   /** Changes that are done and would come again; 0 where nobody waits for the store. */
@@ -80,8 +74,8 @@ export class PositionKeeper {
   /** `changes` more are done, up to here. */
   done(position: Checkpoint, changes: number): void {
     this.#processed = { continuation: position.continuation, lsn: position.lsn }
-    this.#schedule.processed(changes)
-    if (this.#schedule.waitsForStore) {
+    this.#newChanges += changes
+    if (this.#waitsForStore) {
       this.#unstored.push({ lsn: position.lsn, changes })
       this.#unstoredChanges += changes
     }
@@ -93,13 +87,13 @@ export class PositionKeeper {
   /** Time until something has to be stored; Infinity = not by time. `emptyUpTo` = end of empty pages. */
   dueInMs(emptyUpTo: Checkpoint | undefined): number {
     const nowMs = this.#parts.clock.monotonicMs()
-    return Math.min(this.#schedule.dueInMs(nowMs), this.#emptyDueInMs(emptyUpTo, nowMs))
+    return Math.min(this.#changesDueInMs(nowMs), this.#emptyDueInMs(emptyUpTo, nowMs))
   }
 
   storeIfDue(): void {
     const nowMs = this.#parts.clock.monotonicMs()
-    if (this.#processed === undefined || this.#schedule.dueInMs(nowMs) > 0) return
-    this.#schedule.requested(nowMs)
+    if (this.#processed === undefined || this.#changesDueInMs(nowMs) > 0) return
+    this.#isRequested(nowMs)
     // A rejection says that the lease is lost; then the end is coming anyway.
     this.#store(this.#processed).catch(() => {})
   }
@@ -108,7 +102,7 @@ export class PositionKeeper {
     const nowMs = this.#parts.clock.monotonicMs()
     if (emptyUpTo === undefined || this.#emptyDueInMs(emptyUpTo, nowMs) > 0) return
     this.#emptyStoredMs = nowMs
-    this.#schedule.requested(nowMs)
+    this.#isRequested(nowMs)
     this.#store(emptyUpTo).catch(() => {})
   }
 
@@ -136,7 +130,7 @@ export class PositionKeeper {
     const { continuation, lsn } = (this.isAutomatic ? exact : undefined) ?? this.#asked
     this.#marked = { continuation, lsn, attempts }
     this.#isAsking(this.#marked)
-    return this.#parts.storeCheckpoint(this.#marked)
+    return this.#parts.seat.storeCheckpoint(this.#marked)
   }
 
   /** The try that was marked last was not made: so many there were. Stored with the release. */
@@ -163,13 +157,13 @@ export class PositionKeeper {
   #triesAreOver(processed: Checkpoint, { continuation, lsn }: Checkpoint): void {
     if (this.isAutomatic) {
       this.#marked = undefined
-      this.#schedule.requested(this.#parts.clock.monotonicMs())
+      this.#isRequested(this.#parts.clock.monotonicMs())
       this.#store(processed).catch(() => {})
       return
     }
     // The position is not the host's to move.
     this.#marked = { continuation, lsn }
-    this.#parts.storeCheckpoint(this.#marked).catch(() => {})
+    this.#parts.seat.storeCheckpoint(this.#marked).catch(() => {})
   }
 
   async #storeForObserver(position: Checkpoint): Promise<void> {
@@ -180,6 +174,30 @@ export class PositionKeeper {
       this.#askedStores -= 1
       this.#parts.bell.ring()
     }
+  }
+
+  get #frequency(): CheckpointFrequency {
+    return this.#parts.options.checkpointFrequency
+  }
+
+  /** Whether a crash may repeat one batch at most: then the next one waits for the store. */
+  get #waitsForStore(): boolean {
+    return this.#frequency === 'everyBatch'
+  }
+
+  #isRequested(nowMs: number): void {
+    this.#newChanges = 0
+    this.#requestedMs = nowMs
+  }
+
+  /** Time until what was done is to be stored; 0 = now; Infinity = not by time. */
+  #changesDueInMs(nowMs: number): number {
+    const frequency = this.#frequency
+    if (this.#newChanges === 0 || frequency === 'manual') return Infinity
+    if (frequency === 'everyBatch') return 0
+    if ('everyChanges' in frequency)
+      return this.#newChanges >= frequency.everyChanges ? 0 : Infinity
+    return Math.max(0, this.#requestedMs + frequency.everyMs - nowMs)
   }
 
   #emptyDueInMs(emptyUpTo: Checkpoint | undefined, nowMs: number): number {
@@ -200,9 +218,9 @@ export class PositionKeeper {
   }
 
   async #store(checkpoint: Checkpoint): Promise<void> {
-    const { storeCheckpoint, onNotice, bell } = this.#parts
+    const { seat, onNotice, bell } = this.#parts
     this.#isAsking(checkpoint)
-    await storeCheckpoint(checkpoint)
+    await seat.storeCheckpoint(checkpoint)
     this.#isStored(checkpoint.lsn)
     onNotice({ kind: 'checkpointed', lsn: checkpoint.lsn })
     bell.ring()

@@ -1,6 +1,9 @@
 import type { Clock, CloseReason } from '@tidemark/contracts'
 import type { Bell } from './bell.ts'
 
+/** Whether a pump is to end: not yet, when all that it has taken is done, or without another call. */
+export type EndStage = 'no' | 'finishing' | 'now'
+
 /** A chain of causes may have no end. */
 const MAX_CAUSES = 10
 
@@ -49,6 +52,11 @@ export class PumpEnding {
   /** Whether observers are called no more. */
   get endsCalls(): boolean {
     return this.isAbort || (this.isAsked && !this.#finishesWork)
+  }
+
+  get stage(): EndStage {
+    if (this.endsCalls) return 'now'
+    return this.isAsked ? 'finishing' : 'no'
   }
 
   get reason(): CloseReason | undefined {

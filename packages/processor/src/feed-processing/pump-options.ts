@@ -1,110 +1,119 @@
-import type { FeedMode, FeedRange, Lsn, PartitionKey } from '@tidemark/contracts'
-import type { FailurePolicy } from './bisection.ts'
+import type { FeedMode } from '@tidemark/contracts'
 
-/** When the position of a range is stored, besides on close and hand-over. */
-export type CheckpointPolicy =
+/**
+ * When the end of a processed batch is stored as the position to resume from (PH-5). It is also stored
+ * on close and hand-over, except with `manual`.
+ *
+ * - `everyBatch`: before the next batch is dispatched, so that a crash repeats at most one batch.
+ * - `everyChanges`, `everyMs`: after this many processed changes, or this much time, since the last
+ *   checkpoint. A crash repeats the changes after it.
+ * - `manual`: only when the observer calls `context.checkpoint()`.
+ */
+export type CheckpointFrequency =
   'everyBatch' | 'manual' | { readonly everyChanges: number } | { readonly everyMs: number }
 
-export interface PumpOptions {
+/**
+ * What happens when an observer keeps failing (PH-7). Each failure emits `observerError`. The pauses between attempts
+ * grow from `retryDelayMs` to `retryMaxDelayMs`. The number of attempts is stored with the lease, and includes attempts
+ * during which the process died.
+ *
+ * - `retryForever`: the batch is retried until it succeeds. The range waits, and nothing is dropped.
+ * - `deadLetter`: after `maxAttempts` attempts the batch is bisected until the failing change is found. It gets
+ *   `maxAttempts` attempts alone and then goes to `deadLetters`. The rest continues in order.
+ * - `haltRange`: after `maxAttempts` attempts the range stops, with the event `rangeHalted`, until an operator releases
+ *   its lease or another host takes it. There, the batch gets one attempt.
+ */
+export interface FailurePolicyOptions {
+  mode: 'retryForever' | 'deadLetter' | 'haltRange'
+  /** @default 5 */
+  maxAttempts?: number | undefined
+  /**
+   * After this many dead letters of a range without a success between them, the changes are not the cause: the next
+   * one is retried until one succeeds (event `deadLettersSuspended`). @default 100
+   */
+  maxConsecutiveDeadLetters?: number | undefined
+}
+
+/** What is read of a range. Part of `FeedOptions`. */
+export interface ReadOptions {
+  /** Maximum number of changes in one batch. @default the feed's choice; -1 means the same */
+  maxItemCount?: number | undefined
+  /** Whether expired documents come as pending deletes. @default the feed's choice */
+  pendingDeletes?: boolean | undefined
+  /**
+   * What the group reads: each document in its newest version, or every version and delete. A group
+   * keeps its mode: positions of one mode are refused in the other. @default 'latestVersion'
+   */
+  mode?: FeedMode | undefined
+  /**
+   * What happens to a range whose pending deletes, or entries of the log of all versions, were purged
+   * before this group read them (TTL-15).
+   *
+   * - `fail`: the range stops, with the event `horizonPassed` and an error in `health()`, until
+   *   an operator resets its lease. Other ranges continue.
+   * - `resync`: the observer's `resynchronize` is called, then the range is read again from the
+   *   beginning. Not with `mode: 'allVersions'`: no document has what was purged there.
+   *
+   * @default 'fail'
+   */
+  onHorizonPassed?: 'fail' | 'resync' | undefined
+}
+
+/** How a host works on each of its leases. Part of `HostOptions`. All intervals in ms. */
+export interface WorkOptions {
+  /** Wait between two reads of a feed that cannot wake its readers, once caught up. @default 1_000 */
+  feedPollDelayMs?: number | undefined
+  /** @default 'everyBatch' */
+  checkpointFrequency?: CheckpointFrequency | undefined
+  /** What happens to changes that keep failing: a mode, or all options. @default 'retryForever' */
+  failurePolicy?: FailurePolicyOptions['mode'] | FailurePolicyOptions | undefined
+  /** How often the host looks for letters that an operator sent back, for each lease. @default 10_000 */
+  redrivePollMs?: number | undefined
+  /**
+   * A call of an observer that takes longer is considered hanging: it is aborted, and after `abortGraceMs` the lease
+   * goes to another host (event `observerStuck`). For another `maxBatchMs`, this host does not take it back; then it
+   * does if no other host has. `Infinity` = never. @default 600_000
+   */
+  maxBatchMs?: number | undefined
+  /**
+   * How many partition key values of one range are processed at the same time; changes of one value stay in
+   * order (PH-8). Each batch then has changes of one value. The stored position is that before which everything
+   * is done, so a crash repeats up to `laneWindowChanges`. Not with manual checkpoints. @default 1
+   */
+  maxConcurrentKeys?: number | undefined
+  /**
+   * With lanes: the most changes of one range after the first one that is not done; with `checkpointFrequency: 'everyBatch'`,
+   * after the first one that is not stored. @default 10_000
+   */
+  laneWindowChanges?: number | undefined
+  /** Pages read ahead of the observer, for each lease. @default 1 (a second page kept more decoded documents in memory, and was up to a fifth slower when measured) */
+  readAheadPages?: number | undefined
+  /** First wait after an observer or the feed failed; doubles up to `retryMaxDelayMs`. @default 200 */
+  retryDelayMs?: number | undefined
+  /** @default 30_000 */
+  retryMaxDelayMs?: number | undefined
+  /** How long an aborted call may take to settle before its observer is closed. @default 5_000 */
+  abortGraceMs?: number | undefined
+}
+
+/** Options with their defaults. Those named by `Open` have none. */
+export type Resolved<Options, Open extends keyof Options = never> = {
+  readonly [Name in Exclude<keyof Options, Open>]-?: Exclude<Options[Name], undefined>
+} & { readonly [Name in Open]: Options[Name] }
+
+export type FailurePolicy = Resolved<FailurePolicyOptions>
+
+/** What a pump needs of the options of its host. */
+export interface PumpOptions
+  extends
+    Resolved<Omit<WorkOptions, 'failurePolicy'>>,
+    Resolved<ReadOptions, 'maxItemCount' | 'pendingDeletes'> {
   readonly hostName: string
   readonly group: string
-  readonly maxItemCount: number | undefined
-  readonly pendingDeletes: boolean | undefined
-  readonly mode: FeedMode
-  readonly onHorizonPassed: 'fail' | 'resync'
-  readonly feedPollDelayMs: number
-  readonly readAheadPages: number
-  readonly checkpointFrequency: CheckpointPolicy
-  readonly retryDelayMs: number
-  readonly retryMaxDelayMs: number
-  readonly abortGraceMs: number
   readonly failurePolicy: FailurePolicy
-  /** Infinity = no limit. */
-  readonly maxBatchMs: number
-  readonly maxConcurrentKeys: number
-  readonly laneWindowChanges: number
-  readonly redrivePollMs: number
 }
 
 /** Starts tasks in the order in which they come, so many at a time. */
 export interface ObserverQueue {
   add(task: () => Promise<void>): Promise<unknown>
 }
-
-/** What a pump tells about its work. */
-export type PumpNotice =
-  | { readonly kind: 'batchRead'; readonly changes: number; readonly lsn: Lsn }
-  | {
-      readonly kind: 'batchDone'
-      readonly changes: number
-      readonly lsn: Lsn
-      readonly attempt: number
-      readonly durationMs: number
-    }
-  | { readonly kind: 'checkpointed'; readonly lsn: Lsn }
-  | {
-      readonly kind: 'observerError'
-      readonly phase: 'open' | 'processChanges' | 'resynchronize' | 'close'
-      readonly error: unknown
-      readonly attempt: number
-      readonly retryInMs: number | undefined
-    }
-  | {
-      readonly kind: 'feedError'
-      readonly error: unknown
-      readonly attempt: number
-      readonly retryInMs: number
-    }
-  | { readonly kind: 'rangeGone'; readonly range: FeedRange; readonly error: unknown }
-  | {
-      readonly kind: 'horizonPassed'
-      readonly range: FeedRange
-      /** Where the group stands. */
-      readonly lsn: Lsn
-      readonly horizon: Lsn
-      readonly action: 'halt' | 'resync'
-      readonly error: unknown
-    }
-  | {
-      readonly kind: 'resynchronized'
-      readonly range: FeedRange
-      readonly lsn: Lsn
-      readonly horizon: Lsn
-      readonly untilLsn: Lsn
-    }
-  /** A part of a batch that failed is tried by itself from now on. */
-  | {
-      readonly kind: 'batchBisected'
-      /** Of the part that failed. */
-      readonly changes: number
-      readonly lsn: Lsn
-      readonly error: unknown
-    }
-  | {
-      readonly kind: 'deadLettered'
-      readonly letterId: string
-      readonly id: string
-      readonly partitionKey: PartitionKey
-      readonly lsn: Lsn
-      readonly attempts: number
-      readonly error: unknown
-    }
-  /** The sink did not take a letter. Tried again after `retryInMs`, for ever. */
-  | {
-      readonly kind: 'deadLetterFailed'
-      readonly error: unknown
-      readonly attempt: number
-      readonly retryInMs: number
-    }
-  /** So many letters without a success between them: the next change is tried for ever. */
-  | { readonly kind: 'deadLettersSuspended'; readonly consecutive: number; readonly lsn: Lsn }
-  | { readonly kind: 'redriven'; readonly letterId: string; readonly lsn: Lsn }
-  | {
-      readonly kind: 'rangeHalted'
-      readonly range: FeedRange
-      readonly lsn: Lsn
-      readonly attempts: number
-      readonly error: unknown
-    }
-  | { readonly kind: 'observerStuck'; readonly inFlightMs: number; readonly error: unknown }
-  | { readonly kind: 'leaseFenced'; readonly currentEpoch: number; readonly error: unknown }

@@ -1,47 +1,30 @@
 import {
+  damageIn,
+  lsn as checkedLsn,
   type Change,
-  type ChangeFeedSource,
   type Checkpoint,
-  type Clock,
   type CloseReason,
   type DeadLetter,
-  type DeadLetterSink,
   type DocumentBody,
   type FeedPage,
   type IChangeFeedObserver,
   type Lsn,
   type ObserverContext,
-  type Random,
 } from '@tidemark/contracts'
-import { BatchDelivery, type AroundCall } from './batch-delivery.ts'
+import type { PumpReplacement } from '../lease-management/lease-protocol.ts'
+import type { PumpSeat } from '../lease-management/pump-seat.ts'
 import { Bell } from './bell.ts'
 import { DeadLetterOffice } from './dead-letter-office.ts'
+import { Delivery } from './delivery.ts'
 import { FenceWatch } from './fence-watch.ts'
 import { Lanes } from './lanes.ts'
 import { ObserverCalls } from './observer-calls.ts'
-import { observerContext } from './observer-context.ts'
-import { PageDelivery } from './page-delivery.ts'
 import { PageReader, type HorizonPassed, type RangeGone } from './page-reader.ts'
 import { PositionKeeper } from './position-keeper.ts'
 import { PumpEnding } from './pump-ending.ts'
-import type { PumpLink, RangeReplacement } from './pump-link.ts'
-import type { ObserverQueue, PumpNotice, PumpOptions } from './pump-options.ts'
+import type { PumpNotice } from './pump-events.ts'
+import type { HostParts, PumpParts } from './pump-parts.ts'
 import { Resynchronizer } from './resynchronizer.ts'
-import type { SuspectTurns } from './suspect-turns.ts'
-
-export interface RangePumpParts<T extends DocumentBody> {
-  readonly feed: ChangeFeedSource<T>
-  readonly createObserver: () => IChangeFeedObserver<T>
-  readonly deadLetters: DeadLetterSink<T> | undefined
-  /** Bounds the observer calls of the host that run at the same time. */
-  readonly queue: ObserverQueue
-  /** Of the host. */
-  readonly turns: SuspectTurns
-  readonly clock: Clock
-  readonly random: Random
-  readonly options: PumpOptions
-  readonly onNotice: (notice: PumpNotice) => void
-}
 
 /** A pump at one moment, for `health()`. */
 export interface PumpView {
@@ -53,9 +36,6 @@ export interface PumpView {
   readonly lastError: unknown
 }
 
-/** Changes of one key in one call, where the feed's own page size is not known. */
-const LANE_BATCH = 1_000
-
 /**
  * Works on one lease: opens an observer, hands it the range's changes, stores positions, closes it.
  * Whatever happens, each `open` gets exactly one `close`, and nothing after it.
@@ -63,17 +43,15 @@ const LANE_BATCH = 1_000
  * Everything that it waits for rings one bell, and it looks again what is the case.
  */
 export class RangePump<T extends DocumentBody> {
-  readonly #parts: RangePumpParts<T>
-  readonly #link: PumpLink
+  readonly #parts: PumpParts<T>
   readonly #calls: ObserverCalls
   readonly #keeper: PositionKeeper
   readonly #office: DeadLetterOffice<T>
-  readonly #delivery: BatchDelivery<T>
-  readonly #pages: PageDelivery<T>
   readonly #bell = new Bell()
   readonly #ending: PumpEnding
   #reader: PageReader<T>
   #reading: Promise<unknown> = Promise.resolve()
+  #delivery: Delivery<T> | undefined
   #lanes: Lanes<T> | undefined
   #isWorking = false
   /** A batch is taken and not done. */
@@ -81,9 +59,8 @@ export class RangePump<T extends DocumentBody> {
   #gone: RangeGone | undefined
   #restart: Checkpoint | undefined
 
-  constructor(given: RangePumpParts<T>, link: PumpLink) {
-    const { clock, options, deadLetters: sink } = given
-    const { range, checkpoint: start } = link.lease
+  constructor(given: HostParts<T>, seat: PumpSeat) {
+    const { clock, options } = given
     const bell = this.#bell
     const finishesWork = options.maxConcurrentKeys > 1
     const ending = new PumpEnding({ clock, graceMs: options.abortGraceMs, bell, finishesWork })
@@ -91,33 +68,15 @@ export class RangePump<T extends DocumentBody> {
       // An observer that ends because its call was aborted did as it was asked.
       if (!('error' in notice && ending.explains(notice.error))) given.onNotice(notice)
     }
-    const parts = { ...given, onNotice }
+    const fence = new FenceWatch({ epoch: seat.held.epoch, ending, onNotice })
+    const parts = { ...given, onNotice, seat, bell, ending, fence }
     this.#parts = parts
-    this.#link = link
     this.#ending = ending
-    this.#reader = this.#readerFrom(start)
-    const mayDispatch = (): boolean => link.mayDispatch()
-    const fence = new FenceWatch({ epoch: link.held.epoch, ending, onNotice })
-    this.#calls = new ObserverCalls({ ...parts, bell, ending, fence, mayDispatch })
-    const calls = this.#calls
-    this.#office = new DeadLetterOffice({ ...parts, sink, range, bell, ending, fence })
-    const office = this.#office
-    const { turns } = parts
-    const delivering = { range, options, calls, office, bell, ending, turns, onNotice }
-    this.#delivery = new BatchDelivery(delivering)
-    const storeCheckpoint = (position: Checkpoint): Promise<void> => link.storeCheckpoint(position)
-    const policy = options.checkpointFrequency
-    this.#keeper = new PositionKeeper({ start, policy, clock, bell, onNotice, storeCheckpoint })
-    this.#pages = new PageDelivery({
-      feed: parts.feed,
-      range,
-      options,
-      keeper: this.#keeper,
-      delivery: this.#delivery,
-      signal: ending.endedSignal,
-      attempts: start.attempts,
-      contextOf: (changes, about) => this.#contextOf(changes, about),
-    })
+    this.#reader = new PageReader(parts, { start: seat.lease.checkpoint })
+    const mayDispatch = (): boolean => seat.mayDispatch()
+    this.#calls = new ObserverCalls({ ...parts, mayDispatch })
+    this.#office = new DeadLetterOffice(parts)
+    this.#keeper = new PositionKeeper(parts)
   }
 
   view(): PumpView {
@@ -164,21 +123,22 @@ export class RangePump<T extends DocumentBody> {
    * its last act.
    */
   async run(): Promise<void> {
-    this.#reading = this.#reader.run()
+    this.#reading = this.#read()
     const redriving = this.#office.run()
     const observer = await this.#calls.open(this.#parts.createObserver, (attempt) =>
       this.#context({ at: undefined, attempt }),
     )
     if (observer !== undefined) {
       this.#isWorking = true
+      const delivery = this.#openDelivery(observer)
       do {
-        await this.#work(observer)
+        await this.#work(observer, delivery)
         await this.#lanes?.settled()
-      } while (this.#readsAgain())
+      } while (this.#readsAgain(delivery))
       this.#isWorking = false
     }
     const { reason, replacement } = this.#outcome()
-    if (reason === 'fenced') this.#pages.withdraw()
+    if (reason === 'fenced') this.#delivery?.withdraw()
     this.#reader.stop()
     if (observer !== undefined) {
       const context = this.#context({ at: this.#keeper.processed, attempt: 1 })
@@ -188,31 +148,30 @@ export class RangePump<T extends DocumentBody> {
     while (this.#keeper.isAsked && !this.#ending.isAbort) await this.#bell.next
     this.#ending.finish()
     this.#calls.finish()
-    this.#link.closed({ checkpoint: this.#lastPosition(), reason, replacement })
+    this.#parts.seat.closed({ checkpoint: this.#lastPosition(), reason, replacement })
     await Promise.all([this.#reading, redriving])
   }
 
-  #readerFrom(start: Checkpoint, damagedLsn?: Lsn): PageReader<T> {
-    const { range } = this.#link.lease
-    const onArrival = (): void => this.#bell.ring()
-    return new PageReader({ ...this.#parts, range, start, damagedLsn, onArrival })
+  async #read(): Promise<void> {
+    await this.#reader.run()
+    this.#bell.ring()
   }
 
   /**
    * After a damaged change: reads again from behind everything that is done. The reader reports the damage, and waits
    * until it is gone. False when there was none, or the end has come.
    */
-  #readsAgain(): boolean {
+  #readsAgain(delivery: Delivery<T>): boolean {
     const { damagedLsn } = this.#calls
     if (damagedLsn === undefined) return false
-    this.#pages.withdraw()
+    delivery.withdraw()
     if (this.#ending.isAsked) return false
     this.#calls.forgetDamage()
     this.#office.startOver()
     this.#isDelivering = false
     this.#reader.stop()
-    this.#reader = this.#readerFrom(this.#keeper.front, damagedLsn)
-    this.#reading = Promise.all([this.#reading, this.#reader.run()])
+    this.#reader = new PageReader(this.#parts, { start: this.#keeper.front, damagedLsn })
+    this.#reading = Promise.all([this.#reading, this.#read()])
     return true
   }
 
@@ -225,7 +184,7 @@ export class RangePump<T extends DocumentBody> {
   }
 
   /** Why the work has ended, and what replaces the lease. */
-  #outcome(): { reason: CloseReason; replacement: RangeReplacement | undefined } {
+  #outcome(): { reason: CloseReason; replacement: PumpReplacement | undefined } {
     const { reason } = this.#ending
     if (reason !== undefined) return { reason, replacement: undefined }
     if (this.#restart !== undefined) {
@@ -236,8 +195,9 @@ export class RangePump<T extends DocumentBody> {
     }
     const gone = this.#gone
     if (gone === undefined) return { reason: 'unknown', replacement: undefined }
-    const { range } = this.#link.lease
-    this.#parts.onNotice({ kind: 'rangeGone', range, error: gone.error })
+    const { seat, onNotice } = this.#parts
+    const { range } = seat.lease
+    onNotice({ kind: 'rangeGone', range, error: gone.error })
     const ranges = gone.parts
     return {
       reason: 'rangeGone',
@@ -245,21 +205,23 @@ export class RangePump<T extends DocumentBody> {
     }
   }
 
-  async #work(observer: IChangeFeedObserver<T>): Promise<void> {
-    if (this.#parts.options.maxConcurrentKeys > 1) this.#lanes = this.#openLanes(observer)
+  async #work(observer: IChangeFeedObserver<T>, delivery: Delivery<T>): Promise<void> {
+    if (this.#parts.options.maxConcurrentKeys > 1) {
+      this.#lanes = new Lanes({ ...this.#parts, delivery, keeper: this.#keeper })
+    }
     while (!this.#ending.isAsked && this.#calls.damagedLsn === undefined) {
       const letter = this.#office.takeRedriven()
       if (letter !== undefined) {
-        if (!(await this.#acceptLetter(observer, letter))) return
+        if (!(await this.#acceptLetter(delivery, letter))) return
         continue
       }
-      if (this.#lanes?.hasRoomBeside(this.#keeper.unstoredChanges) === false) {
+      if (this.#lanes?.hasRoom === false) {
         await this.#waitForPage()
         continue
       }
       const page = this.#reader.take()
       if (page !== undefined) {
-        if (!(await this.#accept(observer, page))) return
+        if (!(await this.#accept(delivery, page))) return
         continue
       }
       const { gone, passed } = this.#reader
@@ -275,68 +237,54 @@ export class RangePump<T extends DocumentBody> {
     }
   }
 
+  #openDelivery(observer: IChangeFeedObserver<T>): Delivery<T> {
+    this.#delivery = new Delivery({
+      ...this.#parts,
+      observer,
+      keeper: this.#keeper,
+      calls: this.#calls,
+      office: this.#office,
+      contextOf: (piece, attempt, { page, letter }) => {
+        const last = piece.at(-1)
+        // The position is told with the end of its page.
+        const at = last === page?.changes.at(-1) ? page : undefined
+        const redriven = letter !== undefined
+        return this.#context({ at, attempt, lsn: last?.lsn, redriven, changes: piece })
+      },
+    })
+    return this.#delivery
+  }
+
   /** One page: done in order, or given to the lanes. False when the end came first. */
-  async #accept(observer: IChangeFeedObserver<T>, page: FeedPage<T>): Promise<boolean> {
-    const isSerial = this.#pages.mustBeInOrder(page) || this.#lanes === undefined
+  async #accept(delivery: Delivery<T>, page: FeedPage<T>): Promise<boolean> {
     this.#isDelivering = true
-    const goesOn = isSerial
-      ? await this.#pages.deliver(observer, page)
-      : await this.#pages.announce(page)
-    if (!goesOn) return false
+    const outcome = await delivery.deliver({ changes: page.changes, page })
+    if (outcome === 'ended') return false
     this.#isDelivering = false
-    if (isSerial) {
-      this.#keeper.done(page, page.changes.length)
-      while (this.#keeper.mustWait && !this.#ending.isAsked) await this.#bell.next
-    } else {
+    if (outcome === 'dealt') {
       this.#lanes?.offer(page)
+      return true
     }
+    while (this.#keeper.mustWait && !this.#ending.isAsked) await this.#bell.next
     return true
   }
 
-  #openLanes(observer: IChangeFeedObserver<T>): Lanes<T> {
-    const { maxConcurrentKeys, laneWindowChanges, maxItemCount } = this.#parts.options
-    return new Lanes<T>({
-      maxConcurrentKeys,
-      windowChanges: laneWindowChanges,
-      maxItemCount: maxItemCount ?? LANE_BATCH,
-      deliver: (changes, around) =>
-        this.#delivery.deliver({
-          observer,
-          changes,
-          around,
-          contextOf: (piece, attempt) => this.#contextOf(piece, { attempt }),
-        }),
-      onWatermark: (position, changes) => this.#keeper.done(position, changes),
-      onProgress: () => this.#bell.ring(),
-      isEnding: () => this.#ending.endsCalls || this.#calls.damagedLsn !== undefined,
-      ring: () => this.#bell.next,
-    })
-  }
-
   /** A dead letter that was sent back: by itself, between two batches of its key. False when the end came first. */
-  async #acceptLetter(observer: IChangeFeedObserver<T>, letter: DeadLetter<T>): Promise<boolean> {
-    const redeliver = (around?: AroundCall): Promise<boolean> =>
-      this.#delivery.redeliver({
-        observer,
-        letter,
-        around,
-        contextOf: (changes, attempt) => this.#contextOf(changes, { attempt, redriven: true }),
-      })
+  async #acceptLetter(delivery: Delivery<T>, letter: DeadLetter<T>): Promise<boolean> {
     if (this.#lanes !== undefined) {
-      this.#lanes.offerAlone(letter.change, redeliver)
+      this.#lanes.offerLetter(letter)
       return true
     }
     this.#isDelivering = true
-    if (!(await redeliver())) return false
+    if ((await delivery.deliver({ changes: [letter.change], letter })) === 'ended') return false
     this.#isDelivering = false
     return true
   }
 
   /** Tells the observer that it came too late; then the range starts over, unless the end came first. */
   async #resynchronize(observer: IChangeFeedObserver<T>, passed: HorizonPassed): Promise<void> {
-    const { range } = this.#link.lease
-    const parts = { ...this.#parts, range, calls: this.#calls, ending: this.#ending }
-    const outcome = await new Resynchronizer(parts).run(observer, passed, (attempt) =>
+    const resynchronizer = new Resynchronizer(this.#parts, this.#calls)
+    const outcome = await resynchronizer.run(observer, passed, (attempt) =>
       this.#context({ at: undefined, attempt }),
     )
     if (outcome.kind === 'gone') this.#gone = outcome.gone
@@ -368,31 +316,37 @@ export class RangePump<T extends DocumentBody> {
     return this.#keeper.last(this.#emptyUpTo)
   }
 
-  #contextOf(
-    changes: readonly Change<T>[],
-    { page, ...rest }: { attempt: number; page?: FeedPage<T>; redriven?: boolean },
-  ): ObserverContext {
-    const last = changes.at(-1)
-    const isEnd = page !== undefined && last === page.changes.at(-1)
-    return this.#context({ ...rest, at: isEnd ? page : undefined, lsn: last?.lsn, changes })
-  }
-
-  #context(about: {
+  /** What an observer is told with a call. `at` = what it may store: the end of what it has in hand. */
+  #context({
+    at,
+    attempt,
+    lsn = at?.lsn,
+    redriven = false,
+    changes = [],
+  }: {
     readonly at: Checkpoint | undefined
     readonly attempt: number
     readonly lsn?: Lsn | undefined
     readonly redriven?: boolean
     readonly changes?: readonly Change<T>[]
   }): ObserverContext {
-    const { at, attempt, lsn = at?.lsn, redriven = false, changes = [] } = about
-    return observerContext(this.#link, this.#parts.options, {
-      lsn,
+    const { seat, options } = this.#parts
+    const { held, lease, generation } = seat
+    return {
+      hostName: options.hostName,
+      group: options.group,
+      leaseId: held.leaseId,
+      range: lease.range,
+      fence: { generation, epoch: held.epoch, lsn: lsn ?? checkedLsn(0) },
+      signal: this.#ending.abortedSignal,
       attempt,
       redriven,
-      signal: this.#ending.abortedSignal,
-      // What was sent back is of no page: whatever the observer did with it, no position moves.
-      changes,
-      checkpoint: () => (redriven ? this.#keeper.storeAgain() : this.#keeper.storeAsked(at)),
-    })
+      checkpoint: async () => {
+        const damage = damageIn(changes)
+        if (damage !== undefined) throw damage.error
+        // What was sent back is of no page: whatever the observer did with it, no position moves.
+        await (redriven ? this.#keeper.storeAgain() : this.#keeper.storeAsked(at))
+      },
+    }
   }
 }

@@ -1,31 +1,15 @@
 import {
   errorCode,
-  type ChangeFeedSource,
   type Checkpoint,
-  type Clock,
   type DocumentBody,
-  type FeedRange,
   type IChangeFeedObserver,
   type Lsn,
   type ObserverContext,
-  type Random,
 } from '@tidemark/contracts'
 import { backoffMs } from './backoff.ts'
 import type { ObserverCalls } from './observer-calls.ts'
 import { rangeGoneOf, type HorizonPassed, type RangeGone } from './page-reader.ts'
-import type { PumpEnding } from './pump-ending.ts'
-import type { PumpNotice, PumpOptions } from './pump-options.ts'
-
-export interface ResynchronizerParts<T extends DocumentBody> {
-  readonly feed: ChangeFeedSource<T>
-  readonly range: FeedRange
-  readonly clock: Clock
-  readonly random: Random
-  readonly options: PumpOptions
-  readonly onNotice: (notice: PumpNotice) => void
-  readonly calls: ObserverCalls
-  readonly ending: PumpEnding
-}
+import type { PumpParts } from './pump-parts.ts'
 
 export type ResyncOutcome =
   | { readonly kind: 'done'; readonly restart: Checkpoint }
@@ -35,10 +19,12 @@ export type ResyncOutcome =
 
 /** Tells an observer that it came too late, and finds where its range starts over (TTL-15). */
 export class Resynchronizer<T extends DocumentBody> {
-  readonly #parts: ResynchronizerParts<T>
+  readonly #parts: PumpParts<T>
+  readonly #calls: ObserverCalls
 
-  constructor(parts: ResynchronizerParts<T>) {
+  constructor(parts: PumpParts<T>, calls: ObserverCalls) {
     this.#parts = parts
+    this.#calls = calls
   }
 
   async run(
@@ -46,11 +32,12 @@ export class Resynchronizer<T extends DocumentBody> {
     { lsn, horizon }: HorizonPassed,
     contextOf: (attempt: number) => ObserverContext,
   ): Promise<ResyncOutcome> {
-    const { range, calls, onNotice } = this.#parts
+    const { seat, onNotice } = this.#parts
+    const { range } = seat.lease
     const found = await this.#positions()
     if (found.kind !== 'found') return found
     const { restart, untilLsn } = found
-    const accepted = await calls.untilAccepted('resynchronize', contextOf, (context) =>
+    const accepted = await this.#calls.untilAccepted('resynchronize', contextOf, (context) =>
       observer.resynchronize?.(context, { range, lsn, horizon, untilLsn }),
     )
     if (!accepted) return { kind: 'ended' }
@@ -63,7 +50,8 @@ export class Resynchronizer<T extends DocumentBody> {
     | { readonly kind: 'found'; readonly restart: Checkpoint; readonly untilLsn: Lsn }
     | Exclude<ResyncOutcome, { kind: 'done' }>
   > {
-    const { feed, range, clock, random, options, onNotice, ending } = this.#parts
+    const { feed, seat, clock, random, options, onNotice, ending } = this.#parts
+    const { range } = seat.lease
     const { mode } = options
     const signal = ending.endedSignal
     for (let attempt = 1; !ending.isAsked; attempt += 1) {

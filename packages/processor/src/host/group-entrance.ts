@@ -82,7 +82,7 @@ export class GroupEntrance<T extends DocumentBody> {
   /** For a host that starts. Rejects as `registerObserver` does, with `signal.reason` when it aborts. */
   enter(signal: AbortSignal): Promise<EnteredGroup> {
     const { clock, startTimeoutMs, leases, ...options } = this.#options
-    const { feed, start, mode, partitionKeyRangeId, discardToken } = options
+    const { feed, start, mode, partitionKeyRangeId, discardExistingLeases: discardToken } = options
     this.#deadlineMs = clock.monotonicMs() + startTimeoutMs
     // Whoever keeps leases for as long as a process wants a group to start over with each.
     const mirror = leases.endsWithProcess === true ? undefined : this.#mirror
@@ -109,7 +109,7 @@ export class GroupEntrance<T extends DocumentBody> {
   }
 
   async #prepare(prepare: Prepare, signal: AbortSignal): Promise<EnteredGroup> {
-    const { clock, random, startTimeoutMs: timeoutMs, renewIntervalMs } = this.#options
+    const { clock, random, startTimeoutMs: timeoutMs, leaseRenewIntervalMs } = this.#options
     const onFailure = (error: unknown): void => void (this.lastError = error)
     for (;;) {
       const { group, prepared } = await retryUntil(
@@ -126,7 +126,7 @@ export class GroupEntrance<T extends DocumentBody> {
       }
       this.#noteLoss(prepared.generation)
       // Others may make them first, whose time is over sooner.
-      await clock.sleep(Math.min(renewIntervalMs, Math.max(1, this.#restMs())), signal)
+      await clock.sleep(Math.min(leaseRenewIntervalMs, Math.max(1, this.#restMs())), signal)
     }
   }
 
@@ -191,12 +191,12 @@ export class GroupEntrance<T extends DocumentBody> {
 
   #noteLoss(generation: string): void {
     if (this.#loss?.generation === generation) return
-    const { clock, expirationIntervalMs, startTimeoutMs, onLeaseStoreLoss } = this.#options
+    const { clock, leaseExpirationIntervalMs, startTimeoutMs, onLeaseStoreLoss } = this.#options
     const atMs = clock.monotonicMs()
     const previousGeneration = this.#loss?.generation
     this.#loss = { generation, atMs }
     if (this.#deadlineMs !== undefined) {
-      this.#deadlineMs = atMs + expirationIntervalMs + startTimeoutMs
+      this.#deadlineMs = atMs + leaseExpirationIntervalMs + startTimeoutMs
     }
     const action = onLeaseStoreLoss
     this.#emit('leaseStoreLost', { generation, previousGeneration, action, known: 0 })
@@ -204,8 +204,8 @@ export class GroupEntrance<T extends DocumentBody> {
 
   /** Until nobody can be left who owned a lease before the loss. */
   #restMs(): number {
-    const { clock, expirationIntervalMs } = this.#options
+    const { clock, leaseExpirationIntervalMs } = this.#options
     if (this.#loss === undefined) return 0
-    return this.#loss.atMs + expirationIntervalMs - clock.monotonicMs()
+    return this.#loss.atMs + leaseExpirationIntervalMs - clock.monotonicMs()
   }
 }

@@ -9,7 +9,7 @@ import {
   type Lease,
   type LeaseGroup,
 } from '@tidemark/contracts'
-import type { PumpNotice, PumpOptions } from '../feed-processing/pump-options.ts'
+import type { PumpNotice } from '../feed-processing/pump-events.ts'
 import { RangePump } from '../feed-processing/range-pump.ts'
 import { SuspectTurns } from '../feed-processing/suspect-turns.ts'
 import type { CoreStatus } from '../lease-management/lease-core.ts'
@@ -194,13 +194,13 @@ export class HostLife<T extends DocumentBody> {
         incarnation: this.#parts.incarnation,
         profile: {
           weight: options.weight,
-          minLeases: options.minLeases,
-          maxLeases: options.maxLeases,
+          minLeases: options.minPartitionCount,
+          maxLeases: options.maxPartitionCount,
           standby: options.standby,
         },
-        heartbeatMs: options.renewIntervalMs,
-        ttlMs: options.expirationIntervalMs,
-        acquireRetryMs: options.acquireIntervalMs,
+        heartbeatMs: options.leaseRenewIntervalMs,
+        ttlMs: options.leaseExpirationIntervalMs,
+        acquireRetryMs: options.leaseAcquireIntervalMs,
         handoffTimeoutMs: options.handoffTimeoutMs,
         shutdownTimeoutMs: options.shutdownTimeoutMs,
         refusalMs: options.refusalMs,
@@ -210,7 +210,7 @@ export class HostLife<T extends DocumentBody> {
       group,
       clock,
       random,
-      callTimeoutMs: options.storeTimeoutMs,
+      callTimeoutMs: options.leaseStoreTimeoutMs,
       startPump: (seat) => this.#startPump(seat),
       onNotice: (notice) => this.#onLeaseNotice(notice),
     })
@@ -229,7 +229,7 @@ export class HostLife<T extends DocumentBody> {
       turns: this.#turns,
       clock,
       random,
-      options: pumpOptions(this.#options),
+      options: this.#options,
       onNotice: (notice: PumpNotice) => {
         progress.note(notice)
         this.#onPumpNotice(held, notice)
@@ -357,26 +357,4 @@ function pumpKey({ leaseId, epoch }: HeldLease): string {
 
 function placedLease({ id, epoch, range, checkpoint: { lsn } }: Lease): PlacedLease {
   return { leaseId: id, epoch, range, lsn }
-}
-
-function pumpOptions<T extends DocumentBody>(options: ResolvedHostOptions<T>): PumpOptions {
-  return {
-    hostName: options.hostName,
-    group: options.group,
-    maxItemCount: options.maxItemCount,
-    pendingDeletes: options.pendingDeletes,
-    mode: options.mode,
-    onHorizonPassed: options.onHorizonPassed,
-    feedPollDelayMs: options.feedPollDelayMs,
-    readAheadPages: options.readAheadPages,
-    checkpointFrequency: options.checkpointFrequency,
-    retryDelayMs: options.retryDelayMs,
-    retryMaxDelayMs: options.retryMaxDelayMs,
-    abortGraceMs: options.abortGraceMs,
-    failurePolicy: options.failurePolicy,
-    maxBatchMs: options.maxBatchMs,
-    maxConcurrentKeys: options.maxConcurrentKeys,
-    laneWindowChanges: options.laneWindowChanges,
-    redrivePollMs: options.redrivePollMs,
-  }
 }

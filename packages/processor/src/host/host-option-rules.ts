@@ -1,86 +1,187 @@
 import {
+  option,
   optionGroup,
   optionHaving,
-  option,
+  optionRule,
   requiredOption,
   type OptionRule,
   type OptionRules,
 } from '@tidemark/contracts'
-import type {
-  ChangeFeedProcessorHostOptions,
-  FailurePolicyOptions,
-  FeedOptions,
-  HostOptions,
-} from './host-options.ts'
+import type { FailurePolicyOptions, Resolved } from '../feed-processing/pump-options.ts'
 import type { HostLogger } from './host-log.ts'
+import type { ChangeFeedProcessorHostOptions, FeedOptions, HostOptions } from './host-options.ts'
 
-const feedOptions: OptionRules<FeedOptions> = {
-  maxItemCount: option.number,
-  startFromBeginning: option.flag,
+/** Longest delay that the platform's timers keep. */
+const MAX_INTERVAL_MS = 2 ** 31 - 1
+const MAX_COUNT = 2 ** 31 - 1
+
+/** What values an option may have, and which one it has if none is given. */
+interface Setting<Value> extends OptionRule {
+  readonly byDefault: Value
+}
+
+/** All options of a group. Those named by `Open` have no default of their own. */
+type Settings<Options, Open extends keyof Options> = {
+  readonly [Name in Exclude<keyof Options, Open>]-?: Setting<Exclude<Options[Name], undefined>>
+} & { readonly [Name in Open]-?: OptionRule }
+
+type OpenFeedOption =
+  'maxItemCount' | 'pendingDeletes' | 'partitionKeyRangeId' | 'startTime' | 'startContinuation'
+type OpenHostOption =
+  | 'discardExistingLeases'
+  | 'leasePrefix'
+  | 'leaseStoreTimeoutMs'
+  | 'maxConcurrentObservers'
+  | 'onLeaseStoreLoss'
+
+const interval = optionRule(
+  `a number above 0 and at most ${MAX_INTERVAL_MS} ms`,
+  (value) => typeof value === 'number' && value > 0 && value <= MAX_INTERVAL_MS,
+)
+const someText = optionRule(
+  'a text that is not empty',
+  (value) => typeof value === 'string' && value !== '',
+)
+
+const feedOptions: Settings<FeedOptions, OpenFeedOption> = {
+  maxItemCount: optionRule(
+    `a whole number from 1 to ${MAX_COUNT}, or -1`,
+    (value) => value === -1 || isWhole(value, 1, MAX_COUNT),
+  ),
+  startFromBeginning: by(option.flag, false),
   startTime: optionHaving('a Date', 'getTime'),
   startContinuation: option.text,
-  partitionKeyRangeId: option.text,
+  partitionKeyRangeId: someText,
   pendingDeletes: option.flag,
-  mode: option.text,
-  onHorizonPassed: option.text,
+  mode: by(oneOf('latestVersion', 'allVersions'), 'latestVersion'),
+  onHorizonPassed: by(oneOf('fail', 'resync'), 'fail'),
 }
 
-const failurePolicy: OptionRules<FailurePolicyOptions> = {
-  mode: requiredOption(option.text),
-  maxAttempts: option.number,
-  maxConsecutiveDeadLetters: option.number,
+const failurePolicy: Settings<FailurePolicyOptions, 'mode'> = {
+  mode: requiredOption(oneOf('retryForever', 'deadLetter', 'haltRange')),
+  maxAttempts: count(1, 5),
+  maxConsecutiveDeadLetters: count(1, 100),
 }
 
-const hostOptions: OptionRules<HostOptions> = {
-  leaseRenewIntervalMs: option.number,
-  leaseExpirationIntervalMs: option.number,
-  leaseAcquireIntervalMs: option.number,
-  feedPollDelayMs: option.number,
-  checkpointFrequency: option.anything,
-  minPartitionCount: option.number,
-  maxPartitionCount: option.number,
-  weight: option.number,
-  standby: option.flag,
-  discardExistingLeases: option.text,
+const checkpointFrequency = {
+  ...optionRule(
+    "'everyBatch', 'manual', { everyChanges } or { everyMs }",
+    (value) =>
+      value === 'everyBatch' ||
+      value === 'manual' ||
+      (typeof value === 'object' &&
+        value !== null &&
+        ('everyChanges' in value || 'everyMs' in value)),
+  ),
+  within: { everyChanges: whole(1, MAX_COUNT), everyMs: interval },
+}
+
+const hostOptions: Settings<HostOptions, OpenHostOption> = {
+  leaseRenewIntervalMs: by(interval, 2_000),
+  leaseExpirationIntervalMs: by(interval, 8_000),
+  leaseAcquireIntervalMs: by(interval, 2_000),
+  feedPollDelayMs: by(interval, 1_000),
+  checkpointFrequency: by(checkpointFrequency, 'everyBatch' as const),
+  minPartitionCount: count(0, 0),
+  maxPartitionCount: count(1, MAX_COUNT),
+  weight: by(
+    optionRule('a number above 0', (value) => Number.isFinite(value) && Number(value) > 0),
+    1,
+  ),
+  standby: by(option.flag, false),
+  discardExistingLeases: someText,
   leasePrefix: option.text,
-  failurePolicy: textOr(optionGroup(failurePolicy)),
-  redrivePollMs: option.number,
-  maxBatchMs: option.number,
-  maxConcurrentKeys: option.number,
-  laneWindowChanges: option.number,
-  maxConcurrentObservers: option.number,
-  readAheadPages: option.number,
-  retryDelayMs: option.number,
-  retryMaxDelayMs: option.number,
-  handoffTimeoutMs: option.number,
-  shutdownTimeoutMs: option.number,
-  abortGraceMs: option.number,
-  startTimeoutMs: option.number,
-  leaseStoreTimeoutMs: option.number,
-  onLeaseStoreLoss: option.text,
+  failurePolicy: by(orElse(optionGroup(failurePolicy), failurePolicy.mode), 'retryForever'),
+  redrivePollMs: by(interval, 10_000),
+  maxBatchMs: by(
+    orElse(
+      interval,
+      optionRule('Infinity', (value) => value === Infinity),
+    ),
+    600_000,
+  ),
+  maxConcurrentKeys: count(1, 1),
+  laneWindowChanges: count(1, 10_000),
+  maxConcurrentObservers: whole(1, MAX_COUNT),
+  readAheadPages: count(1, 1),
+  retryDelayMs: by(interval, 200),
+  retryMaxDelayMs: by(interval, 30_000),
+  handoffTimeoutMs: by(whole(0, MAX_INTERVAL_MS), 30_000),
+  shutdownTimeoutMs: by(whole(0, MAX_INTERVAL_MS), 30_000),
+  abortGraceMs: by(whole(0, MAX_INTERVAL_MS), 5_000),
+  startTimeoutMs: by(interval, 30_000),
+  leaseStoreTimeoutMs: interval,
+  onLeaseStoreLoss: oneOf('recover', 'stop'),
 }
 
 const methods = ['warn', 'error'] satisfies (keyof HostLogger)[]
-const logger = optionHaving('an object with functions warn and error, or false', ...methods)
-const deadLetters = optionHaving('a function, or an object with a function put', 'put')
+const logger = optionHaving('an object with functions warn and error', ...methods)
+const deadLetters = optionHaving('an object with a function put', 'put')
 
 export const hostOptionRules: OptionRules<ChangeFeedProcessorHostOptions> = {
-  hostName: option.text,
+  hostName: someText,
   group: option.text,
   feed: requiredOption(option.feed),
   leases: requiredOption(option.leases),
-  deadLetters: orElse(deadLetters, (value) => typeof value === 'function'),
+  deadLetters: orElse(option.function, deadLetters),
   feedOptions: optionGroup(feedOptions),
   hostOptions: optionGroup(hostOptions),
-  logger: orElse(logger, (value) => value === false),
+  logger: orElse(
+    logger,
+    optionRule('false', (value) => value === false),
+  ),
   clock: option.clock,
   random: option.random,
 }
 
-function textOr(other: OptionRule): OptionRule {
-  return orElse({ ...other, expected: `a text or ${other.expected}` }, option.text.accepts)
+export function withFeedDefaults(given: FeedOptions): Resolved<FeedOptions, OpenFeedOption> {
+  return withDefaults<FeedOptions, OpenFeedOption>(given, feedOptions)
 }
 
-function orElse(given: OptionRule, accepts: OptionRule['accepts']): OptionRule {
-  return { ...given, accepts: (value) => given.accepts(value) || accepts(value) }
+export function withHostDefaults(given: HostOptions): Resolved<HostOptions, OpenHostOption> {
+  return withDefaults<HostOptions, OpenHostOption>(given, hostOptions)
+}
+
+export function withPolicyDefaults(
+  given: NonNullable<HostOptions['failurePolicy']>,
+): Resolved<FailurePolicyOptions> {
+  const options = typeof given === 'string' ? { mode: given } : given
+  return withDefaults<FailurePolicyOptions, 'mode'>(options, failurePolicy)
+}
+
+function withDefaults<Options extends object, Open extends keyof Options>(
+  given: Options,
+  settings: Settings<Options, Open> & Readonly<Record<string, Partial<Setting<unknown>>>>,
+): Resolved<Options, Open> {
+  const resolved = Object.entries<Partial<Setting<unknown>>>(settings).map(
+    ([name, { byDefault }]): [string, unknown] => [name, Reflect.get(given, name) ?? byDefault],
+  )
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- settings have each name, and a default of its type
+  return Object.fromEntries(resolved) as Resolved<Options, Open>
+}
+
+function by<Value>(rule: OptionRule, byDefault: Value): Setting<Value> {
+  return { ...rule, byDefault }
+}
+
+function count(min: number, byDefault: number): Setting<number> {
+  return by(whole(min, MAX_COUNT), byDefault)
+}
+
+function whole(min: number, max: number): OptionRule {
+  return optionRule(`a whole number from ${min} to ${max}`, (value) => isWhole(value, min, max))
+}
+
+function isWhole(value: unknown, min: number, max: number): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
+}
+
+function oneOf(...values: readonly unknown[]): OptionRule {
+  const expected = values.map((one) => `'${String(one)}'`).join(' or ')
+  return optionRule(expected, (value) => values.includes(value))
+}
+
+function orElse(rule: OptionRule, other: OptionRule): OptionRule {
+  const accepts = (value: unknown): boolean => rule.accepts(value) || other.accepts(value)
+  return { ...rule, expected: `${rule.expected} or ${other.expected}`, accepts }
 }

@@ -4,33 +4,21 @@ import type {
   DeadLetter,
   DeadLetterSink,
   DocumentBody,
-  FeedMode,
   LeaseStore,
   SinkCallOptions,
   Random,
 } from '@tidemark/contracts'
+import type { ReadOptions, WorkOptions } from '../feed-processing/pump-options.ts'
 import type { HostLogger } from './host-log.ts'
 
-/**
- * When the end of a processed batch is stored as the position to resume from (PH-5). It is also stored
- * on close and hand-over, except with `manual`.
- *
- * - `everyBatch`: before the next batch is dispatched, so that a crash repeats at most one batch.
- * - `everyChanges`, `everyMs`: after this many processed changes, or this much time, since the last
- *   checkpoint. A crash repeats the changes after it.
- * - `manual`: only when the observer calls `context.checkpoint()`.
- */
-export type CheckpointFrequency =
-  'everyBatch' | 'manual' | { readonly everyChanges: number } | { readonly everyMs: number }
+export type { CheckpointFrequency, FailurePolicyOptions } from '../feed-processing/pump-options.ts'
 
 /**
  * Where and what a host reads (PH-6). A start position only applies to leases that do not exist yet:
  * a stored lease wins over `startContinuation`, which wins over `startTime`, which wins over
  * `startFromBeginning`. Without any of them, the group starts from now (CF-6).
  */
-export interface FeedOptions {
-  /** Maximum number of changes in one batch. @default the feed's choice; -1 means the same */
-  maxItemCount?: number | undefined
+export interface FeedOptions extends ReadOptions {
   /** @default false (now) */
   startFromBeginning?: boolean | undefined
   /** Starts with the changes of this second. */
@@ -39,51 +27,10 @@ export interface FeedOptions {
   startContinuation?: string | undefined
   /** Only this pkrange: its id, or its feed range as `min-max` for feeds without ids. @default all */
   partitionKeyRangeId?: string | undefined
-  /** Whether expired documents come as pending deletes. @default the feed's choice */
-  pendingDeletes?: boolean | undefined
-  /**
-   * What the group reads: each document in its newest version, or every version and delete. A group
-   * keeps its mode: positions of one mode are refused in the other. @default 'latestVersion'
-   */
-  mode?: FeedMode | undefined
-  /**
-   * What happens to a range whose pending deletes, or entries of the log of all versions, were purged
-   * before this group read them (TTL-15).
-   *
-   * - `fail`: the range stops, with the event `horizonPassed` and an error in `health()`, until
-   *   an operator resets its lease. Other ranges continue.
-   * - `resync`: the observer's `resynchronize` is called, then the range is read again from the
-   *   beginning. Not with `mode: 'allVersions'`: no document has what was purged there.
-   *
-   * @default 'fail'
-   */
-  onHorizonPassed?: 'fail' | 'resync' | undefined
-}
-
-/**
- * What happens when an observer keeps failing (PH-7). Each failure emits `observerError`. The pauses between attempts
- * grow from `retryDelayMs` to `retryMaxDelayMs`. The number of attempts is stored with the lease, and includes attempts
- * during which the process died.
- *
- * - `retryForever`: the batch is retried until it succeeds. The range waits, and nothing is dropped.
- * - `deadLetter`: after `maxAttempts` attempts the batch is bisected until the failing change is found. It gets
- *   `maxAttempts` attempts alone and then goes to `deadLetters`. The rest continues in order.
- * - `haltRange`: after `maxAttempts` attempts the range stops, with the event `rangeHalted`, until an operator releases
- *   its lease or another host takes it. There, the batch gets one attempt.
- */
-export interface FailurePolicyOptions {
-  mode: 'retryForever' | 'deadLetter' | 'haltRange'
-  /** @default 5 */
-  maxAttempts?: number | undefined
-  /**
-   * After this many dead letters of a range without a success between them, the changes are not the cause: the next
-   * one is retried until one succeeds (event `deadLettersSuspended`). @default 100
-   */
-  maxConsecutiveDeadLetters?: number | undefined
 }
 
 /** How a host keeps leases and works on them (PH-6). All intervals in ms. */
-export interface HostOptions {
+export interface HostOptions extends WorkOptions {
   /**
    * Interval of the heartbeat that renews all leases of the host at once. At most half of
    * `leaseExpirationIntervalMs`. @default 2_000
@@ -99,10 +46,6 @@ export interface HostOptions {
    * release also triggers a retry. @default 2_000
    */
   leaseAcquireIntervalMs?: number | undefined
-  /** Wait between two reads of a feed that cannot wake its readers, once caught up. @default 1_000 */
-  feedPollDelayMs?: number | undefined
-  /** @default 'everyBatch' */
-  checkpointFrequency?: CheckpointFrequency | undefined
   /** The host gets at least this many leases, before the rest is shared evenly, if there are enough (LE-7). @default 0 */
   minPartitionCount?: number | undefined
   /** The host never gets more leases. Leases that no host can take are the event `unownedRanges` (LE-7). @default no limit */
@@ -118,38 +61,11 @@ export interface HostOptions {
   discardExistingLeases?: string | undefined
   /** The Cosmos name of `group`. @default 'default' */
   leasePrefix?: string | undefined
-  /** What happens to changes that keep failing: a mode, or all options. @default 'retryForever' */
-  failurePolicy?: FailurePolicyOptions['mode'] | FailurePolicyOptions | undefined
-  /** How often the host looks for letters that an operator sent back, for each lease. @default 10_000 */
-  redrivePollMs?: number | undefined
-  /**
-   * A call of an observer that takes longer is considered hanging: it is aborted, and after `abortGraceMs` the lease
-   * goes to another host (event `observerStuck`). For another `maxBatchMs`, this host does not take it back; then it
-   * does if no other host has. `Infinity` = never. @default 600_000
-   */
-  maxBatchMs?: number | undefined
-  /**
-   * How many partition key values of one range are processed at the same time; changes of one value stay in
-   * order (PH-8). Each batch then has changes of one value. The stored position is that before which everything
-   * is done, so a crash repeats up to `laneWindowChanges`. Not with manual checkpoints. @default 1
-   */
-  maxConcurrentKeys?: number | undefined
-  /**
-   * With lanes: the most changes of one range after the first one that is not done; with `checkpointFrequency: 'everyBatch'`,
-   * after the first one that is not stored. @default 10_000
-   */
-  laneWindowChanges?: number | undefined
   /**
    * Observer calls of this host that run at the same time.
    * @default 32, or four times `maxConcurrentKeys` if that is more
    */
   maxConcurrentObservers?: number | undefined
-  /** Pages read ahead of the observer, for each lease. @default 1 (a second page kept more decoded documents in memory, and was up to a fifth slower when measured) */
-  readAheadPages?: number | undefined
-  /** First wait after an observer or the feed failed; doubles up to `retryMaxDelayMs`. @default 200 */
-  retryDelayMs?: number | undefined
-  /** @default 30_000 */
-  retryMaxDelayMs?: number | undefined
   /**
    * How long a batch in flight may take when its lease must move to another host. Then it is aborted,
    * and the lease is handed over without its checkpoint. @default 30_000
@@ -157,8 +73,6 @@ export interface HostOptions {
   handoffTimeoutMs?: number | undefined
   /** The same for `unregisterObservers`. @default 30_000 */
   shutdownTimeoutMs?: number | undefined
-  /** How long an aborted call may take to settle before its observer is closed. @default 5_000 */
-  abortGraceMs?: number | undefined
   /** `registerObserver` rejects if the stores do not answer for this long. @default 30_000 */
   startTimeoutMs?: number | undefined
   /** A call to the lease store without an answer in this time has failed. @default `leaseRenewIntervalMs` */

@@ -1,5 +1,5 @@
 import type { Clock } from '@tidemark/contracts'
-import type { PumpNotice } from '../feed-processing/pump-options.ts'
+import type { PumpNotice } from '../feed-processing/pump-events.ts'
 
 /** What the work on one lease has come to, by what its pump tells. */
 export class LeaseProgress {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { errorCode, type LeaseStore } from '@tidemark/contracts'
 import { FakeFeed, SimulatedClock } from '@tidemark/testing'
@@ -33,11 +34,11 @@ function refusal(make: () => unknown): { code: string | undefined; message: stri
 
 test('PH-6 defaults', () => {
   expect(resolve()).toMatchObject({
-    renewIntervalMs: 2_000,
-    expirationIntervalMs: 8_000,
-    acquireIntervalMs: 2_000,
+    leaseRenewIntervalMs: 2_000,
+    leaseExpirationIntervalMs: 8_000,
+    leaseAcquireIntervalMs: 2_000,
     checkpointFrequency: 'everyBatch',
-    minLeases: 0,
+    minPartitionCount: 0,
     weight: 1,
     maxConcurrentObservers: 32,
     readAheadPages: 1,
@@ -45,17 +46,37 @@ test('PH-6 defaults', () => {
     shutdownTimeoutMs: 30_000,
     abortGraceMs: 5_000,
     startTimeoutMs: 30_000,
-    storeTimeoutMs: 2_000,
+    leaseStoreTimeoutMs: 2_000,
     start: 'now',
     maxItemCount: undefined,
   })
 })
 
+test('PH-6 what doc comments call the default is the default', () => {
+  const sources = ['host-options.ts', '../feed-processing/pump-options.ts']
+  const text = sources.map((path) => readFileSync(new URL(path, import.meta.url), 'utf8')).join()
+  const resolved = resolve()
+  const { failurePolicy } = resolved
+  const defaults = { ...failurePolicy, ...resolved, failurePolicy: failurePolicy.mode }
+  const documented = text.matchAll(
+    /@default (?<value>[\d_]+|'\w+'|true|false)(?:(?!\*\/)[^])*\*\/\n {2}(?<name>\w+)\?:/g,
+  )
+  const told = [...documented].map(({ groups }) => {
+    const { name = '', value = '' } = groups ?? {}
+    return [name, JSON.parse(value.replaceAll('_', '').replaceAll("'", '"'))] as const
+  })
+  expect(told.length).toBeGreaterThan(20)
+  for (const [name, value] of told) {
+    // It is the name of the group, which has one here.
+    if (name !== 'leasePrefix') expect([name, Reflect.get(defaults, name)]).toEqual([name, value])
+  }
+})
+
 test('PH-6 cosmosDefaults is accepted and has the numbers of the .NET library', () => {
   expect(resolve(cosmosDefaults)).toMatchObject({
-    renewIntervalMs: 17_000,
-    expirationIntervalMs: 60_000,
-    acquireIntervalMs: 13_000,
+    leaseRenewIntervalMs: 17_000,
+    leaseExpirationIntervalMs: 60_000,
+    leaseAcquireIntervalMs: 13_000,
     feedPollDelayMs: 5_000,
   })
 })

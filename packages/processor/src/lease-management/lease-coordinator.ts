@@ -1,4 +1,12 @@
-import type { Clock, HeldLease, LeaseGroup, NewLease, Random } from '@tidemark/contracts'
+import {
+  LeaseStoreUnavailableError,
+  assertNever,
+  type Clock,
+  type HeldLease,
+  type LeaseGroup,
+  type NewLease,
+  type Random,
+} from '@tidemark/contracts'
 import { LeaseCore, type CoreStatus } from './lease-core.ts'
 import type {
   LeaseCall,
@@ -6,9 +14,9 @@ import type {
   LeaseEffect,
   LeaseEvent,
   LeaseNotice,
+  LeaseReply,
 } from './lease-protocol.ts'
 import type { HeldView } from './held-record.ts'
-import { performCall } from './perform-call.ts'
 import { PumpSeat, type LeasePump, type SeatLinks } from './pump-seat.ts'
 
 export interface LeaseCoordinatorOptions {
@@ -31,6 +39,9 @@ interface SeatedPump {
 
 /** Longest delay that timers keep. */
 const MAX_SLEEP_MS = 2 ** 31 - 1
+
+/** Why the timer of a call ends that was answered: nobody looks at it, and an error for each call would cost. */
+const ANSWERED = 'answered'
 
 /** The thin loop around the core: performs its effects on the lease group, the pumps and the clock. */
 export class LeaseCoordinator {
@@ -186,10 +197,10 @@ export class LeaseCoordinator {
   }
 
   async #performCall(callId: number, call: LeaseCall): Promise<void> {
-    const { random, callTimeoutMs: timeoutMs, group, clock } = this.#options
+    const { random, clock } = this.#options
     let event: LeaseEvent
     try {
-      const answer = await performCall(call, { group, clock, timeoutMs }, this.#ended.signal)
+      const answer = await this.#answerTo(call)
       event = { kind: 'replied', callId, answer, jitter: random.fraction() }
     } catch (error) {
       event = { kind: 'failed', callId, error, jitter: random.fraction() }
@@ -199,6 +210,24 @@ export class LeaseCoordinator {
     this.#handle(event)
     if (!couldDispatch && this.#mayDispatch()) {
       for (const { pump } of this.#pumps.values()) pump.wake()
+    }
+  }
+
+  /** A call without answer in time fails, also if the group ignores its signal. */
+  async #answerTo(call: LeaseCall): Promise<LeaseReply> {
+    const { group, clock, callTimeoutMs } = this.#options
+    const over = new AbortController()
+    let end: unknown = ANSWERED
+    const signal = AbortSignal.any([this.#ended.signal, over.signal])
+    const timedOut = clock.sleep(callTimeoutMs, signal).then(() => {
+      end = new LeaseStoreUnavailableError(`${call.op} was given up`)
+      throw new LeaseStoreUnavailableError(`${call.op} had no answer within ${callTimeoutMs} ms`)
+    })
+    try {
+      return await Promise.race([invoke(call, group, signal), timedOut])
+    } finally {
+      // Ends the timer after an answer, and the call after a timeout.
+      over.abort(end)
     }
   }
 
@@ -238,4 +267,31 @@ export class LeaseCoordinator {
 
 function pumpKey({ leaseId, epoch }: HeldLease): string {
   return `${leaseId}@${epoch}`
+}
+
+async function invoke(
+  call: LeaseCall,
+  group: LeaseGroup,
+  signal: AbortSignal,
+): Promise<LeaseReply> {
+  switch (call.op) {
+    case 'sync':
+      return { op: 'sync', reply: await group.sync(call.request, signal) }
+    case 'read':
+      return { op: 'read', reply: await group.read(signal) }
+    case 'plan':
+      return { op: 'plan', reply: await group.plan(call.request, signal) }
+    case 'acquire':
+      return { op: 'acquire', reply: await group.acquire(call.request, signal) }
+    case 'checkpoint':
+      return { op: 'checkpoint', reply: await group.checkpoint(call.request, signal) }
+    case 'release':
+      return { op: 'release', reply: await group.release(call.request, signal) }
+    case 'replace':
+      return { op: 'replace', reply: await group.replace(call.request, signal) }
+    case 'reconcile':
+      return { op: 'reconcile', reply: await group.reconcile(call.request, signal) }
+    default:
+      return assertNever(call)
+  }
 }

@@ -1,0 +1,243 @@
+import {
+  assertNever,
+  type BatchAttempts,
+  type Change,
+  type Checkpoint,
+  type DeadLetter,
+  type DocumentBody,
+  type FeedPage,
+  type IChangeFeedObserver,
+  type ObserverContext,
+} from '@tidemark/contracts'
+import { deadLetterId } from '../dead-letters/dead-letter-of.ts'
+import type { Piece } from './bisection.ts'
+import type { DeadLetterOffice } from './dead-letter-office.ts'
+import {
+  DeliveryCore,
+  type BatchSource,
+  type DeliveryEvent,
+  type DeliveryNote,
+  type DeliveryStep,
+} from './delivery-core.ts'
+import type { CallOutcome, ObserverCalls } from './observer-calls.ts'
+import type { PositionKeeper } from './position-keeper.ts'
+import type { PumpParts } from './pump-parts.ts'
+
+export interface DeliveryParts<T extends DocumentBody> extends PumpParts<T> {
+  readonly observer: IChangeFeedObserver<T>
+  readonly keeper: PositionKeeper
+  readonly calls: ObserverCalls
+  readonly office: DeadLetterOffice<T>
+  /** What the observer is told with a piece of a batch. */
+  readonly contextOf: (
+    piece: readonly Change<T>[],
+    attempt: number,
+    batch: Batch<T>,
+  ) => ObserverContext
+}
+
+/** Room for one call at a time, which is given back between two of them. */
+export interface Lane {
+  enter(): Promise<void>
+  leave(): void
+}
+
+/** Changes for the observer, in order: of a page, of one key, or of a letter that was sent back. */
+export interface Batch<T extends DocumentBody> {
+  readonly changes: readonly Change<T>[]
+  readonly page?: FeedPage<T> | undefined
+  readonly letter?: DeadLetter<T> | undefined
+  readonly lane?: Lane | undefined
+}
+
+type StepOf<Kind extends DeliveryStep['kind']> = Extract<DeliveryStep, { kind: Kind }>
+type Tries = Pick<StepOf<'store'>, 'from' | 'tries'>
+
+/**
+ * Hands batches to an observer until each of their changes is accepted, or out of the way (PH-7): the thin loop around
+ * `DeliveryCore`, which decides.
+ */
+export class Delivery<T extends DocumentBody> {
+  readonly #parts: DeliveryParts<T>
+  readonly #core: DeliveryCore
+
+  constructor(parts: DeliveryParts<T>) {
+    const { feed, options, seat } = parts
+    const { attempts } = seat.lease.checkpoint
+    const { group, failurePolicy: policy, maxConcurrentKeys } = options
+    const hasLanes = maxConcurrentKeys > 1
+    this.#parts = parts
+    this.#core = new DeliveryCore({ policy, hasLanes, group, feed: feed.identity, attempts })
+  }
+
+  /** `dealt`: the page is to be given to the lanes. `ended`: the end came first. Never rejects. */
+  async deliver(batch: Batch<T>): Promise<StepOf<'over'>['outcome']> {
+    const { calls, ending, keeper } = this.#parts
+    const { page } = batch
+    const state = this.#core.batch(sourceOf(batch), batch.changes)
+    let event: DeliveryEvent = { kind: 'begin' }
+    for (;;) {
+      const { notes, next } = this.#core.handle(state, event, ending.stage)
+      for (const note of notes) this.#note(batch, note)
+      if (next.kind === 'over') {
+        const { outcome } = next
+        calls.succeeded(batch)
+        if (page !== undefined && outcome === 'done') keeper.done(page, page.changes.length)
+        return outcome
+      }
+      event = await this.#perform(batch, next)
+    }
+  }
+
+  /** What was announced, and is not done, was not tried: a sink refused all of it, or it is read again. */
+  withdraw(): void {
+    if (this.#core.isAnnounced) this.#parts.keeper.unmark(undefined)
+  }
+
+  #note(batch: Batch<T>, note: DeliveryNote): void {
+    const { calls, keeper, onNotice } = this.#parts
+    switch (note.kind) {
+      case 'emit':
+        onNotice(note.notice)
+        return
+      case 'failed': {
+        const { error, attempt, retryInMs } = note
+        calls.failedNow(batch, { phase: 'processChanges', error, attempt, retryInMs })
+        return
+      }
+      case 'withdraw': {
+        const { from, tries } = note
+        keeper.unmark(tries && this.#attemptsOf(batch.page!, { from, tries }))
+        return
+      }
+      default:
+        assertNever(note)
+    }
+  }
+
+  async #perform(
+    batch: Batch<T>,
+    step: Exclude<DeliveryStep, { kind: 'over' }>,
+  ): Promise<DeliveryEvent> {
+    const { calls, office } = this.#parts
+    switch (step.kind) {
+      case 'call':
+        return { kind: 'called', outcome: await this.#call(batch, step) }
+      case 'store':
+        return { kind: 'stored', isStored: await this.#store(batch, step) }
+      case 'pause': {
+        const { error, attempt } = step
+        await calls.failed(batch, { phase: 'processChanges', error, attempt })
+        return { kind: 'rested' }
+      }
+      case 'setAside':
+        return { kind: 'put', isPut: await this.#setAside(batch, step) }
+      case 'settle':
+        return { kind: 'put', isPut: await office.settle(batch.letter!) }
+      case 'halt': {
+        const { seat, bell, ending, onNotice } = this.#parts
+        const { range } = seat.lease
+        const { lsn, attempt: attempts, error } = step
+        onNotice({ kind: 'rangeHalted', range, lsn, attempts, error })
+        while (!ending.isAsked) await bell.next
+        return { kind: 'rested' }
+      }
+      default:
+        return assertNever(step)
+    }
+  }
+
+  async #call(batch: Batch<T>, { piece, tries, isSuspect }: StepOf<'call'>): Promise<CallOutcome> {
+    const { turns, ending } = this.#parts
+    const { from } = piece
+    const store = tries && ((): Promise<boolean> => this.#store(batch, { from, tries }))
+    if (!isSuspect) return this.#callOnce(batch, piece, store)
+    // No other change that may have ended a process is in hand meanwhile.
+    const turn = turns.take()
+    try {
+      await ending.untilSettled(turn.come, () => ending.endsCalls)
+      return await this.#callOnce(batch, piece, async () => {
+        turn.begin()
+        return (await store?.()) ?? true
+      })
+    } finally {
+      turn.end()
+    }
+  }
+
+  async #callOnce(
+    batch: Batch<T>,
+    { from, to, attempt }: Piece,
+    prepare: (() => Promise<boolean>) | undefined,
+  ): Promise<CallOutcome> {
+    const { calls, observer, contextOf } = this.#parts
+    const { changes, lane } = batch
+    const piece = from === 0 && to === changes.length ? changes : changes.slice(from, to)
+    if (lane !== undefined) await lane.enter()
+    try {
+      const context = contextOf(piece, attempt, batch)
+      const call = (given: ObserverContext): Promise<void> | void =>
+        observer.processChanges(given, piece)
+      const outcome = await calls.once(context, call, { changes: piece, prepare })
+      if (outcome.kind === 'done') calls.succeeded(batch)
+      return outcome
+    } finally {
+      lane?.leave()
+    }
+  }
+
+  /** Stores with the lease which changes are being tried, so that its next owner knows of a process that died. */
+  async #store({ page }: Batch<T>, { from, tries }: Tries): Promise<boolean> {
+    if (page === undefined) return true
+    const { keeper } = this.#parts
+    const exact = from === 0 ? keeper.front : await this.#positionBefore(page, from)
+    try {
+      await keeper.mark(exact, this.#attemptsOf(page, { from, tries }))
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #attemptsOf({ changes }: FeedPage<T>, { from, tries }: Tries): BatchAttempts {
+    const { feed, options } = this.#parts
+    const change = changes[from]!
+    const first = deadLetterId({ group: options.group, feed: feed.identity, change })
+    return { count: tries.count, size: tries.size, first }
+  }
+
+  /** Undefined in the middle of a transaction, and where the feed makes no positions of LSNs. */
+  async #positionBefore(
+    { changes, continuation }: FeedPage<T>,
+    index: number,
+  ): Promise<Checkpoint | undefined> {
+    const { feed, seat, options, ending } = this.#parts
+    const { range } = seat.lease
+    const done = changes[index - 1]?.lsn
+    if (done === undefined || done === changes[index]?.lsn) return undefined
+    const { mode } = options
+    const signal = ending.endedSignal
+    try {
+      return await feed.positionAt?.({ range, lsn: done, mode, page: continuation, signal })
+    } catch {
+      // Then the next owner finds it by its name.
+      return undefined
+    }
+  }
+
+  async #setAside(
+    { changes, letter }: Batch<T>,
+    { from, error, attempt: attempts }: StepOf<'setAside'>,
+  ): Promise<boolean> {
+    const { office } = this.#parts
+    const failure = { error, attempts }
+    return letter === undefined
+      ? office.take(changes[from]!, failure)
+      : office.putBack(letter, failure)
+  }
+}
+
+function sourceOf<T extends DocumentBody>({ page, letter }: Batch<T>): BatchSource {
+  if (page !== undefined) return 'page'
+  return letter === undefined ? 'lane' : 'letter'
+}
