@@ -1,5 +1,6 @@
 import type { FeedRange, LeaseDurability, Lsn } from '@tidemark/contracts'
 import type { PumpEvents } from '../feed-processing/pump-events.ts'
+import type { LostCause, ReleaseReason } from '../lease-management/lease-protocol.ts'
 import type { LeaseSetDamage } from '../lease-stores/lease-set-damage.ts'
 
 interface LeaseEventBase {
@@ -25,13 +26,9 @@ export interface HostEvents extends OfLease<PumpEvents> {
   joined: { readonly hostName: string; readonly incarnation: string }
   leaseAcquired: LeaseEventBase & { readonly lsn: Lsn }
   /** Handed over or released, with its last position. */
-  leaseReleased: LeaseEventBase & {
-    readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck' | 'fenced'
-  }
+  leaseReleased: LeaseEventBase & { readonly reason: ReleaseReason }
   /** Another host may own it, or it was deleted. Another host may repeat its last batch. */
-  leaseLost: LeaseEventBase & {
-    readonly cause: 'fenced' | 'checkpointRefused' | 'takenOver' | 'stopped'
-  }
+  leaseLost: LeaseEventBase & { readonly cause: LostCause }
   /** There is a new plan of which host owns which leases. */
   rebalanced: {
     readonly membershipVersion: number

@@ -8,7 +8,7 @@ import {
   type Lease,
   type NewLease,
 } from '@tidemark/contracts'
-import type { PumpReplacement, ReplaceCause } from './lease-protocol.ts'
+import type { PumpReplacement, ReleaseReason, ReplaceCause } from './lease-protocol.ts'
 import type { OpenPumps } from './open-pumps.ts'
 
 /**
@@ -30,9 +30,6 @@ export type HeldState =
   | 'replacing'
   | 'rangeGone'
   | 'fenced'
-
-export type ReleaseReason =
-  'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck' | 'fenced'
 
 /** Leases that are to be replaced by others in one step. */
 export interface Replacement {

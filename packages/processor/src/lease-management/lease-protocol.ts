@@ -167,6 +167,9 @@ export type LeaseEffect =
   /** The last effect: no pump is open, nothing will be called. */
   | { readonly kind: 'stopped'; readonly error: Error | undefined }
 
+export type ReleaseReason =
+  'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck' | 'fenced'
+
 export type LostCause = 'fenced' | 'checkpointRefused' | 'takenOver' | 'stopped'
 
 /** What people want to know. */
@@ -181,7 +184,7 @@ export type LeaseNotice =
   | {
       readonly kind: 'released'
       readonly held: HeldLease
-      readonly reason: 'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck' | 'fenced'
+      readonly reason: ReleaseReason
     }
   | { readonly kind: 'lost'; readonly held: HeldLease; readonly cause: LostCause }
   /** The position that the store has now, also if another one came meanwhile. */

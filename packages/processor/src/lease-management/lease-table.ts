@@ -24,10 +24,9 @@ import {
   type AddOptions,
   type HeldRecord,
   type HeldView,
-  type ReleaseReason,
   type Replacement,
 } from './held-record.ts'
-import type { EffectSink, LostCause } from './lease-protocol.ts'
+import type { EffectSink, LostCause, ReleaseReason } from './lease-protocol.ts'
 import { OpenPumps } from './open-pumps.ts'
 import type { PumpEnd } from './pump-seat.ts'
 import { WorkedEpochs } from './worked-epochs.ts'
