@@ -308,7 +308,7 @@ export class RangePump<T extends DocumentBody> {
         }),
       onWatermark: (position, changes) => this.#keeper.done(position, changes),
       onProgress: () => this.#bell.ring(),
-      isEnding: () => this.#ending.endsCalls || this.#calls.damagedLsn !== undefined,
+      isEnding: () => this.#ending.endsCalls,
       ring: () => this.#bell.next,
     })
   }
