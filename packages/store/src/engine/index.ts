@@ -72,6 +72,18 @@ export type {
   MaintenanceTask,
   MaintenanceView,
 } from './maintenance.ts'
+export {
+  planCommit,
+  type CommitPlace,
+  type CommitPlan,
+  type CommitView,
+  type PlannableBatch,
+  type PlannedBatch,
+  type PlannedDelete,
+  type PlannedExpiry,
+  type PlannedPut,
+  type PresentDocument,
+} from './plan-commit.ts'
 export { planFold, sharedSegments, type FoldPlan, type FoldableSegment } from './plan-fold.ts'
 export {
   positionWithin,
