@@ -1,3 +1,12 @@
+export {
+  horizonsAfter,
+  pendingDeleteAging,
+  removableRows,
+  versionAging,
+  type Aging,
+  type AgingKind,
+  type AgingTimes,
+} from './aging.ts'
 export type {
   AllVersionsPolicy,
   CollectionDefinition,
@@ -26,6 +35,7 @@ export {
   changedRecord,
   type DefinitionChanges,
 } from './definition-changes.ts'
+export { dueMaintenance, type MaintenanceFacts } from './due-maintenance.ts'
 export {
   expiredSecond,
   expirySecond,
