@@ -31,7 +31,7 @@ import {
   type CommitShape,
   type OperationShape,
 } from './commit-steps.ts'
-import { epochIn, PlannedStore, type PlannableCommit, type StoredState } from './planned-store.ts'
+import { epochIn, PlannedStore, type StoredState } from './planned-store.ts'
 import { clearStoredState, readStoredState } from './stored-state.ts'
 
 /** The part of a report of fast-check that a run is told by. */
@@ -199,10 +199,9 @@ class SteppedTime implements Clock {
   }
 }
 
-/** A commit in the forms that both sides take. */
+/** A commit, and what it has in common with others. */
 interface MadeCommit {
   readonly request: CommitRequest
-  readonly plannable: PlannableCommit
   /** Of its documents, and of the entries that it gives them or takes away. */
   readonly keys: readonly string[]
   /** Commits with the same one go into one queue of the engine. Undefined: not in a group with others. */
@@ -282,9 +281,9 @@ class SequenceRun {
           .catch((error: unknown) => ({ kind: REJECTED, code: errorCode(error), error })),
       ),
     )
-    for (const [index, { plannable }] of call.entries()) {
+    for (const [index, { request }] of call.entries()) {
       const answer = answers[index]
-      const expected = this.planned.commit(plannable)
+      const expected = this.planned.commit(request)
       comparison.compared(expected.kind)
       if (answer !== undefined && 'error' in answer) {
         throw new AssertionError({ message: String(answer.error), actual: answer, expected })
@@ -306,10 +305,6 @@ class SequenceRun {
     const isAlone = new Set(documents).size < documents.length || segments.has(undefined)
     return {
       request: { batches: made.map(({ batch }) => batch), fence },
-      plannable: {
-        batches: made.map(({ batch }) => ({ ...batch, collection: batch.collection.number })),
-        fence,
-      },
       keys: [...documents, ...made.flatMap(({ entries }) => entries)],
       queue: isAlone ? undefined : String(only),
     }
@@ -321,11 +316,11 @@ class SequenceRun {
     readonly entries: readonly string[]
     readonly segment: number | undefined
   } {
-    const collection = this.#recordOf(index)
+    const { number: collection, definition } = this.#recordOf(index)
     const epk = effectivePartitionKey([value], partitionKey)
     const key = { collection, epk, partitionKey: partitionKeyText([value]) }
-    const uniqueSteps = collection.definition.uniqueKeys && stepsOf(operations)
-    const scope = `${collection.number} ${value}`
+    const uniqueSteps = definition.uniqueKeys && stepsOf(operations)
+    const scope = `${collection} ${value}`
     return {
       batch: {
         ...key,
@@ -335,20 +330,17 @@ class SequenceRun {
       documents: operations.map(({ id }) => `${scope} document ${id}`),
       entries: [
         ...(uniqueSteps ?? []).flatMap(({ entries }) => entries),
-        ...operations.flatMap(({ id }) =>
-          this.planned.entriesOf(collection.number, key.partitionKey, id),
-        ),
+        ...operations.flatMap(({ id }) => this.planned.entriesOf(collection, key.partitionKey, id)),
       ].map((entry) => `${scope} entry ${entry}`),
-      segment: this.planned.segmentOf(collection.number, epk),
+      segment: this.planned.segmentOf(collection, epk),
     }
   }
 
   #operationOf(
     { kind, id, condition: { kind: wanted, isCurrent }, ttl, expiresIn }: OperationShape,
-    { collection, partitionKey: pk }: Pick<CommitBatch, 'collection' | 'partitionKey'>,
+    key: Pick<CommitBatch, 'collection' | 'partitionKey'>,
   ): CommitOperation {
-    const { lsn = 1 } =
-      this.planned.document({ collection: collection.number, partitionKey: pk }, id) ?? {}
+    const { lsn = 1 } = this.planned.document(key, id) ?? {}
     const condition = { kind: wanted, lsn: isCurrent ? lsn : lsn + 1 }
     if (kind !== 'put') return { kind, id, condition }
     const nowSecond = Math.floor(this.#time.nowMs / 1000)

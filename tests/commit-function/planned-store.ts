@@ -4,12 +4,13 @@ import {
   rangeOfEpk,
   withFence,
   type CollectionRecord,
+  type CommitBatch,
   type CommitOutcome,
   type CommitPlace,
+  type CommitRequest,
   type CommitView,
   type ExpiringRow,
   type FenceRecord,
-  type PlannableBatch,
   type PlannedBatch,
   type PlannedPut,
   type PresentDocument,
@@ -74,12 +75,6 @@ export interface StoredState {
   readonly fences: readonly (FenceRecord & { readonly job: string })[]
 }
 
-/** The commit as `planCommit` takes it. */
-export interface PlannableCommit {
-  readonly batches: readonly PlannableBatch[]
-  readonly fence?: WriteFence | undefined
-}
-
 interface Counter {
   readonly segment: number
   lsn: number
@@ -134,7 +129,7 @@ export class PlannedStore implements CommitView<Place, DocumentRow> {
       .map(({ value }) => value)
   }
 
-  commit(commit: PlannableCommit): CommitOutcome {
+  commit(commit: CommitRequest): CommitOutcome {
     const { outcome, batches, unique } = planCommit(this, commit)
     if (outcome.kind !== 'committed') return outcome
     if (commit.fence !== undefined) this.#remember(commit.fence)
@@ -156,20 +151,20 @@ export class PlannedStore implements CommitView<Place, DocumentRow> {
     }
   }
 
-  place({ collection, epk }: PlannableBatch): Place | undefined {
+  place({ collection, epk }: CommitBatch): Place | undefined {
     const found = this.#collections.get(collection)
     const counter = found && this.#counters.get(rangeOfEpk(found.ranges, epk).segment)
     return found && counter && { collection: found, counter }
   }
 
   document(
-    { collection, partitionKey }: Pick<PlannableBatch, 'collection' | 'partitionKey'>,
+    { collection, partitionKey }: Pick<CommitBatch, 'collection' | 'partitionKey'>,
     id: string,
   ): DocumentRow | undefined {
     return this.#live.get(keyOf(collection, partitionKey, id))
   }
 
-  fences(job: string): readonly FenceRecord[] {
+  fencesOf(job: string): readonly FenceRecord[] {
     return this.#fences.get(job) ?? []
   }
 
@@ -255,7 +250,7 @@ export class PlannedStore implements CommitView<Place, DocumentRow> {
   }
 
   #remember(fence: WriteFence): void {
-    this.#fences.set(fence.job, withFence(this.fences(fence.job), fence))
+    this.#fences.set(fence.job, withFence(this.fencesOf(fence.job), fence))
   }
 }
 

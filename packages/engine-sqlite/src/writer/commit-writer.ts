@@ -1,20 +1,14 @@
 import {
   planCommit,
-  type CommitOutcome,
   type PlannedBatch,
   type PlannedDelete,
   type PlannedPut,
 } from '@tidemark/store/engine'
-import {
-  TransactionView,
-  type CommitContext,
-  type PresentRow,
-  type SegmentPlace,
-} from './commit-view.ts'
 import { writePendingDelete } from './expiry-writes.ts'
 import { sequenceNumber, type OpenSegment } from './open-segments.ts'
+import type { PresentRow, SegmentPlace, TransactionState } from './transaction-state.ts'
 import { storeEntries } from './unique-entry-rows.ts'
-import type { TouchedRange, WriterTask } from './writer-messages.ts'
+import type { WriterResult, WriterTask } from './writer-messages.ts'
 
 type CommitTask = Extract<WriterTask, { kind: 'commit' }>
 type SqliteBatch = PlannedBatch<SegmentPlace, PresentRow>
@@ -36,38 +30,38 @@ const DELETE = 2
  * Applies one commit inside the group's transaction. All of it is judged before the first row is touched, so a refusal
  * leaves nothing behind and needs no savepoint.
  */
-export function applyCommit(
-  context: CommitContext,
-  task: CommitTask,
-): { readonly outcome: CommitOutcome; readonly touched: readonly TouchedRange[] } {
-  const { outcome, batches, unique } = planCommit(new TransactionView(context), task)
-  if (outcome.kind !== 'committed') return { outcome, touched: [] }
-  if (task.fence !== undefined) context.fences.remember(task.fence)
-  for (const batch of batches) writeBatch(context, batch)
-  if (unique !== undefined) storeEntries(context.connection, unique)
+export function applyCommit(state: TransactionState, task: CommitTask): WriterResult {
+  // First of all, because a new segment changes the catalog, and with it the places of all batches.
+  for (const { collection, epk } of task.batches) state.roomFor(collection, epk)
+  const { outcome, batches, unique } = planCommit(state, task)
+  if (outcome.kind !== 'committed') return { kind: 'committed', outcome, touched: [] }
+  if (task.fence !== undefined) state.fences.remember(task.fence)
+  for (const batch of batches) writeBatch(state, batch)
+  if (unique !== undefined) storeEntries(state.connection, unique)
+  state.wroteNow()
   const touched = batches.map(({ batch: { collection }, place: { range }, lsn }) => {
     return { collection, range: range.number, lsn }
   })
-  return { outcome, touched }
+  return { kind: 'committed', outcome, touched }
 }
 
-function writeBatch(context: CommitContext, planned: SqliteBatch): void {
-  const { connection } = context
+function writeBatch(state: TransactionState, planned: SqliteBatch): void {
+  const { connection } = state
   const { place, lsn, expiries, writes } = planned
   const { collection, counter: segment } = place
   for (const expiry of expiries) {
     const { document, second } = expiry
     const row = { collection, seq: document.seq, second }
-    writePendingDelete(context, row, { segment, lsn: expiry.lsn })
+    writePendingDelete(state, row, { segment, lsn: expiry.lsn })
   }
   for (const write of writes) {
     const { replaces, taken } = write
     const seq = sequenceNumber(segment, taken)
     const previous = replaces && rowOf(replaces, segment)
     // Before the old row goes, which still has the previous image.
-    logChange(context, planned, { write, seq, previous })
+    logChange(state, planned, { write, seq, previous })
     if (previous !== undefined) connection.run(REMOVE, previous)
-    if ('ts' in write) insertRow(context, planned, { write, seq })
+    if ('ts' in write) insertRow(state, planned, { write, seq })
   }
   if (lsn === segment.lsn) return
   segment.lsn = lsn
@@ -80,7 +74,7 @@ function rowOf(document: PresentRow | SqlitePut, segment: OpenSegment): number {
 }
 
 function insertRow(
-  { connection }: CommitContext,
+  { connection }: TransactionState,
   { batch, lsn }: SqliteBatch,
   { write, seq }: { readonly write: SqlitePut; readonly seq: number },
 ): void {
@@ -105,7 +99,7 @@ function insertRow(
 }
 
 function logChange(
-  { connection, timeMs }: CommitContext,
+  { connection, timeMs }: TransactionState,
   { batch, place, lsn }: SqliteBatch,
   {
     write,

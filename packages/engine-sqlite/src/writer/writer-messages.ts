@@ -1,11 +1,11 @@
 import type {
   CollectionDefinition,
   CollectionRecord,
+  CommitBatch,
   CommitOutcome,
   DefinitionChanges,
   MaintenanceOutcome,
   MaintenanceTask,
-  PlannableBatch,
   RangeRecord,
   WriteFence,
 } from '@tidemark/store/engine'
@@ -16,7 +16,7 @@ import type { PortableError } from '../connection/sqlite-error.ts'
 export type WriterTask =
   | {
       readonly kind: 'commit'
-      readonly batches: readonly PlannableBatch[]
+      readonly batches: readonly CommitBatch[]
       readonly fence: WriteFence | undefined
     }
   | {

@@ -139,10 +139,10 @@ function ownTtl(text: string): unknown {
 }
 
 /** The error for a document whose `ttl` is not a time to live (TTL-9). */
-export function invalidTtl({
-  id,
-  body,
-}: Pick<EncodedDocument, 'id' | 'body'>): InvalidDocumentError {
+export function invalidTtl(
+  document: Pick<EncodedDocument, 'id' | 'body'> | undefined,
+): InvalidDocumentError {
+  const { id = '', body = '{}' } = document ?? {}
   return new InvalidDocumentError(
     `document ${JSON.stringify(id)} has ttl ${JSON.stringify(ownTtl(body))}; ` +
       `it must be -1 or a whole number of seconds from 1 to ${MAX_TTL_SECONDS}`,

@@ -87,7 +87,6 @@ export {
   type CommitPlace,
   type CommitPlan,
   type CommitView,
-  type PlannableBatch,
   type PlannedBatch,
   type PlannedDelete,
   type PlannedExpiry,

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { CollectionRecord } from './catalog.ts'
-import type { CommitOperation, WriteCondition } from './commit.ts'
+import type { CommitBatch, CommitOperation, WriteCondition } from './commit.ts'
 import {
   planCommit,
   type CommitPlace,
   type CommitPlan,
   type CommitView,
-  type PlannableBatch,
   type PresentDocument,
 } from './plan-commit.ts'
 
@@ -35,18 +34,18 @@ class FakeView implements CommitView<CommitPlace, PresentDocument> {
     this.#fake = fake
   }
 
-  place({ collection, epk }: PlannableBatch): CommitPlace | undefined {
+  place({ collection, epk }: CommitBatch): CommitPlace | undefined {
     if (collection !== 1) return undefined
     const { defaultTtl = TTL } = this.#fake
     const record = { definition: { defaultTtl }, ttlEras: [] } as unknown as CollectionRecord
     return { collection: { record }, counter: this.#counters[epk < 'B' ? 0 : 1] }
   }
 
-  document(_: PlannableBatch, id: string): PresentDocument | undefined {
+  document(_: CommitBatch, id: string): PresentDocument | undefined {
     return this.#fake.documents?.[id]
   }
 
-  fences(): readonly { readonly range: typeof RANGE; readonly epoch: number }[] {
+  fencesOf(): readonly { readonly range: typeof RANGE; readonly epoch: number }[] {
     return (this.#fake.epochs ?? []).map((epoch) => ({ range: RANGE, epoch }))
   }
 
@@ -61,12 +60,12 @@ const RANGE = { minInclusive: '', maxExclusive: 'FF' }
 
 function plan(
   fake: Fake,
-  ...batches: readonly PlannableBatch[]
+  ...batches: readonly CommitBatch[]
 ): CommitPlan<CommitPlace, PresentDocument> {
   return planCommit(new FakeView(fake), { batches })
 }
 
-function batch(...operations: readonly CommitOperation[]): PlannableBatch {
+function batch(...operations: readonly CommitOperation[]): CommitBatch {
   return { collection: 1, epk: 'A', partitionKey: 'p', operations }
 }
 

@@ -3,8 +3,8 @@ import type {
   CommitBatch,
   CommitOperation,
   CommitOutcome,
+  CommitRequest,
   CommittedBatch,
-  WriteFence,
 } from './commit.ts'
 import { expiredSecond, expirySecond, neverExpires, ttlUntil, type ExpiringRow } from './expiry.ts'
 import { refusingEpoch, type FenceRecord } from './fence-check.ts'
@@ -15,11 +15,6 @@ import {
   type UniquePlan,
 } from './unique-entries.ts'
 import { conditionHolds } from './write-condition.ts'
-
-/** A batch as planned: the collection's number is enough. */
-export interface PlannableBatch extends Omit<CommitBatch, 'collection'> {
-  readonly collection: number
-}
 
 /** A stored document that no pending delete has replaced yet. It may have expired. */
 export interface PresentDocument extends ExpiringRow {
@@ -39,9 +34,9 @@ export interface CommitView<Place extends CommitPlace, Document extends PresentD
   /** The store's clock for this commit, epoch ms. */
   readonly timeMs: number
   /** Undefined when the collection is gone. */
-  place(batch: PlannableBatch): Place | undefined
-  document(batch: PlannableBatch, id: string): Document | undefined
-  fences(job: string): readonly FenceRecord[]
+  place(batch: CommitBatch): Place | undefined
+  document(batch: CommitBatch, id: string): Document | undefined
+  fencesOf(job: string): readonly FenceRecord[]
   /** The document that an entry is stored with. */
   holder(claim: UniqueClaim): (ExpiringRow & { readonly id: string }) | undefined
 }
@@ -77,7 +72,7 @@ export interface PlannedExpiry<Document> {
 
 /** Carried out in this order: expiries, then writes. */
 export interface PlannedBatch<Place, Document> extends CommittedBatch {
-  readonly batch: PlannableBatch
+  readonly batch: CommitBatch
   readonly place: Place
   readonly expiries: readonly PlannedExpiry<Document>[]
   /** A delete of a document that is not there took a number, and is not among them. */
@@ -108,10 +103,7 @@ type CommitFailure = Extract<CommitOutcome, { kind: 'refused' | 'invalidTtl' }>
  */
 export function planCommit<Place extends CommitPlace, Document extends PresentDocument>(
   view: CommitView<Place, Document>,
-  {
-    batches,
-    fence,
-  }: { readonly batches: readonly PlannableBatch[]; readonly fence?: WriteFence | undefined },
+  { batches, fence }: CommitRequest,
 ): CommitPlan<Place, Document> {
   const places: Place[] = []
   for (const [batchIndex, batch] of batches.entries()) {
@@ -119,7 +111,7 @@ export function planCommit<Place extends CommitPlace, Document extends PresentDo
     if (place === undefined) return refused({ kind: 'collectionGone', batchIndex })
     places.push(place)
   }
-  const currentEpoch = fence && refusingEpoch(view.fences(fence.job), fence)
+  const currentEpoch = fence && refusingEpoch(view.fencesOf(fence.job), fence)
   if (currentEpoch !== undefined) return refused({ kind: 'fenced', currentEpoch })
   const planner = new BatchPlanner(view, batches.length > 1)
   const planned: PlannedBatch<Place, Document>[] = []
@@ -169,7 +161,7 @@ class BatchPlanner<Place extends CommitPlace, Document extends PresentDocument> 
   }
 
   plan(
-    batch: PlannableBatch,
+    batch: CommitBatch,
     { batchIndex, place }: { readonly batchIndex: number; readonly place: Place },
   ): PlannedBatch<Place, Document> | CommitFailure {
     const { timeMs } = this.#view
@@ -208,7 +200,7 @@ class BatchPlanner<Place extends CommitPlace, Document extends PresentDocument> 
   }
 
   #writes(
-    batch: PlannableBatch,
+    batch: CommitBatch,
     {
       place,
       present,
@@ -245,6 +237,6 @@ class BatchPlanner<Place extends CommitPlace, Document extends PresentDocument> 
   }
 }
 
-function documentKey({ collection, partitionKey }: PlannableBatch, id: string): string {
+function documentKey({ collection, partitionKey }: CommitBatch, id: string): string {
   return `${collection}\n${partitionKey}\n${id}`
 }
