@@ -94,7 +94,12 @@ const operation: fc.Arbitrary<OperationShape> = fc.record({
     { weight: 8, arbitrary: fc.constantFrom(0, -1, 1, 2, 3) },
     fc.constant('invalid' as const),
   ),
-  expiresIn: fc.option(fc.integer({ min: -2, max: 4 }), { nil: undefined, freq: 4 }),
+  expiresIn: fc.oneof(
+    { weight: 12, arbitrary: fc.constant(undefined) },
+    { weight: 6, arbitrary: fc.integer({ min: -2, max: 4 }) },
+    // Further away than a `ttl` can say.
+    fc.constant(2 ** 31 + 5),
+  ),
   entries,
   passing: fc.option(entries, { nil: undefined, freq: 2 }),
 })

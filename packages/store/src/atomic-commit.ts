@@ -13,7 +13,6 @@ import {
   type Lsn,
   type PartitionKey,
 } from '@tidemark/contracts'
-import { MAX_TTL_SECONDS } from './catalog/collection-settings.ts'
 import { checkedDocumentId } from './catalog/resource-names.ts'
 import type { Collection } from './collection.ts'
 import { invalidTtl, type EncodedPartitionKey } from './documents/document-encoder.ts'
@@ -31,6 +30,7 @@ import type {
   WriteFence,
 } from './engine/commit.ts'
 import { assertCommitSize, assertOperations } from './engine/commit-size.ts'
+import { MAX_TTL_SECONDS } from './engine/expiry.ts'
 import type { DatabaseEngine } from './engine/storage-engine.ts'
 import type { UniqueStep } from './engine/unique-entries.ts'
 import { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'

@@ -12,9 +12,10 @@ import {
   type PartitionKey,
   type PartitionKeyComponent,
 } from '@tidemark/contracts'
-import { MAX_TTL_SECONDS, isTtl } from '../catalog/collection-settings.ts'
+import { isTtl } from '../catalog/collection-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CollectionRecord } from '../engine/catalog.ts'
+import { MAX_TTL_SECONDS } from '../engine/expiry.ts'
 import { ridBytes } from '../engine/resource-ids.ts'
 import { documentRid } from './document-rid.ts'
 import { UniqueEntries } from './unique-entries.ts'

@@ -162,6 +162,13 @@ test.each([
     made: 9,
     expirySecond: SECOND + 9,
   },
+  {
+    given: { expirySecond: SECOND + 2 ** 31 + 5 },
+    defaultTtl: null,
+    ttl: 2 ** 31 - 1,
+    made: 2 ** 31 - 1,
+    expirySecond: 0,
+  },
   { given: { expirySecond: SECOND - 9 }, defaultTtl: null, ttl: 1, made: 1, expirySecond: 0 },
 ] as const)(
   'TTL-3 JB-2 a put of $given under a default of $defaultTtl expires at $expirySecond',
