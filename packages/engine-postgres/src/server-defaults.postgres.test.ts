@@ -53,7 +53,8 @@ function write(
   { id, ttl = 0, fence }: { id: string; ttl?: number; fence?: WriteFence },
 ): Promise<CommitOutcome> {
   const key = { epk: effectivePartitionKey(['a'], partitionKey), partitionKey: '["a"]' }
-  return database.commit({ batches: [{ collection, ...key, operations: [put(id, ttl)] }], fence })
+  const batch = { collection: collection.number, ...key, operations: [put(id, ttl)] }
+  return database.commit({ batches: [batch], fence })
 }
 
 async function clientAt(url: string): Promise<Client> {

@@ -49,7 +49,11 @@ function request(collection: CollectionRecord, id: string): CommitRequest {
     body,
     ttl: 0,
   } as const
-  return { batches: [{ collection, epk: '1A', partitionKey: '["p"]', operations: [operation] }] }
+  return {
+    batches: [
+      { collection: collection.number, epk: '1A', partitionKey: '["p"]', operations: [operation] },
+    ],
+  }
 }
 
 /** A store with a database of one collection, and how many documents. */

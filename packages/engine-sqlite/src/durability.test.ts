@@ -63,7 +63,9 @@ async function write({ database, collection }: Opened, id: string): Promise<numb
     ttl: 0,
   } as const
   const outcome = await database.commit({
-    batches: [{ collection, epk: '1A', partitionKey: '["p"]', operations: [operation] }],
+    batches: [
+      { collection: collection.number, epk: '1A', partitionKey: '["p"]', operations: [operation] },
+    ],
   })
   if (outcome.kind !== 'committed') throw new Error(outcome.kind)
   return outcome.batches[0]?.lsn ?? 0
@@ -203,7 +205,9 @@ test('far above 2 ** 32 LSNs a page has its own rows only', async () => {
     }) as const
   const commit = (epk: string, ...ids: string[]) =>
     database.commit({
-      batches: [{ collection, epk, partitionKey: '["p"]', operations: ids.map(put) }],
+      batches: [
+        { collection: collection.number, epk, partitionKey: '["p"]', operations: ids.map(put) },
+      ],
     })
   // Both ranges have the same LSNs, and the second segment's row numbers follow on the first's.
   await commit('10', 'low-1', 'low-2', 'low-3')

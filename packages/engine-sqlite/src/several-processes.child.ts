@@ -52,7 +52,9 @@ export function commitOne(
   const body = JSON.stringify({ id, filler })
   const operation = { kind: 'put', id, condition, rid: 'r', body, ttl: 0 } as const
   return database.commit({
-    batches: [{ collection, epk: '1A', partitionKey: '["p"]', operations: [operation] }],
+    batches: [
+      { collection: collection.number, epk: '1A', partitionKey: '["p"]', operations: [operation] },
+    ],
     fence: epoch === undefined ? undefined : { job: 'job', range: FULL_RANGE, epoch },
   })
 }

@@ -171,17 +171,7 @@ export class SqliteDatabase implements DatabaseEngine {
   }
 
   async commit({ batches, fence }: CommitRequest): Promise<CommitOutcome> {
-    const result = await this.#request({
-      kind: 'commit',
-      fence,
-      batches: batches.map(({ collection, epk, partitionKey, operations, uniqueSteps }) => ({
-        collection: collection.number,
-        epk,
-        partitionKey,
-        operations,
-        uniqueSteps,
-      })),
-    })
+    const result = await this.#request({ kind: 'commit', batches, fence })
     assert(result.kind === 'committed', `unexpected answer ${result.kind}`)
     if (result.outcome.kind === 'committed') {
       this.#nowMs(result.outcome.timeMs)

@@ -40,7 +40,16 @@ async function openDatabase(
     const condition = { kind: 'none' } as const
     const body = JSON.stringify({ id })
     const operation = { kind: 'put', id, condition, rid: 'r', body, ttl: 0 } as const
-    return { batches: [{ collection, epk: '1A', partitionKey: '["p"]', operations: [operation] }] }
+    return {
+      batches: [
+        {
+          collection: collection.number,
+          epk: '1A',
+          partitionKey: '["p"]',
+          operations: [operation],
+        },
+      ],
+    }
   }
   return { database, request }
 }

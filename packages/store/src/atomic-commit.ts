@@ -1,10 +1,10 @@
+import assert from 'node:assert/strict'
 import {
   CodedError,
   FencedWriteError,
   InvalidOptionError,
   PreconditionFailedError,
   ResourceNotFoundError,
-  UniqueKeyError,
   assertNever,
   documentEtag,
   lsn,
@@ -13,22 +13,24 @@ import {
   type Lsn,
   type PartitionKey,
 } from '@tidemark/contracts'
-import { MAX_TTL_SECONDS } from './catalog/collection-settings.ts'
 import { checkedDocumentId } from './catalog/resource-names.ts'
 import type { Collection } from './collection.ts'
-import type { EncodedPartitionKey } from './documents/document-encoder.ts'
+import { invalidTtl, type EncodedPartitionKey } from './documents/document-encoder.ts'
+import type { OpenCollection } from './documents/open-collection.ts'
+import { notUnique } from './documents/unique-entries.ts'
 import { engineCondition } from './documents/write-conditions.ts'
-import {
-  notUnique,
-  putOperation,
-  refusedTtl,
-  singlePut,
-  type OpenCollection,
-  type SingleWrite,
-} from './documents/open-collection.ts'
+import { putOperation } from './documents/write-document.ts'
 import { checkAtomicOperation } from './documents/write-rules.ts'
-import type { CommitBatch, CommitOperation, WriteCondition, WriteFence } from './engine/commit.ts'
+import type { CollectionRecord } from './engine/catalog.ts'
+import type {
+  CommitBatch,
+  CommitOperation,
+  CommitOutcome,
+  WriteCondition,
+  WriteFence,
+} from './engine/commit.ts'
 import { assertCommitSize, assertOperations } from './engine/commit-size.ts'
+import { MAX_TTL_SECONDS } from './engine/expiry.ts'
 import type { DatabaseEngine } from './engine/storage-engine.ts'
 import type { UniqueStep } from './engine/unique-entries.ts'
 import { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
@@ -74,9 +76,13 @@ export interface AtomicCommitResult {
 }
 
 /** A batch as it grows, with the write that each of its operations belongs to. */
-interface GrowingBatch extends CommitBatch {
-  readonly operations: CommitOperation[]
-  readonly uniqueSteps: UniqueStep[] | undefined
+interface GrowingBatch {
+  readonly record: CollectionRecord
+  /** All that the engine gets. */
+  readonly batch: CommitBatch & {
+    readonly operations: CommitOperation[]
+    readonly uniqueSteps: UniqueStep[] | undefined
+  }
   /** For each step. */
   readonly stepIndexes: number[]
   readonly writeIndexes: number[]
@@ -97,53 +103,63 @@ export async function commitAtomically(
   if (writes.length === 0) throw new InvalidOptionError('an atomic commit needs at least one write')
   assertOperations(writes.length)
   const opened = await openAll(engine, writes)
-  const batches = groupWrites(writes, opened)
+  const groups = groupWrites(writes, opened)
+  const batches = groups.map(({ batch }) => batch)
   assertCommitSize(batches, maxDocumentBytes)
-  const outcome = await engine.commit({ batches: batches.map(commitBatchOf), fence })
+  const outcome = await engine.commit({ batches, fence })
   switch (outcome.kind) {
     case 'committed': {
       const lsns: Lsn[] = []
-      for (const [index, { writeIndexes }] of batches.entries()) {
+      for (const [index, { writeIndexes }] of groups.entries()) {
         const batchLsn = lsn(outcome.batches[index]?.lsn ?? 0)
         for (const writeIndex of writeIndexes) lsns[writeIndex] = batchLsn
       }
       return { lsns, serverTimeMs: outcome.timeMs }
     }
-    case 'refused': {
-      const { batchIndex, operationIndex, presentLsn } = outcome
-      const batch = batches[batchIndex]
-      const writeIndex = batch?.writeIndexes[operationIndex] ?? 0
-      const id = batch?.operations[operationIndex]?.id ?? ''
-      const etag = presentLsn && batch && documentEtag(batch.collection.number, presentLsn)
-      const reason = etag ? `its etag is ${etag}` : 'it does not exist'
-      throw new AtomicWriteFailedError(
-        writeIndex,
-        new PreconditionFailedError(id, reason),
-        presentLsn,
-      )
-    }
-    case 'invalidTtl': {
-      const batch = batches[outcome.batchIndex]
-      const writeIndex = batch?.writeIndexes[outcome.operationIndex] ?? 0
-      throw new AtomicWriteFailedError(
-        writeIndex,
-        refusedTtl(batch?.operations[outcome.operationIndex]),
-      )
-    }
-    case 'notUnique': {
-      const batch = batches[outcome.batchIndex]
-      const writeIndex = batch?.stepIndexes[outcome.stepIndex] ?? 0
-      const id = batch?.uniqueSteps?.[outcome.stepIndex]?.id ?? ''
-      if (batch === undefined)
-        throw new AtomicWriteFailedError(writeIndex, new UniqueKeyError(id, []))
-      throw new AtomicWriteFailedError(writeIndex, notUnique(batch.collection, id, outcome))
-    }
     case 'fenced':
       throw new FencedWriteError(fence?.job ?? '', fence?.epoch ?? 0, outcome.currentEpoch)
+    case 'refused':
+    case 'invalidTtl':
+    case 'notUnique':
     case 'collectionGone': {
-      const batch = batches[outcome.batchIndex]
-      const gone = new ResourceNotFoundError('collection', batch?.collection.id ?? '')
-      throw new AtomicWriteFailedError(batch?.writeIndexes[0] ?? 0, gone)
+      const group = groups[outcome.batchIndex]
+      assert(group !== undefined, 'the outcome names a batch')
+      throw batchFailure(group, outcome)
+    }
+    default:
+      return assertNever(outcome)
+  }
+}
+
+/** The error of the write that an outcome of its batch refuses. */
+function batchFailure(
+  { record, batch, writeIndexes, stepIndexes }: GrowingBatch,
+  outcome: Extract<CommitOutcome, { readonly batchIndex: number }>,
+): AtomicWriteFailedError {
+  switch (outcome.kind) {
+    case 'refused': {
+      const { operationIndex, presentLsn } = outcome
+      const { id = '' } = batch.operations[operationIndex] ?? {}
+      const reason =
+        presentLsn === undefined
+          ? 'it does not exist'
+          : `its etag is ${documentEtag(record.number, presentLsn)}`
+      const failure = new PreconditionFailedError(id, reason)
+      return new AtomicWriteFailedError(writeIndexes[operationIndex] ?? 0, failure, presentLsn)
+    }
+    case 'invalidTtl': {
+      const operation = batch.operations[outcome.operationIndex]
+      const failure = invalidTtl(operation?.kind === 'put' ? operation : undefined)
+      return new AtomicWriteFailedError(writeIndexes[outcome.operationIndex] ?? 0, failure)
+    }
+    case 'notUnique': {
+      const { id = '' } = batch.uniqueSteps?.[outcome.stepIndex] ?? {}
+      const failure = notUnique(record, id, outcome)
+      return new AtomicWriteFailedError(stepIndexes[outcome.stepIndex] ?? 0, failure)
+    }
+    case 'collectionGone': {
+      const gone = new ResourceNotFoundError('collection', record.id)
+      return new AtomicWriteFailedError(writeIndexes[0] ?? 0, gone)
     }
     default:
       return assertNever(outcome)
@@ -173,63 +189,65 @@ function groupWrites(
   writes: readonly AtomicWrite[],
   opened: ReadonlyMap<AtomicWrite['collection'], OpenCollection>,
 ): readonly GrowingBatch[] {
-  const batches: GrowingBatch[] = []
+  const groups: GrowingBatch[] = []
   const latest = new Map<string, GrowingBatch>()
-  for (const [writeIndex, { collection, operation }] of writes.entries()) {
+  for (const [writeIndex, { collection, operation: wanted }] of writes.entries()) {
     const open = opened.get(collection)
     if (open === undefined) continue
-    const { key, write } = failingAs(writeIndex, () => commitOperation(open, operation))
+    const encoded = failingAs(writeIndex, () => commitOperation(open, wanted))
+    const { key, operation, entries = [] } = encoded
     const groupKey = `${open.record.number} ${key.text}`
-    let batch = latest.get(groupKey)
+    let group = latest.get(groupKey)
     // A batch has each id at most once: a second write of the same id begins another batch.
-    if (batch === undefined || batch.ids.has(write.operation.id)) {
+    if (group === undefined || group.ids.has(operation.id)) {
       const { epk, text: partitionKey } = key
-      const collectionRecord = open.record
-      batch = {
-        collection: collectionRecord,
-        epk,
-        partitionKey,
-        operations: [],
-        uniqueSteps: open.record.definition.uniqueKeys && [],
+      const { record } = open
+      const uniqueSteps = record.definition.uniqueKeys && []
+      group = {
+        record,
+        batch: { collection: record.number, epk, partitionKey, operations: [], uniqueSteps },
         stepIndexes: [],
         writeIndexes: [],
         ids: new Set(),
       }
-      batches.push(batch)
-      latest.set(groupKey, batch)
+      groups.push(group)
+      latest.set(groupKey, group)
     }
-    const { operation: commit, uniqueEntries: entries = [] } = write
-    const { id } = commit
-    batch.operations.push(commit)
-    batch.writeIndexes.push(writeIndex)
-    batch.ids.add(id)
-    if (commit.kind === 'check' || batch.uniqueSteps === undefined) continue
-    batch.uniqueSteps.push({ id, entries })
-    batch.stepIndexes.push(writeIndex)
+    const { id } = operation
+    group.batch.operations.push(operation)
+    group.writeIndexes.push(writeIndex)
+    group.ids.add(id)
+    if (operation.kind === 'check' || group.batch.uniqueSteps === undefined) continue
+    group.batch.uniqueSteps.push({ id, entries })
+    group.stepIndexes.push(writeIndex)
   }
-  return batches
+  return groups
+}
+
+interface EncodedOperation {
+  readonly key: EncodedPartitionKey
+  readonly operation: CommitOperation
+  /** Of a document that is put, in a collection with unique keys. */
+  readonly entries?: readonly string[] | undefined
 }
 
 function commitOperation(
   { encoder, engine, record }: OpenCollection,
   operation: AtomicOperation,
-): { readonly key: EncodedPartitionKey; readonly write: SingleWrite } {
+): EncodedOperation {
   const condition = atomicCondition(operation, record.number)
   if (operation.kind === 'put') {
-    const { expiresAtMs } = operation
-    if (expiresAtMs === undefined) {
-      const encoded = encoder.encode(operation.document)
-      return { key: encoded.partitionKey, write: singlePut(encoded, condition) }
-    }
-    const expirySecond = checkedExpirySecond(expiresAtMs, engine)
-    const encoded = encoder.encodeWithoutTtl(operation.document)
-    const { uniqueEntries } = encoded
-    const put = { ...putOperation(encoded, condition), expirySecond }
-    return { key: encoded.partitionKey, write: { operation: put, uniqueEntries } }
+    const { document, expiresAtMs } = operation
+    const expirySecond =
+      expiresAtMs === undefined ? undefined : checkedExpirySecond(expiresAtMs, engine)
+    const encoded =
+      expirySecond === undefined ? encoder.encode(document) : encoder.encodeWithoutTtl(document)
+    const { partitionKey: key, uniqueEntries: entries } = encoded
+    return { key, operation: { ...putOperation(encoded, condition), expirySecond }, entries }
   }
   const key = encoder.encodeKey(operation.partitionKey)
   const { kind } = operation
-  return { key, write: { operation: { kind, id: checkedDocumentId(operation.id), condition } } }
+  return { key, operation: { kind, id: checkedDocumentId(operation.id), condition } }
 }
 
 /** An atomic commit reads nothing first, so the engine alone must judge the condition. */
@@ -247,17 +265,6 @@ function checkedExpirySecond(expiresAtMs: number, engine: DatabaseEngine): numbe
   throw new InvalidOptionError(
     `expiresAtMs must be a time in epoch ms, at most ${MAX_TTL_SECONDS} s from now, got ${String(expiresAtMs)}`,
   )
-}
-
-/** What engines take and can send to a thread: without the fields that only this file needs. */
-function commitBatchOf({
-  collection,
-  epk,
-  partitionKey,
-  operations,
-  uniqueSteps,
-}: GrowingBatch): CommitBatch {
-  return { collection, epk, partitionKey, operations, uniqueSteps }
 }
 
 function failingAs<Value>(writeIndex: number, act: () => Value): Value {

@@ -41,12 +41,12 @@ export {
   type PartitionKeyOption,
 } from './catalog/collection-options.ts'
 export {
-  MAX_TTL_SECONDS,
   isTtl,
   type AllVersionsOptions,
   type CollectionSettings,
   type PendingDeleteOptions,
 } from './catalog/collection-settings.ts'
+export { MAX_TTL_SECONDS } from './engine/expiry.ts'
 export type { KnownCollections } from './catalog/known-collections.ts'
 export type { ReadExpiryOptions } from './catalog/read-expiry.ts'
 export type { RangesPage } from './catalog/read-ranges.ts'

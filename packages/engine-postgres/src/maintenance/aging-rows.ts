@@ -1,19 +1,9 @@
 import { rangeContainsEpk } from '@tidemark/contracts'
+import type { AgingKind, AgingTimes } from '@tidemark/store/engine'
 import type { RangeRow } from '../catalog/collection-row.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { Sql, SqlRow } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'
-
-/** Rows that are removed after their retention: pending deletes, or entries of the log of all versions. */
-export type AgingKind = 'pendingDeletes' | 'versions'
-
-/** What determines when a row can be removed. */
-export interface AgingTimes {
-  readonly lsn: number
-  /** When it was written: epoch seconds of a pending delete, epoch ms of an entry of the log. */
-  readonly writtenAt: number
-  readonly epk: string
-}
 
 export interface AgingRow extends AgingTimes {
   readonly segment: number
@@ -79,15 +69,6 @@ export async function oldestRows(
   const cutShort = [...seen.values()].filter((each) => each.rows >= limit)
   const endLsn = Math.min(...cutShort.map(({ lastLsn }) => lastLsn))
   return rows.filter(({ lsn, epk }) => lsn <= endLsn && rangeContainsEpk(range, epk))
-}
-
-/** The rows at the beginning that can be removed. An LSN is removed as a whole or stays. */
-export function removableRows(
-  rows: readonly AgingRow[],
-  mayGo: (row: AgingTimes) => boolean,
-): readonly AgingRow[] {
-  const stays = rows.find((row) => !mayGo(row))
-  return stays === undefined ? rows : rows.filter(({ lsn }) => lsn < stays.lsn)
 }
 
 /** Of the columns lsn, at, epk, which begin at `first`. */

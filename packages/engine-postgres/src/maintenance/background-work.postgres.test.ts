@@ -229,7 +229,7 @@ test('rows of deleted collections go, in pieces, by whoever looks, and others st
   const kept = await store.database.createCollection('kept', definition, [
     { minInclusive: '', maxExclusive: 'FF' },
   ])
-  const key = { collection: kept, epk: '00', partitionKey: '["a"]' }
+  const key = { collection: kept.number, epk: '00', partitionKey: '["a"]' }
   await store.database.commit({ batches: [{ ...key, operations: [put('a')] }] })
   await store.database.deleteCollection('coll')
   const rows = (): Promise<number> => store.number('SELECT count(*) FROM doc')

@@ -1,3 +1,4 @@
+import type { AgingTimes } from '@tidemark/store/engine'
 import type { CollectionName } from '../catalog/collection-cache.ts'
 import {
   booleanColumn,
@@ -5,7 +6,7 @@ import {
   numberColumn,
   textColumn,
 } from '../connection/columns.ts'
-import { agingTimes, type AgingTimes } from './aging-rows.ts'
+import { agingTimes } from './aging-rows.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 
 /** What determines whether there is background work in a database, in one snapshot. */

@@ -1,24 +1,17 @@
-import { commonKeys, feedRangeId } from '@tidemark/contracts'
 import {
+  horizonsAfter,
   horizonsText,
   parseHorizons,
-  raiseHorizon,
-  type Horizon,
-  type Horizons,
+  removableRows,
+  type Aging,
+  type AgingKind,
 } from '@tidemark/store/engine'
 import type { CollectionRow, RangeRow } from '../catalog/collection-row.ts'
 import { integerArray, textArray } from '../connection/binary-array.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import { nextPurgeStamp } from '../writer/purge-stamp.ts'
 import type { RowWriter } from '../writer/range-rows.ts'
-import type { Aging } from './aging.ts'
-import {
-  oldestOfRanges,
-  oldestRows,
-  removableRows,
-  type AgingKind,
-  type AgingRow,
-} from './aging-rows.ts'
+import { oldestOfRanges, oldestRows, type AgingRow } from './aging-rows.ts'
 import { NOTHING_TO_DO, type DonePiece } from './piece.ts'
 
 /** A transaction has at most a hundred rows or so, and is never removed in part. */
@@ -62,8 +55,7 @@ export async function removeAged(piece: AgedPiece, aging: Aging): Promise<DonePi
   let items = 0
   for (const range of due) {
     const rows = await oldestRows(writer, range, { ...place, limit })
-    const removable = removableRows(rows, (row) => aging.mayGo(row))
-    const taken = firstWholeLsns(removable, maxItems - items)
+    const taken = removableRows(rows, aging, maxItems - items)
     if (taken.length === 0) continue
     removed.set(range, taken)
     items += taken.length
@@ -72,12 +64,6 @@ export async function removeAged(piece: AgedPiece, aging: Aging): Promise<DonePi
   if (items === 0) return NOTHING_TO_DO
   await removeRows(piece, { aging, removed })
   return { items, more: items >= maxItems || removed.size >= MAX_RANGES }
-}
-
-/** This many rows, plus those that share the last one's LSN. */
-function firstWholeLsns(rows: readonly AgingRow[], count: number): readonly AgingRow[] {
-  const lastLsn = rows[count - 1]?.lsn ?? Infinity
-  return rows.filter(({ lsn }) => lsn <= lastLsn)
 }
 
 async function removeRows(
@@ -102,35 +88,10 @@ async function removeRows(
   )
   const raised = [...removed].map(([range, gone]) => {
     const before = horizons.get(range.segment) ?? []
-    return horizonsText(raisedBy(before, { range, gone, aging, stamp }))
+    return horizonsText(horizonsAfter(before, gone, { range, aging, stamp }))
   })
   // Last, and all in one statement: it waits for the running commits, and others wait for it.
   await sql.rows(statements.of(SET_HORIZONS[aging.kind]), [opens, textArray(raised)])
-}
-
-function raisedBy(
-  before: Horizons,
-  {
-    range,
-    gone,
-    aging,
-    stamp,
-  }: {
-    readonly range: RangeRow
-    readonly gone: readonly AgingRow[]
-    readonly aging: Aging
-    readonly stamp: number
-  },
-): Horizons {
-  const raised = new Map<string, Horizon>()
-  for (const { epk, lsn } of gone) {
-    const keys = commonKeys(aging.keysAround(epk), range)
-    // In LSN order: of several for the same keys, the last one counts.
-    if (keys !== undefined) raised.set(feedRangeId(keys), { range: keys, lsn, stamp })
-  }
-  let horizons = before
-  for (const horizon of raised.values()) horizons = raiseHorizon(horizons, horizon)
-  return horizons
 }
 
 function deleteFrom(table: 'doc' | 'log'): string {

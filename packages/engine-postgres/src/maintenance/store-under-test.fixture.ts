@@ -117,7 +117,7 @@ export class StoreUnderTest implements AsyncDisposable {
       partitionKey: partitionKeyText([pk]),
     }
     const outcome = await this.database.commit({
-      batches: [{ collection: this.collection, ...key, operations }],
+      batches: [{ collection: this.collection.number, ...key, operations }],
     })
     if (outcome.kind !== 'committed') throw new Error(`not committed: ${outcome.kind}`)
     return outcome.batches[0]?.lsn ?? 0

@@ -45,7 +45,7 @@ function write(
   by: DatabaseEngine,
   { key, id, range, epoch }: FencedWrite,
 ): Promise<CommitOutcome> {
-  const batches = [{ collection, ...key, operations: [put(id)] }]
+  const batches = [{ collection: collection.number, ...key, operations: [put(id)] }]
   return by.commit({ batches, fence: { job: 'job', range, epoch } })
 }
 

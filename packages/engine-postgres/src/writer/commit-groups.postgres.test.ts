@@ -60,7 +60,7 @@ async function open(options: { readonly segmentSlots?: number } = {}): Promise<O
 }
 
 function batch(
-  collection: CollectionRecord,
+  { number: collection }: CollectionRecord,
   pk: string,
   ...operations: readonly CommitOperation[]
 ): CommitBatch {
@@ -193,7 +193,9 @@ test('ST-9 a segment whose number a fail-over gave to other keys gets no documen
   const epks = ['00', '30'].map((epk) => ({ epk, partitionKey: `["${epk}"]` }))
   const outcomes = await Promise.all(
     epks.map((key) =>
-      database.commit({ batches: [{ collection, ...key, operations: [put('two')] }] }),
+      database.commit({
+        batches: [{ collection: collection.number, ...key, operations: [put('two')] }],
+      }),
     ),
   )
   expect(outcomes.map(({ kind }) => kind)).toEqual(['committed', 'committed'])
@@ -222,12 +224,13 @@ test('a commit that writes one document twice locks in the order of all others: 
   await store.query('BEGIN')
   await store.query('UPDATE database SET clock = clock')
   const [first, second] = [put('two'), put('two')]
-  const key = { epk: effectivePartitionKey(['b'], partitionKey), partitionKey: '["b"]' }
+  const epk = effectivePartitionKey(['b'], partitionKey)
+  const key = { collection: collection.number, epk, partitionKey: '["b"]' }
   store.clock.step(1)
   const committed = database.commit({
     batches: [
-      { collection, ...key, operations: [first] },
-      { collection, ...key, operations: [second] },
+      { ...key, operations: [first] },
+      { ...key, operations: [second] },
     ],
   })
   await store.untilBlocked()
@@ -271,14 +274,19 @@ test.each([
   '$commits over several ranges lock them in one order, whatever theirs and that on disk',
   async ({ again }) => {
     await using store = await crossingStore()
-    const { database, collection, segments } = store
+    const { database, segments } = store
+    const { number } = store.collection
     await store.query('BEGIN')
     await store.query('SELECT 1 FROM segment WHERE id = $1 FOR UPDATE', [Math.min(...segments)])
     const committed = database.commit({
       batches: [
-        { collection, ...inHigh, operations: [put('two')] },
-        { collection, ...inLow, operations: [put('two')] },
-        ...again.map((operation) => ({ collection, ...inHigh, operations: [operation] })),
+        { collection: number, ...inHigh, operations: [put('two')] },
+        { collection: number, ...inLow, operations: [put('two')] },
+        ...again.map((operation) => ({
+          collection: number,
+          ...inHigh,
+          operations: [operation],
+        })),
       ],
     })
     await store.untilBlocked()
@@ -301,7 +309,7 @@ test('ST-4 ST-5 commits of two processes that cross over several ranges all come
     const crossing = n % 3 === 0 ? [...order, order[0] ?? 0] : order
     const outcome = await (n % 4 < 2 ? database : other).commit({
       batches: crossing.map((place) => ({
-        collection,
+        collection: collection.number,
         ...(places[place] ?? inLow),
         operations: [put(`d${n}`)],
       })),

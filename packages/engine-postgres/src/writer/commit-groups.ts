@@ -114,15 +114,16 @@ export class CommitGroups {
     const { collections } = this.#options.context
     const places: BatchPlace[] = []
     const refreshed = new Set<number>()
-    for (const [batchIndex, { collection, epk }] of request.batches.entries()) {
+    for (const [batchIndex, { collection: number, epk }] of request.batches.entries()) {
       try {
-        const mustRefresh = isStale && !refreshed.has(collection.number)
-        refreshed.add(collection.number)
-        const row = mustRefresh
-          ? await collections.refresh(collection)
-          : (collections.known(collection.number) ?? (await collections.refresh(collection)))
-        const { segment, number } = rangeOfEpk(row.ranges, epk)
-        places.push({ segment, range: number })
+        const mustRefresh = isStale && !refreshed.has(number)
+        refreshed.add(number)
+        const known = collections.known(number)
+        const name = known?.record ?? { number, id: `number ${number}` }
+        const row = mustRefresh ? undefined : known
+        const { ranges } = row ?? (await collections.refresh(name))
+        const { segment, number: range } = rangeOfEpk(ranges, epk)
+        places.push({ segment, range })
       } catch (error) {
         if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
         return { outcome: { kind: 'collectionGone', batchIndex } }

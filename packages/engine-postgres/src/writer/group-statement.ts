@@ -74,7 +74,7 @@ export function groupOutcomes(
       if (broken !== -1 && broken < next) breach = breachOf(commit.unique, faultLsns[broken] ?? 0)
       const place = commit.places[batchIndex]
       assert(place !== undefined, 'each batch has a place')
-      touched.push({ collection: batch.collection.number, range: place.range, lsn })
+      touched.push({ collection: batch.collection, range: place.range, lsn })
     }
     if (breach !== undefined) failure ??= { kind: 'notUnique', ...breach }
     return failure === undefined
@@ -159,7 +159,7 @@ class GroupColumns {
         this.#requests.push(number)
         this.#batches.push(this.#batch)
         this.#segments.push(segment)
-        this.#collections.push(batch.collection.number)
+        this.#collections.push(batch.collection)
         this.#epks.push(batch.epk)
         this.#partitionKeys.push(batch.partitionKey)
         this.#addOperation(operation)

@@ -1,30 +1,10 @@
-import {
-  commitChars,
-  planUniqueEntries,
-  type CollectionRecord,
-  type CommitRequest,
-} from '@tidemark/store/engine'
+import { commitChars, planUniqueEntries, type CommitRequest } from '@tidemark/store/engine'
 import { expect, test } from 'vitest'
 import { entryKeys } from './entry-values.ts'
 import { WriteQueue, documentKeys, type WaitingCommit } from './write-queue.ts'
 
 const LIMITS = { maxOperations: 3, maxChars: 100 }
-const collection: CollectionRecord = {
-  id: 'coll',
-  number: 1,
-  rid: 'rid',
-  definition: {
-    partitionKey: { paths: ['/pk'], version: 2, kind: 'Hash' },
-    defaultTtl: null,
-    indexingMode: 'consistent',
-    pendingDeletes: { retentionSeconds: 1, waitFor: [] },
-    allVersions: null,
-    splitAboveBytes: null,
-  },
-  ttlEras: [],
-  etag: '',
-  ts: 0,
-}
+const collection = 1
 
 interface Named extends WaitingCommit {
   readonly name: string

@@ -70,6 +70,6 @@ export class WriteQueue<Commit extends WaitingCommit> {
 /** One text for each document, to find out whether two commits concern the same one. */
 export function documentKeys({ batches }: CommitRequest): readonly string[] {
   return batches.flatMap(({ collection, partitionKey, operations }) =>
-    operations.map(({ id }) => `${collection.number}\n${partitionKey}\n${id}`),
+    operations.map(({ id }) => `${collection}\n${partitionKey}\n${id}`),
   )
 }

@@ -1,21 +1,15 @@
 import { rangeContainsEpk } from '@tidemark/contracts'
+import type { AgingKind, AgingTimes } from '@tidemark/store/engine'
 import type { RangeRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { SEGMENT_SLOTS } from '../connection/schema.ts'
 
-/** Rows that are removed after their retention: pending deletes, or entries of the log of all versions. */
-export type AgingRows = 'pendingDeletes' | 'versions'
-
-export interface AgingRow {
+export interface AgingRow extends AgingTimes {
   readonly seq: number
-  readonly lsn: number
-  /** When it was written: epoch seconds of a pending delete, epoch ms of an entry of the log. */
-  readonly writtenAt: number
-  readonly epk: string
 }
 
-const STATEMENTS: Readonly<Record<AgingRows, string>> = {
+const STATEMENTS: Readonly<Record<AgingKind, string>> = {
   pendingDeletes: `SELECT seq, lsn, ts, epk FROM doc INDEXED BY pending
     WHERE coll = ? AND kind = 1 AND seq >= ? AND seq < ? ORDER BY seq LIMIT ?`,
   versions: `SELECT seq, lsn, at, epk FROM log
@@ -37,7 +31,7 @@ export function oldestRows(
     kind,
     collection,
     limit,
-  }: { readonly kind: AgingRows; readonly collection: number; readonly limit: number },
+  }: { readonly kind: AgingKind; readonly collection: number; readonly limit: number },
 ): readonly AgingRow[] {
   const found: AgingRow[] = []
   let endLsn = Infinity
@@ -53,7 +47,7 @@ export function oldestRows(
 export function oldestRow(
   connection: Connection,
   range: RangeRow,
-  { kind, collection }: { readonly kind: AgingRows; readonly collection: number },
+  { kind, collection }: { readonly kind: AgingKind; readonly collection: number },
 ): AgingRow | undefined {
   let oldest: AgingRow | undefined
   for (const { id } of range.segments) {
@@ -63,20 +57,11 @@ export function oldestRow(
   return oldest
 }
 
-/** The rows at the beginning that can be removed. An LSN is removed as a whole or stays. */
-export function removableRows(
-  rows: readonly AgingRow[],
-  mayGo: (row: AgingRow) => boolean,
-): readonly AgingRow[] {
-  const stays = rows.find((row) => !mayGo(row))
-  return stays === undefined ? rows : rows.filter(({ lsn }) => lsn < stays.lsn)
-}
-
 /** At least one whole LSN, even if its transaction has more rows than requested. */
 function firstLsns(
   connection: Connection,
   segment: number,
-  wanted: { readonly kind: AgingRows; readonly collection: number; readonly limit: number },
+  wanted: { readonly kind: AgingKind; readonly collection: number; readonly limit: number },
 ): { readonly rows: readonly AgingRow[]; readonly isCut: boolean } {
   for (let { limit } = wanted; ; limit *= 4) {
     const rows = rowsOf(connection, segment, { ...wanted, limit })
@@ -92,7 +77,7 @@ function rowsOf(
     kind,
     collection,
     limit,
-  }: { readonly kind: AgingRows; readonly collection: number; readonly limit: number },
+  }: { readonly kind: AgingKind; readonly collection: number; readonly limit: number },
 ): readonly AgingRow[] {
   const first = segment * SEGMENT_SLOTS
   return connection

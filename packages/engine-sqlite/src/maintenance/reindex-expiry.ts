@@ -3,7 +3,7 @@ import type { CollectionRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn, type Row } from '../connection/column.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'
 import { policyOf } from '../connection/live-rows.ts'
-import { writePendingDelete } from '../writer/expiry-writes.ts'
+import { expireDocument } from '../writer/expiry-writes.ts'
 import type { TouchedRange } from '../writer/writer-messages.ts'
 import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './piece.ts'
 
@@ -52,7 +52,7 @@ function fileDocument(
   if (expired !== 0) {
     const epk = textColumn(row, 4)
     const present = context.collectionFor(epk)
-    return writePendingDelete(context, { collection: present, epk, seq, second: expired })
+    return expireDocument(context, { collection: present, epk, seq, second: expired })
   }
   const second = expirySecond(times, policy.defaultTtl)
   if (second !== numberColumn(row, 3)) {

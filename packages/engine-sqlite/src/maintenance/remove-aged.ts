@@ -1,25 +1,17 @@
-import { commonKeys, feedRangeId, type FeedRange } from '@tidemark/contracts'
 import {
+  horizonsAfter,
   horizonsText,
   parseHorizons,
-  raiseHorizon,
-  type Horizon,
+  removableRows,
+  type Aging,
   type Horizons,
 } from '@tidemark/store/engine'
 import type { CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import { textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { nextPurgeStamp } from '../connection/head.ts'
-import { oldestRows, removableRows, type AgingRow, type AgingRows } from './oldest-rows.ts'
+import { oldestRows, type AgingRow } from './oldest-rows.ts'
 import type { PieceContext, PieceResult } from './piece.ts'
-
-/** How rows of one kind age. */
-export interface Aging {
-  readonly kind: AgingRows
-  mayGo(row: AgingRow): boolean
-  /** Keys around one key whose horizon rises with it; see `positionPart`. */
-  keysAround(epk: string): FeedRange
-}
 
 /** Where an interrupted piece continues: an index of the collection's ranges. */
 export interface RemovedPiece extends PieceResult {
@@ -43,8 +35,7 @@ export function removeAged(
       collection: collection.record.number,
       limit,
     })
-    const removable = removableRows(rows, (row) => aging.mayGo(row))
-    const removed = firstWholeLsns(removable, context.maxItems - items)
+    const removed = removableRows(rows, aging, context.maxItems - items)
     removeRows(context, range, { removed, aging })
     items += removed.length
     if (items >= context.maxItems || context.isOverdue()) {
@@ -57,12 +48,6 @@ export function removeAged(
   return { items, more: false, resumeAt: undefined }
 }
 
-/** This many rows, plus those that share the last one's LSN. */
-function firstWholeLsns(rows: readonly AgingRow[], count: number): readonly AgingRow[] {
-  const lastLsn = rows[count - 1]?.lsn ?? Infinity
-  return rows.filter(({ lsn }) => lsn <= lastLsn)
-}
-
 function removeRows(
   { connection, timeMs }: PieceContext,
   range: RangeRow,
@@ -72,16 +57,9 @@ function removeRows(
   const table = aging.kind === 'versions' ? 'log' : 'doc'
   const column = aging.kind === 'versions' ? 'loghorizon' : 'horizon'
   const stamp = nextPurgeStamp(connection, timeMs)
-  const raised = new Map<string, Horizon>()
-  for (const { seq, epk, lsn } of removed) {
-    connection.run(`DELETE FROM ${table} WHERE seq = ?`, seq)
-    const keys = commonKeys(aging.keysAround(epk), range)
-    // In LSN order: of several for the same keys, the last one counts.
-    if (keys !== undefined) raised.set(feedRangeId(keys), { range: keys, lsn, stamp })
-  }
-  let horizons = readHorizons(connection, range.segment, column)
-  for (const horizon of raised.values()) horizons = raiseHorizon(horizons, horizon)
-  const text = horizonsText(horizons)
+  for (const { seq } of removed) connection.run(`DELETE FROM ${table} WHERE seq = ?`, seq)
+  const before = readHorizons(connection, range.segment, column)
+  const text = horizonsText(horizonsAfter(before, removed, { range, aging, stamp }))
   connection.run(`UPDATE segment SET ${column} = ? WHERE id = ?`, text, range.segment)
 }
 

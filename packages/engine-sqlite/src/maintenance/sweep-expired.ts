@@ -1,6 +1,6 @@
 import type { CollectionRow } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
-import { writePendingDelete } from '../writer/expiry-writes.ts'
+import { expireDocument } from '../writer/expiry-writes.ts'
 import type { TouchedRange } from '../writer/writer-messages.ts'
 import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './piece.ts'
 
@@ -19,7 +19,7 @@ export function sweepExpired(context: PieceContext, collection: CollectionRow): 
     const epk = textColumn(row, 1)
     const expired = { epk, seq: numberColumn(row, 0), second: numberColumn(row, 2) }
     const present = context.collectionFor(epk)
-    touched.push(writePendingDelete(context, { ...expired, collection: present }))
+    touched.push(expireDocument(context, { ...expired, collection: present }))
     if (context.isOverdue()) return { items: touched.length, more: true, touched }
   }
   return { items: rows.length, more: rows.length >= maxItems, touched }

@@ -56,7 +56,9 @@ async function write(
     const put = { kind: 'put', id, condition, rid: 'r', body, ttl: 0 } as const
     const epk = keys[n % keys.length]!
     return database.commit({
-      batches: [{ collection, epk, partitionKey: `["${n}"]`, operations: [put] }],
+      batches: [
+        { collection: collection.number, epk, partitionKey: `["${n}"]`, operations: [put] },
+      ],
     })
   })
   await Promise.all(commits)

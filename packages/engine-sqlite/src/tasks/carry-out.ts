@@ -16,7 +16,7 @@ import {
 import { applyCommit } from '../writer/commit-writer.ts'
 import { storePositions } from '../writer/position-writes.ts'
 import { mergeRanges, splitRange } from '../writer/range-writes.ts'
-import type { TransactionState } from './transaction-state.ts'
+import type { TransactionState } from '../writer/transaction-state.ts'
 import type {
   WireWork,
   WriterRequest,
@@ -48,10 +48,11 @@ export function carryOut(
   options: CarryOutOptions,
 ): WriterResult {
   if (state.catalog.dropped) return { kind: 'databaseGone' }
-  const timeMs = state.timeMs(nowMs)
+  state.advanceTo(nowMs)
+  const { timeMs } = state
   switch (task.kind) {
     case 'commit':
-      return commit(state, task, timeMs)
+      return applyCommit(state, task)
     case 'createCollection':
       return createCollection(state, task, timeMs)
     case 'deleteCollection':
@@ -77,14 +78,6 @@ export function carryOut(
     default:
       return assertNever(task)
   }
-}
-
-function commit(state: TransactionState, task: TaskOf<'commit'>, timeMs: number): WriterResult {
-  for (const { collection, epk } of task.batches) state.roomFor(collection, epk)
-  const { connection, segments, fences, catalog } = state
-  const { outcome, touched } = applyCommit({ connection, segments, fences, catalog, timeMs }, task)
-  if (outcome.kind === 'committed') state.wroteAt(timeMs)
-  return { kind: 'committed', outcome, touched }
 }
 
 function createCollection(
@@ -129,7 +122,7 @@ function updateCollection(
   try {
     const change = { changes, nowMs: timeMs }
     const record = changeCollection(state.connection, present, change)
-    state.wroteAt(timeMs)
+    state.wroteNow()
     state.reloadCatalog()
     return { kind: 'updated', record }
   } catch (error) {
@@ -214,7 +207,7 @@ function maintain(
     return { kind: 'maintained', outcome: { kind: 'held', ...other }, touched: [] }
   }
   // The sweeper advances the store's clock, so that what it judged expired stays expired everywhere.
-  state.wroteAt(timeMs)
+  state.wroteNow()
   const { work } = task
   const present = work && state.catalog.collections.get(work.collection)
   const {

@@ -5,7 +5,7 @@ import { FileIdentity } from '../folder/file-identity.ts'
 import { carryOut, MaintenanceMemory } from './carry-out.ts'
 import { firstGroup } from './first-group.ts'
 import { purgeDropped } from '../writer/collection-writes.ts'
-import { TransactionState } from './transaction-state.ts'
+import { TransactionState } from '../writer/transaction-state.ts'
 import { WriteAheadLog } from './write-ahead-log.ts'
 import type { WriterReply, WriterRequest, WriterSettings } from '../writer/writer-messages.ts'
 
@@ -158,19 +158,16 @@ export class DatabaseWriter {
 
   /** Of the whole group, or of its beginning when it takes too long. */
   #replies(group: readonly WriterRequest[]): readonly WriterReply[] {
-    const endMs = this.#clock.monotonicMs() + MAX_GROUP_MS
+    const monotonicMs = (): number => this.#clock.monotonicMs()
+    const options = { memory: this.#memory, monotonicMs }
+    const endMs = monotonicMs() + MAX_GROUP_MS
     const replies: WriterReply[] = []
     for (const request of group) {
-      replies.push(this.#reply(request))
-      if (this.#clock.monotonicMs() >= endMs) break
+      const result = carryOut(this.#state, request, options)
+      replies.push({ id: request.id, result })
+      if (monotonicMs() >= endMs) break
     }
     return replies
-  }
-
-  #reply(request: WriterRequest): WriterReply {
-    const monotonicMs = (): number => this.#clock.monotonicMs()
-    const result = carryOut(this.#state, request, { memory: this.#memory, monotonicMs })
-    return { id: request.id, result }
   }
 
   #failure(id: number, error: unknown): WriterReply {

@@ -1,20 +1,19 @@
-import { expirySecond, ttlUntil, type CommitOutcome } from '@tidemark/store/engine'
-import type { Connection } from '../connection/connection.ts'
-import { writePendingDelete } from './expiry-writes.ts'
-import type { Fences } from './fences.ts'
-import { sequenceNumber } from './open-segments.ts'
 import {
-  planBatches,
-  writesOf,
-  type PlanContext,
+  planCommit,
   type PlannedBatch,
-  type PresentDocument,
-} from './plan-batches.ts'
+  type PlannedDelete,
+  type PlannedPut,
+} from '@tidemark/store/engine'
+import { writePendingDelete } from './expiry-writes.ts'
+import { sequenceNumber, type OpenSegment } from './open-segments.ts'
+import type { PresentRow, SegmentPlace, TransactionState } from './transaction-state.ts'
 import { storeEntries } from './unique-entry-rows.ts'
-import type { TouchedRange, WireBatch, WriterTask } from './writer-messages.ts'
+import type { WriterResult, WriterTask } from './writer-messages.ts'
 
 type CommitTask = Extract<WriterTask, { kind: 'commit' }>
-type PutOperation = Extract<WireBatch['operations'][number], { kind: 'put' }>
+type SqliteBatch = PlannedBatch<SegmentPlace, PresentRow>
+type SqlitePut = PlannedPut<PresentRow>
+type SqliteWrite = SqlitePut | PlannedDelete<PresentRow>
 
 const REMOVE = 'DELETE FROM doc WHERE seq = ?'
 const INSERT = 'INSERT INTO doc VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?)'
@@ -27,142 +26,110 @@ const CREATE = 0
 const REPLACE = 1
 const DELETE = 2
 
-/** The context of a commit: the transaction's state of catalog, counters and fences. */
-export interface CommitContext extends PlanContext {
-  readonly fences: Fences
-}
-
 /**
- * Applies one commit inside the group's transaction. It judges all conditions before it touches the first row, so a
- * refusal leaves nothing behind and needs no savepoint.
+ * Applies one commit inside the group's transaction. All of it is judged before the first row is touched, so a refusal
+ * leaves nothing behind and needs no savepoint.
  */
-export function applyCommit(
-  context: CommitContext,
-  { batches, fence }: CommitTask,
-): { readonly outcome: CommitOutcome; readonly touched: readonly TouchedRange[] } {
-  if (fence !== undefined) {
-    const currentEpoch = context.fences.refusing(fence)
-    if (currentEpoch !== undefined)
-      return { outcome: { kind: 'fenced', currentEpoch }, touched: [] }
-  }
-  const plan = planBatches(context, batches)
-  if (plan.kind !== 'planned') return { outcome: plan, touched: [] }
-  if (fence !== undefined) context.fences.remember(fence)
-  const { timeMs } = context
-  for (const planned of plan.batches) writeBatch(context, planned)
-  if (plan.unique !== undefined) storeEntries(context.connection, plan.unique)
-  return {
-    outcome: {
-      kind: 'committed',
-      timeMs,
-      batches: plan.batches.map(({ lsn, present }) => ({
-        lsn,
-        existed: present.map((document) => document?.expired === 0),
-      })),
-    },
-    touched: plan.batches.map(({ batch, range, lsn }) => ({
-      collection: batch.collection,
-      range: range.number,
-      lsn,
-    })),
-  }
+export function applyCommit(state: TransactionState, task: CommitTask): WriterResult {
+  // First of all, because a new segment changes the catalog, and with it the places of all batches.
+  for (const { collection, epk } of task.batches) state.roomFor(collection, epk)
+  const { outcome, batches, unique } = planCommit(state, task)
+  if (outcome.kind !== 'committed') return { kind: 'committed', outcome, touched: [] }
+  if (task.fence !== undefined) state.fences.remember(task.fence)
+  for (const batch of batches) writeBatch(state, batch)
+  if (unique !== undefined) storeEntries(state.connection, unique)
+  state.wroteNow()
+  const touched = batches.map(({ batch: { collection }, place: { range }, lsn }) => {
+    return { collection, range: range.number, lsn }
+  })
+  return { kind: 'committed', outcome, touched }
 }
 
-function writeBatch(context: CommitContext, planned: PlannedBatch): void {
-  const { connection, segments, timeMs } = context
-  const { batch, range, present, lsn, collection } = planned
-  const segment = segments.get(range.segment)
+function writeBatch(state: TransactionState, planned: SqliteBatch): void {
+  const { connection } = state
+  const { place, lsn, expiries, writes } = planned
+  const { collection, counter: segment } = place
+  for (const expiry of expiries) {
+    const { document, second } = expiry
+    const row = { collection, seq: document.seq, second }
+    writePendingDelete(state, row, { segment, lsn: expiry.lsn })
+  }
+  for (const write of writes) {
+    const { replaces, taken } = write
+    const seq = sequenceNumber(segment, taken)
+    const previous = replaces && rowOf(replaces, segment)
+    // Before the old row goes, which still has the previous image.
+    logChange(state, planned, { write, seq, previous })
+    if (previous !== undefined) connection.run(REMOVE, previous)
+    if ('ts' in write) insertRow(state, planned, { write, seq })
+  }
   if (lsn === segment.lsn) return
-  for (const [index, { kind }] of batch.operations.entries()) {
-    const document = present[index]
-    if (kind !== 'put' || document === undefined || document.expired === 0) continue
-    const expired = { collection, epk: batch.epk, seq: document.seq, second: document.expired }
-    writePendingDelete({ connection, segments, timeMs }, expired)
-  }
-  let slot = lsn - writesOf(batch) - segment.base
-  for (const [index, operation] of batch.operations.entries()) {
-    if (operation.kind === 'check') continue
-    slot++
-    const seq = sequenceNumber(segment.id, slot)
-    // An expired document was handled above, or is left to the sweep.
-    const document = present[index]?.expired === 0 ? present[index] : undefined
-    if (operation.kind === 'put') putDocument(context, planned, { operation, document, seq })
-    else if (document !== undefined) {
-      logChange(context, planned, { id: operation.id, document, seq, written: undefined })
-      connection.run(REMOVE, document.seq)
-    }
-  }
   segment.lsn = lsn
   segment.changed = true
 }
 
-function putDocument(
-  context: CommitContext,
-  planned: PlannedBatch,
-  {
-    operation,
-    document,
-    seq,
-  }: { operation: PutOperation; document: PresentDocument | undefined; seq: number },
+/** An earlier batch of the commit wrote to the same segment: that of the key. */
+function rowOf(document: PresentRow | SqlitePut, segment: OpenSegment): number {
+  return 'seq' in document ? document.seq : sequenceNumber(segment, document.taken)
+}
+
+function insertRow(
+  { connection }: TransactionState,
+  { batch, lsn }: SqliteBatch,
+  { write, seq }: { readonly write: SqlitePut; readonly seq: number },
 ): void {
-  const { batch, collection, lsn } = planned
-  const ts = Math.floor(context.timeMs / 1000)
-  const until = operation.expirySecond
-  const made = until === undefined ? null : ttlUntil(until, ts)
-  const ttl = made ?? (operation.ttl === 'invalid' ? 0 : operation.ttl)
+  const { collection, epk, partitionKey } = batch
+  const { ts, ttl, expirySecond, made, operation } = write
   const { id, rid, body } = operation
-  logChange(context, planned, { id, document, seq, written: { rid, made, body } })
-  if (document !== undefined) context.connection.run(REMOVE, document.seq)
-  context.connection.run(
+  connection.run(
     INSERT,
     seq,
     lsn,
-    batch.collection,
-    batch.epk,
-    batch.partitionKey,
+    collection,
+    epk,
+    partitionKey,
     id,
     ts,
     ttl,
-    expirySecond({ ts, ttl }, collection.record.definition.defaultTtl),
+    expirySecond,
     rid,
     made,
     body,
   )
 }
 
-/** Call it before the old row is deleted, which still has the previous image. */
 function logChange(
-  { connection, timeMs }: { readonly connection: Connection; readonly timeMs: number },
-  { batch, collection, lsn }: PlannedBatch,
-  change: {
-    readonly id: string
-    readonly document: PresentDocument | undefined
+  { connection, timeMs }: TransactionState,
+  { batch, place, lsn }: SqliteBatch,
+  {
+    write,
+    seq,
+    previous,
+  }: {
+    readonly write: SqliteWrite
     readonly seq: number
-    /** Undefined for a delete. */
-    readonly written:
-      { readonly rid: string; readonly made: number | null; readonly body: string } | undefined
+    /** Row of the version before. */
+    readonly previous: number | undefined
   },
 ): void {
-  const { allVersions } = collection.record.definition
+  const { allVersions } = place.collection.record.definition
   if (allVersions === null) return
-  const { id, document, seq, written } = change
-  const put = document === undefined ? CREATE : REPLACE
-  const op = written === undefined ? DELETE : put
-  const { epk, partitionKey } = batch
+  const put = 'ts' in write ? write : undefined
+  const op = put === undefined ? DELETE : previous === undefined ? CREATE : REPLACE
   const entry = [
     seq,
     lsn,
     batch.collection,
-    epk,
-    partitionKey,
-    id,
+    batch.epk,
+    batch.partitionKey,
+    write.operation.id,
     op,
     timeMs,
-    written?.rid ?? null,
-    written?.made ?? null,
-    written?.body ?? null,
+    put?.operation.rid ?? null,
+    put?.made ?? null,
+    put?.operation.body ?? null,
   ] as const
-  if (allVersions.previousImages && document !== undefined) {
-    connection.run(LOG_WITH_PREVIOUS, ...entry, document.seq)
+  if (allVersions.previousImages && previous !== undefined) {
+    connection.run(LOG_WITH_PREVIOUS, ...entry, previous)
   } else connection.run(LOG, ...entry)
 }

@@ -1,4 +1,4 @@
-import { refusingEpoch, withFence, type FenceRecord, type WriteFence } from '@tidemark/store/engine'
+import { withFence, type FenceRecord, type WriteFence } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 
@@ -16,14 +16,23 @@ export class Fences {
     this.#jobs.clear()
   }
 
-  /** The epoch that refuses the write; undefined when the write is allowed. */
-  refusing(fence: WriteFence): number | undefined {
-    return refusingEpoch(this.#recordsOf(fence.job), fence)
+  of(job: string): readonly FenceRecord[] {
+    let records = this.#jobs.get(job)
+    if (records === undefined) {
+      records = this.#connection
+        .all('SELECT min, max, epoch FROM fence WHERE job = ?', job)
+        .map((row) => ({
+          range: { minInclusive: textColumn(row, 0), maxExclusive: textColumn(row, 1) },
+          epoch: numberColumn(row, 2),
+        }))
+      this.#jobs.set(job, records)
+    }
+    return records
   }
 
   /** Records the epoch of a write that was allowed. */
   remember(fence: WriteFence): void {
-    const before = this.#recordsOf(fence.job)
+    const before = this.of(fence.job)
     const { minInclusive, maxExclusive } = fence.range
     const known = before.some(
       ({ range, epoch }) =>
@@ -46,19 +55,5 @@ export class Fences {
       fence.epoch,
     )
     this.#jobs.set(fence.job, withFence(before, fence))
-  }
-
-  #recordsOf(job: string): readonly FenceRecord[] {
-    let records = this.#jobs.get(job)
-    if (records === undefined) {
-      records = this.#connection
-        .all('SELECT min, max, epoch FROM fence WHERE job = ?', job)
-        .map((row) => ({
-          range: { minInclusive: textColumn(row, 0), maxExclusive: textColumn(row, 1) },
-          epoch: numberColumn(row, 2),
-        }))
-      this.#jobs.set(job, records)
-    }
-    return records
   }
 }

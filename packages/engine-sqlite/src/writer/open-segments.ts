@@ -58,7 +58,8 @@ export class OpenSegments {
   }
 }
 
-/** Row number of a slot. */
-export function sequenceNumber(segment: number, slot: number): number {
-  return segment * SEGMENT_SLOTS + slot
+/** The row of a number that was taken from a segment's counter. */
+export function sequenceNumber({ id, base }: OpenSegment, taken: number): number {
+  // In this order: the sum with an LSN could exceed the safe integers.
+  return id * SEGMENT_SLOTS + (taken - base)
 }

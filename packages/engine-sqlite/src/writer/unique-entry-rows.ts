@@ -1,16 +1,6 @@
-import {
-  expiredSecond,
-  neverExpires,
-  uniqueBreach,
-  type UniqueBreach,
-  type UniqueClaim,
-  type UniquePlan,
-  type UniqueScope,
-} from '@tidemark/store/engine'
-import type { CatalogRows } from '../connection/catalog-rows.ts'
+import type { ExpiringRow, UniqueClaim, UniquePlan, UniqueScope } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
-import { policyOf } from '../connection/live-rows.ts'
 
 const HOLDER = `SELECT d.id, d.ts, d.ttl FROM entry e
   JOIN doc d ON d.coll = e.coll AND d.epk = e.epk AND d.pk = e.pk AND d.id = e.id AND d.kind = 0
@@ -23,22 +13,14 @@ const INSERT = 'INSERT INTO entry(coll, epk, pk, id, ukey, value) VALUES (?, ?, 
 const RELEASE_OF_ROW = `DELETE FROM entry WHERE (coll, epk, pk, id) =
   (SELECT coll, epk, pk, id FROM doc WHERE seq = ?)`
 
-/** The step of a commit that gives a document an entry of another live one, in the present state of the transaction. */
-export function storedBreach(
-  { connection, catalog }: { readonly connection: Connection; readonly catalog: CatalogRows },
-  plan: UniquePlan,
-  timeMs: number,
-): UniqueBreach | undefined {
-  const holderOf = ({ scope, keyIndex, entry }: UniqueClaim): string | undefined => {
-    const row = connection.get(HOLDER, ...valuesOf(scope), keyIndex, entry)
-    const collection = catalog.collections.get(scope.collection)
-    if (row === undefined || collection === undefined) return undefined
-    const policy = policyOf(collection)
-    const times = { ts: numberColumn(row, 1), ttl: numberColumn(row, 2) }
-    const isLive = neverExpires(policy) || expiredSecond(times, policy, timeMs) === 0
-    return isLive ? textColumn(row, 0) : undefined
-  }
-  return uniqueBreach(plan, holderOf)
+/** The document that an entry is stored with, even if it has expired. */
+export function entryHolder(
+  connection: Connection,
+  { scope, keyIndex, entry }: UniqueClaim,
+): (ExpiringRow & { readonly id: string }) | undefined {
+  const row = connection.get(HOLDER, ...valuesOf(scope), keyIndex, entry)
+  if (row === undefined) return undefined
+  return { id: textColumn(row, 0), ts: numberColumn(row, 1), ttl: numberColumn(row, 2) }
 }
 
 /** Gives the documents of a commit their new entries. No other live document has any of them. */

@@ -1,32 +1,22 @@
 import type {
   CollectionDefinition,
   CollectionRecord,
-  CommitOperation,
+  CommitBatch,
   CommitOutcome,
   DefinitionChanges,
   MaintenanceOutcome,
   MaintenanceTask,
   RangeRecord,
-  UniqueStep,
   WriteFence,
 } from '@tidemark/store/engine'
 import type { FeedRange } from '@tidemark/contracts'
 import type { PortableError } from '../connection/sqlite-error.ts'
 
-/** A batch in the form that crosses to the writer's thread: the collection's number is enough there. */
-export interface WireBatch {
-  readonly collection: number
-  readonly epk: string
-  readonly partitionKey: string
-  readonly operations: readonly CommitOperation[]
-  readonly uniqueSteps: readonly UniqueStep[] | undefined
-}
-
 /** A request to the writer. */
 export type WriterTask =
   | {
       readonly kind: 'commit'
-      readonly batches: readonly WireBatch[]
+      readonly batches: readonly CommitBatch[]
       readonly fence: WriteFence | undefined
     }
   | {

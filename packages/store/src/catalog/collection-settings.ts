@@ -12,6 +12,7 @@ import type {
   PendingDeletePolicy,
 } from '../engine/catalog.ts'
 import { assertIndexed } from '../engine/definition-changes.ts'
+import { MAX_TTL_SECONDS } from '../engine/expiry.ts'
 
 /** When to purge pending deletes, and with them the last versions of expired documents (TTL-14). */
 export interface PendingDeleteOptions {
@@ -72,8 +73,6 @@ export const settingsRules: OptionRules<CollectionSettings> = {
   annotation: option.anything,
 }
 
-/** The largest time to live in seconds, of collections and documents (TTL-9). */
-export const MAX_TTL_SECONDS = 2_147_483_647
 /** One day. Only you can say how long a failure, such as over a weekend, may go unseen. */
 const DEFAULT_RETENTION_SECONDS = 86_400
 /** Each purge reads the position of every waiting group. */

@@ -12,9 +12,10 @@ import {
   type PartitionKey,
   type PartitionKeyComponent,
 } from '@tidemark/contracts'
-import { MAX_TTL_SECONDS, isTtl } from '../catalog/collection-settings.ts'
+import { isTtl } from '../catalog/collection-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CollectionRecord } from '../engine/catalog.ts'
+import { MAX_TTL_SECONDS } from '../engine/expiry.ts'
 import { ridBytes } from '../engine/resource-ids.ts'
 import { documentRid } from './document-rid.ts'
 import { UniqueEntries } from './unique-entries.ts'
@@ -139,10 +140,10 @@ function ownTtl(text: string): unknown {
 }
 
 /** The error for a document whose `ttl` is not a time to live (TTL-9). */
-export function invalidTtl({
-  id,
-  body,
-}: Pick<EncodedDocument, 'id' | 'body'>): InvalidDocumentError {
+export function invalidTtl(
+  document: Pick<EncodedDocument, 'id' | 'body'> | undefined,
+): InvalidDocumentError {
+  const { id = '', body = '{}' } = document ?? {}
   return new InvalidDocumentError(
     `document ${JSON.stringify(id)} has ttl ${JSON.stringify(ownTtl(body))}; ` +
       `it must be -1 or a whole number of seconds from 1 to ${MAX_TTL_SECONDS}`,

@@ -8,19 +8,10 @@ import {
 } from '@tidemark/contracts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { applyPatch } from './apply-patch.ts'
-import {
-  commitOne,
-  readRow,
-  singlePut,
-  writeResult,
-  type OpenCollection,
-  type TextWriteResult,
-} from './open-collection.ts'
 import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
+import { readRow, type OpenCollection, type TextWriteResult } from './open-collection.ts'
 import { conditionFailure } from './write-conditions.ts'
-
-/** Each lost race means that another writer won, so this many in a row are not just bad luck. */
-export const MAX_WRITE_ATTEMPTS = 100
+import { MAX_WRITE_ATTEMPTS, commitOne, writeResult } from './write-document.ts'
 
 /** A document after a patch, encoded again. `read` gives a new object each time. */
 export function patchedDocument<T extends DocumentBody>(
@@ -68,7 +59,7 @@ export async function patchDocument<T extends DocumentBody>(
     const read = (): Stored<T> => open.stamp.document<T>(row)
     const encoded = patchedDocument(open, key, { id, read, operations, condition })
     const same = { kind: 'lsn', lsn: row.lsn } as const
-    const outcome = await commitOne(open, key, singlePut(encoded, same))
+    const outcome = await commitOne(open, { id, key, encoded }, same)
     if (outcome.kind === 'committed') return writeResult(open, encoded, outcome)
   }
   throw new WriteConflictError(id, MAX_WRITE_ATTEMPTS)

@@ -2,6 +2,7 @@ import {
   BatchFailedError,
   CodedError,
   InvalidOptionError,
+  ResourceNotFoundError,
   documentEtag,
   type DocumentVersion,
   type EtagConditions,
@@ -13,26 +14,23 @@ import {
 import { readPresentRecord } from '../catalog/change-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CommitOperation, WriteCondition } from '../engine/commit.ts'
-import type { UniqueStep } from '../engine/unique-entries.ts'
+import { assertCommitSize } from '../engine/commit-size.ts'
+import type { UniqueBreach, UniqueStep } from '../engine/unique-entries.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { invalidTtl, type EncodedDocument, type EncodedPartitionKey } from './document-encoder.ts'
+import { readRow, type OpenCollection } from './open-collection.ts'
+import { patchedDocument } from './patch-document.ts'
+import { lazily } from './lazily.ts'
+import { notUnique } from './unique-entries.ts'
+import { conditionFailure, engineCondition, refusal } from './write-conditions.ts'
 import {
+  MAX_WRITE_ATTEMPTS,
   batchLsn,
-  commitBatch,
-  notUnique,
   putOperation,
-  readRow,
-  refusal,
-  refusedTtl,
   writtenVersion,
   type Committed,
-  type InvalidTtl,
-  type NotUnique,
-  type OpenCollection,
-} from './open-collection.ts'
-import { MAX_WRITE_ATTEMPTS, patchedDocument } from './patch-document.ts'
-import { lazily } from './lazily.ts'
-import { conditionFailure, engineCondition } from './write-conditions.ts'
+  type Refused,
+} from './write-document.ts'
 import { checkBatchOperation } from './write-rules.ts'
 
 /** As in Cosmos DB. */
@@ -119,12 +117,10 @@ export class TransactionalBatch<T extends DocumentBody> {
     if (direct !== undefined) {
       const outcome = await this.#commit(direct)
       if (outcome.kind === 'committed') return this.#result(direct, outcome)
-      if (outcome.kind === 'invalidTtl') throw this.#invalidTtl(direct, outcome)
-      if (outcome.kind === 'notUnique') throw this.#notUnique(direct, outcome)
       const { operationIndex, presentLsn } = outcome
       const { kind = 'read' } = this.#operations[operationIndex] ?? {}
       const id = this.#ids[operationIndex] ?? ''
-      throw new BatchFailedError(operationIndex, refusal(kind, id, this.#open, presentLsn))
+      throw new BatchFailedError(operationIndex, refusal(kind, id, this.#open.record, presentLsn))
     }
     for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
       signal?.throwIfAborted()
@@ -132,8 +128,6 @@ export class TransactionalBatch<T extends DocumentBody> {
       await this.#checkOverwritten(plan)
       const outcome = await this.#commit(plan)
       if (outcome.kind === 'committed') return this.#result(plan, outcome)
-      if (outcome.kind === 'invalidTtl') throw this.#invalidTtl(plan, outcome)
-      if (outcome.kind === 'notUnique') throw this.#notUnique(plan, outcome)
     }
     throw new WriteConflictError(this.#ids[0] ?? '', MAX_WRITE_ATTEMPTS)
   }
@@ -229,12 +223,29 @@ export class TransactionalBatch<T extends DocumentBody> {
     })
   }
 
-  #commit({ operations, uniqueSteps }: Plan): ReturnType<typeof commitBatch> {
-    const steps = uniqueSteps?.map(({ id, entries }) => ({ id, entries }))
-    return commitBatch(this.#open, this.#key, { operations, uniqueSteps: steps })
+  async #commit(plan: Plan): Promise<Committed | Refused> {
+    const { engine, record, encoder } = this.#open
+    const { epk, text: partitionKey } = this.#key
+    const { operations } = plan
+    const uniqueSteps = plan.uniqueSteps?.map(({ id, entries }) => ({ id, entries }))
+    const batch = { collection: record.number, epk, partitionKey, operations, uniqueSteps }
+    assertCommitSize([batch], encoder.maxBytes)
+    const outcome = await engine.commit({ batches: [batch] })
+    switch (outcome.kind) {
+      case 'committed':
+      case 'refused':
+        return outcome
+      case 'invalidTtl':
+        throw this.#invalidTtl(plan, outcome.operationIndex)
+      case 'notUnique':
+        throw this.#notUnique(plan, outcome)
+      default:
+        // A commit without a fence cannot be fenced.
+        throw new ResourceNotFoundError('collection', record.id)
+    }
   }
 
-  #notUnique({ uniqueSteps }: Plan, outcome: NotUnique): BatchFailedError {
+  #notUnique({ uniqueSteps }: Plan, outcome: UniqueBreach): BatchFailedError {
     const { operationIndex = 0, id = '' } = uniqueSteps?.[outcome.stepIndex] ?? {}
     return new BatchFailedError(operationIndex, notUnique(this.#open.record, id, outcome))
   }
@@ -251,16 +262,18 @@ export class TransactionalBatch<T extends DocumentBody> {
     throw new BatchFailedError(bad.operationIndex, invalidTtl(bad.encoded))
   }
 
-  #invalidTtl({ operations, answers }: Plan, { operationIndex }: InvalidTtl): BatchFailedError {
-    const operation = operations[operationIndex]
+  #invalidTtl({ operations, answers }: Plan, operationIndex: number): BatchFailedError {
+    const id = operations[operationIndex]?.id
     // A read of a document that the batch wrote has the same answer, and did not fail.
     const writer = answers.findLastIndex(
       (answer, index) =>
         answer.kind === 'written' &&
-        answer.encoded.id === operation?.id &&
+        answer.encoded.id === id &&
         this.#operations[index]?.kind !== 'read',
     )
-    return new BatchFailedError(Math.max(0, writer), refusedTtl(operation))
+    const answer = answers[writer]
+    const encoded = answer?.kind === 'written' ? answer.encoded : undefined
+    return new BatchFailedError(Math.max(0, writer), invalidTtl(encoded))
   }
 
   /** Applies the operations once more, because the commit reports on the documents before the batch. */

@@ -1,6 +1,7 @@
+import { UniqueKeyError } from '@tidemark/contracts'
 import { uniqueKeyPathSegments } from '../catalog/unique-keys.ts'
-import type { UniqueKey } from '../engine/catalog.ts'
-import type { UniqueStep } from '../engine/unique-entries.ts'
+import type { CollectionRecord, UniqueKey } from '../engine/catalog.ts'
+import type { UniqueBreach } from '../engine/unique-entries.ts'
 import { textDigest } from '../platform/text-digest.ts'
 
 /** A longer text is stored as its digest, because engines index it. */
@@ -28,13 +29,13 @@ export class UniqueEntries {
   }
 }
 
-/** The step of a batch that writes or deletes a document; none in a collection without unique keys. */
-export function uniqueStep(
-  uniqueKeys: readonly UniqueKey[] | undefined,
+/** The error of a write that would give a document a unique key entry that another document has. */
+export function notUnique(
+  { definition: { uniqueKeys = [] } }: CollectionRecord,
   id: string,
-  entries: readonly string[] = [],
-): readonly UniqueStep[] | undefined {
-  return uniqueKeys === undefined || uniqueKeys.length === 0 ? undefined : [{ id, entries }]
+  { keyIndex }: Pick<UniqueBreach, 'keyIndex'>,
+): UniqueKeyError {
+  return new UniqueKeyError(id, uniqueKeys[keyIndex] ?? [])
 }
 
 function valueAt(document: object, segments: readonly string[]): unknown {

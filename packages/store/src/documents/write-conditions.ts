@@ -3,10 +3,12 @@ import {
   PreconditionFailedError,
   ResourceExistsError,
   ResourceNotFoundError,
+  documentEtag,
   etagLsn,
   type EtagConditions,
   type CodedError,
 } from '@tidemark/contracts'
+import type { CollectionRecord } from '../engine/catalog.ts'
 import type { WriteCondition } from '../engine/commit.ts'
 
 /** What an operation does, for its preconditions. */
@@ -66,6 +68,22 @@ export function conditionFailure(
     return new PreconditionFailedError(id, `its etag is ${presentEtag} still`)
   }
   return undefined
+}
+
+/** The error for an operation whose condition the engine refused. */
+export function refusal(
+  kind: ConditionedKind,
+  id: string,
+  { number }: Pick<CollectionRecord, 'number'>,
+  presentLsn: number | undefined,
+): CodedError {
+  if (kind === 'create') return new ResourceExistsError('document', id)
+  if (presentLsn === undefined) {
+    return kind === 'upsert'
+      ? new PreconditionFailedError(id, 'it does not exist')
+      : new ResourceNotFoundError('document', id)
+  }
+  return new PreconditionFailedError(id, `its etag is ${documentEtag(number, presentLsn)}`)
 }
 
 function lsnCondition(etag: string, collection: number): WriteCondition {

@@ -1,5 +1,4 @@
 import type { FeedRange } from '@tidemark/contracts'
-import type { CollectionRecord } from './catalog.ts'
 import type { UniqueBreach, UniqueStep } from './unique-entries.ts'
 
 /**
@@ -40,7 +39,8 @@ export type CommitOperation =
 
 /** Operations on one partition key value, in order; each id at most once. */
 export interface CommitBatch {
-  readonly collection: CollectionRecord
+  /** Its number. */
+  readonly collection: number
   readonly epk: string
   /** Canonical text of the partition key value. */
   readonly partitionKey: string

@@ -1,5 +1,8 @@
 import type { TtlEra } from './catalog.ts'
 
+/** The largest time to live in seconds, of collections and documents (TTL-9). */
+export const MAX_TTL_SECONDS = 2_147_483_647
+
 /** What determines expiry in one collection, in one snapshot. */
 export interface TtlPolicy {
   /** Null = off, -1 = on without a default, else seconds. */
@@ -45,7 +48,7 @@ function expiredUnder(row: ExpiringRow, defaultTtl: number | null, nowMs: number
   return second !== 0 && second * 1000 <= nowMs ? second : 0
 }
 
-/** `ttl` of a document that is to expire at a given second: whole seconds from its `_ts`, at least one. */
+/** `ttl` of a document that is to expire at a given second: whole seconds from its `_ts`, as near as a `ttl` can say. */
 export function ttlUntil(expirySecond: number, ts: number): number {
-  return Math.max(1, expirySecond - ts)
+  return Math.min(MAX_TTL_SECONDS, Math.max(1, expirySecond - ts))
 }

@@ -1,3 +1,12 @@
+export {
+  horizonsAfter,
+  pendingDeleteAging,
+  removableRows,
+  versionAging,
+  type Aging,
+  type AgingKind,
+  type AgingTimes,
+} from './aging.ts'
 export type {
   AllVersionsPolicy,
   CollectionDefinition,
@@ -26,6 +35,7 @@ export {
   changedRecord,
   type DefinitionChanges,
 } from './definition-changes.ts'
+export { dueMaintenance, type MaintenanceFacts } from './due-maintenance.ts'
 export {
   expiredSecond,
   expirySecond,
@@ -72,6 +82,17 @@ export type {
   MaintenanceTask,
   MaintenanceView,
 } from './maintenance.ts'
+export {
+  planCommit,
+  type CommitPlace,
+  type CommitPlan,
+  type CommitView,
+  type PlannedBatch,
+  type PlannedDelete,
+  type PlannedExpiry,
+  type PlannedPut,
+  type PresentDocument,
+} from './plan-commit.ts'
 export { planFold, sharedSegments, type FoldPlan, type FoldableSegment } from './plan-fold.ts'
 export {
   positionWithin,

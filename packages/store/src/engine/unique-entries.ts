@@ -58,21 +58,17 @@ export interface UniquePlan {
   isReleased(claim: UniqueClaim, id: string): boolean
 }
 
-/** A batch, also in the form that goes to another thread. */
-interface SteppedBatch extends Pick<CommitBatch, 'epk' | 'partitionKey' | 'uniqueSteps'> {
-  readonly collection: number | { readonly number: number }
-}
-
 /** Undefined when the batches have no steps. */
-export function planUniqueEntries(batches: readonly SteppedBatch[]): UniquePlan | undefined {
+export function planUniqueEntries(
+  batches: readonly Pick<CommitBatch, 'collection' | 'epk' | 'partitionKey' | 'uniqueSteps'>[],
+): UniquePlan | undefined {
   if (batches.every(({ uniqueSteps }) => uniqueSteps === undefined)) return undefined
   const planner = new StepPlanner()
   for (const [
     batchIndex,
     { collection, epk, partitionKey, uniqueSteps = [] },
   ] of batches.entries()) {
-    const number = typeof collection === 'number' ? collection : collection.number
-    const scope = { collection: number, epk, partitionKey }
+    const scope = { collection, epk, partitionKey }
     for (const [stepIndex, { id, entries }] of uniqueSteps.entries()) {
       planner.add({ scope, id, entries }, { batchIndex, stepIndex })
     }

@@ -54,7 +54,7 @@ export function planCommit(
   const planner = new CommitPlanner(nowMs)
   const planned: PlannedBatch[] = []
   for (const [batchIndex, batch] of batches.entries()) {
-    const collection = collectionOf(batch.collection.number)
+    const collection = collectionOf(batch.collection)
     if (collection === undefined) return { kind: 'collectionGone', batchIndex }
     const plan = planner.plan(batch, { batchIndex, collection })
     if ('kind' in plan) return plan
@@ -160,5 +160,5 @@ class CommitPlanner {
 }
 
 function keyOf({ collection, partitionKey }: CommitBatch, id: string): string {
-  return `${collection.number}\n${rowKey({ partitionKey, id })}`
+  return `${collection}\n${rowKey({ partitionKey, id })}`
 }

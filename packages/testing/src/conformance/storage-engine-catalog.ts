@@ -166,7 +166,7 @@ export function storageEngineCatalog(open: () => Promise<StorageEngine>): void {
       const outcome = await database.commit({
         batches: [
           fixture.batch('p', [put('a')]),
-          { ...fixture.batch('p', [put('a')]), collection: other },
+          { ...fixture.batch('p', [put('a')]), collection: other.number },
         ],
       })
       expect(outcome).toEqual({ kind: 'collectionGone', batchIndex: 1 })

@@ -151,7 +151,7 @@ export function storageEngineCommit(open: () => Promise<StorageEngine>): void {
         condition: WriteCondition,
       ): ReturnType<typeof fixture.batch> => ({
         ...fixture.batch('z', [put(id, { condition })]),
-        collection: other,
+        collection: other.number,
       })
       const writes = ['p', 'q', 'r', 's'].map((pk) => fixture.batch(pk, [put('a')]))
       const refused = await fixture.commit(...writes, inOther('x', { kind: 'present' }))

@@ -125,7 +125,7 @@ export class EngineFixture {
   }
 
   batch(pk: string, operations: readonly CommitOperation[]): CommitBatch {
-    return { collection: this.collection, ...keyOf(pk), operations }
+    return { collection: this.collection.number, ...keyOf(pk), operations }
   }
 
   commit(...batches: readonly CommitBatch[]): Promise<CommitOutcome> {

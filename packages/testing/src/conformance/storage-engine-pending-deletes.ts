@@ -1,5 +1,6 @@
 import { FULL_RANGE, lsn, LIVE_ROW, PENDING_DELETE_ROW, feedVersion } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
+import type { CommitBatch } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'
 import { START_SECOND, fixtureWithClock } from './storage-engine-expiry.ts'
 import { committed, del, keyOf, parsed, put, type EngineSetup } from './storage-engine-fixtures.ts'
@@ -196,6 +197,29 @@ export function storageEnginePendingDeletes(
       ])
       expect(new Set(lsns).size).toBe(8)
       expect(await fixture.maintain('sweep')).toBe(0)
+    })
+
+    test('ST-5 TTL-16 a batch raises the counter of its range by its writes, and by the expired documents that it puts again', async (context) => {
+      const { fixture, clock } = await make(5)
+      // It still gives one LSN to a batch, however many writes it has.
+      if (fixture.engine.description === 'memory') context.skip()
+      const present = { kind: 'check', id: 'a', condition: { kind: 'present' } } as const
+      const from = await fixture.write('p', 'a', 'b')
+      const last = async (...batches: readonly CommitBatch[]): Promise<number> =>
+        committed(await fixture.commit(...batches)) - from
+      expect(await last(fixture.batch('q', [put('x'), put('y'), put('z')]))).toBe(3)
+      expect(await last(fixture.batch('p', [present]))).toBe(3)
+      expect(await last(fixture.batch('p', [present, del('missing')]))).toBe(4)
+      clock.step(5000)
+      const again = [del('b'), put('a'), put('new')]
+      expect(await last(fixture.batch('p', again), fixture.batch('q', [put('x')]))).toBe(10)
+      expect((await fixture.feed()).map(({ id, lsn }) => [id, lsn - from])).toEqual([
+        ['a', 5],
+        ['a', 8],
+        ['new', 8],
+        ['x', 9],
+        ['x', 10],
+      ])
     })
 
     test('TTL-16 a refused commit over an expired document writes no pending delete', async () => {

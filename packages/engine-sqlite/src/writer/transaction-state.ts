@@ -1,17 +1,46 @@
-import { rangeOfEpk } from '@tidemark/store/engine'
-import { readCatalog, type CatalogRows, type CollectionRow } from '../connection/catalog-rows.ts'
+import {
+  rangeOfEpk,
+  type CommitBatch,
+  type CommitPlace,
+  type CommitView,
+  type ExpiringRow,
+  type FenceRecord,
+  type PresentDocument,
+  type UniqueClaim,
+} from '@tidemark/store/engine'
+import {
+  readCatalog,
+  type CatalogRows,
+  type CollectionRow,
+  type RangeRow,
+} from '../connection/catalog-rows.ts'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { readHead, storeClock } from '../connection/head.ts'
-import { Fences } from '../writer/fences.ts'
-import { OpenSegments } from '../writer/open-segments.ts'
-import { rollSegment } from '../writer/range-writes.ts'
+import { Fences } from './fences.ts'
+import { OpenSegments, type OpenSegment } from './open-segments.ts'
+import { rollSegment } from './range-writes.ts'
+import { entryHolder } from './unique-entry-rows.ts'
+
+const FIND = `SELECT seq, lsn, ts, ttl FROM doc
+  WHERE coll = ? AND epk = ? AND pk = ? AND id = ? AND kind = 0`
+
+/** A live row. */
+export interface PresentRow extends PresentDocument {
+  readonly seq: number
+}
+
+export interface SegmentPlace extends CommitPlace {
+  readonly collection: CollectionRow
+  readonly range: RangeRow
+  readonly counter: OpenSegment
+}
 
 /**
  * The writer's cached state of the database during a transaction. It is kept for the next one as long as no other
- * connection has committed.
+ * connection has committed. Commits are planned on it.
  */
-export class TransactionState {
+export class TransactionState implements CommitView<SegmentPlace, PresentRow> {
   readonly connection: Connection
   readonly segments: OpenSegments
   readonly fences: Fences
@@ -71,15 +100,19 @@ export class TransactionState {
     return this.catalog
   }
 
-  /** The store's clock: it never goes back, not even below the time of another process' commit. */
-  timeMs(nowMs: number): number {
-    this.#clockMs = Math.max(this.#clockMs, Math.floor(nowMs))
+  /** The store's clock, epoch ms, as of the request that is carried out. */
+  get timeMs(): number {
     return this.#clockMs
   }
 
-  /** Something was written at this time: other processes must not fall behind it. */
-  wroteAt(timeMs: number): void {
-    this.#wantedClockMs = Math.max(this.#wantedClockMs, timeMs)
+  /** The clock never goes back, not even below the time of another process' commit. */
+  advanceTo(nowMs: number): void {
+    this.#clockMs = Math.max(this.#clockMs, Math.floor(nowMs))
+  }
+
+  /** Something was written now: other processes must not fall behind this time. */
+  wroteNow(): void {
+    this.#wantedClockMs = this.#clockMs
   }
 
   /** Gives the range of a key a new segment when its own is full. Returns the collection then. */
@@ -93,6 +126,29 @@ export class TransactionState {
     this.segments.store()
     rollSegment(this.connection, { collection, range })
     return this.reloadCatalog().collections.get(collection)
+  }
+
+  place({ collection: number, epk }: CommitBatch): SegmentPlace | undefined {
+    const collection = this.catalog.collections.get(number)
+    if (collection === undefined) return undefined
+    const range = rangeOfEpk(collection.ranges, epk)
+    return { collection, range, counter: this.segments.get(range.segment) }
+  }
+
+  document({ collection, epk, partitionKey }: CommitBatch, id: string): PresentRow | undefined {
+    const row = this.connection.get(FIND, collection, epk, partitionKey, id)
+    if (row === undefined) return undefined
+    const seq = numberColumn(row, 0)
+    const lsn = numberColumn(row, 1)
+    return { seq, lsn, ts: numberColumn(row, 2), ttl: numberColumn(row, 3) }
+  }
+
+  fencesOf(job: string): readonly FenceRecord[] {
+    return this.fences.of(job)
+  }
+
+  holder(claim: UniqueClaim): (ExpiringRow & { readonly id: string }) | undefined {
+    return entryHolder(this.connection, claim)
   }
 
   /** The last step before a transaction is committed. */
