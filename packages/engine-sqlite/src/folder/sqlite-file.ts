@@ -11,7 +11,7 @@ const LOCK_TIMEOUT_MS = 5000
 /** Creates a new file with tables. Durable when this returns, except for its name. */
 export function createSqliteFile(file: string, tables: string, access: StoreAccess): void {
   makeFileFor(access, file)
-  const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS })
+  const connection = Connection.open(file, { timeoutMs: LOCK_TIMEOUT_MS })
   try {
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
@@ -28,7 +28,7 @@ export function createSqliteFile(file: string, tables: string, access: StoreAcce
  */
 export function openSqliteFile(file: string): Connection {
   if (!existsSync(file)) throw new StoreDamagedError(`${file} is missing`)
-  const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS })
+  const connection = Connection.open(file, { timeoutMs: LOCK_TIMEOUT_MS })
   try {
     connection.exec('PRAGMA synchronous = FULL')
     assertOnlyTables(connection, file)
