@@ -1,8 +1,9 @@
 import type { Clock } from '@tidemark/contracts'
 import { openMemoryStore } from '@tidemark/testing'
 import { storageEngineConformance } from '@tidemark/testing/conformance'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { openMemoryEngine } from './memory-engine.ts'
+import { DatabaseWriter } from './tasks/database-writer.ts'
 
 storageEngineConformance({
   name: 'memory',
@@ -72,7 +73,16 @@ test('a loop of awaited writes lets the event loop turn', async () => {
   const { store, items } = await openItems()
   let turned = false
   setImmediate(() => (turned = true))
-  for (let n = 0; !turned; n++) await items.upsert({ id: `d${n % 10}` })
+  for (let n = 0; !turned && n < 10_000; n++) await items.upsert({ id: `d${n % 10}` })
   expect(turned).toBe(true)
+  await store.close()
+})
+
+test('writes that are made together are one transaction', async () => {
+  const { store, items } = await openItems()
+  const run = vi.spyOn(DatabaseWriter.prototype, 'runGroup')
+  await Promise.all(Array.from({ length: 50 }, (_, n) => items.create({ id: `d${n}` })))
+  expect(run).toHaveBeenCalledTimes(1)
+  run.mockRestore()
   await store.close()
 })
