@@ -12,8 +12,8 @@ import { oneOf, readArguments, text, UsageError } from './command-line/read-argu
 /** The suites of the engine contract and of collections, and CI's slice of the model test. */
 const SUITES: Readonly<Record<string, readonly string[]>> = {
   memory: [
-    'packages/testing/src/conformance/storage-engine.memory.test.ts',
-    'packages/testing/src/conformance/collection.memory.test.ts',
+    'packages/engine-sqlite/src/memory-engine.test.ts',
+    'packages/engine-sqlite/src/collection-in-memory.test.ts',
     'tests/model/model.memory.test.ts',
   ],
   sqlite: [

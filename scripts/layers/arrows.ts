@@ -11,7 +11,11 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
   ['@tidemark/lease-redis', ['@tidemark/contracts']],
   ['@tidemark/jobs', ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor']],
   ['@tidemark/gateway', ['@tidemark/contracts', '@tidemark/store']],
-  ['@tidemark/testing', ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor']],
+  // The engine: tests of a package that has none of its own get a store in memory from here.
+  [
+    '@tidemark/testing',
+    ['@tidemark/contracts', '@tidemark/store', '@tidemark/engine-sqlite', '@tidemark/processor'],
+  ],
   [
     'tidemark',
     [

@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, type Clock } from '@tidemark/contracts'
-import { openSqliteEngine } from '@tidemark/engine-sqlite'
+import { openMemoryEngine, openSqliteEngine } from '@tidemark/engine-sqlite'
 import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor'
 import { Store, type Collection } from '@tidemark/store'
 
 /*
- * What the oldest Node runs of the built packages: every kind of read and of background work of a folder, and a
- * host. Written as a user of that Node has to: without `await using`.
+ * What the oldest Node runs of the built packages: every kind of read and of background work of a folder and of a store
+ * in memory, and a host. Written as a user of that Node has to: without `await using`.
  */
 
 interface Order {
@@ -22,12 +22,16 @@ let aheadMs = 0
 const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs }
 const folder = await mkdtemp(join(tmpdir(), 'tidemark-floor-'))
 try {
-  const engine = await openSqliteEngine({ folder, durability: 'relaxed', clock, segmentSlots: 40 })
-  const store = await Store.open({ engine, clock, maintenance: 'manual' })
-  try {
-    await run(store)
-  } finally {
-    await store.close()
+  for (const engine of [
+    await openSqliteEngine({ folder, durability: 'relaxed', clock, segmentSlots: 40 }),
+    openMemoryEngine({ clock }),
+  ]) {
+    const store = await Store.open({ engine, clock, maintenance: 'manual' })
+    try {
+      await run(store)
+    } finally {
+      await store.close()
+    }
   }
 } finally {
   await rm(folder, { recursive: true, force: true })

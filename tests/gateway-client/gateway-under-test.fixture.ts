@@ -1,7 +1,9 @@
+import { openMemoryStore } from '@tidemark/testing'
 import type { Clock } from '@tidemark/contracts'
 import { startGateway, type RunningGateway } from '@tidemark/gateway'
 import { CosmosConnection, type CosmosConnectionOptions } from '@tidemark/gateway/client'
-import { MemoryStorageEngine, Store, type MaintenanceMode } from '@tidemark/store'
+import type { Store } from '@tidemark/store'
+import { type MaintenanceMode } from '@tidemark/store'
 
 export const TEST_KEY = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
 
@@ -22,7 +24,7 @@ export async function gatewayUnderTest({
   readonly clock?: Clock
   readonly maintenance?: MaintenanceMode
 } = {}): Promise<GatewayUnderTest> {
-  const store = await Store.open({ engine: new MemoryStorageEngine({ clock }), maintenance })
+  const store = await openMemoryStore({ clock, maintenance })
   const failures: unknown[] = []
   const gateway = await startGateway({
     store,

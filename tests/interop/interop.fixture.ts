@@ -14,7 +14,8 @@ import {
   type RunningGateway,
   type StartGatewayOptions,
 } from '@tidemark/gateway'
-import { MemoryStorageEngine, Store, type StorageEngine } from '@tidemark/store'
+import { Store, type StorageEngine } from '@tidemark/store'
+import { openMemoryEngine } from '@tidemark/testing'
 import { expect } from 'vitest'
 import { sendSigned, type WireAnswer, type WireRequest } from './signed-request.ts'
 import { SteerableClock } from './steerable-clock.ts'
@@ -49,7 +50,7 @@ export interface InteropOptions {
 }
 
 export async function openInterop({
-  openEngine = async (clock) => new MemoryStorageEngine({ clock }),
+  openEngine = async (clock) => openMemoryEngine({ clock }),
   gateway: options,
 }: InteropOptions = {}): Promise<Interop> {
   const clock = new SteerableClock()

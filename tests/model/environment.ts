@@ -1,3 +1,4 @@
+import { openMemoryEngine } from '@tidemark/testing'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,7 +7,6 @@ import { systemClock, type Clock } from '@tidemark/contracts'
 import { openPostgresEngine } from '@tidemark/engine-postgres'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import {
-  MemoryStorageEngine,
   Store,
   type Collection,
   type Database,
@@ -163,7 +163,7 @@ export class Environment {
         clock,
       })
     }
-    if (this.#folder === undefined) return new MemoryStorageEngine({ clock })
+    if (this.#folder === undefined) return openMemoryEngine({ clock })
     if (HANDLES[this.#place.engine][index] === 'process') {
       this.#process ??= new EngineProcess(clock)
       return this.#process.open(this.#folder)

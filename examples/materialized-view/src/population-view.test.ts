@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
 import {
-  MemoryStorageEngine,
   feedRangeId,
   openStore,
   type Change,
@@ -22,7 +21,7 @@ let view: ViewCollections
 let observer: PopulationView
 
 beforeEach(async () => {
-  store = await openStore({ engine: new MemoryStorageEngine() })
+  store = await openStore(':memory:')
   const world = store.database('world')
   cities = await world.createCollectionIfNotExists<City>({
     id: 'cities',

@@ -133,7 +133,7 @@ function copyDatabase(source: string, target: string, copied: CopiedFile): boole
 function copyFile(source: string, target: string, { name, access }: CopiedFile): void {
   const [from, to] = [join(source, name), join(target, name)]
   withStoreErrors(from, () => {
-    const connection = new Connection(from, { timeoutMs: LOCK_TIMEOUT_MS })
+    const connection = Connection.open(from, { timeoutMs: LOCK_TIMEOUT_MS })
     try {
       // Into an empty file, because SQLite would create one that all users can read.
       makeFileFor(access, to)
@@ -143,7 +143,7 @@ function copyFile(source: string, target: string, { name, access }: CopiedFile):
     }
   })
   withStoreErrors(to, () => {
-    const copy = new Connection(to, { timeoutMs: LOCK_TIMEOUT_MS })
+    const copy = Connection.open(to, { timeoutMs: LOCK_TIMEOUT_MS })
     try {
       copy.exec('PRAGMA journal_mode = WAL')
     } finally {

@@ -35,58 +35,37 @@ import {
 } from '@tidemark/store/engine'
 import { PiecewiseReads } from './piecewise-reads.ts'
 import { refuse } from './refuse.ts'
-import { FileIdentity } from './folder/file-identity.ts'
-import { LoopTurns } from './platform/loop-turns.ts'
-import { PollTimer } from './platform/poll-timer.ts'
-import type { WriterClient } from './platform/writer-client.ts'
-import { FileChecks } from './platform/file-checks.ts'
+import type { DatabasePlace } from './database-place.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
 import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-messages.ts'
 
-/** Fallback behind the doorbell: wake-ups rest on it. Costs a microsecond each time. */
-const POLL_INTERVAL_MS = 10
-/** A check for waiting readers is followed by a pause of this many times its duration. */
-const RECHECK_REST = 4
-
-/** One database file: a writer in its thread, a reader on the caller's, and the readers that wait for commits. */
+/** One database: its writer and reader, and the readers that wait for commits. */
 export class SqliteDatabase implements DatabaseEngine {
   readonly record: DatabaseRecord
-  readonly #checks: FileChecks
-  readonly #identity: FileIdentity
-  readonly #writer: WriterClient
-  readonly #reader: DatabaseReader
+  readonly #place: DatabasePlace
   readonly #clock: Clock
   readonly #nowMs: (atLeastMs?: number) => number
-  readonly #onCommit: () => void
   readonly #waits = new CommitWaits()
-  readonly #poll = new PollTimer(() => this.recheckWaits(), POLL_INTERVAL_MS)
-  readonly #turns = new LoopTurns()
   readonly #piecewise = new PiecewiseReads((act) => this.#read(act))
-  #dataVersion = -1
-  #recheckNotBeforeMs = 0
   #ended: Error | undefined
 
   constructor(
     record: DatabaseRecord,
-    parts: {
-      readonly file: string
-      readonly writer: WriterClient
-      readonly reader: DatabaseReader
+    {
+      place,
+      clock,
+      nowMs,
+    }: {
+      readonly place: DatabasePlace
       readonly clock: Clock
       readonly nowMs: (atLeastMs?: number) => number
-      /** Called after each commit of this process. */
-      readonly onCommit: () => void
     },
   ) {
     this.record = record
-    this.#checks = new FileChecks(parts.file, record.id)
-    this.#identity = new FileIdentity(parts.file)
-    this.#writer = parts.writer
-    this.#reader = parts.reader
-    this.#clock = parts.clock
-    this.#nowMs = parts.nowMs
-    this.#onCommit = parts.onCommit
-    parts.nowMs(parts.reader.highestCommitMs())
+    this.#place = place
+    this.#clock = clock
+    this.#nowMs = nowMs
+    nowMs(place.reader.highestCommitMs())
   }
 
   listCollections(): Promise<readonly CollectionRecord[]> {
@@ -117,8 +96,8 @@ export class SqliteDatabase implements DatabaseEngine {
   async deleteCollection(id: string): Promise<void> {
     const result = await this.#request({ kind: 'deleteCollection', collectionId: id })
     if (result.kind === 'missing') throw new ResourceNotFoundError('collection', id)
-    this.recheckWaits()
-    this.#onCommit()
+    this.#wake((tell) => tell())
+    this.#place.announce()
   }
 
   async updateCollection(
@@ -268,8 +247,8 @@ export class SqliteDatabase implements DatabaseEngine {
     this.#assertOpen()
     signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
-    const { lsn, rangeNumber } = this.#reader.counter(collection, range)
-    this.#identity.assertSameNowAndThen(this.#clock.monotonicMs())
+    const { lsn, rangeNumber } = this.#place.reader.counter(collection, range)
+    this.#place.assertReachable()
     if (lsn > afterLsn) return true
     const abort = (): void => reject(signal.reason)
     const stopTimer = new AbortController()
@@ -277,7 +256,7 @@ export class SqliteDatabase implements DatabaseEngine {
       { collection, range, rangeNumber },
       { afterLsn, wake: () => resolve(true), fail: reject },
     )
-    this.#poll.start()
+    this.#place.watch(() => this.recheckWaits())
     signal.addEventListener('abort', abort, { once: true })
     const timer = this.#clock.sleep(timeoutMs, stopTimer.signal).then(
       () => resolve(false),
@@ -287,7 +266,7 @@ export class SqliteDatabase implements DatabaseEngine {
       return await promise
     } finally {
       endWait()
-      if (this.#waits.size === 0) this.#poll.stop()
+      if (this.#waits.size === 0) this.#place.stopWatching()
       signal.removeEventListener('abort', abort)
       stopTimer.abort()
       await timer
@@ -299,36 +278,18 @@ export class SqliteDatabase implements DatabaseEngine {
   }
 
   async check(): Promise<readonly string[]> {
-    const problems = await this.#read((reader) => reader.checkIfSmall())
-    return problems ?? this.#checks.run()
+    return this.#read(() => this.#place.check())
   }
 
   /** Wakes readers that commits of other processes concern. Cheap when there were none. */
   recheckWaits(): void {
-    if (this.#waits.size === 0 || this.#ended !== undefined) return
-    const beganMs = this.#clock.monotonicMs()
-    // The next poll does it: many waiting readers and many commits must not block the thread.
-    if (beganMs < this.#recheckNotBeforeMs) return
-    try {
-      const version = this.#reader.dataVersion()
-      if (version === this.#dataVersion) {
-        this.#identity.assertSameNowAndThen(beganMs)
-        return
-      }
-      this.#dataVersion = version
-      const places = this.#waits.places()
-      this.#waits.tell(places, this.#reader.newestLsns(places))
-    } catch (error) {
-      this.#waits.failAll(error)
-    }
-    const endMs = this.#clock.monotonicMs()
-    this.#recheckNotBeforeMs = endMs + (endMs - beganMs) * RECHECK_REST
+    this.#wake((tell) => this.#place.ifNews(tell))
   }
 
   /** Marks the database as deleted for every process, then closes it. */
   async drop(): Promise<void> {
     await this.#request({ kind: 'drop' })
-    this.#onCommit()
+    this.#place.announce()
     await this.#end(new ResourceNotFoundError('database', this.record.id))
   }
 
@@ -340,10 +301,8 @@ export class SqliteDatabase implements DatabaseEngine {
   async #end(error: Error): Promise<void> {
     this.#ended ??= error
     this.#waits.failAll(error)
-    this.#poll.stop()
-    await this.#writer.close()
-    await this.#checks.ended()
-    this.#reader.close()
+    this.#place.stopWatching()
+    await this.#place.close()
   }
 
   async #changeRanges(
@@ -352,33 +311,46 @@ export class SqliteDatabase implements DatabaseEngine {
   ): Promise<readonly RangeRecord[]> {
     const result = await this.#request(task)
     if (result.kind !== 'ranges') return refuse(result, id)
-    this.recheckWaits()
-    this.#onCommit()
+    this.#wake((tell) => tell())
+    this.#place.announce()
     return result.ranges
   }
 
   #tellWaiting(touched: readonly TouchedRange[]): void {
     if (touched.length === 0) return
     if (this.#waits.size > 0) for (const each of touched) this.#waits.committed(each)
-    this.#onCommit()
+    this.#place.announce()
+  }
+
+  /** Lets `decide` tell the waiting readers, if there are any, where their ranges stand now. */
+  #wake(decide: (tell: () => void) => void): void {
+    if (this.#waits.size === 0 || this.#ended !== undefined) return
+    try {
+      decide(() => {
+        const places = this.#waits.places()
+        this.#waits.tell(places, this.#place.reader.newestLsns(places))
+      })
+    } catch (error) {
+      this.#waits.failAll(error)
+    }
   }
 
   /** Reads complete at once, on this thread. A caller that only reads still yields to others. */
   async #read<Result>(act: (reader: DatabaseReader) => Result): Promise<Result> {
     this.#assertOpen()
-    const turn = this.#turns.due()
+    const turn = this.#place.turns.due()
     if (turn !== undefined) {
       await turn
       this.#assertOpen()
     }
-    const result = act(this.#reader)
-    this.#identity.assertSameNowAndThen(this.#clock.monotonicMs())
+    const result = act(this.#place.reader)
+    this.#place.assertReachable()
     return result
   }
 
-  async #request(task: Parameters<WriterClient['request']>[0]): Promise<WriterResult> {
+  async #request(task: WriterTask): Promise<WriterResult> {
     this.#assertOpen()
-    const result = await this.#writer.request(task, this.#nowMs())
+    const result = await this.#place.writer.request(task, this.#nowMs())
     if (result.kind === 'databaseGone') throw new ResourceNotFoundError('database', this.record.id)
     return result
   }

@@ -17,6 +17,7 @@ import type {
   StorageEngine,
 } from '@tidemark/store/engine'
 import { SEGMENT_SLOTS } from './connection/schema.ts'
+import { FilePlace } from './file-place.ts'
 import { DatabaseCatalog, type CatalogEntry } from './folder/database-catalog.ts'
 import { endRelaxedUse, prepareDatabaseFile } from './folder/database-file.ts'
 import type { StoreAccess } from './folder/store-access.ts'
@@ -24,8 +25,8 @@ import { openStoreFolder } from './folder/store-folder.ts'
 import { bootId } from './platform/boot-id.ts'
 import { Doorbells } from './platform/doorbells.ts'
 import { WriterClient } from './platform/writer-client.ts'
-import { DatabaseReader } from './reader/database-reader.ts'
 import { SqliteDatabase } from './sqlite-database.ts'
+import { StoreClock } from './store-clock.ts'
 
 export interface SqliteEngineOptions {
   /** Created if it is missing. A folder that is not empty must be a store. */
@@ -103,9 +104,9 @@ class SqliteEngine implements StorageEngine {
   readonly #catalog: DatabaseCatalog
   readonly #processId: string
   readonly #doorbells: Doorbells
+  readonly #clock: StoreClock
   readonly #databases = new Map<string, Promise<SqliteDatabase>>()
   #onNotice: (notice: EngineNotice) => void = () => undefined
-  #highWaterMs = 0
   #closing: Promise<void> | undefined
 
   constructor(options: ResolvedOptions, storeId: string, catalog: DatabaseCatalog) {
@@ -113,6 +114,7 @@ class SqliteEngine implements StorageEngine {
     this.storeId = storeId
     this.#options = options
     this.#catalog = catalog
+    this.#clock = new StoreClock(options.clock)
     this.#processId = options.random.hex(8)
     this.#doorbells = new Doorbells(join(options.folder, 'doorbells'), {
       id: this.#processId,
@@ -147,7 +149,10 @@ class SqliteEngine implements StorageEngine {
   ): Promise<DatabaseRecord> {
     this.#assertOpen()
     const file = `db-${this.#options.random.hex(8)}.sqlite`
-    return this.#catalog.create(id, file, { ts: Math.floor(this.#nowMs() / 1000), annotation })
+    return this.#catalog.create(id, file, {
+      ts: Math.floor(this.#clock.nowMs() / 1000),
+      annotation,
+    })
   }
 
   async annotateDatabase(
@@ -156,7 +161,7 @@ class SqliteEngine implements StorageEngine {
     { ifMatch }: { readonly ifMatch?: string | undefined } = {},
   ): Promise<DatabaseRecord> {
     this.#assertOpen()
-    return this.#catalog.annotate(database, annotation, { nowMs: this.#nowMs(), ifMatch })
+    return this.#catalog.annotate(database, annotation, { nowMs: this.#clock.nowMs(), ifMatch })
   }
 
   /**
@@ -268,16 +273,10 @@ class SqliteEngine implements StorageEngine {
       },
     )
     try {
-      const nowMs = (atLeastMs?: number): number => this.#nowMs(atLeastMs)
-      const reader = new DatabaseReader(file, { databaseId: record.id, nowMs })
-      return new SqliteDatabase(record, {
-        file,
-        writer,
-        reader,
-        clock,
-        nowMs,
-        onCommit: () => this.#doorbells.ring(),
-      })
+      const nowMs = (atLeastMs?: number): number => this.#clock.nowMs(atLeastMs)
+      const announce = (): void => this.#doorbells.ring()
+      const place = new FilePlace(file, { databaseId: record.id, writer, clock, nowMs, announce })
+      return new SqliteDatabase(record, { place, clock, nowMs })
     } catch (error) {
       await writer.close()
       throw error
@@ -289,13 +288,6 @@ class SqliteEngine implements StorageEngine {
       const database = await opening.catch(() => undefined)
       database?.recheckWaits()
     }
-  }
-
-  /** The store's clock: it never goes back, and never below the time of a commit. */
-  #nowMs(atLeastMs = 0): number {
-    const wallMs = Math.floor(this.#options.clock.wallMs())
-    this.#highWaterMs = Math.max(this.#highWaterMs, wallMs, atLeastMs)
-    return this.#highWaterMs
   }
 
   #assertOpen(): void {

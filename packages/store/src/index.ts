@@ -19,11 +19,6 @@ export type {
   StorageEngine,
 } from './engine/storage-engine.ts'
 
-export {
-  MemoryStorageEngine,
-  type MemoryStorageEngineOptions,
-} from './memory-engine/memory-storage-engine.ts'
-
 export { Collection } from './collection.ts'
 export type { CollectionLocation, FoundCollection } from './collection-finder.ts'
 export { Database, type StoreContext } from './database.ts'

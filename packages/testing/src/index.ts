@@ -1,6 +1,8 @@
 export { FakeFeed, type FakeFeedOptions } from './fake-feed.ts'
 export type { FakeDocument } from './fake-feed-range.ts'
 export { FakeGroupPositions } from './fake-group-positions.ts'
+export { openMemoryEngine } from '@tidemark/engine-sqlite'
+export { openMemoryStore } from './open-memory-store.ts'
 export { settle } from './platform/settle.ts'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.ts'
 export {

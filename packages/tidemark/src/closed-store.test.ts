@@ -4,7 +4,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { MemoryStorageEngine } from '@tidemark/store'
 import { expect, test } from 'vitest'
 import { ChangeFeedProcessorHost, DocumentLeaseStore, openStore } from './index.ts'
 
@@ -32,7 +31,7 @@ test('a store that is closed under running hosts ends them with its code, and th
 })
 
 test('a host that begins on a closed store is refused at once', async () => {
-  const store = await openStore({ engine: new MemoryStorageEngine() })
+  const store = await openStore(':memory:')
   const shop = store.database('shop')
   const feed = await shop.createCollectionIfNotExists({ id: 'orders', partitionKey: '/id' })
   const leases = new DocumentLeaseStore(

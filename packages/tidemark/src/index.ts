@@ -11,7 +11,6 @@ export {
   Collection,
   Database,
   MAX_TTL_SECONDS,
-  MemoryStorageEngine,
   Store,
   type AllVersionsOptions,
   type AtomicCommitOptions,

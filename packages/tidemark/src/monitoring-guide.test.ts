@@ -4,7 +4,6 @@ import {
   ChangeFeedEstimator,
   ChangeFeedProcessorHost,
   DocumentLeaseStore,
-  MemoryStorageEngine,
   openStore,
   type Change,
   type Collection,
@@ -39,7 +38,7 @@ const report = (what: object): void => {
 beforeEach(async () => {
   seen.length = 0
   reports.length = 0
-  store = await openStore({ engine: new MemoryStorageEngine(), maintenance: 'manual' })
+  store = await openStore({ folder: ':memory:', maintenance: 'manual' })
   const shop = store.database('shop')
   orders = await shop.createCollectionIfNotExists<Order>({
     id: 'orders',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FULL_RANGE, lsn, type DeadLetter, type Stored } from '@tidemark/contracts'
-import { MemoryStorageEngine, openDeadLetters, openStore } from './index.ts'
+import { openDeadLetters, openStore } from './index.ts'
 
 interface Order {
   readonly id: string
@@ -31,8 +31,7 @@ function letterOf(document: Stored<Order>): DeadLetter<Order> {
 }
 
 async function shopWithOrders(maxDocumentBytes?: number) {
-  const engine = new MemoryStorageEngine()
-  const store = await openStore({ engine, maxDocumentBytes, maintenance: 'manual' })
+  const store = await openStore({ folder: ':memory:', maxDocumentBytes, maintenance: 'manual' })
   const shop = store.database('shop')
   const orders = await shop.createCollectionIfNotExists<Order>({
     id: 'orders',

@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { MemoryStorageEngine } from '@tidemark/store'
+import { openMemoryEngine } from '@tidemark/engine-sqlite'
 import { openStore } from './open-store.ts'
 
 /** Where no folder may come to be. */
 const folder = '/proc/none'
-const engine = new MemoryStorageEngine()
+const engine = openMemoryEngine()
 const url = 'postgres://user:secret@127.0.0.1:1/none'
 const PLACE =
   'openStore needs the path of a folder, a postgres:// URL, { folder }, { url }, { pool } or { engine }'
@@ -15,6 +16,9 @@ test.each<[unknown, string]>([
   [{ folder, maxDocumentBytes: '2 MiB' }, 'maxDocumentBytes must be a number, got "2 MiB"'],
   [{ folder, clock: Date }, 'clock must be a clock, got a function (Date)'],
   [{ folder: 5 }, 'folder must be a text, got 5'],
+  // There are no files to sync or to share.
+  [{ folder: ':memory:', durability: 'sync' }, 'there is no option durability'],
+  [{ folder: ':memory:', access: 'group' }, 'there is no option access'],
   // Of another kind of store.
   [{ folder, schema: 'shop' }, 'there is no option schema'],
   [{ url, maxConections: 5 }, 'there is no option maxConections; did you mean maxConnections?'],
@@ -48,4 +52,18 @@ test('options that are left undefined are none', async () => {
     clock: undefined,
   })
   expect(store.id).toBeTypeOf('string')
+})
+
+test('`:memory:` is a store of its own each time, and makes no folder', async () => {
+  const options = { folder: ':memory:', maintenance: 'manual' } as const
+  await using one = await openStore(':memory:')
+  await using two = await openStore(options)
+  expect(one.id).not.toBe(two.id)
+  const items = await one
+    .database('db')
+    .createCollectionIfNotExists({ id: 'items', partitionKey: '/id' })
+  await items.create({ id: 'a' })
+  expect(await one.listDatabases()).toHaveLength(1)
+  expect(await two.listDatabases()).toEqual([])
+  expect(existsSync(':memory:')).toBe(false)
 })

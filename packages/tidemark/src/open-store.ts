@@ -8,14 +8,17 @@ import {
   type Random,
 } from '@tidemark/contracts'
 import type { PostgresEngineOptions } from '@tidemark/engine-postgres'
-import { openSqliteEngine } from '@tidemark/engine-sqlite'
+import { openMemoryEngine, openSqliteEngine } from '@tidemark/engine-sqlite'
 import { Store, type MaintenanceMode, type StorageEngine } from '@tidemark/store'
 import { openPostgresEngine } from './platform/open-postgres-engine.ts'
 import { postgresLocation, refuseOtherUrl } from './postgres-location.ts'
 
-/** A store in a folder of this machine. */
+/** A store in a folder of this machine, or in memory. */
 export interface FolderStoreOptions {
-  /** Created if it is missing. Any number of processes can open it at the same time. */
+  /**
+   * Created if it is missing. Any number of processes can open it at the same time. `:memory:` is no folder: a new,
+   * empty store in the memory of this process, which ends when it is closed.
+   */
   readonly folder: string
   /**
    * Who can use the files of a new store. `owner`: the user of this process. `group`: also the folder's group. An
@@ -68,6 +71,9 @@ const NO_PLACE =
 
 const pool = optionHaving('a Pool of pg', 'connect', 'end', 'on')
 
+/** The place of a store without files. */
+const MEMORY = ':memory:'
+
 /** `Store.open` looks at what is in `maintenance`. */
 const storeRules: OptionRules<Omit<EngineStoreOptions, 'engine'>> = {
   maxDocumentBytes: option.number,
@@ -81,6 +87,14 @@ const folderRules: OptionRules<FolderStoreOptions> = {
   folder: option.text,
   access: option.text,
   durability: option.text,
+}
+
+/** Without files. */
+type MemoryStoreOptions = Omit<FolderStoreOptions, 'access' | 'durability'>
+
+const memoryRules: OptionRules<MemoryStoreOptions> = {
+  ...storeRules,
+  folder: option.text,
 }
 
 const postgresRules: OptionRules<PostgresStoreOptions> = {
@@ -113,7 +127,7 @@ const allRules: OptionRules<FolderStoreOptions & PostgresStoreOptions & EngineSt
 
 /**
  * Opens a store: in a folder, durable and without a server; at `postgres://user@host/database`, for several machines;
- * or on any engine. Acquire it with `await using`, or call `close()`.
+ * `:memory:`, for tests and experiments; or on any engine. Acquire it with `await using`, or call `close()`.
  *
  * Rejects with ERR_INVALID_OPTION (an unknown option too, or one of another kind of store), ERR_STORE_IN_USE (not a
  * store), ERR_STORE_FORMAT (made by a newer version), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE or ERR_SERVER_UNSUPPORTED
@@ -142,8 +156,10 @@ function checkStoreOptions(
   // First by all names, so that a misspelt place is found.
   checkOptions(options, allRules)
   if ('engine' in options) return
-  if ('folder' in options) checkOptions(options, folderRules)
-  else if ('url' in options || 'pool' in options) checkOptions(options, postgresRules)
+  if ('folder' in options) {
+    if (options.folder === MEMORY) checkOptions<MemoryStoreOptions>(options, memoryRules)
+    else checkOptions(options, folderRules)
+  } else if ('url' in options || 'pool' in options) checkOptions(options, postgresRules)
   else throw new InvalidOptionError(NO_PLACE)
 }
 
@@ -151,10 +167,13 @@ function named(where: string): FolderStoreOptions | PostgresStoreOptions {
   return postgresLocation(where) ?? { folder: where }
 }
 
-function openEngine(options: FolderStoreOptions | PostgresStoreOptions): Promise<StorageEngine> {
+async function openEngine(
+  options: FolderStoreOptions | PostgresStoreOptions,
+): Promise<StorageEngine> {
   if (!('folder' in options)) return openPostgresStoreEngine(options)
   const { folder, maxDocumentBytes: _, maintenance: __, ...engineOptions } = options
   if (!folder) throw new InvalidOptionError(NO_PLACE)
+  if (folder === MEMORY) return openMemoryEngine(engineOptions)
   refuseOtherUrl(folder)
   return openSqliteEngine({ folder, ...engineOptions })
 }

@@ -52,7 +52,10 @@ BEGIN
       RETURNING id INTO v_target;
     INSERT INTO :schema.pkrange_segment(coll, pkrange, segment) VALUES (p_coll, p_range, v_target);
   ELSE
-    UPDATE :schema.segment s SET state = 'folding' WHERE s.id = v_target RETURNING s.lsn INTO v_after;
+    -- It may be from before a merge, and then the range has more keys than it was made for.
+    UPDATE :schema.segment s SET state = 'folding', min = least(s.min, v_min COLLATE "C"),
+      max = greatest(s.max, v_max COLLATE "C")
+      WHERE s.id = v_target RETURNING s.lsn INTO v_after;
   END IF;
   v_through := v_end;
 ${pieceEnd('doc')}

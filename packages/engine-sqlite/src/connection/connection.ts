@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { assertPlainFiles } from './assert-plain-files.ts'
-import { openFile } from './open-file.ts'
+import { openSqlite } from './open-sqlite.ts'
 import type { Row } from './column.ts'
 
 /** One connection with its prepared statements; rows come as arrays. */
@@ -9,22 +9,34 @@ export class Connection {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
 
+  private constructor(database: DatabaseSync) {
+    this.#database = database
+  }
+
   /**
    * Opens an existing file and sets its connection settings (decision 0021, rule 7). `timeoutMs` is how long SQLite
    * itself waits for a lock, which blocks the thread.
    */
-  constructor(file: string, { timeoutMs }: { readonly timeoutMs: number }) {
+  static open(file: string, { timeoutMs }: { readonly timeoutMs: number }): Connection {
     assertPlainFiles(file)
     const url = pathToFileURL(file)
     url.searchParams.set('mode', 'rw')
-    this.#database = openFile(url, { timeout: timeoutMs })
+    const connection = new Connection(openSqlite(url, { timeout: timeoutMs }))
     try {
-      this.#database.exec('PRAGMA cache_size = -16384')
-      this.#database.exec('PRAGMA mmap_size = 4294967296')
+      connection.exec('PRAGMA cache_size = -16384')
+      connection.exec('PRAGMA mmap_size = 4294967296')
+      return connection
     } catch (error) {
-      this.#database.close()
+      connection.close()
       throw error
     }
+  }
+
+  /** A new database in the memory of this process, with tables. It ends with the connection. */
+  static inMemory(tables: string): Connection {
+    const connection = new Connection(openSqlite(':memory:', {}))
+    connection.transaction('BEGIN', () => connection.exec(tables))
+    return connection
   }
 
   exec(sql: string): void {

@@ -13,7 +13,7 @@ const PAGE_BYTES = 8192
 /** Creates a new file with tables. Durable when this returns, except for its name. */
 export function createSqliteFile(file: string, tables: string, access: StoreAccess): void {
   makeFileFor(access, file)
-  const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS })
+  const connection = Connection.open(file, { timeoutMs: LOCK_TIMEOUT_MS })
   try {
     // Before anything is written: a file keeps its page size.
     connection.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
@@ -32,7 +32,7 @@ export function createSqliteFile(file: string, tables: string, access: StoreAcce
  */
 export function openSqliteFile(file: string): Connection {
   if (!existsSync(file)) throw new StoreDamagedError(`${file} is missing`)
-  const connection = new Connection(file, { timeoutMs: LOCK_TIMEOUT_MS })
+  const connection = Connection.open(file, { timeoutMs: LOCK_TIMEOUT_MS })
   try {
     connection.exec('PRAGMA synchronous = FULL')
     assertOnlyTables(connection, file)

@@ -56,13 +56,19 @@ function beginTarget(
     readonly sources: readonly SegmentRow[]
   },
 ): { readonly id: number; lsn: number } {
+  const { minInclusive, maxExclusive } = range
   if (target !== undefined) {
-    connection.run(`UPDATE segment SET state = 'folding' WHERE id = ?`, target.id)
+    // It may be from before a merge, and then the range has more keys than it was made for.
+    connection.run(
+      `UPDATE segment SET state = 'folding', min = min(min, ?), max = max(max, ?) WHERE id = ?`,
+      minInclusive,
+      maxExclusive,
+      target.id,
+    )
     return { id: target.id, lsn: target.lsn }
   }
   const { number } = collection.record
   const base = Math.min(...sources.map((source) => source.base))
-  const { minInclusive, maxExclusive } = range
   const keys: FeedRange = { minInclusive, maxExclusive }
   const segment = { collection: number, range: keys, base, epoch: 0, state: 'folding' } as const
   const id = insertSegment(connection, segment)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { LoopTurns } from './loop-turns.ts'
 
 test('somebody who only awaits reads lets timers run', async () => {
-  const turns = new LoopTurns()
+  const turns = new LoopTurns({ maxMs: 2 })
   let timers = 0
   const timer = setInterval(() => timers++, 1)
   // Without turns of the loop the limit of the test would not end this either.
@@ -16,5 +16,5 @@ test('somebody who only awaits reads lets timers run', async () => {
 })
 
 test('the first read of a turn waits for nothing', () => {
-  expect(new LoopTurns().due()).toBeUndefined()
+  expect(new LoopTurns({ maxMs: 2 }).due()).toBeUndefined()
 })

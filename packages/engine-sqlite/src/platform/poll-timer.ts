@@ -1,16 +1,14 @@
-/** Calls `poll` every `intervalMs` while it is started; never keeps the process alive. */
+/** Calls a function every `intervalMs` while it is started; never keeps the process alive. */
 export class PollTimer {
-  readonly #poll: () => void
   readonly #intervalMs: number
   #timer: NodeJS.Timeout | undefined
 
-  constructor(poll: () => void, intervalMs: number) {
-    this.#poll = poll
+  constructor(intervalMs: number) {
     this.#intervalMs = intervalMs
   }
 
-  start(): void {
-    this.#timer ??= setInterval(this.#poll, this.#intervalMs).unref()
+  start(poll: () => void): void {
+    this.#timer ??= setInterval(poll, this.#intervalMs).unref()
   }
 
   stop(): void {

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { InvalidOptionError, StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
-import { commitChars } from '@tidemark/store/engine'
 import { errorFromPortable } from '../connection/sqlite-error.ts'
 import { unpackReplies } from '../writer/committed-replies.ts'
+import { textChars, type TaskWriter } from '../writer/task-writer.ts'
 import type {
   FromWriter,
   LogNotice,
@@ -37,7 +37,7 @@ export interface WriterClientOptions {
 }
 
 /** The caller's end of a writer's thread. Sends requests together, and settles them in the order of their groups. */
-export class WriterClient {
+export class WriterClient implements TaskWriter {
   readonly #worker: Worker
   readonly #bell: Int32Array
   readonly #maxPending: number
@@ -87,7 +87,6 @@ export class WriterClient {
     return client
   }
 
-  /** Rejects with ERR_STORE_CLOSED, or ERR_STORE_UNAVAILABLE when too many requests are waiting. */
   async request(task: WriterTask, nowMs: number): Promise<WriterResult> {
     if (this.#broken !== undefined) throw this.#broken
     if (this.#pending.size >= this.#maxPending) {
@@ -208,10 +207,6 @@ export class WriterClient {
 
 function isLockedOut({ result }: WriterReply): boolean {
   return result.kind === 'failed' && result.error.kind === 'locked'
-}
-
-function textChars(task: WriterTask): number {
-  return task.kind === 'commit' ? commitChars(task.batches) : 0
 }
 
 /**

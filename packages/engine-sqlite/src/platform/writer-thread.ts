@@ -1,13 +1,15 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
 import { portableError } from '../connection/sqlite-error.ts'
 import { packReply } from '../writer/committed-replies.ts'
-import { BackgroundRequests } from '../tasks/background-requests.ts'
-import { DatabaseWriter, type BlockingClock } from '../tasks/database-writer.ts'
+import type { BlockingClock } from '../tasks/database-writer.ts'
+import { openFileWriter } from '../tasks/file-writer.ts'
+import { WriterTurns } from '../tasks/writer-turns.ts'
 import { checkFile } from '../reader/check-file.ts'
 import type {
   CheckThreadData,
   FromWriter,
   ToWriter,
+  WriterReply,
   WriterRequest,
   WriterThreadData,
 } from '../writer/writer-messages.ts'
@@ -36,68 +38,35 @@ else run(parentPort, data)
 
 function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
   const send = (message: FromWriter): void => port.postMessage(message)
-  let writer: DatabaseWriter
+  let opened: ReturnType<typeof openFileWriter>
   try {
-    writer = new DatabaseWriter(settings, blockingClock)
+    opened = openFileWriter(settings, blockingClock)
   } catch (error) {
     send({ kind: 'broken', error: portableError(error, settings.file) })
     return
   }
   send({ kind: 'ready' })
-  const background = new BackgroundRequests(blockingClock)
-  let waiting: readonly WriterRequest[] = []
+  const { writer, log } = opened
+  const turns = new WriterTurns(writer, blockingClock)
+  const reply = (replies: readonly WriterReply[]): void => {
+    const committed: number[] = []
+    const others = replies.filter((each) => !packReply(committed, each))
+    send({ kind: 'replies', committed, others })
+  }
   let closing = false
-  for (let purging = true; ;) {
-    const notice = writer.log.keepShort()
+  while (!closing || turns.hasRequests) {
+    const notice = log.keepShort()
     if (notice !== undefined) send({ kind: 'notice', notice })
     const heard = Atomics.load(bell, 0)
     const received = receive(port)
     closing ||= received.closing
-    const urgent = background.setAside(received.requests)
-    if (urgent.length > 0) waiting = [...waiting, ...urgent]
-    const isBusy = waiting.length > 0
-    // Background work runs when no request waits, and from time to time under constant load.
-    const piece = isBusy ? background.overdue() : background.next()
-    if (isBusy) {
-      const committed: number[] = []
-      const replies = writer.runGroup(waiting)
-      const others = replies.filter((reply) => !packReply(committed, reply))
-      send({ kind: 'replies', committed, others })
-      purging ||= waiting.slice(0, replies.length).some(leavesRowsBehind)
-      waiting = waiting.slice(replies.length)
-      writer.yieldToOthers()
-    }
-    if (piece !== undefined) {
-      send({ kind: 'replies', committed: [], others: writer.runGroup([piece]) })
-      purging ||= leavesRowsBehind(piece)
-      writer.yieldToOthers()
-    } else if (isBusy) {
-      continue
-    } else if (purging && !closing) {
-      purging = writer.purge()
-      writer.yieldToOthers()
-    } else if (!closing) {
-      Atomics.wait(bell, 0, heard, writer.log.retryInMs)
-    }
-    if (closing && waiting.length === 0 && background.isEmpty) break
+    turns.add(received.requests)
+    if (turns.work(reply) || closing || turns.purge()) continue
+    Atomics.wait(bell, 0, heard, log.retryInMs)
   }
   writer.close()
   send({ kind: 'closed' })
   port.close()
-}
-
-/** Whether there may be segments afterwards that no range has any more. */
-function leavesRowsBehind({ task }: WriterRequest): boolean {
-  switch (task.kind) {
-    case 'deleteCollection':
-    case 'splitRange':
-    case 'mergeRanges':
-      return true
-    case 'maintain':
-      return task.work?.kind === 'fold'
-    default:
-      return false
-  }
 }
 
 /** The messages in the port: the caller's end limits their number. */

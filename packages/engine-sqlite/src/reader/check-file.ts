@@ -10,7 +10,7 @@ const TIMEOUT_MS = 2000
 export function checkFile(file: string): FromChecker {
   let connection: Connection | undefined
   try {
-    connection = new Connection(file, { timeoutMs: TIMEOUT_MS })
+    connection = Connection.open(file, { timeoutMs: TIMEOUT_MS })
     connection.exec('PRAGMA query_only = 1')
     return check(connection)
   } catch (error) {

@@ -35,7 +35,7 @@ import {
   type RangeRow,
 } from '../connection/catalog-rows.ts'
 import { numberColumn, textColumn } from '../connection/column.ts'
-import { Connection } from '../connection/connection.ts'
+import type { Connection } from '../connection/connection.ts'
 import { readHead } from '../connection/head.ts'
 import { policyOf } from '../connection/live-rows.ts'
 import { withStoreErrors } from '../connection/sqlite-error.ts'
@@ -61,12 +61,6 @@ const READ_DOCUMENT = `SELECT catalog, clock, lsn, ts, ttl, rid, made, body FROM
   coll = ? AND epk = ? AND pk = ? AND id = ? AND kind = 0`
 const READ_COUNTER = 'SELECT lsn FROM segment WHERE id = ?'
 
-/** How long SQLite itself waits for a lock. Readers meet one only while a log is recovered. */
-const READ_TIMEOUT_MS = 2000
-
-/** A file up to this size is checked on the caller's thread: about ten milliseconds. */
-const MAX_CHECK_BYTES = 2 * 1024 * 1024
-
 /** One snapshot of a database. */
 interface Snapshot {
   readonly catalog: CatalogRows
@@ -75,30 +69,31 @@ interface Snapshot {
 }
 
 /**
- * The connection of this process that reads a database, on the caller's thread. Scans and syncs never wait for each
- * other. No transaction outlives a call, so the log can be reused.
+ * Reads a database, on the caller's thread. Scans and syncs never wait for each other. No transaction outlives a call,
+ * so the log can be reused, and a writer can use the same connection.
  */
 export class DatabaseReader {
-  readonly #file: string
+  readonly #connection: Connection
+  readonly #name: string
   readonly #databaseId: string
   readonly #nowMs: (atLeastMs: number) => number
-  readonly #connection: Connection
   readonly #maintenanceViews = new MaintenanceViews()
   #catalog: CatalogRows | undefined
 
-  /** @param options.nowMs the store's clock in this process, raised to the value that it gets */
   constructor(
-    file: string,
-    options: { readonly databaseId: string; readonly nowMs: (atLeastMs: number) => number },
+    connection: Connection,
+    options: {
+      /** The database, as messages name it. */
+      readonly name: string
+      readonly databaseId: string
+      /** The store's clock in this process, raised to the value that it gets. */
+      readonly nowMs: (atLeastMs: number) => number
+    },
   ) {
-    this.#file = file
+    this.#connection = connection
+    this.#name = options.name
     this.#databaseId = options.databaseId
     this.#nowMs = options.nowMs
-    this.#connection = withStoreErrors(
-      file,
-      () => new Connection(file, { timeoutMs: READ_TIMEOUT_MS }),
-    )
-    this.#connection.exec('PRAGMA query_only = 1')
   }
 
   close(): void {
@@ -121,7 +116,7 @@ export class DatabaseReader {
 
   document(key: DocumentKey): DocumentVersion | undefined {
     const { collection, epk, partitionKey, id } = key
-    const row = withStoreErrors(this.#file, () =>
+    const row = withStoreErrors(this.#name, () =>
       this.#connection.get(READ_DOCUMENT, collection.number, epk, partitionKey, id),
     )
     const known = this.#catalog
@@ -223,7 +218,7 @@ export class DatabaseReader {
 
   /** Highest store time that was ever assigned here, epoch ms. */
   highestCommitMs(): number {
-    return withStoreErrors(this.#file, () => readHead(this.#connection).clockMs)
+    return withStoreErrors(this.#name, () => readHead(this.#connection).clockMs)
   }
 
   /**
@@ -256,18 +251,18 @@ export class DatabaseReader {
 
   /** Changes when another connection committed. */
   dataVersion(): number {
-    return withStoreErrors(this.#file, () =>
+    return withStoreErrors(this.#name, () =>
       numberColumn(this.#connection.get('PRAGMA data_version') ?? [], 0),
     )
   }
 
-  /** Contradictions in a small file. Undefined for a large one, which needs another thread. */
-  checkIfSmall(): readonly string[] | undefined {
+  /** Contradictions. Undefined for a database of more than `maxBytes`. */
+  check(maxBytes: number): readonly string[] | undefined {
     return this.#snapshot(({ catalog }) => {
       const [pages, pageBytes] = ['page_count', 'page_size'].map((name) =>
         numberColumn(this.#connection.get(`PRAGMA ${name}`) ?? [], 0),
       )
-      if ((pages ?? 0) * (pageBytes ?? 0) > MAX_CHECK_BYTES) return undefined
+      if ((pages ?? 0) * (pageBytes ?? 0) > maxBytes) return undefined
       return checkDatabase(this.#connection, catalog)
     })
   }
@@ -314,7 +309,7 @@ export class DatabaseReader {
 
   /** One read transaction. It reads the catalog again when its version has risen. */
   #snapshot<Result>(act: (snapshot: Snapshot) => Result): Result {
-    return withStoreErrors(this.#file, () =>
+    return withStoreErrors(this.#name, () =>
       this.#connection.transaction('BEGIN', () => {
         const head = readHead(this.#connection)
         if (head.catalogVersion !== this.#catalog?.version) {

@@ -5,8 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createDatabaseFile } from '../folder/database-file.ts'
 import type { WriterRequest } from '../writer/writer-messages.ts'
-import { DatabaseWriter } from './database-writer.ts'
+import type { DatabaseWriter } from './database-writer.ts'
+import { openFileWriter } from './file-writer.ts'
 import { firstGroup } from './first-group.ts'
+import type { WriteAheadLog } from './write-ahead-log.ts'
 
 const LOCK_TIMEOUT_MS = 1000
 let folder = ''
@@ -26,13 +28,14 @@ function writerWith({
   readonly maxLogBytes?: number
 }): {
   readonly writer: DatabaseWriter
+  readonly log: WriteAheadLog
   readonly pauses: readonly number[]
 } {
   const file = join(folder, 'db.sqlite')
   createDatabaseFile(file, 'owner')
   const pauses: number[] = []
   let nowMs = 0
-  const writer = new DatabaseWriter(
+  const opened = openFileWriter(
     {
       file,
       durability: 'sync',
@@ -47,7 +50,7 @@ function writerWith({
       fraction: () => 0,
     },
   )
-  return { writer, pauses }
+  return { ...opened, pauses }
 }
 
 const REQUESTS = Array.from({ length: 100 }, (_, n): WriterRequest => {
@@ -140,7 +143,7 @@ test('requests of a failed group are tried alone; of a lock that comes between t
 })
 
 test('after a log that was held was short again, the next reader is waited for as soon as the first', () => {
-  const { writer } = writerWith({ stepMs: 100, maxLogBytes: 2 ** 16 })
+  const { writer, log } = writerWith({ stepMs: 100, maxLogBytes: 2 ** 16 })
   const longestPauseMs = (tries: number): number => {
     const other = new DatabaseSync(join(folder, 'db.sqlite'))
     other.exec('BEGIN; SELECT count(*) FROM doc')
@@ -151,13 +154,13 @@ test('after a log that was held was short again, the next reader is waited for a
     writing.exec('INSERT INTO filler VALUES (zeroblob(200000))')
     let longestMs = 0
     for (let n = 0; n < tries; n++) {
-      writer.log.keepShort()
-      longestMs = Math.max(longestMs, writer.log.retryInMs ?? 0)
+      log.keepShort()
+      longestMs = Math.max(longestMs, log.retryInMs ?? 0)
     }
     other.close()
     writing.close()
-    for (let n = 0; n < 200 && writer.log.retryInMs !== undefined; n++) writer.log.keepShort()
-    expect(writer.log.retryInMs).toBeUndefined()
+    for (let n = 0; n < 200 && log.retryInMs !== undefined; n++) log.keepShort()
+    expect(log.retryInMs).toBeUndefined()
     return longestMs
   }
   expect(longestPauseMs(20)).toBeGreaterThan(1500)

@@ -1,13 +1,10 @@
-import { Connection } from '../connection/connection.ts'
-import { READ_HEAD } from '../connection/head.ts'
+import type { Connection } from '../connection/connection.ts'
 import { isBusy, portableError } from '../connection/sqlite-error.ts'
-import { FileIdentity } from '../folder/file-identity.ts'
 import { carryOut, MaintenanceMemory } from './carry-out.ts'
 import { firstGroup } from './first-group.ts'
 import { purgeDropped } from '../writer/collection-writes.ts'
 import { TransactionState } from '../writer/transaction-state.ts'
-import { WriteAheadLog } from './write-ahead-log.ts'
-import type { WriterReply, WriterRequest, WriterSettings } from '../writer/writer-messages.ts'
+import type { WriterReply, WriterRequest } from '../writer/writer-messages.ts'
 
 /** Blocks the writer's thread, which has nothing else to do while another process writes. */
 export interface BlockingClock {
@@ -20,7 +17,6 @@ export interface BlockingClock {
 /** A writer that saw another process' commits within this time lets others go first after a group. */
 const SHARED_WINDOW_MS = 100
 const LOCK_RETRY_MS = 1
-const OPEN_TIMEOUT_MS = 5000
 const MIN_PAUSE_MS = 0.5
 /** A group takes no further request after this time: other processes' commits wait for its end. */
 const MAX_GROUP_MS = 50
@@ -28,37 +24,35 @@ const MAX_GROUP_MS = 50
 const LONG_GROUP_MS = 10
 const LONG_PAUSE_MS: number = 2 * LOCK_RETRY_MS
 
+export interface DatabaseWriterOptions {
+  /** The database, as messages name it. */
+  readonly name: string
+  readonly segmentSlots: number
+  /** How long a group waits for other processes' writers. */
+  readonly lockTimeoutMs: number
+  readonly maxGroupOperations: number
+  /** Called before each commit. Throws when nobody could read what is written. */
+  readonly assertUsable: () => void
+}
+
 /**
- * The only connection of this process that writes to a database. Takes requests in groups: one transaction and one disk
- * sync for all that wait (decision 0021, rule 1).
+ * The only writer to a database in this process. Takes requests in groups: one transaction and one disk sync for all
+ * that wait (decision 0021, rule 1).
  */
 export class DatabaseWriter {
   readonly #connection: Connection
-  readonly #settings: WriterSettings
+  readonly #options: DatabaseWriterOptions
   readonly #clock: BlockingClock
   readonly #state: TransactionState
   readonly #memory = new MaintenanceMemory()
-  readonly #identity: FileIdentity
-  /** Keep it short between transactions. */
-  readonly log: WriteAheadLog
   #sharedUntilMs = -1
   #lastGroupMs = 0
 
-  constructor(settings: WriterSettings, clock: BlockingClock) {
-    this.#settings = settings
+  constructor(connection: Connection, options: DatabaseWriterOptions, clock: BlockingClock) {
+    this.#connection = connection
+    this.#options = options
     this.#clock = clock
-    this.#connection = new Connection(settings.file, { timeoutMs: OPEN_TIMEOUT_MS })
-    // Touches the file, so that the wait for another process that is recovering its log ends here.
-    this.#connection.get(READ_HEAD)
-    // From now on, SQLite's own wait is off, because it is unfair between processes. This class waits in 1 ms steps
-    // (decision 0021, rule 4).
-    this.#connection.exec('PRAGMA busy_timeout = 0')
-    const synchronous = settings.durability === 'sync' ? 'FULL' : 'NORMAL'
-    this.#connection.exec(`PRAGMA synchronous = ${synchronous}`)
-    this.#state = new TransactionState(this.#connection, settings.segmentSlots)
-    this.#identity = new FileIdentity(settings.file)
-    const { file, maxLogBytes: maxBytes } = settings
-    this.log = new WriteAheadLog(this.#connection, { file, maxBytes, clock })
+    this.#state = new TransactionState(connection, options.segmentSlots)
   }
 
   /**
@@ -67,7 +61,7 @@ export class DatabaseWriter {
    * waited for it.
    */
   runGroup(waiting: readonly WriterRequest[]): readonly WriterReply[] {
-    const group = firstGroup(waiting, this.#settings.maxGroupOperations)
+    const group = firstGroup(waiting, this.#options.maxGroupOperations)
     try {
       return this.#inTransaction(() => this.#replies(group))
     } catch (error) {
@@ -131,7 +125,7 @@ export class DatabaseWriter {
       const result = act()
       this.#state.store()
       // Nothing is written to a deleted database, and its file may be gone.
-      if (!dropped) this.#identity.assertSame()
+      if (!dropped) this.#options.assertUsable()
       this.#connection.exec('COMMIT')
       return result
     } catch (error) {
@@ -144,7 +138,7 @@ export class DatabaseWriter {
   }
 
   #begin(): void {
-    const giveUpMs = this.#clock.monotonicMs() + this.#settings.lockTimeoutMs
+    const giveUpMs = this.#clock.monotonicMs() + this.#options.lockTimeoutMs
     for (;;) {
       try {
         this.#connection.exec('BEGIN IMMEDIATE')
@@ -171,6 +165,6 @@ export class DatabaseWriter {
   }
 
   #failure(id: number, error: unknown): WriterReply {
-    return { id, result: { kind: 'failed', error: portableError(error, this.#settings.file) } }
+    return { id, result: { kind: 'failed', error: portableError(error, this.#options.name) } }
   }
 }

@@ -1,5 +1,6 @@
 import { PreconditionFailedError } from '@tidemark/contracts'
-import { MemoryStorageEngine, Store } from '@tidemark/store'
+import { Store } from '@tidemark/store'
+import { openMemoryEngine } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import { testGateway } from '../server/running-gateway.fixture.ts'
 import { changeRecord } from './change-record.ts'
@@ -47,7 +48,7 @@ test('who is overtaken for ever is told to come again', async () => {
 })
 
 test('of two replaces of a container that have both read one etag, one wins', async () => {
-  const engine = new MemoryStorageEngine()
+  const engine = openMemoryEngine()
   await using store = await Store.open({ engine, maintenance: 'manual' })
   await using started = await testGateway({ store })
   const container = await started.container({ id: 'c', partitionKey: '/pk' })

@@ -1,11 +1,11 @@
+import { openMemoryStore } from '@tidemark/testing'
 import { expect, test } from 'vitest'
-import { MemoryStorageEngine, Store } from '@tidemark/store'
 import { annotationOf } from './container-annotation.ts'
 
 const uniqueKeyPolicy = { uniqueKeys: [{ paths: ['/a'] }] }
 
 test('unique keys are told where the store holds them, and not where only an annotation has them', async () => {
-  await using store = await Store.open({ engine: new MemoryStorageEngine() })
+  await using store = await openMemoryStore()
   const annotation = JSON.stringify({ echo: { id: 'c', uniqueKeyPolicy } })
   const options = { partitionKey: '/pk', annotation }
   const database = store.database('db')
@@ -20,7 +20,7 @@ test('unique keys are told where the store holds them, and not where only an ann
 })
 
 test('a container that has none may say so', async () => {
-  await using store = await Store.open({ engine: new MemoryStorageEngine() })
+  await using store = await openMemoryStore()
   const echo = { id: 'c', uniqueKeyPolicy: { uniqueKeys: [] } }
   const collection = await store.database('db').createCollectionIfNotExists({
     id: 'c',

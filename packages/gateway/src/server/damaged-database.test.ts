@@ -1,20 +1,11 @@
 import { StoreDamagedError } from '@tidemark/contracts'
-import { MemoryStorageEngine, Store } from '@tidemark/store'
+import { Store } from '@tidemark/store'
+import { openMemoryEngine } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import { testGateway } from './running-gateway.fixture.ts'
 
-/** As the engine on files does when a file of one database is damaged. */
-class EngineWithDamage extends MemoryStorageEngine {
-  damaged: string | undefined
-
-  override async openDatabase(id: string): ReturnType<MemoryStorageEngine['openDatabase']> {
-    if (id === this.damaged) throw new StoreDamagedError(`the file of ${id} is damaged`)
-    return super.openDatabase(id)
-  }
-}
-
 test('a damaged database is a 500 for itself, and the others are listed, read and scaled', async () => {
-  const engine = new EngineWithDamage()
+  const engine = openMemoryEngine()
   {
     const store = await Store.open({ engine, maintenance: 'manual' })
     await using before = await testGateway({ store })
@@ -23,7 +14,12 @@ test('a damaged database is a 500 for itself, and the others are listed, read an
       await database.containers.create({ id: 'orders', partitionKey: '/pk' })
     }
   }
-  engine.damaged = 'bad'
+  const open = engine.openDatabase.bind(engine)
+  // As the engine on files does when the file of one database is damaged.
+  engine.openDatabase = async (id) => {
+    if (id === 'bad') throw new StoreDamagedError(`the file of ${id} is damaged`)
+    return open(id)
+  }
   const store = await Store.open({ engine, maintenance: 'manual' })
   await using served = await testGateway({ store })
   const { client } = served

@@ -1,5 +1,5 @@
+import { openMemoryStore } from '@tidemark/testing'
 import { expect, test } from 'vitest'
-import { MemoryStorageEngine, Store } from '@tidemark/store'
 import { EMULATOR_KEY } from '../authorization/gateway-keys.ts'
 import { createGateway } from './gateway.ts'
 import type { GatewayOptions } from './gateway-options.ts'
@@ -40,7 +40,7 @@ const ofServer: [object, string][] = [
 ]
 
 test.each(ofGateway)('createGateway refuses %o', async (given, message) => {
-  await using store = await Store.open({ engine: new MemoryStorageEngine() })
+  await using store = await openMemoryStore()
   const options = { store, keys: { readWrite: [SECRET] }, ...given } as GatewayOptions
   expect(() => createGateway(options)).toThrow(
     expect.objectContaining({ code: 'ERR_INVALID_OPTION', message }),
@@ -48,20 +48,20 @@ test.each(ofGateway)('createGateway refuses %o', async (given, message) => {
 })
 
 test.each([...ofGateway, ...ofServer])('startGateway refuses %o', async (given, message) => {
-  await using store = await Store.open({ engine: new MemoryStorageEngine() })
+  await using store = await openMemoryStore()
   const options = { store, keys: { readWrite: [SECRET] }, port: 0, ...given }
   const refused = startGateway(options as StartGatewayOptions)
   await expect(refused).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION', message })
 })
 
 test('createGateway knows no options of a socket', async () => {
-  await using store = await Store.open({ engine: new MemoryStorageEngine() })
+  await using store = await openMemoryStore()
   const options = { store, keys: { readWrite: [EMULATOR_KEY] }, port: 0 } as GatewayOptions
   expect(() => createGateway(options)).toThrow('there is no option port')
 })
 
 test('keys that take the place of others are checked the same', async () => {
-  await using store = await Store.open({ engine: new MemoryStorageEngine() })
+  await using store = await openMemoryStore()
   await using gateway = await startGateway({ store, keys: { readWrite: [SECRET] }, port: 0 })
   const keys = { readWrite: [SECRET], readonly: [SECRET] }
   expect(() => gateway.replaceKeys(keys)).toThrow(

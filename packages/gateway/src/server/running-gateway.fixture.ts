@@ -1,6 +1,7 @@
+import { openMemoryStore } from '@tidemark/testing'
 import { CosmosClient, type Container, type ContainerRequest } from '@azure/cosmos'
 import type { Clock } from '@tidemark/contracts'
-import { MemoryStorageEngine, Store } from '@tidemark/store'
+import type { Store } from '@tidemark/store'
 import type { GatewayFailure } from './gateway-options.ts'
 import { startGateway, type RunningGateway, type StartGatewayOptions } from './start-gateway.ts'
 
@@ -20,7 +21,7 @@ export async function testGateway(
   options: Partial<StartGatewayOptions> = {},
   { storeClock }: { readonly storeClock?: Clock | undefined } = {},
 ): Promise<TestGateway> {
-  const store = await Store.open({ engine: new MemoryStorageEngine({ clock: storeClock }) })
+  const store = await openMemoryStore({ clock: storeClock })
   const failures: GatewayFailure[] = []
   const gateway = await startGateway({
     store,

@@ -1,5 +1,6 @@
 import { systemClock } from '@tidemark/contracts'
-import { MemoryStorageEngine, Store } from '@tidemark/store'
+import { Store } from '@tidemark/store'
+import { openMemoryEngine } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import { send } from './raw-request.fixture.ts'
 import { TEST_KEY, testGateway } from './running-gateway.fixture.ts'
@@ -10,7 +11,7 @@ const DOCS = '/dbs/db/colls/c/docs'
 const [LOW, HIGH] = ['A', 'a']
 
 test('CF-15 a session survives a split by another process that its gateway has not heard of', async () => {
-  const engine = new MemoryStorageEngine()
+  const engine = openMemoryEngine()
   await using store = await Store.open({ engine })
   // What this one does is no event of the other: as a store of another process.
   const elsewhere = await Store.open({ engine })

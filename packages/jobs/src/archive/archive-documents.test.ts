@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openMemoryStore } from '@tidemark/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DocumentBody } from '@tidemark/contracts'
-import { MemoryStorageEngine, Store, type Collection } from '@tidemark/store'
+import type { Store } from '@tidemark/store'
+import { type Collection } from '@tidemark/store'
 import { archiveDocuments, type ArchiveDocumentsProgress } from './archive-documents.ts'
 import type { ArchivedDocument } from './archived-document.ts'
 import { jsonLinesSink } from './platform/json-lines-sink.ts'
@@ -21,7 +23,7 @@ let source: Collection<Account>
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-tiering-'))
-  store = await Store.open({ engine: new MemoryStorageEngine() })
+  store = await openMemoryStore()
   source = await store
     .database('db')
     .createCollectionIfNotExists<Account>({ id: 'accounts', partitionKey: '/region' })

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DocumentBody, LeaseStore } from '@tidemark/contracts'
 import { MemoryLeaseStore } from '@tidemark/processor'
-import { MemoryStorageEngine, Store, type Collection } from '@tidemark/store'
-import { SimulatedClock } from '@tidemark/testing'
+import type { Store } from '@tidemark/store'
+import { type Collection } from '@tidemark/store'
+import { SimulatedClock, openMemoryStore } from '@tidemark/testing'
 import { archiveExpired, type ExpiryArchive } from './archive-expired.ts'
 import type { ArchiveEvent } from './archive-events.ts'
 import type { ArchiveOptions } from './archive-options.ts'
@@ -24,7 +25,7 @@ let events: ArchiveEvent[]
 
 beforeEach(async () => {
   clock = new SimulatedClock()
-  store = await Store.open({ engine: new MemoryStorageEngine({ clock }), maintenance: 'manual' })
+  store = await openMemoryStore({ clock, maintenance: 'manual' })
   source = await store.database('db').createCollectionIfNotExists<Session>({
     id: 'sessions',
     partitionKey: '/user',

@@ -2,13 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { StoreUnavailableError, type DocumentBody } from '@tidemark/contracts'
 import { MemoryLeaseStore } from '@tidemark/processor'
-import {
-  MemoryStorageEngine,
-  Store,
-  type DatabaseEngine,
-  type StorageEngine,
-} from '@tidemark/store'
-import { SimulatedClock } from '@tidemark/testing'
+import { Store, type DatabaseEngine, type StorageEngine } from '@tidemark/store'
+import { SimulatedClock, openMemoryEngine } from '@tidemark/testing'
 import { inTime } from '../in-time.fixture.ts'
 import { verifyMigration } from '../verification/verify-migration.ts'
 import { migrateCollection, type Migration } from './migrate-collection.ts'
@@ -259,7 +254,7 @@ async function run(
   { unique, going }: { unique: boolean; going: boolean },
 ) {
   const clock = new SimulatedClock()
-  const engine = new MemoryStorageEngine({ clock })
+  const engine = openMemoryEngine({ clock })
   const writer = await Store.open({ engine, maintenance: 'manual' })
   const leases = new MemoryLeaseStore({ clock })
   const source = await writer.database('db').createCollectionIfNotExists<Item>({

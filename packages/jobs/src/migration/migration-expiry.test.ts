@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DocumentBody, LeaseStore } from '@tidemark/contracts'
 import { MemoryLeaseStore } from '@tidemark/processor'
-import { MemoryStorageEngine, Store, type Collection, type Database } from '@tidemark/store'
-import { SimulatedClock } from '@tidemark/testing'
+import type { Store } from '@tidemark/store'
+import { type Collection, type Database } from '@tidemark/store'
+import { SimulatedClock, openMemoryStore } from '@tidemark/testing'
 import { verifyMigration } from '../verification/verify-migration.ts'
 import { migrateCollection, type Migration } from './migrate-collection.ts'
 import type { MigrationOptions } from './migration-options.ts'
@@ -23,7 +24,7 @@ let running: Migration<City>[]
 
 beforeEach(async () => {
   clock = new SimulatedClock()
-  store = await Store.open({ engine: new MemoryStorageEngine({ clock }), maintenance: 'manual' })
+  store = await openMemoryStore({ clock, maintenance: 'manual' })
   database = store.database('world')
   source = await openSource({ defaultTtl: -1 })
   leases = new MemoryLeaseStore({ clock })
@@ -179,10 +180,7 @@ describe('JB-2 a migration carries expiry', () => {
 
   test('JB-2 a copy in a store whose clock is behind is removed by the pending delete', async () => {
     const behind = new SimulatedClock({ startWallMs: clock.wallMs() - 50_000 })
-    await using other = await Store.open({
-      engine: new MemoryStorageEngine({ clock: behind }),
-      maintenance: 'manual',
-    })
+    await using other = await openMemoryStore({ clock: behind, maintenance: 'manual' })
     await source.upsert(city('1', 'Paris', 10))
     const target = { database: other.database('world'), id: 'byName', partitionKey: '/name' }
     const { migration, cutOver } = await startedCopy({ target })

@@ -1,3 +1,4 @@
+import { openMemoryStore } from '@tidemark/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   FULL_RANGE,
@@ -7,7 +8,7 @@ import {
   type DocumentChange,
   type FeedRange,
 } from '@tidemark/contracts'
-import { MemoryStorageEngine, Store, type Collection } from '@tidemark/store'
+import { type Collection } from '@tidemark/store'
 import type { MigrationStorage } from './migration-storage.ts'
 import { MigrationWriter } from './migration-writer.ts'
 import { openMigrationStorage, type OpenedStorage } from './open-migration-storage.ts'
@@ -37,7 +38,7 @@ const highOwner = { ...owner, range: HIGH! }
 const never = new AbortController().signal
 
 beforeEach(async () => {
-  const store = await Store.open({ engine: new MemoryStorageEngine() })
+  const store = await openMemoryStore()
   const database = store.database('db')
   source = await database.createCollectionIfNotExists<Item>({ id: 's', partitionKey: '/group' })
   storage = await openMigrationStorage<Item, Item>(

@@ -1,6 +1,8 @@
+import { openMemoryStore } from '@tidemark/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { DocumentBody } from '@tidemark/contracts'
-import { MemoryStorageEngine, Store, type Collection } from '@tidemark/store'
+import type { Store } from '@tidemark/store'
+import { type Collection } from '@tidemark/store'
 import { verifyMigration } from './verify-migration.ts'
 
 interface Item extends DocumentBody {
@@ -14,7 +16,7 @@ let source: Collection<Item>
 let target: Collection<Item>
 
 beforeEach(async () => {
-  store = await Store.open({ engine: new MemoryStorageEngine() })
+  store = await openMemoryStore()
   const database = store.database('db')
   source = await database.createCollectionIfNotExists<Item>({ id: 's', partitionKey: '/group' })
   target = await database.createCollectionIfNotExists<Item>({ id: 't', partitionKey: '/name' })

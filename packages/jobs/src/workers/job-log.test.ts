@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { MemoryLeaseStore } from '@tidemark/processor'
-import { MemoryStorageEngine, Store } from '@tidemark/store'
-import { SimulatedClock } from '@tidemark/testing'
+import type { Store } from '@tidemark/store'
+import { SimulatedClock, openMemoryStore } from '@tidemark/testing'
 import { archiveExpired } from '../archive/archive-expired.ts'
 import { inTime } from '../in-time.fixture.ts'
 import { migrateCollection, type Migration } from '../migration/migrate-collection.ts'
@@ -19,7 +19,7 @@ interface Stage extends AsyncDisposable {
 async function stage(): Promise<Stage> {
   const written = vi.spyOn(process.stderr, 'write').mockImplementation(() => true)
   const clock = new SimulatedClock()
-  const store = await Store.open({ engine: new MemoryStorageEngine({ clock }) })
+  const store = await openMemoryStore({ clock })
   const database = store.database('shop')
   const source = await database.createCollectionIfNotExists({ id: 'a', partitionKey: '/id' })
   await source.upsert({ id: '1' })

@@ -1,6 +1,6 @@
+import { openMemoryStore } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import { MemoryLeaseStore } from '@tidemark/processor'
-import { MemoryStorageEngine, Store } from '@tidemark/store'
 import { archiveDocuments } from '../archive/archive-documents.ts'
 import { archiveExpired } from '../archive/archive-expired.ts'
 import { jsonLinesSink } from '../archive/platform/json-lines-sink.ts'
@@ -9,7 +9,7 @@ import { watchMigration } from '../migration/watch-migration.ts'
 import { verifyMigration } from '../verification/verify-migration.ts'
 
 test('options of jobs that cannot be right are refused by name', async () => {
-  await using store = await Store.open({ engine: new MemoryStorageEngine() })
+  await using store = await openMemoryStore()
   const database = store.database('shop')
   const source = await database.createCollectionIfNotExists({ id: 'a', partitionKey: '/id' })
   const leases = new MemoryLeaseStore()

@@ -1,9 +1,8 @@
+import { openMemoryStore } from '@tidemark/testing'
 import { expect, test } from 'vitest'
-import { MemoryStorageEngine } from '../memory-engine/memory-storage-engine.ts'
-import { Store } from '../store.ts'
 
 test('options of collections and of their changes that do not exist are refused by name', async () => {
-  await using store = await Store.open({ engine: new MemoryStorageEngine() })
+  await using store = await openMemoryStore()
   const shop = store.database('shop')
   const good = { id: 'orders', partitionKey: '/id' }
   const orders = await shop.createCollectionIfNotExists(good)

@@ -1,13 +1,12 @@
+import { openMemoryStore } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import { FULL_RANGE } from '@tidemark/contracts'
-import { MemoryStorageEngine } from '../memory-engine/memory-storage-engine.ts'
-import { Store } from '../store.ts'
 
 const ETAG = '"00000000-0000-0000-0000-000000000000"'
 const range = FULL_RANGE
 
 test('a condition or a fence that is misspelt is refused by name, and nothing is written', async () => {
-  await using store = await Store.open({ engine: new MemoryStorageEngine() })
+  await using store = await openMemoryStore()
   const shop = store.database('shop')
   const orders = await shop.createCollectionIfNotExists({ id: 'orders', partitionKey: '/pk' })
   const document = { id: 'a', pk: 'x' }

@@ -5,11 +5,10 @@ import {
   rangeContains,
   type FeedRange,
 } from '@tidemark/contracts'
+import { openMemoryStore } from '@tidemark/testing'
 import { describe, expect, test } from 'vitest'
 import type { RangeRecord } from '../engine/catalog.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
-import { MemoryStorageEngine } from '../memory-engine/memory-storage-engine.ts'
-import { Store } from '../store.ts'
 import { resolveChangesOptions } from './changes-options.ts'
 import { FeedReader } from './feed-reader.ts'
 import { iterateChanges } from './iterate-changes.ts'
@@ -24,7 +23,7 @@ async function splittableReader(documents: number): Promise<{
   reader: FeedReader<{ readonly id: string }>
   readonly split: () => void
 }> {
-  const store = await Store.open({ engine: new MemoryStorageEngine() })
+  const store = await openMemoryStore()
   const items = await store
     .database('db')
     .createCollectionIfNotExists({ id: 'items', partitionKey: '/id' })

@@ -5,9 +5,8 @@ import {
   type HeldPosition,
   type RangePosition,
 } from '@tidemark/contracts'
+import { openMemoryStore } from '@tidemark/testing'
 import { expect, test } from 'vitest'
-import { MemoryStorageEngine } from '../memory-engine/memory-storage-engine.ts'
-import { Store } from '../store.ts'
 import { FeedReader } from './feed-reader.ts'
 import { joinPositions } from './join-positions.ts'
 
@@ -16,7 +15,7 @@ const HIGH: FeedRange = { minInclusive: '20', maxExclusive: 'FF' }
 
 /** Of a collection whose one range was never split: every commit is its own. */
 async function setUp() {
-  const store = await Store.open({ engine: new MemoryStorageEngine(), maintenance: 'manual' })
+  const store = await openMemoryStore({ maintenance: 'manual' })
   const collection = await store
     .database('db')
     .createCollectionIfNotExists({ id: 'items', partitionKey: '/id' })

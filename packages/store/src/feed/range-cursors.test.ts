@@ -12,10 +12,9 @@ import {
   type RangePosition,
 } from '@tidemark/contracts'
 import fc from 'fast-check'
+import { openMemoryStore } from '@tidemark/testing'
 import { describe, expect, test } from 'vitest'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
-import { MemoryStorageEngine } from '../memory-engine/memory-storage-engine.ts'
-import { Store } from '../store.ts'
 import { FeedReader } from './feed-reader.ts'
 import { RangeCursors, type RangeCursor } from './range-cursors.ts'
 
@@ -29,7 +28,7 @@ function parts(...bounds: readonly string[]): readonly FeedRange[] {
   })
 }
 
-const memory = await Store.open({ engine: new MemoryStorageEngine(), maintenance: 'manual' })
+const memory = await openMemoryStore({ maintenance: 'manual' })
 const items = await memory
   .database('db')
   .createCollectionIfNotExists({ id: 'items', partitionKey: '/id' })

@@ -1,8 +1,7 @@
 import { FULL_RANGE, feedRangeId } from '@tidemark/contracts'
-import { SimulatedClock } from '@tidemark/testing'
+import { SimulatedClock, openMemoryEngine, openMemoryStore } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
-import { MemoryStorageEngine } from '../memory-engine/memory-storage-engine.ts'
 import { Store } from '../store.ts'
 import { resolveChangesOptions, type ChangesPage } from './changes-options.ts'
 import { FeedReader } from './feed-reader.ts'
@@ -13,7 +12,7 @@ async function lateReader(
   hooks: (split: () => Promise<unknown>) => Partial<DatabaseEngine>,
 ): Promise<readonly ChangesPage<{ readonly id: string }>[]> {
   const clock = new SimulatedClock()
-  const engine = new MemoryStorageEngine({ clock })
+  const engine = openMemoryEngine({ clock })
   const store = await Store.open({ engine, maintenance: 'manual' })
   const items = await store.database('db').createCollectionIfNotExists({
     id: 'items',
@@ -93,7 +92,7 @@ test('TTL-15 ST-9 a range that is split while it begins anew begins anew in both
 })
 
 test('ST-9 ranges that are split while an iteration opens are opened anew', async () => {
-  const store = await Store.open({ engine: new MemoryStorageEngine(), maintenance: 'manual' })
+  const store = await openMemoryStore({ maintenance: 'manual' })
   const items = await store
     .database('db')
     .createCollectionIfNotExists({ id: 'items', partitionKey: '/id', partitionCount: 2 })

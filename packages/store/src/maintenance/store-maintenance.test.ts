@@ -1,8 +1,7 @@
 import { StoreDamagedError } from '@tidemark/contracts'
-import { SimulatedClock } from '@tidemark/testing'
+import { SimulatedClock, openMemoryEngine } from '@tidemark/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { DatabaseEngine, StorageEngine } from '../engine/storage-engine.ts'
-import { MemoryStorageEngine } from '../memory-engine/memory-storage-engine.ts'
 import type { StoreEventName } from '../events/store-events.ts'
 import { Store, type StoreOptions } from '../store.ts'
 
@@ -24,7 +23,7 @@ describe('maintenance in the background', () => {
 
   /** A store whose events are written down, over a memory engine unless it shares one. */
   async function open(options: Partial<StoreOptions> & { readonly clock: SimulatedClock }) {
-    const engine = options.engine ?? new MemoryStorageEngine({ clock: options.clock })
+    const engine = options.engine ?? openMemoryEngine({ clock: options.clock })
     const store = await Store.open({ random, ...options, engine })
     stores.push(store)
     const told: string[] = []
@@ -77,7 +76,7 @@ describe('maintenance in the background', () => {
 
   test('a database that cannot be opened keeps no other from its turns, and is told by its name', async () => {
     const clock = new SimulatedClock()
-    const engine = new MemoryStorageEngine({ clock })
+    const engine = openMemoryEngine({ clock })
     {
       const before = await Store.open({ engine, clock, maintenance: 'manual' })
       for (const database of ['bad', 'good']) await fill(before, { database, ttl: 5 })
@@ -114,7 +113,7 @@ describe('maintenance in the background', () => {
 
   test('ST-10 of two stores one does it; when that one dies the other does after its lease', async () => {
     const clock = new SimulatedClock()
-    const engine = unclosed(new MemoryStorageEngine({ clock }))
+    const engine = unclosed(openMemoryEngine({ clock }))
     const maintenance = { intervalMs: 500, leaseMs: 10_000 }
     // Its own clock stops when it is killed; the engine's goes on.
     const killable = new SimulatedClock()
@@ -148,7 +147,7 @@ describe('maintenance in the background', () => {
 
   test('ST-10 when the one that does it dies and the clock is set back an hour, another does after the length of its lease, and no sooner', async () => {
     const clock = new SimulatedClock()
-    const engine = unclosed(new MemoryStorageEngine({ clock }))
+    const engine = unclosed(openMemoryEngine({ clock }))
     const maintenance = { intervalMs: 500, leaseMs: 10_000 }
     const killable = new SimulatedClock()
     const first = await open({ clock: killable, engine, maintenance })
@@ -183,7 +182,7 @@ describe('maintenance in the background', () => {
 
   test('a store that is closed gives the right back, so that another has it at once', async () => {
     const clock = new SimulatedClock()
-    const engine = unclosed(new MemoryStorageEngine({ clock }))
+    const engine = unclosed(openMemoryEngine({ clock }))
     const first = await open({ clock, engine, maintenance: { leaseMs: 1_000_000 } })
     await fill(first.store)
     await clock.advance(6000)
@@ -203,7 +202,7 @@ describe('maintenance in the background', () => {
 
   test('what fails is told, tried again later and later, and ends nothing', async () => {
     const clock = new SimulatedClock()
-    const memory = new MemoryStorageEngine({ clock })
+    const memory = openMemoryEngine({ clock })
     const failure = new Error('the disk is full')
     let failing = true
     const engine: StorageEngine = {
@@ -246,8 +245,9 @@ describe('maintenance in the background', () => {
   })
 
   test('ST-9 TTL-5 a range that outgrows its size is split in the background, and none is measured in vain', async () => {
-    const clock = new SimulatedClock()
-    const memory = new MemoryStorageEngine({ clock })
+    // A range is measured piece by piece, with a turn of the event loop after each.
+    const clock = new SimulatedClock({ settleTurns: 10 })
+    const memory = openMemoryEngine({ clock })
     const measured: number[] = []
     const engine: StorageEngine = {
       ...unclosed(memory),
@@ -354,7 +354,7 @@ interface Sized {
 }
 
 /** The same engine, which the stores over it do not close. */
-function unclosed(engine: MemoryStorageEngine): StorageEngine {
+function unclosed(engine: StorageEngine): StorageEngine {
   return {
     description: engine.description,
     storeId: engine.storeId,

@@ -1,8 +1,7 @@
-import { MemoryStorageEngine } from '../memory-engine/memory-storage-engine.ts'
-import { Store } from '../store.ts'
+import { openMemoryStore } from '@tidemark/testing'
 
 // Leaves the store open: its background work must not keep the process alive.
-const store = await Store.open({ engine: new MemoryStorageEngine() })
+const store = await openMemoryStore()
 const items = await store
   .database('db')
   .createCollectionIfNotExists({ id: 'items', partitionKey: '/id', defaultTtl: 1 })

@@ -1,6 +1,7 @@
+import { openMemoryStore } from '../open-memory-store.ts'
 import { DocumentLeaseStore } from '@tidemark/processor'
 import { afterEach, expect, test } from 'vitest'
-import { MemoryStorageEngine, Store } from '@tidemark/store'
+import type { Store } from '@tidemark/store'
 import { leaseStoreConformance } from './lease-store.ts'
 import { identity as hostIdentity, StoreTime, syncRequest } from './lease-store-fixtures.ts'
 
@@ -9,7 +10,7 @@ leaseStoreConformance({
   modelRuns: 100,
   async open() {
     const time = new StoreTime()
-    const store = await Store.open({ engine: new MemoryStorageEngine({ clock: time }) })
+    const store = await openMemoryStore({ clock: time })
     const database = await store.createDatabase('shop')
     await database.createCollection({ id: 'leases', partitionKey: '/partitionKey' })
     const leases = (): DocumentLeaseStore =>
@@ -25,7 +26,7 @@ afterEach(async () => {
 })
 
 async function openStore(): Promise<Store> {
-  const store = await Store.open({ engine: new MemoryStorageEngine() })
+  const store = await openMemoryStore()
   stores.push(store)
   return store
 }

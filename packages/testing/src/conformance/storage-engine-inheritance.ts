@@ -214,6 +214,29 @@ export function storageEngineInheritance(
       }
     })
 
+    test('ST-9 rows that are folded into a segment of one merged half stay in the feed of the other', async () => {
+      const { fixture } = await fixtureWithClock(open, { ranges: 2 })
+      const [low, high] = evenRanges(2, DEFINITION.partitionKey)
+      if (low === undefined || high === undefined) throw new Error('two ranges are expected')
+      const middle = high.minInclusive
+      await writeAll(fixture, within(low))
+      const fold = (range: number): Promise<unknown> =>
+        fixture.piece({ kind: 'fold', collection: fixture.collection, range })
+      // The high half begins above all rows of the low half, so the segment that is folded now is below its own.
+      await fixture.merge(middle)
+      await fixture.split(middle)
+      const [, upper] = await fixture.split('10')
+      await fold(upper.number)
+      await writeAll(fixture, within(high))
+      await fixture.split('30')
+      const merged = await fixture.merge(middle)
+      await fold(merged.number)
+      const half = part(middle, '30')
+      expect([...ids(await fixture.feed({ range: half }))].sort()).toEqual([...within(half)].sort())
+      await fixture.split(middle)
+      expect([...ids(await fixture.feed({ range: half }))].sort()).toEqual([...within(half)].sort())
+    })
+
     test('CF-6 ST-9 a start at a time loses nothing of a merged range', async () => {
       const { fixture, clock } = await fixtureWithClock(open, { ranges: 2 })
       const [low, high] = evenRanges(2, DEFINITION.partitionKey)

@@ -1,4 +1,4 @@
-import { MemoryStorageEngine, type Store } from '@tidemark/store'
+import type { Store } from '@tidemark/store'
 import { openStore } from '../../open-store.ts'
 import { postgresLocation } from '../../postgres-location.ts'
 
@@ -22,7 +22,7 @@ export function openServedStore(
   place: ServedPlace,
   { durability }: { readonly durability?: Durability | undefined } = {},
 ): Promise<Store> {
-  if (place.kind === 'memory') return openStore({ engine: new MemoryStorageEngine() })
+  if (place.kind === 'memory') return openStore(':memory:')
   if (place.kind === 'postgres') return openStore(place.url)
   return openStore({ folder: place.folder, durability })
 }

@@ -1,0 +1,88 @@
+import type { Clock } from '@tidemark/contracts'
+import { openMemoryStore } from '@tidemark/testing'
+import { storageEngineConformance } from '@tidemark/testing/conformance'
+import { expect, test, vi } from 'vitest'
+import { openMemoryEngine } from './memory-engine.ts'
+import { DatabaseWriter } from './tasks/database-writer.ts'
+
+storageEngineConformance({
+  name: 'memory',
+  async open({ clock }) {
+    const engine = openMemoryEngine({ clock })
+    return { engine, dispose: () => engine.close() }
+  },
+})
+
+interface Item {
+  readonly id: string
+}
+
+async function openItems(clock?: Clock) {
+  const store = await openMemoryStore({ clock, maintenance: 'manual' })
+  const items = await store
+    .database('db')
+    .createCollectionIfNotExists<Item>({ id: 'items', partitionKey: '/id' })
+  return { store, items }
+}
+
+test('TTL-11 the clock of the store does not go back with the clock of the machine', async () => {
+  let wallMs = 1_800_000_000_000
+  const { store, items } = await openItems({
+    wallMs: () => wallMs,
+    monotonicMs: () => 0,
+    sleep: () => Promise.resolve(),
+  })
+  const first = await items.create({ id: 'a' })
+  wallMs -= 3_600_000
+  const second = await items.create({ id: 'b' })
+  expect(second.document._ts).toBe(first.document._ts)
+  wallMs += 3_605_000
+  expect((await items.create({ id: 'c' })).document._ts).toBe(first.document._ts + 5)
+  await store.close()
+})
+
+test('each engine in memory is a store of its own', () => {
+  expect(openMemoryEngine().storeId).not.toBe(openMemoryEngine().storeId)
+})
+
+test('the databases of one engine are apart, and a deleted one comes back empty', async () => {
+  const { store, items } = await openItems()
+  await items.create({ id: 'a' })
+  const options = { id: 'items', partitionKey: '/id' }
+  const others = await store.database('other').createCollectionIfNotExists<Item>(options)
+  expect(await others.count()).toBe(0)
+  await store.deleteDatabase('db')
+  await expect(items.create({ id: 'b' })).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' })
+  const again = await store.database('db').createCollectionIfNotExists<Item>(options)
+  expect(await again.count()).toBe(0)
+  await store.close()
+})
+
+test('writes that were accepted are carried out before the store is closed', async () => {
+  const { store, items } = await openItems()
+  const writes = Array.from({ length: 1000 }, (_, n) => items.create({ id: `d${n}` }))
+  const settled = Promise.allSettled(writes)
+  // Until the writes have reached the engine.
+  await Promise.resolve()
+  await store.close()
+  const refused = (await settled).filter(({ status }) => status === 'rejected')
+  expect(refused).toEqual([])
+})
+
+test('a loop of awaited writes lets the event loop turn', async () => {
+  const { store, items } = await openItems()
+  let turned = false
+  setImmediate(() => (turned = true))
+  for (let n = 0; !turned && n < 10_000; n++) await items.upsert({ id: `d${n % 10}` })
+  expect(turned).toBe(true)
+  await store.close()
+})
+
+test('writes that are made together are one transaction', async () => {
+  const { store, items } = await openItems()
+  const run = vi.spyOn(DatabaseWriter.prototype, 'runGroup')
+  await Promise.all(Array.from({ length: 50 }, (_, n) => items.create({ id: `d${n}` })))
+  expect(run).toHaveBeenCalledTimes(1)
+  run.mockRestore()
+  await store.close()
+})
