@@ -10,9 +10,9 @@ import {
   Store,
   type Collection,
   type Database,
-  type DatabaseEngine,
   type StorageEngine,
 } from '@tidemark/store'
+import type { DatabaseEngine } from '@tidemark/store/engine'
 import { EngineProcess } from './engine-process.ts'
 import type { ProgramSettings } from './program.ts'
 import { SEGMENT_SLOTS } from './segment-slots.ts'

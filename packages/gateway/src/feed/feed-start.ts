@@ -1,5 +1,4 @@
-import type { FeedStart } from '@tidemark/store/engine'
-import type { OpenCollection } from '@tidemark/store'
+import type { FeedStart, OpenCollection } from '@tidemark/store/engine'
 import type { FeedMode, FeedRange } from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { parseHttpDate } from '../platform/http-date.ts'

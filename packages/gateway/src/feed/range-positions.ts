@@ -1,4 +1,4 @@
-import type { RangeRecord } from '@tidemark/store'
+import type { RangeRecord } from '@tidemark/store/engine'
 import { InvalidContinuationError } from '@tidemark/contracts'
 import type { RequestedStart } from './feed-start.ts'
 

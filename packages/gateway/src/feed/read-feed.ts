@@ -1,5 +1,5 @@
 import { InvalidContinuationError, type FeedMode } from '@tidemark/contracts'
-import type { OpenCollection } from '@tidemark/store'
+import type { OpenCollection } from '@tidemark/store/engine'
 import { inRange } from '../documents/key-scope.ts'
 import { assertSession } from '../documents/session-check.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'

@@ -2,12 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { StoreUnavailableError, type DocumentBody } from '@tidemark/contracts'
 import { MemoryLeaseStore } from '@tidemark/processor'
-import {
-  MemoryStorageEngine,
-  Store,
-  type DatabaseEngine,
-  type StorageEngine,
-} from '@tidemark/store'
+import { MemoryStorageEngine, Store, type StorageEngine } from '@tidemark/store'
+import type { DatabaseEngine } from '@tidemark/store/engine'
 import { SimulatedClock } from '@tidemark/testing'
 import { inTime } from '../in-time.fixture.ts'
 import { verifyMigration } from '../verification/verify-migration.ts'

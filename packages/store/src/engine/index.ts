@@ -20,12 +20,7 @@ export type {
 export { commitChars } from './commit-size.ts'
 export type { DocumentKey, ScanPage, ScanPosition, ScanQuery } from './document-query.ts'
 export { CommitWaits, type CommitWait, type PlaceCounter, type WaitPlace } from './commit-waits.ts'
-export {
-  assertIndexed,
-  annotatedDatabase,
-  changedRecord,
-  type DefinitionChanges,
-} from './definition-changes.ts'
+export { annotatedDatabase, changedRecord, type DefinitionChanges } from './definition-changes.ts'
 export {
   expiredSecond,
   expirySecond,
@@ -47,7 +42,6 @@ export {
 export { refusingEpoch, withFence, type FenceRecord } from './fence-check.ts'
 export {
   allArePast,
-  positionAt,
   parsePositions,
   positionPart,
   positionsText,
@@ -80,7 +74,13 @@ export {
   rangeOfEpk,
   singleEpkRange,
 } from './range-lookup.ts'
-export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './resource-ids.ts'
+export {
+  collectionRid,
+  collectionSelfLink,
+  databaseRid,
+  recordEtag,
+  ridBytes,
+} from './resource-ids.ts'
 export type {
   DatabaseEngine,
   EngineNotice,
@@ -98,3 +98,6 @@ export {
   type UniqueStep,
 } from './unique-entries.ts'
 export { conditionHolds } from './write-condition.ts'
+export type { EncodedPartitionKey } from '../documents/document-encoder.ts'
+export type { OpenCollection } from '../documents/open-collection.ts'
+export type { FeedRowsPage } from '../feed/read-page.ts'

@@ -18,7 +18,7 @@ import {
   syncGroup,
   type LeaseGroupState,
   type LeaseGroupStep,
-} from '@tidemark/processor'
+} from '@tidemark/processor/lease-model'
 import { LeaseStepRequests, type ReplaceStepRequest } from './lease-step-requests.ts'
 import type { AcquireStep, LeaseStep, OwnerStep, ReplacementStep } from './lease-steps.ts'
 

@@ -10,7 +10,7 @@ import {
   type ReleaseRequest,
   type SyncRequest,
 } from '@tidemark/contracts'
-import type { LeaseGroupState } from '@tidemark/processor'
+import type { LeaseGroupState } from '@tidemark/processor/lease-model'
 import { cutRange, idsOf, newLeases } from './lease-store-fixtures.ts'
 import {
   checkpointOf,

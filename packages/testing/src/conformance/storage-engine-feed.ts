@@ -5,8 +5,8 @@ import {
   type FeedRow,
   feedVersion,
 } from '@tidemark/contracts'
-import type { FeedStart } from '@tidemark/store/engine'
-import type { ScanPosition, StorageEngine } from '@tidemark/store'
+import type { StorageEngine } from '@tidemark/store'
+import type { FeedStart, ScanPosition } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'
 import {
   DEFINITION,

@@ -14,11 +14,18 @@ import {
   feedVersion,
   type DocumentVersion,
 } from '@tidemark/contracts'
+import type {
+  CollectionDefinition,
+  CollectionRecord,
+  MaintenanceTask,
+  StorageEngine,
+} from '@tidemark/store'
 import {
   rangeOfEpk,
   type CommitBatch,
   type CommitOperation,
   type CommitOutcome,
+  type DatabaseEngine,
   type DefinitionChanges,
   type EngineFeedPage,
   type EngineVersionPage,
@@ -27,16 +34,9 @@ import {
   type FeedStart,
   type MaintenanceOutcome,
   type RangeCounter,
+  type RangeRecord,
   type WriteCondition,
 } from '@tidemark/store/engine'
-import type {
-  CollectionDefinition,
-  CollectionRecord,
-  DatabaseEngine,
-  MaintenanceTask,
-  RangeRecord,
-  StorageEngine,
-} from '@tidemark/store'
 import { expect } from 'vitest'
 
 /** One engine, opened for one test on storage of its own. */

@@ -1,5 +1,6 @@
 import type { Clock, HeldLease } from '@tidemark/contracts'
-import { MemoryLeaseStore, newGroupState, type LeaseGroupState } from '@tidemark/processor'
+import { MemoryLeaseStore } from '@tidemark/processor'
+import { newGroupState, type LeaseGroupState } from '@tidemark/processor/lease-model'
 import { FakeDocumentCollection } from '../../fake-document-collection.ts'
 import { runReadyWork } from '../../platform/run-ready-work.ts'
 import type { LeaseStoreKind } from '../schedule/schedule.ts'
