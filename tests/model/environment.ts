@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, type Clock } from '@tidemark/contracts'
-import { openPostgresEngine } from '@tidemark/engine-postgres'
+import { openTestedEngine } from '@tidemark/engine-postgres/testing'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import {
   MemoryStorageEngine,
@@ -155,7 +155,7 @@ export class Environment {
     const clock = this.#clock
     const segmentSlots = SEGMENT_SLOTS
     if (this.#place.engine === 'postgres') {
-      return openPostgresEngine({
+      return openTestedEngine({
         url: this.#place.url,
         schema: this.#schema,
         storeTime: 'process',

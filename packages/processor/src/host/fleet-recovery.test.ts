@@ -47,9 +47,8 @@ function write(target: Fleet, count = 64): void {
 }
 
 /** FLUSHALL, or a server that came back without its data. */
-function wipe({ leases }: Fleet): void {
-  if (!(leases instanceof MemoryLeaseStore)) throw new Error('not a store that loses its data')
-  leases.loseAllData()
+function wipe({ memory }: Fleet): void {
+  memory.loseAllData()
 }
 
 async function storedLsns(target: Fleet): Promise<number[]> {

@@ -19,4 +19,6 @@ export {
   releaseLeases,
 } from './ownership-model.ts'
 export { overrideLeases, replaceLeases, type ReplaceRequest } from './replace-model.ts'
+export { LeaseMemory } from './lease-memory.ts'
+export { leaseStoreOn } from './memory-lease-store.ts'
 export { createLeases, declareLeasesLost, discardLeases } from './lease-set-model.ts'
