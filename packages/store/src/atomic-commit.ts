@@ -30,7 +30,7 @@ import { checkAtomicOperation } from './documents/write-rules.ts'
 import type { CommitBatch, CommitOperation, WriteCondition, WriteFence } from './engine/commit.ts'
 import { assertCommitSize, assertOperations } from './engine/commit-size.ts'
 import type { DatabaseEngine } from './engine/storage-engine.ts'
-import type { UniqueStep } from './engine/unique-entries.ts'
+import type { UniqueStep } from './engine/commit.ts'
 import { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 
 /** One write of an atomic commit. At most one of `ifMatch` and `ifNoneMatch`; with neither, it always applies. */

@@ -13,7 +13,7 @@ import {
 import { readPresentRecord } from '../catalog/change-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CommitOperation, WriteCondition } from '../engine/commit.ts'
-import type { UniqueStep } from '../engine/unique-entries.ts'
+import type { UniqueStep } from '../engine/commit.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { invalidTtl, type EncodedDocument, type EncodedPartitionKey } from './document-encoder.ts'
 import {

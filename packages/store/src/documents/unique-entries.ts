@@ -1,6 +1,6 @@
 import { uniqueKeyPathSegments } from '../catalog/unique-keys.ts'
 import type { UniqueKey } from '../engine/catalog.ts'
-import type { UniqueStep } from '../engine/unique-entries.ts'
+import type { UniqueStep } from '../engine/commit.ts'
 import { textDigest } from '../platform/text-digest.ts'
 
 /** A longer text is stored as its digest, because engines index it. */

@@ -14,6 +14,8 @@ export type {
   CommitOutcome,
   CommitRequest,
   CommittedBatch,
+  UniqueBreach,
+  UniqueStep,
   WriteCondition,
   WriteFence,
 } from './commit.ts'
@@ -90,12 +92,10 @@ export type {
 export {
   planUniqueEntries,
   uniqueBreach,
-  type UniqueBreach,
   type UniqueClaim,
   type UniqueHolder,
   type UniquePlan,
   type UniqueScope,
-  type UniqueStep,
 } from './unique-entries.ts'
 export { conditionHolds } from './write-condition.ts'
 export type { EncodedPartitionKey } from '../documents/document-encoder.ts'

@@ -9,8 +9,8 @@ import {
   ownedGroup,
   piecesOf,
   position,
+  type LeaseStoreSuite,
 } from './lease-store-fixtures.ts'
-import type { LeaseStoreSuite } from './lease-store.ts'
 
 const A = identity('a')
 const B = identity('b')

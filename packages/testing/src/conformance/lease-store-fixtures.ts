@@ -90,6 +90,16 @@ export interface LeaseStoreConformance {
   readonly hints?: boolean | undefined
 }
 
+/** What the cases of the suite use. */
+export interface LeaseStoreSuite {
+  readonly options: LeaseStoreConformance
+  store(): LeaseStore
+  other(): LeaseStore
+  time(): StoreTime
+  /** A group of a name not used before, as two hosts have it. Closed after the suite. */
+  group(): Promise<{ readonly name: string; readonly one: LeaseGroup; readonly two: LeaseGroup }>
+}
+
 const KEY = partitionKeyDefinition('/id')
 
 export const PROFILE: HostProfile = {

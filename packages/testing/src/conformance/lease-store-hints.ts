@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { LeaseHint } from '@tidemark/contracts'
-import { identity, ownedGroup, syncOk } from './lease-store-fixtures.ts'
-import type { LeaseStoreSuite } from './lease-store.ts'
+import { identity, ownedGroup, syncOk, type LeaseStoreSuite } from './lease-store-fixtures.ts'
 
 export function describeHints(suite: LeaseStoreSuite): void {
   const A = identity('a')

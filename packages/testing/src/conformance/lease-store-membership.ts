@@ -13,8 +13,8 @@ import {
   syncOk,
   syncRequest,
   TTL_MS,
+  type LeaseStoreSuite,
 } from './lease-store-fixtures.ts'
-import type { LeaseStoreSuite } from './lease-store.ts'
 
 const A = identity('a')
 const B = identity('b')

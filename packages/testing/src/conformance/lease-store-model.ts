@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { ComparedLeaseGroup, type StepTime } from './compared-lease-group.ts'
 import { leaseStep, SHARING_STEPS } from './lease-steps.ts'
-import type { LeaseStoreSuite } from './lease-store.ts'
+import type { LeaseStoreSuite } from './lease-store-fixtures.ts'
 
 export function describeModel(suite: LeaseStoreSuite): void {
   describe('model', () => {

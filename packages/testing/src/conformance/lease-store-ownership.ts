@@ -10,8 +10,8 @@ import {
   position,
   syncOk,
   TTL_MS,
+  type LeaseStoreSuite,
 } from './lease-store-fixtures.ts'
-import type { LeaseStoreSuite } from './lease-store.ts'
 
 const A = identity('a')
 const A2 = identity('a', 'a-2')

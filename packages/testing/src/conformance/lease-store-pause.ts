@@ -8,8 +8,8 @@ import {
   ownedGroup,
   position,
   syncOk,
+  type LeaseStoreSuite,
 } from './lease-store-fixtures.ts'
-import type { LeaseStoreSuite } from './lease-store.ts'
 
 const A = identity('a')
 const B = identity('b')

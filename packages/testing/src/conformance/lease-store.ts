@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe } from 'vitest'
-import type { LeaseGroup, LeaseStore } from '@tidemark/contracts'
+import type { LeaseGroup } from '@tidemark/contracts'
 import { describeAttempts } from './lease-store-attempts.ts'
 import { describeHints } from './lease-store-hints.ts'
 import {
   observingGroup,
   type LeaseStoreConformance,
+  type LeaseStoreSuite,
   type LeaseStoreUnderTest,
-  type StoreTime,
 } from './lease-store-fixtures.ts'
 import { describeLeaseSet } from './lease-store-lease-set.ts'
 import { describeMembership } from './lease-store-membership.ts'
@@ -15,16 +15,6 @@ import { describeOverride } from './lease-store-override.ts'
 import { describeOwnership } from './lease-store-ownership.ts'
 import { describePause } from './lease-store-pause.ts'
 import { describeReplace } from './lease-store-replace.ts'
-
-/** What the cases of the suite use. */
-export interface LeaseStoreSuite {
-  readonly options: LeaseStoreConformance
-  store(): LeaseStore
-  other(): LeaseStore
-  time(): StoreTime
-  /** A group of a name not used before, as two hosts have it. Closed after the suite. */
-  group(): Promise<{ readonly name: string; readonly one: LeaseGroup; readonly two: LeaseGroup }>
-}
 
 /**
  * What every lease store must do, by the contract `LeaseStore` of @tidemark/contracts. Call it in a test

@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { RECURSIVE_IMPORTS } from './arrows.ts'
 import type { Violation } from './import-rules.ts'
 import type { SourceFile, Workspace } from './read-workspace.ts'
 
@@ -9,10 +10,10 @@ interface Edge {
 }
 
 /**
- * Cycles among the folders of a package. Each import is an edge between two siblings: the children of the folder
- * that holds both files. A file beside folders counts as a sibling of its own; cycles of files alone are the linter's.
+ * Cycles among the folders and files of a package, by imports of values and of types. Each import is an edge between two
+ * siblings: the children of the folder that holds both files.
  */
-export function folderCycleViolations(workspace: Workspace): Violation[] {
+export function importCycleViolations(workspace: Workspace): Violation[] {
   return workspace.packages.flatMap(({ folder, files }) => {
     const edgesByParent = new Map<string, Edge[]>()
     for (const file of files.filter(({ isTest, path }) => !isTest && !path.endsWith('/index.ts'))) {
@@ -21,11 +22,10 @@ export function folderCycleViolations(workspace: Workspace): Violation[] {
       }
     }
     return [...edgesByParent].flatMap(([parent, edges]) =>
-      findCycles(edges)
-        .filter((cycle) => cycle.some(({ from }) => !from.endsWith('.ts')))
-        .map(
-          (cycle) => `${folder}: folders import each other in a cycle: ${describe(parent, cycle)}`,
-        ),
+      findCycles(edges).map(
+        (cycle) =>
+          `${folder}: folders or files import each other in a cycle: ${describe(parent, cycle)}`,
+      ),
     )
   })
 }
@@ -34,8 +34,10 @@ function siblingEdges(file: SourceFile): [parent: string, edge: Edge][] {
   return file.imports
     .filter(({ specifier }) => specifier.startsWith('.'))
     .flatMap(({ specifier, line }): [string, Edge][] => {
+      const path = posix.join(posix.dirname(file.path), specifier)
+      if (RECURSIVE_IMPORTS.has(`${file.path} -> ${path}`)) return []
       const source = file.path.split('/')
-      const target = posix.join(posix.dirname(file.path), specifier).split('/')
+      const target = path.split('/')
       const shared = source.findIndex((part, index) => part !== target[index])
       const from = source[shared]
       const to = target[shared]
