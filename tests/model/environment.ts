@@ -40,6 +40,7 @@ export interface ModelDocument {
   readonly id: string
   readonly pk: string
   readonly n: number
+  readonly u?: string | undefined
   readonly ttl?: unknown
   readonly [property: string]: unknown
 }
@@ -91,8 +92,16 @@ export class Environment {
     if (this.#place.engine === 'memory') await this.close()
     await this.#openStores()
     const id = `c${++this.#programs}`
-    const { defaultTtl, retentionSeconds, allVersions, partitionCount } = settings
-    const collection = { partitionKey: '/pk', partitionCount, defaultTtl, allVersions, id }
+    const { defaultTtl, retentionSeconds, allVersions, partitionCount, hasUniqueKey } = settings
+    const uniqueKeys = hasUniqueKey === true ? [['/u']] : undefined
+    const collection = {
+      partitionKey: '/pk',
+      partitionCount,
+      defaultTtl,
+      allVersions,
+      uniqueKeys,
+      id,
+    }
     const database = this.store(0).database(DATABASE)
     await database.createCollectionIfNotExists({
       ...collection,

@@ -15,7 +15,6 @@ for (const { name, scope, ...options } of [
   storageEngineConformance({
     name,
     scope,
-    modelRuns: 20,
     open: async ({ clock }) => {
       const schema = `store_${++schemas}`
       const engines = new Set<Awaited<ReturnType<typeof openTestedEngine>>>()

@@ -57,8 +57,6 @@ export interface StorageEngineConformance {
    * `openSecond` open: tests of expiry step it.
    */
   open(options: { readonly clock: Clock }): Promise<StorageEngineUnderTest>
-  /** Random sequences of the model test. @default 100 */
-  readonly modelRuns?: number | undefined
   /**
    * `layout`: only what depends on how rows are laid out, for a further variant of an engine that passes everything.
    * @default 'everything'

@@ -3,7 +3,6 @@ import { storageEngineConformance } from './storage-engine.ts'
 
 storageEngineConformance({
   name: 'memory',
-  modelRuns: 500,
   async open({ clock }) {
     const engine = new MemoryStorageEngine({ clock })
     return { engine, dispose: () => engine.close() }

@@ -7,11 +7,9 @@ import { storageEngineCounts } from './storage-engine-counts.ts'
 import { storageEngineExpiry } from './storage-engine-expiry.ts'
 import { storageEngineFeed } from './storage-engine-feed.ts'
 import type { StorageEngineConformance, StorageEngineUnderTest } from './storage-engine-fixtures.ts'
-import { storageEngineModel } from './storage-engine-model.ts'
 import { storageEngineRanges } from './storage-engine-ranges.ts'
 import { storageEngineReopening } from './storage-engine-reopening.ts'
 import { storageEngineSharing } from './storage-engine-sharing.ts'
-import { storageEngineHistory } from './storage-engine-history.ts'
 import { storageEngineInheritance } from './storage-engine-inheritance.ts'
 import { storageEngineMaintenance } from './storage-engine-maintenance.ts'
 import { storageEnginePendingDeletes } from './storage-engine-pending-deletes.ts'
@@ -61,8 +59,6 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
     storageEngineInheritance(open)
     storageEngineReopening(openUnderTest)
     storageEngineSharing(openUnderTest, options.scope)
-    storageEngineModel(open, options.modelRuns ?? 100)
-    storageEngineHistory(open, options.modelRuns ?? 100)
   })
 }
 

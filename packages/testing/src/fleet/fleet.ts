@@ -72,8 +72,8 @@ export interface FleetOptions {
   childrenCarryParentChanges?: boolean | undefined
   /** Whether the feed makes positions of LSNs, and measures lag. @default true */
   measuring?: boolean | undefined
-  /** @default a MemoryLeaseStore under the fleet's clock */
-  leases?: ((clock: SimulatedClock) => LeaseStore) | undefined
+  /** `memory` is the fleet's. @default a lease store on it, under the fleet's clock */
+  leases?: ((clock: SimulatedClock, memory: LeaseMemory) => LeaseStore) | undefined
   /** Of all hosts and of the leases. @default one whose seed is fixed */
   random?: Random | undefined
   hostOptions?: HostOptions | undefined
@@ -147,7 +147,7 @@ export class Fleet {
   readonly clock: SimulatedClock = new SimulatedClock()
   readonly feed: FakeFeed
   readonly leases: LeaseStore
-  /** What the default lease store holds. */
+  /** What the leases are in, unless the lease store is of another kind. */
   readonly memory: LeaseMemory
   readonly deliveries: Delivery[] = []
   readonly calls: ObserverCall[] = []
@@ -172,7 +172,7 @@ export class Fleet {
     this.feed = new FakeFeed({ clock: this.clock, ...feedOptions })
     const { clock } = this
     this.memory = new LeaseMemory(this.#random)
-    this.leases = options.leases?.(clock) ?? leaseStoreOn(this.memory, { clock })
+    this.leases = options.leases?.(clock, this.memory) ?? leaseStoreOn(this.memory, { clock })
   }
 
   /** Every host that was ever started. */
