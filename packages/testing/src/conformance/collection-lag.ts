@@ -68,10 +68,15 @@ export function collectionLag(open: OpenStore): void {
         collection.measureLag({ range, continuation, pendingDeletes })
       const second = (after: number): number => (START_SECOND + after) * 1000
       expect(await lag()).toMatchObject({ remainingChanges: 2, oldestChangeMs: second(0) })
+      const seen = await collection.readPage({ range, continuation })
       clock.step(4000)
       await store.runMaintenance()
       expect(await lag()).toMatchObject({ remainingChanges: 2, oldestChangeMs: second(2) })
       expect(await lag(false)).toMatchObject({ remainingChanges: 1, oldestChangeMs: second(2) })
+      // Of a pending delete: when it was written.
+      expect(await collection.measureLag({ range, continuation: seen.continuation })).toMatchObject(
+        { remainingChanges: 1, oldestChangeMs: second(6) },
+      )
     })
 
     test('PH-9 ST-9 after a split each child has its part of it, from the parent’s continuation', async () => {

@@ -162,22 +162,6 @@ export function collectionPendingDeletes(open: OpenStore): void {
       ).toEqual([1, 2, 3])
     })
 
-    test('TTL-14 the last version stays for its retention, then it goes', async () => {
-      const { store, clock, collection } = await makeTimed(open, {
-        pendingDeletes: { retentionSeconds: 60 },
-      })
-      await collection.create({ id: 'a', pk: 'p', ttl: 5 })
-      clock.step(5000)
-      expect(await store.runMaintenance()).toMatchObject({ swept: 1, purged: 0 })
-      clock.step(59_000)
-      expect(await store.runMaintenance()).toMatchObject({ purged: 0 })
-      expect(summary(await changesOf(collection))).toEqual(['pendingDelete a'])
-      clock.step(2000)
-      expect(await store.runMaintenance()).toMatchObject({ purged: 1 })
-      expect(await changesOf(collection)).toEqual([])
-      expect(await collection.readExpiry()).toMatchObject({ pendingDeletes: 0 })
-    })
-
     test('TTL-14 it stays until every group that is waited for has come past it', async () => {
       const { store, clock, collection } = await makeTimed(open, {
         pendingDeletes: { retentionSeconds: 0, waitFor: ['one', 'two'] },

@@ -1,4 +1,4 @@
-import { FULL_RANGE, evenRanges, rangesEqual } from '@tidemark/contracts'
+import { FULL_RANGE } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { DEFINITION, EngineFixture, put } from './storage-engine-fixtures.ts'
@@ -120,19 +120,6 @@ export function storageEngineCatalog(open: () => Promise<StorageEngine>): void {
       const database = await engine.openDatabase('A')
       for (const id of ids) await database.createCollection(id, DEFINITION, [FULL_RANGE])
       expect((await database.listCollections()).map(({ id }) => id).sort()).toEqual([...ids].sort())
-    })
-
-    test('ST-1 a collection is split into ranges that cover every key, in order', async () => {
-      const engine = await open()
-      const { database, collection } = await EngineFixture.make(engine, 5)
-      const ranges = await database.listRanges(collection)
-      const wanted = evenRanges(5, DEFINITION.partitionKey)
-      expect(ranges).toHaveLength(5)
-      expect(ranges.every((range, index) => rangesEqual(range, wanted[index] ?? FULL_RANGE))).toBe(
-        true,
-      )
-      expect(new Set(ranges.map(({ number }) => number)).size).toBe(5)
-      expect(ranges.map(({ parents }) => parents)).toEqual([[], [], [], [], []])
     })
 
     test('a collection that was deleted is gone, and one of its name is another', async () => {

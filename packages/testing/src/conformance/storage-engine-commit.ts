@@ -2,7 +2,7 @@ import { FULL_RANGE } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
 import type { WriteCondition } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'
-import { DEFINITION, EngineFixture, RID, committed, del, put } from './storage-engine-fixtures.ts'
+import { EngineFixture, RID, committed, del, put } from './storage-engine-fixtures.ts'
 
 /** Conditional batches and fences. */
 export function storageEngineCommit(open: () => Promise<StorageEngine>): void {
@@ -32,16 +32,6 @@ export function storageEngineCommit(open: () => Promise<StorageEngine>): void {
       const operation = { ...put('a'), body: JSON.stringify({ id: 'a', text }) }
       await fixture.commit(fixture.batch('ключ "€😀', [operation]))
       expect(await fixture.read('ключ "€😀', 'a')).toMatchObject({ text })
-    })
-
-    test('ST-2 one id under two partition key values names two documents', async () => {
-      const fixture = await EngineFixture.make(await open())
-      await fixture.commit(fixture.batch('p', [put('a', { n: 1 })]))
-      await fixture.commit(fixture.batch('q', [put('a', { n: 2 })]))
-      expect(await fixture.read('p', 'a')).toMatchObject({ n: 1 })
-      expect(await fixture.read('q', 'a')).toMatchObject({ n: 2 })
-      expect(await fixture.read('r', 'a')).toBeUndefined()
-      expect(await fixture.database.countDocuments(fixture.collection)).toBe(2)
     })
 
     const conditions: readonly (readonly [WriteCondition['kind'], boolean, boolean])[] = [
@@ -80,54 +70,6 @@ export function storageEngineCommit(open: () => Promise<StorageEngine>): void {
       })
     }
 
-    test('ST-3 conditions on another LSN than the present one', async () => {
-      const fixture = await EngineFixture.make(await open())
-      const first = await fixture.write('p', 'a')
-      await fixture.write('p', 'a')
-      const stale = put('a', { condition: { kind: 'lsn', lsn: first } })
-      expect(await fixture.commit(fixture.batch('p', [stale]))).toMatchObject({ kind: 'refused' })
-      const differs = put('a', { condition: { kind: 'notLsn', lsn: first } })
-      expect(await fixture.commit(fixture.batch('p', [differs]))).toMatchObject({
-        kind: 'committed',
-      })
-    })
-
-    test('a delete removes the document; deleting what is not there says so', async () => {
-      const fixture = await EngineFixture.make(await open())
-      await fixture.write('p', 'a')
-      expect(await fixture.commit(fixture.batch('p', [del('a')]))).toMatchObject({
-        batches: [{ existed: [true] }],
-      })
-      expect(await fixture.read('p', 'a')).toBeUndefined()
-      expect(await fixture.database.countDocuments(fixture.collection)).toBe(0)
-      expect(await fixture.commit(fixture.batch('p', [del('a')]))).toMatchObject({
-        batches: [{ existed: [false] }],
-      })
-    })
-
-    test('ST-4 a batch in which one operation is refused leaves nothing behind', async () => {
-      const fixture = await EngineFixture.make(await open())
-      const lsn = await fixture.write('p', 'a', 'b')
-      const outcome = await fixture.commit(
-        fixture.batch('p', [
-          put('a', { n: 9 }),
-          put('new'),
-          put('b', { n: 9, condition: { kind: 'absent' } }),
-          del('a'),
-        ]),
-      )
-      expect(outcome).toEqual({
-        kind: 'refused',
-        batchIndex: 0,
-        operationIndex: 2,
-        presentLsn: lsn,
-      })
-      expect(await fixture.read('p', 'a')).toMatchObject({ n: 0, _lsn: lsn })
-      expect(await fixture.read('p', 'new')).toBeUndefined()
-      expect(await fixture.feedIds()).toEqual(['a', 'b'])
-      expect(await fixture.database.check()).toEqual([])
-    })
-
     test('ST-5 all documents of a batch share one LSN, which rises from batch to batch', async () => {
       const fixture = await EngineFixture.make(await open())
       const outcome = await fixture.commit(
@@ -140,28 +82,6 @@ export function storageEngineCommit(open: () => Promise<StorageEngine>): void {
       const page = await fixture.page(0)
       const [a, b] = [first?.lsn, second?.lsn]
       expect(page.rows.map(([lsn]) => lsn)).toEqual([a, a, a, b, b])
-    })
-
-    test('several batches of several collections commit together or not at all', async () => {
-      const fixture = await EngineFixture.make(await open(), 4)
-      const { database } = fixture
-      const other = await database.createCollection('other', DEFINITION, [FULL_RANGE])
-      const inOther = (
-        id: string,
-        condition: WriteCondition,
-      ): ReturnType<typeof fixture.batch> => ({
-        ...fixture.batch('z', [put(id, { condition })]),
-        collection: other,
-      })
-      const writes = ['p', 'q', 'r', 's'].map((pk) => fixture.batch(pk, [put('a')]))
-      const refused = await fixture.commit(...writes, inOther('x', { kind: 'present' }))
-      expect(refused).toMatchObject({ kind: 'refused', batchIndex: 4, operationIndex: 0 })
-      expect(await database.countDocuments(fixture.collection)).toBe(0)
-      const made = await fixture.commit(...writes, inOther('x', { kind: 'absent' }))
-      expect(made).toMatchObject({ kind: 'committed' })
-      expect(await database.countDocuments(fixture.collection)).toBe(4)
-      expect(await database.countDocuments(other)).toBe(1)
-      expect(await database.check()).toEqual([])
     })
 
     test('a batch sees what earlier batches of its commit did to the same document', async () => {

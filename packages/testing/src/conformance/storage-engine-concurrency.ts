@@ -39,26 +39,6 @@ export function storageEngineConcurrency(
       expect(await fixture.database.countDocuments(fixture.collection)).toBe(40)
     })
 
-    test('counting up with conditions loses nothing', async () => {
-      const fixture = await EngineFixture.make(await open())
-      await fixture.write('p', 'counter')
-      const increment = async (): Promise<void> => {
-        for (;;) {
-          const present = await fixture.read('p', 'counter')
-          const lsn = Number(present?.['_lsn'])
-          const n = Number(present?.['n']) + 1
-          const write = put('counter', { n, condition: { kind: 'lsn', lsn } })
-          const { kind } = await fixture.commit(fixture.batch('p', [write]))
-          if (kind === 'committed') return
-        }
-      }
-      const worker = async (): Promise<void> => {
-        for (let n = 0; n < 10; n++) await increment()
-      }
-      await Promise.all(Array.from({ length: 8 }, worker))
-      expect(await fixture.read('p', 'counter')).toMatchObject({ n: 80 })
-    })
-
     test('ST-5 CF-1 a following reader sees every commit, in LSN order, none torn', async () => {
       const fixture = await EngineFixture.make(await open())
       const writers = 8

@@ -2,13 +2,16 @@ import { FULL_RANGE, type FeedRange } from '@tidemark/contracts'
 import type { FeedCount } from '@tidemark/store/engine'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
-import { START_MS, START_SECOND, fixtureWithClock } from './storage-engine-expiry.ts'
-import { EngineFixture, committed, del, put } from './storage-engine-fixtures.ts'
+import {
+  START_MS,
+  fixtureWithClock,
+  EngineFixture,
+  committed,
+  del,
+} from './storage-engine-fixtures.ts'
 import type { SteppedClock } from './stepped-clock.ts'
 
 const KEYS: readonly string[] = ['p', 'q', 'r', 's', 't', 'u', 'v', 'w']
-const LOW: FeedRange = { minInclusive: '', maxExclusive: '20' }
-const HIGH: FeedRange = { minInclusive: '20', maxExclusive: 'FF' }
 
 /** How much a reader has before it, without reading it. */
 export function storageEngineCounts(open: (clock?: SteppedClock) => Promise<StorageEngine>): void {
@@ -72,58 +75,6 @@ export function storageEngineCounts(open: (clock?: SteppedClock) => Promise<Stor
         // A position beyond is the caller's to refuse.
         expect(await count(newest + 5, 5)).toEqual([0, true, newest])
       }
-    })
-
-    test('PH-9 ST-9 it goes through all segments of a range, before and after they are folded', async () => {
-      const fixture = await EngineFixture.make(await open(), logged)
-      await fill(fixture, 0, 20)
-      await fixture.split('20')
-      await fill(fixture, 20, 20)
-      await expectCounts(fixture, LOW)
-      await expectCounts(fixture, HIGH)
-      await fixture.merge('20')
-      await fill(fixture, 40, 20)
-      // The whole, and those who stayed with their part.
-      for (const range of [FULL_RANGE, LOW, HIGH]) await expectCounts(fixture, range)
-      await fixture.maintain('fold', 7)
-      for (const range of [FULL_RANGE, LOW, HIGH]) await expectCounts(fixture, range)
-    })
-
-    test('PH-9 TTL-13 what has expired counts as its pending delete, once it is written', async () => {
-      const { fixture, clock } = await fixtureWithClock(open, { definition: { defaultTtl: -1 } })
-      await fixture.commit(fixture.batch('p', [put('a', { ttl: 5 })]))
-      clock.step(1000)
-      const second = await fixture.write('p', 'b')
-      const both = async () => [
-        await fixture.counted(0),
-        await fixture.counted(0, { pendingDeletes: false }),
-      ]
-      expect((await both()).map(summary)).toEqual([
-        [2, true, second],
-        [2, true, second],
-      ])
-      expect((await both()).map(({ oldestMs }) => oldestMs)).toEqual([
-        START_SECOND * 1000,
-        START_SECOND * 1000,
-      ])
-      clock.step(4000)
-      expect((await both()).map(({ rows }) => rows)).toEqual([1, 1])
-      clock.step(2000)
-      await fixture.maintain('sweep')
-      expect((await both()).map(({ rows }) => rows)).toEqual([2, 1])
-      const [all, live] = await both()
-      expect(all?.oldestMs).toBe((START_SECOND + 1) * 1000)
-      expect(live?.oldestMs).toBe((START_SECOND + 1) * 1000)
-      // Of a pending delete: when it was written.
-      const ended = await fixture.counted(second)
-      expect([ended.rows, ended.oldestMs]).toEqual([1, (START_SECOND + 7) * 1000])
-      expect(ended).toMatchObject({ isExact: true })
-      expect(await fixture.counted(second, { pendingDeletes: false })).toMatchObject({
-        rows: 0,
-        isExact: true,
-        oldestMs: undefined,
-        newestLsn: ended.newestLsn,
-      })
     })
 
     test('PH-9 CF-11 of the log the oldest is known to the millisecond; what was trimmed is told', async () => {

@@ -38,6 +38,7 @@ import {
   type WriteCondition,
 } from '@tidemark/store/engine'
 import { expect } from 'vitest'
+import { SteppedClock } from './stepped-clock.ts'
 
 /** One engine, opened for one test on storage of its own. */
 export interface StorageEngineUnderTest {
@@ -311,6 +312,19 @@ export class EngineFixture {
     const { signal } = new AbortController()
     return this.database.waitForCommit({ collection, range, afterLsn, timeoutMs: 20_000, signal })
   }
+}
+
+/** Within its second, so that rounding shows. */
+export const START_MS = 1_767_225_600_250
+export const START_SECOND = 1_767_225_600
+
+/** A fixture under a clock that the test steps. */
+export async function fixtureWithClock(
+  open: (clock: SteppedClock) => Promise<StorageEngine>,
+  setup: EngineSetup = {},
+): Promise<{ fixture: EngineFixture; clock: SteppedClock }> {
+  const clock = new SteppedClock(START_MS)
+  return { fixture: await EngineFixture.make(await open(clock), setup), clock }
 }
 
 /** EPK and canonical text of a partition key value. */

@@ -1,8 +1,14 @@
 import { FULL_RANGE } from '@tidemark/contracts'
 import type { MaintenanceTask, StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
-import { START_MS, START_SECOND, fixtureWithClock } from './storage-engine-expiry.ts'
-import { DEFINITION, put, type EngineSetup } from './storage-engine-fixtures.ts'
+import {
+  START_MS,
+  START_SECOND,
+  fixtureWithClock,
+  DEFINITION,
+  put,
+  type EngineSetup,
+} from './storage-engine-fixtures.ts'
 import type { SteppedClock } from './stepped-clock.ts'
 
 /** Who does background work, what there is to do, and what expires when. */
@@ -177,76 +183,9 @@ export function storageEngineMaintenance(
       }
       expect((await database.readMaintenance()).tasks).toEqual([])
     })
-
-    test('TTL-8 with TTL switched off the sweep stops', async () => {
-      const { fixture, clock } = await make(5)
-      const { database, collection } = fixture
-      await fixture.write('p', 'a')
-      await fixture.update({ defaultTtl: null })
-      await fixture.maintain('expiryIndex')
-      clock.step(1_000_000)
-      expect(await database.readMaintenance()).toMatchObject({ tasks: [], nextDueMs: undefined })
-      expect(await fixture.piece({ kind: 'sweep', collection })).toMatchObject({ items: 0 })
-      expect(await fixture.count()).toBe(1)
-    })
   })
 
   describe('what expires when', () => {
-    test('TTL-11 counts what will expire, what has, and what is pending', async () => {
-      const { fixture, clock } = await make(-1, {
-        definition: { pendingDeletes: { retentionSeconds: 60, waitFor: [] } },
-      })
-      const { database, collection } = fixture
-      for (const [index, ttl] of [5, 10, 10, 100, 0, -1].entries()) {
-        await fixture.commit(fixture.batch(`p${index}`, [put('a', { ttl })]))
-      }
-      clock.stepTo(START_SECOND * 1000 + 1000)
-      const view = (): ReturnType<typeof database.readExpiry> =>
-        database.readExpiry(collection, { withinSeconds: [4, 8, 9, 1000] })
-      expect(await view()).toEqual({
-        nowMs: START_SECOND * 1000 + 1000,
-        expiring: [1, 1, 3, 4],
-        withExpiry: 4,
-        unswept: 0,
-        pendingDeletes: 0,
-        nextExpiryMs: (START_SECOND + 5) * 1000,
-        horizons: [],
-        isReindexing: false,
-      })
-      clock.stepTo((START_SECOND + 10) * 1000)
-      expect(await view()).toMatchObject({
-        expiring: [0, 0, 0, 1],
-        withExpiry: 1,
-        unswept: 3,
-        pendingDeletes: 0,
-        nextExpiryMs: (START_SECOND + 100) * 1000,
-      })
-      await fixture.maintain('sweep')
-      expect(await view()).toMatchObject({ withExpiry: 1, unswept: 0, pendingDeletes: 3 })
-      clock.step(60_000)
-      await fixture.maintain('purge')
-      const { lsn } = await fixture.start({ kind: 'now' })
-      expect(await view()).toMatchObject({
-        pendingDeletes: 0,
-        horizons: [
-          {
-            range: { minInclusive: '', maxExclusive: 'FF' },
-            lsn,
-            stamp: expect.any(Number) as number,
-          },
-        ],
-      })
-      await fixture.update({ defaultTtl: 1 })
-      expect(await view()).toMatchObject({ isReindexing: true })
-      await fixture.maintain('expiryIndex')
-      expect(await view()).toMatchObject({
-        isReindexing: false,
-        withExpiry: 1,
-        unswept: 0,
-        pendingDeletes: 1,
-      })
-    })
-
     test('of a collection that is gone it says so', async () => {
       const { fixture } = await make(5)
       const { database, collection } = fixture
@@ -254,47 +193,6 @@ export function storageEngineMaintenance(
       await expect(database.readExpiry(collection, { withinSeconds: [] })).rejects.toMatchObject({
         code: 'ERR_NOT_FOUND',
       })
-    })
-  })
-
-  describe('definitions', () => {
-    test('a changed definition is there for every reader of the record, with another etag', async () => {
-      const { fixture, clock } = await make(null)
-      const { database, collection } = fixture
-      const first = await fixture.update({ defaultTtl: 5 })
-      expect(first).toMatchObject({
-        id: 'coll',
-        rid: collection.rid,
-        number: collection.number,
-        definition: { ...DEFINITION, defaultTtl: 5 },
-      })
-      expect(first.etag).not.toBe(collection.etag)
-      expect(await database.readCollection('coll')).toEqual(first)
-      expect(await database.listCollections()).toEqual([first])
-      clock.step(1000)
-      const pendingDeletes = { retentionSeconds: 7, waitFor: ['one'] }
-      const allVersions = { retentionSeconds: 9, previousImages: true }
-      const changes = { pendingDeletes, allVersions, splitAboveBytes: 1_000_000 }
-      const second = await fixture.update(changes)
-      expect(second.definition).toEqual({ ...DEFINITION, defaultTtl: 5, ...changes })
-      expect(second.etag).not.toBe(first.etag)
-      expect(second.ts).toBe(START_SECOND + 1)
-    })
-
-    test('ST-3 a change under an etag is refused when another came before it', async () => {
-      const { fixture } = await make(null)
-      const { database, collection } = fixture
-      const update = (defaultTtl: number, ifMatch: string): Promise<unknown> =>
-        database.updateCollection(collection, { defaultTtl }, { ifMatch })
-      await update(5, collection.etag)
-      const failed = { code: 'ERR_PRECONDITION_FAILED' }
-      await expect(update(6, collection.etag)).rejects.toMatchObject(failed)
-      expect(await database.readCollection('coll')).toMatchObject({
-        definition: { defaultTtl: 5 },
-      })
-      await database.deleteCollection('coll')
-      const gone = { code: 'ERR_NOT_FOUND' }
-      await expect(fixture.update({ defaultTtl: 6 })).rejects.toMatchObject(gone)
     })
   })
 }

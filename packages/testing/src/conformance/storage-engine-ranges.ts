@@ -7,12 +7,11 @@ import {
 } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
-import { fixtureWithClock } from './storage-engine-expiry.ts'
 import {
+  fixtureWithClock,
   DEFINITION,
   EngineFixture,
   committed,
-  del,
   keyOf,
   put,
   type FeedEntry,
@@ -40,87 +39,8 @@ export function storageEngineRanges(open: (clock?: SteppedClock) => Promise<Stor
   const writeAll = async (fixture: EngineFixture, keys = KEYS): Promise<void> => {
     for (const pk of keys) await fixture.write(pk, pk)
   }
-  const ids = (entries: readonly FeedEntry[]): readonly string[] => entries.map(({ id }) => id)
 
   describe('splits', () => {
-    test('ST-9 a split puts two ranges that meet there into the place of one', async () => {
-      const fixture = await EngineFixture.make(await open(), 2)
-      const [first, second] = evenRanges(2, DEFINITION.partitionKey)
-      const at = '08'
-      const [low, high] = await fixture.split(at)
-      expect(low).toMatchObject({ ...first, maxExclusive: at, number: 2, parents: [0] })
-      expect(high).toMatchObject({ ...first, minInclusive: at, number: 3, parents: [0] })
-      const ranges = await fixture.ranges()
-      expect(ranges).toEqual([low, high, expect.objectContaining({ ...second, number: 1 })])
-      const [, third] = await fixture.split('0C')
-      expect(third).toMatchObject({ number: 5, parents: [0, 3] })
-    })
-
-    test('ST-9 children have the documents and the feed of their keys', async () => {
-      const fixture = await EngineFixture.make(await open())
-      await writeAll(fixture)
-      await fixture.split('20')
-      expect(await fixture.count()).toBe(KEYS.length)
-      for (const range of [LOW, HIGH]) {
-        expect(within(range).length).toBeGreaterThan(5)
-        expect(await fixture.feedIds(range)).toEqual(within(range))
-      }
-      for (const pk of KEYS) expect(await fixture.read(pk, pk)).toMatchObject({ id: pk })
-    })
-
-    test('ST-9 CF-8 every position of the parent is valid on both children', async () => {
-      const fixture = await EngineFixture.make(await open())
-      for (const pk of KEYS) await fixture.write(pk, pk, `${pk}-2`)
-      const parent = await fixture.feed()
-      const positions = [0, ...new Set(parent.map((entry) => entry.lsn))]
-      await fixture.split('20')
-      await writeAll(fixture, KEYS.slice(0, 6))
-      for (const range of [LOW, HIGH]) {
-        const whole = await fixture.feed({ range })
-        for (const [index, afterLsn] of positions.entries()) {
-          const wanted = whole.filter((entry) => entry.lsn > afterLsn)
-          const maxItems = 1 + (index % 4)
-          expect(await fixture.feed({ range, afterLsn, maxItems })).toEqual(wanted)
-        }
-      }
-    })
-
-    test('ST-9 ST-5 LSNs of both children go on above the newest of the parent', async () => {
-      const fixture = await EngineFixture.make(await open())
-      await writeAll(fixture)
-      const { lsn: newest } = await fixture.start({ kind: 'now' })
-      await fixture.split('20')
-      for (const range of [LOW, HIGH]) {
-        expect(await fixture.start({ kind: 'now' }, { range })).toMatchObject({ lsn: newest })
-        expect(await fixture.page(newest, { range })).toMatchObject({
-          rows: [],
-          lsn: newest,
-          caughtUp: true,
-        })
-        const [pk = ''] = within(range)
-        const written = await fixture.write(pk, 'new')
-        expect(written).toBeGreaterThan(newest)
-        expect(ids(await fixture.feed({ range, afterLsn: newest }))).toEqual(['new'])
-      }
-    })
-
-    test('ST-9 documents from before a split are updated, deleted and judged as ever', async () => {
-      const fixture = await EngineFixture.make(await open())
-      await writeAll(fixture)
-      const before = await fixture.read('p3', 'p3')
-      await fixture.split('20')
-      const condition = { kind: 'lsn', lsn: Number(before?.['_lsn']) } as const
-      committed(await fixture.commit(fixture.batch('p3', [put('p3', { n: 1, condition })])))
-      committed(await fixture.commit(fixture.batch('p5', [del('p5', { kind: 'present' })])))
-      const seen = [
-        ...(await fixture.feed({ range: LOW })),
-        ...(await fixture.feed({ range: HIGH })),
-      ]
-      expect([...ids(seen)].sort()).toEqual(KEYS.filter((pk) => pk !== 'p5').sort())
-      expect(seen.find(({ id }) => id === 'p3')).toMatchObject({ n: 1 })
-      expect(await fixture.count()).toBe(KEYS.length - 1)
-    })
-
     test('ST-9 a range that is gone says what took its place', async () => {
       const fixture = await EngineFixture.make(await open())
       const { database, collection } = fixture
@@ -163,16 +83,6 @@ export function storageEngineRanges(open: (clock?: SteppedClock) => Promise<Stor
       ).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' })
     })
 
-    test('ST-9 of many splits of one range at once, one is made', async () => {
-      const fixture = await EngineFixture.make(await open())
-      const { database, collection } = fixture
-      const outcomes = await Promise.allSettled(
-        ['08', '10', '18', '20'].map((at) => database.splitRange({ collection, range: 0, at })),
-      )
-      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-      expect(await fixture.ranges()).toHaveLength(2)
-    })
-
     test('ST-9 the middle leaves documents on both sides', async () => {
       const fixture = await EngineFixture.make(await open())
       const { database, collection } = fixture
@@ -210,38 +120,6 @@ export function storageEngineRanges(open: (clock?: SteppedClock) => Promise<Stor
   })
 
   describe('merges', () => {
-    test('ST-9 a merge puts one range into the place of two neighbours', async () => {
-      const fixture = await EngineFixture.make(await open(), 3)
-      const [first, second, third] = evenRanges(3, DEFINITION.partitionKey)
-      const at = second?.minInclusive ?? ''
-      const merged = await fixture.merge(at)
-      expect(merged).toMatchObject({ ...first, maxExclusive: second?.maxExclusive })
-      expect(merged).toMatchObject({ number: 3, parents: [0, 1] })
-      expect(await fixture.ranges()).toEqual([merged, expect.objectContaining({ ...third })])
-      await fixture.split('01')
-      const again = await fixture.merge('01')
-      expect(again).toMatchObject({ number: 6, parents: [0, 1, 3, 4, 5] })
-    })
-
-    test('ST-9 ranges that are no neighbours are not merged', async () => {
-      const fixture = await EngineFixture.make(await open(), 3)
-      const { database, collection } = fixture
-      const before = await fixture.ranges()
-      for (const ranges of [
-        [0, 2],
-        [1, 1],
-      ] as const) {
-        await expect(database.mergeRanges({ collection, ranges })).rejects.toMatchObject({
-          code: 'ERR_INVALID_OPTION',
-        })
-      }
-      const gone = { code: 'ERR_RANGE_GONE' }
-      await expect(database.mergeRanges({ collection, ranges: [0, 4711] })).rejects.toMatchObject(
-        gone,
-      )
-      expect(await fixture.ranges()).toEqual(before)
-    })
-
     test('ST-9 CF-7 a merged range has both feeds in LSN order, and cuts no LSN that both have', async () => {
       const fixture = await EngineFixture.make(await open(), 2)
       const [low, high] = evenRanges(2, DEFINITION.partitionKey)
@@ -265,38 +143,6 @@ export function storageEngineRanges(open: (clock?: SteppedClock) => Promise<Stor
           const rest = wanted.filter((entry) => entry.lsn > afterLsn)
           expect(order(await fixture.feed({ afterLsn, maxItems }))).toEqual(order(rest))
         }
-      }
-    })
-
-    test('ST-9 LSNs go on above both, and readers of one half keep their position', async () => {
-      const fixture = await EngineFixture.make(await open(), 2)
-      const [low, high] = evenRanges(2, DEFINITION.partitionKey)
-      if (low === undefined || high === undefined) throw new Error('two ranges are expected')
-      for (const pk of within(low)) for (let n = 0; n < 3; n++) await fixture.write(pk, pk)
-      await writeAll(fixture, within(high).slice(0, 2))
-      const newest = await Promise.all(
-        [low, high].map(async (range) => (await fixture.start({ kind: 'now' }, { range })).lsn),
-      )
-      expect(newest[0]).toBeGreaterThan(newest[1] ?? Infinity)
-      const before = await fixture.feed({ range: high })
-      await fixture.merge(high.minInclusive)
-      const top = Math.max(...newest)
-      expect(await fixture.start({ kind: 'now' })).toMatchObject({ lsn: top })
-      const [lowKey = ''] = within(low)
-      const [, , highKey = ''] = within(high)
-      expect(await fixture.write(lowKey, 'new-low')).toBeGreaterThan(top)
-      expect(await fixture.write(highKey, 'new-high')).toBeGreaterThan(top)
-      // The half that was behind reads on where it was: nothing of it lies between.
-      expect(ids(await fixture.feed({ range: high, afterLsn: newest[1] ?? 0 }))).toEqual([
-        'new-high',
-      ])
-      expect(ids(await fixture.feed({ range: low, afterLsn: newest[0] ?? 0 }))).toEqual(['new-low'])
-      for (const { lsn: afterLsn } of before) {
-        const wanted = before.filter((entry) => entry.lsn > afterLsn)
-        expect(ids(await fixture.feed({ range: high, afterLsn, maxItems: 1 }))).toEqual([
-          ...ids(wanted),
-          'new-high',
-        ])
       }
     })
 
@@ -370,58 +216,6 @@ export function storageEngineRanges(open: (clock?: SteppedClock) => Promise<Stor
   })
 
   describe('long histories', () => {
-    test('ST-9 ST-7 range numbers are never given out twice', async () => {
-      const fixture = await EngineFixture.make(await open(), 2)
-      const seen = new Set((await fixture.ranges()).map(({ number }) => number))
-      const note = (numbers: readonly number[]): void => {
-        for (const number of numbers) {
-          expect(seen.has(number)).toBe(false)
-          seen.add(number)
-        }
-      }
-      const cuts = ['04', '08', '0C', '20', '28', '30']
-      for (let round = 0; round < 5; round++) {
-        for (const at of cuts) note((await fixture.split(at)).map(({ number }) => number))
-        for (const at of cuts) note([(await fixture.merge(at)).number])
-      }
-      expect(await fixture.ranges()).toHaveLength(2)
-    })
-
-    test('ST-9 splits of splits and merges across them keep every document and every position', async () => {
-      const fixture = await EngineFixture.make(await open())
-      await writeAll(fixture)
-      const early = (await fixture.start({ kind: 'now' })).lsn
-      await fixture.split('20')
-      await writeAll(fixture, KEYS.slice(0, 20))
-      await fixture.split('10')
-      await fixture.split('30')
-      await writeAll(fixture, KEYS.slice(10, 15))
-      // Children of two different parents.
-      await fixture.merge('20')
-      await writeAll(fixture, KEYS.slice(5, 12))
-      const order: readonly string[] = [
-        ...KEYS.slice(20),
-        ...KEYS.slice(0, 5),
-        ...KEYS.slice(15, 20),
-        ...KEYS.slice(12, 15),
-        ...KEYS.slice(5, 12),
-      ]
-      const middle = part('10', '30')
-      expect((await fixture.ranges()).map(({ minInclusive }) => minInclusive)).toEqual([
-        '',
-        '10',
-        '30',
-      ])
-      for (const range of [part('', '10'), part('10', '20'), part('20', '30'), part('30', 'FF')]) {
-        const wanted = order.filter((pk) => within(range).includes(pk))
-        expect(await fixture.feedIds(range, 2)).toEqual(wanted)
-        const since = wanted.filter((pk) => KEYS.indexOf(pk) < 20)
-        expect(ids(await fixture.feed({ range, afterLsn: early, maxItems: 1 }))).toEqual(since)
-      }
-      expect([...(await fixture.feedIds(middle))].sort()).toEqual([...within(middle)].sort())
-      expect(await fixture.database.check()).toEqual([])
-    })
-
     test('ST-9 a range that was split and merged a hundred times is right, before and after folding', async () => {
       const fixture = await EngineFixture.make(await open())
       const last = new Map<string, number>()
@@ -481,35 +275,6 @@ export function storageEngineRanges(open: (clock?: SteppedClock) => Promise<Stor
         expect(pieces).toBeGreaterThanOrEqual(maxItems === 1 ? 10 : 2)
       })
     }
-
-    test('ST-9 writes, splits and merges between the pieces of a fold lose nothing', async () => {
-      const fixture = await EngineFixture.make(await open())
-      await writeAll(fixture)
-      await fixture.split('20')
-      const foldOnce = async (): Promise<void> => {
-        const { tasks } = await fixture.database.readMaintenance()
-        const task = tasks.find(({ kind }) => kind === 'fold')
-        if (task !== undefined) await fixture.piece(task, 3)
-      }
-      const gone = new Set<string>()
-      for (const [index, pk] of KEYS.entries()) {
-        await foldOnce()
-        if (index % 3 === 0) await fixture.write(pk, pk)
-        if (index % 7 === 0) {
-          await fixture.commit(fixture.batch(pk, [del(pk)]))
-          gone.add(pk)
-        }
-        if (index === 10) await fixture.split('10')
-        if (index === 15) await fixture.merge('20')
-        if (index === 20) await fixture.split('18')
-        if (index === 25) await fixture.merge('10')
-      }
-      await fixture.maintain('fold', 2)
-      const seen: string[] = []
-      for (const range of await fixture.ranges()) seen.push(...(await fixture.feedIds(range)))
-      expect(seen.sort()).toEqual(KEYS.filter((pk) => !gone.has(pk)).sort())
-      expect(await fixture.database.check()).toEqual([])
-    })
   })
 
   describe('splits and merges under load', () => {

@@ -50,7 +50,7 @@ export function storageEngineConformance(options: StorageEngineConformance): voi
       storageEngineExpiry(open)
       storageEngineCounts(open)
     }
-    storageEngineUniqueKeys(open, openUnderTest)
+    storageEngineUniqueKeys(open)
     storageEngineFeed(open)
     storageEngineMaintenance(open)
     storageEnginePendingDeletes(open)
