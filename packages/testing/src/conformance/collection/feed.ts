@@ -75,6 +75,13 @@ export function collectionFeed(open: OpenStore): void {
         continuation: empty.continuation,
       })
       expect(idsOf(next.changes)).toEqual(['a'])
+      // A delete leaves nothing to read, and moves the position on.
+      const { lsn: deleted } = await collection.delete('a', 'p')
+      const after = await collection.readPage({
+        range: FULL_RANGE,
+        continuation: next.continuation,
+      })
+      expect(after).toMatchObject({ changes: [], caughtUp: true, lsn: deleted })
     })
 
     test('CF-5 ranges are read on their own, with LSNs of their own', async () => {

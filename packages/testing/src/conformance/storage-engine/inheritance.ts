@@ -1,9 +1,9 @@
-import { FULL_RANGE, evenRanges, lsn } from '@tidemark/contracts'
+import { FULL_RANGE, evenRanges, lsn, type FeedRange } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { fixtureWithClock, DEFINITION, type EngineFixture, type FeedEntry } from './fixtures.ts'
 import type { SteppedClock } from '../stepped-clock.ts'
-import { KEYS, within } from './ranges.ts'
+import { KEYS, part, within } from './ranges.ts'
 
 /** Whatever children and merged pkranges have from those before them: horizons, expiry, fences, positions. */
 export function storageEngineInheritance(
@@ -35,6 +35,78 @@ export function storageEngineInheritance(
       await fixture.maintain('purge')
       expect((await fixture.page(0, { range: low })).horizon).toBe(0)
       expect((await fixture.page(0, { range: high })).horizon).toBe(newest)
+    })
+
+    test('CF-11 TTL-15 a child has the horizon of the log of its parent, halves of a merged range keep their own', async () => {
+      const { fixture, clock } = await fixtureWithClock(open, {
+        ranges: 2,
+        definition: { allVersions: { retentionSeconds: 1, previousImages: false } },
+      })
+      const [low, high] = evenRanges(2, DEFINITION.partitionKey)
+      if (low === undefined || high === undefined) throw new Error('two ranges are expected')
+      for (const pk of within(low)) await fixture.write(pk, pk)
+      await fixture.write(within(high)[0] ?? '', 'only')
+      clock.step(1000)
+      await fixture.maintain('trimVersions')
+      await fixture.write(within(high)[0] ?? '', 'more')
+      await fixture.merge(high.minInclusive)
+      const horizonOf = async (range: FeedRange): Promise<number> =>
+        (await fixture.versions(0, { range })).horizon
+      const [lowHorizon, highHorizon] = await Promise.all([low, high].map(horizonOf))
+      expect(highHorizon).toBeGreaterThan(0)
+      expect(lowHorizon).toBeGreaterThan(highHorizon ?? Infinity)
+      await fixture.split('01')
+      expect(await horizonOf(part('', '01'))).toBe(lowHorizon)
+      expect(await horizonOf(part('01', '08'))).toBe(lowHorizon)
+      expect(await horizonOf(high)).toBe(highHorizon)
+      expect(await fixture.log({ range: high })).toEqual(['create more'])
+    })
+
+    test('CF-11 ST-9 the log goes on across splits, merges and folding, in order within its batches', async () => {
+      const { fixture, clock } = await fixtureWithClock(open, {
+        ranges: 2,
+        definition: { allVersions: { retentionSeconds: 60, previousImages: true } },
+      })
+      const [, high] = evenRanges(2, DEFINITION.partitionKey)
+      const written = new Map<string, string[]>()
+      const write = async (keys: readonly string[]): Promise<void> => {
+        for (const pk of keys) {
+          const list = written.get(pk) ?? []
+          const operation = list.length === 0 ? 'create' : 'replace'
+          await fixture.write(pk, `${pk}-z`, `${pk}-a`)
+          list.push(`${operation} ${pk}-z`, `${operation} ${pk}-a`)
+          written.set(pk, list)
+        }
+      }
+      await write(KEYS)
+      await fixture.merge(high?.minInclusive ?? '')
+      await write(KEYS.slice(0, 10))
+      await fixture.split('18')
+      await write(KEYS.slice(5, 15))
+      const look = async (): Promise<void> => {
+        for (const range of await fixture.ranges()) {
+          const seen = await fixture.log({ range, maxItems: 3 })
+          expect(seen.length).toBeGreaterThan(0)
+          for (const pk of within(range)) {
+            expect(seen.filter((entry) => entry.includes(` ${pk}-`))).toEqual(written.get(pk))
+          }
+        }
+      }
+      await look()
+      for (;;) {
+        const { tasks } = await fixture.database.readMaintenance()
+        const task = tasks.find(({ kind }) => kind === 'fold')
+        if (task === undefined) break
+        await fixture.piece(task, 7)
+        await look()
+      }
+      clock.step(60_000)
+      await fixture.maintain('trimVersions', 5)
+      for (const range of await fixture.ranges()) {
+        const page = await fixture.versions(0, { range })
+        expect(page.rows).toEqual([])
+        expect(page.horizon).toBe(page.lsn)
+      }
     })
 
     test('CF-6 ST-9 a start at a time loses nothing of a merged range', async () => {
