@@ -13,6 +13,8 @@ export function storageEngineInheritance(
   const writeAll = async (fixture: EngineFixture, keys = KEYS): Promise<void> => {
     for (const pk of keys) await fixture.write(pk, pk)
   }
+  const LOW = part('', '20')
+  const HIGH = part('20', 'FF')
   const ids = (entries: readonly FeedEntry[]): readonly string[] => entries.map(({ id }) => id)
 
   describe('what a range inherits', () => {
@@ -60,6 +62,52 @@ export function storageEngineInheritance(
       expect(await horizonOf(part('01', '08'))).toBe(lowHorizon)
       expect(await horizonOf(high)).toBe(highHorizon)
       expect(await fixture.log({ range: high })).toEqual(['create more'])
+    })
+
+    test('TTL-14 ST-9 pending deletes of both halves of a merged range are purged in LSN order', async () => {
+      const { fixture, clock } = await fixtureWithClock(open, {
+        ranges: 2,
+        definition: { defaultTtl: 5, pendingDeletes: { retentionSeconds: 0, waitFor: [] } },
+      })
+      const [, high] = evenRanges(2, DEFINITION.partitionKey)
+      await writeAll(fixture, KEYS.slice(0, 10))
+      clock.step(5000)
+      await fixture.maintain('sweep')
+      await fixture.merge(high?.minInclusive ?? '')
+      const wanted = (await fixture.feed()).map((entry) => entry.lsn)
+      expect(wanted).toHaveLength(10)
+      const left: number[][] = []
+      for (let pieces = 0; pieces < 10; pieces++) {
+        await fixture.piece({ kind: 'purge', collection: fixture.collection }, 1)
+        const page = await fixture.page(0)
+        left.push(page.rows.map(([at]) => at))
+        // Nothing that is gone lies above what the horizon says.
+        const gone = wanted.filter((at) => !left.at(-1)?.includes(at))
+        expect(page.horizon).toBeGreaterThanOrEqual(Math.max(...gone))
+      }
+      expect(left.map(({ length }) => length)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
+      expect(await fixture.database.check()).toEqual([])
+    })
+
+    test('TTL-14 TTL-15 pending deletes from before a split are purged in the children', async () => {
+      const { fixture, clock } = await fixtureWithClock(open, {
+        definition: { defaultTtl: 5, pendingDeletes: { retentionSeconds: 10, waitFor: [] } },
+      })
+      await writeAll(fixture)
+      clock.step(5000)
+      await fixture.maintain('sweep')
+      await fixture.split('20')
+      await fixture.maintain('fold', 5)
+      const feeds = await Promise.all([LOW, HIGH].map((range) => fixture.feed({ range })))
+      expect(feeds.flat()).toHaveLength(KEYS.length)
+      clock.step(10_000)
+      expect(await fixture.maintain('purge', 4)).toBe(KEYS.length)
+      for (const [index, range] of [LOW, HIGH].entries()) {
+        const page = await fixture.page(0, { range })
+        expect(page.rows).toEqual([])
+        expect(page.horizon).toBeGreaterThanOrEqual(feeds[index]?.at(-1)?.lsn ?? Infinity)
+        expect(page.horizon).toBeLessThanOrEqual(page.lsn)
+      }
     })
 
     test('CF-11 ST-9 the log goes on across splits, merges and folding, in order within its batches', async () => {

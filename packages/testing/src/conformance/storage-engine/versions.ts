@@ -1,6 +1,6 @@
 import type { AllVersionsPolicy, StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
-import { START_MS, fixtureWithClock, type EngineSetup } from './fixtures.ts'
+import { START_MS, START_SECOND, fixtureWithClock, type EngineSetup } from './fixtures.ts'
 import type { SteppedClock } from '../stepped-clock.ts'
 
 /** The log of all versions and deletes. */
@@ -30,6 +30,30 @@ export function storageEngineVersions(
       expect(third).toMatchObject({ caughtUp: true, lsn: third.rows[0]?.lsn })
       expect(await fixture.versions(third.lsn)).toMatchObject({ rows: [], caughtUp: true })
       expect((await fixture.versions(0, { maxChars: 1 })).rows).toHaveLength(4)
+    })
+
+    test('CF-6 CF-11 starts at the beginning, now, and at the first entry of a second', async () => {
+      const { fixture, clock } = await make(LOG)
+      await fixture.write('p', 'a')
+      clock.step(10_000)
+      await fixture.write('p', 'b')
+      await fixture.write('p', 'b')
+      const start = async (
+        kind: 'beginning' | 'now' | 'time',
+        ts = 0,
+      ): Promise<readonly string[]> => {
+        const { lsn } = await fixture.start(kind === 'time' ? { kind, ts } : { kind }, {
+          mode: 'allVersions',
+        })
+        return fixture.log({ afterLsn: lsn })
+      }
+      const all = ['create a', 'create b', 'replace b']
+      expect(await start('beginning')).toEqual(all)
+      expect(await start('now')).toEqual([])
+      expect(await start('time', START_SECOND)).toEqual(all)
+      expect(await start('time', START_SECOND + 1)).toEqual(all.slice(1))
+      expect(await start('time', START_SECOND + 10)).toEqual(all.slice(1))
+      expect(await start('time', START_SECOND + 11)).toEqual([])
     })
 
     test('CF-11 a transaction that is larger than any piece of work goes, too, and as a whole', async () => {
