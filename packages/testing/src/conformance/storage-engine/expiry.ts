@@ -4,6 +4,7 @@ import type { CommitOperation, WriteCondition } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'
 import type { SteppedClock } from '../stepped-clock.ts'
 import {
+  del,
   START_SECOND,
   fixtureWithClock,
   MANY_CHARS,
@@ -72,6 +73,19 @@ export function storageEngineExpiry(open: (clock?: SteppedClock) => Promise<Stor
         })
       }
     }
+
+    test('TTL-4 deleting an expired document leaves its pending delete to come', async () => {
+      const { fixture, clock } = await make(5)
+      await fixture.write('p', 'a')
+      clock.step(5000)
+      const deleted = await fixture.commit(fixture.batch('p', [del('a')]))
+      expect(deleted).toMatchObject({ batches: [{ existed: [false] }] })
+      expect(await fixture.feed()).toEqual([])
+      expect(await fixture.maintain('sweep')).toBe(1)
+      expect((await fixture.feed()).map(({ id, kind }) => [id, kind])).toEqual([
+        ['a', PENDING_DELETE_ROW],
+      ])
+    })
   })
 
   describe('a changed default', () => {
