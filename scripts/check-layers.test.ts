@@ -186,7 +186,7 @@ describe('inside a package', () => {
     write('packages/store/src/feed/cursor.ts', `export const cursor = 1\n`)
     write('packages/store/src/write/write.ts', `import { cursor } from '../feed/cursor.ts'\n`)
     expect(findLayerViolations(root)).toEqual([
-      'packages/store: folders import each other in a cycle: ' +
+      'packages/store: folders or files import each other in a cycle: ' +
         'feed -> write (packages/store/src/feed/page.ts:1), ' +
         'write -> feed (packages/store/src/write/write.ts:1)',
     ])
@@ -199,6 +199,16 @@ describe('inside a package', () => {
     write('packages/store/src/a/x/four.ts', `export const four = 4\n`)
     expect(findLayerViolations(root)).toEqual([
       expect.stringMatching(/cycle: a\/x -> a\/y .*, a\/y -> a\/z .*, a\/z -> a\/x /),
+    ])
+  })
+
+  test('two files that import each other fail, also when they import only types', () => {
+    write('packages/store/src/feed/page.ts', `import type { Cursor } from './cursor.ts'\n`)
+    write('packages/store/src/feed/cursor.ts', `import { page } from './page.ts'\n`)
+    expect(findLayerViolations(root)).toEqual([
+      expect.stringMatching(
+        /in a cycle: feed\/cursor\.ts -> feed\/page\.ts .*, feed\/page\.ts -> /,
+      ),
     ])
   })
 

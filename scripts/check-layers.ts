@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { folderCycleViolations } from './layers/folder-cycles.ts'
+import { importCycleViolations } from './layers/import-cycles.ts'
 import { importViolations, type Violation } from './layers/import-rules.ts'
 import { manifestViolations } from './layers/manifest-rules.ts'
 import { readWorkspace } from './layers/read-workspace.ts'
@@ -10,7 +10,7 @@ export function findLayerViolations(root: string): Violation[] {
   return [
     ...manifestViolations(workspace),
     ...importViolations(workspace),
-    ...folderCycleViolations(workspace),
+    ...importCycleViolations(workspace),
   ]
 }
 

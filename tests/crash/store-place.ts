@@ -1,4 +1,4 @@
-import { openPostgresEngine } from '@tidemark/engine-postgres'
+import { openTestedEngine } from '@tidemark/engine-postgres/testing'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import type { StorageEngine } from '@tidemark/store'
 
@@ -20,7 +20,7 @@ export function openEngineAt(
   place: StorePlace,
   { segmentSlots }: { readonly segmentSlots: number },
 ): Promise<StorageEngine> {
-  if (place.kind === 'postgres') return openPostgresEngine({ url: place.url, segmentSlots })
+  if (place.kind === 'postgres') return openTestedEngine({ url: place.url, segmentSlots })
   const { folder, durability } = place
   return openSqliteEngine({ folder, durability, segmentSlots })
 }

@@ -1,5 +1,5 @@
 import type { Checkpoint, HostProfile } from '@tidemark/contracts'
-import type { ClockAhead, LeaseGroupState } from '@tidemark/processor'
+import type { ClockAhead, LeaseGroupState } from '@tidemark/processor/lease-model'
 import type { Redis } from 'ioredis'
 
 /** What Redis holds under the eight keys of a group, sorted: what is not there has no fields. */

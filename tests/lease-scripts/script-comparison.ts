@@ -1,6 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import type { LeaseGroup } from '@tidemark/contracts'
-import { RedisLeaseStore, type RedisServerClient } from '@tidemark/lease-redis'
+import type { RedisLeaseStore, RedisServerClient } from '@tidemark/lease-redis'
+import { TimedLeaseStore } from '@tidemark/lease-redis/testing'
 import {
   ComparedLeaseGroup,
   leaseStep,
@@ -58,7 +59,7 @@ export class ScriptComparison {
         this.#nowUs += us
       },
     }
-    this.#store = new RedisLeaseStore(options.client ?? options.redis, {
+    this.#store = new TimedLeaseStore(options.client ?? options.redis, {
       storeTimeUs: () => this.#nowUs,
       allowVolatile: true,
     })

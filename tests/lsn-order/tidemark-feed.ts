@@ -1,4 +1,4 @@
-import { openPostgresEngine } from '@tidemark/engine-postgres'
+import { openTestedEngine } from '@tidemark/engine-postgres/testing'
 import { Store, type Collection, type MaintenanceMode } from '@tidemark/store'
 import {
   rowKey,
@@ -37,7 +37,7 @@ export class TidemarkFeed implements OrderedFeed {
     readonly url: string
     readonly maintains: 'yes' | 'no'
   }): Promise<TidemarkFeed> {
-    const engine = await openPostgresEngine({ url, segmentSlots: SEGMENT_SLOTS })
+    const engine = await openTestedEngine({ url, segmentSlots: SEGMENT_SLOTS })
     const maintenance = maintains === 'yes' ? MAINTENANCE : 'manual'
     const store = await Store.open({ engine, maintenance })
     const documents = await store

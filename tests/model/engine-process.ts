@@ -2,7 +2,8 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { CodedError, RangeGoneError, type Clock } from '@tidemark/contracts'
-import type { DatabaseEngine, StorageEngine } from '@tidemark/store'
+import type { StorageEngine } from '@tidemark/store'
+import type { DatabaseEngine } from '@tidemark/store/engine'
 import type { EngineAnswer, EngineCall, EngineError } from './engine-messages.ts'
 
 interface Waiting {

@@ -1,6 +1,7 @@
 import { CodedError, RangeGoneError, systemClock } from '@tidemark/contracts'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
-import type { DatabaseEngine, StorageEngine } from '@tidemark/store'
+import type { StorageEngine } from '@tidemark/store'
+import type { DatabaseEngine } from '@tidemark/store/engine'
 import type { EngineAnswer, EngineCall, EngineError } from './engine-messages.ts'
 import { SEGMENT_SLOTS } from './segment-slots.ts'
 

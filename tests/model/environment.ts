@@ -4,15 +4,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, type Clock } from '@tidemark/contracts'
-import { openPostgresEngine } from '@tidemark/engine-postgres'
+import { openTestedEngine } from '@tidemark/engine-postgres/testing'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import {
   Store,
   type Collection,
   type Database,
-  type DatabaseEngine,
   type StorageEngine,
 } from '@tidemark/store'
+import type { DatabaseEngine } from '@tidemark/store/engine'
 import { EngineProcess } from './engine-process.ts'
 import type { ProgramSettings } from './program.ts'
 import { SEGMENT_SLOTS } from './segment-slots.ts'
@@ -40,6 +40,7 @@ export interface ModelDocument {
   readonly id: string
   readonly pk: string
   readonly n: number
+  readonly u?: string | undefined
   readonly ttl?: unknown
   readonly [property: string]: unknown
 }
@@ -91,8 +92,16 @@ export class Environment {
     if (this.#place.engine === 'memory') await this.close()
     await this.#openStores()
     const id = `c${++this.#programs}`
-    const { defaultTtl, retentionSeconds, allVersions, partitionCount } = settings
-    const collection = { partitionKey: '/pk', partitionCount, defaultTtl, allVersions, id }
+    const { defaultTtl, retentionSeconds, allVersions, partitionCount, hasUniqueKey } = settings
+    const uniqueKeys = hasUniqueKey === true ? [['/u']] : undefined
+    const collection = {
+      partitionKey: '/pk',
+      partitionCount,
+      defaultTtl,
+      allVersions,
+      uniqueKeys,
+      id,
+    }
     const database = this.store(0).database(DATABASE)
     await database.createCollectionIfNotExists({
       ...collection,
@@ -155,7 +164,7 @@ export class Environment {
     const clock = this.#clock
     const segmentSlots = SEGMENT_SLOTS
     if (this.#place.engine === 'postgres') {
-      return openPostgresEngine({
+      return openTestedEngine({
         url: this.#place.url,
         schema: this.#schema,
         storeTime: 'process',

@@ -1,9 +1,17 @@
-import { HorizonPassedError, RangeGoneError, rangeContains } from '@tidemark/contracts'
+import {
+  HorizonPassedError,
+  RangeGoneError,
+  rangeContains,
+  type FeedLag,
+  type FeedPage,
+} from '@tidemark/contracts'
 import { checkPage } from './check-page.ts'
 import { expectSame, expectThat } from './difference.ts'
+import type { ModelDocument } from './environment.ts'
 import type { Follower } from './follower.ts'
+import type { FollowerKind } from './program.ts'
 import { cutPosition, expectPassed, positionAfter, type ReaderPosition } from './reader-position.ts'
-import { outcomeOf, type Session } from './session.ts'
+import { outcomeCode, outcomeOf, type Outcome, type Session } from './session.ts'
 
 /** Reads on range by range, each with a continuation of its own, as processors do. True when it caught up. */
 export async function followRanges(
@@ -45,7 +53,11 @@ async function readPage(
   const { mode, pendingDeletes } = follower.kind
   const { range, continuation } = position
   const request = { range, continuation, maxItemCount: maxItems, mode, pendingDeletes }
+  const lag = await outcomeOf(
+    collection.measureLag({ range, continuation, limit: maxItems, mode, pendingDeletes }),
+  )
   const outcome = await outcomeOf(collection.readPage(request))
+  expectLag(lag, outcome, follower.kind)
   if (outcome.kind === 'failed') {
     const { error } = outcome
     if (error instanceof RangeGoneError) {
@@ -72,6 +84,25 @@ async function readPage(
   const hasChanges = changes.length > 0
   const read = { lsn, continuation: outcome.value.continuation, mode, hasChanges }
   return { next: [positionAfter(model, position, read)], caughtUp }
+}
+
+/** PH-9: a measured lag is of what the same reader's next page has, with the same limit. */
+function expectLag(
+  lag: Outcome<FeedLag>,
+  page: Outcome<FeedPage<ModelDocument>>,
+  { mode, pendingDeletes }: FollowerKind,
+): void {
+  expectSame('outcome of the lag', outcomeCode(lag), outcomeCode(page))
+  if (lag.kind === 'failed' || page.kind === 'failed') return
+  const { newestLsn, remainingChanges, isExact } = lag.value
+  const { lsn, changes, caughtUp } = page.value
+  const isWhole = mode === 'allVersions' || pendingDeletes
+  // A page reads as many rows, and then leaves out the pending deletes.
+  if (isWhole) expectSame('changes of the lag', remainingChanges, changes.length)
+  expectSame('whether the page reaches the newest LSN of the lag', lsn === newestLsn, caughtUp)
+  if (isWhole && isExact && remainingChanges === 0) {
+    expectThat(caughtUp, () => 'no change remains, and the page has not caught up')
+  }
 }
 
 /** After a split the position is valid in each part; the successors that are named cover it. */

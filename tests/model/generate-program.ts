@@ -108,6 +108,7 @@ function programSettings(random: SeededRandom): ProgramSettings {
     retentionSeconds: random.pick([0, 0, 2, 10]),
     allVersions: random.chance(0.6) ? policy(random) : null,
     partitionCount: random.pick([1, 1, 2, 3]),
+    hasUniqueKey: random.chance(0.4),
     startOffsetMs: random.pick([0, 1, 500, 999]),
   }
 }
@@ -133,6 +134,10 @@ function anyTtl(random: SeededRandom): { readonly ttl?: unknown } {
   return { ttl: random.chance(0.12) ? random.pick(INVALID_TTLS) : random.pick(VALID_TTLS) }
 }
 
+function anyUnique(random: SeededRandom): { readonly u?: string } {
+  return random.chance(0.4) ? { u: random.pick(['x', 'x', 'y']) } : {}
+}
+
 function match(random: SeededRandom): { readonly ifMatch?: Match } {
   if (random.chance(0.85)) return {}
   return { ifMatch: random.chance(0.7) ? 'current' : 'stale' }
@@ -141,7 +146,7 @@ function match(random: SeededRandom): { readonly ifMatch?: Match } {
 function write(random: SeededRandom): Step {
   const kind = random.pick(['create', 'upsert', 'upsert', 'upsert', 'replace'] as const)
   const conditions = kind === 'create' ? {} : match(random)
-  return { do: kind, ...key(random), ...anyTtl(random), ...conditions }
+  return { do: kind, ...key(random), ...anyTtl(random), ...anyUnique(random), ...conditions }
 }
 
 function patchChange(random: SeededRandom): PatchChange {
@@ -161,9 +166,9 @@ function batch(random: SeededRandom): Step {
     const kind = random.pick(['upsert', 'upsert', 'create', 'replace', 'delete', 'patch', 'read'])
     switch (kind) {
       case 'create':
-        return { do: 'create', id, ...anyTtl(random) }
+        return { do: 'create', id, ...anyTtl(random), ...anyUnique(random) }
       case 'replace':
-        return { do: 'replace', id, ...anyTtl(random), ...match(random) }
+        return { do: 'replace', id, ...anyTtl(random), ...anyUnique(random), ...match(random) }
       case 'delete':
         return { do: 'delete', id, ...match(random) }
       case 'patch':
@@ -171,7 +176,7 @@ function batch(random: SeededRandom): Step {
       case 'read':
         return { do: 'read', id }
       default:
-        return { do: 'upsert', id, ...anyTtl(random), ...match(random) }
+        return { do: 'upsert', id, ...anyTtl(random), ...anyUnique(random), ...match(random) }
     }
   })
   return { do: 'batch', pk: random.pick(PARTITION_KEYS), operations }
@@ -183,8 +188,9 @@ function atomic(random: SeededRandom): Step {
     const condition = random.pick(['none', 'none', 'none', 'absent', 'present'] as const)
     const base = { do: kind, ...key(random), condition }
     if (kind !== 'put') return base
-    if (random.chance(0.3)) return { ...base, expiresIn: random.below(8) - 2 }
-    return { ...base, ...anyTtl(random) }
+    const u = anyUnique(random)
+    if (random.chance(0.3)) return { ...base, ...u, expiresIn: random.below(8) - 2 }
+    return { ...base, ...u, ...anyTtl(random) }
   })
   return { do: 'atomic', writes }
 }

@@ -72,7 +72,7 @@ export function presentOf(version: Version | undefined): Present | undefined {
 /** What a batch must come to. */
 export interface BatchJudgement {
   /** Operations of which any may be named as the one that failed, with the code; empty = it is done. */
-  readonly failures: ReadonlyMap<number, string>
+  readonly failures: Map<number, string>
   /** Of each id that is touched, what is there afterwards. */
   readonly after: ReadonlyMap<
     string,

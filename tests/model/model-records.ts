@@ -9,6 +9,7 @@ export interface Version {
   readonly epk: string
   /** As it stands in the document; undefined = it has none. */
   readonly ttl: unknown
+  readonly u: string
   /** Epoch seconds. */
   readonly ts: number
   readonly lsn: number

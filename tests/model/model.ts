@@ -37,6 +37,14 @@ export interface WrittenDocument {
   readonly id: string
   readonly n: number
   readonly ttl: unknown
+  readonly u: string
+}
+
+/** A write to one document; `u` is undefined when it deletes. */
+export interface UniqueWrite {
+  readonly pk: string
+  readonly id: string
+  readonly u: string | undefined
 }
 
 /** When and by which step something was written. */
@@ -67,12 +75,14 @@ export class Model {
   defaultTtl: number | null
   retentionSeconds: number
   allVersions: VersionSettings | null
+  readonly #hasUniqueKey: boolean
   /** The store's clock, epoch ms: never goes back. */
   nowMs = 0
   /** The machine's clock. */
   wallMs = 0
 
-  constructor({ defaultTtl, retentionSeconds, allVersions }: ProgramSettings) {
+  constructor({ defaultTtl, retentionSeconds, allVersions, hasUniqueKey }: ProgramSettings) {
+    this.#hasUniqueKey = hasUniqueKey === true
     this.defaultTtl = defaultTtl
     this.retentionSeconds = retentionSeconds
     this.allVersions = allVersions
@@ -108,12 +118,29 @@ export class Model {
     return [...this.documents.keys()].flatMap((key) => this.live(key) ?? [])
   }
 
+  /** The first write that gives a document the value of another live one of its partition key value. */
+  uniqueBreach(writes: readonly UniqueWrite[]): number | undefined {
+    if (!this.#hasUniqueKey) return undefined
+    const held = new Map(this.liveVersions().map(({ key, pk, u }) => [key, `${pk}/${u}`]))
+    for (const [index, { pk, id, u }] of writes.entries()) {
+      held.delete(keyOf({ pk, id }))
+      if (u === undefined) continue
+      const value = `${pk}/${u}`
+      if ([...held.values()].includes(value)) return index
+      held.set(keyOf({ pk, id }), value)
+    }
+    return undefined
+  }
+
   unswept(): readonly StoredDocument[] {
     return [...this.documents.values()].filter((each) => this.expiredSecond(each) !== undefined)
   }
 
   /** Writes a document; one that has expired there is a pending delete before that (TTL-16). */
-  put({ pk, id, n, ttl }: WrittenDocument, moment: CommitMoment & { readonly lsn: number }): void {
+  put(
+    { pk, id, n, ttl, u }: WrittenDocument,
+    moment: CommitMoment & { readonly lsn: number },
+  ): void {
     const key = keyOf({ pk, id })
     const before = this.documents.get(key)
     if (before !== undefined && this.expiredSecond(before) !== undefined) {
@@ -122,7 +149,7 @@ export class Model {
     const { lsn, timeMs, commit } = moment
     const present = this.documents.get(key)?.version
     const ts = Math.floor(timeMs / 1000)
-    const version: Version = { n, key, pk, id, epk: epkOf(pk), ttl, ts, lsn, commit }
+    const version: Version = { n, key, pk, id, epk: epkOf(pk), ttl, u, ts, lsn, commit }
     this.documents.set(key, { version, expiredBefore: undefined })
     this.#record(version, present ? 'replace' : 'create', { current: version, present, moment })
   }

@@ -36,20 +36,33 @@ export async function performSingle(session: Session, step: SingleStep): Promise
   )
   const n = session.nextNumber()
   const outcome = await outcomeOf(callSingle(session, step, n))
-  const wanted = refusal ?? (hasInvalidTtl ? 'ERR_INVALID_DOCUMENT' : 'done')
+  const u = uniqueValue(step, { n, present: present?.u })
+  const breach = model.uniqueBreach([{ pk: step.pk, id: step.id, u }])
+  const wanted =
+    refusal ??
+    (hasInvalidTtl ? 'ERR_INVALID_DOCUMENT' : breach === undefined ? 'done' : 'ERR_UNIQUE_KEY')
   expectSame(`outcome of ${step.do} ${key}`, outcomeCode(outcome), wanted)
   if (outcome.kind === 'failed') return
   const { lsn, serverTimeMs } = outcome.value
   expectSame("the store's clock in the commit", serverTimeMs, model.nowMs)
   const moment = { lsn, timeMs: serverTimeMs, commit }
   model.noteCommit({ epk: epkOf(step.pk), lsn })
-  if (after === undefined) return model.remove(key, moment)
-  model.put({ pk: step.pk, id: step.id, n, ttl: after.ttl }, moment)
+  if (after === undefined || u === undefined) return model.remove(key, moment)
+  model.put({ pk: step.pk, id: step.id, n, ttl: after.ttl, u }, moment)
   if (!('created' in outcome.value)) return
   const { created, document } = outcome.value
   expectSame(`created, of ${key}`, created, present === undefined)
   const version = model.live(key)
   if (version !== undefined) expectDocument(session, document, version)
+}
+
+/** What the document's unique key has afterwards; undefined = there is no document. */
+function uniqueValue(
+  { do: kind, u }: { readonly do: WriteKind | AtomicStep['do']; readonly u?: string },
+  { n, present }: { readonly n: number; readonly present: string | undefined },
+): string | undefined {
+  if (kind === 'delete') return undefined
+  return kind === 'patch' ? present : (u ?? `own ${n}`)
 }
 
 function callSingle(
@@ -60,7 +73,8 @@ function callSingle(
   const { collection } = session
   const { pk, id, ttl } = step
   const options = ifMatch(session, step)
-  const document = { id, pk, n, ...(ttl !== undefined && { ttl }) }
+  const u = uniqueValue(step, { n, present: undefined })
+  const document = { id, pk, n, u, ...(ttl !== undefined && { ttl }) }
   switch (step.do) {
     case 'create':
       return collection.create(document)
@@ -110,6 +124,13 @@ export async function performBatch(
   const calls = operations.map((operation, index) =>
     batchOperation(session, pk, { operation, n: numbers[index] ?? 0 }),
   )
+  const values = uniqueValuesOf(session, pk, { operations, numbers })
+  const written = operations.flatMap(({ do: kind, id }, index) =>
+    kind === 'read' ? [] : [{ pk, id, u: values[index], index }],
+  )
+  const breach = failures.size === 0 ? model.uniqueBreach(written) : undefined
+  const breaking = breach === undefined ? undefined : written[breach]
+  if (breaking !== undefined) failures.set(breaking.index, 'ERR_UNIQUE_KEY')
   const outcome = await outcomeOf(collection.batch(pk, calls))
   if (failures.size > 0) {
     expectSame('outcome of the batch', outcomeCode(outcome), 'ERR_BATCH_FAILED')
@@ -123,8 +144,9 @@ export async function performBatch(
   model.noteCommit({ epk: epkOf(pk), lsn })
   for (const [id, left] of after) {
     const moment = { lsn, timeMs: serverTimeMs, commit }
-    if (left === undefined) model.remove(keyOf({ pk, id }), moment)
-    else model.put({ pk, id, n: numbers[left.writer] ?? 0, ttl: left.ttl }, moment)
+    const u = left && values[left.writer]
+    if (left === undefined || u === undefined) model.remove(keyOf({ pk, id }), moment)
+    else model.put({ pk, id, n: numbers[left.writer] ?? 0, ttl: left.ttl, u }, moment)
   }
 
   function leavesAnything(): boolean {
@@ -132,6 +154,26 @@ export async function performBatch(
       ([id, left]) => left !== undefined || model.live(keyOf({ pk, id })) !== undefined,
     )
   }
+}
+
+/** Of each operation, the value that its document has afterwards. */
+function uniqueValuesOf(
+  { model }: Session,
+  pk: string,
+  {
+    operations,
+    numbers,
+  }: { readonly operations: readonly BatchStep[]; readonly numbers: readonly number[] },
+): readonly (string | undefined)[] {
+  const present = new Map<string, string | undefined>()
+  return operations.map((operation, index) => {
+    const { do: kind, id } = operation
+    const before = present.has(id) ? present.get(id) : model.live(keyOf({ pk, id }))?.u
+    if (kind === 'read') return before
+    const u = uniqueValue(operation, { n: numbers[index] ?? 0, present: before })
+    present.set(id, u)
+    return u
+  })
 }
 
 function expectNamed(outcome: Outcome<unknown>, failures: ReadonlyMap<number, string>): void {
@@ -157,7 +199,8 @@ function batchOperation(
     case 'upsert':
     case 'replace': {
       const { ttl } = operation
-      const document = { id, pk, n, ...(ttl !== undefined && { ttl }) }
+      const u = uniqueValue(operation, { n, present: undefined })
+      const document = { id, pk, n, u, ...(ttl !== undefined && { ttl }) }
       if (operation.do === 'create') return { kind: 'create', document }
       return { kind: operation.do, document, ...conditions }
     }
@@ -180,7 +223,14 @@ export async function performAtomic(
   const calls = writes.map((write, index) =>
     atomicWrite(session, write, { n: numbers[index] ?? 0, nowSecond }),
   )
+  const values = writes.map((write, index) =>
+    uniqueValue(write, { n: numbers[index] ?? 0, present: undefined }),
+  )
   const reasons = refusalsOf(session, writes)
+  const changed = writes.flatMap((write, index) =>
+    write.do === 'check' ? [] : [{ ...write, u: values[index] }],
+  )
+  if (reasons.size === 0 && model.uniqueBreach(changed) !== undefined) reasons.add('ERR_UNIQUE_KEY')
   const outcome = await outcomeOf(session.database.commitAtomically(calls))
   if (reasons.size > 0) {
     expectSame('outcome of the atomic commit', outcomeCode(outcome), 'ERR_ATOMIC_WRITE_FAILED')
@@ -204,7 +254,7 @@ export async function performAtomic(
     if (write.do !== 'put') continue
     const { pk, id, expiresIn } = write
     const ttl = expiresIn === undefined ? write.ttl : Math.max(1, expiresIn)
-    model.put({ pk, id, n: numbers[index] ?? 0, ttl }, moment)
+    model.put({ pk, id, n: numbers[index] ?? 0, ttl, u: values[index] ?? '' }, moment)
   }
 }
 
@@ -224,13 +274,14 @@ function atomicWrite(
   if (write.do !== 'put') {
     return { collection, operation: { kind: write.do, id, partitionKey: pk, ...conditions } }
   }
-  const document = { id, pk, n, ...(ttl !== undefined && { ttl }) }
+  const u = uniqueValue(write, { n, present: undefined })
+  const document = { id, pk, n, u, ...(ttl !== undefined && { ttl }) }
   const expiresAtMs = expiresIn === undefined ? undefined : (nowSecond + expiresIn) * 1000
   return { collection, operation: { kind: 'put', document, ...conditions, expiresAtMs } }
 }
 
 /** Codes of which the commit may be refused with any; none = it is done. */
-function refusalsOf({ model }: Session, writes: readonly AtomicStep[]): ReadonlySet<string> {
+function refusalsOf({ model }: Session, writes: readonly AtomicStep[]): Set<string> {
   const reasons = new Set<string>()
   const overlay = new Map<string, boolean>()
   for (const write of writes) {

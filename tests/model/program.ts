@@ -18,6 +18,8 @@ export interface ProgramSettings {
   readonly retentionSeconds: number
   readonly allVersions: VersionSettings | null
   readonly partitionCount: number
+  /** Whether `/u` is a unique key. Absent = it is not. */
+  readonly hasUniqueKey?: boolean
   /** Where in its second the program begins. */
   readonly startOffsetMs: number
 }
@@ -30,6 +32,8 @@ export interface DocumentStep {
   readonly id: string
   /** Absent = the document has none; anything else as it stands, also what is no time to live. */
   readonly ttl?: unknown
+  /** Value of the unique key; absent = one that no other document has. */
+  readonly u?: string
   readonly ifMatch?: Match
 }
 
@@ -37,14 +41,18 @@ export type PatchChange = { readonly setTtl: unknown } | { readonly do: 'removeT
 
 export type BatchStep =
   | ({ readonly do: 'create' | 'upsert' | 'replace' } & Omit<DocumentStep, 'pk'>)
-  | ({ readonly do: 'delete' | 'read' } & Omit<DocumentStep, 'pk' | 'ttl'>)
-  | ({ readonly do: 'patch'; readonly change: PatchChange } & Omit<DocumentStep, 'pk' | 'ttl'>)
+  | ({ readonly do: 'delete' | 'read' } & Omit<DocumentStep, 'pk' | 'ttl' | 'u'>)
+  | ({ readonly do: 'patch'; readonly change: PatchChange } & Omit<
+      DocumentStep,
+      'pk' | 'ttl' | 'u'
+    >)
 
 export interface AtomicStep {
   readonly do: 'put' | 'delete' | 'check'
   readonly pk: string
   readonly id: string
   readonly ttl?: unknown
+  readonly u?: string
   /** Seconds from now, of `expiresAtMs`. */
   readonly expiresIn?: number
   readonly condition: 'none' | 'absent' | 'present'

@@ -40,8 +40,6 @@ export interface PostgresEngineOptions {
   readonly maxPendingCommits?: number | undefined
   /** Maximum number of operations in one transaction. @default 1_000 */
   readonly maxGroupOperations?: number | undefined
-  /** LSNs after which a range continues in a new segment. @default 2 ** 31 */
-  readonly segmentSlots?: number | undefined
   /** How often waiting readers check the server without a notification. @default 1_000 */
   readonly pollIntervalMs?: number | undefined
   /**
@@ -58,6 +56,12 @@ export interface PostgresEngineOptions {
   readonly clock?: Clock | undefined
   /** @default the operating system's randomness */
   readonly random?: Random | undefined
+}
+
+/** With what only tests set: see the entry `testing`. */
+export interface TestedEngineOptions extends PostgresEngineOptions {
+  /** LSNs after which a range continues in a new segment. @default 2 ** 31 */
+  readonly segmentSlots?: number | undefined
 }
 
 export interface ResolvedOptions {
@@ -96,7 +100,7 @@ const UNFIT = /[\0:']|\$\$/
 const MAX_NAME_BYTES = 63
 
 /** @throws ERR_INVALID_OPTION */
-export function resolveOptions(options: PostgresEngineOptions): ResolvedOptions {
+export function resolveOptions(options: TestedEngineOptions): ResolvedOptions {
   const schema = options.schema ?? 'tidemark'
   if (schema === '' || Buffer.byteLength(schema) > MAX_NAME_BYTES || UNFIT.test(schema)) {
     throw new InvalidOptionError(

@@ -1,7 +1,7 @@
 import { storageEngineConformance } from '@tidemark/testing/conformance'
 import { sharedPostgres } from '@tidemark/testing/servers'
 import { afterAll } from 'vitest'
-import { openPostgresEngine, type PostgresEngineOptions } from './index.ts'
+import { openTestedEngine, type TestedEngineOptions } from './testing.ts'
 
 const server = await sharedPostgres()
 const url = await server.createDatabase()
@@ -11,17 +11,16 @@ afterAll(() => server[Symbol.asyncDispose]())
 for (const { name, scope, ...options } of [
   { name: 'postgres', scope: 'everything' },
   { name: 'postgres, segments of 5 slots', scope: 'layout', segmentSlots: 5 },
-] satisfies (Partial<PostgresEngineOptions> & { name: string; scope: 'everything' | 'layout' })[]) {
+] satisfies (Partial<TestedEngineOptions> & { name: string; scope: 'everything' | 'layout' })[]) {
   storageEngineConformance({
     name,
     scope,
-    modelRuns: 20,
     open: async ({ clock }) => {
       const schema = `store_${++schemas}`
-      const engines = new Set<Awaited<ReturnType<typeof openPostgresEngine>>>()
+      const engines = new Set<Awaited<ReturnType<typeof openTestedEngine>>>()
       const open = async () => {
         // Tests of expiry step the clock.
-        const engine = await openPostgresEngine({
+        const engine = await openTestedEngine({
           url,
           schema,
           clock,

@@ -16,7 +16,6 @@ for (const { name, scope, ...options } of [
   storageEngineConformance({
     name,
     scope,
-    modelRuns: 20,
     open: async ({ clock }) => {
       const folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
       const engines = new Set<Awaited<ReturnType<typeof openSqliteEngine>>>()

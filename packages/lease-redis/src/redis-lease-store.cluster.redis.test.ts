@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { leaseStoreConformance, StoreTime } from '@tidemark/testing/conformance'
 import { startRedisCluster, type RedisClusterServers } from '@tidemark/testing/servers'
 import { RedisLeaseStore } from './redis-lease-store.ts'
+import { TimedLeaseStore } from './testing.ts'
 
 let servers: RedisClusterServers
 
@@ -19,8 +20,8 @@ leaseStoreConformance({
     const storeTimeUs = (): number => time.wallMs() * 1000
     const [one, two] = [servers.connect(), servers.connect()]
     return {
-      store: new RedisLeaseStore(one, { storeTimeUs, allowVolatile: true }),
-      other: new RedisLeaseStore(two, { storeTimeUs, allowVolatile: true }),
+      store: new TimedLeaseStore(one, { storeTimeUs, allowVolatile: true }),
+      other: new TimedLeaseStore(two, { storeTimeUs, allowVolatile: true }),
       time,
       async close() {
         one.disconnect()

@@ -5,6 +5,7 @@ import { leasePosition, leaseStoreConformance, StoreTime } from '@tidemark/testi
 import { startRedisServer, type RedisServer } from '@tidemark/testing/servers'
 import { Redis } from 'ioredis'
 import { RedisLeaseStore } from './redis-lease-store.ts'
+import { TimedLeaseStore } from './testing.ts'
 
 /* Users who may not do everything: the one that the README makes, and what each of its rights is for. */
 
@@ -44,8 +45,8 @@ leaseStoreConformance({
     const storeTimeUs = (): number => time.wallMs() * 1000
     const [one, two] = [connect(), connect()]
     return {
-      store: new RedisLeaseStore(one, { storeTimeUs, allowVolatile: true }),
-      other: new RedisLeaseStore(two, { storeTimeUs, allowVolatile: true }),
+      store: new TimedLeaseStore(one, { storeTimeUs, allowVolatile: true }),
+      other: new TimedLeaseStore(two, { storeTimeUs, allowVolatile: true }),
       time,
       async close() {
         one.disconnect()

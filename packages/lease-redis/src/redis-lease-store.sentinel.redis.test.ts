@@ -9,6 +9,7 @@ import {
 } from '@tidemark/testing/conformance'
 import { startSentinelSet, type SentinelSet } from '@tidemark/testing/servers'
 import { RedisLeaseStore } from './redis-lease-store.ts'
+import { TimedLeaseStore } from './testing.ts'
 
 let servers: SentinelSet
 
@@ -26,8 +27,8 @@ leaseStoreConformance({
     const storeTimeUs = (): number => time.wallMs() * 1000
     const [one, two] = [servers.connect(), servers.connect()]
     return {
-      store: new RedisLeaseStore(one, { storeTimeUs, allowVolatile: true }),
-      other: new RedisLeaseStore(two, { storeTimeUs, allowVolatile: true }),
+      store: new TimedLeaseStore(one, { storeTimeUs, allowVolatile: true }),
+      other: new TimedLeaseStore(two, { storeTimeUs, allowVolatile: true }),
       time,
       async close() {
         one.disconnect()

@@ -49,12 +49,16 @@ export interface RedisLeaseStoreOptions {
   clock?: Clock | undefined
   /** For generations. @default the system's */
   random?: Random | undefined
-  /** For tests: replaces the server's TIME, in µs since the epoch. @default the server's own */
+}
+
+/** With what only tests set: see the entry `testing`. */
+export interface TimedLeaseStoreOptions extends RedisLeaseStoreOptions {
+  /** Replaces the server's TIME, in µs since the epoch. @default the server's own */
   storeTimeUs?: (() => number) | undefined
 }
 
 const client = optionHaving('a client of ioredis', 'evalsha', 'duplicate')
-const RULES: OptionRules<RedisLeaseStoreOptions> = {
+const RULES: OptionRules<TimedLeaseStoreOptions> = {
   keyPrefix: option.text,
   commandTimeoutMs: option.number,
   allowVolatile: option.flag,
@@ -91,7 +95,7 @@ export class RedisLeaseStore implements LeaseStore {
       clock = systemClock,
       random = systemRandom,
       storeTimeUs,
-    } = options
+    }: TimedLeaseStoreOptions = options
     if (/[{}]/.test(keyPrefix)) {
       throw new InvalidOptionError(`keyPrefix must not contain braces, got ${keyPrefix}`)
     }

@@ -48,30 +48,7 @@ export {
   type LeaseOperation,
   type MemoryLeaseStoreOptions,
 } from './lease-stores/memory-lease-store.ts'
-export {
-  applyChanges,
-  newGroupState,
-  readGroup,
-  type ClockAhead,
-  type ClockPoint,
-  type GroupHead,
-  type LeaseGroupChanges,
-  type LeaseGroupState,
-  type LeaseGroupStep,
-  type LeaseRecord,
-  type SessionRecord,
-} from './lease-stores/lease-group-state.ts'
 export { missingKeys, type MissingKeys } from './estimation/missing-keys.ts'
-export { leaseSetDamage, type LeaseSetDamage } from './lease-stores/lease-set-damage.ts'
-export { planGroup, setGroupPaused, syncGroup } from './lease-stores/membership-model.ts'
-export {
-  acquireLeases,
-  checkpointLeases,
-  reconcileLeases,
-  releaseLeases,
-} from './lease-stores/ownership-model.ts'
-export { overrideLeases, replaceLeases, type ReplaceRequest } from './lease-stores/replace-model.ts'
-export { createLeases, declareLeasesLost, discardLeases } from './lease-stores/lease-set-model.ts'
 export {
   DocumentLeaseStore,
   type DocumentLeaseStoreOptions,

@@ -32,7 +32,7 @@ import type {
 import { assertCommitSize, assertOperations } from './engine/commit-size.ts'
 import { MAX_TTL_SECONDS } from './engine/expiry.ts'
 import type { DatabaseEngine } from './engine/storage-engine.ts'
-import type { UniqueStep } from './engine/unique-entries.ts'
+import type { UniqueStep } from './engine/commit.ts'
 import { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'
 
 /** One write of an atomic commit. At most one of `ifMatch` and `ifNoneMatch`; with neither, it always applies. */

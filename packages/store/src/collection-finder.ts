@@ -1,7 +1,7 @@
 import { DocumentStamp, ResourceNotFoundError, errorCode } from '@tidemark/contracts'
 import type { CollectionOptions } from './catalog/collection-options.ts'
 import type { KnownCollections } from './catalog/known-collections.ts'
-import { collectionSelfLink } from './catalog/partition-key-range-list.ts'
+import { collectionSelfLink } from './engine/resource-ids.ts'
 import { DocumentEncoder } from './documents/document-encoder.ts'
 import type { OpenCollection } from './documents/open-collection.ts'
 import type { CollectionRecord } from './engine/catalog.ts'

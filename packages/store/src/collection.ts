@@ -39,7 +39,7 @@ import {
 import { mergeRanges, splitRange } from './catalog/change-ranges.ts'
 import type { CollectionOptions } from './catalog/collection-options.ts'
 import type { CollectionSettings } from './catalog/collection-settings.ts'
-import { collectionSelfLink, partitionKeyRange } from './catalog/partition-key-range-list.ts'
+import { partitionKeyRange } from './catalog/partition-key-range-list.ts'
 import { readCollectionExpiry, type ReadExpiryOptions } from './catalog/read-expiry.ts'
 import { readRangesPage, type RangesPage } from './catalog/read-ranges.ts'
 import { checkedDocumentId } from './catalog/resource-names.ts'
@@ -395,6 +395,5 @@ export class Collection<T extends DocumentBody = DocumentBody>
 }
 
 function listedRange({ record }: OpenCollection, range: RangeRecord): PartitionKeyRange {
-  const { rid, number } = record
-  return partitionKeyRange(range, { rid, number, selfLink: collectionSelfLink(record) })
+  return partitionKeyRange(range, record)
 }

@@ -4,26 +4,16 @@ export type {
   CollectionRecord,
   DatabaseRecord,
   PendingDeletePolicy,
-  RangeRecord,
-  TtlEra,
   UniqueKey,
 } from './engine/catalog.ts'
 export type { WriteFence } from './engine/commit.ts'
-export type { ScanPosition } from './engine/document-query.ts'
-export type { Horizon, Horizons } from './engine/horizons.ts'
+export type { Horizon } from './engine/horizons.ts'
 export type { ExpiryView, MaintenanceTask } from './engine/maintenance.ts'
-export type {
-  DatabaseEngine,
-  EngineNotice,
-  EngineSupport,
-  StorageEngine,
-} from './engine/storage-engine.ts'
+export type { EngineSupport, StorageEngine } from './engine/storage-engine.ts'
 
 export { Collection } from './collection.ts'
-export type { CollectionLocation, FoundCollection } from './collection-finder.ts'
-export { Database, type StoreContext } from './database.ts'
+export { Database } from './database.ts'
 export { Store, type ListedCollection, type StoreOptions } from './store.ts'
-export { collectionSelfLink } from './catalog/partition-key-range-list.ts'
 export type {
   AtomicCommitOptions,
   AtomicCommitResult,
@@ -42,15 +32,9 @@ export {
   type PendingDeleteOptions,
 } from './catalog/collection-settings.ts'
 export { MAX_TTL_SECONDS } from './engine/expiry.ts'
-export type { KnownCollections } from './catalog/known-collections.ts'
 export type { ReadExpiryOptions } from './catalog/read-expiry.ts'
 export type { RangesPage } from './catalog/read-ranges.ts'
-export type {
-  DocumentEncoder,
-  EncodedDocument,
-  EncodedPartitionKey,
-} from './documents/document-encoder.ts'
-export type { OpenCollection, TextWriteResult } from './documents/open-collection.ts'
+export type { TextWriteResult } from './documents/open-collection.ts'
 export { readPartitionText, type ReadTextResult } from './documents/read-document.ts'
 export type { TextBatchResult } from './documents/transactional-batch.ts'
 export type { DocumentsPage, ReadDocumentsOptions } from './documents/read-documents.ts'
@@ -59,7 +43,6 @@ export { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
 export { RangeIndivisibleError } from './errors/range-indivisible-error.ts'
 export { WriteConflictError } from './errors/write-conflict-error.ts'
 export type { ChangesOptions, ChangesPage } from './feed/changes-options.ts'
-export type { FeedRowsPage, FeedTextPage } from './feed/read-page.ts'
 export type {
   EventRange,
   StoreEventListener,
@@ -67,6 +50,5 @@ export type {
   StoreEventSource,
   StoreEvents,
 } from './events/store-events.ts'
-export type { StoreEventEmitter } from './events/store-event-emitter.ts'
 export type { MaintenanceMode, MaintenanceOptions } from './maintenance/maintenance-options.ts'
 export type { HeldElsewhere, MaintenanceReport } from './maintenance/maintenance-report.ts'

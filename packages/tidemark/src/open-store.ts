@@ -113,7 +113,6 @@ const postgresRules: OptionRules<PostgresStoreOptions> = {
   preparedStatements: option.flag,
   maxPendingCommits: option.number,
   maxGroupOperations: option.number,
-  segmentSlots: option.number,
   pollIntervalMs: option.number,
   maxReplicaLagMs: option.number,
   storeTime: option.text,

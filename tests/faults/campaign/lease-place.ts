@@ -1,6 +1,6 @@
 import { systemClock, type Clock, type LeaseStore } from '@tidemark/contracts'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
-import { RedisLeaseStore } from '@tidemark/lease-redis'
+import { TimedLeaseStore } from '@tidemark/lease-redis/testing'
 import { DocumentLeaseStore } from '@tidemark/processor'
 import { Store } from '@tidemark/store'
 import { Cluster, Redis } from 'ioredis'
@@ -56,14 +56,14 @@ export async function openLeases(
   }
 }
 
-type Connection = ConstructorParameters<typeof RedisLeaseStore>[0] & {
+type Connection = ConstructorParameters<typeof TimedLeaseStore>[0] & {
   on(event: 'error', listener: () => void): unknown
 }
 
 function opened(redis: Connection, commandTimeoutMs: number): LeaseStore {
   // While the server is down on purpose.
   redis.on('error', () => {})
-  return new RedisLeaseStore(redis, {
+  return new TimedLeaseStore(redis, {
     commandTimeoutMs,
     allowVolatile: true,
     storeTimeUs: () => Math.floor(systemClock.wallMs() + stepMs) * 1000,

@@ -17,6 +17,7 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { StoreUnderTest, put } from '../maintenance/store-under-test.fixture.ts'
 import { openPostgresEngine } from '../postgres-engine.ts'
+import { openTestedEngine } from '../testing.ts'
 
 let server: SharedPostgres
 
@@ -47,7 +48,7 @@ interface Opened extends AsyncDisposable {
 
 async function open(options: { readonly segmentSlots?: number } = {}): Promise<Opened> {
   const url = await server.createDatabase()
-  const engine = await openPostgresEngine({ url, ...options })
+  const engine = await openTestedEngine({ url, ...options })
   await engine.createDatabase('db')
   const database = await engine.openDatabase('db')
   return {

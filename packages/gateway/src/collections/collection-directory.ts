@@ -1,7 +1,8 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
 import { ContainerReplacedError } from '../errors/container-replaced-error.ts'
 import { OtherContainerError } from '../errors/other-container-error.ts'
-import type { Collection, OpenCollection, Store } from '@tidemark/store'
+import type { Collection, Store } from '@tidemark/store'
+import type { OpenCollection } from '@tidemark/store/engine'
 
 /** A collection that was found, with what lies below its documents. */
 export interface FoundCollection {

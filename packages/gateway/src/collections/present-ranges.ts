@@ -1,6 +1,5 @@
 import { RangeGoneError, type Clock } from '@tidemark/contracts'
-import { rangeOfEpk } from '@tidemark/store/engine'
-import type { OpenCollection, RangeRecord } from '@tidemark/store'
+import { rangeOfEpk, type OpenCollection, type RangeRecord } from '@tidemark/store/engine'
 
 /**
  * How long a list of ranges is believed, in ms. Another process may have split: until then its clients read the

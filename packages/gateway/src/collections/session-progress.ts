@@ -1,5 +1,5 @@
 import type { Clock, FeedRange } from '@tidemark/contracts'
-import type { OpenCollection, RangeRecord } from '@tidemark/store'
+import type { OpenCollection, RangeRecord } from '@tidemark/store/engine'
 import { SessionAheadError } from '../errors/session-ahead-error.ts'
 import { parseSessionToken, type SessionProgress } from '../protocol/session-token.ts'
 

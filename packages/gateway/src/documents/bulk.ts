@@ -6,7 +6,7 @@ import {
   rangeContainsEpk,
   type PartitionKeyComponent,
 } from '@tidemark/contracts'
-import type { EncodedPartitionKey, RangeRecord } from '@tidemark/store'
+import type { EncodedPartitionKey, RangeRecord } from '@tidemark/store/engine'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { assertIntended } from '../protocol/intended-container.ts'

@@ -1,5 +1,5 @@
 import type { PartitionKeyComponent } from '@tidemark/contracts'
-import type { EncodedPartitionKey, RangeRecord } from '@tidemark/store'
+import type { EncodedPartitionKey, RangeRecord } from '@tidemark/store/engine'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import type { Answer } from '../protocol/answer.ts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'

@@ -3,7 +3,7 @@ import {
   parsePartitionKeyText,
   type PartitionKeyComponent,
 } from '@tidemark/contracts'
-import type { OpenCollection } from '@tidemark/store'
+import type { OpenCollection } from '@tidemark/store/engine'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { hasSystemKey } from '../resources/system-key.ts'

@@ -6,8 +6,7 @@ import {
   type FeedRange,
   type PartitionKeyComponent,
 } from '@tidemark/contracts'
-import { singleEpkRange } from '@tidemark/store/engine'
-import type { OpenCollection, RangeRecord } from '@tidemark/store'
+import { singleEpkRange, type OpenCollection, type RangeRecord } from '@tidemark/store/engine'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { epkBounds } from '../protocol/epk-headers.ts'
 import { HEADER } from '../protocol/header-names.ts'

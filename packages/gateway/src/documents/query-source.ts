@@ -5,8 +5,7 @@ import {
   partitionKeyText,
   type FeedRange,
 } from '@tidemark/contracts'
-import { positionWithin } from '@tidemark/store/engine'
-import type { OpenCollection, ScanPosition } from '@tidemark/store'
+import { positionWithin, type OpenCollection, type ScanPosition } from '@tidemark/store/engine'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { documentText } from './document-text.ts'
 import type { DocumentSource } from '../query/document-source.ts'

@@ -1,5 +1,5 @@
 import type { FeedRange } from '@tidemark/contracts'
-import type { OpenCollection, RangeRecord } from '@tidemark/store'
+import type { OpenCollection, RangeRecord } from '@tidemark/store/engine'
 import { HEADER } from '../protocol/header-names.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
 

@@ -1,5 +1,5 @@
 import { LIVE_ROW, feedVersion, type DocumentStamp } from '@tidemark/contracts'
-import type { FeedRowsPage } from '@tidemark/store'
+import type { FeedRowsPage } from '@tidemark/store/engine'
 
 /**
  * Pieces of the body of a page: `{"continuation","lsn","caughtUp","kind","rows":[…]}`, with documents as JSON

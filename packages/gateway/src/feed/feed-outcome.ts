@@ -1,4 +1,4 @@
-import type { OpenCollection, RangeRecord } from '@tidemark/store'
+import type { OpenCollection, RangeRecord } from '@tidemark/store/engine'
 import type { RangeOutcome } from '../documents/key-scope.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { listBody } from '../protocol/list-body.ts'

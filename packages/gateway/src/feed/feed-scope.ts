@@ -6,8 +6,7 @@ import {
   RangeGoneError,
   type FeedRange,
 } from '@tidemark/contracts'
-import { singleEpkRange } from '@tidemark/store/engine'
-import type { OpenCollection, RangeRecord } from '@tidemark/store'
+import { singleEpkRange, type OpenCollection, type RangeRecord } from '@tidemark/store/engine'
 import { partitionKeyPrefix } from '../documents/partition-key-header.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { GatewayRequest } from '../requests/gateway-request.ts'
-import { positionEtag, requestedStart } from './feed-start.ts'
+import { positionEtag, requestedStart, turnOf } from './feed-start.ts'
 
 function startOf(headers: Readonly<Record<string, string>>): unknown {
   const request = { header: (name: string) => headers[name] }
@@ -32,4 +32,15 @@ test.each([
   { 'if-modified-since': 'yesterday' },
 ])('CF-8 headers %j are refused', (headers) => {
   expect(() => startOf(headers)).toThrow(expect.objectContaining({ code: 'ERR_BAD_REQUEST' }))
+})
+
+test('ranges take turns in the order of the etag', () => {
+  const positions = new Map([
+    [2, 9],
+    [0, 5],
+  ])
+  const start = { kind: 'positions', positions } as const
+  expect(turnOf(start, { number: 2, parents: [] })).toBe(0)
+  expect(turnOf(start, { number: 4, parents: [0] })).toBe(1)
+  expect(turnOf({ kind: 'now' }, { number: 4, parents: [] })).toBe(0)
 })

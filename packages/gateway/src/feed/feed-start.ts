@@ -1,5 +1,4 @@
-import type { FeedStart } from '@tidemark/store/engine'
-import type { OpenCollection } from '@tidemark/store'
+import type { FeedStart, OpenCollection, RangeRecord } from '@tidemark/store/engine'
 import type { FeedMode, FeedRange } from '@tidemark/contracts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { parseHttpDate } from '../platform/http-date.ts'
@@ -31,6 +30,15 @@ export function requestedStart({ header }: GatewayRequest): RequestedStart {
   }
   // The wire excludes the second itself, the store includes it.
   return { kind: 'time', ts: Math.floor(timeMs / 1000) + 1 }
+}
+
+/** The order in which ranges are read: as in the etag; without such an etag all are equal. */
+export function turnOf(
+  start: RequestedStart,
+  { number, parents }: Pick<RangeRecord, 'number' | 'parents'>,
+): number {
+  if (start.kind !== 'positions') return 0
+  return [...start.positions.keys()].findIndex((key) => key === number || parents.includes(key))
 }
 
 /** The LSN after which a reader begins. */

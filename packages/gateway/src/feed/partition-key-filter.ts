@@ -3,7 +3,7 @@ import {
   partitionKeyPathSegments,
   partitionKeyText,
 } from '@tidemark/contracts'
-import type { OpenCollection } from '@tidemark/store'
+import type { OpenCollection } from '@tidemark/store/engine'
 import { isJsonRecord } from '../protocol/request-values.ts'
 
 /** Of longer texts version 1 hashes, and keeps in the EPK, the beginning only. */

@@ -1,11 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  MAX_RANGES_IN_TURN,
-  parseRangesEtag,
-  positionIn,
-  rangesEtag,
-  turnOf,
-} from './range-positions.ts'
+import { MAX_RANGES_IN_TURN, parseRangesEtag, positionIn, rangesEtag } from './range-positions.ts'
 
 const POSITIONS = new Map([
   [2, 9],
@@ -37,11 +31,4 @@ test('ST-9 a range goes on from its own position, else from a parent, merged one
   expect(() => positionIn(POSITIONS, { number: 1, parents: [] })).toThrow(
     expect.objectContaining({ code: 'ERR_INVALID_CONTINUATION' }),
   )
-})
-
-test('ranges take turns in the order of the etag', () => {
-  const start = { kind: 'positions', positions: POSITIONS } as const
-  expect(turnOf(start, { number: 2, parents: [] })).toBe(0)
-  expect(turnOf(start, { number: 4, parents: [0] })).toBe(1)
-  expect(turnOf({ kind: 'now' }, { number: 4, parents: [] })).toBe(0)
 })

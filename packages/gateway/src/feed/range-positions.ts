@@ -1,6 +1,5 @@
-import type { RangeRecord } from '@tidemark/store'
+import type { RangeRecord } from '@tidemark/store/engine'
 import { InvalidContinuationError } from '@tidemark/contracts'
-import type { RequestedStart } from './feed-start.ts'
 
 /**
  * Ranges that are read in turn at most: an etag holds a position for each, and headers have a limit. Beyond this a
@@ -43,10 +42,4 @@ export function positionIn(positions: RangePositions, { number, parents }: Famil
   const inherited = parents.flatMap((parent) => positions.get(parent) ?? [])
   if (inherited.length > 0) return Math.min(...inherited)
   throw new InvalidContinuationError(`the etag has no position for pkrange ${number}`)
-}
-
-/** The order in which ranges are read: as in the etag; without such an etag all are equal. */
-export function turnOf(start: RequestedStart, { number, parents }: Family): number {
-  if (start.kind !== 'positions') return 0
-  return [...start.positions.keys()].findIndex((key) => key === number || parents.includes(key))
 }

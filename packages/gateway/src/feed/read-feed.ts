@@ -1,5 +1,5 @@
 import { InvalidContinuationError, type FeedMode } from '@tidemark/contracts'
-import type { OpenCollection } from '@tidemark/store'
+import type { OpenCollection } from '@tidemark/store/engine'
 import { inRange } from '../documents/key-scope.ts'
 import { assertSession } from '../documents/session-check.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
@@ -10,8 +10,8 @@ import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'
 import { feedOutcome } from './feed-outcome.ts'
 import { feedScopes, type FeedScope } from './feed-scope.ts'
-import { requestedStart, startLsn, type RequestedStart } from './feed-start.ts'
-import { positionIn, rangesEtag, turnOf } from './range-positions.ts'
+import { requestedStart, startLsn, turnOf, type RequestedStart } from './feed-start.ts'
+import { positionIn, rangesEtag } from './range-positions.ts'
 import { readUntilChange, waitTimeMs, type PositionedPage } from './waiting-read.ts'
 
 /** What a page is read from. */

@@ -1,5 +1,5 @@
 import { BadRequestError } from '../errors/bad-request-error.ts'
-import type { OpenCollection } from '@tidemark/store'
+import type { OpenCollection } from '@tidemark/store/engine'
 import { HEADER } from '../protocol/header-names.ts'
 import { wholeNumber } from '../protocol/request-values.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'

@@ -1,4 +1,5 @@
-import { collectionSelfLink, type CollectionRecord, type CollectionSettings } from '@tidemark/store'
+import type { CollectionRecord, CollectionSettings } from '@tidemark/store'
+import { collectionSelfLink } from '@tidemark/store/engine'
 import { assertMeant } from '../collections/collection-directory.ts'
 import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'

@@ -1,11 +1,6 @@
 import { ResourceNotFoundError, errorCode } from '@tidemark/contracts'
-import {
-  collectionSelfLink,
-  type Collection,
-  type CollectionRecord,
-  type DatabaseRecord,
-  type Store,
-} from '@tidemark/store'
+import type { Collection, CollectionRecord, DatabaseRecord, Store } from '@tidemark/store'
+import { collectionSelfLink } from '@tidemark/store/engine'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'

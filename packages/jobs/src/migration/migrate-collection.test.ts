@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { DocumentBody, LeaseGroup, LeaseStore } from '@tidemark/contracts'
+import {
+  systemRandom,
+  type DocumentBody,
+  type LeaseGroup,
+  type LeaseStore,
+} from '@tidemark/contracts'
 import { DocumentLeaseStore, MemoryLeaseStore } from '@tidemark/processor'
-import type { Store } from '@tidemark/store'
-import { type Collection, type Database } from '@tidemark/store'
+import { LeaseMemory, leaseStoreOn } from '@tidemark/processor/lease-model'
+import { type Collection, type Database, type Store } from '@tidemark/store'
 import { FakeDocumentCollection, SimulatedClock, openMemoryStore } from '@tidemark/testing'
 import { verifyMigration } from '../verification/verify-migration.ts'
 import { migrateCollection, type Migration } from './migrate-collection.ts'
@@ -214,14 +219,14 @@ describe('migrateCollection', () => {
 
   test('JB-1 LE-11 a lease store that loses all its data under load, twice, the second time with a clock that is behind: both sides say the same', async () => {
     let offsetMs = 0
-    const memory = new MemoryLeaseStore({
+    const memory = new LeaseMemory(systemRandom)
+    leases = leaseStoreOn(memory, {
       clock: {
         wallMs: () => clock.wallMs() + offsetMs,
         monotonicMs: () => clock.monotonicMs(),
         sleep: (delayMs, signal) => clock.sleep(delayMs, signal),
       },
     })
-    leases = memory
     const first = await started()
     await started({ hostName: 'worker-2' })
     const write = async (round: number): Promise<void> => {
@@ -251,14 +256,15 @@ describe('migrateCollection', () => {
   })
 
   test('JB-1 LE-11 a lease store that forgets who took over: the target refuses the former owner, and the job goes on by itself', async () => {
-    const memory = new MemoryLeaseStore({ clock })
-    leases = memory
+    const memory = new LeaseMemory(systemRandom)
+    const store = leaseStoreOn(memory, { clock })
+    leases = store
     let group: LeaseGroup | undefined
     const cutOff = new Set<string>()
     const seenBy = (host: string): LeaseStore => {
       const view = new MemoryLeaseStore({ clock })
       view.openGroup = async (id) => {
-        group = await memory.openGroup(id)
+        group = await store.openGroup(id)
         return cutOffWhile(() => cutOff.has(host), group)
       }
       return view

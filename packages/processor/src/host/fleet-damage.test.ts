@@ -21,7 +21,6 @@ import { LeaseMirror } from '../bootstrapping/lease-mirror.ts'
 import { loseDamagedLeases } from '../bootstrapping/lose-damaged-leases.ts'
 import { leaseSetDamage, type LeaseSetDamage } from '../lease-stores/lease-set-damage.ts'
 import { DocumentLeaseStore } from '../lease-stores/documents/document-lease-store.ts'
-import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
 import { fleetsWith } from './fleets.fixture.ts'
 
 const TTL_MS = 8_000
@@ -49,10 +48,7 @@ const DAMAGES: readonly Damage[] = [
   {
     name: 'a lease in memory taken away',
     options: () => ({}),
-    strike: async ({ leases }, leaseId) => {
-      if (!(leases instanceof MemoryLeaseStore)) throw new Error('not in memory')
-      return expect(leases.loseLease('group', leaseId)).toBe(true)
-    },
+    strike: async ({ memory }, leaseId) => expect(memory.loseLease('group', leaseId)).toBe(true),
   },
   onDocuments('a lease document deleted', (collection, id) => collection.delete(id, 'group')),
   onDocuments('a lease document overwritten in another shape', (collection, id) =>

@@ -17,7 +17,8 @@ import {
   type SimulatedClock,
 } from '@tidemark/testing'
 import { DocumentLeaseStore } from '../lease-stores/documents/document-lease-store.ts'
-import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
+import { LeaseMemory } from '../lease-stores/lease-memory.ts'
+import { leaseStoreOn } from '../lease-stores/memory-lease-store.ts'
 import { SeededRandom } from './seeded-random.fixture.ts'
 
 const never = new AbortController().signal
@@ -52,8 +53,9 @@ interface Keeper {
 /** Store calls take 0 to 30 ms, each way. */
 function slowStore(clock: SimulatedClock, random: SeededRandom): Keeper {
   const delay = (): Promise<void> => clock.sleep(random.below(30), never)
-  const store = new MemoryLeaseStore({ clock, random, hooks: { before: delay, after: delay } })
-  return { store, lose: () => store.loseAllData() }
+  const memory = new LeaseMemory(random)
+  const store = leaseStoreOn(memory, { clock, hooks: { before: delay, after: delay } })
+  return { store, lose: () => memory.loseAllData() }
 }
 
 /** The same in documents, each request with its own delay. */

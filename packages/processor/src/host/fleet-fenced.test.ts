@@ -2,7 +2,6 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Checkpoint } from '@tidemark/contracts'
 import { Fleet, assertFleetHistory, type FleetHost, type FleetOptions } from '@tidemark/testing'
 import { ProcessorGroup } from '../administration/processor-group.ts'
-import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
 import { FencingSink } from './fencing-sink.fixture.ts'
 import type { HostOptions } from './host-options.ts'
 import { LetterBox, POISON, accepted, write } from './letter-box.fixture.ts'
@@ -39,11 +38,6 @@ function newFleet(hostOptions: HostOptions = {}, options: FleetOptions = {}): Fl
   return fleet
 }
 
-function storeOf({ leases }: Fleet): MemoryLeaseStore {
-  if (!(leases instanceof MemoryLeaseStore)) throw new Error('not a store that can go back')
-  return leases
-}
-
 async function stored(one: Fleet): Promise<{ epoch: number; checkpoint: Checkpoint }> {
   const group = await one.leases.openGroup('group')
   return (await group.read()).leases[0]!
@@ -68,7 +62,7 @@ describe('a lease store that forgot a newer owner', () => {
     write(two, 16)
     await two.until(() => two.isDrained())
     await two.advance(HEARTBEAT_MS)
-    const snapshot = storeOf(two).snapshot()
+    const snapshot = two.memory.snapshot()
     // The owner does not hear of the release, and has nothing to do.
     z.store.link = 'down'
     await new ProcessorGroup({ leases: two.leases, group: 'group', clock: two.clock }).release(
@@ -81,7 +75,7 @@ describe('a lease store that forgot a newer owner', () => {
     const newest = sink.writes.at(-1)!.epoch
     expect(sink.writes.at(-1)!.host).toBe('b')
     // The last writes are lost: the old owner owns it again, at its old epoch.
-    storeOf(two).restore(snapshot)
+    two.memory.restore(snapshot)
     z.store.link = 'up'
     const beganMs = two.clock.monotonicMs()
     write(two, 24)
@@ -114,12 +108,12 @@ describe('a lease store that forgot a newer owner', () => {
     write(two, 16)
     await two.until(() => two.isDrained())
     await two.advance(HEARTBEAT_MS)
-    const snapshot = storeOf(two).snapshot()
+    const snapshot = two.memory.snapshot()
     a.gate.freeze()
     write(two, 8)
     await two.until(() => sink.writes.some(isOf('b')))
     await two.until(() => two.isDrained())
-    storeOf(two).restore(snapshot)
+    two.memory.restore(snapshot)
     a.gate.thaw()
     write(two, 8)
     await two.until(() => two.isDrained(), 3 * TTL_MS)

@@ -13,7 +13,7 @@ import {
   type FleetHost,
   type FleetOptions,
 } from '@tidemark/testing'
-import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
+import { leaseStoreOn } from '../lease-stores/memory-lease-store.ts'
 
 const never = new AbortController().signal
 
@@ -47,9 +47,8 @@ function write(target: Fleet, count = 64): void {
 }
 
 /** FLUSHALL, or a server that came back without its data. */
-function wipe({ leases }: Fleet): void {
-  if (!(leases instanceof MemoryLeaseStore)) throw new Error('not a store that loses its data')
-  leases.loseAllData()
+function wipe({ memory }: Fleet): void {
+  memory.loseAllData()
 }
 
 async function storedLsns(target: Fleet): Promise<number[]> {
@@ -348,8 +347,8 @@ describe('hosts that run when the lease store loses its data', () => {
     // The store's time, apart from the hosts'.
     const offset = { ms: 0 }
     const two = newFleet({
-      leases: (clock) =>
-        new MemoryLeaseStore({
+      leases: (clock, memory) =>
+        leaseStoreOn(memory, {
           clock: {
             wallMs: () => clock.wallMs() + offset.ms,
             monotonicMs: () => clock.monotonicMs(),

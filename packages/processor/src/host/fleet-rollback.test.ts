@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
 import { Fleet, assertFleetHistory, type FleetOptions } from '@tidemark/testing'
-import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
 
 const HEARTBEAT_MS = 2_000
 /** Every so many beats a host compares what it holds with what the store says. */
@@ -27,11 +26,6 @@ function write(target: Fleet, count = 64): void {
   for (let n = 0; n < count; n += 1) target.feed.append(`key${n % 32}`)
 }
 
-function storeOf({ leases }: Fleet): MemoryLeaseStore {
-  if (!(leases instanceof MemoryLeaseStore)) throw new Error('not a store that can go back')
-  return leases
-}
-
 async function storedLsns(target: Fleet): Promise<number[]> {
   const group = await target.leases.openGroup('group')
   const { leases } = await group.read()
@@ -42,12 +36,12 @@ test('I2 positions that the store forgot are stored again by their live owner, a
   const one = newFleet()
   const a = await one.start('a')
   await one.until(() => one.isBalanced())
-  const snapshot = storeOf(one).snapshot()
+  const snapshot = one.memory.snapshot()
   write(one)
   await one.until(() => one.isDrained())
   await one.advance(1_000)
   const stored = await storedLsns(one)
-  storeOf(one).restore(snapshot)
+  one.memory.restore(snapshot)
   expect(await storedLsns(one)).not.toEqual(stored)
   await one.advance(DIGEST_MS + HEARTBEAT_MS)
   expect(await storedLsns(one)).toEqual(stored)
@@ -61,12 +55,12 @@ test('PH-4 positions that the store forgot when their owner died come again, as 
   write(one)
   await one.until(() => one.isDrained())
   await one.advance(100)
-  const snapshot = storeOf(one).snapshot()
+  const snapshot = one.memory.snapshot()
   write(one, 16)
   await one.until(() => one.isDrained())
   await one.advance(100)
   one.kill(a)
-  storeOf(one).restore(snapshot)
+  one.memory.restore(snapshot)
   await one.start('b')
   await one.until(() => one.duplicates().size > 0)
   await one.advance(5_000)
@@ -79,7 +73,7 @@ test('I3 PH-4 positions and owners that the store forgot: each lease has one own
   const a = await two.start('a')
   await two.until(() => two.isBalanced())
   await two.advance(HEARTBEAT_MS)
-  const snapshot = storeOf(two).snapshot()
+  const snapshot = two.memory.snapshot()
   // Half of its leases go to another host, which works on them.
   const b = await two.start('b')
   await two.until(() => two.isBalanced())
@@ -87,7 +81,7 @@ test('I3 PH-4 positions and owners that the store forgot: each lease has one own
   await two.until(() => two.isDrained())
   const epochs = new Map(two.deliveries.map(({ leaseId, epoch }) => [leaseId, epoch]))
   // The store gives them back to the first, whose session it remembers, and knows nothing of the second.
-  storeOf(two).restore(snapshot)
+  two.memory.restore(snapshot)
   write(two)
   await two.until(() => two.isBalanced() && two.isDrained(), 60_000)
   expect(two.eventsOf(b, 'fenced')).toHaveLength(1)

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { errorCode } from '@tidemark/contracts'
 import type { Fleet, FleetHost } from '@tidemark/testing'
-import type { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
 import { fleetsWith } from './fleets.fixture.ts'
 
 const TTL_MS = 8_000
@@ -351,7 +350,7 @@ describe('faults', () => {
     const one = newFleet({ hostOptions: { onLeaseStoreLoss: 'stop' } })
     const a = await one.start('a')
     await balanced(one)
-    ;(one.leases as MemoryLeaseStore).loseAllData()
+    one.memory.loseAllData()
     await one.until(() => a.host.health().status === 'stopped', 2 * HEARTBEAT_MS)
     expect(errorCode(one.eventsOf(a, 'stopped')[0]?.error)).toBe('ERR_LEASES_VANISHED')
     expect(one.calls.filter(({ call }) => call === 'close')).toHaveLength(8)

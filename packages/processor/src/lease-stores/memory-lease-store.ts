@@ -23,11 +23,11 @@ import {
 } from '@tidemark/contracts'
 import {
   applyChanges,
-  newGroupState,
   readGroup,
   type LeaseGroupState,
   type LeaseGroupStep,
 } from './lease-group-state.ts'
+import { LeaseMemory, type MemoryGroup } from './lease-memory.ts'
 import { createLeases, declareLeasesLost, discardLeases } from './lease-set-model.ts'
 import { planGroup, setGroupPaused, syncGroup } from './membership-model.ts'
 import {
@@ -69,14 +69,17 @@ export interface MemoryLeaseStoreOptions {
   hooks?: LeaseCallHooks | undefined
 }
 
-const RULES: OptionRules<MemoryLeaseStoreOptions> = {
+/** With what only tests set: see `leaseStoreOn`. */
+interface OptionsWithMemory extends MemoryLeaseStoreOptions {
+  memory?: LeaseMemory | undefined
+}
+
+const RULES: OptionRules<OptionsWithMemory> = {
   clock: option.clock,
   random: option.random,
   hooks: option.anything,
+  memory: option.anything,
 }
-
-/** All groups at one moment. */
-export type MemoryLeaseSnapshot = ReadonlyMap<string, LeaseGroupState>
 
 /**
  * Leases in this process, shared by the hosts that are given the same store. For tests, simulation
@@ -89,28 +92,24 @@ export class MemoryLeaseStore implements LeaseStore {
   readonly description: string = 'leases in memory'
   readonly endsWithProcess: boolean = true
   readonly #clock: Clock
-  readonly #random: Random
   readonly #hooks: LeaseCallHooks
-  readonly #groups = new Map<string, MemoryGroup>()
+  readonly #memory: LeaseMemory
 
   /** @throws ERR_INVALID_OPTION naming the option */
   constructor(options: MemoryLeaseStoreOptions = {}) {
     checkOptions(options, RULES)
     const { clock = systemClock, random = systemRandom, hooks = {} } = options
+    const { memory = new LeaseMemory(random) }: OptionsWithMemory = options
     this.#clock = clock
-    this.#random = random
     this.#hooks = hooks
+    this.#memory = memory
   }
 
   async openGroup(group: string, { signal }: RequestOptions = {}): Promise<LeaseGroup> {
     checkedGroupName(group)
     const call: LeaseCall = { operation: 'openGroup', group, host: undefined, signal }
     await passThrough(this.#hooks.before, call)
-    let memory = this.#groups.get(group)
-    if (memory === undefined) {
-      memory = { state: newGroupState(this.#random.hex(8)), listeners: new Set() }
-      this.#groups.set(group, memory)
-    }
+    const memory = this.#memory.open(group)
     await passThrough(this.#hooks.after, call)
     return new MemoryLeaseGroup(group, memory, { clock: this.#clock, hooks: this.#hooks })
   }
@@ -118,48 +117,22 @@ export class MemoryLeaseStore implements LeaseStore {
   async listGroups({ signal }: RequestOptions = {}): Promise<readonly string[]> {
     const call: LeaseCall = { operation: 'listGroups', group: '', host: undefined, signal }
     await passThrough(this.#hooks.before, call)
-    const groups = [...this.#groups]
-      .filter(([, { state }]) => state.leases.size > 0)
+    const groups = [...this.#memory.snapshot()]
+      .filter(([, { leases }]) => leases.size > 0)
       .map(([group]) => group)
       .sort()
     await passThrough(this.#hooks.after, call)
     return groups
   }
-
-  /** Forgets everything, as a server does that lost its data: generations change. For tests. */
-  loseAllData(): void {
-    for (const memory of this.#groups.values()) memory.state = newGroupState(this.#random.hex(8))
-  }
-
-  /** Takes one lease out of the set, as nobody who keeps to the protocol does. For tests. */
-  loseLease(group: string, leaseId: string): boolean {
-    const memory = this.#groups.get(group)
-    if (memory?.state.leases.has(leaseId) !== true) return false
-    memory.state = applyChanges(memory.state, { removeLeases: [leaseId] })
-    return true
-  }
-
-  /** What it holds at this moment. For tests. */
-  snapshot(): MemoryLeaseSnapshot {
-    return new Map([...this.#groups].map(([group, { state }]) => [group, state]))
-  }
-
-  /** What it holds of one group at this moment. For tests. */
-  stateOf(group: string): LeaseGroupState | undefined {
-    return this.#groups.get(group)?.state
-  }
-
-  /** What it held then is what it holds now, as after a fail-over to a replica that lagged. For tests. */
-  restore(snapshot: MemoryLeaseSnapshot): void {
-    for (const [group, memory] of this.#groups) {
-      memory.state = snapshot.get(group) ?? newGroupState(this.#random.hex(8))
-    }
-  }
 }
 
-interface MemoryGroup {
-  state: LeaseGroupState
-  readonly listeners: Set<(hint: LeaseHint) => void>
+/** A store whose memory tests hold in their hands. */
+export function leaseStoreOn(
+  memory: LeaseMemory,
+  options: MemoryLeaseStoreOptions = {},
+): MemoryLeaseStore {
+  const withMemory: OptionsWithMemory = { ...options, memory }
+  return new MemoryLeaseStore(withMemory)
 }
 
 interface GroupContext {

@@ -1,6 +1,6 @@
 import { pkRangeId, type PartitionKeyRange } from '@tidemark/contracts'
 import type { CollectionRecord, RangeRecord } from '../engine/catalog.ts'
-import { ridBytes, ridText } from '../engine/resource-ids.ts'
+import { collectionSelfLink, ridBytes, ridText } from '../engine/resource-ids.ts'
 
 /** Marks the rid of a pkrange. In a document's rid, the hash is here. */
 const RANGE_MARK = 0x50
@@ -8,7 +8,7 @@ const RANGE_MARK = 0x50
 /** A pkrange as ReadPartitionKeyRanges lists it (ST-7). */
 export function partitionKeyRange(
   range: RangeRecord,
-  { rid, number, selfLink }: { readonly rid: string; readonly number: number; selfLink: string },
+  { rid, number }: CollectionRecord,
 ): PartitionKeyRange {
   const bytes = Buffer.alloc(16)
   ridBytes(rid).copy(bytes)
@@ -21,16 +21,10 @@ export function partitionKeyRange(
     minInclusive: range.minInclusive,
     maxExclusive: range.maxExclusive,
     _rid: rangeRid,
-    _self: `${selfLink}pkranges/${rangeRid}/`,
+    _self: `${collectionSelfLink({ rid })}pkranges/${rangeRid}/`,
     _etag: `"${etag.join('-')}"`,
     _ts: range.ts,
     parents: range.parents.map((parent) => pkRangeId(String(parent))),
     status: 'online',
   }
-}
-
-/** `_self` of a collection: `dbs/{rid}/colls/{rid}/`. */
-export function collectionSelfLink(record: CollectionRecord): string {
-  const databaseRid = ridText(ridBytes(record.rid).subarray(0, 4))
-  return `dbs/${databaseRid}/colls/${record.rid}/`
 }

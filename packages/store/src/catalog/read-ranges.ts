@@ -3,7 +3,7 @@ import type { CollectionRecord } from '../engine/catalog.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import { resolveItemCount } from '../paging/item-count.ts'
 import { decodePageToken, encodePageToken } from '../paging/page-token.ts'
-import { collectionSelfLink, partitionKeyRange } from './partition-key-range-list.ts'
+import { partitionKeyRange } from './partition-key-range-list.ts'
 
 export interface RangesPage {
   readonly ranges: readonly PartitionKeyRange[]
@@ -24,8 +24,7 @@ export async function readRangesPage(
     readonly continuation?: string | undefined
   },
 ): Promise<RangesPage> {
-  const { rid, number } = record
-  const owner = { list: 'tp', rid, scope: '' } as const
+  const owner = { list: 'tp', rid: record.rid, scope: '' } as const
   const { continuation } = request
   const [reached = ''] = continuation === undefined ? [] : decodePageToken(continuation, owner, 1)
   const all = await engine.listRanges(record)
@@ -33,9 +32,8 @@ export async function readRangesPage(
   const rest = all.filter(({ maxExclusive }) => maxExclusive > reached)
   const page = rest.slice(0, resolveItemCount(request.maxItemCount))
   const end = page.at(-1)?.maxExclusive
-  const selfLink = collectionSelfLink(record)
   return {
-    ranges: page.map((range) => partitionKeyRange(range, { rid, number, selfLink })),
+    ranges: page.map((range) => partitionKeyRange(range, record)),
     continuation:
       page.length < rest.length && end !== undefined ? encodePageToken(owner, [end]) : undefined,
   }

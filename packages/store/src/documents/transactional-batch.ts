@@ -13,9 +13,13 @@ import {
 } from '@tidemark/contracts'
 import { readPresentRecord } from '../catalog/change-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
-import type { CommitOperation, WriteCondition } from '../engine/commit.ts'
+import type {
+  CommitOperation,
+  UniqueBreach,
+  UniqueStep,
+  WriteCondition,
+} from '../engine/commit.ts'
 import { assertCommitSize } from '../engine/commit-size.ts'
-import type { UniqueBreach, UniqueStep } from '../engine/unique-entries.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { invalidTtl, type EncodedDocument, type EncodedPartitionKey } from './document-encoder.ts'
 import { readRow, type OpenCollection } from './open-collection.ts'

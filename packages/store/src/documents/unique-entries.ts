@@ -1,7 +1,7 @@
 import { UniqueKeyError } from '@tidemark/contracts'
 import { uniqueKeyPathSegments } from '../catalog/unique-keys.ts'
 import type { CollectionRecord, UniqueKey } from '../engine/catalog.ts'
-import type { UniqueBreach } from '../engine/unique-entries.ts'
+import type { UniqueBreach } from '../engine/commit.ts'
 import { textDigest } from '../platform/text-digest.ts'
 
 /** A longer text is stored as its digest, because engines index it. */

@@ -1,5 +1,4 @@
 import type { FeedRange } from '@tidemark/contracts'
-import type { UniqueBreach, UniqueStep } from './unique-entries.ts'
 
 /**
  * A condition on the present live document, judged inside the write transaction. A document that has expired by the
@@ -37,6 +36,17 @@ export type CommitOperation =
   /** Only judges the condition. */
   | { readonly kind: 'check'; readonly id: string; readonly condition: WriteCondition }
 
+/** The unique key entries of documents, from one point of a batch on. */
+export interface UniqueStep {
+  readonly id: string
+  /**
+   * One entry for each unique key, in their order. These replace the document's previous entries. Two documents of one
+   * partition key value have the same entry only if they have the same values at the key's paths. None = the document
+   * is deleted.
+   */
+  readonly entries: readonly string[]
+}
+
 /** Operations on one partition key value, in order; each id at most once. */
 export interface CommitBatch {
   /** Its number. */
@@ -67,6 +77,15 @@ export interface WriteFence {
 export interface CommitRequest {
   readonly batches: readonly CommitBatch[]
   readonly fence?: WriteFence | undefined
+}
+
+/** The step of a commit that gives a document an entry that another document has. */
+export interface UniqueBreach {
+  readonly batchIndex: number
+  /** Index in the batch's `uniqueSteps`. */
+  readonly stepIndex: number
+  /** Index in the collection's unique keys. */
+  readonly keyIndex: number
 }
 
 export interface CommittedBatch {

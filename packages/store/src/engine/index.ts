@@ -23,18 +23,15 @@ export type {
   CommitOutcome,
   CommitRequest,
   CommittedBatch,
+  UniqueBreach,
+  UniqueStep,
   WriteCondition,
   WriteFence,
 } from './commit.ts'
 export { commitChars } from './commit-size.ts'
 export type { DocumentKey, ScanPage, ScanPosition, ScanQuery } from './document-query.ts'
 export { CommitWaits, type CommitWait, type PlaceCounter, type WaitPlace } from './commit-waits.ts'
-export {
-  assertIndexed,
-  annotatedDatabase,
-  changedRecord,
-  type DefinitionChanges,
-} from './definition-changes.ts'
+export { annotatedDatabase, changedRecord, type DefinitionChanges } from './definition-changes.ts'
 export { dueMaintenance, type MaintenanceFacts } from './due-maintenance.ts'
 export {
   expiredSecond,
@@ -57,7 +54,6 @@ export {
 export { refusingEpoch, withFence, type FenceRecord } from './fence-check.ts'
 export {
   allArePast,
-  positionAt,
   parsePositions,
   positionPart,
   positionsText,
@@ -101,7 +97,13 @@ export {
   rangeOfEpk,
   singleEpkRange,
 } from './range-lookup.ts'
-export { collectionRid, databaseRid, recordEtag, ridBytes, ridText } from './resource-ids.ts'
+export {
+  collectionRid,
+  collectionSelfLink,
+  databaseRid,
+  recordEtag,
+  ridBytes,
+} from './resource-ids.ts'
 export type {
   DatabaseEngine,
   EngineNotice,
@@ -111,11 +113,12 @@ export type {
 export {
   planUniqueEntries,
   uniqueBreach,
-  type UniqueBreach,
   type UniqueClaim,
   type UniqueHolder,
   type UniquePlan,
   type UniqueScope,
-  type UniqueStep,
 } from './unique-entries.ts'
 export { conditionHolds } from './write-condition.ts'
+export type { EncodedPartitionKey } from '../documents/document-encoder.ts'
+export type { OpenCollection } from '../documents/open-collection.ts'
+export type { FeedRowsPage } from '../feed/read-page.ts'

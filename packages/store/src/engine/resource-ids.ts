@@ -37,6 +37,11 @@ export function ridText(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('/', '-')
 }
 
+/** `_self` of a collection: `dbs/{rid}/colls/{rid}/`. */
+export function collectionSelfLink({ rid }: { readonly rid: string }): string {
+  return `dbs/${ridText(ridBytes(rid).subarray(0, 4))}/colls/${rid}/`
+}
+
 /** Etag of a new database or collection record, with its double quotes. */
 export function recordEtag(rid: string, ts: number): string {
   return `"${ridBytes(rid).toString('hex')}-${ts.toString(16).padStart(10, '0')}"`

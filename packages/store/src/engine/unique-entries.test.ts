@@ -1,11 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  planUniqueEntries,
-  uniqueBreach,
-  type UniqueScope,
-  type UniqueStep,
-} from './unique-entries.ts'
+import type { UniqueStep } from './commit.ts'
+import { planUniqueEntries, uniqueBreach, type UniqueScope } from './unique-entries.ts'
 
 interface TestBatch {
   /** Number of the collection and partition key value. */

@@ -1,24 +1,4 @@
-import type { CommitBatch } from './commit.ts'
-
-/** The unique key entries of documents, from one point of a batch on. */
-export interface UniqueStep {
-  readonly id: string
-  /**
-   * One entry for each unique key, in their order. These replace the document's previous entries. Two documents of one
-   * partition key value have the same entry only if they have the same values at the key's paths. None = the document
-   * is deleted.
-   */
-  readonly entries: readonly string[]
-}
-
-/** The step of a commit that gives a document an entry that another document has. */
-export interface UniqueBreach {
-  readonly batchIndex: number
-  /** Index in the batch's `uniqueSteps`. */
-  readonly stepIndex: number
-  /** Index in the collection's unique keys. */
-  readonly keyIndex: number
-}
+import type { CommitBatch, UniqueBreach, UniqueStep } from './commit.ts'
 
 /** The documents whose entries must differ: those of one partition key value. */
 export interface UniqueScope {

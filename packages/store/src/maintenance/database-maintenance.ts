@@ -1,8 +1,7 @@
-import { errorCode, type Clock } from '@tidemark/contracts'
+import { errorCode } from '@tidemark/contracts'
 import type { MaintenanceTask } from '../engine/maintenance.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
-import type { StoreEventEmitter } from '../events/store-event-emitter.ts'
-import type { ResolvedMaintenanceOptions } from './maintenance-options.ts'
+import type { DatabaseMaintenanceOptions } from './maintenance-options.ts'
 import { emitPiece } from './piece-events.ts'
 import { firstPieceItems, nextPieceItems } from './piece-size.ts'
 import { SizeWatch } from './size-watch.ts'
@@ -19,15 +18,6 @@ export type MaintenanceStep =
   | { readonly kind: 'idle'; readonly nextDueMs: number | undefined }
   /** Another store does the work, at least until then. */
   | { readonly kind: 'held'; readonly holder: string; readonly untilMs: number }
-
-export interface DatabaseMaintenanceOptions {
-  readonly databaseId: string
-  readonly engine: DatabaseEngine
-  readonly holder: string
-  readonly clock: Clock
-  readonly events: Pick<StoreEventEmitter, 'emit'>
-  readonly options: ResolvedMaintenanceOptions
-}
 
 interface HeldByAnother {
   readonly holder: string

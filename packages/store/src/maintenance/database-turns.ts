@@ -3,8 +3,8 @@ import type { StoreEvents } from '../events/store-events.ts'
 import { eventLoopTurn } from '../platform/event-loop-turn.ts'
 import { DatabaseMaintenance, type MaintenanceStep } from './database-maintenance.ts'
 import { failureDelayMs } from './failure-delay.ts'
+import type { StoreMaintenanceOptions } from './maintenance-options.ts'
 import type { MaintenanceTally } from './maintenance-report.ts'
-import type { StoreMaintenanceOptions } from './store-maintenance.ts'
 
 /** One database in the rotation. */
 export interface DatabaseSeat {

@@ -2,9 +2,13 @@ import {
   InvalidOptionError,
   option,
   optionGroup,
+  type Clock,
   type OptionRule,
   type OptionRules,
+  type Random,
 } from '@tidemark/contracts'
+import type { DatabaseEngine, StorageEngine } from '../engine/storage-engine.ts'
+import type { StoreEventEmitter } from '../events/store-event-emitter.ts'
 
 /** How a store does its background work: sweep, purge, trimming, folding, splits by size. */
 export interface MaintenanceOptions {
@@ -59,6 +63,25 @@ export interface ResolvedMaintenanceOptions {
   readonly pieceMs: number
   readonly pauseMs: number
   readonly splitCheckMs: number
+}
+
+/** What the background work of a store needs. */
+export interface StoreMaintenanceOptions {
+  readonly engine: StorageEngine
+  readonly clock: Clock
+  readonly random: Random
+  readonly events: StoreEventEmitter
+  readonly options: ResolvedMaintenanceOptions
+}
+
+/** What the background work of one database needs. */
+export interface DatabaseMaintenanceOptions {
+  readonly databaseId: string
+  readonly engine: DatabaseEngine
+  readonly holder: string
+  readonly clock: Clock
+  readonly events: Pick<StoreEventEmitter, 'emit'>
+  readonly options: ResolvedMaintenanceOptions
 }
 
 /** The longest delay that timers take. */

@@ -2,7 +2,7 @@ import { errorCode } from '@tidemark/contracts'
 import { splitRange } from '../catalog/change-ranges.ts'
 import type { CollectionRecord, RangeRecord } from '../engine/catalog.ts'
 import { rangeSplitEvent } from '../events/range-events.ts'
-import type { DatabaseMaintenanceOptions } from './database-maintenance.ts'
+import type { DatabaseMaintenanceOptions } from './maintenance-options.ts'
 import { isWorthMeasuring, type MeasuredRange } from './worth-measuring.ts'
 
 export type SizeStep =

@@ -1,17 +1,7 @@
-import { StoreClosedError, errorCode, type Clock, type Random } from '@tidemark/contracts'
-import type { StorageEngine } from '../engine/storage-engine.ts'
-import type { StoreEventEmitter } from '../events/store-event-emitter.ts'
+import { StoreClosedError, errorCode } from '@tidemark/contracts'
 import { DatabaseTurns } from './database-turns.ts'
-import type { ResolvedMaintenanceOptions } from './maintenance-options.ts'
+import type { StoreMaintenanceOptions } from './maintenance-options.ts'
 import { MaintenanceTally, type MaintenanceReport } from './maintenance-report.ts'
-
-export interface StoreMaintenanceOptions {
-  readonly engine: StorageEngine
-  readonly clock: Clock
-  readonly random: Random
-  readonly events: StoreEventEmitter
-  readonly options: ResolvedMaintenanceOptions
-}
 
 /** After errors that should never happen, such as of a clock. */
 const UNEXPECTED_RETRY_MS = 60_000

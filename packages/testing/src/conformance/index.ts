@@ -1,5 +1,9 @@
-export { leaseStoreConformance } from './lease-store.ts'
-export { ComparedLeaseGroup, type StepAnswer, type StepTime } from './compared-lease-group.ts'
+export { leaseStoreConformance } from './lease-store/suite.ts'
+export {
+  ComparedLeaseGroup,
+  type StepAnswer,
+  type StepTime,
+} from './lease-store/compared-lease-group.ts'
 export {
   leaseStep,
   type AcquireStep,
@@ -11,7 +15,7 @@ export {
   type StepPosition,
   type StepWrite,
   type SyncStep,
-} from './lease-steps.ts'
+} from './lease-store/lease-steps.ts'
 export {
   identity as hostIdentity,
   newLeases,
@@ -22,8 +26,8 @@ export {
   syncRequest,
   type LeaseStoreConformance,
   type LeaseStoreUnderTest,
-} from './lease-store-fixtures.ts'
-export { storageEngineConformance } from './storage-engine.ts'
-export type { StorageEngineConformance, StorageEngineUnderTest } from './storage-engine-fixtures.ts'
-export { collectionConformance } from './collection.ts'
-export type { CollectionConformance, StoreUnderTest } from './collection-fixtures.ts'
+} from './lease-store/fixtures.ts'
+export { storageEngineConformance } from './storage-engine/suite.ts'
+export type { StorageEngineConformance, StorageEngineUnderTest } from './storage-engine/fixtures.ts'
+export { collectionConformance } from './collection/suite.ts'
+export type { CollectionConformance, StoreUnderTest } from './collection/fixtures.ts'

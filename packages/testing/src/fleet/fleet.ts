@@ -14,7 +14,6 @@ import {
 } from '@tidemark/contracts'
 import {
   ChangeFeedProcessorHost,
-  MemoryLeaseStore,
   type CatchUpOptions,
   type CaughtUpRun,
   type FeedOptions,
@@ -22,6 +21,7 @@ import {
   type HostEvents,
   type HostOptions,
 } from '@tidemark/processor'
+import { LeaseMemory, leaseStoreOn } from '@tidemark/processor/lease-model'
 import { FakeFeed } from '../fake-feed.ts'
 import type { FakeDocument } from '../fake-feed-range.ts'
 import { settle } from '../platform/settle.ts'
@@ -72,8 +72,8 @@ export interface FleetOptions {
   childrenCarryParentChanges?: boolean | undefined
   /** Whether the feed makes positions of LSNs, and measures lag. @default true */
   measuring?: boolean | undefined
-  /** @default a MemoryLeaseStore under the fleet's clock */
-  leases?: ((clock: SimulatedClock) => LeaseStore) | undefined
+  /** `memory` is the fleet's. @default a lease store on it, under the fleet's clock */
+  leases?: ((clock: SimulatedClock, memory: LeaseMemory) => LeaseStore) | undefined
   /** Of all hosts and of the leases. @default one whose seed is fixed */
   random?: Random | undefined
   hostOptions?: HostOptions | undefined
@@ -147,6 +147,8 @@ export class Fleet {
   readonly clock: SimulatedClock = new SimulatedClock()
   readonly feed: FakeFeed
   readonly leases: LeaseStore
+  /** What the leases are in, unless the lease store is of another kind. */
+  readonly memory: LeaseMemory
   readonly deliveries: Delivery[] = []
   readonly calls: ObserverCall[] = []
   /** Whether every change is to be delivered, not only those after the start. */
@@ -169,7 +171,8 @@ export class Fleet {
     const feedOptions = { ...shape, beforeRead, afterJoin }
     this.feed = new FakeFeed({ clock: this.clock, ...feedOptions })
     const { clock } = this
-    this.leases = options.leases?.(clock) ?? new MemoryLeaseStore({ clock, random: this.#random })
+    this.memory = new LeaseMemory(this.#random)
+    this.leases = options.leases?.(clock, this.memory) ?? leaseStoreOn(this.memory, { clock })
   }
 
   /** Every host that was ever started. */

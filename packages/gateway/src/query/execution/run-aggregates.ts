@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts'
 import { MAX_VALUE_CHARS } from '../limits.ts'
 import { rowTooLarge, valueChars } from '../values/value-size.ts'
-import { createAggregate } from './aggregate-state.ts'
+import { createAggregate } from './create-aggregate.ts'
 import type { QueryProgress } from './continuation.ts'
 import type { QueryRun, RunResult } from './query-run.ts'
 import { readPages } from './read-pages.ts'

@@ -6,7 +6,7 @@ import {
   type HeldLease,
   type HostIdentity,
 } from '@tidemark/contracts'
-import type { LeaseGroupState, LeaseRecord, SessionRecord } from '@tidemark/processor'
+import type { LeaseGroupState, LeaseRecord, SessionRecord } from '@tidemark/processor/lease-model'
 import type { SimulatedProcess } from '../time/simulated-process.ts'
 import type { StoreChange } from '../world/lease-server.ts'
 import { HOST_TIMES } from '../world/world.ts'

@@ -1,5 +1,5 @@
 import { parseFeedRangeId, rangeContains } from '@tidemark/contracts'
-import type { LeaseGroupState, LeaseRecord } from '@tidemark/processor'
+import type { LeaseGroupState, LeaseRecord } from '@tidemark/processor/lease-model'
 import type { SimulatedProcess } from '../time/simulated-process.ts'
 import type { StoreChange } from '../world/lease-server.ts'
 import type { MakeOracle, Verdict } from './oracle.ts'

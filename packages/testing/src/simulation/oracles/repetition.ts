@@ -6,7 +6,7 @@ import {
   type FeedRange,
   type HeldLease,
 } from '@tidemark/contracts'
-import type { LeaseRecord } from '@tidemark/processor'
+import type { LeaseRecord } from '@tidemark/processor/lease-model'
 import type { Schedule } from '../schedule/schedule.ts'
 import type { StoreChange } from '../world/lease-server.ts'
 import type { Member } from '../world/member.ts'

@@ -10,7 +10,7 @@ import {
   type LeaseGroupState,
   type LeaseRecord,
   type SessionRecord,
-} from '@tidemark/processor'
+} from '@tidemark/processor/lease-model'
 import type { DocumentsSnapshot } from '../../fake-document-collection.ts'
 
 type Fields = Readonly<Record<string, unknown>>

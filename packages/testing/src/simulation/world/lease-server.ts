@@ -1,5 +1,10 @@
-import type { Clock, HeldLease } from '@tidemark/contracts'
-import { MemoryLeaseStore, newGroupState, type LeaseGroupState } from '@tidemark/processor'
+import type { Clock, HeldLease, LeaseStore } from '@tidemark/contracts'
+import {
+  LeaseMemory,
+  leaseStoreOn,
+  newGroupState,
+  type LeaseGroupState,
+} from '@tidemark/processor/lease-model'
 import { FakeDocumentCollection } from '../../fake-document-collection.ts'
 import { runReadyWork } from '../../platform/run-ready-work.ts'
 import type { LeaseStoreKind } from '../schedule/schedule.ts'
@@ -43,9 +48,10 @@ export class LeaseServer implements SimulatedServer {
   readonly kind: LeaseStoreKind
   readonly clock: Clock
   /** Of kind `model`. */
-  readonly memory: MemoryLeaseStore
+  readonly leases: LeaseStore
   /** Of kind `documents`. */
   readonly documents: FakeDocumentCollection
+  readonly #memory: LeaseMemory
   readonly #time: VirtualTime
   readonly #onChange: (change: StoreChange) => void
   readonly #documentState = new DocumentState()
@@ -73,7 +79,8 @@ export class LeaseServer implements SimulatedServer {
       sleep: () => Promise.reject(new Error('a server does not sleep')),
     }
     const random = SeededRandom.stream(seed, 1)
-    this.memory = new MemoryLeaseStore({ clock: this.clock, random })
+    this.#memory = new LeaseMemory(random)
+    this.leases = leaseStoreOn(this.#memory, { clock: this.clock })
     this.documents = new FakeDocumentCollection({ clock: this.clock, turn: () => {} })
   }
 
@@ -149,7 +156,7 @@ export class LeaseServer implements SimulatedServer {
 
   /** All data are lost. */
   wipe(): void {
-    if (this.kind === 'model') this.memory.loseAllData()
+    if (this.kind === 'model') this.#memory.loseAllData()
     else this.documents.restore(new Map())
     this.#history.length = 0
     this.#look('wipe')
@@ -167,7 +174,7 @@ export class LeaseServer implements SimulatedServer {
     const id = ids[range % Math.max(1, ids.length)]
     // Without any lease it is as a group whose leases were discarded: its hosts stop.
     if (id === undefined || ids.length < 2) return false
-    if (this.kind === 'model') this.memory.loseLease(GROUP, id)
+    if (this.kind === 'model') this.#memory.loseLease(GROUP, id)
     else this.#damageDocument(id, how)
     this.#look('damage')
     return !this.#state.leases.has(id)
@@ -205,15 +212,15 @@ export class LeaseServer implements SimulatedServer {
 
   #read(): LeaseGroupState {
     if (this.kind === 'documents') return this.#documentState.read(this.documents.snapshot())
-    return this.memory.stateOf(GROUP) ?? this.#state
+    return this.#memory.stateOf(GROUP) ?? this.#state
   }
 
   #remember(): void {
     const history = this.#history
     const atMs = this.#time.nowMs
     if (this.kind === 'model') {
-      const snapshot = this.memory.snapshot()
-      history.push({ atMs, restore: () => this.memory.restore(snapshot) })
+      const snapshot = this.#memory.snapshot()
+      history.push({ atMs, restore: () => this.#memory.restore(snapshot) })
     } else {
       const snapshot = this.documents.snapshot()
       history.push({ atMs, restore: () => this.documents.restore(snapshot) })

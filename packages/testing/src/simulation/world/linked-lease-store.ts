@@ -17,14 +17,14 @@ export function linkedLeaseStore(
 ): LeaseStore {
   const call: Call = (operation, request, claims) =>
     link.call(operation, () => server.execute(process, request, claims))
-  const { memory } = server
+  const { leases } = server
   return {
-    description: memory.description,
+    description: leases.description,
     openGroup: async (name) => {
-      const group = await call('openGroup', () => memory.openGroup(name))
+      const group = await call('openGroup', () => leases.openGroup(name))
       return linkedGroup(group, call, link)
     },
-    listGroups: () => call('listGroups', () => memory.listGroups()),
+    listGroups: () => call('listGroups', () => leases.listGroups()),
   }
 }
 

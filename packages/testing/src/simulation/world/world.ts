@@ -182,7 +182,7 @@ export class World {
       void server.execute(operator, async () => {
         const store =
           server.kind === 'model'
-            ? server.memory
+            ? server.leases
             : new DocumentLeaseStore(server.documents, { clock: operator, random: operator.random })
         const group = await store.openGroup(GROUP)
         await act(group)
