@@ -6,12 +6,7 @@ import { join } from 'node:path'
 import { systemClock, type Clock } from '@tidemark/contracts'
 import { openTestedEngine } from '@tidemark/engine-postgres/testing'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
-import {
-  Store,
-  type Collection,
-  type Database,
-  type StorageEngine,
-} from '@tidemark/store'
+import { Store, type Collection, type Database, type StorageEngine } from '@tidemark/store'
 import type { DatabaseEngine } from '@tidemark/store/engine'
 import { EngineProcess } from './engine-process.ts'
 import type { ProgramSettings } from './program.ts'

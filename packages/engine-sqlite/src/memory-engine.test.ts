@@ -3,7 +3,7 @@ import { openMemoryStore } from '@tidemark/testing'
 import { storageEngineConformance } from '@tidemark/testing/conformance'
 import { expect, test, vi } from 'vitest'
 import { openMemoryEngine } from './memory-engine.ts'
-import { DatabaseWriter } from './tasks/database-writer.ts'
+import { DatabaseWriter } from './writer/database-writer.ts'
 
 storageEngineConformance({
   name: 'memory',

@@ -1,8 +1,8 @@
 import { StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
 import type { Connection } from '../connection/connection.ts'
 import { errorFromPortable } from '../connection/sqlite-error.ts'
-import { DatabaseWriter, type BlockingClock } from '../tasks/database-writer.ts'
-import { WriterTurns } from '../tasks/writer-turns.ts'
+import { DatabaseWriter, type BlockingClock } from '../writer/database-writer.ts'
+import { WriterTurns } from '../writer/writer-turns.ts'
 import { textChars, type TaskWriter } from '../writer/task-writer.ts'
 import type {
   WriterReply,

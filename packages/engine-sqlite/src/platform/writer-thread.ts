@@ -1,9 +1,9 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
 import { portableError } from '../connection/sqlite-error.ts'
 import { packReply } from '../writer/committed-replies.ts'
-import type { BlockingClock } from '../tasks/database-writer.ts'
-import { openFileWriter } from '../tasks/file-writer.ts'
-import { WriterTurns } from '../tasks/writer-turns.ts'
+import type { BlockingClock } from '../writer/database-writer.ts'
+import { openFileWriter } from '../writer/file-writer.ts'
+import { WriterTurns } from '../writer/writer-turns.ts'
 import { checkFile } from '../reader/check-file.ts'
 import type {
   CheckThreadData,

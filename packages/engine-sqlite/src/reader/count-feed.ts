@@ -5,7 +5,7 @@ import {
   feedSelection,
   horizonOfKey,
   type FeedSnapshot,
-} from './feed-reader.ts'
+} from './feed-pages.ts'
 import { buildPage } from './page-builder.ts'
 
 /** `time` is the epoch second of a row of the feed, or the epoch ms of an entry of the log. */

@@ -48,7 +48,7 @@ import {
   readFeedPage,
   readVersionPage,
   type FeedSnapshot,
-} from './feed-reader.ts'
+} from './feed-pages.ts'
 import { MaintenanceViews } from './maintenance-view.ts'
 import { readRangeHead } from './range-head.ts'
 import type { WalkedRange } from './range-size.ts'

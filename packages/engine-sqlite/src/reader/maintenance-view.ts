@@ -7,9 +7,9 @@ import {
 } from '@tidemark/store/engine'
 import type { CatalogRows, CollectionRow, SegmentRow } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
-import { readMaintenanceLease } from '../maintenance/maintenance-lease.ts'
-import { oldestRow } from '../maintenance/oldest-rows.ts'
-import { groupPositions } from '../maintenance/purge-pending.ts'
+import { readMaintenanceLease } from '../writer/maintenance/maintenance-lease.ts'
+import { oldestRow } from '../writer/maintenance/oldest-rows.ts'
+import { groupPositions } from '../writer/maintenance/purge-pending.ts'
 
 const FIRST_EXPIRY = `SELECT min(exp) FROM doc INDEXED BY expiry
   WHERE coll = ? AND kind = 0 AND exp > 0`

@@ -13,12 +13,7 @@ import {
 } from '@tidemark/contracts'
 import { readPresentRecord } from '../catalog/change-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
-import type {
-  CommitOperation,
-  UniqueBreach,
-  UniqueStep,
-  WriteCondition,
-} from '../engine/commit.ts'
+import type { CommitOperation, UniqueBreach, UniqueStep, WriteCondition } from '../engine/commit.ts'
 import { assertCommitSize } from '../engine/commit-size.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { invalidTtl, type EncodedDocument, type EncodedPartitionKey } from './document-encoder.ts'

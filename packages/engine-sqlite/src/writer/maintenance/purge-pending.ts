@@ -4,9 +4,9 @@ import {
   type CollectionRecord,
   type PositionList,
 } from '@tidemark/store/engine'
-import type { CollectionRow } from '../connection/catalog-rows.ts'
-import { textColumn } from '../connection/column.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { CollectionRow } from '../../connection/catalog-rows.ts'
+import { textColumn } from '../../connection/column.ts'
+import type { Connection } from '../../connection/connection.ts'
 import type { PieceContext } from './piece.ts'
 import { removeAged, type RemovedPiece } from './remove-aged.ts'
 

@@ -1,28 +1,19 @@
 import { InvalidOptionError, assertNever } from '@tidemark/contracts'
 import type { CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'
-import { foldSegments } from '../maintenance/fold-segments.ts'
-import { releaseMaintenanceLease, takeMaintenanceLease } from '../maintenance/maintenance-lease.ts'
-import { NOTHING_TO_DO, type PieceContext, type PieceResult } from '../maintenance/piece.ts'
-import { purgePending } from '../maintenance/purge-pending.ts'
-import { reindexExpiry } from '../maintenance/reindex-expiry.ts'
-import { sweepExpired } from '../maintenance/sweep-expired.ts'
-import { trimVersions } from '../maintenance/trim-versions.ts'
-import {
-  changeCollection,
-  insertCollection,
-  removeCollection,
-} from '../writer/collection-writes.ts'
-import { applyCommit } from '../writer/commit-writer.ts'
-import { storePositions } from '../writer/position-writes.ts'
-import { mergeRanges, splitRange } from '../writer/range-writes.ts'
-import type { TransactionState } from '../writer/transaction-state.ts'
-import type {
-  WireWork,
-  WriterRequest,
-  WriterResult,
-  WriterTask,
-} from '../writer/writer-messages.ts'
+import { foldSegments } from './maintenance/fold-segments.ts'
+import { releaseMaintenanceLease, takeMaintenanceLease } from './maintenance/maintenance-lease.ts'
+import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './maintenance/piece.ts'
+import { purgePending } from './maintenance/purge-pending.ts'
+import { reindexExpiry } from './maintenance/reindex-expiry.ts'
+import { sweepExpired } from './maintenance/sweep-expired.ts'
+import { trimVersions } from './maintenance/trim-versions.ts'
+import { changeCollection, insertCollection, removeCollection } from './collection-writes.ts'
+import { applyCommit } from './commit-writer.ts'
+import { storePositions } from './position-writes.ts'
+import { mergeRanges, splitRange } from './range-writes.ts'
+import type { TransactionState } from './transaction-state.ts'
+import type { WireWork, WriterRequest, WriterResult, WriterTask } from './writer-messages.ts'
 
 type TaskOf<Kind extends WriterTask['kind']> = Extract<WriterTask, { kind: Kind }>
 

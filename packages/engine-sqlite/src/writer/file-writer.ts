@@ -1,7 +1,7 @@
 import { Connection } from '../connection/connection.ts'
 import { READ_HEAD } from '../connection/head.ts'
-import { FileIdentity } from '../folder/file-identity.ts'
-import type { WriterSettings } from '../writer/writer-messages.ts'
+import { FileIdentity } from '../connection/file-identity.ts'
+import type { WriterSettings } from './writer-messages.ts'
 import { DatabaseWriter, type BlockingClock } from './database-writer.ts'
 import { WriteAheadLog } from './write-ahead-log.ts'
 

@@ -1,4 +1,4 @@
-import type { WriterRequest } from '../writer/writer-messages.ts'
+import type { WriterRequest } from './writer-messages.ts'
 
 /**
  * Maximum number of characters of one transaction's texts: other processes wait for the lock while they are written and

@@ -1,7 +1,7 @@
-import type { CollectionRow } from '../connection/catalog-rows.ts'
-import { numberColumn, textColumn } from '../connection/column.ts'
-import { expireDocument } from '../writer/expiry-writes.ts'
-import type { TouchedRange } from '../writer/writer-messages.ts'
+import type { CollectionRow } from '../../connection/catalog-rows.ts'
+import { numberColumn, textColumn } from '../../connection/column.ts'
+import { expireDocument } from '../expiry-writes.ts'
+import type { TouchedRange } from '../writer-messages.ts'
 import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './piece.ts'
 
 const EXPIRED = `SELECT seq, epk, exp FROM doc INDEXED BY expiry

@@ -1,4 +1,4 @@
-import type { WriterReply, WriterRequest } from '../writer/writer-messages.ts'
+import type { WriterReply, WriterRequest } from './writer-messages.ts'
 import { BackgroundRequests } from './background-requests.ts'
 import type { DatabaseWriter } from './database-writer.ts'
 

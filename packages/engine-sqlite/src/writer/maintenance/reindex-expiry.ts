@@ -1,10 +1,10 @@
 import { expiredSecond, expirySecond } from '@tidemark/store/engine'
-import type { CollectionRow } from '../connection/catalog-rows.ts'
-import { numberColumn, textColumn, type Row } from '../connection/column.ts'
-import { raiseCatalogVersion } from '../connection/head.ts'
-import { policyOf } from '../connection/live-rows.ts'
-import { expireDocument } from '../writer/expiry-writes.ts'
-import type { TouchedRange } from '../writer/writer-messages.ts'
+import type { CollectionRow } from '../../connection/catalog-rows.ts'
+import { numberColumn, textColumn, type Row } from '../../connection/column.ts'
+import { raiseCatalogVersion } from '../../connection/head.ts'
+import { policyOf } from '../../connection/live-rows.ts'
+import { expireDocument } from '../expiry-writes.ts'
+import type { TouchedRange } from '../writer-messages.ts'
 import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './piece.ts'
 
 const NEXT = `SELECT seq, ts, ttl, exp, epk, pk, id FROM doc

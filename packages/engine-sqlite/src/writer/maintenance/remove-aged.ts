@@ -6,10 +6,10 @@ import {
   type Aging,
   type Horizons,
 } from '@tidemark/store/engine'
-import type { CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
-import { textColumn } from '../connection/column.ts'
-import type { Connection } from '../connection/connection.ts'
-import { nextPurgeStamp } from '../connection/head.ts'
+import type { CollectionRow, RangeRow } from '../../connection/catalog-rows.ts'
+import { textColumn } from '../../connection/column.ts'
+import type { Connection } from '../../connection/connection.ts'
+import { nextPurgeStamp } from '../../connection/head.ts'
 import { oldestRows, type AgingRow } from './oldest-rows.ts'
 import type { PieceContext, PieceResult } from './piece.ts'
 

@@ -1,4 +1,4 @@
-import type { WriterRequest } from '../writer/writer-messages.ts'
+import type { WriterRequest } from './writer-messages.ts'
 
 /** A busy writer still does a piece of background work this often, so that nothing grows without limit. */
 const BACKGROUND_PATIENCE_MS = 25

@@ -2,9 +2,9 @@ import type { Connection } from '../connection/connection.ts'
 import { isBusy, portableError } from '../connection/sqlite-error.ts'
 import { carryOut, MaintenanceMemory } from './carry-out.ts'
 import { firstGroup } from './first-group.ts'
-import { purgeDropped } from '../writer/collection-writes.ts'
-import { TransactionState } from '../writer/transaction-state.ts'
-import type { WriterReply, WriterRequest } from '../writer/writer-messages.ts'
+import { purgeDropped } from './collection-writes.ts'
+import { TransactionState } from './transaction-state.ts'
+import type { WriterReply, WriterRequest } from './writer-messages.ts'
 
 /** Blocks the writer's thread, which has nothing else to do while another process writes. */
 export interface BlockingClock {

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { sqliteCode } from '../connection/sqlite-error.ts'
-import type { LogNotice } from '../writer/writer-messages.ts'
+import type { LogNotice } from './writer-messages.ts'
 
 /** How long the write lock is held for readers to end: many times the duration of a page. */
 const READERS_MS = 100

@@ -1,9 +1,9 @@
 import { rangeContainsEpk } from '@tidemark/contracts'
 import type { AgingKind, AgingTimes } from '@tidemark/store/engine'
-import type { RangeRow } from '../connection/catalog-rows.ts'
-import { numberColumn, textColumn, type Row } from '../connection/column.ts'
-import type { Connection } from '../connection/connection.ts'
-import { SEGMENT_SLOTS } from '../connection/schema.ts'
+import type { RangeRow } from '../../connection/catalog-rows.ts'
+import { numberColumn, textColumn, type Row } from '../../connection/column.ts'
+import type { Connection } from '../../connection/connection.ts'
+import { SEGMENT_SLOTS } from '../../connection/schema.ts'
 
 export interface AgingRow extends AgingTimes {
   readonly seq: number

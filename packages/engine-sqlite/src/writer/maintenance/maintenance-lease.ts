@@ -1,5 +1,5 @@
-import { numberColumn, textColumn } from '../connection/column.ts'
-import type { Connection } from '../connection/connection.ts'
+import { numberColumn, textColumn } from '../../connection/column.ts'
+import type { Connection } from '../../connection/connection.ts'
 
 /** The process that maintains the database, and until when at least, in store time (epoch ms). */
 export interface MaintenanceLease {

@@ -1,6 +1,6 @@
 import { versionAging } from '@tidemark/store/engine'
-import type { CollectionRow } from '../connection/catalog-rows.ts'
-import { raiseCatalogVersion } from '../connection/head.ts'
+import type { CollectionRow } from '../../connection/catalog-rows.ts'
+import { raiseCatalogVersion } from '../../connection/head.ts'
 import type { PieceContext } from './piece.ts'
 import { removeAged, type RemovedPiece } from './remove-aged.ts'
 

@@ -1,7 +1,7 @@
-import type { CollectionRow } from '../connection/catalog-rows.ts'
-import type { Connection } from '../connection/connection.ts'
-import type { OpenSegments } from '../writer/open-segments.ts'
-import type { TouchedRange } from '../writer/writer-messages.ts'
+import type { CollectionRow } from '../../connection/catalog-rows.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { OpenSegments } from '../open-segments.ts'
+import type { TouchedRange } from '../writer-messages.ts'
 
 /** The context of a piece of background work, inside the writer's transaction. */
 export interface PieceContext {
