@@ -1,9 +1,10 @@
 import type { PreparedScenario, Scenario } from '../measuring/scenario.ts'
 import { JsonParseLimit } from '../raw/json-parse.ts'
 import { NaivePollFeed } from '../peers/naive-poll/poll-feed.ts'
-import { drainWithHost, looksAtKeys } from '../store/drain.ts'
+import { drainWithHost } from '../store/drain.ts'
 import { loadOrders } from '../store/load-orders.ts'
 import { openBenchStore } from '../store/open-bench-store.ts'
+import { looksAtKeys } from '../store/read-feed.ts'
 
 /**
  * A host with leases and checkpoints drains the feed to an observer that looks at each document, and to one that looks

@@ -8,18 +8,10 @@ import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor
 import type { Collection } from '@tidemark/store'
 import type { OrderDocument } from '../data/order-document.ts'
 import { machineMs } from '../measuring/stopwatch.ts'
+import { looksAtDocuments, type Look } from './read-feed.ts'
 import { PARTITION_COUNT, type BenchStore } from './open-bench-store.ts'
 
 export const PAGE = 1_000
-
-/** What an observer looks at of each change. */
-export type Look = (change: Change<OrderDocument>) => number
-
-export const looksAtDocuments: Look = (change) =>
-  change.kind === 'document' ? change.document.total : 0
-/** As one that chooses by key: no text is parsed. */
-export const looksAtKeys: Look = ({ id, partitionKey, lsn }) =>
-  id.length + String(partitionKey).length + lsn
 
 /** An observer that looks at each change and calls back with each batch. */
 export class BenchObserver implements IChangeFeedObserver<OrderDocument> {

@@ -1,9 +1,21 @@
+import type { Change } from '@tidemark/contracts'
 import type { Collection } from '@tidemark/store'
 import type { OrderDocument } from '../data/order-document.ts'
 import { machineMs } from '../measuring/stopwatch.ts'
 import type { BenchStore } from './open-bench-store.ts'
 
-/** Reads every range's feed from the beginning to the end, as parsed changes. Returns how many. */
+/** What a reader looks at of each change. */
+export type Look = (change: Change<OrderDocument>) => number
+
+export const looksAtDocuments: Look = (change) => {
+  if (change.kind === 'version') return 0
+  return (change.kind === 'document' ? change.document : change.lastVersion).total
+}
+/** As one that chooses by key: no text is parsed. */
+export const looksAtKeys: Look = ({ id, partitionKey, lsn }) =>
+  id.length + String(partitionKey).length + lsn
+
+/** Reads every range's feed from the beginning to the end, and looks at each document. Returns how many. */
 export async function scanFeed(
   { orders }: Pick<BenchStore, 'orders'>,
   {
@@ -16,7 +28,10 @@ export async function scanFeed(
     let { continuation } = await orders.resolveStart({ range, start: 'beginning' })
     for (let caughtUp = false; !caughtUp && machineMs() < until;) {
       const page = await orders.readPage({ range, continuation, maxItemCount: pageSize })
-      documents += page.changes.length
+      for (const change of page.changes) {
+        // It is parsed now.
+        if (looksAtDocuments(change) > 0) documents++
+      }
       continuation = page.continuation
       caughtUp = page.caughtUp
     }

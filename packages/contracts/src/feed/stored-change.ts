@@ -80,6 +80,10 @@ export function findDamage(changes: readonly Change[]): ChangeDamage | undefined
 const DAMAGE = Symbol.for('@tidemark/contracts/damage')
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
+/**
+ * It keeps the row, not an object made of it by a literal: once such objects have lived as long as a page, V8 puts all of
+ * their kind among the old ones at once, and every text outlives its page.
+ */
 class StoredChange<T extends DocumentBody> {
   readonly kind: Change['kind']
   readonly id: string
