@@ -1,5 +1,5 @@
-import { openTestedEngine } from '@tidemark/engine-postgres/testing'
-import { openSqliteEngine } from '@tidemark/engine-sqlite'
+import { openTestedEngine as openPostgresEngine } from '@tidemark/engine-postgres/testing'
+import { openTestedEngine as openSqliteEngine } from '@tidemark/engine-sqlite/testing'
 import type { StorageEngine } from '@tidemark/store'
 
 /** Where the store of a crash run is; goes to its processes as it is. */
@@ -20,7 +20,7 @@ export function openEngineAt(
   place: StorePlace,
   { segmentSlots }: { readonly segmentSlots: number },
 ): Promise<StorageEngine> {
-  if (place.kind === 'postgres') return openTestedEngine({ url: place.url, segmentSlots })
+  if (place.kind === 'postgres') return openPostgresEngine({ url: place.url, segmentSlots })
   const { folder, durability } = place
   return openSqliteEngine({ folder, durability, segmentSlots })
 }

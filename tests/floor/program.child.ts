@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, type Clock } from '@tidemark/contracts'
-import { openMemoryEngine, openSqliteEngine } from '@tidemark/engine-sqlite'
+import { openMemoryEngine } from '@tidemark/engine-sqlite'
+import { openTestedEngine } from '@tidemark/engine-sqlite/testing'
 import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor'
 import { Store, type Collection } from '@tidemark/store'
 
@@ -23,7 +24,7 @@ const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + ahea
 const folder = await mkdtemp(join(tmpdir(), 'tidemark-floor-'))
 try {
   for (const engine of [
-    await openSqliteEngine({ folder, durability: 'relaxed', clock, segmentSlots: 40 }),
+    await openTestedEngine({ folder, durability: 'relaxed', clock, segmentSlots: 40 }),
     openMemoryEngine({ clock }),
   ]) {
     const store = await Store.open({ engine, clock, maintenance: 'manual' })

@@ -1,5 +1,5 @@
 import { CodedError, RangeGoneError, systemClock } from '@tidemark/contracts'
-import { openSqliteEngine } from '@tidemark/engine-sqlite'
+import { openTestedEngine } from '@tidemark/engine-sqlite/testing'
 import type { StorageEngine } from '@tidemark/store'
 import type { DatabaseEngine } from '@tidemark/store/engine'
 import type { EngineAnswer, EngineCall, EngineError } from './engine-messages.ts'
@@ -33,7 +33,7 @@ async function carryOut({ database, method, args }: EngineCall): Promise<unknown
   if (database !== undefined) return call(databases.get(database), method, args)
   if (method === 'open') {
     const segmentSlots = SEGMENT_SLOTS
-    engine = await openSqliteEngine({
+    engine = await openTestedEngine({
       folder: String(args[0]),
       durability: 'relaxed',
       segmentSlots,

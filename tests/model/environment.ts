@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, type Clock } from '@tidemark/contracts'
-import { openTestedEngine } from '@tidemark/engine-postgres/testing'
-import { openSqliteEngine } from '@tidemark/engine-sqlite'
+import { openTestedEngine as openPostgresEngine } from '@tidemark/engine-postgres/testing'
+import { openTestedEngine as openSqliteEngine } from '@tidemark/engine-sqlite/testing'
 import { Store, type Collection, type Database, type StorageEngine } from '@tidemark/store'
 import type { DatabaseEngine } from '@tidemark/store/engine'
 import { EngineProcess } from './engine-process.ts'
@@ -159,7 +159,7 @@ export class Environment {
     const clock = this.#clock
     const segmentSlots = SEGMENT_SLOTS
     if (this.#place.engine === 'postgres') {
-      return openTestedEngine({
+      return openPostgresEngine({
         url: this.#place.url,
         schema: this.#schema,
         storeTime: 'process',

@@ -10,7 +10,7 @@ import type {
   StorageEngine,
 } from '@tidemark/store/engine'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
+import { openTestedEngine, type TestedEngineOptions } from './testing.ts'
 
 const JUMP = 2 ** 20
 
@@ -24,8 +24,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function open(options: Partial<SqliteEngineOptions> = {}): Promise<StorageEngine> {
-  const engine = await openSqliteEngine({ folder, ...options })
+async function open(options: Partial<TestedEngineOptions> = {}): Promise<StorageEngine> {
+  const engine = await openTestedEngine({ folder, ...options })
   engines.push(engine)
   return engine
 }
@@ -152,7 +152,7 @@ test('the default loses nothing and begins no epoch, however it ends', async () 
 })
 
 test('the clock of a store never goes back, not over a restart with a wrong clock either', async () => {
-  const at = (wallMs: number): Partial<SqliteEngineOptions> => ({
+  const at = (wallMs: number): Partial<TestedEngineOptions> => ({
     clock: { wallMs: () => wallMs, monotonicMs: () => 0, sleep: () => Promise.resolve() },
   })
   const first = await open(at(1_700_000_000_000))

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { storageEngineConformance } from '@tidemark/testing/conformance'
-import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
+import { openTestedEngine, type TestedEngineOptions } from './testing.ts'
 
 for (const { name, scope, ...options } of [
   { name: 'sqlite, durable', scope: 'everything' },
@@ -12,15 +12,15 @@ for (const { name, scope, ...options } of [
     durability: 'relaxed',
     segmentSlots: 5,
   },
-] satisfies (Partial<SqliteEngineOptions> & { name: string; scope: 'everything' | 'layout' })[]) {
+] satisfies (Partial<TestedEngineOptions> & { name: string; scope: 'everything' | 'layout' })[]) {
   storageEngineConformance({
     name,
     scope,
     open: async ({ clock }) => {
       const folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
-      const engines = new Set<Awaited<ReturnType<typeof openSqliteEngine>>>()
+      const engines = new Set<Awaited<ReturnType<typeof openTestedEngine>>>()
       const open = async () => {
-        const engine = await openSqliteEngine({ folder, clock, ...options })
+        const engine = await openTestedEngine({ folder, clock, ...options })
         engines.add(engine)
         return engine
       }

@@ -56,18 +56,22 @@ export interface SqliteEngineOptions {
    * `logHeld`). @default 64 MiB
    */
   readonly maxLogBytes?: number | undefined
-  /** Slots after which a range continues in a new segment. @default 2 ** 31 */
-  readonly segmentSlots?: number | undefined
   /** @default the machine's clock */
   readonly clock?: Clock | undefined
   /** @default the operating system's randomness */
   readonly random?: Random | undefined
+}
+
+/** With what only tests set: see the entry `testing`. */
+export interface TestedEngineOptions extends SqliteEngineOptions {
+  /** Slots after which a range continues in a new segment. @default 2 ** 31 */
+  readonly segmentSlots?: number | undefined
   /** Identifies the present boot of the machine. @default the kernel's boot id */
   readonly bootId?: string | undefined
 }
 
 type ResolvedOptions = {
-  readonly [Key in keyof SqliteEngineOptions]-?: NonNullable<SqliteEngineOptions[Key]>
+  readonly [Key in keyof TestedEngineOptions]-?: NonNullable<TestedEngineOptions[Key]>
 }
 
 /**
@@ -295,7 +299,7 @@ class SqliteEngine implements StorageEngine {
   }
 }
 
-function resolveOptions(options: SqliteEngineOptions): ResolvedOptions {
+function resolveOptions(options: TestedEngineOptions): ResolvedOptions {
   const resolved: ResolvedOptions = {
     folder: resolve(options.folder),
     access: options.access ?? 'owner',

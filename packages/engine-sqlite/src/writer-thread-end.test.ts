@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
 import type { CommitRequest, DatabaseEngine, StorageEngine } from '@tidemark/store/engine'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openSqliteEngine, type SqliteEngineOptions } from './sqlite-engine.ts'
+import { openTestedEngine, type TestedEngineOptions } from './testing.ts'
 
 let folder = ''
 let engine: StorageEngine | undefined
@@ -19,9 +19,9 @@ afterEach(async () => {
 })
 
 async function openDatabase(
-  options: Partial<SqliteEngineOptions> = {},
+  options: Partial<TestedEngineOptions> = {},
 ): Promise<{ database: DatabaseEngine; request: (id: string) => CommitRequest }> {
-  engine = await openSqliteEngine({ folder, ...options })
+  engine = await openTestedEngine({ folder, ...options })
   await engine.createDatabase('db')
   const database = await engine.openDatabase('db')
   const collection = await database.createCollection(
@@ -80,7 +80,7 @@ test('when the writer dies, pending and later commits are refused, and reads go 
   expect((await database.listCollections()).map(({ id }) => id)).toEqual(['coll'])
   await engine?.close()
   // Nothing is broken on disk.
-  engine = await openSqliteEngine({ folder })
+  engine = await openTestedEngine({ folder })
   const reopened = await engine.openDatabase('db')
   expect(await reopened.commit(request('again'))).toMatchObject({ kind: 'committed' })
   expect(await reopened.check()).toEqual([])
@@ -114,7 +114,7 @@ test.each([
   [{ maxLogBytes: 0 }, /maxLogBytes.*0/],
   [{ segmentSlots: 2 ** 32 }, /segmentSlots/],
 ])('a wrong option %o is refused and named', async (options, message) => {
-  await expect(openSqliteEngine({ folder, ...options })).rejects.toMatchObject({
+  await expect(openTestedEngine({ folder, ...options })).rejects.toMatchObject({
     code: 'ERR_INVALID_OPTION',
     message: expect.stringMatching(message),
   })

@@ -12,11 +12,10 @@ export type { HostHealth, HostStatus, LeaseHealth } from './host/host-health.ts'
 export {
   cosmosDefaults,
   type ChangeFeedProcessorHostOptions,
-  type CheckpointFrequency,
-  type FailurePolicyOptions,
   type FeedOptions,
   type HostOptions,
 } from './host/host-options.ts'
+export type { CheckpointFrequency, FailurePolicyOptions } from './feed-processing/pump-options.ts'
 export type {
   ObserverClassOrInstance,
   ObserverFactory,

@@ -11,8 +11,6 @@ import type {
 import type { ReadOptions, WorkOptions } from '../feed-processing/pump-options.ts'
 import type { HostLogger } from './host-log.ts'
 
-export type { CheckpointFrequency, FailurePolicyOptions } from '../feed-processing/pump-options.ts'
-
 /**
  * Where and what a host reads (PH-6). A start position only applies to leases that do not exist yet:
  * a stored lease wins over `startContinuation`, which wins over `startTime`, which wins over

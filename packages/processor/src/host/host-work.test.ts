@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { RangeGoneError, errorCode, type ObserverContext } from '@tidemark/contracts'
 import { Fleet } from '@tidemark/testing'
-import type { CheckpointFrequency } from './host-options.ts'
+import type { CheckpointFrequency } from '../feed-processing/pump-options.ts'
 import { fleetsWith } from './fleets.fixture.ts'
 
 const never = new AbortController().signal
