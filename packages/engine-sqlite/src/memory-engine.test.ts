@@ -86,3 +86,41 @@ test('writes that are made together are one transaction', async () => {
   run.mockRestore()
   await store.close()
 })
+
+test('rows of a deleted collection are removed when nothing else is to be done', async () => {
+  const purge = vi.spyOn(DatabaseWriter.prototype, 'purge')
+  try {
+    const { store, items } = await openItems()
+    await items.create({ id: 'a' })
+    await store.database('db').deleteCollection('items')
+    await vi.waitFor(() => expect(purge.mock.results.at(-1)?.value).toBe(false))
+    expect(purge.mock.results.some(({ value }) => value === true)).toBe(true)
+    await store.close()
+  } finally {
+    purge.mockRestore()
+  }
+})
+
+test('TTL-5 background work goes on while there are always writes', async () => {
+  let wallMs = 1_800_000_000_000
+  const store = await openMemoryStore({
+    clock: { wallMs: () => wallMs, monotonicMs: () => 0, sleep: () => Promise.resolve() },
+    maintenance: 'manual',
+  })
+  const items = await store.database('db').createCollectionIfNotExists<Item>({
+    id: 'items',
+    partitionKey: '/id',
+    defaultTtl: 5,
+  })
+  for (let n = 0; n < 200; n += 1) await items.create({ id: `old${n}` })
+  wallMs += 10_000
+  let [writes, isDone] = [0, false]
+  const writing = Array.from({ length: 16 }, async (_, writer) => {
+    while (!isDone && writes++ < 50_000) await items.upsert({ id: `w${writer}` })
+  })
+  expect((await store.runMaintenance()).swept).toBe(200)
+  expect(writes).toBeLessThan(50_000)
+  isDone = true
+  await Promise.all(writing)
+  await store.close()
+})

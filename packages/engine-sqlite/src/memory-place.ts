@@ -6,10 +6,10 @@ import { LoopTurns } from './platform/loop-turns.ts'
 import { DatabaseReader } from './reader/database-reader.ts'
 
 /**
- * Maximum number of consecutive calls without a turn of the event loop. Not a time: what runs under a simulated clock
- * is the same every time.
+ * Maximum number of consecutive calls without a turn of the event loop: of documents of 2 MB, a tenth of a second. Not a
+ * time: what runs under a simulated clock is the same every time.
  */
-const MAX_CALLS = 100
+const MAX_CALLS = 10
 
 /**
  * A new database in the memory of this process. One connection writes and reads: each does its work in one go, so

@@ -174,3 +174,18 @@ test.each([
   ] as unknown as FeedRow)
   expect(change.partitionKey).toEqual(value)
 })
+
+test('a document that an observer sets is the change’s from then on', () => {
+  const change = changeOfRow<{ id: string; n: number }>(STAMP, row())
+  assert(change.kind === 'document')
+  Object.assign(change, { document: { ...DOCUMENT, n: 2 } })
+  expect(change.document.n).toBe(2)
+  expect({ ...change }).toMatchObject({ document: { n: 2 } })
+})
+
+test('a copy that keeps the prototype has no damage and no text', () => {
+  const change = changeOfRow(STAMP, row())
+  const copy: Change = Object.assign(Object.create(Object.getPrototypeOf(change) as object), change)
+  expect(damageIn([copy])).toBeUndefined()
+  expect(copy).toMatchObject({ id: 'a', document: DOCUMENT, text: undefined })
+})

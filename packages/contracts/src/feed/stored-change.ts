@@ -137,12 +137,18 @@ class StoredChange<T extends DocumentBody> {
     get(this: StoredChange<DocumentBody>): unknown {
       return (this.#document ??= this.#parsed(documentOf(this.#row)))
     },
+    set(this: StoredChange<DocumentBody>, document: Stored<DocumentBody>) {
+      this.#document = document
+    },
   }
   static readonly #previousAccessor: PropertyDescriptor = {
     enumerable: true,
     configurable: true,
     get(this: StoredChange<DocumentBody>): unknown {
       return (this.#previous ??= this.#parsed(previousOf(this.#row)))
+    },
+    set(this: StoredChange<DocumentBody>, document: Stored<DocumentBody>) {
+      this.#previous = document
     },
   }
 
@@ -159,11 +165,12 @@ class StoredChange<T extends DocumentBody> {
   }
 
   get text(): string | undefined {
-    return documentOf(this.#row)?.body
+    return #row in this ? documentOf(this.#row)?.body : undefined
   }
 
   get [DAMAGE](): unknown {
-    return this.#damage
+    // Copies that keep the prototype have no row.
+    return #damage in this ? this.#damage : undefined
   }
 
   [INSPECT](): object {

@@ -28,6 +28,8 @@ const clock: BlockingClock = { sleep: () => undefined, monotonicMs: () => 0, fra
 export class DirectWriter implements TaskWriter {
   readonly #writer: DatabaseWriter
   readonly #work: WriterTurns
+  /** Stand for milliseconds, by which background work waits for requests. */
+  #rounds = 0
   readonly #turns: LoopTurns
   readonly #pending = new Map<number, (result: WriterResult) => void>()
   #outbox: WriterRequest[] = []
@@ -51,7 +53,7 @@ export class DirectWriter implements TaskWriter {
       },
       clock,
     )
-    this.#work = new WriterTurns(this.#writer, clock)
+    this.#work = new WriterTurns(this.#writer, { monotonicMs: () => this.#rounds })
   }
 
   async request(task: WriterTask, nowMs: number): Promise<WriterResult> {
@@ -88,11 +90,12 @@ export class DirectWriter implements TaskWriter {
   #workNow(): void {
     this.#isWorkDue = false
     if (this.#closed !== undefined) return
-    if (this.#workOnce() ? this.#work.hasRequests : this.#work.purge()) this.#workSoon()
+    if (this.#workOnce() || this.#work.purge()) this.#workSoon()
   }
 
   /** False when there was nothing to do. */
   #workOnce(): boolean {
+    this.#rounds++
     const requests = this.#outbox
     this.#outbox = []
     this.#work.add(requests)

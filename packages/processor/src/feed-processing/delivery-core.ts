@@ -66,7 +66,7 @@ export type DeliveryStep =
   | ({ readonly kind: 'setAside'; readonly from: number } & Failure)
   /** A dead letter that was sent back was accepted. */
   | { readonly kind: 'settle' }
-  /** The range halts here: tell so, and wait for the end. */
+  /** The range halts here: tell so, and wait for the end, which is told as `put`: false. */
   | ({ readonly kind: 'halt'; readonly lsn: Lsn } & Failure)
   /** The last step. `dealt`: the lanes take the page on. `ended`: the end came first. */
   | { readonly kind: 'over'; readonly outcome: 'done' | 'dealt' | 'ended' }

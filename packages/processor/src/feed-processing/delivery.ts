@@ -139,8 +139,9 @@ export class Delivery<T extends DocumentBody> {
         const { range } = seat.lease
         const { lsn, attempt: attempts, error } = step
         onNotice({ kind: 'rangeHalted', range, lsn, attempts, error })
-        while (!ending.isAsked) await bell.next
-        return { kind: 'rested' }
+        // What another lane found damaged is read again, and this change with it.
+        while (!ending.isAsked && calls.damagedLsn === undefined) await bell.next
+        return { kind: 'put', isPut: false }
       }
       default:
         return assertNever(step)
@@ -172,7 +173,8 @@ export class Delivery<T extends DocumentBody> {
   ): Promise<CallOutcome> {
     const { calls, observer, contextOf } = this.#parts
     const { changes, lane } = batch
-    const piece = from === 0 && to === changes.length ? changes : changes.slice(from, to)
+    // The observer's own: what it does to the list changes nothing here.
+    const piece = changes.slice(from, to)
     if (lane !== undefined) await lane.enter()
     try {
       const context = contextOf(piece, attempt, batch)

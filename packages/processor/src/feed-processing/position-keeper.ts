@@ -19,6 +19,8 @@ export class PositionKeeper {
   #askedStores = 0
   /** Highest position that was asked to be stored, and that is. */
   #asked: Checkpoint
+  /** As `#asked`, without what an observer asked for before it was done. */
+  #own: Checkpoint
   #storedLsn: number
   /** What was done and is not stored, in order; only where the store is waited for. */
   readonly #unstored: { readonly lsn: number; readonly changes: number }[] = []
@@ -33,6 +35,7 @@ export class PositionKeeper {
     const nowMs = parts.clock.monotonicMs()
     this.#parts = parts
     this.#asked = start
+    this.#own = start
     this.#marked = start.attempts === undefined ? undefined : start
     this.#storedLsn = start.lsn
     this.#emptyStoredMs = nowMs
@@ -68,7 +71,7 @@ export class PositionKeeper {
   /** Before everything that is not done: the end of what was, and of empty pages behind it. */
   get front(): Checkpoint {
     const processed = this.#processed
-    return processed !== undefined && processed.lsn > this.#asked.lsn ? processed : this.#asked
+    return processed !== undefined && processed.lsn > this.#own.lsn ? processed : this.#own
   }
 
   /** `changes` more are done, up to here. */
@@ -102,6 +105,7 @@ export class PositionKeeper {
     const nowMs = this.#parts.clock.monotonicMs()
     if (emptyUpTo === undefined || this.#emptyDueInMs(emptyUpTo, nowMs) > 0) return
     this.#emptyStoredMs = nowMs
+    this.#own = emptyUpTo
     this.#isRequested(nowMs)
     this.#store(emptyUpTo).catch(() => {})
   }
@@ -129,6 +133,7 @@ export class PositionKeeper {
   mark(exact: Checkpoint | undefined, attempts: BatchAttempts): Promise<void> {
     const { continuation, lsn } = (this.isAutomatic ? exact : undefined) ?? this.#asked
     this.#marked = { continuation, lsn, attempts }
+    if (this.isAutomatic && exact !== undefined && exact.lsn > this.#own.lsn) this.#own = exact
     this.#isAsking(this.#marked)
     return this.#parts.seat.storeCheckpoint(this.#marked)
   }
@@ -138,6 +143,12 @@ export class PositionKeeper {
     if (this.#marked === undefined) return
     const { continuation, lsn } = this.#marked
     this.#marked = { continuation, lsn, attempts }
+  }
+
+  /** Stores at once what `unmark` left: a process that ends while it waits has tried nothing. */
+  storeUnmarked(): void {
+    if (this.#marked === undefined) return
+    this.#parts.seat.storeCheckpoint(this.#marked).catch(() => {})
   }
 
   /** What is to be stored with the release, if everything was done up to `emptyUpTo`. */

@@ -166,6 +166,7 @@ export class RangePump<T extends DocumentBody> {
     if (damagedLsn === undefined) return false
     delivery.withdraw()
     if (this.#ending.isAsked) return false
+    this.#keeper.storeUnmarked()
     this.#calls.forgetDamage()
     this.#office.startOver()
     this.#isDelivering = false

@@ -148,3 +148,64 @@ test('PH-5 no checkpoint is stored behind a damaged text that the observer caugh
   await fleet.start('b')
   await fleet.until(() => accepted(fleet).length === 10)
 })
+
+test.each([
+  ['page by page', {}],
+  ['in lanes', { maxConcurrentKeys: 4 }],
+] satisfies [string, HostOptions][])(
+  'PH-4 an observer that asks for a checkpoint before it looks loses nothing that it has in hand: %s',
+  async (_what, hostOptions) => {
+    const behaviour: Behaviour = async (context, changes) => {
+      await context.checkpoint()
+      looks(changes)
+    }
+    const { fleet, host, ids, mend } = await withDamage(behaviour, hostOptions)
+    expectNoTry(fleet, host)
+    mend()
+    await fleet.until(() => accepted(fleet).length === 10)
+    expect(accepted(fleet).toSorted()).toEqual(ids.toSorted())
+  },
+)
+
+test.each([
+  ['page by page', {}],
+  ['in lanes', { maxConcurrentKeys: 4 }],
+] satisfies [string, HostOptions][])(
+  'PH-7 hosts that are killed while they wait for a repair leave no tries of a damaged change: %s',
+  async (_what, hostOptions) => {
+    const { fleet, host, mend } = await withDamage(throwsOn, hostOptions)
+    let last = host
+    for (let kills = 0; kills < 8; kills += 1) {
+      fleet.kill(last)
+      const next = await fleet.start(`after ${kills}`)
+      await fleet.until(() => fleet.eventsOf(next, 'feedError').length > 1)
+      expect(await storedCheckpoint(fleet)).not.toHaveProperty('attempts.count')
+      last = next
+    }
+    expect(box.puts).toBe(0)
+    mend()
+    await fleet.until(() => accepted(fleet).length === 10)
+    expect(box.puts).toBe(0)
+  },
+)
+
+test('PH-7 PH-8 a damaged change is reported also while another key has halted the range', async () => {
+  const behaviour: Behaviour = (_context, changes) => {
+    if (changes.some(({ lsn }) => lsn === 1)) throw POISON
+    looks(changes)
+  }
+  const failurePolicy = { mode: 'haltRange', maxAttempts: 2 } as const
+  const fleet = newFleet({
+    behaviour,
+    hostOptions: { ...POLICIES, failurePolicy, maxConcurrentKeys: 4 },
+  })
+  write(fleet, 10)
+  const host = await fleet.start('a')
+  await fleet.until(() => fleet.eventsOf(host, 'rangeHalted').length === 1)
+  write(fleet, 10)
+  fleet.feed.damage(fleet.feed.changes[12]!.id)
+  await fleet.until(() => fleet.eventsOf(host, 'feedError').length > 0)
+  expect(fleet.eventsOf(host, 'feedError')[0]).toMatchObject({
+    error: { code: 'ERR_STORE_DAMAGED' },
+  })
+})
