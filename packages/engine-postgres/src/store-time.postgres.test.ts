@@ -1,6 +1,8 @@
-import { systemClock, type Clock } from '@tidemark/contracts'
+import { FULL_RANGE, partitionKeyDefinition, systemClock, type Clock } from '@tidemark/contracts'
 import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { put } from './maintenance/store-under-test.fixture.ts'
 import { openPostgresEngine } from './postgres-engine.ts'
 
 const HOUR_MS = 3_600_000
@@ -36,4 +38,39 @@ test('TTL-11 with the clocks of processes the highest counts, and it is not the 
   const database = await engine.openDatabase('first')
   expect(database.nowMs() - systemClock.wallMs()).toBeGreaterThan(HOUR_MS - 10_000)
   await engine.close()
+})
+
+test('TTL-11 a commit is not before the last one of its range, though the clock of the server went back', async () => {
+  const url = await postgres!.createDatabase()
+  const first = await openPostgresEngine({ url })
+  await first.createDatabase('db')
+  const database = await first.openDatabase('db')
+  const { number: collection } = await database.createCollection(
+    'coll',
+    {
+      partitionKey: partitionKeyDefinition('/pk'),
+      defaultTtl: null,
+      indexingMode: 'consistent',
+      pendingDeletes: { retentionSeconds: 3600, waitFor: [] },
+      allVersions: null,
+      splitAboveBytes: null,
+    },
+    [FULL_RANGE],
+  )
+  const batches = (id: string) => [
+    { collection, epk: '10', partitionKey: '["p"]', operations: [put(id)] },
+  ]
+  const before = await database.commit({ batches: batches('a') })
+  await first.close()
+  const client = new Client(url)
+  await client.connect()
+  // As after a fail-over to a machine whose clock is an hour behind.
+  await client.query('UPDATE tidemark.segment SET clock = clock + $1', [HOUR_MS])
+  await client.end()
+  const second = await openPostgresEngine({ url })
+  const other = await second.openDatabase('db')
+  const after = await other.commit({ batches: batches('b') })
+  await second.close()
+  if (before.kind !== 'committed' || after.kind !== 'committed') throw new Error('not committed')
+  expect(after.timeMs).toBeGreaterThanOrEqual(before.timeMs + HOUR_MS)
 })

@@ -1,4 +1,8 @@
-import { PENDING_DELETE_ROW } from '@tidemark/contracts'
+import {
+  PENDING_DELETE_ROW,
+  effectivePartitionKey,
+  partitionKeyDefinition,
+} from '@tidemark/contracts'
 import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EPOCH_JUMP } from '../schema/epoch-jump.ts'
@@ -245,4 +249,38 @@ test('rows of deleted collections go, in pieces, by whoever looks, and others st
   expect(looks).toBeGreaterThan(1)
   expect(await rows()).toBe(1)
   expect(await store.database.countDocuments(kept)).toBe(1)
+})
+
+/** A partition key value whose EPK is in the interval. */
+function keyIn(min: string, max: string): string {
+  for (let n = 0; ; n++) {
+    const epk = effectivePartitionKey([`p${n}`], partitionKeyDefinition('/pk'))
+    if (epk >= min && epk < max) return `p${n}`
+  }
+}
+
+test('CF-11 no horizon rises above an entry that is behind a thousand of another range', async () => {
+  await using store = await StoreUnderTest.open(server, {
+    allVersions: { retentionSeconds: 10, previousImages: false },
+  })
+  await store.split('10')
+  const [low, middle, crowd] = [keyIn('', '10'), keyIn('10', '20'), keyIn('20', 'FF')]
+  await store.commit(low, put('first'))
+  const absent = Array.from(
+    { length: 2000 },
+    (_, n) => ({ ...put(`x${n}`), kind: 'delete' }) as const,
+  )
+  // Its number is above that of 'young'.
+  const high = await store.commit(low, ...absent, put('high'))
+  await Promise.all(Array.from({ length: 1000 }, (_, n) => store.commit(crowd, put(`c${n}`))))
+  store.clock.step(5_000)
+  const young = await store.commit(middle, put('young'))
+  expect(young).toBeLessThan(high)
+  await store.split('20')
+  const [a, b] = await store.database.listRanges(store.collection)
+  const ranges = [a!.number, b!.number] as const
+  await store.database.mergeRanges({ collection: store.collection, ranges })
+  store.clock.step(6_000)
+  await store.maintain('trimVersions', 100)
+  expect(await store.query('SELECT id FROM log ORDER BY id')).toEqual([['high'], ['young']])
 })

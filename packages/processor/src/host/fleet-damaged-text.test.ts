@@ -8,7 +8,7 @@ import {
 } from '@tidemark/testing'
 import { fleetsWith } from './fleets.fixture.ts'
 import type { HostOptions } from './host-options.ts'
-import { LetterBox, POISON, accepted, write } from './letter-box.fixture.ts'
+import { LetterBox, POISON, accepted, failsOn, write } from './letter-box.fixture.ts'
 
 const box = new LetterBox()
 const newFleet = fleetsWith(
@@ -208,4 +208,39 @@ test('PH-7 PH-8 a damaged change is reported also while another key has halted t
   expect(fleet.eventsOf(host, 'feedError')[0]).toMatchObject({
     error: { code: 'ERR_STORE_DAMAGED' },
   })
+})
+
+test('PH-7 with lanes a letter in hand when a text is found damaged is fetched again', async () => {
+  const fleet = newFleet({
+    feedOptions: { startFromBeginning: true, maxItemCount: 8 },
+    hostOptions: {
+      failurePolicy: { mode: 'deadLetter', maxAttempts: 4 },
+      retryDelayMs: 5_000,
+      retryMaxDelayMs: 5_000,
+      redrivePollMs: 1_000,
+      maxConcurrentKeys: 4,
+    },
+  })
+  write(fleet, 8)
+  const poison = fleet.feed.changes[3]!.id
+  fleet.behaviour = failsOn(poison)
+  const host = await fleet.start('a')
+  await fleet.until(() => box.letters.size === 1)
+  let tries = 0
+  fleet.behaviour = (context, changes) => {
+    if (context.redriven) {
+      tries += 1
+      throw POISON
+    }
+    changes.forEach((change) => ({ ...change }))
+  }
+  for (const id of box.letters.keys()) box.sentBack.add(id)
+  await fleet.until(() => tries === 1)
+  fleet.feed.append('key9')
+  const mend = fleet.feed.damage(fleet.feed.changes.at(-1)!.id)
+  await fleet.until(() => fleet.eventsOf(host, 'feedError').length > 0)
+  mend()
+  fleet.behaviour = (_context, changes) => changes.forEach((change) => ({ ...change }))
+  await fleet.until(() => box.letters.size === 0)
+  await fleet.until(() => accepted(fleet).length === 9)
 })

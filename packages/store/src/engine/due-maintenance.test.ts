@@ -95,6 +95,12 @@ test.each<Case>([
     tasks: ['purge'],
   },
   {
+    of: 'pending deletes within their retention, the first of which is due first',
+    facts: facts({ oldestPending: [row(SECOND - RETENTION + 1), row(SECOND)] }),
+    tasks: [],
+    nextDueMs: nowMs + 1000,
+  },
+  {
     of: 'pending deletes within their retention',
     facts: facts({ oldestPending: [row(SECOND), row(SECOND - RETENTION + 1)] }),
     tasks: [],

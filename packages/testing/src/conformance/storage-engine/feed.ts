@@ -1,14 +1,17 @@
 import { FULL_RANGE, evenRanges, rangeContainsEpk, type FeedRow } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
+import { singleEpkRange } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'
 import {
   DEFINITION,
   EngineFixture,
   MANY_CHARS,
   MANY_ITEMS,
+  committed,
   del,
   keyOf,
   parsed,
+  put,
 } from './fixtures.ts'
 
 /** Feed pages, starts, waits and scans. */
@@ -106,6 +109,18 @@ export function storageEngineFeed(open: () => Promise<StorageEngine>): void {
       await fixture.commit(fixture.batch('p', [del('a')]))
       const second = await database.scan({ ...query, after: first.next })
       expect(second.versions.map((each) => parsed(each)['id'])).toEqual(['b'])
+    })
+
+    test('CF-7 a page of one key does not end in the middle of a transaction where what it may examine ends', async () => {
+      const fixture = await EngineFixture.make(await open())
+      const absent = Array.from({ length: 100 }, (_, n) => del(`x${n}`))
+      // Each takes a number: 9960 of the 10,000 that a page may examine.
+      for (let n = 0; n < 99; n++) committed(await fixture.commit(fixture.batch('p', absent)))
+      committed(await fixture.commit(fixture.batch('p', absent.slice(0, 60))))
+      const puts = Array.from({ length: 80 }, (_, n) => put(`d${n}`))
+      committed(await fixture.commit(fixture.batch('q', puts)))
+      const range = singleEpkRange(keyOf('q').epk)
+      expect(await fixture.feedIds(range, 1000)).toHaveLength(80)
     })
   })
 }

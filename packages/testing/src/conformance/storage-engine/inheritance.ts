@@ -1,7 +1,13 @@
 import { FULL_RANGE, evenRanges, lsn, type FeedRange } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
-import { fixtureWithClock, DEFINITION, type EngineFixture, type FeedEntry } from './fixtures.ts'
+import {
+  DEFINITION,
+  fixtureWithClock,
+  keyOf,
+  type EngineFixture,
+  type FeedEntry,
+} from './fixtures.ts'
 import type { SteppedClock } from '../stepped-clock.ts'
 import { KEYS, part, within } from './ranges.ts'
 
@@ -210,6 +216,33 @@ export function storageEngineInheritance(
       expect(await database.readPositions(collection, 'group')).toEqual(before)
       await fixture.merge('20')
       expect(await database.readPositions(collection, 'group')).toEqual(before)
+    })
+
+    test('ST-9 CF-11 between pieces of folding a page has every document, though the log has more rows', async () => {
+      const { fixture } = await fixtureWithClock(open, {
+        definition: { allVersions: { retentionSeconds: 60, previousImages: false } },
+      })
+      // All in the lower half, which is folded first.
+      const [low = '', high = ''] = ['a', 'b'].toSorted((a, b) =>
+        keyOf(a).epk < keyOf(b).epk ? -1 : 1,
+      )
+      const ids = Array.from({ length: 10 }, (_, n) => `d${n}`)
+      // Three versions each: the log has three rows for each document.
+      for (let round = 0; round < 3; round++) for (const id of ids) await fixture.write(low, id)
+      const all = await fixture.feedIds()
+      await fixture.split(keyOf(high).epk)
+      expect(all).toHaveLength(10)
+      for (let more = true; more;) {
+        const { tasks } = await fixture.database.readMaintenance()
+        const task = tasks.find(({ kind }) => kind === 'fold')
+        if (task === undefined) break
+        await fixture.piece(task, 4)
+        const seen = await Promise.all(
+          (await fixture.ranges()).map((range) => fixture.feedIds(range)),
+        )
+        expect(seen.flat()).toEqual(all)
+        more = tasks.length > 0
+      }
     })
   })
 }
