@@ -21,6 +21,10 @@ interface Fake {
   readonly epochs?: readonly number[]
 }
 
+/** Numbers of collections beside the usual one: one that is gone, and one in which nothing expires. */
+const GONE = 2
+const KEEPS_ALL = 3
+
 const LIVE: PresentDocument = { lsn: 5, ts: SECOND - 1, ttl: 0 }
 const EXPIRED: PresentDocument = { lsn: 4, ts: SECOND - TTL, ttl: 0 }
 
@@ -35,8 +39,8 @@ class FakeView implements CommitView<CommitPlace, PresentDocument> {
   }
 
   place({ collection, epk }: CommitBatch): CommitPlace | undefined {
-    if (collection !== 1) return undefined
-    const { defaultTtl = TTL } = this.#fake
+    if (collection === GONE) return undefined
+    const { defaultTtl = TTL } = collection === KEEPS_ALL ? { defaultTtl: null } : this.#fake
     const record = { definition: { defaultTtl }, ttlEras: [] } as unknown as CollectionRecord
     return { collection: { record }, counter: this.#counters[epk < 'B' ? 0 : 1] }
   }
@@ -182,7 +186,7 @@ describe('a refusal', () => {
   const present = check('live', { kind: 'present' })
   const wrong = check('live', { kind: 'lsn', lsn: 6 })
   const invalid = put('a', { ttl: 'invalid' })
-  const gone = { ...batch(present), collection: 2 }
+  const gone = { ...batch(present), collection: GONE }
   const taken = { ...batch(put('a')), uniqueSteps: [{ id: 'a', entries: ['mail'] }] }
   const refused = { kind: 'refused', batchIndex: 0, operationIndex: 1, presentLsn: 5 }
   const invalidTtl = { kind: 'invalidTtl', batchIndex: 0, operationIndex: 1 }
@@ -231,6 +235,14 @@ describe('a refusal', () => {
   test('TTL-4 there is none for an entry of an expired document', () => {
     const fake = { documents: { old: EXPIRED }, holders: { mail: 'old' } }
     expect(plan(fake, taken).outcome.kind).toBe('committed')
+  })
+
+  test('TTL-4 whether the holder of an entry has expired is for its own collection to say', () => {
+    const fake = { documents: { old: EXPIRED }, holders: { mail: 'old' } }
+    const beside = { ...batch(put('b')), collection: KEEPS_ALL }
+    expect(plan(fake, beside, taken).outcome.kind).toBe('committed')
+    const kept = { ...taken, collection: KEEPS_ALL }
+    expect(plan(fake, batch(put('b')), kept).outcome.kind).toBe('notUnique')
   })
 
   test.each<{ condition: WriteCondition }>([
