@@ -420,3 +420,19 @@ test('a wait of the fleet that fails says for what it waited, and what was there
   await expect(waiting).rejects.toThrow(`hosts: a running with [`)
   await expect(waiting).rejects.toThrow(`1 of 1 changes not done: key1-${n}`)
 })
+
+test('PH-4 an observer can do what it likes to the list that it gets', async () => {
+  const fleet = newFleet({
+    ranges: 1,
+    feedOptions: { startFromBeginning: true, maxItemCount: 4 },
+    behaviour: (_context, changes) => {
+      // The fleet notes the very list.
+      Object.assign(fleet.deliveries.at(-1)!, { changes: [...changes] })
+      ;(changes as unknown[]).length = 0
+    },
+  })
+  for (let n = 0; n < 10; n += 1) fleet.feed.append('key1')
+  await fleet.start('a')
+  await fleet.until(() => fleet.isDrained())
+  expect(fleet.deliveries.map(({ changes }) => changes.length)).toEqual([4, 4, 2])
+})
