@@ -10,11 +10,18 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
   ['@tidemark/processor', ['@tidemark/contracts']],
   ['@tidemark/lease-redis', ['@tidemark/contracts']],
   ['@tidemark/jobs', ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor']],
+  ['@tidemark/messaging', ['@tidemark/contracts', '@tidemark/store']],
   ['@tidemark/gateway', ['@tidemark/contracts', '@tidemark/store']],
   // The engine: tests of a package that has none of its own get a store in memory from here.
   [
     '@tidemark/testing',
-    ['@tidemark/contracts', '@tidemark/store', '@tidemark/engine-sqlite', '@tidemark/processor'],
+    [
+      '@tidemark/contracts',
+      '@tidemark/store',
+      '@tidemark/engine-sqlite',
+      '@tidemark/messaging',
+      '@tidemark/processor',
+    ],
   ],
   [
     'tidemark',
@@ -26,6 +33,7 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
       '@tidemark/processor',
       '@tidemark/lease-redis',
       '@tidemark/jobs',
+      '@tidemark/messaging',
       '@tidemark/gateway',
     ],
   ],
@@ -40,6 +48,7 @@ export const PROTOCOL_PACKAGES: readonly string[] = [
   '@tidemark/store',
   '@tidemark/processor',
   '@tidemark/jobs',
+  '@tidemark/messaging',
 ]
 
 /**

@@ -30,6 +30,7 @@ import type {
   ScanQuery,
   StartQuery,
 } from '@tidemark/store/engine'
+import type { MessageEngine } from '@tidemark/store/messages'
 import type { DatabaseRow } from './catalog/database-row.ts'
 import { checkDatabase } from './reader/check-database.ts'
 import { DocumentReads } from './reader/document-reads.ts'

@@ -33,6 +33,7 @@ import {
   type ScanQuery,
   type StartQuery,
 } from '@tidemark/store/engine'
+import type { MessageEngine } from '@tidemark/store/messages'
 import { PiecewiseReads } from './piecewise-reads.ts'
 import { refuse } from './refuse.ts'
 import type { DatabasePlace } from './database-place.ts'
@@ -42,6 +43,7 @@ import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-mes
 /** One database: its writer and reader, and the readers that wait for commits. */
 export class SqliteDatabase implements DatabaseEngine {
   readonly record: DatabaseRecord
+  declare readonly messages: MessageEngine
   readonly #place: DatabasePlace
   readonly #clock: Clock
   readonly #nowMs: (atLeastMs?: number) => number

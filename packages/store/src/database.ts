@@ -25,6 +25,7 @@ import type { CollectionLocation, FoundCollection } from './collection-finder.ts
 import type { CollectionRecord, DatabaseRecord } from './engine/catalog.ts'
 import type { DatabaseEngine, StorageEngine } from './engine/storage-engine.ts'
 import type { StoreEventEmitter } from './events/store-event-emitter.ts'
+import type { MessageEngine } from './messages/message-engine.ts'
 import { CollectionMismatchError } from './errors/collection-mismatch-error.ts'
 
 /** What the handles of one store share. */
@@ -137,6 +138,11 @@ export class Database {
    */
   async check(): Promise<readonly string[]> {
     return (await this.#open()).check()
+  }
+
+  /** For `openMessaging`: the engine of this database's messages. */
+  async openMessages(): Promise<MessageEngine> {
+    return (await this.#open()).messages
   }
 
   #open(): Promise<DatabaseEngine> {

@@ -15,6 +15,7 @@ import type {
   RangeCounter,
   StartQuery,
 } from './feed-query.ts'
+import type { MessageEngine } from '../messages/message-engine.ts'
 import type { MaintenanceEngine } from './maintenance.ts'
 import type { DocumentKey, ScanPage, ScanQuery } from './document-query.ts'
 import type { DocumentVersion, FeedRange, GroupPosition } from '@tidemark/contracts'
@@ -188,6 +189,8 @@ export interface DatabaseEngine extends MaintenanceEngine {
     readonly timeoutMs: number
     readonly signal: AbortSignal
   }): Promise<boolean>
+  /** Queues, topics and subscriptions: tables of their own in the same database. */
+  readonly messages: MessageEngine
   /** The store's clock, epoch ms. It never goes back, and is never below the time of any commit. */
   nowMs(): number
   /** Finds contradictions between documents, indexes, ranges and counters. Reads everything. */

@@ -1,0 +1,158 @@
+import type { PropertyValue } from '../messages/message.ts'
+
+/** ISO 8601, such as `PT1M30S`, or milliseconds. */
+export type Duration = string | number
+
+interface EntityOptions {
+  /** TTL of messages that have none, and the ceiling for all. @default never (in a namespace of tier Basic: P14D) */
+  readonly defaultMessageTimeToLive?: Duration | undefined
+  /** Unused for so long, the entity deletes itself. At least PT5M. @default never */
+  readonly autoDeleteOnIdle?: Duration | undefined
+  /** @default 1024 */
+  readonly maxSizeInMegabytes?: number | undefined
+  /** @default 1024 (1 MiB) */
+  readonly maxMessageSizeInKilobytes?: number | undefined
+  /** @default 'Active' */
+  readonly status?: 'Active' | 'Disabled' | 'SendDisabled' | 'ReceiveDisabled' | undefined
+  /** Your own text, at most 1024 characters. @default '' */
+  readonly userMetadata?: string | undefined
+}
+
+interface ReceivingOptions {
+  /** PT5S to PT5M. @default PT1M */
+  readonly lockDuration?: Duration | undefined
+  /** Deliveries until a message goes to the dead-letter queue. @default 10 */
+  readonly maxDeliveryCount?: number | undefined
+  /** Off: expired messages are dropped. @default false */
+  readonly deadLetteringOnMessageExpiration?: boolean | undefined
+  /** Cannot change later. @default false */
+  readonly requiresSession?: boolean | undefined
+  /** Path of a queue or topic that exists. @default none */
+  readonly forwardTo?: string | undefined
+  /** As `forwardTo`. @default none */
+  readonly forwardDeadLetteredMessagesTo?: string | undefined
+}
+
+interface DuplicateDetectionOptions {
+  /** Cannot change later. @default false */
+  readonly requiresDuplicateDetection?: boolean | undefined
+  /** PT20S to P7D. @default PT10M */
+  readonly duplicateDetectionHistoryTimeWindow?: Duration | undefined
+}
+
+export interface QueueOptions extends EntityOptions, ReceivingOptions, DuplicateDetectionOptions {}
+export interface TopicOptions extends EntityOptions, DuplicateDetectionOptions {}
+export interface SubscriptionOptions extends EntityOptions, ReceivingOptions {
+  /** A filter that fails: on, the message goes to the dead-letter queue; off, there is no match. @default true */
+  readonly deadLetteringOnFilterEvaluationExceptions?: boolean | undefined
+  /** @default one rule `$Default` that matches everything */
+  readonly rules?: readonly RuleOptions[] | undefined
+}
+
+export interface SqlRuleFilter {
+  readonly sqlExpression: string
+}
+
+/** Matches messages that have all of these values. */
+export interface CorrelationRuleFilter {
+  readonly correlationId?: string | undefined
+  readonly messageId?: string | undefined
+  readonly to?: string | undefined
+  readonly replyTo?: string | undefined
+  readonly subject?: string | undefined
+  readonly sessionId?: string | undefined
+  readonly replyToSessionId?: string | undefined
+  readonly contentType?: string | undefined
+  readonly applicationProperties?: Readonly<Record<string, PropertyValue>> | undefined
+}
+
+export interface RuleOptions {
+  readonly name: string
+  /** @default everything */
+  readonly filter?: SqlRuleFilter | CorrelationRuleFilter | undefined
+  readonly action?: SqlRuleFilter | undefined
+}
+
+/** What was given and every default, durations as ISO 8601; undefined: never. */
+export interface QueueProperties extends Required<Omit<QueueOptions, OptionalProperties>> {
+  readonly name: string
+  readonly defaultMessageTimeToLive: string | undefined
+  readonly autoDeleteOnIdle: string | undefined
+  readonly forwardTo: string | undefined
+  readonly forwardDeadLetteredMessagesTo: string | undefined
+}
+
+export interface TopicProperties extends Required<Omit<TopicOptions, OptionalProperties>> {
+  readonly name: string
+  readonly defaultMessageTimeToLive: string | undefined
+  readonly autoDeleteOnIdle: string | undefined
+}
+
+export interface SubscriptionProperties extends Required<
+  Omit<SubscriptionOptions, OptionalProperties | 'rules'>
+> {
+  readonly topicName: string
+  readonly subscriptionName: string
+  readonly defaultMessageTimeToLive: string | undefined
+  readonly autoDeleteOnIdle: string | undefined
+  readonly forwardTo: string | undefined
+  readonly forwardDeadLetteredMessagesTo: string | undefined
+}
+
+type OptionalProperties =
+  'defaultMessageTimeToLive' | 'autoDeleteOnIdle' | 'forwardTo' | 'forwardDeadLetteredMessagesTo'
+
+export interface RuleProperties extends RuleOptions {
+  readonly createdAtUtc: Date
+}
+
+export interface RuntimeProperties {
+  readonly createdAtUtc: Date
+  readonly modifiedAtUtc: Date
+  readonly accessedAtUtc: Date
+  readonly sizeInBytes: number
+  readonly scheduledMessageCount: number
+}
+
+export interface QueueRuntimeProperties extends RuntimeProperties {
+  readonly name: string
+  /** All, with the dead-letter queue. */
+  readonly totalMessageCount: number
+  /** Active messages, locked ones included. */
+  readonly activeMessageCount: number
+  readonly lockedMessageCount: number
+  readonly deferredMessageCount: number
+  readonly deadLetterMessageCount: number
+  /** Active messages that have expired and that no listener has made leave. */
+  readonly expiredMessageCount: number
+  readonly oldestEnqueuedTimeUtc: Date | undefined
+}
+
+export interface SubscriptionRuntimeProperties extends Omit<QueueRuntimeProperties, 'name'> {
+  readonly topicName: string
+  readonly subscriptionName: string
+}
+
+export interface TopicRuntimeProperties extends RuntimeProperties {
+  readonly name: string
+  readonly subscriptionCount: number
+}
+
+/** Of a namespace: what section 12's configuration has beside entities. */
+export interface NamespaceOptions {
+  /** Basic: default and maximum TTL are 14 days, and there are no topics. @default 'Standard' */
+  readonly tier?: 'Basic' | 'Standard' | 'Premium' | undefined
+  /** `CanNotDelete`: entities cannot be deleted by call; idle ones still delete themselves (TMP-03). @default none */
+  readonly resourceLock?: 'CanNotDelete' | undefined
+  /** Lower bounds of durations, to make tests fast. */
+  readonly limits?: NamespaceLimits | undefined
+}
+
+export interface NamespaceLimits {
+  /** @default PT5M */
+  readonly minAutoDeleteOnIdle?: Duration | undefined
+  /** @default PT5S */
+  readonly minLockDuration?: Duration | undefined
+  /** @default PT20S */
+  readonly minDuplicateDetectionHistoryTimeWindow?: Duration | undefined
+}

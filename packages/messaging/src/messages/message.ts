@@ -1,0 +1,47 @@
+/** A value of an application property. */
+export type PropertyValue = string | number | bigint | boolean | Date | Uint8Array | null
+
+/** A message to send. Names are those of the official Service Bus client. */
+export interface Message<Body = unknown> {
+  /** Any JSON value, or bytes, which arrive as they are. */
+  readonly body: Body
+  /** At most 128 characters. @default a random one */
+  readonly messageId?: string | undefined
+  readonly contentType?: string | undefined
+  readonly correlationId?: string | undefined
+  /** At most 128 characters. Equals `sessionId` when both are given. */
+  readonly partitionKey?: string | undefined
+  /** At most 128 characters. */
+  readonly sessionId?: string | undefined
+  readonly replyToSessionId?: string | undefined
+  /** Milliseconds. The entity's default is also a ceiling. @default the entity's */
+  readonly timeToLive?: number | undefined
+  readonly subject?: string | undefined
+  readonly to?: string | undefined
+  readonly replyTo?: string | undefined
+  /** The message is enqueued at this time. A time that has passed means now. */
+  readonly scheduledEnqueueTimeUtc?: Date | undefined
+  readonly applicationProperties?: Readonly<Record<string, PropertyValue>> | undefined
+}
+
+/** A message that was received or peeked. */
+export interface ReceivedMessage<Body = unknown> extends Message<Body> {
+  readonly messageId: string
+  readonly deadLetterReason?: string | undefined
+  readonly deadLetterErrorDescription?: string | undefined
+  /** Where the message died, if it was forwarded from a dead-letter queue. */
+  readonly deadLetterSource?: string | undefined
+  /** A GUID. Undefined in receive-and-delete and of peeked messages. */
+  readonly lockToken?: string | undefined
+  /** Unsuccessful deliveries before this one. */
+  readonly deliveryCount: number
+  readonly enqueuedTimeUtc: Date
+  /** Beyond the year 9000 for a message that never expires. */
+  readonly expiresAtUtc: Date
+  /** Later after each renewal through the receiver. */
+  readonly lockedUntilUtc?: Date | undefined
+  readonly sequenceNumber: number
+  /** The sequence number where the message was first enqueued. */
+  readonly enqueuedSequenceNumber: number
+  readonly state: 'active' | 'deferred' | 'scheduled'
+}
