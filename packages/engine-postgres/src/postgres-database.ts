@@ -72,6 +72,7 @@ export interface PostgresDatabaseParts {
 export class PostgresDatabase implements DatabaseEngine {
   readonly #database: DatabaseRow
   readonly #parts: PostgresDatabaseParts
+  declare readonly messages: MessageEngine
   readonly #context: ReadContext
   readonly #reads: DocumentReads
   readonly #groups: CommitGroups
