@@ -1,6 +1,9 @@
 import type { ReceivedMessage } from '../messages/message.ts'
 
-/** The receiver of a queue or subscription is also a listener, from when it is made until it is closed. */
+/**
+ * A receiver becomes a listener with its first call that receives or subscribes, and stays one until it is closed, as the
+ * official client attaches its link then. Peeking, and settling, never make it one (EXP-04).
+ */
 export interface ReceiverOptions {
   /** @default 'peekLock' */
   readonly receiveMode?: 'peekLock' | 'receiveAndDelete' | undefined
