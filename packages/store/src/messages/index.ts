@@ -54,6 +54,7 @@ export {
   type Procedure,
   type RowRequest,
   type RowRequests,
+  type SessionLook,
   type SessionRow,
   type StoredMessage,
 } from './message-rows.ts'

@@ -108,6 +108,12 @@ export type Outcome =
       readonly description: string | undefined
     }
 
+  /**
+   * Takes the lock off as if the message had never been delivered: no delivery is counted. For messages that were
+   * received ahead and that nobody saw. One that has expired meanwhile expires.
+   */
+  | { readonly kind: 'release' }
+
 export interface Disposition {
   readonly token: string
   readonly outcome: Outcome

@@ -1,6 +1,6 @@
 import type { CommandAnswers, CommandOf, MessageCommand } from './message-commands.ts'
 import type { MessageCatalog } from './entities.ts'
-import type { EntityLook } from './message-rows.ts'
+import type { EntityLook, SessionLook } from './message-rows.ts'
 import type { CallerTime, MessageTime } from './message-time.ts'
 
 /**
@@ -22,6 +22,8 @@ export interface MessageEngine {
   ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }>
   /** Reads only, and cheaply: nothing is applied. Entities that are gone are left out. */
   look(entities: readonly number[]): Promise<readonly EntityLook[]>
+  /** As `look`, of sessions that this broker holds: their messages matter to nobody else. */
+  lookSessions(entity: number, sessions: readonly string[]): Promise<readonly SessionLook[]>
   /**
    * Calls `listener` after each commit that may matter to listeners of these entities; of all, when it is given none. Also
    * after those of other processes, within milliseconds. Costs nothing while nobody watches. Returns the end of the

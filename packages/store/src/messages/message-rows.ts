@@ -88,6 +88,15 @@ export interface EntityLook {
   readonly expiresMs: number | undefined
 }
 
+/** What waits in a session that the caller holds. Sessions with nothing are left out. */
+export interface SessionLook {
+  readonly session: string
+  /** An active message without a lock. */
+  readonly hasReady: boolean
+  /** Earliest expiry of such a message, by the store's clock. */
+  readonly expiresMs: number | undefined
+}
+
 export interface EntityCounts {
   readonly active: number
   readonly locked: number
@@ -181,6 +190,7 @@ export interface RowRequests {
     readonly maxBytes: number
   }): readonly StoredMessage[]
   look(entity: number): EntityLook
+  lookSessions(entity: number, sessions: readonly string[]): readonly SessionLook[]
   count(entity: number, storeMs: number): EntityCounts
 
   /** Adds to what the entity holds. Never makes commits of other processes wait. */
