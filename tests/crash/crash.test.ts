@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runFeatures } from './features/run-features.ts'
 import { runGateway } from './gateway/run-gateway.ts'
+import { runMessaging } from './messaging/run-messaging.ts'
 import { runPlain } from './run-plain.ts'
 
 // A slice of what `npm run crash` does, with one seed.
@@ -27,6 +28,13 @@ test('ST-6 what clients were answered over HTTP survives kill -9 of tidemark ser
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, indexFaults: 0 })
 })
+
+test('EXP-18 SET-18 kill -9 of sending and receiving processes loses no message and doubles none', async () => {
+  await using folder = await temporaryFolder()
+  const { summary, ...verdict } = await runMessaging({ ...aRun(folder.path), rounds: 3 })
+  console.log(summary)
+  expect(verdict).toEqual({ lost: 0, twice: 0, faults: 0 })
+}, 120_000)
 
 function aRun(folder: string): {
   readonly folder: string

@@ -12,11 +12,12 @@ import {
 import { FolderScene, type CrashScene } from './crash-scene.ts'
 import { runFeatures } from './features/run-features.ts'
 import { runGateway } from './gateway/run-gateway.ts'
+import { runMessaging } from './messaging/run-messaging.ts'
 import { PostgresScene } from './postgres/postgres-scene.ts'
 import { runPlain } from './run-plain.ts'
 
-const USAGE = `usage: npm run crash -- [--rounds N] [--engine NAME] [--features all] [--gateway] [--seed N]
-                          [--folder PATH]
+const USAGE = `usage: npm run crash -- [--rounds N] [--engine NAME] [--features all] [--gateway] [--messaging]
+                          [--seed N] [--folder PATH]
 
 Kills writing processes with SIGKILL over and over and looks for what they had acknowledged. On PostgreSQL, a
 durable server of its own, rounds end in turn by their death alone, after ended connections, after an immediate
@@ -27,6 +28,7 @@ restart of the server, and after SIGKILL of the server.
   --features all  with time to live, pending deletes, the log of all versions, splits, merges and
                   background maintenance   (default: plain writes)
   --gateway       kills tidemark serve, while clients write over HTTP
+  --messaging     kills processes that send, receive, settle and schedule messages
   --seed N        of what is written       (default: random, printed)
   --folder PATH   made anew, left behind   (default: a temporary one, removed); of a server only the logs
 
@@ -38,12 +40,16 @@ const { values } = readArguments(
     rounds: whole(1, 50),
     features: oneOf(['all']),
     gateway: flag(),
+    messaging: flag(),
     engine: oneOf(['sqlite', 'postgres'], 'sqlite'),
     seed: whole(0, Math.floor(Math.random() * 1_000_000)),
     folder: text(),
   },
   {
-    check({ gateway, features, engine }) {
+    check({ gateway, messaging, features, engine }) {
+      if (messaging && (gateway || features !== undefined)) {
+        throw new UsageError('--messaging goes without --gateway and --features')
+      }
       if (!gateway || (features === undefined && engine === 'sqlite')) return
       throw new UsageError('--gateway goes without --features, and with --engine sqlite')
     },
@@ -67,7 +73,8 @@ try {
 
 async function crash(scene: CrashScene): Promise<void> {
   const run = { folder, seed, rounds, report: console.log, scene }
-  if (values.features === 'all') await crashFeatures(run)
+  if (values.messaging) await crashMessaging(run)
+  else if (values.features === 'all') await crashFeatures(run)
   else await crashPlain(run)
 }
 
@@ -92,5 +99,12 @@ async function crashFeatures(run: Parameters<typeof runFeatures>[0]): Promise<vo
   const { lost, faults, missing, summary } = await runFeatures(run)
   if (lost > 0 || faults > 0 || missing.length > 0) process.exitCode = 1
   for (const what of missing) console.error(`nothing was shown: 0 ${what}`)
+  console.log(summary)
+}
+
+async function crashMessaging(run: Parameters<typeof runMessaging>[0]): Promise<void> {
+  const { lost, twice, faults, summary } = await runMessaging(run)
+  if (lost > 0 || twice > 0 || faults > 0) process.exitCode = 1
+  if (faults > 0) console.error(`${faults} faults in numbers, sessions or rows`)
   console.log(summary)
 }
