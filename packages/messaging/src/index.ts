@@ -20,11 +20,10 @@ export type {
   SubscribeOptions,
 } from './broker/receiver-options.ts'
 export type { SessionReceiver } from './broker/session-receiver.ts'
+export { NEVER, type Duration } from './entities/duration.ts'
+export type { NamespaceLimits, NamespaceOptions } from './entities/namespace.ts'
 export type {
   CorrelationRuleFilter,
-  Duration,
-  NamespaceLimits,
-  NamespaceOptions,
   QueueOptions,
   QueueProperties,
   QueueRuntimeProperties,
@@ -40,3 +39,17 @@ export type {
   TopicRuntimeProperties,
 } from './entities/options.ts'
 export type { Message, PropertyValue, ReceivedMessage } from './messages/message.ts'
+export { amqpCondition } from './errors/conditions.ts'
+export { InvalidRuleError } from './errors/invalid-rule-error.ts'
+export { LinkClosedError } from './errors/link-closed-error.ts'
+export { MessageLockLostError } from './errors/message-lock-lost-error.ts'
+export { MessageNotFoundError } from './errors/message-not-found-error.ts'
+export {
+  MessagingEntityDisabledError,
+  MessagingEntityExistsError,
+  MessagingEntityNotFoundError,
+} from './errors/messaging-entity-errors.ts'
+export { MessageSizeExceededError, QuotaExceededError } from './errors/messaging-limit-errors.ts'
+export { MessagingNotAllowedError } from './errors/messaging-not-allowed-error.ts'
+export { ServiceTimeoutError } from './errors/service-timeout-error.ts'
+export { SessionCannotBeLockedError, SessionLockLostError } from './errors/session-lock-errors.ts'

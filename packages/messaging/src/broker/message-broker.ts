@@ -1,7 +1,7 @@
 import type { Clock, Random } from '@tidemark/contracts'
 import type { Database } from '@tidemark/store'
+import type { NamespaceOptions } from '../entities/namespace.ts'
 import type {
-  NamespaceOptions,
   QueueOptions,
   QueueProperties,
   QueueRuntimeProperties,

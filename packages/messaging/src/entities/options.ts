@@ -1,7 +1,5 @@
 import type { PropertyValue } from '../messages/message.ts'
-
-/** ISO 8601, such as `PT1M30S`, or milliseconds. */
-export type Duration = string | number
+import type { Duration } from './duration.ts'
 
 interface EntityOptions {
   /** TTL of messages that have none, and the ceiling for all. @default never (in a namespace of tier Basic: P14D) */
@@ -136,23 +134,4 @@ export interface SubscriptionRuntimeProperties extends Omit<QueueRuntimeProperti
 export interface TopicRuntimeProperties extends RuntimeProperties {
   readonly name: string
   readonly subscriptionCount: number
-}
-
-/** Of a namespace: what section 12's configuration has beside entities. */
-export interface NamespaceOptions {
-  /** Basic: default and maximum TTL are 14 days, and there are no topics. @default 'Standard' */
-  readonly tier?: 'Basic' | 'Standard' | 'Premium' | undefined
-  /** `CanNotDelete`: entities cannot be deleted by call; idle ones still delete themselves (TMP-03). @default none */
-  readonly resourceLock?: 'CanNotDelete' | undefined
-  /** Lower bounds of durations, to make tests fast. */
-  readonly limits?: NamespaceLimits | undefined
-}
-
-export interface NamespaceLimits {
-  /** @default PT5M */
-  readonly minAutoDeleteOnIdle?: Duration | undefined
-  /** @default PT5S */
-  readonly minLockDuration?: Duration | undefined
-  /** @default PT20S */
-  readonly minDuplicateDetectionHistoryTimeWindow?: Duration | undefined
 }

@@ -1,0 +1,110 @@
+import {
+  checkOptions,
+  describeValue,
+  InvalidOptionError,
+  optionGroup,
+  optionRule,
+  type OptionRule,
+  type OptionRules,
+} from '@tidemark/contracts'
+import { formatDuration, parseDuration, type Duration } from './duration.ts'
+
+/** Of a namespace: what its configuration has beside entities. */
+export interface NamespaceOptions {
+  /** Basic: default and maximum TTL are 14 days, and there are no topics. @default 'Standard' */
+  readonly tier?: 'Basic' | 'Standard' | 'Premium' | undefined
+  /** `CanNotDelete`: entities cannot be deleted by call; idle ones still delete themselves (TMP-03). @default none */
+  readonly resourceLock?: 'CanNotDelete' | undefined
+  /** Lower bounds of durations, to make tests fast. */
+  readonly limits?: NamespaceLimits | undefined
+}
+
+/** Limits can be lowered, not raised. */
+export interface NamespaceLimits {
+  /** @default PT5M */
+  readonly minAutoDeleteOnIdle?: Duration | undefined
+  /** @default PT5S */
+  readonly minLockDuration?: Duration | undefined
+  /** @default PT20S */
+  readonly minDuplicateDetectionHistoryTimeWindow?: Duration | undefined
+}
+
+export interface ResolvedNamespace {
+  readonly tier: 'Basic' | 'Standard' | 'Premium'
+  readonly resourceLock: 'CanNotDelete' | undefined
+  readonly limits: ResolvedLimits
+}
+
+export interface ResolvedLimits {
+  readonly minAutoDeleteOnIdleMs: number
+  readonly minLockDurationMs: number
+  readonly minDuplicateWindowMs: number
+}
+
+/** A text of ISO 8601, or a number of milliseconds. What it may be is checked by `parseDuration`. */
+export const DURATION: OptionRule = optionRule(
+  'a duration, such as "PT1M30S"',
+  (value) => typeof value === 'string' || typeof value === 'number',
+)
+
+/** One of these texts. */
+export function optionOf(...values: readonly string[]): OptionRule {
+  return optionRule(
+    values.map((value) => JSON.stringify(value)).join(' or '),
+    (given) => typeof given === 'string' && values.includes(given),
+  )
+}
+
+export const LIMIT_RULES: OptionRules<NamespaceLimits> = {
+  minAutoDeleteOnIdle: DURATION,
+  minLockDuration: DURATION,
+  minDuplicateDetectionHistoryTimeWindow: DURATION,
+}
+
+/** For `checkOptions` of those whose options extend these. */
+export const NAMESPACE_RULES: OptionRules<NamespaceOptions> = {
+  tier: optionOf('Basic', 'Standard', 'Premium'),
+  resourceLock: optionOf('CanNotDelete'),
+  limits: optionGroup(LIMIT_RULES),
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function resolveNamespace(options: NamespaceOptions = {}): ResolvedNamespace {
+  const { tier = 'Standard', resourceLock, limits = {} } = options
+  checkOptions({ tier, resourceLock, limits }, NAMESPACE_RULES)
+  return { tier, resourceLock, limits: resolveLimits(limits) }
+}
+
+const DEFAULT_LIMITS: Readonly<Record<keyof NamespaceLimits, number>> = {
+  minAutoDeleteOnIdle: 300_000,
+  minLockDuration: 5000,
+  minDuplicateDetectionHistoryTimeWindow: 20_000,
+}
+
+function resolveLimits(limits: NamespaceLimits): ResolvedLimits {
+  return {
+    minAutoDeleteOnIdleMs: resolveLimit('minAutoDeleteOnIdle', limits),
+    minLockDurationMs: resolveLimit('minLockDuration', limits),
+    minDuplicateWindowMs: resolveLimit('minDuplicateDetectionHistoryTimeWindow', limits),
+  }
+}
+
+function resolveLimit(name: keyof NamespaceLimits, limits: NamespaceLimits): number {
+  const given = limits[name]
+  const highestMs = DEFAULT_LIMITS[name]
+  if (given === undefined) return highestMs
+  const ms = readLimit(name, given)
+  if (ms !== undefined && ms >= 1 && ms <= highestMs) return ms
+  throw new InvalidOptionError(
+    `limits.${name} must be 1 ms to ${formatDuration(highestMs)}, got ${describeValue(given)}`,
+  )
+}
+
+function readLimit(name: keyof NamespaceLimits, given: Duration): number | undefined {
+  try {
+    return parseDuration(given)
+  } catch (error) {
+    if (!(error instanceof InvalidOptionError)) throw error
+    throw new InvalidOptionError(`limits.${name} ${error.message}`, { cause: error })
+  }
+}
