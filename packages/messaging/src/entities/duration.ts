@@ -1,4 +1,4 @@
-import { describeValue, InvalidOptionError } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts'
 
 /** ISO 8601, such as `PT1M30S`, or milliseconds. */
 export type Duration = string | number
@@ -24,14 +24,17 @@ const TEXT = new RegExp(
 )
 const TEXT_UNITS_MS: readonly bigint[] = [604_800_000n, 86_400_000n, 3_600_000n, 60_000n, 1000n]
 
+/** Milliseconds, undefined: never; or what is wrong, to stand behind the option's name. */
+export type ReadDuration = { readonly ms: number | undefined } | { readonly problem: string }
+
 /**
- * A duration in milliseconds, exactly, whatever its length; undefined: never. Parts of a millisecond are cut off.
- *
- * @throws ERR_INVALID_OPTION: no duration, months or years, negative, above the longest one
+ * A duration exactly, whatever its length. Parts of a millisecond are cut off. Refuses months and years, negative ones,
+ * and those above the longest one.
  */
-export function parseDuration(duration: Duration): number | undefined {
-  const ms = typeof duration === 'number' ? wholeMs(duration) : textMs(duration)
-  return ms >= MAX_MS ? undefined : ms
+export function readDuration(duration: Duration): ReadDuration {
+  if (typeof duration === 'string') return readText(duration)
+  if (Number.isSafeInteger(duration) && duration >= 0) return withoutMaximum(duration)
+  return { problem: `must be whole milliseconds, or a duration of ISO 8601, got ${duration}` }
 }
 
 /** ISO 8601, without units that are zero: `PT1M30.5S`. */
@@ -53,29 +56,24 @@ export function formatOptionalDuration(ms: number | undefined): string | undefin
   return ms === undefined ? undefined : formatDuration(ms)
 }
 
-function wholeMs(duration: number): number {
-  if (Number.isSafeInteger(duration) && duration >= 0) return duration
-  throw new InvalidOptionError(
-    `must be a duration in whole milliseconds, or one of ISO 8601, got ${duration}`,
-  )
+function withoutMaximum(ms: number): ReadDuration {
+  return { ms: ms >= MAX_MS ? undefined : ms }
 }
 
-function textMs(duration: string): number {
+function readText(duration: string): ReadDuration {
   const parts = TEXT.exec(duration)
   if (parts === null || !/\d/.test(duration)) {
     const hint = /^P[^T]*[YM]/i.test(duration) ? ' (months and years have no fixed length)' : ''
-    throw new InvalidOptionError(
-      `must be a duration of ISO 8601, such as "PT1M30S"${hint}, got ${describeValue(duration)}`,
-    )
+    const got = describeValue(duration)
+    return { problem: `must be a duration of ISO 8601, such as "PT1M30S"${hint}, got ${got}` }
   }
   let ticks = 0n
   for (const [at, unitMs] of TEXT_UNITS_MS.entries()) {
     ticks += partTicks(parts[at + 1] ?? '0', unitMs)
   }
-  if (ticks > MAX_TICKS) {
-    throw new InvalidOptionError(`must be at most ${NEVER}, got ${describeValue(duration)}`)
-  }
-  return Number(ticks / TICKS_A_MS)
+  if (ticks > MAX_TICKS)
+    return { problem: `must be at most ${NEVER}, got ${describeValue(duration)}` }
+  return withoutMaximum(Number(ticks / TICKS_A_MS))
 }
 
 function partTicks(amount: string, unitMs: bigint): bigint {

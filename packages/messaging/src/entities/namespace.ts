@@ -7,7 +7,7 @@ import {
   type OptionRule,
   type OptionRules,
 } from '@tidemark/contracts'
-import { formatDuration, parseDuration, type Duration } from './duration.ts'
+import { formatDuration, readDuration, type Duration } from './duration.ts'
 
 /** Of a namespace: what its configuration has beside entities. */
 export interface NamespaceOptions {
@@ -41,7 +41,7 @@ export interface ResolvedLimits {
   readonly minDuplicateWindowMs: number
 }
 
-/** A text of ISO 8601, or a number of milliseconds. What it may be is checked by `parseDuration`. */
+/** A text of ISO 8601, or a number of milliseconds. What it may be is checked by `readDuration`. */
 export const DURATION: OptionRule = optionRule(
   'a duration, such as "PT1M30S"',
   (value) => typeof value === 'string' || typeof value === 'number',
@@ -93,18 +93,10 @@ function resolveLimit(name: keyof NamespaceLimits, limits: NamespaceLimits): num
   const given = limits[name]
   const highestMs = DEFAULT_LIMITS[name]
   if (given === undefined) return highestMs
-  const ms = readLimit(name, given)
-  if (ms !== undefined && ms >= 1 && ms <= highestMs) return ms
+  const read = readDuration(given)
+  if ('problem' in read) throw new InvalidOptionError(`limits.${name} ${read.problem}`)
+  if (read.ms !== undefined && read.ms >= 1 && read.ms <= highestMs) return read.ms
   throw new InvalidOptionError(
     `limits.${name} must be 1 ms to ${formatDuration(highestMs)}, got ${describeValue(given)}`,
   )
-}
-
-function readLimit(name: keyof NamespaceLimits, given: Duration): number | undefined {
-  try {
-    return parseDuration(given)
-  } catch (error) {
-    if (!(error instanceof InvalidOptionError)) throw error
-    throw new InvalidOptionError(`limits.${name} ${error.message}`, { cause: error })
-  }
 }
