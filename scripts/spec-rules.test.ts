@@ -83,6 +83,14 @@ test('rules and the IDs of the protocol are read off their pages', () => {
   expect(readProtocolIds('| I1 | a |\n| O12 | b, see I2 |\n| x | y |')).toEqual(['I1', 'O12'])
 })
 
+test('the table says each rule in its first sentence', () => {
+  const rule = '## ST-1\n\nIt holds for `a.b` and\nc | d. Always.\n\nSo there.\n\n*Source:* ours.\n'
+  const files: Files = new Map(Object.entries({ ...FILES, 'docs/spec/store.md': rule }))
+  expect(testsPage(readSpecRules(files))).toContain(
+    '| [ST-1](store.md#st-1) | It holds for `a.b` and c \\| d. | [a.test.ts](../../tests/a.test.ts) |',
+  )
+})
+
 test('names of tests are titles, rows of tables, and checks that a text names', () => {
   const text = `
 import x from 'ST-9'

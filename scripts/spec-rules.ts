@@ -19,9 +19,10 @@ const PAGES = [
   'processor.md',
   'time-to-live.md',
   'jobs.md',
+  'messages.md',
 ]
 
-const RULE_ID = /\b(?:ST|CF|LE|PH|TTL|JB)-\d+\b/g
+const RULE_ID = /\b(?:ST|CF|LE|PH|TTL|JB|EXP|SCH|SES|TMP|SET|TOP)-\d+\b/g
 /** Not the level of a compiler, as in -O2. */
 const PROTOCOL_ID = /(?<![\w-])[DIO]\d{1,2}\b/g
 
@@ -84,20 +85,27 @@ export function specProblems(files: Files, spec: SpecRules): readonly string[] {
 
 /** The page with the tests of each rule. */
 export function testsPage({ rules, testsOf, untested }: SpecRules): string {
-  const rows = rules.map(({ id, page }) => {
+  const rows = rules.map(({ id, page, text }) => {
     const links = testsOf.get(id)?.map((path) => `[${basename(path)}](../../${path})`)
     const shown = links?.join(', ') ?? `none: ${untested.get(id) ?? ''}`
-    return `| [${id}](${page}#${id.toLowerCase()}) | ${shown} |`
+    return `| [${id}](${page}#${id.toLowerCase()}) | ${firstSentence(text)} | ${shown} |`
   })
   return `# Which tests show which rule
 
 A test shows a rule if its name has the rule's ID. This page is written by \`node scripts/spec-rules.ts\` from the names of the tests;
 the reasons of rules without a test are in \`scripts/spec-rules/untested-rules.ts\`. [How to read the rules](README.md).
 
-| Rule | Test files |
-|---|---|
+| Rule | In short | Test files |
+|---|---|---|
 ${rows.join('\n')}
 `
+}
+
+/** As a cell of a table. */
+function firstSentence(text: string): string {
+  const [paragraph = ''] = text.split('\n\n', 1)
+  const line = paragraph.replaceAll(/\s+/g, ' ')
+  return (/^.*?[.:](?= |$)/.exec(line)?.[0] ?? line).replaceAll('|', String.raw`\|`)
 }
 
 function ruleProblems(rules: readonly Rule[]): readonly string[] {
