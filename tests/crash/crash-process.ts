@@ -58,6 +58,10 @@ export class CrashProcess<Message extends { readonly kind: string }> {
     }
   }
 
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal)
+  }
+
   /** Resolves when it has ended by itself, without an error. */
   async finished(): Promise<void> {
     await this.#exited
