@@ -53,6 +53,5 @@ test.each([
     'limits.minDuplicateDetectionHistoryTimeWindow must be a duration of ISO 8601, such as "PT1M30S", got "20"',
   ],
 ])('refuses %j', (options, message) => {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Callers without types give such options.
   expect(() => resolveNamespace(options as never)).toThrow(message)
 })

@@ -1,0 +1,89 @@
+import {
+  option,
+  optionGroup,
+  optionRule,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts'
+import { DURATION, optionOf } from './namespace.ts'
+import type {
+  CorrelationRuleFilter,
+  QueueOptions,
+  RuleOptions,
+  SqlRuleFilter,
+  SubscriptionOptions,
+  TopicOptions,
+} from './options.ts'
+
+type Entity = Omit<TopicOptions, keyof DuplicateDetection>
+type DuplicateDetection = Pick<
+  TopicOptions,
+  'requiresDuplicateDetection' | 'duplicateDetectionHistoryTimeWindow'
+>
+type Receiving = Omit<QueueOptions, keyof TopicOptions>
+
+const LIST = optionRule('a list', (value) => Array.isArray(value))
+
+const ENTITY: OptionRules<Entity> = {
+  defaultMessageTimeToLive: DURATION,
+  autoDeleteOnIdle: DURATION,
+  maxSizeInMegabytes: option.number,
+  maxMessageSizeInKilobytes: option.number,
+  status: optionOf('Active', 'Disabled', 'SendDisabled', 'ReceiveDisabled'),
+  userMetadata: option.text,
+}
+
+const RECEIVING: OptionRules<Receiving> = {
+  lockDuration: DURATION,
+  maxDeliveryCount: option.number,
+  deadLetteringOnMessageExpiration: option.flag,
+  requiresSession: option.flag,
+  forwardTo: option.text,
+  forwardDeadLetteredMessagesTo: option.text,
+}
+
+const DUPLICATE_DETECTION: OptionRules<DuplicateDetection> = {
+  requiresDuplicateDetection: option.flag,
+  duplicateDetectionHistoryTimeWindow: DURATION,
+}
+
+export const QUEUE_RULES: OptionRules<QueueOptions> = {
+  ...ENTITY,
+  ...RECEIVING,
+  ...DUPLICATE_DETECTION,
+}
+
+export const TOPIC_RULES: OptionRules<TopicOptions> = { ...ENTITY, ...DUPLICATE_DETECTION }
+
+export const SUBSCRIPTION_RULES: OptionRules<SubscriptionOptions> = {
+  ...ENTITY,
+  ...RECEIVING,
+  deadLetteringOnFilterEvaluationExceptions: option.flag,
+  rules: LIST,
+}
+
+export const SQL_RULES: OptionRules<SqlRuleFilter> = { sqlExpression: requiredOption(option.text) }
+
+export const CORRELATION_RULES: OptionRules<CorrelationRuleFilter> = {
+  correlationId: option.text,
+  messageId: option.text,
+  to: option.text,
+  replyTo: option.text,
+  subject: option.text,
+  sessionId: option.text,
+  replyToSessionId: option.text,
+  contentType: option.text,
+  applicationProperties: optionRule(
+    'an object of properties',
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  ),
+}
+
+export const RULE_RULES: OptionRules<RuleOptions> = {
+  name: requiredOption(option.text),
+  filter: optionRule(
+    'an object with sqlExpression, or with properties to compare',
+    (value) => typeof value === 'object' && value !== null,
+  ),
+  action: optionGroup(SQL_RULES),
+}
