@@ -73,6 +73,13 @@ export interface EntityPlace {
   /** The number that the next message gets. */
   readonly next: number
   readonly clock: ClockPair
+  /**
+   * Earliest `dueMs` of a message (locked or scheduled) or `lockedUntilMs` of a held session, whichever clock it is by; 0
+   * while a session has an `expiredThrough`. So most commands find in one request that nothing is due. Undefined: never.
+   */
+  readonly dueMs: number | undefined
+  /** Earliest expiry of an active message without a lock. */
+  readonly expiresMs: number | undefined
 }
 
 /** What waits in an entity, without locking anything: for the timers of listeners, and for counts. */
@@ -118,9 +125,14 @@ export interface RowRequests {
   readPlace(entity: number, options: { readonly hold: boolean }): EntityPlace | undefined
   /** Sets the counter of an entity that is held. */
   setNext(entity: number, next: number): void
+  /** The stored pair; both 0 if none was stored yet. For commands without an entity. */
+  readClock(): ClockPair
   /** Stores the pair of clocks for other brokers. */
   storeClock(pair: ClockPair): void
-  /** Stamps the last activity, if it is later than the stored one. */
+  /**
+   * Stamps the last activity, if it is later than the stored one. The last request but `storeClock`, so it must not wait
+   * for who holds the entity's counter.
+   */
   touch(entity: number, lockMs: number): void
 
   /** Ids are given in the order of the rows. */
@@ -142,6 +154,8 @@ export interface RowRequests {
     readonly lock: string | undefined
     readonly dueMs: number | undefined
   }): readonly StoredMessage[]
+  /** Sessions of these messages, each once, in the order of names. Locks nothing: who settles holds the sessions first. */
+  sessionsOf(ids: readonly number[]): readonly string[]
   /** For update; missing ones are left out. */
   rowsById(ids: readonly number[]): readonly MessageRow[]
   /** For update; missing ones are left out. */
@@ -167,6 +181,11 @@ export interface RowRequests {
     readonly storeMs: number
     readonly max: number
   }): readonly MessageRow[]
+  /**
+   * Sessions with an active message without a lock that expires at or before `storeMs` and has a number above the session's
+   * `expiredThrough`: the first `max` in the order of names. Locks nothing.
+   */
+  expiredSessions(entity: number, storeMs: number, max: number): readonly string[]
   /**
    * Messages of a session, in the order of numbers, for update: `waiting` are active without a lock and have numbers up to
    * `through`, `locked` are all with this lock.
@@ -217,9 +236,12 @@ export interface RowRequests {
    * update. Skips rows that another transaction has.
    */
   nextSession(entity: number, after: string, lockMs: number): SessionRow | undefined
-  /** Sessions whose lock has ended at or before `lockMs`, for update; the first `max` by (lockedUntilMs, session). */
+  /**
+   * Sessions whose lock has ended at or before `lockMs`, for update; the first `max` by (lockedUntilMs, session). Skips rows
+   * that another transaction has.
+   */
   endedSessions(entity: number, lockMs: number, max: number): readonly SessionRow[]
-  /** Sessions with waiting messages up to `expiredThrough`: the first `max` by name, for update. */
+  /** Sessions whose `expiredThrough` is not 0: the first `max` by name, for update. Skips rows that another transaction has. */
   expiringSessions(entity: number, max: number): readonly SessionRow[]
   /** Writes every column. A row that says nothing (no lock, no state, `expiredThrough` 0) is removed instead. */
   changeSession(row: SessionRow): void
@@ -243,6 +265,8 @@ export interface RowRequests {
   raiseVersion(entity: number): void
   /** Takes entities and what belongs to them out of the catalog at once. `purge` removes their rows later. */
   dropEntities(numbers: readonly number[]): void
+  /** True when an entity's `forwardTo` or `forwardDeadLettersTo` is this path, without regard to case. */
+  isForwardedTo(path: string): boolean
   /** Those whose parent this is. */
   childrenOf(entity: number): readonly EntityRecord[]
   /** Removes up to `max` rows of dropped entities. True when there are more. */
