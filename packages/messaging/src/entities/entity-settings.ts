@@ -25,7 +25,7 @@ const BASIC_TTL_MS = 14 * DAY_MS
 const MAX_LOCK_MS = 300_000
 const MAX_DUPLICATE_WINDOW_MS = 7 * DAY_MS
 export const DEFAULT_DUPLICATE_WINDOW_MS = 600_000
-export const MEGABYTE = 1024 * 1024
+export const MEGABYTE: number = 1024 * 1024
 export const KILOBYTE = 1024
 /** 1 TiB. */
 const MAX_MEGABYTES = 1024 * 1024
