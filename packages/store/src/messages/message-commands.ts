@@ -205,6 +205,8 @@ export type MessageCommand =
       readonly messages: readonly {
         readonly number: number
         readonly messageId: string
+        /** Its `sessionId`: it may come from an entity whose rows have no session. */
+        readonly session: string | undefined
         readonly copies: readonly MessageCopy[]
         /** Why it goes to the dead-letter queue instead. Always given without a destination. */
         readonly deadLetter: DeadLetterReason | undefined
@@ -294,7 +296,8 @@ export interface CommandAnswers {
   readonly forward:
     | Refusal
     | Again
-    | { readonly kind: 'forwarded' }
+    /** `left`: messages of a dead-letter queue that stay there, because the destination is disabled or full. */
+    | { readonly kind: 'forwarded'; readonly left: number }
     /** The destination is gone, or has another version. */
     | { readonly kind: 'destinationChanged' }
   readonly count: Refusal | Again | { readonly kind: 'counted'; readonly counts: EntityCounts }

@@ -123,6 +123,8 @@ export interface EntityCounts {
 export interface RowRequests {
   /** The entity; undefined when it is gone. `hold` keeps its counter and record until the end. */
   readPlace(entity: number, options: { readonly hold: boolean }): EntityPlace | undefined
+  /** `readPlace` with `hold`, of several in the order of numbers. Those that are gone are left out. */
+  holdPlaces(entities: readonly number[]): readonly EntityPlace[]
   /** Sets the counter of an entity that is held. */
   setNext(entity: number, next: number): void
   /** The stored pair; both 0 if none was stored yet. For commands without an entity. */
@@ -141,6 +143,7 @@ export interface RowRequests {
    * Locks up to `max` active messages that have no lock, in the order of numbers, and returns them for update as they are
    * after it. Skips rows that another transaction has, but not inside a session. Stops before `maxBytes` is passed, but
    * gives at least one. `notExpiredAtMs`: skips those that expire at or before it. `deletes` removes them instead.
+   * Without a `lock` and without `deletes` it only reads.
    */
   take(request: {
     readonly entity: number
