@@ -42,11 +42,11 @@ test.each([
   ],
   [
     { limits: { minLockDuration: 'PT6S' } },
-    'limits.minLockDuration must be 1 ms to PT5S, got "PT6S"',
+    'limits.minLockDuration must be PT0.001S to PT5S, got "PT6S"',
   ],
   [
     { limits: { minAutoDeleteOnIdle: 0 } },
-    'limits.minAutoDeleteOnIdle must be 1 ms to PT5M, got 0',
+    'limits.minAutoDeleteOnIdle must be PT0.001S to PT5M, got 0',
   ],
   [
     { limits: { minDuplicateDetectionHistoryTimeWindow: '20' } },

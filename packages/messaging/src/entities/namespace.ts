@@ -81,6 +81,20 @@ const DEFAULT_LIMITS: Readonly<Record<keyof NamespaceLimits, number>> = {
   minDuplicateDetectionHistoryTimeWindow: 20_000,
 }
 
+/** A limit, or what is wrong with it, to stand behind its name. */
+export function readLimit(
+  name: keyof NamespaceLimits,
+  given: Duration,
+): { readonly ms: number } | { readonly problem: string } {
+  const read = readDuration(given)
+  if ('problem' in read) return read
+  const { ms = Infinity } = read
+  const highestMs = DEFAULT_LIMITS[name]
+  if (ms >= 1 && ms <= highestMs) return { ms }
+  const range = `PT0.001S to ${formatDuration(highestMs)}`
+  return { problem: `must be ${range}, got ${describeValue(given)}` }
+}
+
 function resolveLimits(limits: NamespaceLimits): ResolvedLimits {
   return {
     minAutoDeleteOnIdleMs: resolveLimit('minAutoDeleteOnIdle', limits),
@@ -90,13 +104,8 @@ function resolveLimits(limits: NamespaceLimits): ResolvedLimits {
 }
 
 function resolveLimit(name: keyof NamespaceLimits, limits: NamespaceLimits): number {
-  const given = limits[name]
-  const highestMs = DEFAULT_LIMITS[name]
-  if (given === undefined) return highestMs
-  const read = readDuration(given)
+  const given = limits[name] ?? DEFAULT_LIMITS[name]
+  const read = readLimit(name, given)
   if ('problem' in read) throw new InvalidOptionError(`limits.${name} ${read.problem}`)
-  if (read.ms !== undefined && read.ms >= 1 && read.ms <= highestMs) return read.ms
-  throw new InvalidOptionError(
-    `limits.${name} must be 1 ms to ${formatDuration(highestMs)}, got ${describeValue(given)}`,
-  )
+  return read.ms
 }
