@@ -13,6 +13,8 @@ export interface SimulatedClockOptions {
   startWallMs?: number | undefined
   /** Rounds of ready work that are awaited after each sleeper woke. @default 1 */
   settleTurns?: number | undefined
+  /** Awaited after each sleeper woke. @default `settleTurns` rounds of ready work */
+  settled?: (() => Promise<void>) | undefined
 }
 
 /**
@@ -22,15 +24,19 @@ export interface SimulatedClockOptions {
  */
 export class SimulatedClock implements Clock {
   readonly #startWallMs: number
-  readonly #settleTurns: number
+  readonly #settled: () => Promise<void>
   #nowMs = 0
   #wallOffsetMs = 0
   #order = 0
   #sleepers: Sleeper[] = []
 
-  constructor({ startWallMs = 1_767_225_600_000, settleTurns = 1 }: SimulatedClockOptions = {}) {
+  constructor({
+    startWallMs = 1_767_225_600_000,
+    settleTurns = 1,
+    settled = () => settle(settleTurns),
+  }: SimulatedClockOptions = {}) {
     this.#startWallMs = startWallMs
-    this.#settleTurns = settleTurns
+    this.#settled = settled
   }
 
   wallMs(): number {
@@ -73,13 +79,13 @@ export class SimulatedClock implements Clock {
   async advance(durationMs: number): Promise<void> {
     assert(durationMs >= 0, `time does not go back: ${durationMs}`)
     const endMs = this.#nowMs + durationMs
-    await settle(this.#settleTurns)
+    await this.#settled()
     for (;;) {
       const next = this.#takeNext(endMs)
       if (next === undefined) break
       this.#nowMs = Math.max(this.#nowMs, next.dueMs)
       next.wake()
-      await settle(this.#settleTurns)
+      await this.#settled()
     }
     this.#nowMs = Math.max(this.#nowMs, endMs)
   }
@@ -93,7 +99,7 @@ export class SimulatedClock implements Clock {
     { limitMs, stepMs = 10 }: { limitMs: number; stepMs?: number },
   ): Promise<boolean> {
     const endMs = this.#nowMs + limitMs
-    await settle(this.#settleTurns)
+    await this.#settled()
     while (!condition()) {
       if (this.#nowMs >= endMs) return false
       await this.advance(Math.min(stepMs, endMs - this.#nowMs))

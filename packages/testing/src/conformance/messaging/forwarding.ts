@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest'
+import { BOTH, rejection, type OpenNamespace } from './fixtures.ts'
+import { bodies } from './tested-entity.ts'
+
+/** Entities that pass their messages on. */
+export function messagingForwarding(open: OpenNamespace): void {
+  describe.each(BOTH)('forwarding from a %s', (kind) => {
+    test('SET-13 SET-18 messages move on, in order, and keep their first number', async () => {
+      const space = await open()
+      const target = await space.queue('target')
+      await target.send('before')
+      const source = await space.receiving(kind, { forwardTo: 'target' })
+      await source.send('a', 'b')
+      await source.send('c')
+      const messages = await target.receive()
+      expect(
+        messages.map(({ body, sequenceNumber, enqueuedSequenceNumber }) => [
+          body,
+          sequenceNumber,
+          enqueuedSequenceNumber,
+        ]),
+      ).toEqual([
+        ['before', 1, 1],
+        ['a', 2, 1],
+        ['b', 3, 2],
+        ['c', 4, 3],
+      ])
+      expect(await source.places()).toEqual({ here: [], dead: [] })
+    })
+
+    test('SET-13 who waits at the destination gets them', async () => {
+      const space = await open()
+      const target = await space.queue('target')
+      const source = await space.receiving(kind, { forwardTo: 'target' })
+      const waiting = target.receiver.receiveMessages(1, { maxWaitTimeInMs: 60_000 })
+      await source.send('a')
+      expect(bodies(await waiting)).toEqual(['a'])
+    })
+
+    test('SET-13 nobody receives from an entity that forwards', async () => {
+      const space = await open()
+      await space.queue('target')
+      const source = await space.receiving(kind, { forwardTo: 'target' })
+      expect(await rejection(source.receive())).toBe('ERR_MESSAGING_NOT_ALLOWED')
+    })
+
+    test('SET-13 the destination must exist at the creation', async () => {
+      const space = await open()
+      const created = space.receiving(kind, { forwardTo: 'nowhere' })
+      expect(await rejection(created)).not.toBe('none')
+      expect(await space.broker.listQueues()).toEqual([])
+    })
+
+    test.each(['missing', 'disabled', 'full'])(
+      'SET-13 a destination that is %s: the message goes to the dead-letter queue of the source',
+      async (what) => {
+        const space = await open()
+        const target = await space.queue('target', { maxSizeInMegabytes: 1 })
+        const source = await space.receiving(kind, { forwardTo: 'target' })
+        if (what === 'missing') await space.broker.deleteQueue('target')
+        if (what === 'disabled') await space.broker.updateQueue('target', { status: 'Disabled' })
+        if (what === 'full') {
+          const half = new Uint8Array(600_000)
+          await target.send({ body: half })
+          await target.send({ body: half })
+          // Quotas may lag by a second.
+          await space.pass(1000)
+        }
+        await source.send('a')
+        await space.pass(1000)
+        expect(bodies(await source.dead())).toEqual(['a'])
+        expect(bodies(await source.peek())).toEqual([])
+      },
+    )
+
+    test('SET-14 dead letters move on, and tell where they died', async () => {
+      const space = await open()
+      const target = await space.queue('target')
+      const source = await space.receiving(kind, { forwardDeadLetteredMessagesTo: 'target' })
+      await source.send({ body: 'a', timeToLive: 60_000 })
+      await source.receiver.deadLetterMessage(await source.receiveOne(), {
+        deadLetterReason: 'broken',
+      })
+      await space.at(1000)
+      const message = await target.receiveOne()
+      expect(message).toMatchObject({
+        body: 'a',
+        deadLetterReason: 'broken',
+        deadLetterSource: kind === 'queue' ? 'q' : 't/Subscriptions/s',
+      })
+      expect(await source.places()).toEqual({ here: [], dead: [] })
+    })
+
+    test('EXP-31 a forwarded message keeps its time to live, counted again', async () => {
+      const space = await open()
+      const target = await space.queue('target')
+      const source = await space.receiving(kind, {
+        defaultMessageTimeToLive: 5000,
+        forwardDeadLetteredMessagesTo: 'target',
+      })
+      await source.send('a')
+      const message = await source.receiveOne()
+      await space.at(1000)
+      await source.receiver.deadLetterMessage(message)
+      await space.settled()
+      const { timeToLive, enqueuedTimeUtc, expiresAtUtc } = await target.receiveOne()
+      expect(timeToLive).toBe(5000)
+      expect(expiresAtUtc.getTime() - enqueuedTimeUtc.getTime()).toBe(5000)
+      expect(enqueuedTimeUtc.getTime()).toBe(space.startMs + 1000)
+    })
+  })
+
+  describe('forwarding', () => {
+    test('SET-13 at most four times, then to the dead-letter queue', async () => {
+      const space = await open()
+      await space.queue('q6')
+      for (const n of [5, 4, 3, 2, 1]) await space.queue(`q${n}`, { forwardTo: `q${n + 1}` })
+      await space.entity('q2').send('four hops')
+      await space.entity('q1').send('five hops')
+      await space.pass(1000)
+      expect(bodies(await space.entity('q6').receive())).toEqual(['four hops'])
+      const dead = await space.entity('q5').deadOne()
+      expect([dead.body, dead.deadLetterReason]).toEqual([
+        'five hops',
+        'MaxTransferHopCountExceeded',
+      ])
+    })
+
+    test('SET-13 to a topic: the rules of its subscriptions decide', async () => {
+      const space = await open()
+      await space.topic('t')
+      const red = await space.subscription('t', 'red', {
+        rules: [{ name: 'r', filter: { sqlExpression: "colour = 'red'" } }],
+      })
+      const all = await space.subscription('t', 'all')
+      const source = await space.queue('source', { forwardTo: 't' })
+      await source.send({ body: 'a', applicationProperties: { colour: 'red' } }, 'b')
+      expect(bodies(await all.receive())).toEqual(['a', 'b'])
+      expect(bodies(await red.receive())).toEqual(['a'])
+    })
+
+    test('SET-13 a queue that begins to forward passes on what it has', async () => {
+      const space = await open()
+      const target = await space.queue('target')
+      const source = await space.queue('source')
+      await source.send('a', 'b')
+      await space.broker.updateQueue('source', { forwardTo: 'target' })
+      await space.settled()
+      expect(bodies(await target.receive())).toEqual(['a', 'b'])
+    })
+  })
+}

@@ -1,0 +1,103 @@
+import { errorCode } from '@tidemark/contracts'
+import { afterAll, afterEach, describe, expect } from 'vitest'
+import { SimulatedClock } from '../../simulated-clock.ts'
+import { CountedCalls } from './counted-engine.ts'
+import { messagingExpiry } from './expiry.ts'
+import { messagingExpiryDecisions } from './expiry-decisions.ts'
+import { messagingForwarding } from './forwarding.ts'
+import {
+  storeClockOf,
+  TestedNamespace,
+  type MessagingConformance,
+  type MessagingStore,
+  type OpenNamespace,
+} from './fixtures.ts'
+import { messagingProcesses } from './processes.ts'
+import { messagingRefusals } from './refusals.ts'
+import { messagingRestarts } from './restarts.ts'
+import { messagingScheduling } from './scheduling.ts'
+import { messagingSessions } from './sessions.ts'
+import { messagingSessionsExpiry } from './sessions-expiry.ts'
+import { messagingSettlement } from './settlement.ts'
+import { messagingTemporary } from './temporary.ts'
+import { messagingTopics } from './topics.ts'
+
+interface SharedStore {
+  readonly under: MessagingStore
+  readonly clock: SimulatedClock
+  readonly calls: CountedCalls
+}
+
+/**
+ * What queues, topics and subscriptions must do, whatever engine is below, as vitest suites. Call it at the top level of
+ * a test file. Time is simulated: nothing here waits for a clock.
+ *
+ * Tests share a store, in which each has a database of its own.
+ */
+export function messagingConformance(options: MessagingConformance): void {
+  describe(`messaging: ${options.name}`, () => {
+    const stores: MessagingStore[] = []
+    const namespaces: TestedNamespace[] = []
+    let shared: SharedStore | undefined
+    let databases = 0
+
+    const openStore = async (): Promise<SharedStore> => {
+      const calls = new CountedCalls()
+      const clock = new SimulatedClock({ settled: () => calls.settled() })
+      const under = await options.open({ clock: storeClockOf(clock) })
+      stores.push(under)
+      return { under, clock, calls }
+    }
+    const openIn = async (
+      { under, clock, calls }: SharedStore,
+      namespaceOptions: Parameters<OpenNamespace>[0] = {},
+    ): Promise<TestedNamespace> => {
+      const database = `shop-${++databases}`
+      const parts = { clock, calls, database, options: namespaceOptions }
+      const namespace = await TestedNamespace.open(under, parts)
+      namespaces.push(namespace)
+      return namespace
+    }
+    const open: OpenNamespace = async (namespaceOptions) => {
+      shared ??= await openStore()
+      return openIn(shared, namespaceOptions)
+    }
+    /** On a store of its own, for a test that closes it or sets the clock back. */
+    const openAlone: OpenNamespace = async (namespaceOptions) =>
+      openIn(await openStore(), namespaceOptions)
+
+    afterEach(async () => {
+      for (const namespace of namespaces.splice(0)) {
+        const problems = await problemsOf(namespace)
+        await namespace.close()
+        expect(problems).toEqual([])
+      }
+    })
+    afterAll(async () => {
+      for (const store of stores.splice(0)) await store.dispose()
+    })
+
+    messagingExpiry(open)
+    messagingExpiryDecisions(open, openAlone)
+    messagingScheduling(open)
+    messagingSessions(open)
+    messagingSessionsExpiry(open)
+    messagingTemporary(open)
+    messagingSettlement(open)
+    messagingForwarding(open)
+    messagingRefusals(open)
+    messagingTopics(open)
+    messagingRestarts(openAlone)
+    messagingProcesses(openAlone)
+  })
+}
+
+async function problemsOf(namespace: TestedNamespace): Promise<readonly string[]> {
+  try {
+    return await namespace.check()
+  } catch (error) {
+    // Tests that close their store leave nothing to ask.
+    if (errorCode(error) === 'ERR_STORE_CLOSED') return []
+    throw error
+  }
+}
