@@ -9,8 +9,8 @@ import {
 } from '@tidemark/messaging'
 import type { Store } from '@tidemark/store'
 import { SeededRandom } from '../../simulation/time/seeded-random.ts'
-import { SimulatedClock } from '../../simulated-clock.ts'
-import { CountedCalls } from './counted-engine.ts'
+import type { SimulatedClock } from '../../simulated-clock.ts'
+import type { CountedCalls } from './counted-engine.ts'
 import { TestedEntity, type EntityName } from './tested-entity.ts'
 
 /** One store, opened on storage of its own. */

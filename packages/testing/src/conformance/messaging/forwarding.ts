@@ -91,7 +91,22 @@ export function messagingForwarding(open: OpenNamespace): void {
       expect(await source.places()).toEqual({ here: [], dead: [] })
     })
 
-    test('EXP-31 a forwarded message keeps its time to live, counted again', async () => {
+    test('EXP-31 a forwarded message keeps its effective time to live, counted from there', async () => {
+      const space = await open()
+      const target = await space.queue('target')
+      const source = await space.receiving(kind, { defaultMessageTimeToLive: 5000 })
+      await source.send('a')
+      await space.at(1000)
+      const changes = { forwardTo: 'target' }
+      if (typeof source.name === 'string') await space.broker.updateQueue(source.name, changes)
+      else await space.broker.updateSubscription(source.name, changes)
+      await space.settled()
+      const { timeToLive, enqueuedTimeUtc, expiresAtUtc } = await target.receiveOne()
+      expect([timeToLive, enqueuedTimeUtc.getTime()]).toEqual([5000, space.startMs + 1000])
+      expect(expiresAtUtc.getTime()).toBe(space.startMs + 6000)
+    })
+
+    test('EXP-31 so does a dead letter that is forwarded', async () => {
       const space = await open()
       const target = await space.queue('target')
       const source = await space.receiving(kind, {

@@ -206,6 +206,51 @@ export function messagingSettlement(open: OpenNamespace): void {
       await entity.receiver.completeMessage(message)
     })
 
+    test('SET-07 while a handler works its lock is renewed, for five minutes', async () => {
+      const space = await open()
+      const entity = await space.receiving(kind, LOCKS)
+      await entity.send('a')
+      const work = Promise.withResolvers<void>()
+      const seen: unknown[] = []
+      const subscription = entity.receiver.subscribe({
+        processMessage: async ({ body }) => {
+          seen.push(body)
+          await work.promise
+        },
+        processError: async ({ error }) => void seen.push(error),
+      })
+      await space.at(60_000)
+      expect(bodies(await entity.through(space.secondBroker()).receive())).toEqual([])
+      work.resolve()
+      await subscription.close()
+      expect(seen).toEqual(['a'])
+      expect(await entity.places()).toEqual({ here: [], dead: [] })
+    })
+
+    test('SET-07 what autoCompleteMessages does: complete, or abandon after a failure', async () => {
+      const space = await open()
+      const entity = await space.receiving(kind)
+      await entity.send('a', 'b')
+      const seen: unknown[] = []
+      const errors: unknown[] = []
+      const subscription = entity.receiver.subscribe({
+        processMessage: async ({ body, deliveryCount }) => {
+          seen.push([body, deliveryCount])
+          if (body === 'a' && deliveryCount === 0) throw new Error('not yet')
+        },
+        processError: async ({ errorSource }) => void errors.push(errorSource),
+      })
+      await expect.poll(() => seen.length).toBe(3)
+      await subscription.close()
+      expect(seen).toEqual([
+        ['a', 0],
+        ['a', 1],
+        ['b', 0],
+      ])
+      expect(errors).toEqual(['processMessage'])
+      expect(await entity.places()).toEqual({ here: [], dead: [] })
+    })
+
     test('SET-08 receive-and-delete removes at the delivery', async () => {
       const space = await open()
       const entity = await space.receiving(kind)
@@ -262,6 +307,21 @@ export function messagingSettlement(open: OpenNamespace): void {
       const elsewhere = entity.through(space.secondBroker())
       await elsewhere.receiver.completeMessage({ lockToken: b.lockToken })
       expect(await entity.places()).toEqual({ here: [], dead: [] })
+    })
+
+    test('SET-16 closing gives back what was received ahead, and counts nothing', async () => {
+      const space = await open()
+      const entity = await space.receiving(kind)
+      await entity.send('a', 'b', 'c')
+      const ahead = entity.attach({ prefetchCount: 3 })
+      expect(bodies(await receiveNow(ahead, 1))).toEqual(['a'])
+      await space.settled()
+      await ahead.close()
+      const messages = await entity.receive()
+      expect(messages.map(({ body, deliveryCount }) => [body, deliveryCount])).toEqual([
+        ['b', 0],
+        ['c', 0],
+      ])
     })
 
     test('SET-17 bodies and properties arrive as they were sent', async () => {
