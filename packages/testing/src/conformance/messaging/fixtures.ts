@@ -42,6 +42,8 @@ const LIMITS = {
   minDuplicateDetectionHistoryTimeWindow: 1,
 }
 
+const DATABASE = 'shop'
+
 /** A day, which is longer than any test lasts. */
 export const DAY_MS = 86_400_000
 
@@ -59,7 +61,6 @@ export class TestedNamespace {
   readonly clock: SimulatedClock
   readonly #under: MessagingStore
   readonly #calls: CountedCalls
-  readonly #database: string
   readonly #options: NamespaceOptions
   readonly #stores: Store[]
   readonly #brokers: MessageBroker[] = []
@@ -71,35 +72,35 @@ export class TestedNamespace {
     {
       clock,
       calls,
-      database,
       options,
     }: {
       readonly clock: SimulatedClock
       readonly calls: CountedCalls
-      readonly database: string
       readonly options: NamespaceOptions
     },
   ) {
     this.clock = clock
     this.#under = under
     this.#calls = calls
-    this.#database = database
     this.#options = options
     this.#stores = [under.store]
     this.#startMs = clock.wallMs()
     this.#broker = this.secondBroker()
   }
 
+  /** A namespace without entities. Those of an earlier test are deleted. */
   static async open(
     under: MessagingStore,
     parts: {
       readonly clock: SimulatedClock
       readonly calls: CountedCalls
-      readonly database: string
       readonly options: NamespaceOptions
     },
   ): Promise<TestedNamespace> {
-    await under.store.createDatabaseIfNotExists(parts.database)
+    const database = await under.store.createDatabaseIfNotExists(DATABASE)
+    await using broker = openMessaging(parts.calls.database(database), { clock: parts.clock })
+    for (const { name } of await broker.listQueues()) await broker.deleteQueue(name)
+    for (const { name } of await broker.listTopics()) await broker.deleteTopic(name)
     return new TestedNamespace(under, parts)
   }
 
@@ -213,18 +214,13 @@ export class TestedNamespace {
     this.#broker = this.secondBroker()
   }
 
-  /** Contradictions in the database. */
-  check(): Promise<readonly string[]> {
-    return this.store.database(this.#database).check()
-  }
-
   async close(): Promise<void> {
     await this.#closeBrokers()
     for (const store of this.#stores) if (store !== this.#under.store) await store.close()
   }
 
   #openBroker(store: Store): MessageBroker {
-    const broker = openMessaging(this.#calls.database(store.database(this.#database)), {
+    const broker = openMessaging(this.#calls.database(store.database(DATABASE)), {
       limits: LIMITS,
       ...this.#options,
       clock: this.clock,

@@ -32,14 +32,13 @@ interface SharedStore {
  * What queues, topics and subscriptions must do, whatever engine is below, as vitest suites. Call it at the top level of
  * a test file. Time is simulated: nothing here waits for a clock.
  *
- * Tests share a store, in which each has a database of its own.
+ * Tests share a store where they can, because an embedded database costs a thread. Each begins without entities.
  */
 export function messagingConformance(options: MessagingConformance): void {
   describe(`messaging: ${options.name}`, () => {
     const stores: MessagingStore[] = []
     const namespaces: TestedNamespace[] = []
     let shared: SharedStore | undefined
-    let databases = 0
 
     const openStore = async (): Promise<SharedStore> => {
       const calls = new CountedCalls()
@@ -52,9 +51,11 @@ export function messagingConformance(options: MessagingConformance): void {
       { under, clock, calls }: SharedStore,
       namespaceOptions: Parameters<OpenNamespace>[0] = {},
     ): Promise<TestedNamespace> => {
-      const database = `shop-${++databases}`
-      const parts = { clock, calls, database, options: namespaceOptions }
-      const namespace = await TestedNamespace.open(under, parts)
+      const namespace = await TestedNamespace.open(under, {
+        clock,
+        calls,
+        options: namespaceOptions,
+      })
       namespaces.push(namespace)
       return namespace
     }
@@ -67,14 +68,15 @@ export function messagingConformance(options: MessagingConformance): void {
       openIn(await openStore(), namespaceOptions)
 
     afterEach(async () => {
-      for (const namespace of namespaces.splice(0)) {
-        const problems = await problemsOf(namespace)
-        await namespace.close()
-        expect(problems).toEqual([])
-      }
+      for (const namespace of namespaces.splice(0)) await namespace.close()
     })
     afterAll(async () => {
-      for (const store of stores.splice(0)) await store.dispose()
+      const problems: string[] = []
+      for (const under of stores.splice(0)) {
+        problems.push(...(await problemsOf(under)))
+        await under.dispose()
+      }
+      expect(problems).toEqual([])
     })
 
     messagingExpiry(open)
@@ -88,13 +90,13 @@ export function messagingConformance(options: MessagingConformance): void {
     messagingRefusals(open)
     messagingTopics(open)
     messagingRestarts(openAlone)
-    messagingProcesses(openAlone)
+    messagingProcesses(open)
   })
 }
 
-async function problemsOf(namespace: TestedNamespace): Promise<readonly string[]> {
+async function problemsOf({ store }: MessagingStore): Promise<readonly string[]> {
   try {
-    return await namespace.check()
+    return await store.check()
   } catch (error) {
     // Tests that close their store leave nothing to ask.
     if (errorCode(error) === 'ERR_STORE_CLOSED') return []
