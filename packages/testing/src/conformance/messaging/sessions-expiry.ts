@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BOTH, rejection, type OpenNamespace } from './fixtures.ts'
-import { bodies, only, receiveNow, sortedBodies } from './tested-entity.ts'
+import { bodies, only, receiveNow } from './tested-entity.ts'
 
 const SESSIONS = { requiresSession: true, deadLetteringOnMessageExpiration: true }
 const A = { sessionId: 'A' }
@@ -141,19 +141,6 @@ export function messagingSessionsExpiry(open: OpenNamespace): void {
       await space.at(5000)
       expect(bodies(await receiveNow(a))).toEqual(['scheduled'])
       expect(bodies(await entity.dead())).toEqual(['x', 'y'])
-    })
-
-    test('SES-01 EXP-07 an abandoned message that has expired takes the waiting ones along', async () => {
-      const space = await open()
-      const entity = await space.receiving(kind, SESSIONS)
-      await entity.send({ body: 'a1', ...A, timeToLive: 800 })
-      const a = await entity.accept('A')
-      const message = only(await receiveNow(a))
-      await entity.send({ body: 'a2', ...A })
-      await space.at(1500)
-      await a.abandonMessage(message)
-      expect(await receiveNow(a)).toEqual([])
-      expect(sortedBodies(await entity.dead())).toEqual(['a1', 'a2'])
     })
   })
 }

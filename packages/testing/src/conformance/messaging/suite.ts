@@ -2,6 +2,7 @@ import { errorCode } from '@tidemark/contracts'
 import { afterAll, afterEach, describe, expect } from 'vitest'
 import { SimulatedClock } from '../../simulated-clock.ts'
 import { CountedCalls } from './counted-engine.ts'
+import { messagingEntities } from './entities.ts'
 import { messagingExpiry } from './expiry.ts'
 import { messagingExpiryDecisions } from './expiry-decisions.ts'
 import { messagingForwarding } from './forwarding.ts'
@@ -79,6 +80,7 @@ export function messagingConformance(options: MessagingConformance): void {
       expect(problems).toEqual([])
     })
 
+    messagingEntities(open)
     messagingExpiry(open)
     messagingExpiryDecisions(open, openAlone)
     messagingScheduling(open)
