@@ -2,7 +2,6 @@ export {
   openMessaging,
   type MessageBroker,
   type MessagingOptions,
-  type SubscriptionName,
 } from './broker/message-broker.ts'
 export type {
   DeadLetterOptions,
@@ -31,6 +30,7 @@ export type {
   RuleProperties,
   RuntimeProperties,
   SqlRuleFilter,
+  SubscriptionName,
   SubscriptionOptions,
   SubscriptionProperties,
   SubscriptionRuntimeProperties,

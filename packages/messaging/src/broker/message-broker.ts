@@ -7,6 +7,7 @@ import type {
   QueueRuntimeProperties,
   RuleOptions,
   RuleProperties,
+  SubscriptionName,
   SubscriptionOptions,
   SubscriptionProperties,
   SubscriptionRuntimeProperties,
@@ -29,12 +30,6 @@ export interface MessagingOptions extends NamespaceOptions {
 /** A namespace of queues and topics in one database of a store. Any number of processes may open the same one. */
 export function openMessaging(database: Database, options: MessagingOptions = {}): MessageBroker {
   return new MessageBroker(database, options)
-}
-
-/** Paths of a subscription: its topic and its name. */
-export interface SubscriptionName {
-  readonly topic: string
-  readonly subscription: string
 }
 
 type ReceivingEntity = string | SubscriptionName

@@ -119,28 +119,29 @@ function readNamespace(
   return {
     namespace,
     entities: [
-      ...reader.list(queues, `${at}.Queues`).map((place) => readQueue(reader, place)),
+      ...reader.list(queues, `${at}.Queues`).flatMap((place) => readQueue(reader, place)),
       ...reader.list(topics, `${at}.Topics`).flatMap((place) => readTopic(reader, place)),
     ],
   }
 }
 
-function readQueue(reader: ConfigReader, { value, at }: ConfigPlace): ConfigEntity {
-  const { Name, Properties } = reader.object(value, at, QUEUE)
-  const name = textOf(Name)
+function readQueue(reader: ConfigReader, { value, at }: ConfigPlace): readonly ConfigEntity[] {
+  const { Name: name, Properties } = reader.object(value, at, QUEUE)
   const options = readProperties(reader, { value: Properties, at }, 'queue')
-  return { kind: 'queue', name, path: name, topic: undefined, options, rules: undefined, at }
+  if (typeof name !== 'string') return []
+  return [{ kind: 'queue', name, path: name, topic: undefined, options, rules: undefined, at }]
 }
 
 function readTopic(reader: ConfigReader, { value, at }: ConfigPlace): readonly ConfigEntity[] {
-  const { Name, Properties, Subscriptions } = reader.object(value, at, TOPIC)
-  const name = textOf(Name)
+  const { Name: name, Properties, Subscriptions } = reader.object(value, at, TOPIC)
   const options = readProperties(reader, { value: Properties, at }, 'topic')
+  const subscriptions = reader.list(Subscriptions, `${at}.Subscriptions`)
+  const topic = typeof name === 'string' ? name : ''
+  const read = subscriptions.flatMap((place) => readSubscription(reader, place, topic))
+  if (typeof name !== 'string') return []
   return [
     { kind: 'topic', name, path: name, topic: undefined, options, rules: undefined, at },
-    ...reader
-      .list(Subscriptions, `${at}.Subscriptions`)
-      .map((place) => readSubscription(reader, place, name)),
+    ...read,
   ]
 }
 
@@ -148,21 +149,22 @@ function readSubscription(
   reader: ConfigReader,
   { value, at }: ConfigPlace,
   topic: string,
-): ConfigEntity {
-  const { Name, Properties, Rules } = reader.object(value, at, SUBSCRIPTION)
-  const name = textOf(Name)
-  return {
-    kind: 'subscription',
-    name,
-    path: subscriptionPath(topic, name),
-    topic,
-    options: readProperties(reader, { value: Properties, at }, 'subscription'),
-    rules:
-      Rules === undefined
-        ? undefined
-        : reader.list(Rules, `${at}.Rules`).map((place) => readConfigRule(reader, place)),
-    at,
-  }
+): readonly ConfigEntity[] {
+  const { Name: name, Properties, Rules } = reader.object(value, at, SUBSCRIPTION)
+  const options = readProperties(reader, { value: Properties, at }, 'subscription')
+  const rules = reader.list(Rules, `${at}.Rules`).map((place) => readConfigRule(reader, place))
+  if (typeof name !== 'string') return []
+  return [
+    {
+      kind: 'subscription',
+      name,
+      path: subscriptionPath(topic, name),
+      topic,
+      options,
+      rules: Rules === undefined ? undefined : rules,
+      at,
+    },
+  ]
 }
 
 function readProperties(
@@ -171,9 +173,4 @@ function readProperties(
   kind: ConfigEntity['kind'],
 ): AnyEntityOptions {
   return optionsOf(reader.object(value, `${at}.Properties`, PROPERTIES[kind]))
-}
-
-/** A problem has been reported for what is no text. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -68,17 +68,34 @@ export const NAMESPACE_RULES: OptionRules<NamespaceOptions> = {
   limits: optionGroup(LIMIT_RULES),
 }
 
-/** @throws ERR_INVALID_OPTION */
-export function resolveNamespace(options: NamespaceOptions = {}): ResolvedNamespace {
-  const { tier = 'Standard', resourceLock, limits = {} } = options
+/**
+ * Options over those that a namespace has already.
+ *
+ * @throws ERR_INVALID_OPTION
+ */
+export function resolveNamespace(
+  options: NamespaceOptions = {},
+  base: ResolvedNamespace = DEFAULTS,
+): ResolvedNamespace {
+  const { tier = base.tier, resourceLock = base.resourceLock, limits = {} } = options
   checkOptions({ tier, resourceLock, limits }, NAMESPACE_RULES)
-  return { tier, resourceLock, limits: resolveLimits(limits) }
+  return { tier, resourceLock, limits: resolveLimits(limits, base.limits) }
 }
 
-const DEFAULT_LIMITS: Readonly<Record<keyof NamespaceLimits, number>> = {
-  minAutoDeleteOnIdle: 300_000,
-  minLockDuration: 5000,
-  minDuplicateDetectionHistoryTimeWindow: 20_000,
+const DEFAULTS: ResolvedNamespace = {
+  tier: 'Standard',
+  resourceLock: undefined,
+  limits: {
+    minAutoDeleteOnIdleMs: 300_000,
+    minLockDurationMs: 5000,
+    minDuplicateWindowMs: 20_000,
+  },
+}
+
+const LIMITS: Readonly<Record<keyof NamespaceLimits, keyof ResolvedLimits>> = {
+  minAutoDeleteOnIdle: 'minAutoDeleteOnIdleMs',
+  minLockDuration: 'minLockDurationMs',
+  minDuplicateDetectionHistoryTimeWindow: 'minDuplicateWindowMs',
 }
 
 /** A limit, or what is wrong with it, to stand behind its name. */
@@ -89,22 +106,27 @@ export function readLimit(
   const read = readDuration(given)
   if ('problem' in read) return read
   const { ms = Infinity } = read
-  const highestMs = DEFAULT_LIMITS[name]
+  const highestMs = DEFAULTS.limits[LIMITS[name]]
   if (ms >= 1 && ms <= highestMs) return { ms }
   const range = `PT0.001S to ${formatDuration(highestMs)}`
   return { problem: `must be ${range}, got ${describeValue(given)}` }
 }
 
-function resolveLimits(limits: NamespaceLimits): ResolvedLimits {
+function resolveLimits(limits: NamespaceLimits, base: ResolvedLimits): ResolvedLimits {
   return {
-    minAutoDeleteOnIdleMs: resolveLimit('minAutoDeleteOnIdle', limits),
-    minLockDurationMs: resolveLimit('minLockDuration', limits),
-    minDuplicateWindowMs: resolveLimit('minDuplicateDetectionHistoryTimeWindow', limits),
+    minAutoDeleteOnIdleMs: resolveLimit('minAutoDeleteOnIdle', limits, base),
+    minLockDurationMs: resolveLimit('minLockDuration', limits, base),
+    minDuplicateWindowMs: resolveLimit('minDuplicateDetectionHistoryTimeWindow', limits, base),
   }
 }
 
-function resolveLimit(name: keyof NamespaceLimits, limits: NamespaceLimits): number {
-  const given = limits[name] ?? DEFAULT_LIMITS[name]
+function resolveLimit(
+  name: keyof NamespaceLimits,
+  limits: NamespaceLimits,
+  base: ResolvedLimits,
+): number {
+  const given = limits[name]
+  if (given === undefined) return base[LIMITS[name]]
   const read = readLimit(name, given)
   if ('problem' in read) throw new InvalidOptionError(`limits.${name} ${read.problem}`)
   return read.ms

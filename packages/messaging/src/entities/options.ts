@@ -38,6 +38,12 @@ interface DuplicateDetectionOptions {
   readonly duplicateDetectionHistoryTimeWindow?: Duration | undefined
 }
 
+/** A subscription: the path of its topic, and its name. */
+export interface SubscriptionName {
+  readonly topic: string
+  readonly subscription: string
+}
+
 export interface QueueOptions extends EntityOptions, ReceivingOptions, DuplicateDetectionOptions {}
 export interface TopicOptions extends EntityOptions, DuplicateDetectionOptions {}
 export interface SubscriptionOptions extends EntityOptions, ReceivingOptions {

@@ -1,0 +1,92 @@
+import { checkOptions, InvalidOptionError } from '@tidemark/contracts'
+import type { RuleFilter, RuleRecord } from '@tidemark/store/messages'
+import { InvalidRuleError } from '../errors/invalid-rule-error.ts'
+import { toStoredValues } from '../messages/stored-value.ts'
+import { isSameName, problemOfRuleName } from './entity-names.ts'
+import { CORRELATION_RULES, RULE_RULES, SQL_RULES } from './option-rules.ts'
+import type { RuleOptions } from './options.ts'
+
+/** Of a subscription. All of them stand in one record, which is read before each send to the topic. */
+const MAX_RULES = 1000
+
+/** Runs `read` for the rule at a place in a list. Undefined: a problem was reported. */
+export type AttemptRule = (index: number, read: () => RuleRecord) => RuleRecord | undefined
+
+/** The rules of a subscription; without any, one that matches everything (TOP-02). */
+export function readRules(
+  rules: readonly RuleOptions[] | undefined,
+  createdMs: number,
+  attempt: AttemptRule = rethrow,
+): readonly RuleRecord[] {
+  if (rules === undefined) {
+    return [{ name: '$Default', filter: { kind: 'true' }, action: undefined, createdMs }]
+  }
+  const records: RuleRecord[] = []
+  for (const [index, rule] of rules.entries()) {
+    const record = attempt(index, () => checkNextRule(readRule(rule, createdMs), records))
+    if (record !== undefined) records.push(record)
+  }
+  return records
+}
+
+/**
+ * Checks that a rule can stand beside others.
+ *
+ * @throws ERR_INVALID_OPTION
+ */
+export function checkNextRule(rule: RuleRecord, others: readonly RuleRecord[]): RuleRecord {
+  if (others.some(({ name }) => isSameName(name, rule.name))) {
+    throw new InvalidOptionError(`name ${JSON.stringify(rule.name)} is used by another rule`)
+  }
+  if (others.length >= MAX_RULES) {
+    throw new InvalidOptionError(`a subscription has at most ${MAX_RULES} rules`)
+  }
+  return rule
+}
+
+/** @throws ERR_INVALID_OPTION, ERR_INVALID_RULE */
+export function readRule(rule: RuleOptions, createdMs: number): RuleRecord {
+  checkOptions(rule, RULE_RULES)
+  const { name, filter, action } = rule
+  const problem = problemOfRuleName(name)
+  if (problem !== undefined) throw new InvalidOptionError(`name ${problem}`)
+  const record: RuleRecord = {
+    name,
+    filter: readFilter(filter),
+    action: action?.sqlExpression,
+    createdMs,
+  }
+  return record
+}
+
+function readFilter(filter: RuleOptions['filter']): RuleFilter {
+  if (filter === undefined) return { kind: 'true' }
+  if ('sqlExpression' in filter) {
+    checkOptions(filter, SQL_RULES)
+    return { kind: 'sql', expression: filter.sqlExpression }
+  }
+  checkOptions(filter, CORRELATION_RULES)
+  const { applicationProperties, ...texts } = filter
+  if (Object.values(filter).every((value) => value === undefined)) {
+    throw new InvalidOptionError('filter must have a property to compare')
+  }
+  if (applicationProperties === undefined) return { kind: 'correlation', filter: texts }
+  return {
+    kind: 'correlation',
+    filter: { ...texts, applicationProperties: toStoredValues(applicationProperties) },
+  }
+}
+
+function rethrow(index: number, read: () => RuleRecord): RuleRecord {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof InvalidRuleError) {
+      throw new InvalidRuleError(`rules[${index}]: ${error.message}`, { cause: error })
+    }
+    if (error instanceof InvalidOptionError) {
+      throw new InvalidOptionError(`rules[${index}]: ${error.message}`, { cause: error })
+    }
+    throw error
+  }
+}

@@ -1,0 +1,51 @@
+import { describeValue, InvalidOptionError } from '@tidemark/contracts'
+import type { StoredValue } from '@tidemark/store/messages'
+import { epochMsOf, utcDate } from '../platform/utc-date.ts'
+import type { PropertyValue } from './message.ts'
+
+const LONG_LIMIT = 2n ** 63n
+
+/** Values of properties as they are stored; see `StoredValue`. @throws ERR_INVALID_OPTION */
+export function toStoredValues(
+  values: Readonly<Record<string, PropertyValue>>,
+): Readonly<Record<string, StoredValue>> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, toStoredValue(name, value)]),
+  )
+}
+
+export function fromStoredValues(
+  values: Readonly<Record<string, StoredValue>>,
+): Readonly<Record<string, PropertyValue>> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, fromStoredValue(value)]),
+  )
+}
+
+/** `name` is for the message of the error. @throws ERR_INVALID_OPTION */
+export function toStoredValue(name: string, value: PropertyValue): StoredValue {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : { double: String(value) }
+  if (typeof value === 'bigint' && value < LONG_LIMIT && value >= -LONG_LIMIT) {
+    return { long: String(value) }
+  }
+  if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('base64') }
+  const date = epochMsOf(value)
+  if (date !== undefined) return { date }
+  throw new InvalidOptionError(
+    `the property ${JSON.stringify(name)} must be a text, a number, a 64-bit integer, true, false, a date, bytes or null, ` +
+      `got ${describeValue(value)}`,
+  )
+}
+
+/** A type that only a front for a protocol knows is shown as what is in it, if that is a text or a number. */
+export function fromStoredValue(value: StoredValue): PropertyValue {
+  if (typeof value !== 'object' || value === null) return value
+  const { date, long, bytes, double, ...other } = value
+  if (typeof date === 'number') return utcDate(date)
+  if (typeof long === 'string') return BigInt(long)
+  if (typeof bytes === 'string') return new Uint8Array(Buffer.from(bytes, 'base64'))
+  if (typeof double === 'string') return Number(double)
+  const [inner] = Object.values(other)
+  return typeof inner === 'string' || typeof inner === 'number' ? inner : null
+}
