@@ -60,3 +60,7 @@ export {
 } from './message-rows.ts'
 export { messageTime, type CallerTime, type ClockPair, type MessageTime } from './message-time.ts'
 export { performCommand } from './procedures/perform-command.ts'
+export { MAX_FORWARD_HOPS } from './rules/dead-letter-reasons.ts'
+export { deadLetterPath } from './rules/dead-letter-queue.ts'
+export { idleAtMs } from './rules/idle-entity.ts'
+export { readChanges } from './rules/message-changes.ts'

@@ -1,0 +1,201 @@
+import type { EntityRecord } from '../entities.ts'
+import type { CommandAnswers, CommandOf, DeadLetterReason } from '../message-commands.ts'
+import {
+  ask,
+  type EntityPlace,
+  type NewMessageRow,
+  type Procedure,
+  type StoredMessage,
+} from '../message-rows.ts'
+import {
+  DESTINATION_DISABLED,
+  DESTINATION_FULL,
+  SESSION_ID_IS_NULL,
+} from '../rules/dead-letter-reasons.ts'
+import { effectiveTtlMs } from '../rules/effective-ttl.ts'
+import { arrivedRow, type Passage } from '../rules/enqueued-rows.ts'
+import { refusesSend } from '../rules/entity-status.ts'
+import { hasExpired, isWaiting } from '../rules/expiry-of-messages.ts'
+import type { Fate } from '../rules/message-fate.ts'
+import { applyDue } from './apply-due.ts'
+import { carryOut } from './carry-out.ts'
+import { claimFreshIds } from './claim-fresh-ids.ts'
+import { copiesOf, holdSubscriptions } from './fan-out.ts'
+import type { Work } from './work.ts'
+
+/** Bytes of messages that `readForwardable` gives at most. */
+const MAX_BYTES = 4 * 1024 * 1024
+
+type Forwarded = CommandOf<'forward'>['messages'][number]
+
+/** Waiting messages in the order of numbers. Forwarding listens (decision 1), so what has expired leaves first. */
+export function* readForwardable(
+  work: Work,
+  place: EntityPlace,
+  { max }: CommandOf<'readForwardable'>,
+): Procedure<CommandAnswers['readForwardable']> {
+  const { record } = place
+  if (record.kind === 'topic') return { kind: 'refused', reason: 'notAllowed' }
+  if (record.settings.requiresSession) return { kind: 'refused', reason: 'otherSessionUse' }
+  if ((yield* applyDue(work, place, 'everything')) === 'again') return { kind: 'again' }
+  const messages = yield* ask('take', {
+    entity: record.number,
+    session: undefined,
+    afterNumber: 0,
+    notExpiredAtMs: record.kind === 'deadLetter' ? undefined : work.time.storeMs,
+    max,
+    maxBytes: MAX_BYTES,
+    deletes: false,
+    lock: undefined,
+    dueMs: undefined,
+  })
+  return { kind: 'messages', messages }
+}
+
+/**
+ * Moves messages to their destination, each exactly once: one that is not waiting here any more is left out. There it gets
+ * a number, and counts its effective TTL anew, cut to the ceiling (decision 8). What cannot go there goes to the dead-letter
+ * queue of this entity (SET-13); from a dead-letter queue it stays where it is.
+ */
+export function* forward(
+  work: Work,
+  place: EntityPlace,
+  { destination, messages }: CommandOf<'forward'>,
+): Procedure<CommandAnswers['forward']> {
+  const { record } = place
+  if (record.kind === 'topic') return { kind: 'refused', reason: 'notAllowed' }
+  const orders = new Map(messages.map((message) => [message.number, message]))
+  const rows = yield* ask('rowsByNumber', record.number, [...orders.keys()])
+  const waiting = rows
+    .filter(
+      (row) => isWaiting(row) && (isDeadLetter(record) || !hasExpired(row, work.time.storeMs)),
+    )
+    .sort((a, b) => a.number - b.number)
+  if (waiting.length === 0) return { kind: 'forwarded', left: 0 }
+  const target = destination && (yield* holdDestination(work, record, destination, messages))
+  if (destination !== undefined && target === undefined) return { kind: 'destinationChanged' }
+  const stored = yield* ask(
+    'messagesById',
+    waiting.map(({ id }) => id).sort((a, b) => a - b),
+  )
+  const moves = [...stored]
+    .sort((a, b) => a.number - b.number)
+    .flatMap((message) => {
+      const order = orders.get(message.number)
+      return order === undefined ? [] : [{ message, order }]
+    })
+  const left = yield* move(work, record, target, moves)
+  return { kind: 'forwarded', left }
+}
+
+/** The destination with all counters that are needed there and here, or undefined if it is not what was judged. */
+function* holdDestination(
+  work: Work,
+  source: EntityRecord,
+  { entity, version }: { readonly entity: number; readonly version: number },
+  messages: readonly Forwarded[],
+): Procedure<EntityRecord | undefined> {
+  yield* work.hold([entity])
+  const target = work.held(entity)
+  if (target?.version !== version) return undefined
+  const copies = messages.flatMap((message) => message.copies)
+  const isThere = target.kind !== 'topic' || (yield* holdSubscriptions(work, target, copies))
+  return isThere && target.number !== source.number ? target : undefined
+}
+
+interface Move {
+  readonly message: StoredMessage
+  readonly order: Forwarded
+}
+
+/** How many stay. */
+function* move(
+  work: Work,
+  source: EntityRecord,
+  target: EntityRecord | undefined,
+  moves: readonly Move[],
+): Procedure<number> {
+  const refusal = yield* refusals(work, target, moves)
+  const going = moves.filter((one) => refusal(one) === undefined)
+  const isFresh =
+    target === undefined
+      ? () => true
+      : yield* claimFreshIds(
+          work,
+          target,
+          going.map(({ order }) => order.messageId),
+        )
+  const fates: Fate[] = []
+  const inserted: NewMessageRow[] = []
+  let left = 0
+  for (const one of moves) {
+    const reason = refusal(one)
+    if (reason === undefined && target !== undefined) {
+      fates.push({ kind: 'goes', row: one.message })
+      if (isFresh(one.order.messageId)) inserted.push(...(yield* arrive(work, source, target, one)))
+    } else if (reason === undefined || isDeadLetter(source)) left += 1
+    else fates.push({ kind: 'dies', row: one.message, reason })
+  }
+  yield* carryOut(work, source, fates)
+  if (inserted.length > 0) yield* ask('insert', inserted)
+  return left
+}
+
+/** Why a message cannot go to the destination: judged for each once, before ids are claimed. */
+function* refusals(
+  work: Work,
+  target: EntityRecord | undefined,
+  moves: readonly Move[],
+): Procedure<(one: Move) => DeadLetterReason | undefined> {
+  const reasons = new Map<number, DeadLetterReason>()
+  let held =
+    target === undefined
+      ? 0
+      : (yield* ask('readBytes', target.number)) + work.addedBytes(target.number)
+  for (const { message, order } of moves) {
+    const reason = order.deadLetter ?? refusedBy(target, order, held + message.bytes)
+    if (reason === undefined) held += message.bytes
+    else reasons.set(message.id, reason)
+  }
+  return ({ message }) => reasons.get(message.id)
+}
+
+function refusedBy(
+  target: EntityRecord | undefined,
+  { session }: Forwarded,
+  bytes: number,
+): DeadLetterReason | undefined {
+  if (target === undefined) return undefined
+  if (refusesSend(target) !== undefined) return DESTINATION_DISABLED
+  if (target.settings.requiresSession && session === undefined) return SESSION_ID_IS_NULL
+  return bytes > target.settings.maxBytes ? DESTINATION_FULL : undefined
+}
+
+/** Its rows at the destination. */
+function* arrive(
+  work: Work,
+  source: EntityRecord,
+  target: EntityRecord,
+  { message, order }: Move,
+): Procedure<readonly NewMessageRow[]> {
+  const number = work.nextNumber(target.number)
+  const passage: Passage = {
+    ...message,
+    enqueuedMs: work.time.storeMs,
+    ttlMs: effectiveTtlMs(message.ttlMs, target.settings.defaultTtlMs),
+    hops: message.hops + 1,
+    deadLetterSource: isDeadLetter(source) ? ownerPath(source) : message.deadLetterSource,
+  }
+  if (target.kind === 'topic') return yield* copiesOf(work, passage, order.copies)
+  work.addBytes(target, message.bytes)
+  work.touches(target.number)
+  return [arrivedRow(passage, target, { number, session: order.session })]
+}
+
+function isDeadLetter({ kind }: EntityRecord): boolean {
+  return kind === 'deadLetter'
+}
+
+function ownerPath({ path }: EntityRecord): string {
+  return path.slice(0, path.lastIndexOf('/'))
+}
