@@ -26,6 +26,11 @@ export function* receive(
   const lockedUntilMs = session?.lockedUntilMs ?? lockEndMs(record, work.time)
   const deliveries: (readonly Delivery[])[] = []
   for (const request of requests) {
+    // Nothing is left for those who come later.
+    if (deliveries.at(-1)?.length === 0) {
+      deliveries.push([])
+      continue
+    }
     const locks = request.mode === 'peekLock'
     const messages = yield* ask('take', {
       entity: record.number,
