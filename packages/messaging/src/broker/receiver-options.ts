@@ -1,3 +1,11 @@
+import {
+  checkOptions,
+  InvalidOptionError,
+  option,
+  optionRule,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts'
 import type { ReceivedMessage } from '../messages/message.ts'
 
 /**
@@ -51,4 +59,139 @@ export interface MessageHandlers<Body = unknown> {
     readonly errorSource: 'processMessage' | 'settle' | 'renewLock' | 'receive'
     readonly entityPath: string
   }): Promise<void>
+}
+
+/** The most messages of one receive or peek, and the most that are received ahead. */
+const MAX_MESSAGES = 10_000
+const MAX_CONCURRENT_CALLS = 2_000
+
+const duration = optionRule(
+  'milliseconds, 0 or more',
+  (value) => typeof value === 'number' && value >= 0,
+)
+const sequenceNumber = wholeNumber(0, Number.MAX_SAFE_INTEGER)
+
+const RECEIVER_RULES: OptionRules<ReceiverOptions> = {
+  receiveMode: oneOf('peekLock', 'receiveAndDelete'),
+  subQueueType: oneOf('deadLetter'),
+  prefetchCount: wholeNumber(0, MAX_MESSAGES),
+  maxAutoLockRenewalDurationInMs: duration,
+}
+const ACCEPT_RULES: OptionRules<AcceptSessionOptions> = {
+  ...RECEIVER_RULES,
+  maxWaitTimeInMs: duration,
+  signal: option.signal,
+}
+const RECEIVE_RULES: OptionRules<ReceiveOptions> = {
+  maxWaitTimeInMs: duration,
+  maxTimeAfterFirstMessageInMs: duration,
+  signal: option.signal,
+}
+const PEEK_RULES: OptionRules<PeekOptions> = {
+  fromSequenceNumber: sequenceNumber,
+  signal: option.signal,
+}
+const SUBSCRIBE_RULES: OptionRules<SubscribeOptions> = {
+  autoCompleteMessages: option.flag,
+  maxConcurrentCalls: wholeNumber(1, MAX_CONCURRENT_CALLS),
+  signal: option.signal,
+}
+const HANDLER_RULES: OptionRules<MessageHandlers> = {
+  processMessage: requiredOption(option.function),
+  processError: requiredOption(option.function),
+}
+
+type Resolved<Options> = {
+  readonly [Key in keyof Options]-?: Key extends 'signal' ? Options[Key] : NonNullable<Options[Key]>
+}
+
+export type ResolvedReceiverOptions = Resolved<Omit<ReceiverOptions, 'subQueueType'>>
+
+export function resolveReceiverOptions(options: ReceiverOptions): ResolvedReceiverOptions {
+  checkOptions(options, RECEIVER_RULES)
+  const {
+    receiveMode = 'peekLock',
+    prefetchCount = 0,
+    maxAutoLockRenewalDurationInMs = 300_000,
+  } = options
+  return { receiveMode, prefetchCount, maxAutoLockRenewalDurationInMs }
+}
+
+export type ResolvedAcceptOptions = Resolved<Omit<AcceptSessionOptions, 'subQueueType'>>
+
+export function resolveAcceptOptions(options: AcceptSessionOptions): ResolvedAcceptOptions {
+  checkOptions(options, ACCEPT_RULES)
+  const { maxWaitTimeInMs = 60_000, signal, ...receiver } = options
+  if (receiver.subQueueType !== undefined) {
+    throw new InvalidOptionError('subQueueType: a dead-letter queue has no sessions')
+  }
+  return { ...resolveReceiverOptions(receiver), maxWaitTimeInMs, signal }
+}
+
+export function resolveReceiveOptions(options: ReceiveOptions): Resolved<ReceiveOptions> {
+  checkOptions(options, RECEIVE_RULES)
+  const { maxWaitTimeInMs = 60_000, maxTimeAfterFirstMessageInMs = 1000, signal } = options
+  return {
+    maxWaitTimeInMs,
+    maxTimeAfterFirstMessageInMs: Math.min(maxTimeAfterFirstMessageInMs, maxWaitTimeInMs),
+    signal,
+  }
+}
+
+export function resolveSubscribeOptions(options: SubscribeOptions): Resolved<SubscribeOptions> {
+  checkOptions(options, SUBSCRIBE_RULES)
+  const { autoCompleteMessages = true, maxConcurrentCalls = 1, signal } = options
+  return { autoCompleteMessages, maxConcurrentCalls, signal }
+}
+
+export function checkPeekOptions(options: PeekOptions): void {
+  checkOptions(options, PEEK_RULES)
+}
+
+export function checkHandlers<Body>(handlers: MessageHandlers<Body>): void {
+  for (const [name, { accepts }] of Object.entries(HANDLER_RULES)) {
+    // Handlers may be methods of a class: it may have others.
+    if (!accepts(Reflect.get(handlers, name))) {
+      throw new InvalidOptionError(`handlers.${name} must be a function`)
+    }
+  }
+}
+
+export function checkMessageCount(maxMessageCount: number): void {
+  const { accepts, expected } = wholeNumber(1, MAX_MESSAGES)
+  if (!accepts(maxMessageCount)) {
+    throw new InvalidOptionError(`maxMessageCount must be ${expected}, got ${maxMessageCount}`)
+  }
+}
+
+/** One or more, as a list of checked numbers. */
+export function checkedSequenceNumbers(numbers: number | readonly number[]): readonly number[] {
+  const list = typeof numbers === 'number' ? [numbers] : [...numbers]
+  for (const number of list) {
+    if (!sequenceNumber.accepts(number)) {
+      throw new InvalidOptionError(
+        `sequenceNumbers must be ${sequenceNumber.expected}, got ${number}`,
+      )
+    }
+  }
+  if (list.length > MAX_MESSAGES) {
+    throw new InvalidOptionError(
+      `sequenceNumbers must be at most ${MAX_MESSAGES}, got ${list.length}`,
+    )
+  }
+  return [...new Set(list)]
+}
+
+function wholeNumber(min: number, max: number): ReturnType<typeof optionRule> {
+  return optionRule(
+    `a whole number from ${min} to ${max}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+  )
+}
+
+function oneOf(...values: readonly string[]): ReturnType<typeof optionRule> {
+  return optionRule(
+    values.map((value) => `'${value}'`).join(' or '),
+    (value) => typeof value === 'string' && values.includes(value),
+  )
 }

@@ -1,0 +1,116 @@
+/** One that stands in a queue. */
+export interface Pending<Item> {
+  /** Resolves with at least one, or with none if it does not wait, or no longer waits. */
+  readonly delivered: Promise<readonly Item[]>
+  /** It no longer waits. What a command that is on its way brings is still delivered. */
+  cancel(): void
+}
+
+/** The most requests in one command. */
+const MAX_REQUESTS = 256
+
+interface Entry<Request, Item> {
+  readonly request: Request
+  isCancelled: boolean
+  resolve(items: readonly Item[]): void
+  reject(error: unknown): void
+}
+
+/**
+ * Those in this broker who wait for messages of one entity or of one session, or for sessions of one entity: first come,
+ * first served. However many wait, one call of `take` at a time asks for all of them. It answers in their order.
+ */
+export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
+  readonly #take: (requests: readonly Request[]) => Promise<readonly (readonly Item[])[]>
+  readonly #onEmpty: () => void
+  /** In the order in which they came. */
+  #entries: Entry<Request, Item>[] = []
+  /** Those that the command on its way asks for. */
+  #asked: ReadonlySet<Entry<Request, Item>> = new Set()
+  #mayFind = false
+  #serving: Promise<void> | undefined
+
+  /** `onEmpty`: somebody found nothing and waits. */
+  constructor(
+    take: (requests: readonly Request[]) => Promise<readonly (readonly Item[])[]>,
+    onEmpty: () => void,
+  ) {
+    this.#take = take
+    this.#onEmpty = onEmpty
+  }
+
+  /** Whether somebody waits. */
+  get isAwaited(): boolean {
+    return this.#entries.length > 0
+  }
+
+  ask(request: Request): Pending<Item> {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly Item[]>()
+    const entry: Entry<Request, Item> = { request, isCancelled: false, resolve, reject }
+    this.#entries.push(entry)
+    this.wake()
+    return {
+      delivered: promise,
+      cancel: () => {
+        entry.isCancelled = true
+        if (!this.#asked.has(entry)) this.#remove(entry, [])
+      },
+    }
+  }
+
+  /** There may be messages. Whoever waits is served. */
+  wake(): void {
+    this.#mayFind = true
+    this.#serving ??= this.#serve()
+  }
+
+  /** Rejects all that wait. Those whom a command is asking for get its answer. */
+  fail(error: unknown): void {
+    for (const entry of this.#entries.filter((one) => !this.#asked.has(one))) {
+      this.#entries.splice(this.#entries.indexOf(entry), 1)
+      entry.reject(error)
+    }
+  }
+
+  /** Resolves when no command is on its way. */
+  async idle(): Promise<void> {
+    await this.#serving
+  }
+
+  async #serve(): Promise<void> {
+    // Those who ask in the same turn go together.
+    await Promise.resolve()
+    while (this.#mayFind && this.#entries.length > 0) {
+      this.#mayFind = false
+      await this.#serveFirst(this.#entries.slice(0, MAX_REQUESTS))
+    }
+    this.#serving = undefined
+    if (this.isAwaited) this.#onEmpty()
+  }
+
+  async #serveFirst(entries: readonly Entry<Request, Item>[]): Promise<void> {
+    this.#asked = new Set(entries)
+    try {
+      const answers = await this.#take(entries.map(({ request }) => request))
+      for (const [place, entry] of entries.entries()) {
+        const items = answers[place] ?? []
+        const isDone = items.length > 0 || !entry.request.waits || entry.isCancelled
+        if (isDone) this.#remove(entry, items)
+      }
+    } catch (error) {
+      this.#entries = this.#entries.filter((entry) => !this.#asked.has(entry))
+      for (const entry of entries) entry.reject(error)
+    }
+    this.#asked = new Set()
+    // Those behind the limit have not been asked for, unless somebody before them found nothing any more.
+    const isEmpty = entries.some((entry) => this.#entries.includes(entry))
+    if (!isEmpty || this.#entries.some(({ request }) => !request.waits)) this.#mayFind = true
+  }
+
+  #remove(entry: Entry<Request, Item>, items: readonly Item[]): void {
+    const place = this.#entries.indexOf(entry)
+    if (place === -1) return
+    this.#entries.splice(place, 1)
+    entry.resolve(items)
+  }
+}

@@ -1,0 +1,5 @@
+/** Whether the same call may succeed later, as a coded error of any copy of this package says. */
+export function isRetryable(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false
+  return 'retryable' in error && error.retryable === true
+}
