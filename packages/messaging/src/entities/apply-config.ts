@@ -102,7 +102,7 @@ function reportDifferences(
     if (wanted[option] === found[option]) continue
     reader.report(
       keyPath(at, option),
-      `is ${describeValue(found[option])} in the ${kind} that exists, got ${describeValue(wanted[option])}`,
+      `is ${shown(found[option])} in the ${kind} that exists, got ${shown(wanted[option])}`,
     )
   }
   if (entity.rules !== undefined && rulesText(rules) !== rulesText(record.rules)) {
@@ -125,6 +125,10 @@ function sorted(value: unknown): unknown {
     .filter(([, one]) => one !== undefined)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, one]) => [name, sorted(one)])
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? 'not set' : describeValue(value)
 }
 
 function keyPath(at: string, option: string): string {

@@ -1,4 +1,4 @@
-import { checkOptions, InvalidOptionError } from '@tidemark/contracts'
+import { checkOptions, InvalidOptionError, optionGroup } from '@tidemark/contracts'
 import type { RuleFilter, RuleRecord } from '@tidemark/store/messages'
 import { InvalidRuleError } from '../errors/invalid-rule-error.ts'
 import { toStoredValues } from '../messages/stored-value.ts'
@@ -62,10 +62,10 @@ export function readRule(rule: RuleOptions, createdMs: number): RuleRecord {
 function readFilter(filter: RuleOptions['filter']): RuleFilter {
   if (filter === undefined) return { kind: 'true' }
   if ('sqlExpression' in filter) {
-    checkOptions(filter, SQL_RULES)
+    checkOptions({ filter }, { filter: optionGroup(SQL_RULES) })
     return { kind: 'sql', expression: filter.sqlExpression }
   }
-  checkOptions(filter, CORRELATION_RULES)
+  checkOptions({ filter }, { filter: optionGroup(CORRELATION_RULES) })
   const { applicationProperties, ...texts } = filter
   if (Object.values(filter).every((value) => value === undefined)) {
     throw new InvalidOptionError('filter must have a property to compare')

@@ -19,6 +19,8 @@ export interface AdministrationContext {
   engine(): Promise<MessageEngine>
   /** What it knows of the lock clock. */
   callerTime(): CallerTime
+  /** Every entity as it is stored now. Those that are idle are deleted first. */
+  storedEntities(): Promise<readonly EntityRecord[]>
   /** Entities were created, changed or deleted: what it remembers of them is old. */
   entitiesChanged(): Promise<void>
 }
@@ -33,8 +35,7 @@ export class StoredEntities {
 
   /** In the order of their paths. */
   async all(): Promise<readonly EntityRecord[]> {
-    const engine = await this.#context.engine()
-    const { entities } = await engine.readCatalog()
+    const entities = await this.#context.storedEntities()
     return entities.toSorted((a, b) => (a.path < b.path ? -1 : 1))
   }
 
