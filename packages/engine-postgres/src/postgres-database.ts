@@ -44,12 +44,16 @@ import type { ReadContext } from './reader/read-context.ts'
 import { countDocuments, measureRange, middleEpk } from './reader/range-size.ts'
 import { resolveStart } from './reader/resolve-start.ts'
 import { scanDocuments } from './reader/scan-documents.ts'
+import { PostgresMessages } from './messages/postgres-messages.ts'
 import { CommitWatch } from './wakeup/commit-watch.ts'
-import type { TouchedRange } from './wakeup/touched-range.ts'
+import type { Touched, TouchedRange } from './wakeup/touched-range.ts'
 import { changeCollection, insertCollection, removeCollection } from './writer/collection-writes.ts'
 import { CommitGroups } from './writer/commit-groups.ts'
 import { readPositions, storePositions } from './writer/position-writes.ts'
 import { mergeRanges, splitRange } from './writer/range-writes.ts'
+
+/** How often listeners for messages look without notifications. */
+const MESSAGE_POLL_MS = 1_000
 
 export interface PostgresDatabaseParts {
   readonly context: ReadContext
@@ -61,18 +65,19 @@ export interface PostgresDatabaseParts {
   /** See `CommitWatchOptions`. */
   readonly hearsAllSinceMs: () => number | undefined
   readonly maxReplicaLagMs: number
-  /**
-   * Called after each commit of this process with the ranges that it advanced, and after each change of ranges with
-   * none.
-   */
-  readonly onCommit: (touched: readonly TouchedRange[], timeMs: number | undefined) => void
+  /** Whether other processes' commits of messages are reported. */
+  readonly hears: () => boolean
+  /** See `MessageSqlParts`. */
+  readonly firstSlot: number
+  /** Called after each commit of this process, and after each change of ranges. */
+  readonly onCommit: (touched: Touched, timeMs: number | undefined) => void
 }
 
 /** One database: the rows with its number in the tables of a store. */
 export class PostgresDatabase implements DatabaseEngine {
   readonly #database: DatabaseRow
   readonly #parts: PostgresDatabaseParts
-  declare readonly messages: MessageEngine
+  readonly #messages: PostgresMessages
   readonly #context: ReadContext
   readonly #reads: DocumentReads
   readonly #groups: CommitGroups
@@ -85,6 +90,11 @@ export class PostgresDatabase implements DatabaseEngine {
     this.#context = parts.context
     this.#reads = new DocumentReads(parts.context)
     this.#watch = new CommitWatch(parts)
+    this.#messages = new PostgresMessages(database, {
+      ...parts,
+      pollIntervalMs: MESSAGE_POLL_MS,
+      onCommitted: (entities, timeMs) => parts.onCommit({ ranges: [], entities }, timeMs),
+    })
     this.#groups = new CommitGroups({
       ...parts,
       database: database.number,
@@ -94,6 +104,10 @@ export class PostgresDatabase implements DatabaseEngine {
 
   get record(): DatabaseRecord {
     return this.#database.record
+  }
+
+  get messages(): MessageEngine {
+    return this.#messages
   }
 
   async listCollections(): Promise<readonly CollectionRecord[]> {
@@ -271,15 +285,29 @@ export class PostgresDatabase implements DatabaseEngine {
     return checkDatabase(this.#open(), this.#database)
   }
 
-  /** Another process has committed to these ranges. None: anything may have changed. */
-  rung(touched: readonly TouchedRange[]): void {
-    if (this.#ended === undefined) this.#watch.rung(touched)
+  /** Another process has committed something. */
+  rung(touched: Touched): void {
+    if (this.#ended !== undefined) return
+    if (touched === 'anything') {
+      this.#watch.rung([])
+      this.#messages.rung(undefined)
+    } else {
+      const { ranges, entities } = touched
+      if (ranges.length > 0) this.#watch.rung(ranges)
+      if (entities.length > 0) this.#messages.rung(entities)
+    }
+  }
+
+  /** Other processes' commits are not reported from here on. */
+  deafened(): void {
+    if (this.#ended === undefined) this.#messages.deafened()
   }
 
   /** Finishes accepted calls. All later calls fail with `error`. */
   async end(error: Error = new StoreClosedError('the store was closed')): Promise<void> {
     this.#ended ??= error
     await this.#watch.end(this.#ended)
+    await this.#messages.end(this.#ended)
     await this.#groups.drain()
   }
 
@@ -290,7 +318,10 @@ export class PostgresDatabase implements DatabaseEngine {
 
   #tell(touched: readonly TouchedRange[], timeMs: number | undefined): void {
     this.#watch.committed(touched)
-    this.#parts.onCommit(touched, timeMs)
+    this.#parts.onCommit(
+      touched.length === 0 ? 'anything' : { ranges: touched, entities: [] },
+      timeMs,
+    )
   }
 
   /** The context of all operations, as long as the database is open. */

@@ -18,7 +18,7 @@ import { openSchema } from './schema/open-schema.ts'
 import { StoreClock } from './store-clock.ts'
 import { Doorbell } from './wakeup/doorbell.ts'
 import { Ringer } from './wakeup/ringer.ts'
-import type { TouchedRange } from './wakeup/touched-range.ts'
+import type { Touched } from './wakeup/touched-range.ts'
 import { ClockKeeper } from './writer/clock-keeper.ts'
 import { annotateDatabase, insertDatabase, removeDatabase } from './writer/database-writes.ts'
 
@@ -74,6 +74,7 @@ class PostgresEngine implements StorageEngine {
   readonly #keeper: ClockKeeper
   readonly #databases = new Map<string, PostgresDatabase>()
   readonly #numbers = new Map<string, number>()
+  readonly #firstSlot: number
   #hearsSinceMs: number | undefined
   #closing: Promise<void> | undefined
 
@@ -90,6 +91,7 @@ class PostgresEngine implements StorageEngine {
     this.#context = { connections, statements, collections, clock: store, hasReplica }
     const channel = `tidemark_${storeId}`
     const origin = random.hex(8)
+    this.#firstSlot = Number.parseInt(origin.slice(0, 2), 16)
     this.#ringer = new Ringer({ connections, channel, origin, clock })
     this.#keeper = new ClockKeeper(this.#context)
     this.#doorbell = new Doorbell({
@@ -101,7 +103,10 @@ class PostgresEngine implements StorageEngine {
       onRing: (touched) => this.#rung(touched),
       onConnected: () => {
         this.#hearsSinceMs = clock.monotonicMs()
-        this.#rung([])
+        this.#rung('anything')
+      },
+      onLost: () => {
+        for (const database of this.#databases.values()) database.deafened()
       },
     })
   }
@@ -140,7 +145,7 @@ class PostgresEngine implements StorageEngine {
   async deleteDatabase(id: string): Promise<void> {
     await removeDatabase(this.#open(), id)
     await this.#forget(id)
-    this.#ringer.ring([])
+    this.#ringer.ring('anything')
   }
 
   async openDatabase(id: string): Promise<PostgresDatabase> {
@@ -169,8 +174,12 @@ class PostgresEngine implements StorageEngine {
       pollIntervalMs: () => (this.#hearsAll() ? pollIntervalMs : QUIET_POLL_MS),
       maxReplicaLagMs,
       hearsAllSinceMs: () => (this.#hearsAll() ? this.#hearsSinceMs : undefined),
+      hears: () => this.#doorbell.isConnected,
+      firstSlot: this.#firstSlot,
       onCommit: (touched, timeMs) => {
-        this.#ringer.ring(touched)
+        if (touched === 'anything' || touched.ranges.length + touched.entities.length > 0) {
+          this.#ringer.ring(touched)
+        }
         if (timeMs !== undefined) this.#keeper.keep(row.number, timeMs)
       },
     })
@@ -200,7 +209,7 @@ class PostgresEngine implements StorageEngine {
     await database?.end(new ResourceNotFoundError('database', id))
   }
 
-  #rung(touched: readonly TouchedRange[]): void {
+  #rung(touched: Touched): void {
     for (const database of this.#databases.values()) database.rung(touched)
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { booleanArray, integerArray, textArray } from './binary-array.ts'
+import { booleanArray, bytesArray, integerArray, textArray } from './binary-array.ts'
 
 test('an empty array has no dimension', () => {
   expect([...textArray([])]).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25])
@@ -33,4 +33,14 @@ test('integers and booleans go as text', () => {
   expect(integerArray([])).toBe('{}')
   expect(integerArray([1, null, -2, 2 ** 53 - 1])).toBe('{1,NULL,-2,9007199254740991}')
   expect(booleanArray([true, false, null])).toBe('{true,false,NULL}')
+})
+
+test('bytes go as they are', () => {
+  expect([...bytesArray([])]).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17])
+  const expected = [
+    [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 2, 0, 0, 0, 1],
+    [0, 0, 0, 2, 0, 255],
+    [0, 0, 0, 0],
+  ]
+  expect([...bytesArray([new Uint8Array([0, 255]), new Uint8Array()])]).toEqual(expected.flat())
 })

@@ -2,6 +2,7 @@ import { InvalidDocumentError } from '@tidemark/contracts'
 
 /** Object ids of PostgreSQL's built-in types; the same in every server. */
 const TEXT_OID = 25
+const BYTEA_OID = 17
 const HEADER_BYTES = 20
 /** Stands for the length of a NULL element, as int32. */
 const NULL_LENGTH = -1
@@ -38,6 +39,20 @@ export function textArray(values: readonly (string | null)[]): Buffer {
     const length = lengths[index] ?? NULL_LENGTH
     at = buffer.writeInt32BE(length, at)
     if (length > 0) at += buffer.write(values[index] ?? '', at, length)
+  }
+  return buffer
+}
+
+/** An array of `bytea` in PostgreSQL's binary format. */
+export function bytesArray(values: readonly Uint8Array[]): Buffer {
+  if (values.length === 0) return emptyArray(BYTEA_OID)
+  const bytes = values.reduce((sum, value) => sum + 4 + value.byteLength, HEADER_BYTES)
+  const buffer = Buffer.allocUnsafe(bytes)
+  let at = writeHeader(buffer, { hasNull: 0, elementOid: BYTEA_OID, length: values.length })
+  for (const value of values) {
+    at = buffer.writeInt32BE(value.byteLength, at)
+    buffer.set(value, at)
+    at += value.byteLength
   }
   return buffer
 }

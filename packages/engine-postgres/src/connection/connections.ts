@@ -1,4 +1,4 @@
-import { StoreClosedError, UnsupportedServerError } from '@tidemark/contracts'
+import { StoreClosedError } from '@tidemark/contracts'
 import { backoffMs } from './backoff.ts'
 import { ConnectionGate } from './connection-gate.ts'
 import {
@@ -6,7 +6,6 @@ import {
   type ConnectionOptions,
   type ResolvedConnectionOptions,
 } from './connection-options.ts'
-import { numberColumn } from './columns.ts'
 import { Deadlines } from './deadlines.ts'
 import { PoolSource } from './pool-source.ts'
 import {
@@ -18,6 +17,7 @@ import {
   unknownOutcome,
 } from './postgres-error.ts'
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
+import { readServerVersion, type ServerInfo } from './server-version.ts'
 import { durableCommits, type Session } from './session.ts'
 import type { SqlRow, SqlValue, Statement } from './sql.ts'
 import { TransactionSql } from './transaction-sql.ts'
@@ -29,11 +29,6 @@ export interface ReadOptions {
   readonly from?: 'primary' | 'replica' | undefined
 }
 
-export interface ServerInfo {
-  /** As in `server_version_num`: 150004 is 15.4. */
-  readonly version: number
-}
-
 /** How often to run a transaction again that loses against others. */
 const CONFLICT_LIMIT = 12
 /** How long a replica that failed is not used. */
@@ -42,10 +37,6 @@ const REPLICA_REST_MS = 1_000
 const LONGEST_STEP = 4
 /** How much earlier than this process the server ends a statement. */
 const SERVER_FIRST_MS = 1_000
-const VERSION: Statement = {
-  name: 'tidemark_version',
-  text: `SELECT current_setting('server_version_num')`,
-}
 
 /**
  * The connections of one process to one database. Their number is limited, and lost ones are replaced. It works the
@@ -142,11 +133,26 @@ export class Connections implements AsyncDisposable {
    * with the same error. For a connection lost during COMMIT, see `write`.
    */
   transaction<Result>(act: (sql: TransactionSql) => Promise<Result>): Promise<Result> {
+    return this.framedTransaction('', async (sql) => ({ result: await act(sql), closing: '' }))
+  }
+
+  /**
+   * The same with fewer round trips: `opening` are statements that go with BEGIN, of which `act` gets the last one's rows;
+   * `closing` are statements that go with COMMIT. Both have no values.
+   */
+  framedTransaction<Result>(
+    opening: string,
+    act: (
+      sql: TransactionSql,
+      opened: readonly SqlRow[],
+    ) => Promise<{ readonly result: Result; readonly closing: string }>,
+  ): Promise<Result> {
     return this.#writing(async (session, place) => {
       if (place.source.keepsSettings) await session.commitDurably(this.#durable)
-      const result = await this.#within(session, { mode: 'READ COMMITTED', place, act })
+      const framed = { mode: 'READ COMMITTED', place, act, opening }
+      const { result, closing } = await this.#within(session, framed)
       return committing(session, async () => {
-        await session.commit()
+        await session.commit(closing)
         return result
       })
     })
@@ -287,13 +293,14 @@ export class Connections implements AsyncDisposable {
   /** Runs `act` in a transaction that is still open when this resolves, and rolled back when it rejects. */
   async #within<Result>(
     session: Session,
-    { mode, place, act, signal }: Within<Result>,
+    { mode, place, act, opening = '', signal }: Within<Result>,
   ): Promise<Result> {
     const prepared = (): boolean => this.#prepared
-    await session.begin(this.#begin(mode, place))
+    const begin = this.#begin(mode, place)
+    const opened = await session.begin(opening === '' ? begin : `${begin}; ${opening}`)
     const sql = new TransactionSql(session, { prepared, signal })
     try {
-      return await act(sql)
+      return await act(sql, opened)
     } catch (error) {
       // After an abort, the connection is cleaned up without the caller.
       if (signal?.aborted !== true) await session.rollback()
@@ -323,12 +330,7 @@ export class Connections implements AsyncDisposable {
   async #version({ gate }: Place, oldestVersion: number): Promise<number> {
     const session = await gate.take()
     try {
-      const [row = []] = await session.rows(VERSION, [], { prepared: false })
-      const version = numberColumn(row, 0)
-      if (version >= oldestVersion) return version
-      throw new UnsupportedServerError(
-        `PostgreSQL ${versionText(oldestVersion)} or later is needed, the server is ${versionText(version)}`,
-      )
+      return await readServerVersion(session, oldestVersion)
     } finally {
       gate.give(session)
     }
@@ -370,7 +372,8 @@ interface Place {
 interface Within<Result> {
   readonly mode: string
   readonly place: Place
-  readonly act: (sql: TransactionSql) => Promise<Result>
+  readonly act: (sql: TransactionSql, opened: readonly SqlRow[]) => Promise<Result>
+  readonly opening?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -392,8 +395,4 @@ async function committing<Result>(
     if (session.sent && leavesOutcomeOpen(error)) return { unknown: unknownOutcome(error) }
     throw error
   }
-}
-
-function versionText(version: number): string {
-  return `${Math.floor(version / 10_000)}.${version % 10_000}`
 }

@@ -71,8 +71,7 @@ export class Session {
 
   /** One or several statements without values by the simple protocol. Resolves with the last one's command. */
   async command(text: string, options: RunOptions = {}): Promise<string> {
-    const answer = await this.#run({ text, rowMode: 'array', types: AS_TEXT }, options)
-    return one(answer).command
+    return (await this.#simple(text, options)).command
   }
 
   /**
@@ -85,14 +84,19 @@ export class Session {
     known.add(this.#client)
   }
 
-  async begin(text: string): Promise<void> {
+  /** Resolves with the rows of the last of these statements. */
+  async begin(text: string): Promise<readonly SqlRow[]> {
     this.#inTransaction = true
-    await this.command(text)
+    return (await this.#simple(text)).rows
   }
 
-  /** Also rejects when the server rolled back because a statement had failed before. */
-  async commit(): Promise<void> {
-    const command = await this.command('COMMIT', { cancels: false })
+  /**
+   * `closing`: statements that go with it. Also rejects when the server rolled back because a statement had failed
+   * before.
+   */
+  async commit(closing = ''): Promise<void> {
+    const text = closing === '' ? 'COMMIT' : `${closing}; COMMIT`
+    const command = await this.command(text, { cancels: false })
     this.#inTransaction = false
     if (command === 'COMMIT') return
     if (this.#failure !== undefined) throw storeError(this.#failure)
@@ -125,6 +129,10 @@ export class Session {
     // The pool listens from here on; an ended connection may still emit errors.
     this.#client.release(how)
     if (how === false) this.#client.removeListener('error', this.#onError)
+  }
+
+  async #simple(text: string, options: RunOptions = {}): Promise<PostgresAnswer> {
+    return one(await this.#run({ text, rowMode: 'array', types: AS_TEXT }, options))
   }
 
   async #run(query: PostgresQuery, { cancels, signal }: RunOptions): Promise<Answers> {

@@ -1,5 +1,6 @@
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { DatabaseRow } from '../catalog/database-row.ts'
+import { MESSAGE_CHECKS } from '../messages/message-checks.ts'
 import { COLLECTION_CHECKS } from './collection-checks.ts'
 import type { ReadContext } from './read-context.ts'
 
@@ -8,7 +9,7 @@ const COLLECTIONS = 'SELECT number, id FROM :schema.collection WHERE db = $1 ORD
 const MAX_PROBLEMS = 20
 
 /**
- * Contradictions between documents, indexes, ranges and counters, as sentences. Reads everything, in one
+ * Contradictions between documents, messages, indexes, ranges and counters, as sentences. Reads everything, in one
  * snapshot, collection by collection.
  */
 export async function checkDatabase(
@@ -25,6 +26,12 @@ export async function checkDatabase(
           problems.push(`collection ${textColumn(collection, 1)}: ${textColumn(row, 0)}`)
         }
       }
+    }
+    for (const check of MESSAGE_CHECKS) {
+      // The server does not take a value that a statement does not name.
+      const values = check.includes('$1') ? [database] : []
+      const found = await sql.rows(statements.of(`${check} LIMIT ${MAX_PROBLEMS}`), values)
+      for (const row of found) problems.push(textColumn(row, 0))
     }
     return problems
   })

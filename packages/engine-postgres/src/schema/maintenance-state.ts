@@ -39,6 +39,7 @@ DECLARE
 BEGIN
   RETURN QUERY SELECT 0, greatest(d.clock, p_now), d.until, NULL::bigint, d.holder,
     EXISTS (SELECT 1 FROM :schema.segment s WHERE s.state = 'dropped')
+      OR EXISTS (SELECT 1 FROM :schema.entity e WHERE e.dropped)
     FROM :schema.database d WHERE d.number = p_db;
   FOR v_coll IN SELECT l.number, l.version, l.id, l.reindex IS NOT NULL AS is_reindexing, l.log
     FROM :schema.collection l WHERE l.db = p_db

@@ -7,6 +7,8 @@ import { FILE_EXPIRY } from './file-expiry.ts'
 import { FOLD_SEGMENTS } from './fold-segments.ts'
 import { TAKE_MAINTENANCE } from './maintenance-lease.ts'
 import { MAINTENANCE_STATE } from './maintenance-state.ts'
+import { MESSAGE_FUNCTIONS } from './message-functions.ts'
+import { MESSAGE_TABLES } from './message-tables.ts'
 import { REMOVE_DROPPED } from './remove-dropped.ts'
 import type { SchemaProgram } from './schema-program.ts'
 import { SWEEP_EXPIRED } from './sweep-expired.ts'
@@ -23,6 +25,7 @@ export const STORE_SCHEMA: SchemaProgram = {
       title: 'documents, their order, ranges, fences, positions, entries of unique keys',
       ddl: TABLES,
     },
+    { title: 'queues, topics and subscriptions, and their messages', ddl: MESSAGE_TABLES },
   ],
   functions: [
     EXPIRED_SECOND,
@@ -37,5 +40,6 @@ export const STORE_SCHEMA: SchemaProgram = {
     FILE_EXPIRY,
     FOLD_SEGMENTS,
     REMOVE_DROPPED,
+    MESSAGE_FUNCTIONS,
   ],
 }

@@ -8,7 +8,7 @@ const TIMELINES = 64
  * numbers of its own.
  */
 export function nextNumber(
-  sequence: 'database_number' | 'collection_number' | 'segment_number',
+  sequence: 'database_number' | 'collection_number' | 'segment_number' | 'entity_number',
 ): string {
   const past = `greatest(:timeline - 1, 0) % ${TIMELINES} * ${NUMBERS_OF_TIMELINE}`
   return `(nextval(':schema.${sequence}') + ${past})`

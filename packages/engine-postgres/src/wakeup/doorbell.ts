@@ -5,7 +5,7 @@ import type { PostgresNotification, PostgresPool } from '../connection/postgres-
 import { quoteIdentifier } from '../connection/statements.ts'
 import { Listener } from './listener.ts'
 import { parseRing } from './ring-payload.ts'
-import type { TouchedRange } from './touched-range.ts'
+import type { Touched } from './touched-range.ts'
 
 export interface DoorbellOptions {
   /**
@@ -22,10 +22,12 @@ export interface DoorbellOptions {
   readonly applicationName?: string | undefined
   readonly clock: Clock
   readonly random: Random
-  /** Another process committed to these ranges. None: anything may have changed. */
-  readonly onRing: (touched: readonly TouchedRange[]) => void
+  /** Another process committed something. */
+  readonly onRing: (touched: Touched) => void
   /** It is connected again. Earlier notifications are lost, so all readers must check. */
   readonly onConnected: () => void
+  /** It is not connected any more. */
+  readonly onLost?: (() => void) | undefined
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -88,7 +90,10 @@ export class Doorbell {
       } catch (error) {
         refused = isRefusal(error)
       }
-      this.#connected = false
+      if (this.#connected) {
+        this.#connected = false
+        this.#options.onLost?.()
+      }
       await this.#end(listener)
       onAttempt()
       const delayMs = refused ? REFUSED_MS : backoffMs(Math.max(1, attempt), random)

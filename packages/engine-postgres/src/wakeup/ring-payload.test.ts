@@ -1,24 +1,33 @@
 import { expect, test } from 'vitest'
 import { parseRing, ringPayload } from './ring-payload.ts'
 
-test('a ring says who rings and how far which ranges have come', () => {
-  const touched = [
+test('a ring says who rings, how far which ranges have come, and which entities have changed', () => {
+  const ranges = [
     { collection: 1, range: 0, lsn: 22 },
     { collection: 2, range: 3, lsn: 9_007_199_254_740_991 },
   ]
-  expect(ringPayload({ origin: 'a1', touched })).toBe('a1:1/0/22,2/3/9007199254740991')
-  expect(parseRing('a1:1/0/22,2/3/9007199254740991')).toEqual({ origin: 'a1', touched })
-  expect(parseRing(ringPayload({ origin: '', touched: [] }))).toEqual({ origin: '', touched: [] })
+  for (const [entities, payload] of [
+    [[], 'a1:1/0/22,2/3/9007199254740991'],
+    [[7, 81], 'a1:1/0/22,2/3/9007199254740991,m7,m81'],
+  ] as const) {
+    const ring = { origin: 'a1', touched: { ranges, entities } }
+    expect(ringPayload(ring)).toBe(payload)
+    expect(parseRing(payload)).toEqual(ring)
+  }
+  expect(parseRing('a1:m7')).toEqual({ origin: 'a1', touched: { ranges: [], entities: [7] } })
+  const anything = { origin: '', touched: 'anything' } as const
+  expect(parseRing(ringPayload(anything))).toEqual(anything)
 })
 
 test('more ranges than a payload can name are not named', () => {
-  const touched = Array.from({ length: 2_000 }, (_, index) => {
+  const ranges = Array.from({ length: 2_000 }, (_, index) => {
     return { collection: 1, range: index, lsn: 1_000_000 }
   })
-  expect(ringPayload({ origin: 'a1', touched })).toBe('a1:')
-  const few = ringPayload({ origin: 'a1', touched: touched.slice(0, 400) })
-  expect(few.length).toBeLessThan(7_100)
-  expect(parseRing(few).touched).toHaveLength(400)
+  expect(ringPayload({ origin: 'a1', touched: { ranges, entities: [] } })).toBe('a1:')
+  const few = { ranges: ranges.slice(0, 400), entities: [] }
+  const payload = ringPayload({ origin: 'a1', touched: few })
+  expect(payload.length).toBeLessThan(7_100)
+  expect(parseRing(payload).touched).toEqual(few)
 })
 
 test('a payload that is not understood names everything', () => {
@@ -31,9 +40,13 @@ test('a payload that is not understood names everything', () => {
     'a:1/2',
     'a:1/2/',
     'a:1/2/3/4',
+    'a:m',
+    'a:mm1',
+    'a:m1/2',
+    'a:1/2/3,m',
     `a:1/2/${'9'.repeat(30)}`,
     '?token',
   ]) {
-    expect(parseRing(payload).touched).toEqual([])
+    expect(parseRing(payload).touched).toBe('anything')
   }
 })

@@ -1,33 +1,44 @@
-import type { TouchedRange } from './touched-range.ts'
+import type { Touched, TouchedRange } from './touched-range.ts'
 
 /** PostgreSQL refuses a payload of 8,000 bytes. This one is ASCII. */
 const LONGEST = 7_000
 
-/** The content of a notification: its sender, and how far which pkranges have come. None: anything may have changed. */
+/** The content of a notification: its sender, and what has changed. */
 export interface Ring {
   readonly origin: string
-  readonly touched: readonly TouchedRange[]
+  readonly touched: Touched
 }
 
-/** Leaves the ranges out when there are too many to name. */
+/** Leaves the names out when there are too many. */
 export function ringPayload({ origin, touched }: Ring): string {
-  const list = touched.map(({ collection, range, lsn }) => `${collection}/${range}/${lsn}`)
+  if (touched === 'anything') return `${origin}:`
+  const { ranges, entities } = touched
+  const list = ranges.map(({ collection, range, lsn }) => `${collection}/${range}/${lsn}`)
+  for (const entity of entities) list.push(`m${entity}`)
   const payload = `${origin}:${list.join(',')}`
   return payload.length <= LONGEST ? payload : `${origin}:`
 }
 
-/** A payload of another version stands for all ranges. */
+/** A payload of another version stands for anything. That of an earlier version has no entities. */
 export function parseRing(payload: string): Ring {
-  const [, origin = '', list = ''] = /^([^:]*):([\d/,]*)$/.exec(payload) ?? []
-  const touched = list === '' ? [] : list.split(',').map(parseTouched)
-  return { origin, touched: touched.every(isWhole) ? touched : [] }
+  const [, origin = '', list = ''] = /^([^:]*):([\d/,m]*)$/.exec(payload) ?? []
+  if (list === '') return { origin, touched: 'anything' }
+  const parts = list.split(',')
+  const ranges = parts.filter((part) => !part.startsWith('m')).map(parseRange)
+  const entities = parts.filter((part) => part.startsWith('m')).map((part) => whole(part.slice(1)))
+  const isUnderstood = ranges.every(isWhole) && entities.every(Number.isSafeInteger)
+  return { origin, touched: isUnderstood ? { ranges, entities } : 'anything' }
 }
 
-function parseTouched(text: string): TouchedRange {
+function parseRange(text: string): TouchedRange {
   const [collection = Number.NaN, range = Number.NaN, lsn = Number.NaN, ...rest] = text
     .split('/')
-    .map((part) => (part === '' ? Number.NaN : Number(part)))
+    .map(whole)
   return { collection, range, lsn: rest.length === 0 ? lsn : Number.NaN }
+}
+
+function whole(text: string): number {
+  return text === '' ? Number.NaN : Number(text)
 }
 
 function isWhole({ collection, range, lsn }: TouchedRange): boolean {

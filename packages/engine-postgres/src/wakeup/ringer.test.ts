@@ -3,11 +3,15 @@ import { settle, SimulatedClock } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import type { Connections } from '../connection/connections.ts'
 import { Ringer } from './ringer.ts'
-import type { TouchedRange } from './touched-range.ts'
+import type { Touched } from './touched-range.ts'
 
 /** Commits to these ranges of one collection. */
-function touched(...ranges: readonly number[]): readonly TouchedRange[] {
-  return ranges.map((range) => ({ collection: 1, range, lsn: 5 }))
+function touched(...numbers: readonly number[]): Touched {
+  return { ranges: numbers.map((range) => ({ collection: 1, range, lsn: 5 })), entities: [] }
+}
+
+function committed(lsn: number): Touched {
+  return { ranges: [{ collection: 1, range: 0, lsn }], entities: [] }
 }
 
 /** Answers as told, and keeps what was sent and when. */
@@ -55,7 +59,7 @@ test('a ring for everything leaves the ranges out', async () => {
   ringer.ring(touched(1))
   await settle()
   ringer.ring(touched(2))
-  ringer.ring([])
+  ringer.ring('anything')
   await clock.advance(2)
   ringer.ring(touched(...Array.from({ length: 1_001 }, (_, index) => index)))
   await clock.advance(2)
@@ -104,10 +108,22 @@ test('stop sends what was rung and takes no more', async () => {
 
 test('of several commits to one range the newest is told', async () => {
   const { server, clock, ringer } = makeRinger()
-  ringer.ring([{ collection: 1, range: 0, lsn: 5 }])
+  ringer.ring(committed(5))
   await settle()
-  for (const lsn of [7, 9, 8]) ringer.ring([{ collection: 1, range: 0, lsn }])
+  for (const lsn of [7, 9, 8]) ringer.ring(committed(lsn))
   await clock.advance(2)
   expect(server.sent).toEqual(['me:1/0/5', 'me:1/0/9'])
+  await ringer.stop()
+})
+
+test('entities with messages go with the ranges, each once', async () => {
+  const { server, clock, ringer } = makeRinger()
+  ringer.ring({ ranges: [], entities: [7] })
+  await settle()
+  ringer.ring({ ranges: [], entities: [8, 7] })
+  ringer.ring(committed(5))
+  ringer.ring({ ranges: [], entities: [8] })
+  await clock.advance(2)
+  expect(server.sent).toEqual(['me:m7', 'me:1/0/5,m8,m7'])
   await ringer.stop()
 })

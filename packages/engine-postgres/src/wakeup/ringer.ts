@@ -2,7 +2,7 @@ import type { Clock } from '@tidemark/contracts'
 import type { Connections } from '../connection/connections.ts'
 import type { Statement } from '../connection/sql.ts'
 import { ringPayload } from './ring-payload.ts'
-import type { TouchedRange } from './touched-range.ts'
+import type { Touched, TouchedRange } from './touched-range.ts'
 
 export interface RingerOptions {
   readonly connections: Pick<Connections, 'read'>
@@ -14,8 +14,8 @@ export interface RingerOptions {
 
 /** A notification takes a lock that all databases of the server share (decision 0021, rule 5). */
 const PAUSE_MS = 2
-/** Other processes use the list of ranges only while it is short. */
-const MOST_RANGES = 1_000
+/** Other processes use the list only while it is short. */
+const MOST_NAMES = 1_000
 
 /**
  * A statement of its own, after the commits that it reports. Inside of them it would hold the server's lock for
@@ -33,7 +33,8 @@ const NOTIFY: Statement = {
 export class Ringer {
   readonly #options: RingerOptions
   readonly #stop = new AbortController()
-  #touched = new Map<string, TouchedRange>()
+  #ranges = new Map<string, TouchedRange>()
+  #entities = new Set<number>()
   #everything = false
   #ringing: Promise<void> | undefined
 
@@ -41,11 +42,15 @@ export class Ringer {
     this.#options = options
   }
 
-  /** Never fails. No ranges: anything may have changed. */
-  ring(touched: readonly TouchedRange[]): void {
+  /** Never fails. */
+  ring(touched: Touched): void {
     if (this.#stop.signal.aborted) return
-    for (const each of touched) this.#add(each)
-    if (touched.length === 0 || this.#touched.size > MOST_RANGES) this.#everything = true
+    if (touched === 'anything') this.#everything = true
+    else {
+      for (const each of touched.ranges) this.#add(each)
+      for (const each of touched.entities) this.#entities.add(each)
+      if (this.#ranges.size + this.#entities.size > MOST_NAMES) this.#everything = true
+    }
     this.#ringing ??= this.#run()
   }
 
@@ -57,12 +62,15 @@ export class Ringer {
 
   async #run(): Promise<void> {
     const { connections, channel, origin = '', clock } = this.#options
-    while (this.#everything || this.#touched.size > 0) {
+    while (this.#everything || this.#ranges.size + this.#entities.size > 0) {
       const nextMs = clock.monotonicMs() + PAUSE_MS
-      const touched = this.#everything ? [] : [...this.#touched.values()]
+      const touched: Touched = this.#everything
+        ? 'anything'
+        : { ranges: [...this.#ranges.values()], entities: [...this.#entities] }
       const payload = ringPayload({ origin, touched })
       this.#everything = false
-      this.#touched = new Map()
+      this.#ranges = new Map()
+      this.#entities = new Set()
       try {
         await connections.read(NOTIFY, [channel, payload])
         const leftMs = nextMs - clock.monotonicMs()
@@ -77,7 +85,7 @@ export class Ringer {
 
   #add(touched: TouchedRange): void {
     const key = `${touched.collection}/${touched.range}`
-    const before = this.#touched.get(key)
-    if (before === undefined || before.lsn < touched.lsn) this.#touched.set(key, touched)
+    const before = this.#ranges.get(key)
+    if (before === undefined || before.lsn < touched.lsn) this.#ranges.set(key, touched)
   }
 }

@@ -6,3 +6,11 @@ export interface TouchedRange {
   readonly range: number
   readonly lsn: number
 }
+
+/** What a commit may matter to: pkranges, and entities by number. */
+export type Touched =
+  | {
+      readonly ranges: readonly TouchedRange[]
+      readonly entities: readonly number[]
+    }
+  | 'anything'

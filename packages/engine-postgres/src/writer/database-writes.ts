@@ -17,6 +17,16 @@ VALUES ($1, $2, $3, $4, $5, $6, 0, '', 0, 0) ON CONFLICT (id) DO NOTHING RETURNI
 const LOCK = `SELECT ${DATABASE_COLUMNS} FROM :schema.database WHERE id = $1 FOR UPDATE`
 const ANNOTATE = 'UPDATE :schema.database SET etag = $2, ts = $3, annotation = $4 WHERE number = $1'
 
+/** Their rows are removed later; see `removeDropped`. */
+const DROP_MESSAGES = [
+  `SELECT c.number FROM :schema.entity_counter c JOIN :schema.entity e ON e.number = c.number
+WHERE e.db = $1 ORDER BY c.number FOR UPDATE OF c`,
+  `DELETE FROM :schema.entity_counter c USING :schema.entity e WHERE e.number = c.number AND e.db = $1`,
+  `DELETE FROM :schema.entity_access a USING :schema.entity e WHERE e.number = a.number AND e.db = $1`,
+  `UPDATE :schema.entity SET dropped = true WHERE db = $1 AND NOT dropped`,
+  `DELETE FROM :schema.message_clock WHERE db = $1`,
+]
+
 /** Rejects with ERR_EXISTS. */
 export async function insertDatabase(
   { connections, statements }: ReadContext,
@@ -79,6 +89,7 @@ export async function removeDatabase(
     for (const table of ['fence', 'fence_job']) {
       await sql.rows(statements.of(`DELETE FROM :schema.${table} WHERE db = $1`), [number])
     }
+    for (const statement of DROP_MESSAGES) await sql.rows(statements.of(statement), [number])
     await sql.rows(statements.of('DELETE FROM :schema.database WHERE number = $1'), [number])
   })
 }

@@ -1,0 +1,109 @@
+import type { AsyncRowRequests } from '@tidemark/store/messages'
+import { integerArray, textArray } from '../connection/binary-array.ts'
+import { numberColumn, textColumn } from '../connection/columns.ts'
+import {
+  bodiesOf,
+  MESSAGE_COLUMNS,
+  messageRow,
+  ROW_COLUMNS,
+  ROW_NAMES,
+  rowLists,
+  storedMessage,
+  VALUE_NAMES,
+  valueLists,
+  valuesOf,
+} from './message-columns.ts'
+import type { MessageSql } from './message-sql.ts'
+import { takeMessages } from './take-messages.ts'
+
+const INSERT = `WITH given AS (
+  SELECT nextval(':schema.message_number') AS id, u.* FROM unnest($1::text[], $2::bytea[], ${valueLists(3)})
+    AS u(head, body, ${VALUE_NAMES})
+), bodies AS (
+  INSERT INTO :schema.message_body(id, head, body) SELECT id, head, body FROM given
+) INSERT INTO :schema.message(${ROW_NAMES}) SELECT ${ROW_NAMES} FROM given`
+const CHANGE = `UPDATE :schema.message m SET (${VALUE_NAMES}) = (${prefixed('u', VALUE_NAMES)})
+FROM unnest(${rowLists(1)}) AS u(${ROW_NAMES}) WHERE m.id = u.id`
+const REMOVE = `WITH bodies AS (DELETE FROM :schema.message_body WHERE id = ANY($1::bigint[]))
+DELETE FROM :schema.message WHERE id = ANY($1::bigint[])`
+
+const BY_ID = `SELECT ${ROW_COLUMNS} FROM :schema.message m WHERE m.id = ANY($1::bigint[]) ORDER BY m.id FOR UPDATE`
+const BY_NUMBER = `SELECT ${ROW_COLUMNS} FROM :schema.message m
+WHERE m.entity = $1 AND m.number = ANY($2::bigint[]) ORDER BY m.id FOR UPDATE`
+const WITH_BODY = `SELECT ${MESSAGE_COLUMNS} FROM unnest($1::bigint[]) WITH ORDINALITY AS u(id, place)
+JOIN :schema.message m ON m.id = u.id JOIN :schema.message_body b ON b.id = u.id ORDER BY u.place`
+const BYTES = 'SELECT coalesce(sum(z.bytes), 0) FROM :schema.entity_size z WHERE z.entity = $1'
+
+/** In the order of ids, so that two transactions with the same ones wait for each other and not both. */
+const CLAIM = `WITH forgotten AS (
+  DELETE FROM :schema.seen_message s USING (
+    SELECT l.id FROM :schema.seen_message l
+    WHERE l.entity = $1 AND l.until <= $4 AND l.id <> ALL($2::text[])
+    ORDER BY l.until LIMIT 100 FOR UPDATE SKIP LOCKED) l
+  WHERE s.entity = $1 AND s.id = l.id
+) INSERT INTO :schema.seen_message AS s (entity, id, until)
+SELECT $1, u.id, $3 FROM (SELECT DISTINCT id FROM unnest($2::text[]) AS u(id)) u ORDER BY u.id COLLATE "C"
+ON CONFLICT (entity, id) DO UPDATE SET until = excluded.until WHERE s.until <= $4 RETURNING s.id`
+
+type MessageRequests = Pick<
+  AsyncRowRequests,
+  | 'insert'
+  | 'take'
+  | 'rowsById'
+  | 'rowsByNumber'
+  | 'messagesById'
+  | 'change'
+  | 'remove'
+  | 'addBytes'
+  | 'readBytes'
+  | 'claimIds'
+>
+
+/** The requests of `RowRequests` for messages. */
+export function messageRequests(sql: MessageSql): MessageRequests {
+  return {
+    async insert(rows) {
+      if (rows.length > 0) await sql.rows(INSERT, [...bodiesOf(rows), ...valuesOf(rows)])
+    },
+    take: (request) => takeMessages(sql, request),
+    async rowsById(ids) {
+      if (ids.length === 0) return []
+      return (await sql.rows(BY_ID, [integerArray(ids)])).map(messageRow)
+    },
+    async rowsByNumber(entity, numbers) {
+      if (numbers.length === 0) return []
+      return (await sql.rows(BY_NUMBER, [entity, integerArray(numbers)])).map(messageRow)
+    },
+    async messagesById(ids) {
+      if (ids.length === 0) return []
+      return (await sql.rows(WITH_BODY, [integerArray(ids)])).map(storedMessage)
+    },
+    async change(rows) {
+      if (rows.length === 0) return
+      await sql.rows(CHANGE, [integerArray(rows.map(({ id }) => id)), ...valuesOf(rows)])
+    },
+    async remove(ids) {
+      if (ids.length > 0) await sql.rows(REMOVE, [integerArray(ids)])
+    },
+    async addBytes(entity, bytes) {
+      sql.addBytes(entity, bytes)
+    },
+    async readBytes(entity) {
+      const [row = []] = await sql.rows(BYTES, [entity])
+      return numberColumn(row, 0) + sql.bytesOf(entity)
+    },
+    async claimIds({ entity, ids, untilMs, storeMs }) {
+      const rows = await sql.rows(CLAIM, [entity, textArray(ids), untilMs, storeMs])
+      const claimed = new Set(rows.map((row) => textColumn(row, 0)))
+      // Each for its first place only.
+      return ids.filter((id) => claimed.delete(id))
+    },
+  }
+}
+
+function prefixed(name: string, columns: string): string {
+  return columns
+    .split(', ')
+    .map((column) => `${name}.${column}`)
+    .join(', ')
+}

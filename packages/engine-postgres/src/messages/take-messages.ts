@@ -1,0 +1,63 @@
+import type { RowRequests, StoredMessage } from '@tidemark/store/messages'
+import type { SqlValue } from '../connection/sql.ts'
+import { MESSAGE_COLUMNS, storedMessage } from './message-columns.ts'
+import type { MessageSql } from './message-sql.ts'
+
+type TakeRequest = Parameters<RowRequests['take']>[0]
+
+/** See `RowRequests.take`. */
+export async function takeMessages(
+  sql: MessageSql,
+  request: TakeRequest,
+): Promise<readonly StoredMessage[]> {
+  const { entity, session, afterNumber, notExpiredAtMs, max, maxBytes, deletes } = request
+  const values: SqlValue[] = [entity, afterNumber, notExpiredAtMs ?? null, max, maxBytes]
+  const reads = !deletes && request.lock === undefined
+  if (!deletes && !reads) values.push(request.lock ?? null, request.dueMs ?? null)
+  if (session !== undefined) values.push(session)
+  const statements = deletes ? DELETING : reads ? READING : LOCKING
+  const rows = await sql.rows(session === undefined ? statements.any : statements.inSession, values)
+  return rows.map(storedMessage)
+}
+
+const LOCK =
+  'UPDATE :schema.message m SET lock = $6, due = $7 FROM kept k WHERE m.id = k.id RETURNING m.*'
+const DELETE = 'DELETE FROM :schema.message m USING kept k WHERE m.id = k.id RETURNING m.*'
+const DELETE_BODIES =
+  'DELETE FROM :schema.message_body b USING kept k WHERE b.id = k.id RETURNING b.id, b.head, b.body'
+
+const READ = 'SELECT m.* FROM kept k JOIN :schema.message m ON m.id = k.id'
+
+const READING = {
+  any: take({ from: 'm.ready = $1', locks: '' }, READ),
+  inSession: take({ from: 'm.waiting = $1 AND m.session = $6', locks: '' }, READ),
+}
+const LOCKING = {
+  any: take({ from: 'm.ready = $1', locks: 'FOR UPDATE SKIP LOCKED' }, LOCK),
+  inSession: take({ from: 'm.waiting = $1 AND m.session = $8', locks: 'FOR UPDATE' }, LOCK),
+}
+const DELETING = {
+  any: take({ from: 'm.ready = $1', locks: 'FOR UPDATE SKIP LOCKED' }, DELETE, DELETE_BODIES),
+  inSession: take(
+    { from: 'm.waiting = $1 AND m.session = $6', locks: 'FOR UPDATE' },
+    DELETE,
+    DELETE_BODIES,
+  ),
+}
+
+function take(
+  { from, locks }: { readonly from: string; readonly locks: string },
+  act: string,
+  bodies = 'SELECT k.id, b.head, b.body FROM kept k JOIN :schema.message_body b ON b.id = k.id',
+): string {
+  return `WITH picked AS MATERIALIZED (
+  SELECT m.id, m.number, m.bytes FROM :schema.message m
+  WHERE ${from} AND m.number > $2 AND ($3::bigint IS NULL OR m.expires IS NULL OR m.expires > $3)
+  ORDER BY m.number LIMIT $4 ${locks}
+), kept AS MATERIALIZED (
+  SELECT p.id FROM (SELECT id, row_number() OVER w AS place, sum(bytes) OVER w AS upto FROM picked
+    WINDOW w AS (ORDER BY number)) p
+  WHERE p.place = 1 OR p.upto <= $5
+), taken AS (${act}), bodies AS (${bodies})
+SELECT ${MESSAGE_COLUMNS} FROM taken m JOIN bodies b ON b.id = m.id ORDER BY m.number`
+}
