@@ -33,7 +33,10 @@ import {
   type ScanQuery,
   type StartQuery,
 } from '@tidemark/store/engine'
-import type { MessageEngine } from '@tidemark/store/messages'
+import type { CallerTime, MessageCommand, MessageEngine } from '@tidemark/store/messages'
+import { readNews } from './messages/message-tables.ts'
+import { MessageWatches } from './messages/message-watches.ts'
+import { SqliteMessages, type PerformedCommand } from './messages/sqlite-messages.ts'
 import { PiecewiseReads } from './piecewise-reads.ts'
 import { refuse } from './refuse.ts'
 import type { DatabasePlace } from './database-place.ts'
@@ -43,11 +46,12 @@ import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-mes
 /** One database: its writer and reader, and the readers that wait for commits. */
 export class SqliteDatabase implements DatabaseEngine {
   readonly record: DatabaseRecord
-  declare readonly messages: MessageEngine
+  readonly messages: MessageEngine
   readonly #place: DatabasePlace
   readonly #clock: Clock
   readonly #nowMs: (atLeastMs?: number) => number
   readonly #waits = new CommitWaits()
+  readonly #messageWatches = new MessageWatches(() => this.#watchWhileNeeded())
   readonly #piecewise = new PiecewiseReads((act) => this.#read(act))
   #ended: Error | undefined
 
@@ -67,6 +71,15 @@ export class SqliteDatabase implements DatabaseEngine {
     this.#place = place
     this.#clock = clock
     this.#nowMs = nowMs
+    this.messages = new SqliteMessages({
+      perform: (command, caller) => this.#perform(command, caller),
+      read: (act) => this.#read((reader) => reader.messages(act)),
+      watch: (listener) => {
+        this.#assertOpen()
+        return this.#messageWatches.add(listener)
+      },
+      nowMs,
+    })
     nowMs(place.reader.highestCommitMs())
   }
 
@@ -258,7 +271,7 @@ export class SqliteDatabase implements DatabaseEngine {
       { collection, range, rangeNumber },
       { afterLsn, wake: () => resolve(true), fail: reject },
     )
-    this.#place.watch(() => this.recheckWaits())
+    this.#watchWhileNeeded()
     signal.addEventListener('abort', abort, { once: true })
     const timer = this.#clock.sleep(timeoutMs, stopTimer.signal).then(
       () => resolve(false),
@@ -268,7 +281,7 @@ export class SqliteDatabase implements DatabaseEngine {
       return await promise
     } finally {
       endWait()
-      if (this.#waits.size === 0) this.#place.stopWatching()
+      this.#watchWhileNeeded()
       signal.removeEventListener('abort', abort)
       stopTimer.abort()
       await timer
@@ -303,6 +316,7 @@ export class SqliteDatabase implements DatabaseEngine {
   async #end(error: Error): Promise<void> {
     this.#ended ??= error
     this.#waits.failAll(error)
+    this.#messageWatches.end()
     this.#place.stopWatching()
     await this.#place.close()
   }
@@ -326,15 +340,46 @@ export class SqliteDatabase implements DatabaseEngine {
 
   /** Lets `decide` tell the waiting readers, if there are any, where their ranges stand now. */
   #wake(decide: (tell: () => void) => void): void {
-    if (this.#waits.size === 0 || this.#ended !== undefined) return
+    if (!this.#isWatching || this.#ended !== undefined) return
     try {
       decide(() => {
+        this.#messageWatches.suspect()
+        if (this.#waits.size === 0) return
         const places = this.#waits.places()
         this.#waits.tell(places, this.#place.reader.newestLsns(places))
       })
+      this.#messageWatches.judge(() => this.#place.reader.messages(readNews) ?? 0)
     } catch (error) {
       this.#waits.failAll(error)
+      // They meet the same error when they look.
+      this.#messageWatches.tell(undefined)
     }
+  }
+
+  get #isWatching(): boolean {
+    return this.#waits.size > 0 || this.#messageWatches.size > 0
+  }
+
+  #watchWhileNeeded(): void {
+    if (this.#isWatching && this.#ended === undefined) this.#place.watch(() => this.recheckWaits())
+    else this.#place.stopWatching()
+  }
+
+  async #perform(command: MessageCommand, caller: CallerTime): Promise<PerformedCommand> {
+    let performed: PerformedCommand | undefined
+    this.#messageWatches.began()
+    try {
+      const result = await this.#request({ kind: 'messages', command, caller })
+      assert(result.kind === 'performed', `unexpected answer ${result.kind}`)
+      performed = result
+    } finally {
+      this.#messageWatches.ended(performed)
+    }
+    this.#nowMs(performed.time.storeMs)
+    if (performed.touched.length > 0) this.#place.announce()
+    // Commits of others that were noticed while this one was on its way.
+    this.#wake(() => undefined)
+    return performed
   }
 
   /** Reads complete at once, on this thread. A caller that only reads still yields to others. */

@@ -16,3 +16,21 @@ export function textColumn(row: Row, index: number): string {
   assert(typeof value === 'string', `column ${index} is ${typeof value}, not text`)
   return value
 }
+
+/** Undefined for NULL. */
+export function numberIfAny(row: Row, index: number): number | undefined {
+  return row[index] === null ? undefined : numberColumn(row, index)
+}
+
+/** Undefined for NULL. */
+export function textIfAny(row: Row, index: number): string | undefined {
+  return row[index] === null ? undefined : textColumn(row, index)
+}
+
+/** Undefined for NULL. */
+export function bytesIfAny(row: Row, index: number): Uint8Array | undefined {
+  const value = row[index]
+  if (value === null) return undefined
+  assert(value instanceof Uint8Array, `column ${index} is ${typeof value}, not bytes`)
+  return value
+}

@@ -39,6 +39,7 @@ import type { Connection } from '../connection/connection.ts'
 import { readHead } from '../connection/head.ts'
 import { policyOf } from '../connection/live-rows.ts'
 import { withStoreErrors } from '../connection/sqlite-error.ts'
+import { hasMessageTables } from '../messages/message-tables.ts'
 import { checkDatabase } from './check-database.ts'
 import { countFeed, type CountedPiece } from './count-feed.ts'
 import { scanDocuments } from './document-scan.ts'
@@ -79,6 +80,7 @@ export class DatabaseReader {
   readonly #nowMs: (atLeastMs: number) => number
   readonly #maintenanceViews = new MaintenanceViews()
   #catalog: CatalogRows | undefined
+  #hasMessages = false
 
   constructor(
     connection: Connection,
@@ -247,6 +249,14 @@ export class DatabaseReader {
     return this.#inCollection(collection, ({ ranges }) =>
       this.#counter(rangeHolding(ranges, wanted)),
     )
+  }
+
+  /** Runs `act` on one snapshot, in which the tables of messages are. Undefined while there are none. */
+  messages<Result>(act: (connection: Connection) => Result): Result | undefined {
+    return this.#snapshot(() => {
+      this.#hasMessages ||= hasMessageTables(this.#connection)
+      return this.#hasMessages ? act(this.#connection) : undefined
+    })
   }
 
   /** Changes when another connection committed. */

@@ -10,6 +10,7 @@ import { sweepExpired } from './maintenance/sweep-expired.ts'
 import { trimVersions } from './maintenance/trim-versions.ts'
 import { changeCollection, insertCollection, removeCollection } from './collection-writes.ts'
 import { applyCommit } from './commit-writer.ts'
+import { performMessages } from './message-writer.ts'
 import { storePositions } from './position-writes.ts'
 import { mergeRanges, splitRange } from './range-writes.ts'
 import type { TransactionState } from './transaction-state.ts'
@@ -61,6 +62,8 @@ export function carryOut(
     case 'releaseMaintenance':
       releaseMaintenanceLease(state.connection, task.holder)
       return { kind: 'done' }
+    case 'messages':
+      return performMessages(state, task)
     case 'drop':
       state.connection.run(`UPDATE meta SET value = 1 WHERE name = 'dropped'`)
       raiseCatalogVersion(state.connection)

@@ -1,3 +1,4 @@
+import type { MessageCommand } from '@tidemark/store/messages'
 import type { WriterRequest } from './writer-messages.ts'
 
 /**
@@ -22,6 +23,25 @@ export function firstGroup(
 }
 
 function operationsOf({ task }: WriterRequest): number {
-  if (task.kind !== 'commit') return 1
-  return task.batches.reduce((sum, { operations }) => sum + operations.length, 0)
+  switch (task.kind) {
+    case 'commit':
+      return task.batches.reduce((sum, { operations }) => sum + operations.length, 0)
+    case 'messages':
+      return messagesOf(task.command)
+    default:
+      return 1
+  }
+}
+
+function messagesOf(command: MessageCommand): number {
+  switch (command.kind) {
+    case 'send':
+      return command.parcels.reduce((sum, { messages }) => sum + messages.length, 0)
+    case 'receive':
+      return command.requests.reduce((sum, { max }) => sum + max, 0)
+    case 'settle':
+      return command.dispositions.length
+    default:
+      return 1
+  }
 }

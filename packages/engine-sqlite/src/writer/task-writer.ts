@@ -1,4 +1,5 @@
 import { commitChars } from '@tidemark/store/engine'
+import type { MessageCommand } from '@tidemark/store/messages'
 import type { WriterResult, WriterTask } from './writer-messages.ts'
 
 /** The caller's end of a writer. */
@@ -11,5 +12,15 @@ export interface TaskWriter {
 
 /** Characters of the texts that a task writes. */
 export function textChars(task: WriterTask): number {
-  return task.kind === 'commit' ? commitChars(task.batches) : 0
+  if (task.kind === 'commit') return commitChars(task.batches)
+  return task.kind === 'messages' ? messageChars(task.command) : 0
+}
+
+function messageChars(command: MessageCommand): number {
+  if (command.kind !== 'send') return 0
+  let chars = 0
+  for (const { messages } of command.parcels) {
+    for (const { head, body } of messages) chars += head.length + body.byteLength
+  }
+  return chars
 }

@@ -17,6 +17,8 @@ import {
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { readHead, storeClock } from '../connection/head.ts'
+import { MessageRows } from '../messages/message-rows.ts'
+import { makeMessageTables } from '../messages/message-tables.ts'
 import { Fences } from './fences.ts'
 import { OpenSegments, type OpenSegment } from './open-segments.ts'
 import { rollSegment } from './range-writes.ts'
@@ -47,6 +49,7 @@ export class TransactionState implements CommitView<SegmentPlace, PresentRow> {
   readonly #segmentSlots: number
   #catalog: CatalogRows | undefined
   #dataVersion = -1
+  #messages: MessageRows | undefined
   /** Highest store time that was assigned, epoch ms; the value in the file; the value to write. */
   #clockMs = 0
   #storedClockMs = 0
@@ -87,8 +90,18 @@ export class TransactionState implements CommitView<SegmentPlace, PresentRow> {
     this.segments.forget()
     this.fences.forget()
     this.#catalog = undefined
+    this.#messages = undefined
     this.#dataVersion = -1
     this.#wantedClockMs = 0
+  }
+
+  /** The tables of messages, which it makes if there are none. */
+  messages(): MessageRows {
+    if (this.#messages === undefined) {
+      makeMessageTables(this.connection)
+      this.#messages = new MessageRows(this.connection)
+    }
+    return this.#messages
   }
 
   /** Call when this transaction may have changed the catalog. */

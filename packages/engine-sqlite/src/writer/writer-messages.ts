@@ -10,7 +10,9 @@ import type {
   WriteFence,
 } from '@tidemark/store/engine'
 import type { FeedRange } from '@tidemark/contracts'
+import type { CallerTime, MessageCommand } from '@tidemark/store/messages'
 import type { PortableError } from '../connection/sqlite-error.ts'
+import type { PerformedCommand } from '../messages/sqlite-messages.ts'
 
 /** A request to the writer. */
 export type WriterTask =
@@ -62,6 +64,7 @@ export type WriterTask =
       readonly work: WireWork | undefined
     }
   | { readonly kind: 'releaseMaintenance'; readonly holder: string }
+  | { readonly kind: 'messages'; readonly command: MessageCommand; readonly caller: CallerTime }
   /** Marks the whole database as deleted, for the other processes that have it open. */
   | { readonly kind: 'drop' }
 
@@ -112,6 +115,7 @@ export type WriterResult =
       readonly outcome: MaintenanceOutcome
       readonly touched: readonly TouchedRange[]
     }
+  | ({ readonly kind: 'performed' } & PerformedCommand)
   | { readonly kind: 'exists' }
   | { readonly kind: 'missing' }
   | { readonly kind: 'done' }

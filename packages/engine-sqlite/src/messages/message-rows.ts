@@ -1,0 +1,428 @@
+import {
+  ACTIVE,
+  DEFERRED,
+  SCHEDULED,
+  type ClockPair,
+  type EntityCounts,
+  type EntityDefinition,
+  type EntityLook,
+  type EntityPlace,
+  type EntityRecord,
+  type MessageRow,
+  type NewMessageRow,
+  type RowRequests,
+  type SessionLook,
+  type SessionRow,
+  type StoredMessage,
+} from '@tidemark/store/messages'
+import type { SQLInputValue } from 'node:sqlite'
+import { numberColumn, textColumn } from '../connection/column.ts'
+import type { Connection } from '../connection/connection.ts'
+import { EntityRows } from './entity-rows.ts'
+import {
+  MESSAGE_COLUMNS,
+  messageRow,
+  messageValues,
+  SESSION_COLUMNS,
+  sessionRow,
+  withBody,
+} from './message-columns.ts'
+import { countMessages, freeSession, lookAt, lookAtSessions, readSession } from './message-looks.ts'
+import { readNews } from './message-tables.ts'
+import { purgeDropped } from './purge-dropped.ts'
+
+type RequestOf<Kind extends keyof RowRequests> = Parameters<RowRequests[Kind]>[0]
+
+const SELECT = `SELECT ${MESSAGE_COLUMNS} FROM message`
+const READY = 'entity = ? AND state = 0 AND lock IS NULL'
+const UNEXPIRED = '(expires IS NULL OR expires > ?)'
+const READY_ROWS = `${SELECT} INDEXED BY message_ready WHERE ${READY} AND session IS NULL
+  AND ${UNEXPIRED} ORDER BY number LIMIT ?`
+const READY_ROWS_IN_SESSION = `${SELECT} INDEXED BY message_ready_in_session
+  WHERE ${READY} AND session IS NOT NULL AND session = ? AND number > ? AND ${UNEXPIRED}
+  ORDER BY number LIMIT ?`
+const BODY = 'SELECT head, body FROM message_body WHERE id = ?'
+const LOCK = 'UPDATE message SET lock = ?, due = ? WHERE id = ?'
+const REMOVE = 'DELETE FROM message WHERE id = ?'
+const REMOVE_BODY = 'DELETE FROM message_body WHERE id = ?'
+const INSERT = 'INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+const INSERT_BODY = 'INSERT INTO message_body VALUES (?, ?, ?)'
+const CHANGE = `UPDATE message SET entity = ?, number = ?, state = ?, session = ?, enqueued = ?, ttl = ?, expires = ?,
+  due = ?, lock = ?, deliveries = ?, first = ?, hops = ?, source = ?, changes = ?, bytes = ? WHERE id = ?`
+const BY_ID = `${SELECT} WHERE id = ?`
+const BY_NUMBER = `${SELECT} INDEXED BY message_number WHERE entity = ? AND number = ?`
+const DUE_ROWS = `${SELECT} INDEXED BY message_due
+  WHERE entity = ? AND state = ? AND due IS NOT NULL AND due <= ? ORDER BY due, number LIMIT ?`
+const EXPIRED_ROWS = `${SELECT} INDEXED BY message_expiry
+  WHERE ${READY} AND expires IS NOT NULL AND expires <= ? ORDER BY expires, number LIMIT ?`
+const EXPIRED_ROWS_IN_SESSION = `${SELECT} INDEXED BY message_expiry_in_session
+  WHERE ${READY} AND session IS NOT NULL AND session = ? AND expires IS NOT NULL AND expires <= ?
+  ORDER BY expires, number LIMIT ?`
+const NEXT_EXPIRING_SESSION = `SELECT session FROM message INDEXED BY message_expiry_in_session
+  WHERE ${READY} AND session IS NOT NULL AND session > ? AND expires IS NOT NULL ORDER BY session LIMIT 1`
+const HAS_EXPIRED_ABOVE = `SELECT 1 FROM message INDEXED BY message_expiry_in_session
+  WHERE ${READY} AND session IS NOT NULL AND session = ? AND expires IS NOT NULL AND expires <= ?
+    AND number > coalesce((SELECT through FROM session WHERE entity = ? AND session = ?), 0) LIMIT 1`
+const WAITING_IN_SESSION = `${SELECT} INDEXED BY message_ready_in_session
+  WHERE ${READY} AND session IS NOT NULL AND session = ? AND number <= ? ORDER BY number LIMIT ?`
+const LOCKED_IN_SESSION = `${SELECT} INDEXED BY message_locked_in_session
+  WHERE entity = ? AND session = ? AND session IS NOT NULL AND lock = ? AND lock IS NOT NULL
+  ORDER BY number LIMIT ?`
+const FROM_NUMBER = `${SELECT} INDEXED BY message_number
+  WHERE entity = ? AND number >= ? ORDER BY number LIMIT ?`
+const FROM_NUMBER_IN_SESSION = `${SELECT} INDEXED BY message_session
+  WHERE entity = ? AND session = ? AND session IS NOT NULL AND number >= ? ORDER BY number LIMIT ?`
+const CLAIM = `INSERT INTO seen VALUES (?, ?, ?)
+  ON CONFLICT (entity, id) DO UPDATE SET until = excluded.until WHERE until <= ?`
+const FORGOTTEN =
+  'SELECT id FROM seen INDEXED BY seen_until WHERE entity = ? AND until <= ? LIMIT ?'
+const ENDED_SESSIONS = `SELECT ${SESSION_COLUMNS} FROM session INDEXED BY session_until
+  WHERE entity = ? AND lock IS NOT NULL AND until <= ? ORDER BY until, session LIMIT ?`
+const EXPIRING_SESSIONS = `SELECT ${SESSION_COLUMNS} FROM session INDEXED BY session_expiring
+  WHERE entity = ? AND through > 0 ORDER BY session LIMIT ?`
+const STORE_SESSION = `INSERT INTO session(entity, session, lock, until, state, through, updated)
+  VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (entity, session) DO UPDATE SET
+  lock = excluded.lock, until = excluded.until, state = excluded.state, through = excluded.through,
+  updated = excluded.updated`
+const NEXT_SESSION_OF_MESSAGES = `SELECT session FROM message INDEXED BY message_session
+  WHERE entity = ? AND session > ? AND session IS NOT NULL ORDER BY session LIMIT 1`
+const NEXT_SESSION_WITH_STATE = `SELECT session FROM session INDEXED BY session_state
+  WHERE entity = ? AND session > ? AND state IS NOT NULL ORDER BY session LIMIT 1`
+
+/** Of ids of messages that the same claim makes, how many that have ended are forgotten for each. */
+const FORGOTTEN_PER_CLAIM = 2
+
+/**
+ * The tables of messages for the procedures, within a transaction of the writer. After one that was rolled back, it must
+ * not be used any more: begin with a new one.
+ */
+export class MessageRows implements RowRequests {
+  readonly #connection: Connection
+  readonly #entities: EntityRows
+  #hasWritten = false
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#entities = new EntityRows(connection)
+  }
+
+  /** Whether something was written since the last call. */
+  takeWritten(): boolean {
+    const written = this.#hasWritten
+    this.#hasWritten = false
+    return written
+  }
+
+  /** The number of transactions so far that changed something for listeners. */
+  news(): number {
+    return readNews(this.#connection)
+  }
+
+  /** This one did. Returns the same number, with it. */
+  addNews(): number {
+    const row = this.#connection.get('UPDATE broker SET news = news + 1 RETURNING news')
+    return numberColumn(row ?? [], 0)
+  }
+
+  readPlace(entity: number): EntityPlace | undefined {
+    return this.#entities.place(entity)
+  }
+
+  holdPlaces(entities: readonly number[]): readonly EntityPlace[] {
+    return present(entities.toSorted(byValue).map((entity) => this.#entities.place(entity)))
+  }
+
+  setNext(entity: number, next: number): void {
+    this.#write('UPDATE entity SET next = ? WHERE number = ?', next, entity)
+  }
+
+  readClock(): ClockPair {
+    const row = this.#connection.get('SELECT store, lock FROM broker') ?? []
+    return { storeMs: numberColumn(row, 0), lockMs: numberColumn(row, 1) }
+  }
+
+  storeClock({ storeMs, lockMs }: ClockPair): void {
+    this.#write('UPDATE broker SET store = ?, lock = ?', storeMs, lockMs)
+  }
+
+  touch(entity: number, lockMs: number): void {
+    this.#write(
+      'UPDATE entity SET accessed = ? WHERE number = ? AND accessed < ?',
+      lockMs,
+      entity,
+      lockMs,
+    )
+  }
+
+  insert(rows: readonly NewMessageRow[]): void {
+    if (rows.length === 0) return
+    this.#hasWritten = true
+    const sql = 'UPDATE broker SET message = message + ? RETURNING message'
+    let id = numberColumn(this.#connection.get(sql, rows.length) ?? [], 0) - rows.length
+    for (const row of rows) {
+      this.#connection.run(INSERT, id, ...messageValues(row))
+      this.#connection.run(INSERT_BODY, id, row.head, row.body)
+      id++
+    }
+  }
+
+  take(request: RequestOf<'take'>): readonly StoredMessage[] {
+    const { session, entity, max, maxBytes, deletes } = request
+    const unexpiredAtMs = request.notExpiredAtMs ?? -1
+    const rows =
+      session === undefined
+        ? this.#rows(READY_ROWS, entity, unexpiredAtMs, max)
+        : this.#rows(
+            READY_ROWS_IN_SESSION,
+            entity,
+            session,
+            request.afterNumber,
+            unexpiredAtMs,
+            max,
+          )
+    const taken = this.#withBodies(withinBytes(rows, maxBytes))
+    if (deletes) {
+      this.remove(taken.map(({ id }) => id))
+      return taken
+    }
+    const { lock, dueMs } = request
+    if (lock === undefined) return taken
+    for (const { id } of taken) this.#write(LOCK, lock, dueMs ?? null, id)
+    return taken.map((message) => ({ ...message, lock, dueMs }))
+  }
+
+  sessionsOf(ids: readonly number[]): readonly string[] {
+    const sessions = this.rowsById(ids).map(({ session }) => session)
+    return [...new Set(present(sessions))].toSorted()
+  }
+
+  rowsById(ids: readonly number[]): readonly MessageRow[] {
+    return ids.flatMap((id) => this.#rows(BY_ID, id))
+  }
+
+  rowsByNumber(entity: number, numbers: readonly number[]): readonly MessageRow[] {
+    return numbers.flatMap((number) => this.#rows(BY_NUMBER, entity, number))
+  }
+
+  messagesById(ids: readonly number[]): readonly StoredMessage[] {
+    return this.#withBodies(this.rowsById(ids.toSorted(byValue)))
+  }
+
+  change(rows: readonly MessageRow[]): void {
+    for (const row of rows) this.#write(CHANGE, ...messageValues(row), row.id)
+  }
+
+  remove(ids: readonly number[]): void {
+    for (const id of ids) {
+      this.#write(REMOVE, id)
+      this.#write(REMOVE_BODY, id)
+    }
+  }
+
+  dueRows(entity: number, { storeMs, lockMs }: ClockPair, max: number): readonly MessageRow[] {
+    return [
+      ...this.#rows(DUE_ROWS, entity, ACTIVE, lockMs, max),
+      ...this.#rows(DUE_ROWS, entity, DEFERRED, lockMs, max),
+      ...this.#rows(DUE_ROWS, entity, SCHEDULED, storeMs, max),
+    ]
+      .toSorted((a, b) => (a.dueMs ?? 0) - (b.dueMs ?? 0) || a.number - b.number)
+      .slice(0, max)
+  }
+
+  expiredRows(request: RequestOf<'expiredRows'>): readonly MessageRow[] {
+    const { entity, session, storeMs, max } = request
+    return session === undefined
+      ? this.#rows(EXPIRED_ROWS, entity, storeMs, max)
+      : this.#rows(EXPIRED_ROWS_IN_SESSION, entity, session, storeMs, max)
+  }
+
+  /** Steps over sessions: one that has expired has many messages which expire. */
+  expiredSessions(entity: number, storeMs: number, max: number): readonly string[] {
+    const found: string[] = []
+    let after = ''
+    while (found.length < max) {
+      const row = this.#connection.get(NEXT_EXPIRING_SESSION, entity, after)
+      if (row === undefined) break
+      after = textColumn(row, 0)
+      const values = [entity, after, storeMs, entity, after]
+      if (this.#connection.get(HAS_EXPIRED_ABOVE, ...values) !== undefined) found.push(after)
+    }
+    return found
+  }
+
+  sessionRows(request: RequestOf<'sessionRows'>): readonly MessageRow[] {
+    const { entity, session, max } = request
+    return request.which === 'waiting'
+      ? this.#rows(WAITING_IN_SESSION, entity, session, request.through, max)
+      : this.#rows(LOCKED_IN_SESSION, entity, session, request.lock, max)
+  }
+
+  peek(request: RequestOf<'peek'>): readonly StoredMessage[] {
+    const { entity, session, fromNumber, max, maxBytes } = request
+    const rows =
+      session === undefined
+        ? this.#rows(FROM_NUMBER, entity, fromNumber, max)
+        : this.#rows(FROM_NUMBER_IN_SESSION, entity, session, fromNumber, max)
+    return this.#withBodies(withinBytes(rows, maxBytes))
+  }
+
+  look(entity: number): EntityLook {
+    const look = lookAt(this.#connection, entity)
+    if (look === undefined) throw new Error(`entity ${entity} is gone`)
+    return look
+  }
+
+  lookSessions(entity: number, sessions: readonly string[]): readonly SessionLook[] {
+    return lookAtSessions(this.#connection, entity, sessions)
+  }
+
+  count(entity: number, storeMs: number): EntityCounts {
+    return countMessages(this.#connection, entity, storeMs)
+  }
+
+  addBytes(entity: number, bytes: number): void {
+    this.#write('UPDATE entity SET bytes = bytes + ? WHERE number = ?', bytes, entity)
+  }
+
+  readBytes(entity: number): number {
+    const row = this.#connection.get('SELECT bytes FROM entity WHERE number = ?', entity)
+    return row === undefined ? 0 : numberColumn(row, 0)
+  }
+
+  claimIds(request: RequestOf<'claimIds'>): readonly string[] {
+    const { entity, ids, untilMs, storeMs } = request
+    const fresh = ids.filter((id) => this.#write(CLAIM, entity, id, untilMs, storeMs) > 0)
+    const max = ids.length * FORGOTTEN_PER_CLAIM
+    for (const row of this.#connection.all(FORGOTTEN, entity, storeMs, max)) {
+      this.#write('DELETE FROM seen WHERE entity = ? AND id = ?', entity, textColumn(row, 0))
+    }
+    return fresh
+  }
+
+  /** Only `changeSession` stores it: until then nobody else writes. */
+  holdSession(entity: number, session: string): SessionRow {
+    return (
+      readSession(this.#connection, entity, session) ?? {
+        entity,
+        session,
+        lock: undefined,
+        lockedUntilMs: 0,
+        state: undefined,
+        expiredThrough: 0,
+        updatedMs: 0,
+      }
+    )
+  }
+
+  nextSession(entity: number, after: string, lockMs: number): SessionRow | undefined {
+    const session = freeSession(this.#connection, { entity, after, lockMs })
+    return session === undefined ? undefined : this.holdSession(entity, session)
+  }
+
+  endedSessions(entity: number, lockMs: number, max: number): readonly SessionRow[] {
+    return this.#connection.all(ENDED_SESSIONS, entity, lockMs, max).map(sessionRow)
+  }
+
+  expiringSessions(entity: number, max: number): readonly SessionRow[] {
+    return this.#connection.all(EXPIRING_SESSIONS, entity, max).map(sessionRow)
+  }
+
+  changeSession(row: SessionRow): void {
+    const { entity, session, lock, state, lockedUntilMs, expiredThrough, updatedMs } = row
+    if (lock === undefined && state === undefined && expiredThrough === 0) {
+      this.#write('DELETE FROM session WHERE entity = ? AND session = ?', entity, session)
+      return
+    }
+    const values = [lock ?? null, lockedUntilMs, state ?? null, expiredThrough, updatedMs]
+    this.#write(STORE_SESSION, entity, session, ...values)
+  }
+
+  listSessions(entity: number, after: string, max: number): readonly string[] {
+    const found: string[] = []
+    let last = after
+    while (found.length < max) {
+      const next = [NEXT_SESSION_OF_MESSAGES, NEXT_SESSION_WITH_STATE].flatMap((sql) => {
+        const row = this.#connection.get(sql, entity, last)
+        return row === undefined ? [] : [textColumn(row, 0)]
+      })
+      const session = next.toSorted()[0]
+      if (session === undefined) break
+      found.push(session)
+      last = session
+    }
+    return found
+  }
+
+  createEntities(
+    entities: Parameters<RowRequests['createEntities']>[0],
+    time: ClockPair,
+  ): ReturnType<RowRequests['createEntities']> {
+    this.#hasWritten = true
+    return this.#entities.create(entities, time)
+  }
+
+  findEntity(path: string): EntityRecord | undefined {
+    return this.#entities.find(path)
+  }
+
+  changeEntity(entity: number, definition: EntityDefinition, storeMs: number): EntityRecord {
+    this.#hasWritten = true
+    return this.#entities.change(entity, definition, storeMs)
+  }
+
+  raiseVersion(entity: number): void {
+    this.#hasWritten = true
+    this.#entities.raiseVersion(entity)
+  }
+
+  dropEntities(numbers: readonly number[]): void {
+    this.#hasWritten = true
+    for (const number of numbers) this.#entities.drop(number)
+  }
+
+  isForwardedTo(path: string): boolean {
+    return this.#entities.isForwardedTo(path)
+  }
+
+  childrenOf(entity: number): readonly EntityRecord[] {
+    return this.#entities.childrenOf(entity)
+  }
+
+  purge(max: number): boolean {
+    this.#hasWritten = true
+    return purgeDropped(this.#connection, max)
+  }
+
+  #rows(sql: string, ...values: readonly SQLInputValue[]): readonly MessageRow[] {
+    return this.#connection.all(sql, ...values).map(messageRow)
+  }
+
+  #withBodies(rows: readonly MessageRow[]): readonly StoredMessage[] {
+    return rows.map((row) => withBody(row, this.#connection.get(BODY, row.id) ?? []))
+  }
+
+  /** Number of rows changed. */
+  #write(sql: string, ...values: readonly SQLInputValue[]): number {
+    const changed = this.#connection.run(sql, ...values)
+    if (changed > 0) this.#hasWritten = true
+    return changed
+  }
+}
+
+/** The first of these messages, at least one. */
+function withinBytes(rows: readonly MessageRow[], maxBytes: number): readonly MessageRow[] {
+  let sum = 0
+  const end = rows.findIndex(({ bytes }, index) => {
+    sum += bytes
+    return index > 0 && sum > maxBytes
+  })
+  return end === -1 ? rows : rows.slice(0, end)
+}
+
+function present<Item>(items: readonly (Item | undefined)[]): readonly Item[] {
+  return items.filter((item) => item !== undefined)
+}
+
+function byValue(a: number, b: number): number {
+  return a - b
+}
