@@ -212,6 +212,18 @@ export type MessageCommand =
         readonly deadLetter: DeadLetterReason | undefined
       }[]
     })
+  /**
+   * Moves messages of a dead-letter queue back to where they died, as new ones: TTL and deliveries count anew, and none is
+   * a duplicate. Those that are not waiting, or have no room there, are left out.
+   */
+  | (OnEntity & {
+      readonly kind: 'redrive'
+      /** `session`: its `sessionId`, which rows of a dead-letter queue do not have. */
+      readonly messages: readonly {
+        readonly number: number
+        readonly session: string | undefined
+      }[]
+    })
   | (OnEntity & { readonly kind: 'count' })
   /** Only stamps activity. */
   | (OnEntity & { readonly kind: 'touch' })
@@ -300,6 +312,9 @@ export interface CommandAnswers {
     | { readonly kind: 'forwarded'; readonly left: number }
     /** The destination is gone, or has another version. */
     | { readonly kind: 'destinationChanged' }
+  /** Numbers, in the dead-letter queue, of those that were moved. */
+  readonly redrive:
+    Refusal | Again | { readonly kind: 'redriven'; readonly numbers: readonly number[] }
   readonly count: Refusal | Again | { readonly kind: 'counted'; readonly counts: EntityCounts }
   readonly touch: Refusal | Again | { readonly kind: 'touched' }
   readonly create:

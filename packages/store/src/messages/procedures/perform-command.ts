@@ -19,6 +19,7 @@ import { forward, readForwardable } from './forward-messages.ts'
 import { countMessages, peekMessages } from './look-at-messages.ts'
 import { receiveDeferred } from './receive-deferred.ts'
 import { receive } from './receive-messages.ts'
+import { redrive } from './redrive-messages.ts'
 import { renewMessages } from './renew-messages.ts'
 import { sendMessages } from './send-messages.ts'
 import { listSessions, readSessionState, setSessionState } from './session-state.ts'
@@ -125,6 +126,8 @@ function* answerOf(work: Work, place: EntityPlace, command: EntityCommand): Proc
       return yield* readForwardable(work, place, command)
     case 'forward':
       return yield* forward(work, place, command)
+    case 'redrive':
+      return yield* redrive(work, place, command)
     default:
       return yield* answerOfSession(work, place, command)
   }
