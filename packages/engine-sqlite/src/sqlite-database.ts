@@ -9,7 +9,6 @@ import {
   type DocumentVersion,
 } from '@tidemark/contracts'
 import {
-  CommitWaits,
   type CollectionDefinition,
   type CollectionRecord,
   type CommitOutcome,
@@ -34,24 +33,21 @@ import {
   type StartQuery,
 } from '@tidemark/store/engine'
 import type { CallerTime, MessageCommand, MessageEngine } from '@tidemark/store/messages'
-import { readNews } from './messages/message-tables.ts'
-import { MessageWatches } from './messages/message-watches.ts'
 import { SqliteMessages, type PerformedCommand } from './messages/sqlite-messages.ts'
+import { DatabaseWaits } from './database-waits.ts'
 import { PiecewiseReads } from './piecewise-reads.ts'
 import { refuse } from './refuse.ts'
 import type { DatabasePlace } from './database-place.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
-import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-messages.ts'
+import type { WriterResult, WriterTask } from './writer/writer-messages.ts'
 
 /** One database: its writer and reader, and the readers that wait for commits. */
 export class SqliteDatabase implements DatabaseEngine {
   readonly record: DatabaseRecord
   readonly messages: MessageEngine
   readonly #place: DatabasePlace
-  readonly #clock: Clock
   readonly #nowMs: (atLeastMs?: number) => number
-  readonly #waits = new CommitWaits()
-  readonly #messageWatches = new MessageWatches(() => this.#watchWhileNeeded())
+  readonly #waits: DatabaseWaits
   readonly #piecewise = new PiecewiseReads((act) => this.#read(act))
   #ended: Error | undefined
 
@@ -69,14 +65,14 @@ export class SqliteDatabase implements DatabaseEngine {
   ) {
     this.record = record
     this.#place = place
-    this.#clock = clock
+    this.#waits = new DatabaseWaits(place, clock)
     this.#nowMs = nowMs
     this.messages = new SqliteMessages({
-      perform: (command, caller) => this.#perform(command, caller),
+      perform: (command, caller) => this.#waits.performed(() => this.#perform(command, caller)),
       read: (act) => this.#read((reader) => reader.messages(act)),
       watch: (listener) => {
         this.#assertOpen()
-        return this.#messageWatches.add(listener)
+        return this.#waits.watchMessages(listener)
       },
       nowMs,
     })
@@ -111,8 +107,7 @@ export class SqliteDatabase implements DatabaseEngine {
   async deleteCollection(id: string): Promise<void> {
     const result = await this.#request({ kind: 'deleteCollection', collectionId: id })
     if (result.kind === 'missing') throw new ResourceNotFoundError('collection', id)
-    this.#wake((tell) => tell())
-    this.#place.announce()
+    this.#waits.catalogChanged()
   }
 
   async updateCollection(
@@ -169,7 +164,7 @@ export class SqliteDatabase implements DatabaseEngine {
     assert(result.kind === 'committed', `unexpected answer ${result.kind}`)
     if (result.outcome.kind === 'committed') {
       this.#nowMs(result.outcome.timeMs)
-      this.#tellWaiting(result.touched)
+      this.#waits.committed(result.touched)
     }
     return result.outcome
   }
@@ -236,7 +231,7 @@ export class SqliteDatabase implements DatabaseEngine {
     }
     const result = await this.#request({ kind: 'maintain', ...lease, work })
     assert(result.kind === 'maintained', `unexpected answer ${result.kind}`)
-    this.#tellWaiting(result.touched)
+    this.#waits.committed(result.touched)
     return result.outcome
   }
 
@@ -258,34 +253,8 @@ export class SqliteDatabase implements DatabaseEngine {
     readonly timeoutMs: number
     readonly signal: AbortSignal
   }): Promise<boolean> {
-    const { collection, range, afterLsn, timeoutMs, signal } = request
     this.#assertOpen()
-    signal.throwIfAborted()
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>()
-    const { lsn, rangeNumber } = this.#place.reader.counter(collection, range)
-    this.#place.assertReachable()
-    if (lsn > afterLsn) return true
-    const abort = (): void => reject(signal.reason)
-    const stopTimer = new AbortController()
-    const endWait = this.#waits.add(
-      { collection, range, rangeNumber },
-      { afterLsn, wake: () => resolve(true), fail: reject },
-    )
-    this.#watchWhileNeeded()
-    signal.addEventListener('abort', abort, { once: true })
-    const timer = this.#clock.sleep(timeoutMs, stopTimer.signal).then(
-      () => resolve(false),
-      () => undefined,
-    )
-    try {
-      return await promise
-    } finally {
-      endWait()
-      this.#watchWhileNeeded()
-      signal.removeEventListener('abort', abort)
-      stopTimer.abort()
-      await timer
-    }
+    return this.#waits.waitForCommit(request)
   }
 
   nowMs(): number {
@@ -298,7 +267,7 @@ export class SqliteDatabase implements DatabaseEngine {
 
   /** Wakes readers that commits of other processes concern. Cheap when there were none. */
   recheckWaits(): void {
-    this.#wake((tell) => this.#place.ifNews(tell))
+    this.#waits.recheck()
   }
 
   /** Marks the database as deleted for every process, then closes it. */
@@ -315,9 +284,7 @@ export class SqliteDatabase implements DatabaseEngine {
 
   async #end(error: Error): Promise<void> {
     this.#ended ??= error
-    this.#waits.failAll(error)
-    this.#messageWatches.end()
-    this.#place.stopWatching()
+    this.#waits.end(error)
     await this.#place.close()
   }
 
@@ -327,59 +294,15 @@ export class SqliteDatabase implements DatabaseEngine {
   ): Promise<readonly RangeRecord[]> {
     const result = await this.#request(task)
     if (result.kind !== 'ranges') return refuse(result, id)
-    this.#wake((tell) => tell())
-    this.#place.announce()
+    this.#waits.catalogChanged()
     return result.ranges
   }
 
-  #tellWaiting(touched: readonly TouchedRange[]): void {
-    if (touched.length === 0) return
-    if (this.#waits.size > 0) for (const each of touched) this.#waits.committed(each)
-    this.#place.announce()
-  }
-
-  /** Lets `decide` tell the waiting readers, if there are any, where their ranges stand now. */
-  #wake(decide: (tell: () => void) => void): void {
-    if (!this.#isWatching || this.#ended !== undefined) return
-    try {
-      decide(() => {
-        this.#messageWatches.suspect()
-        if (this.#waits.size === 0) return
-        const places = this.#waits.places()
-        this.#waits.tell(places, this.#place.reader.newestLsns(places))
-      })
-      this.#messageWatches.judge(() => this.#place.reader.messages(readNews) ?? 0)
-    } catch (error) {
-      this.#waits.failAll(error)
-      // They meet the same error when they look.
-      this.#messageWatches.tell(undefined)
-    }
-  }
-
-  get #isWatching(): boolean {
-    return this.#waits.size > 0 || this.#messageWatches.size > 0
-  }
-
-  #watchWhileNeeded(): void {
-    if (this.#isWatching && this.#ended === undefined) this.#place.watch(() => this.recheckWaits())
-    else this.#place.stopWatching()
-  }
-
   async #perform(command: MessageCommand, caller: CallerTime): Promise<PerformedCommand> {
-    let performed: PerformedCommand | undefined
-    this.#messageWatches.began()
-    try {
-      const result = await this.#request({ kind: 'messages', command, caller })
-      assert(result.kind === 'performed', `unexpected answer ${result.kind}`)
-      performed = result
-    } finally {
-      this.#messageWatches.ended(performed)
-    }
-    this.#nowMs(performed.time.storeMs)
-    if (performed.touched.length > 0) this.#place.announce()
-    // Commits of others that were noticed while this one was on its way.
-    this.#wake(() => undefined)
-    return performed
+    const result = await this.#request({ kind: 'messages', command, caller })
+    assert(result.kind === 'performed', `unexpected answer ${result.kind}`)
+    this.#nowMs(result.time.storeMs)
+    return result
   }
 
   /** Reads complete at once, on this thread. A caller that only reads still yields to others. */

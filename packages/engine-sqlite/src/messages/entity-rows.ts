@@ -6,39 +6,17 @@ import type {
 } from '@tidemark/store/messages'
 import { numberColumn, numberIfAny, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
-
-const COLUMNS = 'number, version, accessed, path, kind, parent, created, updated'
-
-/*
- * `readPlace` in one statement: each subquery reads the first entry of an index.
- */
-const READ_PLACE = `SELECT e.number, e.version, e.accessed, e.path, e.kind, e.parent, e.created, e.updated,
-  e.next, b.store, b.lock,
-  (SELECT due FROM message INDEXED BY message_due
-   WHERE entity = e.number AND state = 0 AND due IS NOT NULL ORDER BY due LIMIT 1),
-  (SELECT due FROM message INDEXED BY message_due
-   WHERE entity = e.number AND state = 1 AND due IS NOT NULL ORDER BY due LIMIT 1),
-  (SELECT due FROM message INDEXED BY message_due
-   WHERE entity = e.number AND state = 2 AND due IS NOT NULL ORDER BY due LIMIT 1),
-  (SELECT until FROM session INDEXED BY session_until
-   WHERE entity = e.number AND lock IS NOT NULL ORDER BY until LIMIT 1),
-  (SELECT 0 FROM session INDEXED BY session_expiring WHERE entity = e.number AND through > 0 LIMIT 1),
-  (SELECT expires FROM message INDEXED BY message_expiry
-   WHERE entity = e.number AND state = 0 AND lock IS NULL AND expires IS NOT NULL ORDER BY expires LIMIT 1)
-  FROM entity e, broker b WHERE e.number = ? AND e.key IS NOT NULL`
-const BY_NUMBER = `SELECT ${COLUMNS} FROM entity WHERE number = ? AND key IS NOT NULL`
-const BY_PATH = `SELECT ${COLUMNS} FROM entity WHERE key = ?`
-const CHILDREN = `SELECT ${COLUMNS} FROM entity INDEXED BY entity_parent
-  WHERE parent = ? AND key IS NOT NULL AND parent IS NOT NULL ORDER BY parent, number`
-const ALL = `SELECT ${COLUMNS} FROM entity WHERE key IS NOT NULL ORDER BY number`
-const FORWARDED_TO = `SELECT EXISTS (
-    SELECT 1 FROM entity INDEXED BY entity_forward WHERE key IS NOT NULL AND forward = ?)
-  OR EXISTS (
-    SELECT 1 FROM entity INDEXED BY entity_deadforward WHERE key IS NOT NULL AND deadforward = ?)`
-const INSERT = 'INSERT INTO entity VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, 1, 0)'
-const INSERT_DEFINITION = 'INSERT OR REPLACE INTO entity_definition VALUES (?, ?)'
-const CHANGE = `UPDATE entity SET forward = ?, deadforward = ?, version = version + 1, updated = ?
-  WHERE number = ?`
+import {
+  ALL_ENTITIES,
+  CHANGE_ENTITY,
+  CHILDREN,
+  ENTITY_BY_NUMBER,
+  ENTITY_BY_PATH,
+  FORWARDED_TO,
+  INSERT_ENTITY,
+  READ_PLACE,
+  STORE_DEFINITION,
+} from './message-statements.ts'
 
 /** Entities without regard to case. */
 export function pathKey(path: string): string {
@@ -72,11 +50,11 @@ export class EntityRows {
   }
 
   all(): readonly EntityRecord[] {
-    return this.#connection.all(ALL).map((row) => this.#record(row))
+    return this.#connection.all(ALL_ENTITIES).map((row) => this.#record(row))
   }
 
   find(path: string): EntityRecord | undefined {
-    const row = this.#connection.get(BY_PATH, pathKey(path))
+    const row = this.#connection.get(ENTITY_BY_PATH, pathKey(path))
     return row && this.#record(row)
   }
 
@@ -106,7 +84,7 @@ export class EntityRows {
       const number = first + index
       const above = typeof parent === 'object' ? first + parent.at : parent
       this.#connection.run(
-        INSERT,
+        INSERT_ENTITY,
         number,
         pathKey(path),
         path,
@@ -123,7 +101,7 @@ export class EntityRows {
   }
 
   change(entity: number, definition: EntityDefinition, storeMs: number): EntityRecord {
-    this.#connection.run(CHANGE, ...forwardKeys(definition), storeMs, entity)
+    this.#connection.run(CHANGE_ENTITY, ...forwardKeys(definition), storeMs, entity)
     this.#storeDefinition(entity, definition)
     return this.#byNumber(entity)
   }
@@ -140,15 +118,15 @@ export class EntityRows {
   }
 
   #byNumber(entity: number): EntityRecord {
-    return this.#record(this.#connection.get(BY_NUMBER, entity) ?? [])
+    return this.#record(this.#connection.get(ENTITY_BY_NUMBER, entity) ?? [])
   }
 
   #storeDefinition(entity: number, { settings, rules }: EntityDefinition): void {
-    this.#connection.run(INSERT_DEFINITION, entity, JSON.stringify({ settings, rules }))
+    this.#connection.run(STORE_DEFINITION, entity, JSON.stringify({ settings, rules }))
     this.#records.delete(entity)
   }
 
-  /** Of a row that begins with COLUMNS. */
+  /** Of a row that begins with the columns of a record. */
   #record(row: Row): EntityRecord {
     const number = numberColumn(row, 0)
     const version = numberColumn(row, 1)

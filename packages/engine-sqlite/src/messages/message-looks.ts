@@ -1,66 +1,19 @@
 import type { EntityCounts, EntityLook, SessionLook, SessionRow } from '@tidemark/store/messages'
 import { numberColumn, numberIfAny, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
-import { SESSION_COLUMNS, sessionRow } from './message-columns.ts'
+import { sessionRow } from './message-columns.ts'
+import {
+  COUNTS,
+  HAS_READY_ABOVE,
+  LOOK,
+  LOOK_SESSION,
+  NEXT_READY_SESSION,
+  SESSION,
+} from './message-statements.ts'
 
 /*
  * What waits, read from the first entries of indexes. Both a procedure and a reader look.
  */
-
-const READY = 'state = 0 AND lock IS NULL'
-
-const LOOK = `SELECT
-  EXISTS (SELECT 1 FROM message INDEXED BY message_ready
-    WHERE entity = e.number AND ${READY} AND session IS NULL),
-  (SELECT due FROM message INDEXED BY message_due
-   WHERE entity = e.number AND state = 0 AND due IS NOT NULL ORDER BY due LIMIT 1),
-  (SELECT due FROM message INDEXED BY message_due
-   WHERE entity = e.number AND state = 1 AND due IS NOT NULL ORDER BY due LIMIT 1),
-  (SELECT until FROM session INDEXED BY session_until
-   WHERE entity = e.number AND lock IS NOT NULL ORDER BY until LIMIT 1),
-  (SELECT due FROM message INDEXED BY message_due
-   WHERE entity = e.number AND state = 2 AND due IS NOT NULL ORDER BY due LIMIT 1),
-  (SELECT expires FROM message INDEXED BY message_expiry
-   WHERE entity = e.number AND ${READY} AND expires IS NOT NULL ORDER BY expires LIMIT 1)
-  FROM entity e WHERE e.number = ? AND e.key IS NOT NULL`
-
-const LOOK_SESSION = `SELECT
-  EXISTS (SELECT 1 FROM message INDEXED BY message_ready_in_session
-    WHERE entity = ? AND session = ? AND ${READY} AND session IS NOT NULL),
-  (SELECT expires FROM message INDEXED BY message_expiry_in_session
-   WHERE entity = ? AND session = ? AND ${READY} AND session IS NOT NULL AND expires IS NOT NULL
-   ORDER BY expires LIMIT 1)`
-
-/** The next session with ready messages, and its row if it has one. Steps over sessions, not over messages. */
-const NEXT_READY_SESSION = `SELECT m.session, s.lock, s.until, s.through, m.number
-  FROM message m INDEXED BY message_ready_in_session
-  LEFT JOIN session s INDEXED BY session_name ON s.entity = m.entity AND s.session = m.session
-  WHERE m.entity = ? AND m.session > ? AND m.state = 0 AND m.lock IS NULL AND m.session IS NOT NULL
-  ORDER BY m.session, m.number LIMIT 1`
-const HAS_READY_ABOVE = `SELECT 1 FROM message INDEXED BY message_ready_in_session
-  WHERE entity = ? AND session = ? AND number > ? AND ${READY} AND session IS NOT NULL LIMIT 1`
-const SESSION = `SELECT ${SESSION_COLUMNS} FROM session WHERE entity = ? AND session = ?`
-
-const COUNTS = `SELECT
-  (SELECT count(*) FROM message INDEXED BY message_number WHERE entity = e.number),
-  (SELECT count(*) FROM message INDEXED BY message_ready
-   WHERE entity = e.number AND ${READY} AND session IS NULL),
-  (SELECT count(*) FROM message INDEXED BY message_ready_in_session
-   WHERE entity = e.number AND ${READY} AND session IS NOT NULL),
-  (SELECT count(*) FROM message INDEXED BY message_due
-   WHERE entity = e.number AND state = 0 AND due IS NOT NULL),
-  (SELECT count(*) FROM message INDEXED BY message_due
-   WHERE entity = e.number AND state = 1 AND due IS NOT NULL),
-  (SELECT count(*) FROM message INDEXED BY message_locked_in_session
-   WHERE entity = e.number AND session IS NOT NULL AND lock IS NOT NULL AND due IS NULL),
-  (SELECT count(*) FROM message INDEXED BY message_due
-   WHERE entity = e.number AND state = 2 AND due IS NOT NULL),
-  (SELECT count(*) FROM message INDEXED BY message_expiry
-   WHERE entity = e.number AND ${READY} AND expires IS NOT NULL AND expires <= ?),
-  e.bytes,
-  (SELECT enqueued FROM message INDEXED BY message_number
-   WHERE entity = e.number AND state <> 2 ORDER BY number LIMIT 1)
-  FROM entity e WHERE e.number = ?`
 
 const NOTHING = {
   hasReady: false,

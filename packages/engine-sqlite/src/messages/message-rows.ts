@@ -19,75 +19,41 @@ import type { SQLInputValue } from 'node:sqlite'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { EntityRows } from './entity-rows.ts'
-import {
-  MESSAGE_COLUMNS,
-  messageRow,
-  messageValues,
-  SESSION_COLUMNS,
-  sessionRow,
-  withBody,
-} from './message-columns.ts'
+import { messageRow, messageValues, sessionRow, withBody } from './message-columns.ts'
 import { countMessages, freeSession, lookAt, lookAtSessions, readSession } from './message-looks.ts'
 import { readNews } from './message-tables.ts'
 import { purgeDropped } from './purge-dropped.ts'
+import {
+  BODY,
+  BY_ID,
+  BY_NUMBER,
+  CHANGE,
+  CLAIM,
+  DUE_ROWS,
+  ENDED_SESSIONS,
+  EXPIRED_ROWS,
+  EXPIRED_ROWS_IN_SESSION,
+  EXPIRING_SESSIONS,
+  FORGOTTEN,
+  FROM_NUMBER,
+  FROM_NUMBER_IN_SESSION,
+  HAS_EXPIRED_ABOVE,
+  INSERT,
+  INSERT_BODY,
+  LOCK,
+  LOCKED_IN_SESSION,
+  NEXT_EXPIRING_SESSION,
+  NEXT_SESSION_OF_MESSAGES,
+  NEXT_SESSION_WITH_STATE,
+  READY_ROWS,
+  READY_ROWS_IN_SESSION,
+  REMOVE,
+  REMOVE_BODY,
+  STORE_SESSION,
+  WAITING_IN_SESSION,
+} from './message-statements.ts'
 
 type RequestOf<Kind extends keyof RowRequests> = Parameters<RowRequests[Kind]>[0]
-
-const SELECT = `SELECT ${MESSAGE_COLUMNS} FROM message`
-const READY = 'entity = ? AND state = 0 AND lock IS NULL'
-const UNEXPIRED = '(expires IS NULL OR expires > ?)'
-const READY_ROWS = `${SELECT} INDEXED BY message_ready WHERE ${READY} AND session IS NULL
-  AND ${UNEXPIRED} ORDER BY number LIMIT ?`
-const READY_ROWS_IN_SESSION = `${SELECT} INDEXED BY message_ready_in_session
-  WHERE ${READY} AND session IS NOT NULL AND session = ? AND number > ? AND ${UNEXPIRED}
-  ORDER BY number LIMIT ?`
-const BODY = 'SELECT head, body FROM message_body WHERE id = ?'
-const LOCK = 'UPDATE message SET lock = ?, due = ? WHERE id = ?'
-const REMOVE = 'DELETE FROM message WHERE id = ?'
-const REMOVE_BODY = 'DELETE FROM message_body WHERE id = ?'
-const INSERT = 'INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
-const INSERT_BODY = 'INSERT INTO message_body VALUES (?, ?, ?)'
-const CHANGE = `UPDATE message SET entity = ?, number = ?, state = ?, session = ?, enqueued = ?, ttl = ?, expires = ?,
-  due = ?, lock = ?, deliveries = ?, first = ?, hops = ?, source = ?, changes = ?, bytes = ? WHERE id = ?`
-const BY_ID = `${SELECT} WHERE id = ?`
-const BY_NUMBER = `${SELECT} INDEXED BY message_number WHERE entity = ? AND number = ?`
-const DUE_ROWS = `${SELECT} INDEXED BY message_due
-  WHERE entity = ? AND state = ? AND due IS NOT NULL AND due <= ? ORDER BY due, number LIMIT ?`
-const EXPIRED_ROWS = `${SELECT} INDEXED BY message_expiry
-  WHERE ${READY} AND expires IS NOT NULL AND expires <= ? ORDER BY expires, number LIMIT ?`
-const EXPIRED_ROWS_IN_SESSION = `${SELECT} INDEXED BY message_expiry_in_session
-  WHERE ${READY} AND session IS NOT NULL AND session = ? AND expires IS NOT NULL AND expires <= ?
-  ORDER BY expires, number LIMIT ?`
-const NEXT_EXPIRING_SESSION = `SELECT session FROM message INDEXED BY message_expiry_in_session
-  WHERE ${READY} AND session IS NOT NULL AND session > ? AND expires IS NOT NULL ORDER BY session LIMIT 1`
-const HAS_EXPIRED_ABOVE = `SELECT 1 FROM message INDEXED BY message_expiry_in_session
-  WHERE ${READY} AND session IS NOT NULL AND session = ? AND expires IS NOT NULL AND expires <= ?
-    AND number > coalesce((SELECT through FROM session WHERE entity = ? AND session = ?), 0) LIMIT 1`
-const WAITING_IN_SESSION = `${SELECT} INDEXED BY message_ready_in_session
-  WHERE ${READY} AND session IS NOT NULL AND session = ? AND number <= ? ORDER BY number LIMIT ?`
-const LOCKED_IN_SESSION = `${SELECT} INDEXED BY message_locked_in_session
-  WHERE entity = ? AND session = ? AND session IS NOT NULL AND lock = ? AND lock IS NOT NULL
-  ORDER BY number LIMIT ?`
-const FROM_NUMBER = `${SELECT} INDEXED BY message_number
-  WHERE entity = ? AND number >= ? ORDER BY number LIMIT ?`
-const FROM_NUMBER_IN_SESSION = `${SELECT} INDEXED BY message_session
-  WHERE entity = ? AND session = ? AND session IS NOT NULL AND number >= ? ORDER BY number LIMIT ?`
-const CLAIM = `INSERT INTO seen VALUES (?, ?, ?)
-  ON CONFLICT (entity, id) DO UPDATE SET until = excluded.until WHERE until <= ?`
-const FORGOTTEN =
-  'SELECT id FROM seen INDEXED BY seen_until WHERE entity = ? AND until <= ? LIMIT ?'
-const ENDED_SESSIONS = `SELECT ${SESSION_COLUMNS} FROM session INDEXED BY session_until
-  WHERE entity = ? AND lock IS NOT NULL AND until <= ? ORDER BY until, session LIMIT ?`
-const EXPIRING_SESSIONS = `SELECT ${SESSION_COLUMNS} FROM session INDEXED BY session_expiring
-  WHERE entity = ? AND through > 0 ORDER BY session LIMIT ?`
-const STORE_SESSION = `INSERT INTO session(entity, session, lock, until, state, through, updated)
-  VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (entity, session) DO UPDATE SET
-  lock = excluded.lock, until = excluded.until, state = excluded.state, through = excluded.through,
-  updated = excluded.updated`
-const NEXT_SESSION_OF_MESSAGES = `SELECT session FROM message INDEXED BY message_session
-  WHERE entity = ? AND session > ? AND session IS NOT NULL ORDER BY session LIMIT 1`
-const NEXT_SESSION_WITH_STATE = `SELECT session FROM session INDEXED BY session_state
-  WHERE entity = ? AND session > ? AND state IS NOT NULL ORDER BY session LIMIT 1`
 
 /** Of ids of messages that the same claim makes, how many that have ended are forgotten for each. */
 const FORGOTTEN_PER_CLAIM = 2
