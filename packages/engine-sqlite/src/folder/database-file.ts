@@ -5,6 +5,7 @@ import type { Connection } from '../connection/connection.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
 import { DATABASE_TABLES } from '../connection/schema.ts'
 import { storeError } from '../connection/sqlite-error.ts'
+import { beginEpochOfMessages, skipMessageNumbers } from '../messages/begin-message-epoch.ts'
 import { rollSegment } from '../writer/range-writes.ts'
 import { noteCopy } from './file-copies.ts'
 import { createSqliteFile, openSqliteFile } from './sqlite-file.ts'
@@ -100,6 +101,7 @@ function beginEpochAfterLoss(connection: Connection, bootId: string): void {
   connection.run(
     `UPDATE segment SET lsn = lsn + ${EPOCH_JUMP}, epoch = epoch + 1 WHERE state = 'open'`,
   )
+  skipMessageNumbers(connection)
   skipCollectionNumbers(connection)
 }
 
@@ -123,6 +125,7 @@ function beginEpochOfCopy(connection: Connection, nowMs: number): void {
     atLeast,
     atLeast,
   )
+  beginEpochOfMessages(connection, nowMs)
   skipCollectionNumbers(connection)
 }
 

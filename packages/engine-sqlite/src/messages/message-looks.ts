@@ -90,24 +90,22 @@ export function countMessages(
   const row = connection.get(COUNTS, storeMs, entity) ?? []
   const [
     all = 0,
-    plain = 0,
-    inSessions = 0,
     lockedActive = 0,
     lockedDeferred = 0,
     lockedInSessions = 0,
+    deferred = 0,
     scheduled = 0,
     expired = 0,
     bytes = 0,
-  ] = Array.from({ length: 9 }, (_, index) => numberColumn(row, index))
-  const active = plain + inSessions
+  ] = Array.from({ length: 8 }, (_, index) => numberColumn(row, index))
   const locked = lockedActive + lockedDeferred + lockedInSessions
   return {
-    active,
+    active: all - deferred - scheduled,
     locked,
-    deferred: all - active - locked - scheduled,
+    deferred,
     scheduled,
     expired,
     bytes,
-    oldestEnqueuedMs: numberIfAny(row, 9),
+    oldestEnqueuedMs: numberIfAny(row, 8),
   }
 }

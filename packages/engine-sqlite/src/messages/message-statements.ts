@@ -95,16 +95,14 @@ export const SESSION: string = `SELECT ${SESSION_COLUMNS} FROM session WHERE ent
 
 export const COUNTS: string = `SELECT
   (SELECT count(*) FROM message INDEXED BY message_number WHERE entity = e.number),
-  (SELECT count(*) FROM message INDEXED BY message_ready
-   WHERE entity = e.number AND state = 0 AND lock IS NULL AND session IS NULL),
-  (SELECT count(*) FROM message INDEXED BY message_ready_in_session
-   WHERE entity = e.number AND state = 0 AND lock IS NULL AND session IS NOT NULL),
   (SELECT count(*) FROM message INDEXED BY message_due
    WHERE entity = e.number AND state = 0 AND due IS NOT NULL),
   (SELECT count(*) FROM message INDEXED BY message_due
    WHERE entity = e.number AND state = 1 AND due IS NOT NULL),
   (SELECT count(*) FROM message INDEXED BY message_locked_in_session
-   WHERE entity = e.number AND session IS NOT NULL AND lock IS NOT NULL AND due IS NULL),
+   WHERE entity = e.number AND session IS NOT NULL AND lock IS NOT NULL),
+  (SELECT count(*) FROM message INDEXED BY message_deferred
+   WHERE entity = e.number AND state = 1),
   (SELECT count(*) FROM message INDEXED BY message_due
    WHERE entity = e.number AND state = 2 AND due IS NOT NULL),
   (SELECT count(*) FROM message INDEXED BY message_expiry

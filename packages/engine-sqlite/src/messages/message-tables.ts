@@ -49,6 +49,7 @@ CREATE INDEX IF NOT EXISTS message_expiry_in_session ON message(entity, session,
 CREATE INDEX IF NOT EXISTS message_due ON message(entity, state, due, number) WHERE due IS NOT NULL;
 CREATE INDEX IF NOT EXISTS message_locked_in_session ON message(entity, session, lock, number)
   WHERE session IS NOT NULL AND lock IS NOT NULL;
+CREATE INDEX IF NOT EXISTS message_deferred ON message(entity, state) WHERE state = 1;
 CREATE TABLE IF NOT EXISTS message_body(id INTEGER PRIMARY KEY, head TEXT NOT NULL, body BLOB);
 CREATE TABLE IF NOT EXISTS session(
   id INTEGER PRIMARY KEY, entity INT NOT NULL, session TEXT NOT NULL, lock TEXT, until INT NOT NULL,

@@ -4,6 +4,7 @@ import type { CatalogRows, CollectionRow, RangeRow } from '../connection/catalog
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { SEGMENT_SLOTS } from '../connection/schema.ts'
+import { checkMessages } from '../messages/check-messages.ts'
 
 /** Contradictions between documents, indexes, ranges and counters, as sentences. Reads everything. */
 export function checkDatabase(connection: Connection, catalog: CatalogRows): readonly string[] {
@@ -16,7 +17,7 @@ export function checkDatabase(connection: Connection, catalog: CatalogRows): rea
       problems.push(`collection ${collection.record.id}: ${problem}`)
     }
   }
-  problems.push(...checkDropped(connection))
+  problems.push(...checkDropped(connection), ...checkMessages(connection))
   return problems
 }
 
