@@ -7,6 +7,12 @@ import type { Work } from './work.ts'
 type NewRecord = Parameters<RowRequests['createEntities']>[0][number]
 type Parent = NewRecord['parent']
 
+/** A queue or topic earlier in the list, and its place there. */
+interface Earlier {
+  readonly kind: NewEntity['kind']
+  readonly at: number
+}
+
 /**
  * Creates all entities, or none. Queues and subscriptions get their dead-letter queues, which the answer leaves out. Topics
  * of subscriptions, and destinations (SET-13), must exist or stand earlier in the list.
@@ -15,7 +21,7 @@ export function* createEntities(
   work: Work,
   { entities }: CommandOf<'create'>,
 ): Procedure<CommandAnswers['create']> {
-  const places = new Map<string, Parent>()
+  const places = new Map<string, Earlier>()
   const topics = new Set<number>()
   const records: NewRecord[] = []
   for (const { kind, path, topic, settings, rules } of entities) {
@@ -26,7 +32,7 @@ export function* createEntities(
       if (typeof parent === 'number') topics.add(parent)
     }
     const at = records.push({ kind, path, settings, rules, parent }) - 1
-    if (kind !== 'subscription') places.set(path.toLowerCase(), { at })
+    if (kind !== 'subscription') places.set(path.toLowerCase(), { kind, at })
     if (kind === 'topic') continue
     records.push({
       kind: 'deadLetter',
@@ -61,16 +67,16 @@ function* create(
   return { kind: 'created', entities: created.filter(isNamed) }
 }
 
-function* findTopic(path: string, places: ReadonlyMap<string, Parent>): Procedure<Parent> {
+function* findTopic(path: string, places: ReadonlyMap<string, Earlier>): Procedure<Parent> {
   const earlier = places.get(path.toLowerCase())
-  if (earlier !== undefined) return earlier
+  if (earlier !== undefined) return earlier.kind === 'topic' ? { at: earlier.at } : undefined
   const found = yield* ask('findEntity', path)
   return found?.kind === 'topic' ? found.number : undefined
 }
 
 function* missingDestination(
   entities: readonly NewEntity[],
-  places: ReadonlyMap<string, Parent>,
+  places: ReadonlyMap<string, Earlier>,
 ): Procedure<string | undefined> {
   for (const { settings } of entities) {
     for (const path of [settings.forwardTo, settings.forwardDeadLettersTo]) {

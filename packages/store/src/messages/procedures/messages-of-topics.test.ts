@@ -1,0 +1,197 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { CommandAnswers, MessageCopy } from '../message-commands.ts'
+import { readChanges } from '../rules/message-changes.ts'
+import { copyFor, heads, TestedMessages, type Entity } from './tested-messages.fixture.ts'
+
+let messages: TestedMessages
+let topic: Entity
+beforeEach(async () => {
+  messages = await TestedMessages.open()
+  topic = await messages.topic('t', { duplicateWindowMs: 20_000, maxBytes: 100 })
+})
+afterEach(() => messages[Symbol.asyncDispose]())
+
+describe('a send to a topic', () => {
+  test('TOP-01 TOP-03 puts copies into subscriptions, which number them', async () => {
+    const s1 = await messages.subscription('t', 's1')
+    const s2 = await messages.subscription('t', 's2', { status: 'Disabled' })
+    const named = copyFor(s2, { changes: { properties: { RuleName: 'r' } } })
+    expect(await topic.send({ messageId: 'a', copies: [copyFor(s1)] })).toEqual([1])
+    expect(
+      await topic.send(
+        { messageId: 'b', copies: [copyFor(s1), copyFor(s2), named] },
+        { messageId: 'c', copies: [] },
+        { messageId: 'd', copies: [copyFor(s2)] },
+      ),
+    ).toEqual([2, 3, 4])
+    expect(await s1.peekMessages()).toMatchObject([
+      { head: 'a', number: 1, firstNumber: 1 },
+      { head: 'b', number: 2, firstNumber: 2 },
+    ])
+    const copies = await s2.peekMessages()
+    expect(copies).toMatchObject([
+      { head: 'b', number: 1, firstNumber: 2, changes: undefined },
+      { head: 'b', number: 2, firstNumber: 2 },
+      { head: 'd', number: 3, firstNumber: 4 },
+    ])
+    expect(readChanges(copies[1]?.changes)).toEqual({ properties: { RuleName: 'r' } })
+    expect(await topic.peek()).toEqual([])
+  })
+
+  test('EXP-13 EXP-14 the shortest TTL of message, topic and subscription applies', async () => {
+    const short = await messages.topic('short', { defaultTtlMs: 2000 })
+    const s1 = await messages.subscription('short', 's1', { defaultTtlMs: 3_600_000 })
+    const s2 = await messages.subscription('short', 's2', { defaultTtlMs: 500 })
+    await short.send({ ttlMs: 60_000, copies: [copyFor(s1), copyFor(s2)] })
+    expect((await s1.peekMessages())[0]?.ttlMs).toBe(2000)
+    expect((await s2.peekMessages())[0]?.ttlMs).toBe(500)
+  })
+
+  test('SET-10 duplicates are dropped before the fan-out', async () => {
+    const s1 = await messages.subscription('t', 's1')
+    const copies = [copyFor(s1)]
+    expect(await topic.send({ messageId: 'a', copies }, { messageId: 'a', copies })).toEqual([
+      1,
+      undefined,
+    ])
+    expect(await s1.peek()).toEqual(['a'])
+  })
+
+  test('TOP-08 a copy whose filter failed goes to the dead-letter queue of its subscription', async () => {
+    const s1 = await messages.subscription('t', 's1')
+    const deadLetter = { reason: 'FilterFailed', description: 'no' }
+    await topic.send({ messageId: 'a', copies: [copyFor(s1), copyFor(s1, { deadLetter })] })
+    expect(await s1.peek()).toEqual(['a'])
+    const [letter] = await (await s1.deadLetters()).peekMessages()
+    expect(letter).toMatchObject({ head: 'a', number: 1 })
+    expect(readChanges(letter?.changes).properties).toMatchObject({
+      DeadLetterReason: 'FilterFailed',
+    })
+  })
+
+  test('SES-10 a copy without a session for a subscription that requires one is a dead letter', async () => {
+    const s1 = await messages.subscription('t', 's1', { requiresSession: true })
+    await topic.send(
+      { messageId: 'a', session: 'x', copies: [copyFor(s1)] },
+      { messageId: 'b', copies: [copyFor(s1, { session: 'y' })] },
+    )
+    expect((await s1.peekMessages()).map(({ head, session }) => [head, session])).toEqual([
+      ['b', 'y'],
+    ])
+    const [letter] = await (await s1.deadLetters()).peekMessages()
+    expect(readChanges(letter?.changes).properties).toMatchObject({
+      DeadLetterReason: 'Session ID is null',
+    })
+  })
+
+  test('SET-20 what its subscriptions hold counts towards the topic', async () => {
+    const s1 = await messages.subscription('t', 's1')
+    const send = (messageId: string, bytes: number) =>
+      topic.send({ messageId, bytes, copies: [copyFor(s1)] })
+    expect(await send('a', 60)).toEqual([1])
+    expect(await send('b', 60)).toBe('full')
+    await s1.settle('complete', ...(await s1.receive()))
+    expect(await send('b', 60)).toEqual([2])
+    await messages.perform<'delete'>({ kind: 'delete', entity: s1.number, when: 'always' })
+    expect(await topic.send({ messageId: 'c', bytes: 60 })).toEqual([3])
+  })
+
+  test('TOP-07 rules that were judged by an old version are judged again', async () => {
+    const s1 = await messages.subscription('t', 's1')
+    const version = await topic.version()
+    const send = (): Promise<CommandAnswers['send']> =>
+      messages.perform<'send'>({ kind: 'send', ...topic.on, version, parcels: [] })
+    expect((await send()).kind).toBe('sent')
+    const record = await messages.record('t/Subscriptions/s1')
+    await messages.perform<'update'>({
+      kind: 'update',
+      entity: s1.number,
+      version: 1,
+      definition: { settings: record?.settings ?? fail(), rules: [] },
+    })
+    expect(await send()).toMatchObject({ reason: 'stale' })
+  })
+
+  test('TOP-01 a copy for an entity that is no subscription of the topic is never put there', async () => {
+    await messages.topic('u')
+    const other = await messages.subscription('u', 's1')
+    expect(await topic.send({ copies: [copyFor(other)] })).toBe('stale')
+    expect(await other.peek()).toEqual([])
+  })
+})
+
+describe('messages scheduled to a topic', () => {
+  const readDue = async (): Promise<readonly number[]> => {
+    const answer = await messages.perform<'readDue'>({ kind: 'readDue', ...topic.on, max: 10 })
+    return answer.kind === 'messages' ? answer.messages.map(({ number }) => number) : []
+  }
+  const activate = async (
+    copies: Record<number, readonly MessageCopy[]>,
+    version?: number,
+  ): Promise<CommandAnswers['activate']> =>
+    messages.perform<'activate'>({
+      kind: 'activate',
+      ...topic.on,
+      version: version ?? (await topic.version()),
+      messages: Object.entries(copies).map(([number, list]) => ({
+        number: Number(number),
+        copies: list,
+      })),
+    })
+
+  test('SCH-09 wait in the topic, and reach the subscriptions at their instants, once', async () => {
+    const s1 = await messages.subscription('t', 's1', { defaultTtlMs: 700 })
+    const atMs = messages.startMs + 1000
+    await topic.send(
+      { messageId: 'b', scheduledMs: atMs + 1 },
+      { messageId: 'a', scheduledMs: atMs },
+    )
+    expect(await topic.peek()).toEqual(['b scheduled', 'a scheduled'])
+    await messages.wait(999)
+    expect(await readDue()).toEqual([])
+    expect(await activate({ 2: [copyFor(s1)] })).toEqual({ kind: 'activated' })
+    expect(await s1.peek()).toEqual([])
+    await messages.wait(2)
+    expect(await readDue()).toEqual([2, 1])
+    expect(await activate({ 1: [copyFor(s1)], 2: [copyFor(s1)] })).toEqual({ kind: 'activated' })
+    expect(await activate({ 1: [copyFor(s1)], 2: [copyFor(s1)] })).toEqual({ kind: 'activated' })
+    expect(await s1.peekMessages()).toMatchObject([
+      { head: 'a', number: 1, firstNumber: 3, enqueuedMs: atMs, expiresMs: atMs + 700 },
+      { head: 'b', number: 2, firstNumber: 4 },
+    ])
+    expect(await topic.peek()).toEqual([])
+    expect(await readDue()).toEqual([])
+  })
+
+  test('SCH-09 are judged again when the rules have changed', async () => {
+    await topic.send({ scheduledMs: messages.startMs + 1000 })
+    await messages.wait(1000)
+    const version = await topic.version()
+    const s1 = await messages.subscription('t', 's1')
+    expect(await activate({ 1: [] }, version)).toMatchObject({ reason: 'stale' })
+    await activate({ 1: [copyFor(s1)] })
+    expect(heads(await s1.receive())).toEqual(['m'])
+  })
+
+  test('SCH-04 can be cancelled before their instant only', async () => {
+    const scheduledMs = messages.startMs + 1000
+    await topic.send({ messageId: 'a', scheduledMs }, { messageId: 'b', scheduledMs })
+    const cancel = (number: number) =>
+      messages.perform<'cancel'>({ kind: 'cancel', ...topic.on, numbers: [number] })
+    expect(await cancel(1)).toEqual({ kind: 'cancelled' })
+    await messages.wait(1000)
+    expect(await cancel(2)).toEqual({ kind: 'notFound', number: 2 })
+  })
+
+  test('SET-20 make room in the topic when they leave it', async () => {
+    await topic.send({ messageId: 'a', bytes: 100, scheduledMs: messages.startMs + 1000 })
+    expect(await topic.send({ messageId: 'b', bytes: 1 })).toBe('full')
+    await messages.wait(1000)
+    await activate({ 1: [] })
+    expect(await topic.send({ messageId: 'b', bytes: 100 })).toEqual([3])
+  })
+})
+
+function fail(): never {
+  throw new Error('the record is not there')
+}
