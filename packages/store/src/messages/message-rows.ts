@@ -2,9 +2,9 @@ import type { ClockPair } from './message-time.ts'
 import type { EntityDefinition, EntityRecord, NewEntity } from './entities.ts'
 
 /** The numbers of AMQP's `x-opt-message-state`. */
-export const ACTIVE = 0
-export const DEFERRED = 1
-export const SCHEDULED = 2
+export const ACTIVE = 0 as const
+export const DEFERRED = 1 as const
+export const SCHEDULED = 2 as const
 export type MessageState = typeof ACTIVE | typeof DEFERRED | typeof SCHEDULED
 
 /** The small row of a message: what changes in its life. */

@@ -68,7 +68,7 @@ export class TestedMessages implements AsyncDisposable {
   async perform<K extends Kind>(command: CommandOf<K>): Promise<Exclude<CommandAnswers[K], Again>> {
     for (;;) {
       const answer = await this.once<K>(command)
-      if (!isAgain(answer)) return answer
+      if (isFinal(answer)) return answer
       this.again += 1
     }
   }
@@ -319,10 +319,10 @@ function plainOutcome(kind: Outcome['kind']): Outcome {
       : { kind, changes: undefined }
 }
 
-function isAgain<Answer extends { readonly kind: string }>(
+function isFinal<Answer extends { readonly kind: string }>(
   answer: Answer,
-): answer is Extract<Answer, Again> {
-  return answer.kind === 'again'
+): answer is Exclude<Answer, Again> {
+  return answer.kind !== 'again'
 }
 
 function nameOf(state: number): string {
