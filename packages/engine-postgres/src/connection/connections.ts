@@ -8,6 +8,7 @@ import {
 } from './connection-options.ts'
 import { Deadlines } from './deadlines.ts'
 import { PoolSource } from './pool-source.ts'
+import { NO_OPENING, Openings, type Opening } from './openings.ts'
 import {
   failureKind,
   isConnectionLost,
@@ -56,6 +57,7 @@ export class Connections implements AsyncDisposable {
   /** A server that took writes and then refuses them is failing over. One that never took any is the wrong server. */
   #wrote = false
   readonly #durable = new WeakSet<PostgresClient>()
+  readonly #openings = new Openings()
   #calls = 0
   #closed: Promise<void> | undefined
   #lastCall: PromiseWithResolvers<void> | undefined
@@ -133,18 +135,16 @@ export class Connections implements AsyncDisposable {
    * with the same error. For a connection lost during COMMIT, see `write`.
    */
   transaction<Result>(act: (sql: TransactionSql) => Promise<Result>): Promise<Result> {
-    return this.framedTransaction('', async (sql) => ({ result: await act(sql), closing: '' }))
+    const framed = async (sql: TransactionSql) => ({ result: await act(sql), closing: '' })
+    return this.framedTransaction(NO_OPENING, framed)
   }
 
-  /**
-   * The same with fewer round trips: `opening` are statements that go with BEGIN, of which `act` gets the last one's rows;
-   * `closing` are statements that go with COMMIT. Both have no values.
-   */
+  /** The same with fewer round trips. `act` gets the rows of the opening; `closing` are statements that go with COMMIT. */
   framedTransaction<Result>(
-    opening: string,
+    opening: Opening,
     act: (
       sql: TransactionSql,
-      opened: readonly SqlRow[],
+      opened: readonly (readonly SqlRow[])[],
     ) => Promise<{ readonly result: Result; readonly closing: string }>,
   ): Promise<Result> {
     return this.#writing(async (session, place) => {
@@ -293,11 +293,13 @@ export class Connections implements AsyncDisposable {
   /** Runs `act` in a transaction that is still open when this resolves, and rolled back when it rejects. */
   async #within<Result>(
     session: Session,
-    { mode, place, act, opening = '', signal }: Within<Result>,
+    { mode, place, act, opening = NO_OPENING, signal }: Within<Result>,
   ): Promise<Result> {
     const prepared = (): boolean => this.#prepared
-    const begin = this.#begin(mode, place)
-    const opened = await session.begin(opening === '' ? begin : `${begin}; ${opening}`)
+    const opened = await session.begin(this.#begin(mode, place), opening, {
+      openings: this.#openings,
+      isDirect: place.source.keepsSettings,
+    })
     const sql = new TransactionSql(session, { prepared, signal })
     try {
       return await act(sql, opened)
@@ -324,7 +326,7 @@ export class Connections implements AsyncDisposable {
   }
 
   #noteLostStatements(failure: unknown): void {
-    if (isLostStatement(failure)) this.#prepared = false
+    if (isLostStatement(failure) && !this.#openings.giveUp()) this.#prepared = false
   }
 
   async #version({ gate }: Place, oldestVersion: number): Promise<number> {
@@ -372,8 +374,8 @@ interface Place {
 interface Within<Result> {
   readonly mode: string
   readonly place: Place
-  readonly act: (sql: TransactionSql, opened: readonly SqlRow[]) => Promise<Result>
-  readonly opening?: string | undefined
+  readonly act: (sql: TransactionSql, opened: readonly (readonly SqlRow[])[]) => Promise<Result>
+  readonly opening?: Opening | undefined
   readonly signal?: AbortSignal | undefined
 }
 

@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '@tidemark/contracts'
 import type { Deadlines } from './deadlines.ts'
+import type { Opening, Openings } from './openings.ts'
 import { requestCancel } from './platform/cancel-request.ts'
 import { breaksConnection, sqlState, storeError } from './postgres-error.ts'
 import type { PostgresAnswer, PostgresClient, PostgresQuery } from './postgres-pool.ts'
@@ -71,7 +72,8 @@ export class Session {
 
   /** One or several statements without values by the simple protocol. Resolves with the last one's command. */
   async command(text: string, options: RunOptions = {}): Promise<string> {
-    return (await this.#simple(text, options)).command
+    const answer = await this.#run({ text, rowMode: 'array', types: AS_TEXT }, options)
+    return one(answer).command
   }
 
   /**
@@ -84,10 +86,24 @@ export class Session {
     known.add(this.#client)
   }
 
-  /** Resolves with the rows of the last of these statements. */
-  async begin(text: string): Promise<readonly SqlRow[]> {
+  /** Resolves with the rows of each of the opening's statements. */
+  async begin(
+    text: string,
+    opening: Opening,
+    { openings, isDirect }: { readonly openings: Openings; readonly isDirect: boolean },
+  ): Promise<readonly (readonly SqlRow[])[]> {
+    const begun = openings.begin(this.#client, opening, { isDirect })
     this.#inTransaction = true
-    return (await this.#simple(text)).rows
+    let succeeded = false
+    try {
+      const texts = begun.text === '' ? text : `${text}; ${begun.text}`
+      const answer = await this.#run({ text: texts, rowMode: 'array', types: AS_TEXT }, {})
+      succeeded = true
+      const answers = Array.isArray(answer) ? answer : [answer]
+      return answers.slice(answers.length - opening.statements.length).map(({ rows }) => rows)
+    } finally {
+      begun.ended(succeeded)
+    }
   }
 
   /**
@@ -129,10 +145,6 @@ export class Session {
     // The pool listens from here on; an ended connection may still emit errors.
     this.#client.release(how)
     if (how === false) this.#client.removeListener('error', this.#onError)
-  }
-
-  async #simple(text: string, options: RunOptions = {}): Promise<PostgresAnswer> {
-    return one(await this.#run({ text, rowMode: 'array', types: AS_TEXT }, options))
   }
 
   async #run(query: PostgresQuery, { cancels, signal }: RunOptions): Promise<Answers> {

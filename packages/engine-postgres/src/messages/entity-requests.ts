@@ -37,11 +37,12 @@ const PLACE_COLUMNS = `${ENTITY_COLUMNS}, c.next, coalesce(k.store_ms, 0), coale
       (SELECT s.until FROM :schema.message_session s WHERE s.entity = c.number AND s.lock IS NOT NULL
         ORDER BY s.until LIMIT 1)) END,
   (SELECT m.expires FROM :schema.message m WHERE m.expiring = c.number ORDER BY m.expires LIMIT 1)`
-const SELECT_PLACE = `SELECT ${PLACE_COLUMNS}
-FROM :schema.entity_counter c JOIN :schema.entity e ON e.number = c.number
-JOIN :schema.entity_access a ON a.number = c.number LEFT JOIN :schema.message_clock k ON k.db = e.db`
-const PLACE = `${SELECT_PLACE} WHERE c.number = $1 AND e.db = $2`
-const PLACES = `${SELECT_PLACE} WHERE c.number = ANY($1::integer[]) AND e.db = $2 ORDER BY c.number ${HELD}`
+/** Senders compare the size with its limit. */
+const HELD_COLUMNS = `${PLACE_COLUMNS},
+  (SELECT coalesce(sum(z.bytes), 0) FROM :schema.entity_size z WHERE z.entity = c.number)`
+export const PLACE: string = `${selectPlace(PLACE_COLUMNS)} WHERE c.number = $1 AND e.db = $2`
+export const PLACE_HELD: string = `${selectPlace(HELD_COLUMNS)} WHERE c.number = $1 AND e.db = $2 ${HELD}`
+const PLACES = `${selectPlace(HELD_COLUMNS)} WHERE c.number = ANY($1::integer[]) AND e.db = $2 ORDER BY c.number ${HELD}`
 const CLOCK = 'SELECT store_ms, lock_ms FROM :schema.message_clock WHERE db = $1'
 
 const FIND = `SELECT ${ENTITY_COLUMNS} FROM ${FROM_ENTITY} WHERE e.db = $1 AND e.path_key = $2 AND NOT e.dropped`
@@ -103,8 +104,10 @@ type EntityRequests = Pick<
 export function entityRequests(sql: MessageSql): EntityRequests {
   return {
     async readPlace(entity, { hold }) {
-      const [row] = await sql.rows(hold ? `${PLACE} ${HELD}` : PLACE, [entity, sql.database])
-      return row && entityPlace(row, sql)
+      const rows =
+        sql.firstPlace(entity, hold) ??
+        (await sql.rows(hold ? PLACE_HELD : PLACE, [entity, sql.database]))
+      return rows[0] && entityPlace(rows[0], sql)
     },
     async holdPlaces(entities) {
       const rows = await sql.rows(PLACES, [integerArray(entities), sql.database])
@@ -181,8 +184,15 @@ export function entityRecord(row: SqlRow): EntityRecord {
   }
 }
 
+function selectPlace(columns: string): string {
+  return `SELECT ${columns}
+FROM :schema.entity_counter c JOIN :schema.entity e ON e.number = c.number
+JOIN :schema.entity_access a ON a.number = c.number LEFT JOIN :schema.message_clock k ON k.db = e.db`
+}
+
 function entityPlace(row: SqlRow, sql: MessageSql): EntityPlace {
   const record = entityRecord(row)
+  if (row.length > 14) sql.noteBytes(record.number, numberColumn(row, 14))
   return {
     record,
     next: sql.nextOf(record.number) ?? numberColumn(row, 9),

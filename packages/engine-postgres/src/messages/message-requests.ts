@@ -24,10 +24,7 @@ const INSERT = `WITH given AS (
 ) INSERT INTO :schema.message(${ROW_NAMES}) SELECT ${ROW_NAMES} FROM given`
 const CHANGE = `UPDATE :schema.message m SET (${VALUE_NAMES}) = (${prefixed('u', VALUE_NAMES)})
 FROM unnest(${rowLists(1)}) AS u(${ROW_NAMES}) WHERE m.id = u.id`
-const REMOVE = `WITH bodies AS (DELETE FROM :schema.message_body WHERE id = ANY($1::bigint[]))
-DELETE FROM :schema.message WHERE id = ANY($1::bigint[])`
-
-const BY_ID = `SELECT ${ROW_COLUMNS} FROM :schema.message m WHERE m.id = ANY($1::bigint[]) ORDER BY m.id FOR UPDATE`
+export const BY_ID: string = `SELECT ${ROW_COLUMNS} FROM :schema.message m WHERE m.id = ANY($1::bigint[]) ORDER BY m.id FOR UPDATE`
 const BY_NUMBER = `SELECT ${ROW_COLUMNS} FROM :schema.message m
 WHERE m.entity = $1 AND m.number = ANY($2::bigint[]) ORDER BY m.id FOR UPDATE`
 const WITH_BODY = `SELECT ${MESSAGE_COLUMNS} FROM unnest($1::bigint[]) WITH ORDINALITY AS u(id, place)
@@ -68,7 +65,8 @@ export function messageRequests(sql: MessageSql): MessageRequests {
     take: (request) => takeMessages(sql, request),
     async rowsById(ids) {
       if (ids.length === 0) return []
-      return (await sql.rows(BY_ID, [integerArray(ids)])).map(messageRow)
+      const rows = sql.firstRows(ids) ?? (await sql.rows(BY_ID, [integerArray(ids)]))
+      return rows.map(messageRow)
     },
     async rowsByNumber(entity, numbers) {
       if (numbers.length === 0) return []
@@ -83,12 +81,14 @@ export function messageRequests(sql: MessageSql): MessageRequests {
       await sql.rows(CHANGE, [integerArray(rows.map(({ id }) => id)), ...valuesOf(rows)])
     },
     async remove(ids) {
-      if (ids.length > 0) await sql.rows(REMOVE, [integerArray(ids)])
+      sql.remove(ids)
     },
     async addBytes(entity, bytes) {
       sql.addBytes(entity, bytes)
     },
     async readBytes(entity) {
+      const known = sql.knownBytes(entity)
+      if (known !== undefined) return known + sql.bytesOf(entity)
       const [row = []] = await sql.rows(BYTES, [entity])
       return numberColumn(row, 0) + sql.bytesOf(entity)
     },

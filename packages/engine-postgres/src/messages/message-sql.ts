@@ -1,5 +1,7 @@
+import { integerArray } from '../connection/binary-array.ts'
 import type { Sql, SqlRow, SqlValue } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'
+import type { FirstAnswers } from './first-requests.ts'
 
 /** Where a transaction of messages takes its rows from. */
 export interface MessageSqlParts {
@@ -9,7 +11,12 @@ export interface MessageSqlParts {
   readonly database: number
   /** The slot of `entity_size` that no other transaction of this process uses meanwhile. */
   readonly slot: number
+  /** What went with BEGIN. */
+  readonly first: FirstAnswers
 }
+
+const REMOVE = `WITH bodies AS (DELETE FROM :schema.message_body WHERE id = ANY(?::bigint[]))
+DELETE FROM :schema.message WHERE id = ANY(?::bigint[])`
 
 /** The statements of one transaction. Short ones without an answer wait for the COMMIT, and go with it. */
 export class MessageSql {
@@ -18,16 +25,54 @@ export class MessageSql {
   readonly #next = new Map<number, number>()
   readonly #bytes = new Map<number, number>()
   readonly #touches = new Map<number, number>()
+  readonly #knownBytes = new Map<number, number>()
+  #removed: number[] = []
+  #first: FirstAnswers | undefined
   #clock: { readonly storeMs: number; readonly lockMs: number } | undefined
 
   constructor(parts: MessageSqlParts) {
     this.#parts = parts
     this.database = parts.database
+    this.#first = parts.first
   }
 
-  rows(template: string, values: readonly SqlValue[] = []): Promise<readonly SqlRow[]> {
+  async rows(template: string, values: readonly SqlValue[] = []): Promise<readonly SqlRow[]> {
     const { sql, statements } = this.#parts
+    if (this.#removed.length > 0) {
+      const removed = integerArray(this.#removed.splice(0))
+      await sql.rows(statements.of(REMOVE.replaceAll('?', '$1')), [removed])
+    }
     return sql.rows(statements.of(template), values)
+  }
+
+  /** The rows of `readPlace`, if that went with BEGIN. */
+  firstPlace(entity: number, hold: boolean): readonly SqlRow[] | undefined {
+    const first = this.#first
+    if (first?.place?.entity !== entity || first.place.hold !== hold) return undefined
+    this.#first = { ...first, place: undefined }
+    return first.placeRow === undefined ? [] : [first.placeRow]
+  }
+
+  /** The rows of `rowsById`, if that went with BEGIN. */
+  firstRows(ids: readonly number[]): readonly SqlRow[] | undefined {
+    const first = this.#first
+    const asked = first?.rows
+    if (asked?.length !== ids.length || !asked.every((id, at) => id === ids[at])) return undefined
+    this.#first = undefined
+    return first?.messageRows
+  }
+
+  remove(ids: readonly number[]): void {
+    this.#removed.push(...ids)
+  }
+
+  noteBytes(entity: number, bytes: number): void {
+    this.#knownBytes.set(entity, bytes)
+  }
+
+  /** What the entity held when this transaction held it. */
+  knownBytes(entity: number): number | undefined {
+    return this.#knownBytes.get(entity)
   }
 
   setNext(entity: number, next: number): void {
@@ -60,6 +105,10 @@ export class MessageSql {
   closing(): string {
     const { statements, slot, database } = this.#parts
     const texts: string[] = []
+    if (this.#removed.length > 0) {
+      const ids = `'{${this.#removed.map(integer).join(',')}}'`
+      texts.push(REMOVE.replaceAll('?', ids))
+    }
     for (const [entity, next] of inOrder(this.#next)) {
       texts.push(`UPDATE :schema.entity_counter SET next = ${next} WHERE number = ${entity}`)
     }

@@ -20,8 +20,10 @@ import { numberColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import { ENTITY_COLUMNS, entityRecord, entityRequests } from './entity-requests.ts'
+import { firstAnswers, firstRequests, type FirstRequests } from './first-requests.ts'
 import { entityLook, listRequests, LOOK_ENTITIES } from './list-requests.ts'
 import { messageRequests } from './message-requests.ts'
+import { messageOpening } from './message-opening.ts'
 import { MessageSql } from './message-sql.ts'
 import { MessageWatch, type MessageWatchOptions } from './message-watch.ts'
 import { LOOK_SESSIONS, sessionLook, sessionRequests } from './session-requests.ts'
@@ -43,19 +45,6 @@ LEFT JOIN :schema.entity_access a ON a.number = e.number WHERE b.number = $1 ORD
 /** Slots of `entity_size` for an entity. */
 const SLOTS = 64
 
-/**
- * The statements of a transaction are planned once for each connection, perhaps while the tables are empty: then each
- * plan but that of the right index would look as cheap.
- */
-const SETTINGS = [
-  'plan_cache_mode = force_generic_plan',
-  'enable_seqscan = off',
-  'enable_bitmapscan = off',
-  'enable_hashjoin = off',
-  'enable_mergejoin = off',
-  'jit = off',
-].map((setting) => `SET LOCAL ${setting}`)
-
 /** The messages of one database: rows of the store's schema. */
 export class PostgresMessages implements MessageEngine {
   readonly #database: DatabaseRow
@@ -64,6 +53,8 @@ export class PostgresMessages implements MessageEngine {
   readonly #watch: MessageWatch
   readonly #running = new Set<Promise<unknown>>()
   readonly #lanes: boolean[] = []
+  /** Entities of which that is known. It never changes. */
+  readonly #withoutSessions = new Set<number>()
   #ended: Error | undefined
 
   constructor(database: DatabaseRow, parts: PostgresMessagesParts) {
@@ -85,8 +76,10 @@ export class PostgresMessages implements MessageEngine {
     command: CommandOf<Kind>,
     caller: CallerTime,
   ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }> {
-    const { answer, time, touched } = await this.transact((storeMs) =>
-      performCommand(command, { storeMs, caller }),
+    const first = firstRequests(command, (entity) => this.#withoutSessions.has(entity))
+    const { answer, time, touched } = await this.transact(
+      (storeMs) => performCommand(command, { storeMs, caller }),
+      first,
     )
     if (touched.length > 0) this.#watch.tell(touched)
     this.#parts.onCommitted(touched, time.storeMs)
@@ -94,7 +87,10 @@ export class PostgresMessages implements MessageEngine {
   }
 
   /** Runs a procedure as one transaction, again and again while it loses against others. */
-  async transact<Result>(procedure: (storeMs: number) => Procedure<Result>): Promise<Result> {
+  async transact<Result>(
+    procedure: (storeMs: number) => Procedure<Result>,
+    first: FirstRequests = {},
+  ): Promise<Result> {
     this.#open()
     const { maxPendingCommits } = this.#parts
     if (this.#running.size >= maxPendingCommits) {
@@ -102,7 +98,7 @@ export class PostgresMessages implements MessageEngine {
         `${maxPendingCommits} commands are already waiting for the server`,
       )
     }
-    const running = this.#transact(procedure)
+    const running = this.#transact(procedure, first)
     this.#running.add(running)
     try {
       return await running
@@ -149,21 +145,33 @@ export class PostgresMessages implements MessageEngine {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
-  async #transact<Result>(procedure: (storeMs: number) => Procedure<Result>): Promise<Result> {
-    const { connections, clock } = this.#context
+  async #transact<Result>(
+    procedure: (storeMs: number) => Procedure<Result>,
+    first: FirstRequests,
+  ): Promise<Result> {
+    const { connections, clock, statements } = this.#context
+    const { number: database } = this.#database
+    const atLeastMs = Math.floor(clock.atLeastMs())
+    const opening = messageOpening(statements, {
+      database,
+      atLeastMs,
+      isOwnClock: clock.isOwn,
+      first,
+    })
     let storeMs = 0
     let lane: number | undefined
     try {
-      const result = await connections.framedTransaction(this.#opening(), async (sql, [row]) => {
-        storeMs = this.#storeTime(row)
+      const result = await connections.framedTransaction(opening, async (sql, opened) => {
+        storeMs = this.#storeTime(opened[0]?.[0])
         lane ??= this.#takeLane()
         const messages = new MessageSql({
           sql,
-          statements: this.#context.statements,
-          database: this.#database.number,
+          statements,
+          database,
           slot: (this.#parts.firstSlot + lane) % SLOTS,
+          first: firstAnswers(first, opened),
         })
-        const result = await runProcedureAsync(procedure(storeMs), rowRequests(messages))
+        const result = await runProcedureAsync(procedure(storeMs), this.#requests(messages))
         return { result, closing: messages.closing() }
       })
       clock.heard(storeMs)
@@ -173,15 +181,20 @@ export class PostgresMessages implements MessageEngine {
     }
   }
 
-  /** Goes with BEGIN, and answers the store's time. */
-  #opening(): string {
-    const { statements, clock } = this.#context
-    const { number } = this.#database
-    const atLeastMs = Math.floor(clock.atLeastMs())
-    // Where processes have clocks of their own, each commit stores its time, as those of documents do.
-    const keep = `UPDATE :schema.database SET clock = ${atLeastMs} WHERE number = ${number} AND clock < ${atLeastMs}`
-    const time = `SELECT greatest(b.clock, ${atLeastMs}, :now) FROM :schema.database b WHERE b.number = ${number}`
-    return statements.fill([...SETTINGS, ...(clock.isOwn ? [keep] : []), time].join('; '))
+  /** All requests of a procedure, in one transaction. */
+  #requests(sql: MessageSql): AsyncRowRequests {
+    const entities = entityRequests(sql)
+    return {
+      ...entities,
+      ...messageRequests(sql),
+      ...listRequests(sql),
+      ...sessionRequests(sql),
+      readPlace: async (entity, options) => {
+        const place = await entities.readPlace(entity, options)
+        if (place?.record.settings.requiresSession === false) this.#withoutSessions.add(entity)
+        return place
+      },
+    }
   }
 
   #storeTime(row: SqlRow | undefined): number {
@@ -200,15 +213,5 @@ export class PostgresMessages implements MessageEngine {
   #open(): ReadContext {
     if (this.#ended !== undefined) throw this.#ended
     return this.#context
-  }
-}
-
-/** All requests of a procedure, in one transaction. */
-export function rowRequests(sql: MessageSql): AsyncRowRequests {
-  return {
-    ...entityRequests(sql),
-    ...messageRequests(sql),
-    ...listRequests(sql),
-    ...sessionRequests(sql),
   }
 }
