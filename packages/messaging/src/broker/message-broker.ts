@@ -87,6 +87,19 @@ export declare class MessageBroker {
     options?: AcceptSessionOptions,
   ): Promise<SessionReceiver<Body>>
 
+  /**
+   * Moves messages from an entity's dead-letter queue back to the entity, each exactly once. There they are new: TTL and
+   * deliveries count anew. Resolves with their numbers in the dead-letter queue. What is locked, or has no room, stays.
+   */
+  redriveDeadLetters(
+    entity: ReceivingEntity,
+    options?: {
+      /** @default all that are there */
+      readonly sequenceNumbers?: readonly number[] | undefined
+      readonly signal?: AbortSignal | undefined
+    },
+  ): Promise<readonly number[]>
+
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

@@ -50,7 +50,9 @@ async function problemsOf(
   config: unknown,
 ): Promise<readonly string[]> {
   const error: unknown = await admin.applyConfig(config).catch((reason: unknown) => reason)
-  return String(error).split('\n  ').slice(1)
+  return String(error)
+    .split(/;?\n {2}/)
+    .slice(1)
 }
 
 test('everything is created by one command', async () => {

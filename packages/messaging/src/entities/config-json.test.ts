@@ -17,7 +17,7 @@ function problemsOf(config: unknown): readonly string[] {
     reader.finish()
   } catch (error) {
     expect(error).toBeInstanceOf(InvalidOptionError)
-    const [head, ...lines] = String(error).split('\n  ')
+    const [head, ...lines] = String(error).split(/;?\n {2}/)
     expect(head).toBe(
       'InvalidOptionError: the configuration cannot be applied, and nothing was created:',
     )

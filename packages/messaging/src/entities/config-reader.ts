@@ -74,10 +74,9 @@ export class ConfigReader {
   /** @throws ERR_INVALID_OPTION with all problems, if there are any */
   finish(): void {
     if (this.#problems.length === 0) return
+    const problems = this.#problems.join(';\n  ')
     throw new InvalidOptionError(
-      ['the configuration cannot be applied, and nothing was created:', ...this.#problems].join(
-        '\n  ',
-      ),
+      `the configuration cannot be applied, and nothing was created:\n  ${problems}`,
     )
   }
 }

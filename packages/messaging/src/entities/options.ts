@@ -77,34 +77,49 @@ export interface RuleOptions {
   readonly action?: SqlRuleFilter | undefined
 }
 
-/** What was given and every default, durations as ISO 8601; undefined: never. */
-export interface QueueProperties extends Required<Omit<QueueOptions, OptionalProperties>> {
-  readonly name: string
+/** Every option with its value; durations as ISO 8601. */
+type Shown<Options> = {
+  readonly [Name in keyof Options]-?: Duration extends NonNullable<Options[Name]>
+    ? string
+    : NonNullable<Options[Name]>
+}
+
+/** Undefined: never. */
+interface ShownPeriods {
   readonly defaultMessageTimeToLive: string | undefined
   readonly autoDeleteOnIdle: string | undefined
+}
+
+/** Undefined: none. */
+interface ShownDestinations {
   readonly forwardTo: string | undefined
   readonly forwardDeadLetteredMessagesTo: string | undefined
 }
 
-export interface TopicProperties extends Required<Omit<TopicOptions, OptionalProperties>> {
+/** What was given, and every default. */
+export interface QueueProperties
+  extends
+    Shown<Omit<QueueOptions, keyof ShownPeriods | keyof ShownDestinations>>,
+    ShownPeriods,
+    ShownDestinations {
   readonly name: string
-  readonly defaultMessageTimeToLive: string | undefined
-  readonly autoDeleteOnIdle: string | undefined
 }
 
-export interface SubscriptionProperties extends Required<
-  Omit<SubscriptionOptions, OptionalProperties | 'rules'>
-> {
+/** What was given, and every default. */
+export interface TopicProperties
+  extends Shown<Omit<TopicOptions, keyof ShownPeriods>>, ShownPeriods {
+  readonly name: string
+}
+
+/** What was given, and every default. Rules are listed by `listRules`. */
+export interface SubscriptionProperties
+  extends
+    Shown<Omit<SubscriptionOptions, keyof ShownPeriods | keyof ShownDestinations | 'rules'>>,
+    ShownPeriods,
+    ShownDestinations {
   readonly topicName: string
   readonly subscriptionName: string
-  readonly defaultMessageTimeToLive: string | undefined
-  readonly autoDeleteOnIdle: string | undefined
-  readonly forwardTo: string | undefined
-  readonly forwardDeadLetteredMessagesTo: string | undefined
 }
-
-type OptionalProperties =
-  'defaultMessageTimeToLive' | 'autoDeleteOnIdle' | 'forwardTo' | 'forwardDeadLetteredMessagesTo'
 
 export interface RuleProperties extends RuleOptions {
   readonly createdAtUtc: Date

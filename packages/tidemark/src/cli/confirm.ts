@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { visible } from './output/visible.ts'
 
@@ -22,4 +23,21 @@ export async function confirm(
   } finally {
     lines.close()
   }
+}
+
+/** False: the user has said no. Without a terminal and `--yes`, the command ends as wrong use. */
+export async function isConfirmed(
+  what: string,
+  {
+    yes,
+    context,
+    action,
+  }: {
+    readonly yes: boolean | undefined
+    readonly context: CommandContext
+    readonly action: Command
+  },
+): Promise<boolean> {
+  const answer = yes ?? (await confirm(context, `${what}. Continue?`))
+  return answer ?? action.error(`error: ${what}; confirm with --yes\n`)
 }

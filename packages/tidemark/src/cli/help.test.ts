@@ -11,13 +11,22 @@ const context = {
   interactive: false,
 }
 const commands = await loadCommands(undefined, context, () => undefined)
-const all = commands.flatMap((command) => [
-  [command.name()],
-  ...command.commands.map((sub) => [command.name(), sub.name()]),
-])
+const every = commands.flatMap((command) => withSubcommands(command, []))
+const all = every.map(({ path }) => path)
+
+interface Place {
+  readonly command: Command
+  readonly path: readonly string[]
+}
+
+function withSubcommands(command: Command, above: readonly string[]): readonly Place[] {
+  const path = [...above, command.name()]
+  return [{ command, path }, ...command.commands.flatMap((sub) => withSubcommands(sub, path))]
+}
 
 test('there are commands to look at', () => {
   expect(all).toContainEqual(['leases', 'seek'])
+  expect(all).toContainEqual(['queues', 'dlq', 'redrive'])
   expect(all.length).toBeGreaterThan(30)
 })
 
@@ -42,7 +51,7 @@ test.each([[[]], ...all.map((path) => [path])])(
   },
 )
 
-test.each(commands.flatMap((command) => [command, ...command.commands]))(
+test.each(every.map(({ command }) => command))(
   'options, arguments and purpose of $_name are described in one style',
   (command: Command) => {
     expect(command.description()).toMatch(/^[A-Z].*\.$/)

@@ -20,6 +20,14 @@ const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map<string, LoadCommand>(
   ],
   ['lag', async (...args) => (await import('./commands/lag-command.ts')).lagCommand(...args)],
   ['dlq', async (...args) => (await import('./commands/dlq-command.ts')).dlqCommand(...args)],
+  [
+    'queues',
+    async (...args) => (await import('./commands/queues-command.ts')).queuesCommand(...args),
+  ],
+  [
+    'topics',
+    async (...args) => (await import('./commands/topics-command.ts')).topicsCommand(...args),
+  ],
   ['tail', async (...args) => (await import('./commands/tail-command.ts')).tailCommand(...args)],
   [
     'import',

@@ -37,7 +37,7 @@ function buildProgram(commands: readonly Command[], context: CommandContext): Co
     .version(packageVersion())
   for (const command of commands) program.addCommand(command)
   program.addHelpText('after', EXIT_CODE_HELP)
-  for (const command of [program, ...commands, ...commands.flatMap((each) => each.commands)]) {
+  for (const command of withSubcommands(program)) {
     takeFromEnvironment(command)
     requireAfterUnknown(command)
     command.exitOverride().configureOutput({
@@ -49,6 +49,10 @@ function buildProgram(commands: readonly Command[], context: CommandContext): Co
     })
   }
   return program
+}
+
+function withSubcommands(command: Command): readonly Command[] {
+  return [command, ...command.commands.flatMap(withSubcommands)]
 }
 
 /** Commander's message, with the command's help named where the message does not say what would be right. */
