@@ -8,10 +8,10 @@ const SELECT = `SELECT ${MESSAGE_COLUMNS} FROM message`
 const READY = 'entity = ? AND state = 0 AND lock IS NULL'
 const UNEXPIRED = '(expires IS NULL OR expires > ?)'
 export const READY_ROWS: string = `${SELECT} INDEXED BY message_ready WHERE ${READY} AND session IS NULL
-  AND ${UNEXPIRED} ORDER BY number LIMIT ?`
+  AND ${UNEXPIRED} ORDER BY number LIMIT ? + 0`
 export const READY_ROWS_IN_SESSION: string = `${SELECT} INDEXED BY message_ready_in_session
   WHERE ${READY} AND session IS NOT NULL AND session = ? AND number > ? AND ${UNEXPIRED}
-  ORDER BY number LIMIT ?`
+  ORDER BY number LIMIT ? + 0`
 export const BODY: string = 'SELECT head, body FROM message_body WHERE id = ?'
 export const LOCK: string = 'UPDATE message SET lock = ?, due = ? WHERE id = ?'
 export const REMOVE: string = 'DELETE FROM message WHERE id = ?'
@@ -24,34 +24,34 @@ export const CHANGE: string = `UPDATE message SET entity = ?, number = ?, state 
 export const BY_ID: string = `${SELECT} WHERE id = ?`
 export const BY_NUMBER: string = `${SELECT} INDEXED BY message_number WHERE entity = ? AND number = ?`
 export const DUE_ROWS: string = `${SELECT} INDEXED BY message_due
-  WHERE entity = ? AND state = ? AND due IS NOT NULL AND due <= ? ORDER BY due, number LIMIT ?`
+  WHERE entity = ? AND state = ? AND due IS NOT NULL AND due <= ? ORDER BY due, number LIMIT ? + 0`
 export const EXPIRED_ROWS: string = `${SELECT} INDEXED BY message_expiry
-  WHERE ${READY} AND expires IS NOT NULL AND expires <= ? ORDER BY expires, number LIMIT ?`
+  WHERE ${READY} AND expires IS NOT NULL AND expires <= ? ORDER BY expires, number LIMIT ? + 0`
 export const EXPIRED_ROWS_IN_SESSION: string = `${SELECT} INDEXED BY message_expiry_in_session
   WHERE ${READY} AND session IS NOT NULL AND session = ? AND expires IS NOT NULL AND expires <= ?
-  ORDER BY expires, number LIMIT ?`
+  ORDER BY expires, number LIMIT ? + 0`
 export const NEXT_EXPIRING_SESSION: string = `SELECT session FROM message INDEXED BY message_expiry_in_session
   WHERE ${READY} AND session IS NOT NULL AND session > ? AND expires IS NOT NULL ORDER BY session LIMIT 1`
 export const HAS_EXPIRED_ABOVE: string = `SELECT 1 FROM message INDEXED BY message_expiry_in_session
   WHERE ${READY} AND session IS NOT NULL AND session = ? AND expires IS NOT NULL AND expires <= ?
     AND number > coalesce((SELECT through FROM session WHERE entity = ? AND session = ?), 0) LIMIT 1`
 export const WAITING_IN_SESSION: string = `${SELECT} INDEXED BY message_ready_in_session
-  WHERE ${READY} AND session IS NOT NULL AND session = ? AND number <= ? ORDER BY number LIMIT ?`
+  WHERE ${READY} AND session IS NOT NULL AND session = ? AND number <= ? ORDER BY number LIMIT ? + 0`
 export const LOCKED_IN_SESSION: string = `${SELECT} INDEXED BY message_locked_in_session
   WHERE entity = ? AND session = ? AND session IS NOT NULL AND lock = ? AND lock IS NOT NULL
-  ORDER BY number LIMIT ?`
+  ORDER BY number LIMIT ? + 0`
 export const FROM_NUMBER: string = `${SELECT} INDEXED BY message_number
-  WHERE entity = ? AND number >= ? ORDER BY number LIMIT ?`
+  WHERE entity = ? AND number >= ? ORDER BY number LIMIT ? + 0`
 export const FROM_NUMBER_IN_SESSION: string = `${SELECT} INDEXED BY message_session
-  WHERE entity = ? AND session = ? AND session IS NOT NULL AND number >= ? ORDER BY number LIMIT ?`
+  WHERE entity = ? AND session = ? AND session IS NOT NULL AND number >= ? ORDER BY number LIMIT ? + 0`
 export const CLAIM: string = `INSERT INTO seen VALUES (?, ?, ?)
   ON CONFLICT (entity, id) DO UPDATE SET until = excluded.until WHERE until <= ?`
 export const FORGOTTEN: string =
-  'SELECT id FROM seen INDEXED BY seen_until WHERE entity = ? AND until <= ? LIMIT ?'
+  'SELECT id FROM seen INDEXED BY seen_until WHERE entity = ? AND until <= ? LIMIT ? + 0'
 export const ENDED_SESSIONS: string = `SELECT ${SESSION_COLUMNS} FROM session INDEXED BY session_until
-  WHERE entity = ? AND lock IS NOT NULL AND until <= ? ORDER BY until, session LIMIT ?`
+  WHERE entity = ? AND lock IS NOT NULL AND until <= ? ORDER BY until, session LIMIT ? + 0`
 export const EXPIRING_SESSIONS: string = `SELECT ${SESSION_COLUMNS} FROM session INDEXED BY session_expiring
-  WHERE entity = ? AND through > 0 ORDER BY session LIMIT ?`
+  WHERE entity = ? AND through > 0 ORDER BY session LIMIT ? + 0`
 export const STORE_SESSION: string = `INSERT INTO session(entity, session, lock, until, state, through, updated)
   VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (entity, session) DO UPDATE SET
   lock = excluded.lock, until = excluded.until, state = excluded.state, through = excluded.through,

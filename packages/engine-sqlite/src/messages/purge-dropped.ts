@@ -4,12 +4,13 @@ import type { Connection } from '../connection/connection.ts'
 const FIRST_DROPPED =
   'SELECT number FROM entity INDEXED BY entity_dropped WHERE key IS NULL ORDER BY number LIMIT 1'
 const BODIES = `DELETE FROM message_body WHERE id IN (
-  SELECT id FROM message INDEXED BY message_number WHERE entity = ? ORDER BY number LIMIT ?)`
+  SELECT id FROM message INDEXED BY message_number WHERE entity = ? ORDER BY number LIMIT ? + 0)`
 const MESSAGES = `DELETE FROM message WHERE id IN (
-  SELECT id FROM message INDEXED BY message_number WHERE entity = ? ORDER BY number LIMIT ?)`
-const SESSIONS = 'DELETE FROM session WHERE id IN (SELECT id FROM session WHERE entity = ? LIMIT ?)'
+  SELECT id FROM message INDEXED BY message_number WHERE entity = ? ORDER BY number LIMIT ? + 0)`
+const SESSIONS =
+  'DELETE FROM session WHERE id IN (SELECT id FROM session WHERE entity = ? LIMIT ? + 0)'
 const SEEN = `DELETE FROM seen WHERE (entity, id) IN (
-  SELECT entity, id FROM seen WHERE entity = ? LIMIT ?)`
+  SELECT entity, id FROM seen WHERE entity = ? LIMIT ? + 0)`
 
 /** Removes up to `max` rows of entities that were dropped. True when there are more. */
 export function purgeDropped(connection: Connection, max: number): boolean {

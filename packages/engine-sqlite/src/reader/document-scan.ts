@@ -103,7 +103,7 @@ function scanStatement(
   return [
     `SELECT epk, pk, id, ${live.sql}, lsn, ts, rid, made,
        iif(${live.sql} AND octet_length(body) <= ${MAX_ROW_BYTES}, body, NULL)
-     FROM doc WHERE ${where} ORDER BY epk, pk, id LIMIT ?`,
+     FROM doc WHERE ${where} ORDER BY epk, pk, id LIMIT ? + 0`,
     ...live.values,
     ...live.values,
     ...conditions.flatMap(({ values }) => values),

@@ -103,7 +103,7 @@ function lsnBefore(
       connection.get(
         `SELECT count(*), coalesce(max(seq), 0), coalesce(min(iif(wanted, seq, NULL)), 0)
          FROM (SELECT seq, ${column} >= ? AND epk >= ? AND epk < ? AS wanted FROM ${table}
-               WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ?)`,
+               WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ? + 0)`,
         since,
         wanted.minInclusive,
         wanted.maxExclusive,

@@ -209,7 +209,7 @@ export class SegmentRows<Row extends LsnRow> {
     const within = rangeContains(range, segment) ? '' : ' AND epk >= ? AND epk < ?'
     const also = condition === undefined ? '' : ` AND ${condition.sql}`
     const rows = this.#connection.all(
-      `SELECT ${this.#columns(maxRowBytes)} FROM ${table} WHERE seq > ? AND seq <= ?${within}${also} ORDER BY seq LIMIT ?`,
+      `SELECT ${this.#columns(maxRowBytes)} FROM ${table} WHERE seq > ? AND seq <= ?${within}${also} ORDER BY seq LIMIT ? + 0`,
       afterSeq,
       untilSeq,
       ...(within === '' ? [] : [range.minInclusive, range.maxExclusive]),

@@ -11,9 +11,9 @@ export interface AgingRow extends AgingTimes {
 
 const STATEMENTS: Readonly<Record<AgingKind, string>> = {
   pendingDeletes: `SELECT seq, lsn, ts, epk FROM doc INDEXED BY pending
-    WHERE coll = ? AND kind = 1 AND seq >= ? AND seq < ? ORDER BY seq LIMIT ?`,
+    WHERE coll = ? AND kind = 1 AND seq >= ? AND seq < ? ORDER BY seq LIMIT ? + 0`,
   versions: `SELECT seq, lsn, at, epk FROM log
-    WHERE ? IS NOT NULL AND seq >= ? AND seq < ? ORDER BY seq LIMIT ?`,
+    WHERE ? IS NOT NULL AND seq >= ? AND seq < ? ORDER BY seq LIMIT ? + 0`,
 }
 
 /**

@@ -8,7 +8,7 @@ import type { TouchedRange } from '../writer-messages.ts'
 import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './piece.ts'
 
 const NEXT = `SELECT seq, ts, ttl, exp, epk, pk, id FROM doc
-  WHERE coll = ? AND kind = 0 AND (epk, pk, id) > (?, ?, ?) ORDER BY epk, pk, id LIMIT ?`
+  WHERE coll = ? AND kind = 0 AND (epk, pk, id) > (?, ?, ?) ORDER BY epk, pk, id LIMIT ? + 0`
 
 /**
  * After a change of `defaultTtl`: processes all documents by key. Turns those that have expired, also under past

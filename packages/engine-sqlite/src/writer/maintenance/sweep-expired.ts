@@ -5,7 +5,7 @@ import type { TouchedRange } from '../writer-messages.ts'
 import { NOTHING_TO_DO, type PieceContext, type PieceResult } from './piece.ts'
 
 const EXPIRED = `SELECT seq, epk, exp FROM doc INDEXED BY expiry
-  WHERE coll = ? AND kind = 0 AND exp > 0 AND exp <= ? ORDER BY exp LIMIT ?`
+  WHERE coll = ? AND kind = 0 AND exp > 0 AND exp <= ? ORDER BY exp LIMIT ? + 0`
 
 /** Turns expired documents into pending deletes, the longest expired first. */
 export function sweepExpired(context: PieceContext, collection: CollectionRow): PieceResult {
