@@ -1,7 +1,7 @@
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { DatabaseRow } from '../catalog/database-row.ts'
-import { MESSAGE_CHECKS } from '../messages/message-checks.ts'
 import { COLLECTION_CHECKS } from './collection-checks.ts'
+import { MESSAGE_CHECKS } from './message-checks.ts'
 import type { ReadContext } from './read-context.ts'
 
 const COLLECTIONS = 'SELECT number, id FROM :schema.collection WHERE db = $1 ORDER BY number'
