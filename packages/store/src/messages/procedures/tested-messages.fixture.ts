@@ -23,6 +23,9 @@ import { SETTINGS } from '../rules/rows.fixture.ts'
 type Kind = MessageCommand['kind']
 type Given = Omit<Partial<NewMessage>, 'head'>
 
+/** More transactions than any test needs for what is due. */
+const MAX_ROUNDS = 50
+
 /** Messages of a database in memory, by commands, with a clock that only the test moves. */
 export class TestedMessages implements AsyncDisposable {
   readonly clock: SimulatedClock
@@ -66,11 +69,12 @@ export class TestedMessages implements AsyncDisposable {
   }
 
   async perform<K extends Kind>(command: CommandOf<K>): Promise<Exclude<CommandAnswers[K], Again>> {
-    for (;;) {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const answer = await this.once<K>(command)
       if (isFinal(answer)) return answer
       this.again += 1
     }
+    throw new Error(`${command.kind} is never done`)
   }
 
   async queue(path: string, settings: Partial<EntitySettings> = {}): Promise<Entity> {
