@@ -105,7 +105,9 @@ export interface SessionLook {
 }
 
 export interface EntityCounts {
+  /** Neither deferred nor scheduled. */
   readonly active: number
+  /** They count as active or deferred, too. */
   readonly locked: number
   readonly deferred: number
   readonly scheduled: number

@@ -397,7 +397,7 @@ describe('what others learn', () => {
     expect(await messages.perform<'count'>({ kind: 'count', ...queue.on })).toEqual({
       kind: 'counted',
       counts: {
-        active: 2,
+        active: 3,
         locked: 1,
         deferred: 1,
         scheduled: 1,
