@@ -15,6 +15,7 @@ import {
 } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
 import { nextNumber } from '../schema/next-number.ts'
+import { LOOK_FOR_DUE, type DueStart } from './entity-hints.ts'
 import type { MessageSql } from './message-sql.ts'
 
 /** Of the tables `entity`, here `e`, and `entity_access`, here `a`. */
@@ -32,11 +33,19 @@ const HELD = 'FOR NO KEY UPDATE OF c, e FOR KEY SHARE OF a'
 const PLACE_COLUMNS = `${ENTITY_COLUMNS}, c.next, coalesce(k.store_ms, 0), coalesce(k.lock_ms, 0),
   CASE WHEN EXISTS (SELECT 1 FROM :schema.message_session s WHERE s.entity = c.number AND s.expired_through > 0)
     THEN 0 ELSE least(
-      (SELECT m.due FROM :schema.message m WHERE m.locked = c.number ORDER BY m.due LIMIT 1),
       (SELECT m.due FROM :schema.message m WHERE m.scheduled = c.number ORDER BY m.due LIMIT 1),
       (SELECT s.until FROM :schema.message_session s WHERE s.entity = c.number AND s.lock IS NOT NULL
         ORDER BY s.until LIMIT 1)) END,
-  (SELECT m.expires FROM :schema.message m WHERE m.expiring = c.number ORDER BY m.expires LIMIT 1)`
+  (SELECT m.expires FROM :schema.message m WHERE m.expiring = c.number ORDER BY m.expires LIMIT 1),
+  CASE WHEN e.version = $4 AND $5 = 1 THEN $3 ELSE (
+    SELECT m.due FROM :schema.message m
+    WHERE m.locked = c.number AND m.due >= CASE WHEN e.version = $4 THEN $3::bigint ELSE 0 END
+    ORDER BY m.due LIMIT 1) END`
+/** `$3` to `$5` of a place: what is known of ends of locks. */
+export function dueValues({ fromMs, version, isKnown }: DueStart): readonly number[] {
+  return [fromMs, version, isKnown ? 1 : 0]
+}
+
 /** Senders compare the size with its limit. */
 const HELD_COLUMNS = `${PLACE_COLUMNS},
   (SELECT coalesce(sum(z.bytes), 0) FROM :schema.entity_size z WHERE z.entity = c.number)`
@@ -104,14 +113,17 @@ type EntityRequests = Pick<
 export function entityRequests(sql: MessageSql): EntityRequests {
   return {
     async readPlace(entity, { hold }) {
-      const rows =
-        sql.firstPlace(entity, hold) ??
-        (await sql.rows(hold ? PLACE_HELD : PLACE, [entity, sql.database]))
-      return rows[0] && entityPlace(rows[0], sql)
+      const first = sql.firstPlace(entity, hold)
+      if (first !== undefined) return first.row && entityPlace(first.row, sql, first.due)
+      const due = sql.dueOf(entity)
+      const values = [entity, sql.database, ...dueValues(due)]
+      const [row] = await sql.rows(hold ? PLACE_HELD : PLACE, values)
+      return row && entityPlace(row, sql, due)
     },
     async holdPlaces(entities) {
-      const rows = await sql.rows(PLACES, [integerArray(entities), sql.database])
-      return rows.map((row) => entityPlace(row, sql))
+      const values = [integerArray(entities), sql.database, ...dueValues(LOOK_FOR_DUE)]
+      const rows = await sql.rows(PLACES, values)
+      return rows.map((row) => entityPlace(row, sql, LOOK_FOR_DUE))
     },
     async readClock() {
       const [row] = await sql.rows(CLOCK, [sql.database])
@@ -190,16 +202,21 @@ FROM :schema.entity_counter c JOIN :schema.entity e ON e.number = c.number
 JOIN :schema.entity_access a ON a.number = c.number LEFT JOIN :schema.message_clock k ON k.db = e.db`
 }
 
-function entityPlace(row: SqlRow, sql: MessageSql): EntityPlace {
+function entityPlace(row: SqlRow, sql: MessageSql, start: DueStart): EntityPlace {
   const record = entityRecord(row)
-  if (row.length > 14) sql.noteBytes(record.number, numberColumn(row, 14))
-  return {
+  if (row.length > 15) sql.noteBytes(record.number, numberColumn(row, 15))
+  const dues = [row[12] ?? null, row[14] ?? null].flatMap((text) =>
+    text === null ? [] : [Number(text)],
+  )
+  const place = {
     record,
     next: sql.nextOf(record.number) ?? numberColumn(row, 9),
     clock: { storeMs: numberColumn(row, 10), lockMs: numberColumn(row, 11) },
-    dueMs: nullableNumberColumn(row, 12) ?? undefined,
+    dueMs: dues.length === 0 ? undefined : Math.min(...dues),
     expiresMs: nullableNumberColumn(row, 13) ?? undefined,
   }
+  sql.sawPlace(place, { start, firstMs: nullableNumberColumn(row, 14) ?? undefined })
+  return place
 }
 
 async function createEntities(

@@ -1,15 +1,22 @@
 import { parseLockToken, type MessageCommand } from '@tidemark/store/messages'
 import type { SqlRow } from '../connection/sql.ts'
+import type { DueStart } from './entity-hints.ts'
+
+export interface FirstPlace {
+  readonly entity: number
+  readonly hold: boolean
+}
 
 /** What a procedure will ask for first, so that it can go with BEGIN. */
 export interface FirstRequests {
-  readonly place?: { readonly entity: number; readonly hold: boolean } | undefined
+  readonly place?: FirstPlace | undefined
   /** Ids of messages, ascending. */
   readonly rows?: readonly number[] | undefined
 }
 
 /** The answers, for the requests that are the same. */
 export interface FirstAnswers extends FirstRequests {
+  readonly due: DueStart
   readonly placeRow: SqlRow | undefined
   readonly messageRows: readonly SqlRow[]
 }
@@ -44,7 +51,7 @@ export function firstRequests(
 
 /** From the rows of the opening. */
 export function firstAnswers(
-  first: FirstRequests,
+  first: FirstRequests & { readonly due: DueStart },
   opened: readonly (readonly SqlRow[])[],
 ): FirstAnswers {
   const [, place = [], messageRows = []] = opened

@@ -6,7 +6,7 @@ import { MESSAGE_COLUMNS, messageRow, ROW_COLUMNS, storedMessage } from './messa
 import type { MessageSql } from './message-sql.ts'
 
 const DUE = `WITH locked AS (
-  SELECT ${ROW_COLUMNS} FROM :schema.message m WHERE m.locked = $1 AND m.due <= $2
+  SELECT ${ROW_COLUMNS} FROM :schema.message m WHERE m.locked = $1 AND m.due <= $2 AND m.due >= $5
   ORDER BY m.due, m.number LIMIT $4 FOR UPDATE SKIP LOCKED
 ), scheduled AS (
   SELECT ${ROW_COLUMNS} FROM :schema.message m WHERE m.scheduled = $1 AND m.due <= $3
@@ -43,7 +43,8 @@ type ListRequests = Pick<
 export function listRequests(sql: MessageSql): ListRequests {
   return {
     async dueRows(entity, { lockMs, storeMs }, max) {
-      return (await sql.rows(DUE, [entity, lockMs, storeMs, max])).map(messageRow)
+      const { fromMs } = sql.dueOf(entity)
+      return (await sql.rows(DUE, [entity, lockMs, storeMs, max, fromMs])).map(messageRow)
     },
     async expiredRows({ entity, session, storeMs, max }) {
       const values = [entity, storeMs, max]

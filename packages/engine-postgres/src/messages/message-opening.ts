@@ -1,6 +1,7 @@
 import type { Opening, OpeningStatement } from '../connection/openings.ts'
 import type { Statements } from '../connection/statements.ts'
-import { PLACE, PLACE_HELD } from './entity-requests.ts'
+import type { DueStart } from './entity-hints.ts'
+import { dueValues, PLACE, PLACE_HELD } from './entity-requests.ts'
 import type { FirstRequests } from './first-requests.ts'
 import { BY_ID } from './message-requests.ts'
 
@@ -26,12 +27,12 @@ export function messageOpening(
     database,
     atLeastMs,
     isOwnClock,
-    first: { place, rows },
+    first: { place, rows, due },
   }: {
     readonly database: number
     readonly atLeastMs: number
     readonly isOwnClock: boolean
-    readonly first: FirstRequests
+    readonly first: FirstRequests & { readonly due: DueStart }
   },
 ): Opening {
   // Where processes have clocks of their own, each commit stores its time, as those of documents do.
@@ -42,7 +43,7 @@ export function messageOpening(
   ]
   if (place !== undefined) {
     const statement = statements.of(place.hold ? PLACE_HELD : PLACE)
-    asked.push({ statement, values: [place.entity, database] })
+    asked.push({ statement, values: [place.entity, database, ...dueValues(due)] })
   }
   if (rows !== undefined) asked.push({ statement: statements.of(BY_ID), values: [rows] })
   return { script, statements: asked }

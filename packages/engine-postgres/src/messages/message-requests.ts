@@ -1,4 +1,4 @@
-import type { AsyncRowRequests } from '@tidemark/store/messages'
+import { ACTIVE, type AsyncRowRequests } from '@tidemark/store/messages'
 import { integerArray, textArray } from '../connection/binary-array.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import {
@@ -78,6 +78,10 @@ export function messageRequests(sql: MessageSql): MessageRequests {
     },
     async change(rows) {
       if (rows.length === 0) return
+      for (const { state, lock, session, entity, number } of rows) {
+        const isReady = state === ACTIVE && lock === undefined && session === undefined
+        if (isReady) sql.returns(entity, number)
+      }
       await sql.rows(CHANGE, [integerArray(rows.map(({ id }) => id)), ...valuesOf(rows)])
     },
     async remove(ids) {

@@ -23,7 +23,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const DEFINITION: EntityDefinition = {
   settings: {
-    lockDurationMs: 60_000,
+    lockDurationMs: 1,
     maxDeliveryCount: 10,
     defaultTtlMs: undefined,
     deadLettersExpired: false,
@@ -40,7 +40,7 @@ const DEFINITION: EntityDefinition = {
   },
   rules: [],
 }
-const TIME = { storeMs: 1_000_000, lockMs: 1_000_000 }
+const TIME = { storeMs: 1_000, lockMs: 1_000 }
 const LOCK = '0123456789abcdef0123'
 
 interface Opened extends AsyncDisposable {
@@ -408,7 +408,7 @@ test('activity is stamped, and the clocks are kept, with the commit', async () =
   })
   await request(messages, 'touch', queue.number, TIME.lockMs + 1)
   await request(messages, 'storeClock', { storeMs: 5, lockMs: 5 })
-  expect(await request(messages, 'readClock')).toEqual({ storeMs: 1_000_001, lockMs: 1_000_002 })
+  expect(await request(messages, 'readClock')).toEqual({ storeMs: 1_001, lockMs: 1_002 })
   const place = await request(messages, 'readPlace', queue.number, { hold: true })
   expect(place?.record.accessedMs).toBe(TIME.lockMs + 5)
 })

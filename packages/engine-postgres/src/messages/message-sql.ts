@@ -1,6 +1,8 @@
+import type { EntityPlace } from '@tidemark/store/messages'
 import { integerArray } from '../connection/binary-array.ts'
 import type { Sql, SqlRow, SqlValue } from '../connection/sql.ts'
 import type { Statements } from '../connection/statements.ts'
+import type { DueStart, EntityHints, ReadyFound, ReadyStart } from './entity-hints.ts'
 import type { FirstAnswers } from './first-requests.ts'
 
 /** Where a transaction of messages takes its rows from. */
@@ -13,6 +15,9 @@ export interface MessageSqlParts {
   readonly slot: number
   /** What went with BEGIN. */
   readonly first: FirstAnswers
+  readonly hints: EntityHints
+  /** For hints: what the store's clock shows, about. */
+  readonly nowMs: number
 }
 
 const REMOVE = `WITH bodies AS (DELETE FROM :schema.message_body WHERE id = ANY(?::bigint[]))
@@ -26,6 +31,9 @@ export class MessageSql {
   readonly #bytes = new Map<number, number>()
   readonly #touches = new Map<number, number>()
   readonly #knownBytes = new Map<number, number>()
+  readonly #returned = new Map<number, number>()
+  readonly #found: ReadyFound[] = []
+  readonly #nextSeen = new Map<number, number>()
   #removed: number[] = []
   #first: FirstAnswers | undefined
   #clock: { readonly storeMs: number; readonly lockMs: number } | undefined
@@ -46,11 +54,61 @@ export class MessageSql {
   }
 
   /** The rows of `readPlace`, if that went with BEGIN. */
-  firstPlace(entity: number, hold: boolean): readonly SqlRow[] | undefined {
+  firstPlace(
+    entity: number,
+    hold: boolean,
+  ): { readonly row: SqlRow | undefined; readonly due: DueStart } | undefined {
     const first = this.#first
     if (first?.place?.entity !== entity || first.place.hold !== hold) return undefined
     this.#first = { ...first, place: undefined }
-    return first.placeRow === undefined ? [] : [first.placeRow]
+    return { row: first.placeRow, due: first.due }
+  }
+
+  dueOf(entity: number): DueStart {
+    return this.#parts.hints.dueOf(entity, this.#parts.nowMs)
+  }
+
+  sawPlace(place: EntityPlace, due: Parameters<EntityHints['sawDue']>[1]): void {
+    this.#parts.hints.sawDue(place, due)
+    this.#nextSeen.set(place.record.number, place.next)
+  }
+
+  monotonicMs(): number {
+    return this.#parts.hints.monotonicMs()
+  }
+
+  readyStart(entity: number): ReadyStart {
+    return this.#parts.hints.startOf(entity)
+  }
+
+  mustLookAgain(entity: number): boolean {
+    return this.#parts.hints.mustLookAgain(entity)
+  }
+
+  /** `from`: undefined when nothing was found, and nothing is below what is sent from now on. */
+  foundReady(found: Omit<ReadyFound, 'from'> & { readonly from: number | undefined }): void {
+    const from = found.from ?? this.#nextSeen.get(found.entity) ?? 0
+    this.#found.push({ ...found, from })
+  }
+
+  /** A message that can be taken again, or was moved here. */
+  returns(entity: number, number: number): void {
+    this.#returned.set(entity, Math.min(number, this.#returned.get(entity) ?? number))
+  }
+
+  /** Entities with the lowest number that came back. */
+  get returned(): ReadonlyMap<number, number> {
+    return this.#returned
+  }
+
+  committed(): void {
+    const { hints } = this.#parts
+    for (const [entity, number] of this.#returned) hints.returned(entity, number)
+    for (const found of this.#found) hints.found(found)
+  }
+
+  failed(): void {
+    for (const { entity } of this.#found) this.#parts.hints.failed(entity)
   }
 
   /** The rows of `rowsById`, if that went with BEGIN. */

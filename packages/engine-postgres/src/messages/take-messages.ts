@@ -10,6 +10,26 @@ export async function takeMessages(
   sql: MessageSql,
   request: TakeRequest,
 ): Promise<readonly StoredMessage[]> {
+  if (request.session !== undefined) return take(sql, request)
+  const { entity, afterNumber } = request
+  const start = sql.readyStart(entity)
+  if (start.from > afterNumber + 1) {
+    const rows = await take(sql, { ...request, afterNumber: start.from - 1 })
+    if (rows.length > 0 || !sql.mustLookAgain(entity)) {
+      sql.foundReady({ entity, start, from: rows[0]?.number ?? start.from, tookMs: undefined })
+      return rows
+    }
+  }
+  const beganMs = sql.monotonicMs()
+  const rows = await take(sql, request)
+  if (afterNumber === 0) {
+    const tookMs = sql.monotonicMs() - beganMs
+    sql.foundReady({ entity, start, from: rows[0]?.number, tookMs })
+  }
+  return rows
+}
+
+async function take(sql: MessageSql, request: TakeRequest): Promise<readonly StoredMessage[]> {
   const { entity, session, afterNumber, notExpiredAtMs, max, maxBytes, deletes } = request
   const values: SqlValue[] = [entity, afterNumber, notExpiredAtMs ?? null, max, maxBytes]
   const reads = !deletes && request.lock === undefined
@@ -29,23 +49,23 @@ const DELETE_BODIES =
 const READ = 'SELECT m.* FROM kept k JOIN :schema.message m ON m.id = k.id'
 
 const READING = {
-  any: take({ from: 'm.ready = $1', locks: '' }, READ),
-  inSession: take({ from: 'm.waiting = $1 AND m.session = $6', locks: '' }, READ),
+  any: statement({ from: 'm.ready = $1', locks: '' }, READ),
+  inSession: statement({ from: 'm.waiting = $1 AND m.session = $6', locks: '' }, READ),
 }
 const LOCKING = {
-  any: take({ from: 'm.ready = $1', locks: 'FOR UPDATE SKIP LOCKED' }, LOCK),
-  inSession: take({ from: 'm.waiting = $1 AND m.session = $8', locks: 'FOR UPDATE' }, LOCK),
+  any: statement({ from: 'm.ready = $1', locks: 'FOR UPDATE SKIP LOCKED' }, LOCK),
+  inSession: statement({ from: 'm.waiting = $1 AND m.session = $8', locks: 'FOR UPDATE' }, LOCK),
 }
 const DELETING = {
-  any: take({ from: 'm.ready = $1', locks: 'FOR UPDATE SKIP LOCKED' }, DELETE, DELETE_BODIES),
-  inSession: take(
+  any: statement({ from: 'm.ready = $1', locks: 'FOR UPDATE SKIP LOCKED' }, DELETE, DELETE_BODIES),
+  inSession: statement(
     { from: 'm.waiting = $1 AND m.session = $6', locks: 'FOR UPDATE' },
     DELETE,
     DELETE_BODIES,
   ),
 }
 
-function take(
+function statement(
   { from, locks }: { readonly from: string; readonly locks: string },
   act: string,
   bodies = 'SELECT k.id, b.head, b.body FROM kept k JOIN :schema.message_body b ON b.id = k.id',

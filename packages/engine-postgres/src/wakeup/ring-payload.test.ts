@@ -8,13 +8,22 @@ test('a ring says who rings, how far which ranges have come, and which entities 
   ]
   for (const [entities, payload] of [
     [[], 'a1:1/0/22,2/3/9007199254740991'],
-    [[7, 81], 'a1:1/0/22,2/3/9007199254740991,m7,m81'],
+    [
+      [
+        { entity: 7, returned: undefined },
+        { entity: 81, returned: 12 },
+      ],
+      'a1:1/0/22,2/3/9007199254740991,m7,m81/12',
+    ],
   ] as const) {
     const ring = { origin: 'a1', touched: { ranges, entities } }
     expect(ringPayload(ring)).toBe(payload)
     expect(parseRing(payload)).toEqual(ring)
   }
-  expect(parseRing('a1:m7')).toEqual({ origin: 'a1', touched: { ranges: [], entities: [7] } })
+  expect(parseRing('a1:m7')).toEqual({
+    origin: 'a1',
+    touched: { ranges: [], entities: [{ entity: 7, returned: undefined }] },
+  })
   const anything = { origin: '', touched: 'anything' } as const
   expect(parseRing(ringPayload(anything))).toEqual(anything)
 })
@@ -42,7 +51,8 @@ test('a payload that is not understood names everything', () => {
     'a:1/2/3/4',
     'a:m',
     'a:mm1',
-    'a:m1/2',
+    'a:m1/',
+    'a:m1/2/3',
     'a:1/2/3,m',
     `a:1/2/${'9'.repeat(30)}`,
     '?token',

@@ -1,4 +1,4 @@
-import type { Touched, TouchedRange } from './touched-range.ts'
+import type { Touched, TouchedEntity, TouchedRange } from './touched-range.ts'
 
 /** PostgreSQL refuses a payload of 8,000 bytes. This one is ASCII. */
 const LONGEST = 7_000
@@ -14,7 +14,9 @@ export function ringPayload({ origin, touched }: Ring): string {
   if (touched === 'anything') return `${origin}:`
   const { ranges, entities } = touched
   const list = ranges.map(({ collection, range, lsn }) => `${collection}/${range}/${lsn}`)
-  for (const entity of entities) list.push(`m${entity}`)
+  for (const { entity, returned } of entities) {
+    list.push(returned === undefined ? `m${entity}` : `m${entity}/${returned}`)
+  }
   const payload = `${origin}:${list.join(',')}`
   return payload.length <= LONGEST ? payload : `${origin}:`
 }
@@ -25,8 +27,8 @@ export function parseRing(payload: string): Ring {
   if (list === '') return { origin, touched: 'anything' }
   const parts = list.split(',')
   const ranges = parts.filter((part) => !part.startsWith('m')).map(parseRange)
-  const entities = parts.filter((part) => part.startsWith('m')).map((part) => whole(part.slice(1)))
-  const isUnderstood = ranges.every(isWhole) && entities.every(Number.isSafeInteger)
+  const entities = parts.filter((part) => part.startsWith('m')).map(parseEntity)
+  const isUnderstood = ranges.every(isWhole) && entities.every(isWholeEntity)
   return { origin, touched: isUnderstood ? { ranges, entities } : 'anything' }
 }
 
@@ -35,6 +37,18 @@ function parseRange(text: string): TouchedRange {
     .split('/')
     .map(whole)
   return { collection, range, lsn: rest.length === 0 ? lsn : Number.NaN }
+}
+
+function parseEntity(text: string): TouchedEntity {
+  const [entity = '', returned, ...rest] = text.slice(1).split('/')
+  return {
+    entity: rest.length === 0 ? whole(entity) : Number.NaN,
+    returned: returned === undefined ? undefined : whole(returned),
+  }
+}
+
+function isWholeEntity({ entity, returned = 0 }: TouchedEntity): boolean {
+  return Number.isSafeInteger(entity) && Number.isSafeInteger(returned)
 }
 
 function whole(text: string): number {

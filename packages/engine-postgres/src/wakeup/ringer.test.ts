@@ -10,6 +10,10 @@ function touched(...numbers: readonly number[]): Touched {
   return { ranges: numbers.map((range) => ({ collection: 1, range, lsn: 5 })), entities: [] }
 }
 
+function changed(entity: number, returned?: number): Touched {
+  return { ranges: [], entities: [{ entity, returned }] }
+}
+
 function committed(lsn: number): Touched {
   return { ranges: [{ collection: 1, range: 0, lsn }], entities: [] }
 }
@@ -118,12 +122,15 @@ test('of several commits to one range the newest is told', async () => {
 
 test('entities with messages go with the ranges, each once', async () => {
   const { server, clock, ringer } = makeRinger()
-  ringer.ring({ ranges: [], entities: [7] })
+  ringer.ring(changed(7))
   await settle()
-  ringer.ring({ ranges: [], entities: [8, 7] })
+  ringer.ring(changed(8))
+  ringer.ring(changed(7, 5))
+  ringer.ring(changed(7, 3))
+  ringer.ring(changed(7))
   ringer.ring(committed(5))
-  ringer.ring({ ranges: [], entities: [8] })
+  ringer.ring(changed(8))
   await clock.advance(2)
-  expect(server.sent).toEqual(['me:m7', 'me:1/0/5,m8,m7'])
+  expect(server.sent).toEqual(['me:m7', 'me:1/0/5,m8,m7/3'])
   await ringer.stop()
 })

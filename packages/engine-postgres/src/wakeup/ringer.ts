@@ -2,7 +2,7 @@ import type { Clock } from '@tidemark/contracts'
 import type { Connections } from '../connection/connections.ts'
 import type { Statement } from '../connection/sql.ts'
 import { ringPayload } from './ring-payload.ts'
-import type { Touched, TouchedRange } from './touched-range.ts'
+import type { Touched, TouchedEntity, TouchedRange } from './touched-range.ts'
 
 export interface RingerOptions {
   readonly connections: Pick<Connections, 'read'>
@@ -34,7 +34,7 @@ export class Ringer {
   readonly #options: RingerOptions
   readonly #stop = new AbortController()
   #ranges = new Map<string, TouchedRange>()
-  #entities = new Set<number>()
+  #entities = new Map<number, TouchedEntity>()
   #everything = false
   #ringing: Promise<void> | undefined
 
@@ -48,7 +48,7 @@ export class Ringer {
     if (touched === 'anything') this.#everything = true
     else {
       for (const each of touched.ranges) this.#add(each)
-      for (const each of touched.entities) this.#entities.add(each)
+      for (const each of touched.entities) this.#addEntity(each)
       if (this.#ranges.size + this.#entities.size > MOST_NAMES) this.#everything = true
     }
     this.#ringing ??= this.#run()
@@ -66,11 +66,11 @@ export class Ringer {
       const nextMs = clock.monotonicMs() + PAUSE_MS
       const touched: Touched = this.#everything
         ? 'anything'
-        : { ranges: [...this.#ranges.values()], entities: [...this.#entities] }
+        : { ranges: [...this.#ranges.values()], entities: [...this.#entities.values()] }
       const payload = ringPayload({ origin, touched })
       this.#everything = false
       this.#ranges = new Map()
-      this.#entities = new Set()
+      this.#entities = new Map()
       try {
         await connections.read(NOTIFY, [channel, payload])
         const leftMs = nextMs - clock.monotonicMs()
@@ -87,5 +87,12 @@ export class Ringer {
     const key = `${touched.collection}/${touched.range}`
     const before = this.#ranges.get(key)
     if (before === undefined || before.lsn < touched.lsn) this.#ranges.set(key, touched)
+  }
+
+  #addEntity(touched: TouchedEntity): void {
+    const before = this.#entities.get(touched.entity)?.returned
+    const numbers = [before, touched.returned].filter((number) => number !== undefined)
+    const returned = numbers.length === 0 ? undefined : Math.min(...numbers)
+    this.#entities.set(touched.entity, { entity: touched.entity, returned })
   }
 }

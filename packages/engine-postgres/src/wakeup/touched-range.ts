@@ -7,10 +7,18 @@ export interface TouchedRange {
   readonly lsn: number
 }
 
-/** What a commit may matter to: pkranges, and entities by number. */
+/** An entity with messages, where a commit changed something for listeners. */
+export interface TouchedEntity {
+  /** Its number. */
+  readonly entity: number
+  /** The lowest number of a message that can be taken again, or was moved here. */
+  readonly returned: number | undefined
+}
+
+/** What a commit may matter to. */
 export type Touched =
   | {
       readonly ranges: readonly TouchedRange[]
-      readonly entities: readonly number[]
+      readonly entities: readonly TouchedEntity[]
     }
   | 'anything'
