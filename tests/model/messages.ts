@@ -3,6 +3,8 @@ import type { ModelPlace } from './environment.ts'
 /** What a child of a model run is started with. */
 export interface RunTask {
   readonly place: ModelPlace
+  /** Queues and topics instead of documents. */
+  readonly messaging: boolean
   readonly seed: number
   readonly maxSteps: number
   /** Kinds of steps that are left out. */

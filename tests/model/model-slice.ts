@@ -38,7 +38,7 @@ export function modelSlice({
   // Found by seeds or by thought, and right since: each stays so, on all engines.
   test(`ST-9 CF-7 TTL-9 TTL-15 programs that once differed do not on ${engine}`, async () => {
     const folder = new URL('programs/', import.meta.url)
-    const task = { place: await place(), seed: 0, maxSteps: 0, without: [] }
+    const task = { place: await place(), seed: 0, maxSteps: 0, without: [], messaging: false }
     const runner = new SequenceRunner(task)
     try {
       for (const name of await readdir(folder)) {

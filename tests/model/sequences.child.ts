@@ -1,10 +1,12 @@
 import type { RunRequest, RunTask } from './messages.ts'
+import { MessageSequences } from './messaging/message-sequences.ts'
 import { SequenceRunner } from './run-sequences.ts'
 
 // Runs the sequences that its parent asks for; ends when the parent lets go of it.
 
 // From the parent, which is of the same version.
-const runner = new SequenceRunner(JSON.parse(process.argv[2] ?? '') as RunTask)
+const task = JSON.parse(process.argv[2] ?? '') as RunTask
+const runner = task.messaging ? new MessageSequences(task) : new SequenceRunner(task)
 let last: Promise<void> = Promise.resolve()
 process.on('message', (request: RunRequest) => {
   last = answer(request)
