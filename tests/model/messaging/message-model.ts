@@ -68,8 +68,10 @@ export class ModelEntity {
     this.messages.push(message)
   }
 
+  /** The ceiling is applied now, and that of the day once more when it is enqueued. */
   schedule(message: ModelMessage, scheduledMs: number): void {
     message.number = this.next++
+    message.sentTtlMs = least(message.sentTtlMs, this.settings.defaultTtlMs)
     message.state = 'scheduled'
     message.scheduledMs = scheduledMs
     message.enqueuedMs = scheduledMs

@@ -61,7 +61,9 @@ export const QUEUE = 0
 export const SESSIONS = 1
 export const TOPIC = 4
 const NAMES = ['a', 'b', 'c']
-const TTLS = [undefined, undefined, 50, 200, 1_000, 60_000]
+/** Stands for undefined. */
+const NONE = null
+const TTLS = [NONE, NONE, 50, 200, 1_000, 60_000] as const
 
 export function generateMessageProgram(
   random: SeededRandom,
@@ -70,7 +72,7 @@ export function generateMessageProgram(
   const settings = Array.from({ length: 5 }, (_, entity): ModelSettings => ({
     requiresSession: entity === SESSIONS,
     deadLettersExpired: random.chance(0.7),
-    defaultTtlMs: random.pick([undefined, undefined, 300, 5_000]),
+    defaultTtlMs: random.pick([NONE, NONE, 300, 5_000]) ?? undefined,
     maxDeliveryCount: random.between(1, 4),
     lockDurationMs: random.pick([100, 500]),
     duplicateWindowMs:
@@ -107,14 +109,20 @@ function step(random: SeededRandom): MessageStep {
   if (dice < 67) return { via, kind: 'receiveDeferred', where, of }
   if (dice < 69) return { via, kind: 'cancel', entity, of }
   if (dice < 76) {
-    return { via, kind: 'accept', entity: SESSIONS, session: random.pick([undefined, ...NAMES]) }
+    return {
+      via,
+      kind: 'accept',
+      entity: SESSIONS,
+      session: random.pick([NONE, ...NAMES]) ?? undefined,
+    }
   }
   if (dice < 78) return { via, kind: 'renewSession', of }
   if (dice < 80) return { via, kind: 'releaseSession', of }
-  if (dice < 82) return { via, kind: 'setState', of, text: random.pick([undefined, 'x', 'yy']) }
+  if (dice < 82)
+    return { via, kind: 'setState', of, text: random.pick([NONE, 'x', 'yy']) ?? undefined }
   if (dice < 85) return { via, kind: 'listen', entity }
   if (dice < 87) return { via, kind: 'redrive', entity, of }
-  if (dice < 88) return { via, kind: 'setTtl', entity, ttlMs: random.pick(TTLS) }
+  if (dice < 88) return { via, kind: 'setTtl', entity, ttlMs: random.pick(TTLS) ?? undefined }
   if (dice < 99) return { via, kind: 'pass', ms: random.pick([1, 50, 100, 150, 200, 500, 5_000]) }
   return { via, kind: 'reopen' }
 }
@@ -123,7 +131,7 @@ function sent(random: SeededRandom): { entity: number; messages: readonly SentMe
   const messages = Array.from({ length: random.between(1, 3) }, () => ({
     messageId: `id${random.below(12)}`,
     session: random.pick(NAMES),
-    ttlMs: random.pick(TTLS),
+    ttlMs: random.pick(TTLS) ?? undefined,
     scheduledInMs: random.chance(0.25) ? random.pick([-50, 60, 150, 400]) : undefined,
   }))
   return { entity: random.pick([QUEUE, QUEUE, SESSIONS, TOPIC]), messages }

@@ -27,7 +27,7 @@ export class MessageSequences {
       const failure = await runMessageProgram(this.#environment, program)
       if (failure === undefined) continue
       const told = await this.#shrunkWhile({ program, failure })
-      const text = JSON.stringify(told.program, null, 1)
+      const text = told.program.steps.map((step) => JSON.stringify(step)).join('\n')
       differences.push({ sequence, message: told.failure.message, program: text })
     }
     return { sequences: until - from, differences }

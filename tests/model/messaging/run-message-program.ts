@@ -39,9 +39,9 @@ export async function runMessageProgram(
   await environment.begin()
   environment.clock.now += REST_MS
   const run = new ProgramRun(environment, program)
+  await run.create()
   let step = -1
   try {
-    await run.create()
     for (step = 0; step < program.steps.length; step++) {
       const next = program.steps[step]
       if (next !== undefined) await run.perform(next)

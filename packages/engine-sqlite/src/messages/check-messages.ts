@@ -66,13 +66,15 @@ export function checkMessages(connection: Connection): readonly string[] {
   return [...problems, ...checkBytes(connection)]
 }
 
-/** What is in a subscription counts towards its topic's size, too. */
+/** What is in a subscription counts towards its topic's size, too, and so do states of sessions. */
 function checkBytes(connection: Connection): readonly string[] {
   const wrong = connection.all(
     `SELECT e.path, e.bytes, held FROM (
-       SELECT e.number AS entity, coalesce(sum(m.bytes), 0) AS held FROM entity e
+       SELECT e.number AS entity, coalesce(sum(held.bytes), 0) AS held FROM entity e
        LEFT JOIN entity c ON c.number = e.number OR (c.parent = e.number AND c.kind = 'subscription' AND c.key IS NOT NULL)
-       LEFT JOIN message m ON m.entity = c.number
+       LEFT JOIN (
+         SELECT entity, bytes FROM message UNION ALL SELECT entity, length(state) FROM session
+       ) held ON held.entity = c.number
        WHERE e.key IS NOT NULL GROUP BY e.number
      ) JOIN entity e ON e.number = entity WHERE e.bytes <> held`,
   )

@@ -13,8 +13,10 @@ export function* heldSession(
 ): Procedure<SessionRow | Refusal | Again> {
   const { number, settings } = place.record
   if (!settings.requiresSession) return { kind: 'refused', reason: 'otherSessionUse' }
-  yield* work.session(number, hold.session)
-  if ((yield* applyDue(work, place, listening)) === 'again') return { kind: 'again' }
+  const before = yield* work.session(number, hold.session)
+  // Only who holds the session listens to it.
+  const listens = holdsSession(before, hold.lock, work.time.lockMs) ? listening : 'nobody'
+  if ((yield* applyDue(work, place, listens)) === 'again') return { kind: 'again' }
   const session = yield* work.session(number, hold.session)
   if (!holdsSession(session, hold.lock, work.time.lockMs)) {
     return { kind: 'refused', reason: 'sessionLockLost' }
