@@ -17,11 +17,14 @@ const TIMEOUT_MS = 600_000
 export function modelSlice({
   engine,
   sequences,
+  messageSequences,
   place,
 }: {
   readonly engine: EngineName
   /** None: only the programs that once differed. */
   readonly sequences?: number | undefined
+  /** Of commands of messages. */
+  readonly messageSequences: number
   /** Where the programs of the folder `programs` run. */
   readonly place: () => Promise<ModelPlace>
 }): void {
@@ -34,6 +37,15 @@ export function modelSlice({
       },
     )
   }
+
+  test(
+    `EXP-02 EXP-04 EXP-06 EXP-07 SES-01 SES-06 SES-11 SES-15 SCH-05 SET-02 SET-03 SET-06 SET-10 SET-18 the messages of the ${engine} engine do what the model says`,
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const line = await lastLine(engine, messageSequences, ['--messaging'])
+      expect(line).toBe(`${messageSequences} sequences, 0 differences`)
+    },
+  )
 
   // Found by seeds or by thought, and right since: each stays so, on all engines.
   test(`ST-9 CF-7 TTL-9 TTL-15 programs that once differed do not on ${engine}`, async () => {
@@ -66,11 +78,15 @@ function sharedOut({ settings, steps }: Program, handles: number): Program {
  * seed, so that a change is judged by itself; the command takes another one each time, and a difference says how to
  * repeat it.
  */
-async function lastLine(engine: EngineName, sequences: number): Promise<string> {
+async function lastLine(
+  engine: EngineName,
+  sequences: number,
+  options: readonly string[] = [],
+): Promise<string> {
   const command = fileURLToPath(new URL('main.ts', import.meta.url))
   const args = ['--conditions=@tidemark/source', command, '--engine', engine]
   const count = ['--sequences', String(sequences), '--seed', String(SEED)]
-  const child = spawn(process.execPath, [...args, ...count], {
+  const child = spawn(process.execPath, [...args, ...count, ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])

@@ -11,5 +11,6 @@ afterAll(() => postgres?.[Symbol.asyncDispose]())
 modelSlice({
   engine: 'postgres',
   sequences: 60,
+  messageSequences: 25,
   place: async () => ({ engine: 'postgres', url: (await postgres?.createDatabase()) ?? '' }),
 })

@@ -3,5 +3,6 @@ import { modelSlice } from './model-slice.ts'
 modelSlice({
   engine: 'sqlite',
   sequences: 200,
+  messageSequences: 40,
   place: () => Promise.resolve({ engine: 'sqlite' }),
 })

@@ -592,10 +592,8 @@ class ProgramRun {
     expectSame('redrive', answer, { kind: 'redriven', numbers })
     if (!isWaiting) return
     model.remove(message)
-    message.sentTtlMs = message.ttlMs
-    message.deliveries = 0
-    message.reason = undefined
-    model.enqueue(message, this.#now)
+    const again = { ...message, sentTtlMs: message.ttlMs, deliveries: 0, reason: undefined }
+    model.enqueue(again, this.#now)
   }
 
   async #setTtl({ via, entity, ttlMs }: StepOf<'setTtl'>): Promise<void> {
