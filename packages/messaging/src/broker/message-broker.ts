@@ -1,6 +1,15 @@
-import type { Clock, Random } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type Random,
+} from '@tidemark/contracts'
 import type { Database } from '@tidemark/store'
-import type { NamespaceOptions } from '../entities/namespace.ts'
+import { EntityAdministration } from '../entities/entity-administration.ts'
+import { deadLetterPath, isDeadLetterPath, subscriptionPath } from '../entities/entity-names.ts'
+import { resolveNamespace, type NamespaceOptions } from '../entities/namespace.ts'
 import type {
   QueueOptions,
   QueueProperties,
@@ -15,8 +24,10 @@ import type {
   TopicProperties,
   TopicRuntimeProperties,
 } from '../entities/options.ts'
+import { BrokerContext } from './broker-context.ts'
 import type { MessageReceiver } from './message-receiver.ts'
-import type { MessageSender } from './message-sender.ts'
+import { MessageSender } from './message-sender.ts'
+import { Receivers } from './receivers.ts'
 import type { AcceptSessionOptions, ReceiverOptions } from './receiver-options.ts'
 import type { SessionReceiver } from './session-receiver.ts'
 
@@ -34,72 +45,158 @@ export function openMessaging(database: Database, options: MessagingOptions = {}
 
 type ReceivingEntity = string | SubscriptionName
 
-export declare class MessageBroker {
-  constructor(database: Database, options: MessagingOptions)
+/** Made by `openMessaging`. Starts nothing until it is used. Close it when you no longer need it. */
+export class MessageBroker {
+  readonly #context: BrokerContext
+  readonly #administration: EntityAdministration
+  readonly #receivers: Receivers
+  #closed: Promise<void> | undefined
 
-  createQueue(name: string, options?: QueueOptions): Promise<QueueProperties>
-  getQueue(name: string): Promise<QueueProperties>
-  listQueues(): Promise<readonly QueueProperties[]>
-  updateQueue(name: string, changes: QueueOptions): Promise<QueueProperties>
-  deleteQueue(name: string): Promise<void>
-  getQueueRuntimeProperties(name: string): Promise<QueueRuntimeProperties>
+  /** @throws ERR_INVALID_OPTION */
+  constructor(database: Database, options: MessagingOptions) {
+    const { clock = systemClock, random = systemRandom, ...namespace } = options
+    checkOptions({ clock, random }, { clock: option.clock, random: option.random })
+    this.#context = new BrokerContext(database, { clock, random })
+    this.#administration = new EntityAdministration(this.#context, resolveNamespace(namespace))
+    this.#receivers = new Receivers(this.#context)
+  }
 
-  createTopic(name: string, options?: TopicOptions): Promise<TopicProperties>
-  getTopic(name: string): Promise<TopicProperties>
-  listTopics(): Promise<readonly TopicProperties[]>
-  updateTopic(name: string, changes: TopicOptions): Promise<TopicProperties>
-  deleteTopic(name: string): Promise<void>
-  getTopicRuntimeProperties(name: string): Promise<TopicRuntimeProperties>
+  createQueue(name: string, options?: QueueOptions): Promise<QueueProperties> {
+    return this.#administration.createQueue(name, options)
+  }
+
+  getQueue(name: string): Promise<QueueProperties> {
+    return this.#administration.getQueue(name)
+  }
+
+  listQueues(): Promise<readonly QueueProperties[]> {
+    return this.#administration.listQueues()
+  }
+
+  updateQueue(name: string, changes: QueueOptions): Promise<QueueProperties> {
+    return this.#administration.updateQueue(name, changes)
+  }
+
+  deleteQueue(name: string): Promise<void> {
+    return this.#administration.deleteQueue(name)
+  }
+
+  getQueueRuntimeProperties(name: string): Promise<QueueRuntimeProperties> {
+    return this.#administration.getQueueRuntimeProperties(name)
+  }
+
+  createTopic(name: string, options?: TopicOptions): Promise<TopicProperties> {
+    return this.#administration.createTopic(name, options)
+  }
+
+  getTopic(name: string): Promise<TopicProperties> {
+    return this.#administration.getTopic(name)
+  }
+
+  listTopics(): Promise<readonly TopicProperties[]> {
+    return this.#administration.listTopics()
+  }
+
+  updateTopic(name: string, changes: TopicOptions): Promise<TopicProperties> {
+    return this.#administration.updateTopic(name, changes)
+  }
+
+  deleteTopic(name: string): Promise<void> {
+    return this.#administration.deleteTopic(name)
+  }
+
+  getTopicRuntimeProperties(name: string): Promise<TopicRuntimeProperties> {
+    return this.#administration.getTopicRuntimeProperties(name)
+  }
 
   createSubscription(
     name: SubscriptionName,
     options?: SubscriptionOptions,
-  ): Promise<SubscriptionProperties>
-  getSubscription(name: SubscriptionName): Promise<SubscriptionProperties>
-  listSubscriptions(topic: string): Promise<readonly SubscriptionProperties[]>
+  ): Promise<SubscriptionProperties> {
+    return this.#administration.createSubscription(name, options)
+  }
+
+  getSubscription(name: SubscriptionName): Promise<SubscriptionProperties> {
+    return this.#administration.getSubscription(name)
+  }
+
+  listSubscriptions(topic: string): Promise<readonly SubscriptionProperties[]> {
+    return this.#administration.listSubscriptions(topic)
+  }
+
   updateSubscription(
     name: SubscriptionName,
     changes: SubscriptionOptions,
-  ): Promise<SubscriptionProperties>
-  deleteSubscription(name: SubscriptionName): Promise<void>
-  getSubscriptionRuntimeProperties(name: SubscriptionName): Promise<SubscriptionRuntimeProperties>
+  ): Promise<SubscriptionProperties> {
+    return this.#administration.updateSubscription(name, changes)
+  }
 
-  createRule(name: SubscriptionName, rule: RuleOptions): Promise<RuleProperties>
-  listRules(name: SubscriptionName): Promise<readonly RuleProperties[]>
-  deleteRule(name: SubscriptionName, rule: string): Promise<void>
+  deleteSubscription(name: SubscriptionName): Promise<void> {
+    return this.#administration.deleteSubscription(name)
+  }
+
+  getSubscriptionRuntimeProperties(name: SubscriptionName): Promise<SubscriptionRuntimeProperties> {
+    return this.#administration.getSubscriptionRuntimeProperties(name)
+  }
+
+  createRule(name: SubscriptionName, rule: RuleOptions): Promise<RuleProperties> {
+    return this.#administration.createRule(name, rule)
+  }
+
+  listRules(name: SubscriptionName): Promise<readonly RuleProperties[]> {
+    return this.#administration.listRules(name)
+  }
+
+  deleteRule(name: SubscriptionName, rule: string): Promise<void> {
+    return this.#administration.deleteRule(name, rule)
+  }
 
   /** All entities of an emulator's `Config.json`, or none. Entities that exist already stay as they are. */
-  applyConfig(config: unknown): Promise<void>
+  applyConfig(config: unknown): Promise<void> {
+    return this.#administration.applyConfig(config)
+  }
 
   /** Of a queue or topic. Does no I/O: an entity that does not exist is refused at the first call. */
-  createSender<Body = unknown>(queueOrTopic: string): MessageSender<Body>
+  createSender<Body = unknown>(queueOrTopic: string): MessageSender<Body> {
+    return new MessageSender<Body>(this.#context, queueOrTopic)
+  }
+
+  /** Does no I/O, either. */
   createReceiver<Body = unknown>(
     entity: ReceivingEntity,
-    options?: ReceiverOptions,
-  ): MessageReceiver<Body>
+    options: ReceiverOptions = {},
+  ): MessageReceiver<Body> {
+    const path = pathOf(entity)
+    const isDead = options.subQueueType === 'deadLetter' && !isDeadLetterPath(path)
+    return this.#receivers.open<Body>(isDead ? deadLetterPath(path) : path, options)
+  }
+
   acceptSession<Body = unknown>(
     entity: ReceivingEntity,
     sessionId: string,
-    options?: AcceptSessionOptions,
-  ): Promise<SessionReceiver<Body>>
+    options: AcceptSessionOptions = {},
+  ): Promise<SessionReceiver<Body>> {
+    return this.#receivers.acceptSession<Body>(pathOf(entity), sessionId, options)
+  }
+
   acceptNextSession<Body = unknown>(
     entity: ReceivingEntity,
-    options?: AcceptSessionOptions,
-  ): Promise<SessionReceiver<Body>>
+    options: AcceptSessionOptions = {},
+  ): Promise<SessionReceiver<Body>> {
+    return this.#receivers.acceptNextSession<Body>(pathOf(entity), options)
+  }
 
-  /**
-   * Moves messages from an entity's dead-letter queue back to the entity, each exactly once. There they are new: TTL and
-   * deliveries count anew. Resolves with their numbers in the dead-letter queue. What is locked, or has no room, stays.
-   */
-  redriveDeadLetters(
-    entity: ReceivingEntity,
-    options?: {
-      /** @default all that are there */
-      readonly sequenceNumbers?: readonly number[] | undefined
-      readonly signal?: AbortSignal | undefined
-    },
-  ): Promise<readonly number[]>
+  /** Closes its receivers. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#receivers.close()
+    return this.#closed
+  }
 
-  close(): Promise<void>
-  [Symbol.asyncDispose](): Promise<void>
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
+
+function pathOf(entity: ReceivingEntity): string {
+  return typeof entity === 'string' ? entity : subscriptionPath(entity.topic, entity.subscription)
 }

@@ -1,10 +1,26 @@
+import assert from 'node:assert/strict'
+import type { Clock, Random } from '@tidemark/contracts'
+import type { Outcome, ReceiveMode } from '@tidemark/store/messages'
+import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
+import { decodeMessage, encodeChanges } from '../messages/message-codec.ts'
 import type { PropertyValue, ReceivedMessage } from '../messages/message.ts'
-import type {
-  MessageHandlers,
-  PeekOptions,
-  ReceiveOptions,
-  SubscribeOptions,
+import { utcDate } from '../platform/utc-date.ts'
+import { LockRenewal } from './lock-renewal.ts'
+import type { LockEnd, Received } from './received.ts'
+import type { ReceiverLink } from './receiver-link.ts'
+import {
+  checkedSequenceNumbers,
+  checkHandlers,
+  checkMessageCount,
+  checkPeekOptions,
+  resolveReceiveOptions,
+  resolveSubscribeOptions,
+  type MessageHandlers,
+  type PeekOptions,
+  type ReceiveOptions,
+  type SubscribeOptions,
 } from './receiver-options.ts'
+import { MessageSubscription } from './subscribe.ts'
 
 /** Application properties to change. */
 export type PropertiesToModify = Readonly<Record<string, PropertyValue>>
@@ -17,37 +33,276 @@ export interface DeadLetterOptions {
 
 /** A subscription to the messages of a receiver. */
 export interface Subscription {
-  /** Takes no more messages. Resolves when the handlers that run have ended. */
+  /** Takes no more messages. Resolves when the handlers that run have ended: do not await it in one of them. */
   close(): Promise<void>
 }
 
 type Settled = Pick<ReceivedMessage, 'lockToken'>
 
-export declare class MessageReceiver<Body = unknown> {
-  readonly entityPath: string
-  readonly receiveMode: 'peekLock' | 'receiveAndDelete'
-  readonly isClosed: boolean
+/** How a receiver of the public API was opened. */
+export interface MessageReceiverParts {
+  readonly link: ReceiverLink
+  readonly clock: Clock
+  readonly random: Random
+  readonly maxAutoLockRenewalDurationInMs: number
+  readonly onClosed: () => void
+}
 
-  receiveMessages(
+/** Where the reason and the description of a dead letter are cut off (SET-04). */
+const MAX_REASON_CHARACTERS = 4096
+
+/** Receives from one queue, subscription, or dead-letter queue. */
+export class MessageReceiver<Body = unknown> {
+  readonly #parts: MessageReceiverParts
+  readonly #link: ReceiverLink
+  readonly #renewal: LockRenewal
+  readonly #subscriptions = new Set<MessageSubscription>()
+  #peekFrom = 0
+  #closed: Promise<void> | undefined
+
+  /** Made by the broker. */
+  constructor(parts: MessageReceiverParts) {
+    this.#parts = parts
+    this.#link = parts.link
+    this.#renewal = new LockRenewal({
+      clock: parts.clock,
+      renew: (tokens) => this.#link.renew(tokens),
+    })
+  }
+
+  get entityPath(): string {
+    return this.#link.path
+  }
+
+  get receiveMode(): ReceiveMode {
+    return this.#link.mode
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined
+  }
+
+  /**
+   * Resolves with at least one message, or with none when the time is up. An aborted call gives back what it has got, and
+   * no delivery is counted.
+   */
+  async receiveMessages(
     maxMessageCount: number,
-    options?: ReceiveOptions,
-  ): Promise<ReceivedMessage<Body>[]>
-  receiveDeferredMessages(
+    options: ReceiveOptions = {},
+  ): Promise<ReceivedMessage<Body>[]> {
+    checkMessageCount(maxMessageCount)
+    const { maxWaitTimeInMs, maxTimeAfterFirstMessageInMs, signal } = resolveReceiveOptions(options)
+    const received = await this.#link.receive({
+      max: maxMessageCount,
+      maxWaitMs: maxWaitTimeInMs,
+      afterFirstMs: maxTimeAfterFirstMessageInMs,
+      signal,
+    })
+    return received.map((one) => decodeReceived<Body>(one))
+  }
+
+  /** By their numbers, under new locks: all of them, or none. */
+  async receiveDeferredMessages(
     sequenceNumbers: number | readonly number[],
-    options?: { readonly signal?: AbortSignal | undefined },
-  ): Promise<ReceivedMessage<Body>[]>
-  peekMessages(maxMessageCount: number, options?: PeekOptions): Promise<ReceivedMessage<Body>[]>
-  subscribe(handlers: MessageHandlers<Body>, options?: SubscribeOptions): Subscription
-  [Symbol.asyncIterator](): AsyncGenerator<ReceivedMessage<Body>, void, void>
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<ReceivedMessage<Body>[]> {
+    const numbers = checkedSequenceNumbers(sequenceNumbers)
+    options.signal?.throwIfAborted()
+    if (numbers.length === 0) return []
+    const received = await this.#link.receiveDeferred(numbers)
+    return received.map((one) => decodeReceived<Body>(one))
+  }
 
-  completeMessage(message: Settled): Promise<void>
-  abandonMessage(message: Settled, propertiesToModify?: PropertiesToModify): Promise<void>
-  deferMessage(message: Settled, propertiesToModify?: PropertiesToModify): Promise<void>
-  deadLetterMessage(message: Settled, options?: DeadLetterOptions): Promise<void>
+  /** Messages in every state, expired ones that nobody has made leave included. Changes nothing. */
+  async peekMessages(
+    maxMessageCount: number,
+    options: PeekOptions = {},
+  ): Promise<ReceivedMessage<Body>[]> {
+    checkMessageCount(maxMessageCount)
+    checkPeekOptions(options)
+    options.signal?.throwIfAborted()
+    const fromNumber = options.fromSequenceNumber ?? this.#peekFrom
+    const messages = await this.#link.peek(fromNumber, maxMessageCount)
+    const last = messages.at(-1)
+    if (last !== undefined) this.#peekFrom = last.number + 1
+    return messages.map((message) => decodeMessage<Body>(message, undefined))
+  }
+
+  /** Calls a handler for each message, until it is closed. Renews the locks of messages whose handlers run. */
+  subscribe(handlers: MessageHandlers<Body>, options: SubscribeOptions = {}): Subscription {
+    checkHandlers(handlers)
+    const resolved = resolveSubscribeOptions(options)
+    this.#link.assertReceives()
+    const { clock, random } = this.#parts
+    const subscription: MessageSubscription = new MessageSubscription({
+      link: this.#link,
+      clock,
+      random,
+      ...resolved,
+      process: async (received) => {
+        const message = decodeReceived<Body>(received)
+        const onLost = (error: unknown): void => subscription.report('renewLock', error)
+        const stopRenewal = this.#renew(message, received, onLost)
+        try {
+          await handlers.processMessage(message)
+        } finally {
+          stopRenewal()
+        }
+      },
+      processError: (args) => handlers.processError(args),
+      onEnded: () => this.#subscriptions.delete(subscription),
+    })
+    this.#subscriptions.add(subscription)
+    return subscription
+  }
+
+  /** One message at a time, until the receiver is closed. Settles none. Renews the lock until the next one is asked for. */
+  [Symbol.asyncIterator](): AsyncGenerator<ReceivedMessage<Body>, void, void> {
+    const stop = new AbortController()
+    const messages = this.#iterate(stop.signal)
+    return {
+      next: () => messages.next(),
+      // Also while a message is awaited: a generator alone would end only after it.
+      return: (value) => {
+        stop.abort()
+        return messages.return(value)
+      },
+      throw: (error) => {
+        stop.abort()
+        return messages.throw(error)
+      },
+      [Symbol.asyncIterator]() {
+        return this
+      },
+      async [Symbol.asyncDispose]() {
+        await this.return()
+      },
+    }
+  }
+
+  /** @throws ERR_MESSAGE_LOCK_LOST also when it was settled already */
+  completeMessage(message: Settled): Promise<void> {
+    return this.#settle(message, { kind: 'complete' })
+  }
+
+  /** Raises the delivery count. The message can be received again at once. */
+  abandonMessage(message: Settled, propertiesToModify?: PropertiesToModify): Promise<void> {
+    return this.#settle(message, { kind: 'abandon', changes: encodeChanges(propertiesToModify) })
+  }
+
+  /** From now on it is received by its sequence number only. */
+  deferMessage(message: Settled, propertiesToModify?: PropertiesToModify): Promise<void> {
+    return this.#settle(message, { kind: 'defer', changes: encodeChanges(propertiesToModify) })
+  }
+
+  /** Texts are cut to 4096 characters (SET-04). */
+  deadLetterMessage(message: Settled, options: DeadLetterOptions = {}): Promise<void> {
+    const { deadLetterReason, deadLetterErrorDescription, propertiesToModify } = options
+    return this.#settle(message, {
+      kind: 'deadLetter',
+      changes: encodeChanges(propertiesToModify),
+      reason: deadLetterReason?.slice(0, MAX_REASON_CHARACTERS),
+      description: deadLetterErrorDescription?.slice(0, MAX_REASON_CHARACTERS),
+    })
+  }
+
   /** Resolves with the new end of the lock, which `lockedUntilUtc` of the message also shows. */
-  renewMessageLock(message: Settled): Promise<Date>
+  async renewMessageLock(message: Settled): Promise<Date> {
+    const token = this.#tokenOf(message)
+    const [end] = await this.#link.renew([token])
+    assert(end !== undefined, 'one answer for one token')
+    if (end instanceof Error) throw end
+    this.#renewal.extend(token, end)
+    showLockEnd(message, end)
+    return utcDate(end.untilUtcMs)
+  }
 
-  /** Locks of messages stay until they end (SET-16); prefetched messages that nobody saw are given back. */
-  close(): Promise<void>
-  [Symbol.asyncDispose](): Promise<void>
+  /** Locks of messages stay until they end (SET-16); prefetched messages that nobody saw are given back. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #close(): Promise<void> {
+    this.#link.stopReceiving()
+    // Handlers that run may still settle.
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()))
+    await Promise.all([this.#renewal.close(), this.#link.close()])
+    this.#parts.onClosed()
+  }
+
+  async #settle(message: Settled, outcome: Outcome): Promise<void> {
+    const token = this.#tokenOf(message)
+    this.#renewal.remove(token)
+    await this.#link.settle(token, outcome)
+  }
+
+  #tokenOf({ lockToken }: Settled): string {
+    if (lockToken === undefined) {
+      throw new MessagingNotAllowedError(
+        'the message has no lock: it was peeked, or received in receiveAndDelete',
+      )
+    }
+    return lockToken
+  }
+
+  async *#iterate(signal: AbortSignal): AsyncGenerator<ReceivedMessage<Body>, void, void> {
+    for (;;) {
+      const received = await this.#receiveNext(signal)
+      if (received === undefined) return
+      const message = decodeReceived<Body>(received)
+      const stopRenewal = this.#renew(message, received, () => undefined)
+      try {
+        yield message
+      } finally {
+        stopRenewal()
+      }
+    }
+  }
+
+  /** Undefined once the iteration or the receiver has ended. */
+  async #receiveNext(signal: AbortSignal): Promise<Received | undefined> {
+    try {
+      const [received] = await this.#link.receive({
+        max: 1,
+        maxWaitMs: Infinity,
+        afterFirstMs: 0,
+        signal,
+      })
+      return received
+    } catch (error) {
+      if (signal.aborted || this.#link.closing.aborted) return undefined
+      throw error
+    }
+  }
+
+  /** Renews the lock of a message. Returns the end of it. */
+  #renew(
+    message: ReceivedMessage,
+    { lock }: Received,
+    onLost: (error: unknown) => void,
+  ): () => void {
+    const renewForMs = this.#parts.maxAutoLockRenewalDurationInMs
+    if (lock === undefined || this.#link.hasSession || renewForMs === 0) return () => undefined
+    this.#renewal.add({
+      token: lock.token,
+      end: lock,
+      renewUntilMs: this.#parts.clock.monotonicMs() + renewForMs,
+      onRenewed: (end) => showLockEnd(message, end),
+      onLost,
+    })
+    return () => this.#renewal.remove(lock.token)
+  }
+}
+
+function decodeReceived<Body>({ message, lock }: Received): ReceivedMessage<Body> {
+  return decodeMessage<Body>(message, lock)
+}
+
+function showLockEnd(message: Settled, end: LockEnd): void {
+  Reflect.set(message, 'lockedUntilUtc', utcDate(end.untilUtcMs))
 }

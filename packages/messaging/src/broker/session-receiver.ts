@@ -1,12 +1,38 @@
-import { MessageReceiver } from './message-receiver.ts'
+import { utcDate } from '../platform/utc-date.ts'
+import type { HeldSession } from './held-session.ts'
+import { MessageReceiver, type MessageReceiverParts } from './message-receiver.ts'
 
 /** Holds a session. Closing it releases the session at once (SES-11). */
-export declare class SessionReceiver<Body = unknown> extends MessageReceiver<Body> {
-  readonly sessionId: string
-  readonly sessionLockedUntilUtc: Date
+export class SessionReceiver<Body = unknown> extends MessageReceiver<Body> {
+  readonly #held: HeldSession
+
+  /** Made by the broker. */
+  constructor(parts: MessageReceiverParts, held: HeldSession) {
+    super(parts)
+    this.#held = held
+  }
+
+  get sessionId(): string {
+    return this.#held.sessionId
+  }
+
+  /** Later after each renewal. */
+  get sessionLockedUntilUtc(): Date {
+    return utcDate(this.#held.lockedUntilUtcMs)
+  }
+
   /** Resolves with the new end of the lock. */
-  renewSessionLock(): Promise<Date>
-  getSessionState(): Promise<Uint8Array | undefined>
+  async renewSessionLock(): Promise<Date> {
+    const { untilUtcMs } = await this.#held.renew()
+    return utcDate(untilUtcMs)
+  }
+
+  getSessionState(): Promise<Uint8Array | undefined> {
+    return this.#held.readState()
+  }
+
   /** Undefined clears it. */
-  setSessionState(state: Uint8Array | undefined): Promise<void>
+  setSessionState(state: Uint8Array | undefined): Promise<void> {
+    return this.#held.setState(state)
+  }
 }

@@ -1,0 +1,102 @@
+import type { Clock, Random } from '@tidemark/contracts'
+import type { Database } from '@tidemark/store'
+import type {
+  CallerTime,
+  CommandAnswers,
+  CommandOf,
+  EntityRecord,
+  MessageCommand,
+  MessageEngine,
+  MessageTime,
+} from '@tidemark/store/messages'
+import type { AdministrationContext } from '../entities/stored-entities.ts'
+import { EntityCommands } from './entity-commands.ts'
+import { EntityDirectory } from './entity-directory.ts'
+
+/** What the parts of a broker share: the engine, the clocks, and what is known of the entities. */
+export class BrokerContext implements AdministrationContext {
+  readonly clock: Clock
+  readonly random: Random
+  readonly directory: EntityDirectory
+  readonly #database: Database
+  readonly #commands = new Map<string, EntityCommands>()
+  #opening: Promise<MessageEngine> | undefined
+  #engine: MessageEngine | undefined
+  /** What the store last said of the lock clock, and when by the monotonic clock. */
+  #heard: { readonly lockMs: number; readonly atMs: number } | undefined
+
+  constructor(
+    database: Database,
+    { clock, random }: { readonly clock: Clock; readonly random: Random },
+  ) {
+    this.#database = database
+    this.clock = clock
+    this.random = random
+    this.directory = new EntityDirectory(this)
+  }
+
+  engine(): Promise<MessageEngine> {
+    this.#opening ??= this.#open()
+    return this.#opening
+  }
+
+  /** The commands on the entity of this path, whether it exists or not. */
+  commands(path: string): EntityCommands {
+    const key = path.toLowerCase()
+    const known = this.#commands.get(key)
+    if (known !== undefined) return known
+    const commands = new EntityCommands(this, path)
+    this.#commands.set(key, commands)
+    return commands
+  }
+
+  async perform<Kind extends MessageCommand['kind']>(
+    command: CommandOf<Kind>,
+  ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }> {
+    const engine = await this.engine()
+    const result = await engine.perform<Kind>(command, this.callerTime())
+    this.#hear(result.time)
+    return result
+  }
+
+  callerTime(): CallerTime {
+    return { lockMs: this.lockNowMs() }
+  }
+
+  /** The lock clock, as far as this broker knows it. Undefined before the first answer. */
+  lockNowMs(): number | undefined {
+    if (this.#heard === undefined) return undefined
+    const { lockMs, atMs } = this.#heard
+    return lockMs + this.clock.monotonicMs() - atMs
+  }
+
+  /** The store's clock. */
+  storeNowMs(): number {
+    return this.#engine?.nowMs() ?? this.clock.wallMs()
+  }
+
+  storedEntities(): Promise<readonly EntityRecord[]> {
+    return this.directory.readAll()
+  }
+
+  async entitiesChanged(): Promise<void> {
+    await this.directory.refresh()
+  }
+
+  async #open(): Promise<MessageEngine> {
+    try {
+      this.#engine = await this.#database.openMessages()
+      return this.#engine
+    } catch (error) {
+      this.#opening = undefined
+      throw error
+    }
+  }
+
+  #hear({ lockMs }: MessageTime): void {
+    const known = this.lockNowMs()
+    // Answers may overtake each other.
+    if (known !== undefined && known >= lockMs) return
+    this.#heard = { lockMs, atMs: this.clock.monotonicMs() }
+  }
+}

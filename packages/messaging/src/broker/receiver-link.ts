@@ -1,0 +1,303 @@
+import type { Disposition, Outcome, ReceiveMode, StoredMessage } from '@tidemark/store/messages'
+import { LOCK_DIGITS } from '@tidemark/store/messages'
+import { isRetryable } from '../errors/is-retryable.ts'
+import { LinkClosedError } from '../errors/link-closed-error.ts'
+import { MessageLockLostError } from '../errors/message-lock-lost-error.ts'
+import { MessageNotFoundError } from '../errors/message-not-found-error.ts'
+import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
+import { SessionLockLostError } from '../errors/session-lock-errors.ts'
+import type { BrokerContext } from './broker-context.ts'
+import { collectMessages } from './collect-messages.ts'
+import type { EntityCommands } from './entity-commands.ts'
+import type { HeldSession } from './held-session.ts'
+import type { Attachment, Listenings } from './listenings.ts'
+import { Prefetch } from './prefetch.ts'
+import type { Intake, ReceiveQueue } from './receive-queue.ts'
+import { lockEnd, receivedMessage, type LockEnd, type Received } from './received.ts'
+
+export interface ReceiverLinkParts {
+  readonly context: BrokerContext
+  readonly listenings: Listenings
+  readonly path: string
+  readonly mode: ReceiveMode
+  readonly prefetchCount: number
+  /** Undefined: of an entity without sessions. */
+  readonly held: HeldSession | undefined
+}
+
+export interface LinkReceiveOptions {
+  readonly max: number
+  readonly maxWaitMs: number
+  readonly afterFirstMs: number
+  readonly signal: AbortSignal | undefined
+}
+
+interface Attached {
+  readonly attachment: Attachment | undefined
+  readonly intake: Intake
+  readonly prefetch: Prefetch | undefined
+}
+
+/** The most bytes of one answer to a peek, unless its first message alone is larger. */
+const MAX_PEEK_BYTES = 8 * 1024 * 1024
+
+/**
+ * A receiver's link to its entity: messages as they are stored, and what is done with them. It listens from its first
+ * receive on. Whatever a client sees of messages is made of these by its front.
+ */
+export class ReceiverLink {
+  readonly #parts: ReceiverLinkParts
+  readonly #commands: EntityCommands
+  readonly #closing = new AbortController()
+  /** Of messages that handlers work on. */
+  readonly #unsettled = new Set<string>()
+  readonly #returns = new Set<Promise<void>>()
+  #attached: Promise<Attached> | undefined
+  #current: Attached | undefined
+  /** Taken in receive-and-delete by a receive that was aborted. */
+  #kept: Received[] = []
+  #closed: Promise<void> | undefined
+
+  constructor(parts: ReceiverLinkParts) {
+    this.#parts = parts
+    this.#commands = parts.context.commands(parts.path)
+  }
+
+  get path(): string {
+    return this.#parts.path
+  }
+
+  get mode(): ReceiveMode {
+    return this.#parts.mode
+  }
+
+  get hasSession(): boolean {
+    return this.#parts.held !== undefined
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined
+  }
+
+  /** Aborts when it receives no more. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  /** @throws ERR_LINK_CLOSED, ERR_SESSION_LOCK_LOST */
+  assertReceives(): void {
+    this.closing.throwIfAborted()
+    this.#parts.held?.assertHeld()
+  }
+
+  /** A handler works on it; see `isUnsettled`. */
+  expectSettlement(token: string): void {
+    this.#unsettled.add(token)
+  }
+
+  /** Whether nobody has tried to settle it since it was expected. It is no longer expected. */
+  isUnsettled(token: string): boolean {
+    return this.#unsettled.delete(token)
+  }
+
+  /** At least one message; none when the time is up. Rejects with the reason of the signal. */
+  async receive({
+    max,
+    maxWaitMs,
+    afterFirstMs,
+    signal,
+  }: LinkReceiveOptions): Promise<readonly Received[]> {
+    this.assertReceives()
+    signal?.throwIfAborted()
+    const { intake } = await this.#attach()
+    const kept = this.#kept.splice(0, max)
+    if (kept.length > 0) return kept
+    return collectMessages(intake, {
+      mode: this.#parts.mode,
+      max,
+      maxWaitMs,
+      afterFirstMs,
+      clock: this.#parts.context.clock,
+      signals: signal === undefined ? [this.closing] : [this.closing, signal],
+      giveBack: (received) => this.giveBack(received),
+    })
+  }
+
+  async receiveDeferred(numbers: readonly number[]): Promise<readonly Received[]> {
+    this.assertReceives()
+    const { context, mode, held, path } = this.#parts
+    const { answer, time } = await this.#whileHeld(() =>
+      this.#commands.perform('receiveDeferred', {
+        hold: held?.hold,
+        mode,
+        lock: context.random.hex(LOCK_DIGITS / 2),
+        numbers,
+      }),
+    )
+    if (answer.kind === 'notFound') {
+      throw new MessageNotFoundError({ entityPath: path, sequenceNumber: answer.number })
+    }
+    return answer.deliveries.map((delivery) => receivedMessage(delivery, time, context.clock))
+  }
+
+  /** Does not make it a listener. */
+  async peek(fromNumber: number, max: number): Promise<readonly StoredMessage[]> {
+    this.assertReceives()
+    const session = this.#parts.held?.sessionId
+    const { answer } = await this.#commands.perform('peek', {
+      session,
+      fromNumber,
+      max,
+      maxBytes: MAX_PEEK_BYTES,
+    })
+    return answer.messages
+  }
+
+  async settle(token: string, outcome: Outcome): Promise<void> {
+    this.#assertOpen()
+    const wasExpected = this.#unsettled.delete(token)
+    try {
+      await this.#dispose({ token, outcome })
+    } catch (error) {
+      if (wasExpected && isRetryable(error)) this.#unsettled.add(token)
+      throw error
+    }
+  }
+
+  /** In the order of the tokens: the new end, or why there is none. */
+  async renew(tokens: readonly string[]): Promise<readonly (LockEnd | Error)[]> {
+    this.#assertOpen()
+    const { context, held } = this.#parts
+    if (held !== undefined) {
+      throw new MessagingNotAllowedError(
+        `messages of the session '${held.sessionId}' have no locks of their own: renew the session's lock`,
+      )
+    }
+    const { answer, time } = await this.#commands.perform('renew', { tokens })
+    return answer.lockedUntilMs.map((until) =>
+      typeof until === 'number' ? lockEnd(until, time, context.clock) : this.#lost(until),
+    )
+  }
+
+  /** Back to the entity, as if they had never been received. */
+  giveBack(received: readonly Received[]): void {
+    if (received.length === 0) return
+    const returned = this.#return(received).finally(() => this.#returns.delete(returned))
+    this.#returns.add(returned)
+  }
+
+  /** Receives that wait reject. Settling is possible until it is closed. */
+  stopReceiving(): void {
+    if (!this.closing.aborted) this.#closing.abort(new LinkClosedError(this.#name))
+  }
+
+  /** Idempotent. Resolves when nothing of it runs any more. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  get #name(): string {
+    return `the receiver of '${this.#parts.path}'`
+  }
+
+  #assertOpen(): void {
+    if (this.isClosed) throw new LinkClosedError(this.#name)
+    this.#parts.held?.assertHeld()
+  }
+
+  async #close(): Promise<void> {
+    this.stopReceiving()
+    const attached = await this.#attached?.catch(() => undefined)
+    await attached?.prefetch?.close()
+    await Promise.all(this.#returns)
+    await attached?.attachment?.detach()
+    await this.#parts.held?.release(this.#name)
+  }
+
+  #attach(): Promise<Attached> {
+    if (this.#current?.attachment?.hasEnded === true) this.#attached = undefined
+    this.#attached ??= this.#attachNow()
+    return this.#attached
+  }
+
+  async #attachNow(): Promise<Attached> {
+    this.#current = undefined
+    try {
+      const attachment = this.#parts.held === undefined ? await this.#listen() : undefined
+      const source = attachment?.messages ?? this.#parts.held!.queue
+      const prefetch = this.#prefetchFrom(source)
+      this.#current = { attachment, intake: prefetch ?? source, prefetch }
+      return this.#current
+    } catch (error) {
+      this.#attached = undefined
+      throw error
+    }
+  }
+
+  async #listen(): Promise<Attachment> {
+    const record = await this.#commands.record()
+    const { path, kind, settings } = record
+    if (kind !== 'deadLetter' && settings.forwardTo !== undefined) {
+      throw new MessagingNotAllowedError(
+        `'${path}' forwards to '${settings.forwardTo}': nobody can receive from it`,
+      )
+    }
+    if (kind !== 'deadLetter' && settings.requiresSession) {
+      throw new MessagingNotAllowedError(`'${path}' requires sessions: accept a session instead`)
+    }
+    return this.#parts.listenings.attach(record, { kind: 'receiver' })
+  }
+
+  #prefetchFrom(source: ReceiveQueue): Prefetch | undefined {
+    const { context, mode, prefetchCount, held } = this.#parts
+    if (prefetchCount === 0) return undefined
+    const { clock } = context
+    const prefetch = new Prefetch({
+      clock,
+      source,
+      mode,
+      count: prefetchCount,
+      isStillLocked: ({ lock }) =>
+        lock === undefined || (held?.isHeld ?? lock.endsAtMs > clock.monotonicMs()),
+      giveBack: (received) => this.giveBack(received),
+    })
+    prefetch.start()
+    return prefetch
+  }
+
+  async #dispose(disposition: Disposition): Promise<void> {
+    const answer = await this.#whileHeld(() => this.#commands.settle(disposition))
+    if (answer === 'settled') return
+    if (answer === 'notAllowed') {
+      throw new MessagingNotAllowedError(
+        `messages of the dead-letter queue '${this.path}' cannot be dead-lettered`,
+      )
+    }
+    if (answer === 'sessionLockLost') this.#parts.held?.lose()
+    throw this.#lost(answer)
+  }
+
+  #lost(answer: 'lockLost' | 'sessionLockLost'): Error {
+    return answer === 'lockLost'
+      ? new MessageLockLostError(this.path)
+      : new SessionLockLostError(this.#parts.held?.sessionId)
+  }
+
+  #whileHeld<Result>(perform: () => Promise<Result>): Promise<Result> {
+    const { held } = this.#parts
+    return held === undefined ? perform() : held.whileHeld(perform)
+  }
+
+  async #return(received: readonly Received[]): Promise<void> {
+    // In receive-and-delete they are gone from the store: the next receive gets them.
+    if (this.#parts.mode === 'receiveAndDelete') {
+      this.#kept.push(...received)
+      return
+    }
+    const tokens = received.flatMap(({ lock }) => (lock === undefined ? [] : [lock.token]))
+    const outcome = { kind: 'release' } as const
+    // What cannot be released comes back when its lock ends.
+    await Promise.allSettled(tokens.map((token) => this.#commands.settle({ token, outcome })))
+  }
+}

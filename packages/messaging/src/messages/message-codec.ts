@@ -1,0 +1,174 @@
+import {
+  checkOptions,
+  describeValue,
+  InvalidOptionError,
+  option,
+  optionRule,
+  type OptionRules,
+  type Random,
+} from '@tidemark/contracts'
+import {
+  DEFERRED,
+  readChanges,
+  SCHEDULED,
+  type MessageChanges,
+  type NewMessage,
+  type StoredMessage,
+  type StoredValue,
+  type SystemProperty,
+} from '@tidemark/store/messages'
+import { epochMsOf, utcDate } from '../platform/utc-date.ts'
+import type { Message, PropertyValue, ReceivedMessage } from './message.ts'
+import { fromStoredValues, toStoredValues } from './stored-value.ts'
+
+/** The properties of a message as text: what the sender gave, written once. Changes lie over it in the row. */
+export interface MessageHead extends Readonly<Partial<Record<SystemProperty, string | undefined>>> {
+  readonly partitionKey?: string | undefined
+  readonly properties?: Readonly<Record<string, StoredValue>> | undefined
+  /** How the body is to be read. */
+  readonly bodyKind: 'json' | 'bytes'
+}
+
+/** 9999-12-31T23:59:59.999Z, of a message that never expires. */
+const NEVER_MS = 253_402_300_799_999
+const MAX_ID_CHARACTERS = 128
+
+const id = optionRule(
+  `a text of at most ${MAX_ID_CHARACTERS} characters`,
+  (value) => typeof value === 'string' && value.length <= MAX_ID_CHARACTERS,
+)
+const MESSAGE_RULES: OptionRules<Message> = {
+  body: option.anything,
+  messageId: id,
+  contentType: option.text,
+  correlationId: option.text,
+  partitionKey: id,
+  sessionId: id,
+  replyToSessionId: id,
+  timeToLive: optionRule('milliseconds above 0', (value) => typeof value === 'number' && value > 0),
+  subject: option.text,
+  to: option.text,
+  replyTo: option.text,
+  scheduledEnqueueTimeUtc: optionRule('a date', (value) => epochMsOf(value) !== undefined),
+  applicationProperties: optionRule(
+    'an object of properties',
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  ),
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function encodeMessage(message: Message, random: Random): NewMessage {
+  checkMessage(message)
+  const { body, messageId = random.hex(16), sessionId, partitionKey, timeToLive } = message
+  const { applicationProperties, scheduledEnqueueTimeUtc } = message
+  const bytes = encodeBody(body)
+  const head: MessageHead = {
+    messageId,
+    contentType: message.contentType,
+    correlationId: message.correlationId,
+    partitionKey,
+    replyToSessionId: message.replyToSessionId,
+    subject: message.subject,
+    to: message.to,
+    replyTo: message.replyTo,
+    properties: applicationProperties && toStoredValues(applicationProperties),
+    bodyKind: body instanceof Uint8Array ? 'bytes' : 'json',
+  }
+  const text = JSON.stringify(head)
+  return {
+    head: text,
+    body: bytes,
+    bytes: Buffer.byteLength(text) + bytes.byteLength,
+    messageId,
+    session: sessionId,
+    ttlMs: timeToLive === undefined || timeToLive >= NEVER_MS ? undefined : Math.ceil(timeToLive),
+    scheduledMs: epochMsOf(scheduledEnqueueTimeUtc),
+    copies: [],
+  }
+}
+
+/** `lock` of a message that was received under one. */
+export function decodeMessage<Body>(
+  message: StoredMessage,
+  lock: { readonly token: string; readonly untilUtcMs: number } | undefined,
+): ReceivedMessage<Body> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only `encodeMessage` and fronts for protocols write this text.
+  const head = JSON.parse(message.head) as MessageHead
+  const { properties: given, bodyKind, partitionKey, ...sent } = head
+  const { properties: changed, removed = [], system = {} } = readChanges(message.changes)
+  const stored = { ...given, ...changed }
+  for (const name of removed) delete stored[name]
+  const shown: Partial<Record<SystemProperty, string | null | undefined>> = { ...sent, ...system }
+  const applicationProperties = fromStoredValues(stored)
+  const { enqueuedMs, ttlMs } = message
+  const expiresMs = message.expiresMs ?? (ttlMs === undefined ? NEVER_MS : enqueuedMs + ttlMs)
+  return {
+    body: decodeBody<Body>(message.body, bodyKind),
+    messageId: shown.messageId ?? '',
+    contentType: shown.contentType ?? undefined,
+    correlationId: shown.correlationId ?? undefined,
+    partitionKey,
+    sessionId: message.session ?? shown.sessionId ?? undefined,
+    replyToSessionId: shown.replyToSessionId ?? undefined,
+    timeToLive: ttlMs,
+    subject: shown.subject ?? undefined,
+    to: shown.to ?? undefined,
+    replyTo: shown.replyTo ?? undefined,
+    scheduledEnqueueTimeUtc: message.state === SCHEDULED ? utcDate(enqueuedMs) : undefined,
+    applicationProperties,
+    deadLetterReason: textOf(applicationProperties['DeadLetterReason']),
+    deadLetterErrorDescription: textOf(applicationProperties['DeadLetterErrorDescription']),
+    deadLetterSource: message.deadLetterSource,
+    lockToken: lock?.token,
+    deliveryCount: message.deliveries,
+    enqueuedTimeUtc: utcDate(enqueuedMs),
+    expiresAtUtc: utcDate(Math.min(expiresMs, NEVER_MS)),
+    lockedUntilUtc: lock && utcDate(lock.untilUtcMs),
+    sequenceNumber: message.number,
+    enqueuedSequenceNumber: message.firstNumber,
+    state:
+      message.state === SCHEDULED
+        ? 'scheduled'
+        : message.state === DEFERRED
+          ? 'deferred'
+          : 'active',
+  }
+}
+
+/** Application properties that a settlement changes. @throws ERR_INVALID_OPTION */
+export function encodeChanges(
+  properties: Readonly<Record<string, PropertyValue>> | undefined,
+): MessageChanges | undefined {
+  return properties && { properties: toStoredValues(properties) }
+}
+
+function checkMessage(message: Message): void {
+  checkOptions(message, MESSAGE_RULES)
+  const { sessionId, partitionKey } = message
+  if (sessionId !== undefined && partitionKey !== undefined && sessionId !== partitionKey) {
+    throw new InvalidOptionError(
+      `partitionKey must equal sessionId when both are given, got ${describeValue(partitionKey)}`,
+    )
+  }
+}
+
+function encodeBody(body: unknown): Uint8Array {
+  if (body instanceof Uint8Array) return body
+  const text: string | undefined = JSON.stringify(body)
+  return text === undefined ? new Uint8Array() : Buffer.from(text)
+}
+
+function decodeBody<Body>(bytes: Uint8Array, kind: MessageHead['bodyKind']): Body {
+  const body: unknown =
+    kind === 'bytes' || bytes.byteLength === 0
+      ? kind === 'bytes'
+        ? bytes
+        : undefined
+      : JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The user says what the bodies of the entity are.
+  return body as Body
+}
+
+function textOf(value: PropertyValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
