@@ -33,7 +33,7 @@ export function lookAt(connection: Connection, entity: number): EntityLook | und
     entity,
     hasReady:
       numberColumn(row, 0) === 1 ||
-      freeSession(connection, { entity, after: '', lockMs: 0 }) !== undefined,
+      freeSession(connection, { entity, after: '', lockMs: -1 }) !== undefined,
     lockEndMs: lockEndMs === Infinity ? undefined : lockEndMs,
     scheduledMs: numberIfAny(row, 4),
     expiresMs: numberIfAny(row, 5),
