@@ -19,7 +19,7 @@ export interface MessageRowsUnderTest extends AsyncDisposable {
 
 export interface MessageRowsConformance {
   readonly name: string
-  open(): Promise<MessageRowsUnderTest>
+  readonly open: () => Promise<MessageRowsUnderTest>
   /** @default 8 */
   readonly seeds?: number | undefined
 }
@@ -103,7 +103,6 @@ function* carryOut(request: RowRequest): Procedure<unknown> {
 
 /** The model answers only what is asked here. */
 function asRows(model: ModelRows): RowRequests {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- RandomRequests asks only for what is modelled
   return model as unknown as RowRequests
 }
 
