@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever, type Clock } from '@tidemark/contracts'
 import type {
   Again,
   CommandAnswers,
@@ -17,8 +17,17 @@ import {
 } from '../errors/messaging-entity-errors.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
 import { SessionLockLostError } from '../errors/session-lock-errors.ts'
-import type { BrokerContext } from './broker-context.ts'
+import type { EntityDirectory } from './entity-directory.ts'
 import { GroupedCalls } from './grouped-calls.ts'
+
+/** What commands need of their broker. */
+export interface CommandsContext {
+  readonly clock: Clock
+  readonly directory: EntityDirectory
+  perform<Kind extends MessageCommand['kind']>(
+    command: CommandOf<Kind>,
+  ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }>
+}
 
 /** Commands on an entity. */
 export type EntityCommandKind = Extract<MessageCommand, { readonly touch: boolean }>['kind']
@@ -51,12 +60,12 @@ const MAX_STALE = 20
 export class EntityCommands {
   /** As it was given. */
   readonly path: string
-  readonly #context: BrokerContext
+  readonly #context: CommandsContext
   readonly #settles: GroupedCalls<Disposition, DispositionAnswer>
   /** When it was last stamped, by the monotonic clock. */
   #touched: { readonly entity: number; readonly atMs: number } | undefined
 
-  constructor(context: BrokerContext, path: string) {
+  constructor(context: CommandsContext, path: string) {
     this.#context = context
     this.path = path
     this.#settles = new GroupedCalls(async (dispositions) => {

@@ -1,6 +1,21 @@
-import { idleAtMs, type EntityRecord } from '@tidemark/store/messages'
+import {
+  idleAtMs,
+  type CommandAnswers,
+  type CommandOf,
+  type EntityRecord,
+  type MessageEngine,
+} from '@tidemark/store/messages'
 import { MessagingEntityNotFoundError } from '../errors/messaging-entity-errors.ts'
-import type { BrokerContext } from './broker-context.ts'
+
+/** What the directory needs of its broker. */
+export interface DirectoryContext {
+  engine(): Promise<MessageEngine>
+  perform<Kind extends 'delete' | 'purge'>(
+    command: CommandOf<Kind>,
+  ): Promise<{ readonly answer: CommandAnswers[Kind] }>
+  lockNowMs(): number | undefined
+  storeNowMs(): number
+}
 
 interface Catalog {
   readonly byPath: ReadonlyMap<string, EntityRecord>
@@ -12,11 +27,11 @@ interface Catalog {
  * that is idle for its period is deleted when somebody asks for it.
  */
 export class EntityDirectory {
-  readonly #context: BrokerContext
+  readonly #context: DirectoryContext
   #catalog: Catalog | undefined
   #reading: Promise<Catalog> | undefined
 
-  constructor(context: BrokerContext) {
+  constructor(context: DirectoryContext) {
     this.#context = context
   }
 
