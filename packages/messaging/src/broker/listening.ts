@@ -64,6 +64,7 @@ export class EntityListening {
   #hasRung = false
   #hasReady = false
   #isLookStale = true
+  #idleMs: number | undefined
   /** Of those held here, as last looked at. */
   #sessions: readonly SessionLook[] = []
   #patienceMs = 0
@@ -128,7 +129,6 @@ export class EntityListening {
 
   async #attend(signal: AbortSignal): Promise<void> {
     let step: Step | undefined = 'look'
-    this.#planTouch()
     while (step !== undefined) {
       try {
         await this.#do(step)
@@ -231,7 +231,8 @@ export class EntityListening {
   }
 
   async #readLooks(): Promise<Looks> {
-    const { context, record, onWatched } = this.#parts
+    const { context, onWatched } = this.#parts
+    const record = await this.#readRecord()
     const sourceNumbers = sourcesOf(context, record)
     const numbers = [record.number, ...sourceNumbers]
     onWatched(numbers)
@@ -247,6 +248,20 @@ export class EntityListening {
     return record.kind === 'deadLetter'
       ? { own, sessions, sources: [], owner: others[0] }
       : { own, sessions, sources: others, owner: undefined }
+  }
+
+  /** As the broker knows it now. */
+  async #readRecord(): Promise<EntityRecord> {
+    const { context, record } = this.#parts
+    const now = await this.#commands.record()
+    // Another one took its place.
+    if (now.number !== record.number) throw new MessagingEntityNotFoundError(record.path)
+    const idleMs = context.directory.idlePeriodOf(now)
+    if (idleMs !== this.#idleMs) {
+      this.#idleMs = idleMs
+      this.#planTouch()
+    }
+    return now
   }
 
   #wake({ own, sources, sessions }: Looks): void {
@@ -297,8 +312,7 @@ export class EntityListening {
   }
 
   #planTouch(): void {
-    const idleMs = this.#parts.record.settings.autoDeleteOnIdleMs
-    this.#touchAtMs = idleMs === undefined ? Infinity : this.#nowMs() + idleMs / 10
+    this.#touchAtMs = this.#nowMs() + (this.#idleMs ?? Infinity) / 10
   }
 
   #beMorePatient(): void {

@@ -41,6 +41,20 @@ describe('MessageReceiver', () => {
     expect((await shorter).map(({ body }) => body)).toEqual(['d'])
   })
 
+  it('finds an entity again that was deleted and created anew', async () => {
+    await using world = await withQueue()
+    const receiver = world.broker.createReceiver('q')
+    expect(await receiver.receiveMessages(1, AT_ONCE)).toEqual([])
+    await world.broker.deleteQueue('q')
+    const gone = { code: 'ERR_MESSAGING_ENTITY_NOT_FOUND' }
+    await expect(receiver.receiveMessages(1, AT_ONCE)).rejects.toMatchObject(gone)
+    await world.broker.createQueue('q')
+    const waiting = receiver.receiveMessages(1)
+    await world.settled()
+    await send(world, 'a')
+    expect(await waiting).toMatchObject([{ body: 'a', sequenceNumber: 1 }])
+  })
+
   it('resolves with nothing when the time is up', async () => {
     await using world = await withQueue()
     const waiting = world.broker.createReceiver('q').receiveMessages(1, { maxWaitTimeInMs: 3_000 })
@@ -130,7 +144,9 @@ describe('MessageReceiver', () => {
     await send(world, 'a')
     const receiver = world.broker.createReceiver('q')
     const [a] = await receiver.receiveMessages(1, AT_ONCE)
-    await receiver.deadLetterMessage(a!, { deadLetterReason: 'r'.repeat(5_000) })
+    const tooLong = receiver.deadLetterMessage(a!, { deadLetterReason: 'r'.repeat(4_097) })
+    await expect(tooLong).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+    await receiver.deadLetterMessage(a!, { deadLetterReason: 'r'.repeat(4_096) })
     const dead = world.broker.createReceiver('q', { subQueueType: 'deadLetter' })
     const [message] = await dead.receiveMessages(1, AT_ONCE)
     expect(message!.deadLetterReason).toHaveLength(4_096)

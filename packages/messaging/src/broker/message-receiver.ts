@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Clock, Random } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  optionRule,
+  type Clock,
+  type OptionRules,
+  type Random,
+} from '@tidemark/contracts'
 import type { Outcome, ReceiveMode } from '@tidemark/store/messages'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
 import { decodeMessage, encodeChanges } from '../messages/message-codec.ts'
@@ -48,8 +55,18 @@ export interface MessageReceiverParts {
   readonly onClosed: () => void
 }
 
-/** Where the reason and the description of a dead letter are cut off (SET-04). */
+/** The longest reason and description of a dead letter (SET-04). */
 const MAX_REASON_CHARACTERS = 4096
+
+const reasonText = optionRule(
+  `a text of at most ${MAX_REASON_CHARACTERS} characters`,
+  (value) => typeof value === 'string' && value.length <= MAX_REASON_CHARACTERS,
+)
+const DEAD_LETTER_RULES: OptionRules<DeadLetterOptions> = {
+  deadLetterReason: reasonText,
+  deadLetterErrorDescription: reasonText,
+  propertiesToModify: option.anything,
+}
 
 /** Receives from one queue, subscription, or dead-letter queue. */
 export class MessageReceiver<Body = unknown> {
@@ -186,23 +203,24 @@ export class MessageReceiver<Body = unknown> {
   }
 
   /** Raises the delivery count. The message can be received again at once. */
-  abandonMessage(message: Settled, propertiesToModify?: PropertiesToModify): Promise<void> {
-    return this.#settle(message, { kind: 'abandon', changes: encodeChanges(propertiesToModify) })
+  async abandonMessage(message: Settled, propertiesToModify?: PropertiesToModify): Promise<void> {
+    await this.#settle(message, { kind: 'abandon', changes: encodeChanges(propertiesToModify) })
   }
 
   /** From now on it is received by its sequence number only. */
-  deferMessage(message: Settled, propertiesToModify?: PropertiesToModify): Promise<void> {
-    return this.#settle(message, { kind: 'defer', changes: encodeChanges(propertiesToModify) })
+  async deferMessage(message: Settled, propertiesToModify?: PropertiesToModify): Promise<void> {
+    await this.#settle(message, { kind: 'defer', changes: encodeChanges(propertiesToModify) })
   }
 
-  /** Texts are cut to 4096 characters (SET-04). */
-  deadLetterMessage(message: Settled, options: DeadLetterOptions = {}): Promise<void> {
+  /** Reason and description have at most 4096 characters each (SET-04). */
+  async deadLetterMessage(message: Settled, options: DeadLetterOptions = {}): Promise<void> {
+    checkOptions(options, DEAD_LETTER_RULES)
     const { deadLetterReason, deadLetterErrorDescription, propertiesToModify } = options
-    return this.#settle(message, {
+    await this.#settle(message, {
       kind: 'deadLetter',
       changes: encodeChanges(propertiesToModify),
-      reason: deadLetterReason?.slice(0, MAX_REASON_CHARACTERS),
-      description: deadLetterErrorDescription?.slice(0, MAX_REASON_CHARACTERS),
+      reason: deadLetterReason,
+      description: deadLetterErrorDescription,
     })
   }
 

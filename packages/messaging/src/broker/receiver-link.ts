@@ -215,14 +215,23 @@ export class ReceiverLink {
     await this.#parts.held?.release(this.#name)
   }
 
-  #attach(): Promise<Attached> {
-    if (this.#current?.attachment?.hasEnded === true) this.#attached = undefined
+  /** Its place at the entity that has its path now. */
+  async #attach(): Promise<Attached> {
+    const before = this.#current
+    if (before?.attachment !== undefined) {
+      const { number } = await this.#commands.record()
+      const isThere = before.attachment.record.number === number && !before.attachment.hasEnded
+      if (!isThere && this.#current === before) {
+        this.#attached = undefined
+        this.#current = undefined
+        await Promise.all([before.attachment.detach(), before.prefetch?.close()])
+      }
+    }
     this.#attached ??= this.#attachNow()
     return this.#attached
   }
 
   async #attachNow(): Promise<Attached> {
-    this.#current = undefined
     try {
       const attachment = this.#parts.held === undefined ? await this.#listen() : undefined
       const source = attachment?.messages ?? this.#parts.held!.queue
