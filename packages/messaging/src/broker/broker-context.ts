@@ -10,6 +10,7 @@ import type {
   MessageTime,
 } from '@tidemark/store/messages'
 import type { AdministrationContext } from '../entities/stored-entities.ts'
+import { ParsedRules } from '../rules/parsed-rules.ts'
 import { EntityCommands } from './entity-commands.ts'
 import { EntityDirectory } from './entity-directory.ts'
 
@@ -18,6 +19,7 @@ export class BrokerContext implements AdministrationContext {
   readonly clock: Clock
   readonly random: Random
   readonly directory: EntityDirectory
+  readonly rules: ParsedRules = new ParsedRules()
   readonly #database: Database
   readonly #commands = new Map<string, EntityCommands>()
   #opening: Promise<MessageEngine> | undefined

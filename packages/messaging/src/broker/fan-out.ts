@@ -1,20 +1,12 @@
-import type { EntityRecord, MessageCopy, NewMessage } from '@tidemark/store/messages'
+import type { EntityRecord, MessageCopy } from '@tidemark/store/messages'
+import { judgeRules, type JudgedMessage } from '../rules/judge-rules.ts'
+import type { ParsedRules } from '../rules/parsed-rules.ts'
 
-/** Where the rules of a topic's subscriptions put a message. */
+/** Where the rules of a topic's subscriptions put a message (TOP-01). */
 export function copiesFor(
-  message: NewMessage,
+  message: JudgedMessage,
   subscriptions: readonly EntityRecord[],
+  parsed: ParsedRules,
 ): readonly MessageCopy[] {
-  return subscriptions.flatMap(({ number, rules }) => {
-    const matches = rules.some(({ filter }) => filter.kind === 'true')
-    if (!matches) return []
-    return [
-      {
-        subscription: number,
-        changes: undefined,
-        session: message.session,
-        deadLetter: undefined,
-      },
-    ]
-  })
+  return subscriptions.flatMap((subscription) => judgeRules(subscription, message, parsed))
 }

@@ -4,7 +4,7 @@ import { LinkClosedError } from '../errors/link-closed-error.ts'
 import { MessageNotFoundError } from '../errors/message-not-found-error.ts'
 import { MessageSizeExceededError, QuotaExceededError } from '../errors/messaging-limit-errors.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
-import { encodeMessage } from '../messages/message-codec.ts'
+import { encodeMessage, parseHead } from '../messages/message-codec.ts'
 import type { Message } from '../messages/message.ts'
 import { epochMsOf } from '../platform/utc-date.ts'
 import type { BrokerContext } from './broker-context.ts'
@@ -146,7 +146,7 @@ export class MessageSender<Body = unknown> {
     return {
       messages: messages.map((message) => ({
         ...message,
-        copies: copiesFor(message, subscriptions),
+        copies: copiesFor({ head: parseHead(message.head) }, subscriptions, this.#context.rules),
       })),
     }
   }

@@ -2,6 +2,7 @@ import { checkOptions, InvalidOptionError, optionGroup } from '@tidemark/contrac
 import type { RuleFilter, RuleRecord } from '@tidemark/store/messages'
 import { InvalidRuleError } from '../errors/invalid-rule-error.ts'
 import { toStoredValues } from '../messages/stored-value.ts'
+import { checkRule } from '../rules/check-rule.ts'
 import { isSameName, problemOfRuleName } from './entity-names.ts'
 import { CORRELATION_RULES, RULE_RULES, SQL_RULES } from './option-rules.ts'
 import type { RuleOptions } from './options.ts'
@@ -56,6 +57,7 @@ export function readRule(rule: RuleOptions, createdMs: number): RuleRecord {
     action: action?.sqlExpression,
     createdMs,
   }
+  checkRule(record)
   return record
 }
 

@@ -67,6 +67,7 @@ export function encodeMessage(message: Message, random: Random): NewMessage {
     contentType: message.contentType,
     correlationId: message.correlationId,
     partitionKey,
+    sessionId,
     replyToSessionId: message.replyToSessionId,
     subject: message.subject,
     to: message.to,
@@ -87,33 +88,48 @@ export function encodeMessage(message: Message, random: Random): NewMessage {
   }
 }
 
+/** What the sender gave. */
+export function parseHead(head: string): MessageHead {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only `encodeMessage` and fronts for protocols write this text.
+  return JSON.parse(head) as MessageHead
+}
+
+/** A head with changes laid over it. */
+export function changedHead(head: MessageHead, changes: MessageChanges): MessageHead {
+  const { properties = {}, removed = [], system = {} } = changes
+  const below = { ...head.properties }
+  for (const name of removed) delete below[name]
+  const above = Object.entries(system).map(([name, value]) => [name, value ?? undefined] as const)
+  const shown: Readonly<Record<string, string | undefined>> = Object.fromEntries(above)
+  return { ...head, ...shown, properties: { ...below, ...properties } }
+}
+
+/** What a stored message says of itself now. */
+export function headOf({ head, changes }: Pick<StoredMessage, 'head' | 'changes'>): MessageHead {
+  return changedHead(parseHead(head), readChanges(changes))
+}
+
 /** `lock` of a message that was received under one. */
 export function decodeMessage<Body>(
   message: StoredMessage,
   lock: { readonly token: string; readonly untilUtcMs: number } | undefined,
 ): ReceivedMessage<Body> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only `encodeMessage` and fronts for protocols write this text.
-  const head = JSON.parse(message.head) as MessageHead
-  const { properties: given, bodyKind, partitionKey, ...sent } = head
-  const { properties: changed, removed = [], system = {} } = readChanges(message.changes)
-  const stored = { ...given, ...changed }
-  for (const name of removed) delete stored[name]
-  const shown: Partial<Record<SystemProperty, string | null | undefined>> = { ...sent, ...system }
-  const applicationProperties = fromStoredValues(stored)
+  const { properties = {}, bodyKind, partitionKey, ...shown } = headOf(message)
+  const applicationProperties = fromStoredValues(properties)
   const { enqueuedMs, ttlMs } = message
   const expiresMs = message.expiresMs ?? (ttlMs === undefined ? NEVER_MS : enqueuedMs + ttlMs)
   return {
     body: decodeBody<Body>(message.body, bodyKind),
     messageId: shown.messageId ?? '',
-    contentType: shown.contentType ?? undefined,
-    correlationId: shown.correlationId ?? undefined,
+    contentType: shown.contentType,
+    correlationId: shown.correlationId,
     partitionKey,
-    sessionId: message.session ?? shown.sessionId ?? undefined,
-    replyToSessionId: shown.replyToSessionId ?? undefined,
+    sessionId: shown.sessionId ?? message.session,
+    replyToSessionId: shown.replyToSessionId,
     timeToLive: ttlMs,
-    subject: shown.subject ?? undefined,
-    to: shown.to ?? undefined,
-    replyTo: shown.replyTo ?? undefined,
+    subject: shown.subject,
+    to: shown.to,
+    replyTo: shown.replyTo,
     scheduledEnqueueTimeUtc: message.state === SCHEDULED ? utcDate(enqueuedMs) : undefined,
     applicationProperties,
     deadLetterReason: textOf(applicationProperties['DeadLetterReason']),

@@ -1,0 +1,252 @@
+import { assertNever } from '@tidemark/contracts'
+import type { StoredValue } from '@tidemark/store/messages'
+import type { MessageHead } from '../messages/message-codec.ts'
+import type {
+  BinaryOperator,
+  Expression,
+  OtherValue,
+  PropertyName,
+  SqlValue,
+} from './expression.ts'
+import { isLike } from './like.ts'
+
+/** An expression that is well-formed cannot be evaluated for this message (TOP-08). */
+export class EvaluationError extends Error {}
+
+/** Whether a message matches. Unknown is no match (TOP-05). @throws EvaluationError */
+export function evaluateFilter(
+  filter: Expression,
+  message: { readonly head: MessageHead },
+): boolean {
+  return evaluate(filter, message.head) === true
+}
+
+/** @throws EvaluationError */
+export function evaluate(expression: Expression, head: MessageHead): SqlValue {
+  switch (expression.kind) {
+    case 'literal':
+      return expression.value
+    case 'property':
+      return propertyValue(expression.property, head)
+    case 'exists':
+      return propertyExists(expression.property, head)
+    case 'not': {
+      const value = truthOf(evaluate(expression.operand, head))
+      return value === null ? null : !value
+    }
+    case 'negate': {
+      const value = evaluate(expression.operand, head)
+      return typeof value === 'number' || typeof value === 'bigint' ? -value : null
+    }
+    case 'isNull':
+      return evaluate(expression.operand, head) === null
+    case 'in':
+      return isIn(expression, head)
+    case 'like':
+      return like(expression, head)
+    case 'binary':
+      return binaryValue(expression, head)
+    default:
+      return assertNever(expression)
+  }
+}
+
+function propertyExists(property: PropertyName, head: MessageHead): boolean {
+  return property.kind === 'system'
+    ? head[property.name] !== undefined
+    : storedValue(property.name, head) !== undefined
+}
+
+function propertyValue(property: PropertyName, head: MessageHead): SqlValue {
+  if (property.kind === 'system') return head[property.name] ?? null
+  return sqlValue(storedValue(property.name, head))
+}
+
+/** Names are compared as they are, and without regard to case if none is exactly the same. */
+function storedValue(name: string, head: MessageHead): StoredValue | undefined {
+  const properties = head.properties ?? {}
+  if (Object.hasOwn(properties, name)) return properties[name]
+  const lower = name.toLowerCase()
+  return Object.entries(properties).find(([other]) => other.toLowerCase() === lower)?.[1]
+}
+
+function sqlValue(value: StoredValue | undefined): SqlValue {
+  if (value === undefined || value === null || typeof value !== 'object') return value ?? null
+  const { long, date, double } = value
+  if (typeof long === 'string') return BigInt(long)
+  if (typeof double === 'string') return Number(double)
+  return { other: value, order: typeof date === 'number' ? date : undefined }
+}
+
+function truthOf(value: SqlValue): boolean | null {
+  return typeof value === 'boolean' ? value : null
+}
+
+function isIn(
+  { operand, list }: Extract<Expression, { kind: 'in' }>,
+  head: MessageHead,
+): boolean | null {
+  const value = evaluate(operand, head)
+  let result: boolean | null = false
+  for (const one of list) {
+    const isEqual = compare('=', value, evaluate(one, head))
+    if (isEqual === true) return true
+    if (isEqual === null) result = null
+  }
+  return result
+}
+
+function like(
+  { operand, pattern, escape }: Extract<Expression, { kind: 'like' }>,
+  head: MessageHead,
+): boolean | null {
+  const text = evaluate(operand, head)
+  const wanted = evaluate(pattern, head)
+  const escaping = escape === undefined ? undefined : evaluate(escape, head)
+  if (typeof text !== 'string' || typeof wanted !== 'string' || escaping === null) return null
+  if (
+    escaping !== undefined &&
+    (typeof escaping !== 'string' || Array.from(escaping).length !== 1)
+  ) {
+    throw new EvaluationError('ESCAPE must be one character')
+  }
+  const result = isLike(text, wanted, escaping)
+  if (result === undefined) throw new EvaluationError('LIKE takes too long for this text')
+  return result
+}
+
+function binaryValue(
+  { operator, left, right }: Extract<Expression, { kind: 'binary' }>,
+  head: MessageHead,
+): SqlValue {
+  const value = evaluate(left, head)
+  switch (operator) {
+    case 'AND': {
+      const truth = truthOf(value)
+      if (truth === false) return false
+      const other = truthOf(evaluate(right, head))
+      return other === false ? false : truth === null || other === null ? null : true
+    }
+    case 'OR': {
+      const truth = truthOf(value)
+      if (truth === true) return true
+      const other = truthOf(evaluate(right, head))
+      return other === true ? true : truth === null || other === null ? null : false
+    }
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+      return calculate(operator, value, evaluate(right, head))
+    case '=':
+    case '<>':
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+      return compare(operator, value, evaluate(right, head))
+    default:
+      return assertNever(operator)
+  }
+}
+
+/** Values of different kinds cannot be compared: that is unknown. */
+function compare(
+  operator: Extract<BinaryOperator, '=' | '<>' | '<' | '<=' | '>' | '>='>,
+  left: SqlValue,
+  right: SqlValue,
+): boolean | null {
+  if (left === null || right === null) return null
+  const order = orderOf(left, right)
+  if (order === undefined) return null
+  switch (operator) {
+    case '=':
+      return order === 0
+    case '<>':
+      return order !== 0
+    case '<':
+      return order < 0
+    case '<=':
+      return order <= 0
+    case '>':
+      return order > 0
+    case '>=':
+      return order >= 0
+    default:
+      return assertNever(operator)
+  }
+}
+
+function orderOf(left: NonNullable<SqlValue>, right: NonNullable<SqlValue>): number | undefined {
+  if (typeof left === 'object' || typeof right === 'object') {
+    return typeof left === 'object' && typeof right === 'object'
+      ? orderOfOthers(left, right)
+      : undefined
+  }
+  if (isNumber(left) && isNumber(right)) {
+    if (Number.isNaN(left) || Number.isNaN(right)) return undefined
+    return left < right ? -1 : left > right ? 1 : 0
+  }
+  if (typeof left !== typeof right) return undefined
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+/** Dates by their instants; anything else can only be the same. */
+function orderOfOthers(left: OtherValue, right: OtherValue): number | undefined {
+  if (left.order !== undefined && right.order !== undefined) return left.order - right.order
+  return JSON.stringify(left.other) === JSON.stringify(right.other) ? 0 : undefined
+}
+
+/** On whole numbers of 64 bits exactly, as soon as one is one. Unknown for what is no number. */
+function calculate(
+  operator: '+' | '-' | '*' | '/' | '%',
+  left: SqlValue,
+  right: SqlValue,
+): SqlValue {
+  if (operator === '+' && typeof left === 'string' && typeof right === 'string') return left + right
+  if (!isNumber(left) || !isNumber(right)) return null
+  if ((operator === '/' || operator === '%') && Number(right) === 0) {
+    throw new EvaluationError('division by zero')
+  }
+  if (typeof left === 'bigint' || typeof right === 'bigint') {
+    const [a, b] = [wholeOf(left), wholeOf(right)]
+    if (a !== undefined && b !== undefined) return checked64(wholeResult(operator, a, b))
+  }
+  const [a, b] = [Number(left), Number(right)]
+  return operator === '+'
+    ? a + b
+    : operator === '-'
+      ? a - b
+      : operator === '*'
+        ? a * b
+        : operator === '/'
+          ? a / b
+          : a % b
+}
+
+function wholeResult(operator: '+' | '-' | '*' | '/' | '%', a: bigint, b: bigint): bigint {
+  return operator === '+'
+    ? a + b
+    : operator === '-'
+      ? a - b
+      : operator === '*'
+        ? a * b
+        : operator === '/'
+          ? a / b
+          : a % b
+}
+
+function wholeOf(value: number | bigint): bigint | undefined {
+  if (typeof value === 'bigint') return value
+  return Number.isSafeInteger(value) ? BigInt(value) : undefined
+}
+
+function checked64(value: bigint): bigint {
+  if (BigInt.asIntN(64, value) === value) return value
+  throw new EvaluationError('a whole number does not fit into 64 bits')
+}
+
+function isNumber(value: SqlValue): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint'
+}

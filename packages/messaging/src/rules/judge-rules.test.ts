@@ -1,0 +1,211 @@
+import type { EntityRecord, EntitySettings, RuleRecord } from '@tidemark/store/messages'
+import { expect, test } from 'vitest'
+import type { MessageHead } from '../messages/message-codec.ts'
+import { checkRule } from './check-rule.ts'
+import { judgeRules } from './judge-rules.ts'
+import { ParsedRules } from './parsed-rules.ts'
+
+const HEAD: MessageHead = {
+  bodyKind: 'json',
+  messageId: 'm',
+  subject: 'paid',
+  sessionId: 's',
+  properties: {
+    n: 3,
+    text: 'abc',
+    flag: true,
+    none: null,
+    big: { long: '9007199254740993' },
+    at: { date: 1000 },
+    later: { date: 2000 },
+    raw: { bytes: 'AA==' },
+    'two words': 1,
+  },
+}
+
+function subscription(
+  rules: readonly Partial<RuleRecord>[],
+  settings: Partial<EntitySettings> = {},
+): EntityRecord {
+  return {
+    number: 7,
+    settings: { deadLettersFilterErrors: true, ...settings },
+    rules: rules.map((rule, at) => ({
+      name: `r${at}`,
+      filter: { kind: 'true' },
+      action: undefined,
+      createdMs: 0,
+      ...rule,
+    })),
+  } as EntityRecord
+}
+
+function sql(expression: string): Pick<RuleRecord, 'filter'> {
+  return { filter: { kind: 'sql', expression } }
+}
+
+const judge = (record: EntityRecord, head = HEAD) => judgeRules(record, { head }, new ParsedRules())
+
+/** True, false, or what failed. */
+function outcome(expression: string): unknown {
+  checkRule({ ...sql(expression), action: undefined })
+  const [copy] = judge(subscription([sql(expression)]))
+  return copy?.deadLetter?.description ?? copy !== undefined
+}
+
+test.each([
+  ['n = 3', true],
+  ['N = 3', true],
+  ['user.n = 3', true],
+  ['[n] = 3 and "n" = 3', true],
+  ['[two words] = 1', true],
+  ["sys.Label = 'paid' AND sys.MessageId = 'm' AND sys.SessionId = 's'", true],
+  ['sys.CorrelationId IS NULL', true],
+  ['n + 1 * 2 - 4 / 2 % 3 = 3', true],
+  ['-n < -2 AND +n > 2', true],
+  ['n / 2 = 1.5', true],
+  ['big = 9007199254740993', true],
+  ['big = 9007199254740992', false],
+  ['big - 1 = 9007199254740992', true],
+  ['big > n', true],
+  ["text + 'd' = 'abcd'", true],
+  ["text < 'abd'", true],
+  ["text = 'ABC'", false],
+  ['at < later', true],
+  ['at = at AND raw = raw', true],
+  ['flag', true],
+  ['NOT flag', false],
+  ['n', false],
+  ['NOT n', false],
+  ["n = '3'", false],
+  ["NOT (n = '3')", false],
+  ['none IS NULL', true],
+  ['EXISTS(none)', true],
+  ['EXISTS(sys.To) OR EXISTS(nothing)', false],
+  ['n IN (1, NULL, 3)', true],
+  ['n IN (1, NULL)', false],
+  ['n NOT IN (1, NULL)', false],
+  ['n NOT IN (1, 2)', true],
+  ["text LIKE '%'", true],
+  ["text LIKE '_b_' AND text LIKE 'a%c' AND text NOT LIKE 'a_'", true],
+  [String.raw`'50%' LIKE '50\%' ESCAPE '\'`, true],
+  ["'it''s' = 'it''s'", true],
+  ['n + text = 3', false],
+  ['1 = 1', true],
+  ['NULL = NULL', false],
+  ['n = 3 OR n / 0 = 1', true],
+  ['n / 0 = 1', "The rule 'r0' could not be evaluated: division by zero"],
+  ['n % 0 = 1', "The rule 'r0' could not be evaluated: division by zero"],
+  [
+    'big * big = 1',
+    "The rule 'r0' could not be evaluated: a whole number does not fit into 64 bits",
+  ],
+  [
+    "text LIKE 'a' ESCAPE 'xy'",
+    "The rule 'r0' could not be evaluated: ESCAPE must be one character",
+  ],
+])('%s: %s', (expression, expected) => {
+  expect(outcome(expression)).toBe(expected)
+})
+
+test('a filter that would take too long fails', () => {
+  const text = 'a'.repeat(100_000)
+  const head = { ...HEAD, properties: { text } }
+  const [copy] = judge(subscription([sql(`text LIKE '%${'a'.repeat(500)}b'`)]), head)
+  expect(copy?.deadLetter?.description).toBe(
+    "The rule 'r0' could not be evaluated: LIKE takes too long for this text",
+  )
+})
+
+test.each([
+  ['', 'filter: expected a property at character 1, got the end'],
+  ['n = = 3', 'filter: expected a property at character 5, got "="'],
+  ["n = 'x", 'filter: the text that begins at character 5 has no end'],
+  ['n = 3 4', 'filter: expected the end at character 7, got "4"'],
+  ['n = 3 AND', 'filter: expected a property at character 10, got the end'],
+  ['n NOT 3', 'filter: expected IN or LIKE at character 7, got "3"'],
+  ['n IS 3', 'filter: expected NULL at character 6, got "3"'],
+  ['(n = 3', 'filter: expected ")" at character 7, got the end'],
+  ['n # 3', 'filter: nothing can begin with "#" at character 3'],
+  [
+    'sys.Size = 3',
+    'filter: there is no system property sys.Size, at character 1; there are ContentType, CorrelationId, Label, MessageId, ReplyTo, ReplyToSessionId, SessionId, To',
+  ],
+  ['('.repeat(65) + '1 = 1' + ')'.repeat(65), 'filter: an expression is at most 64 levels deep'],
+  [`n = '${'x'.repeat(1019)}'`, 'filter: an expression has at most 1024 characters, got 1025'],
+])('%s is refused: %s', (expression, message) => {
+  expect(() => checkRule({ ...sql(expression), action: undefined })).toThrow(message)
+})
+
+test.each([
+  ['', 'action: expected SET or REMOVE at character 1, got the end'],
+  ['SET n', 'action: expected "=" at character 6, got the end'],
+  ['SET n = 1 REMOVE m', 'action: expected the end at character 11, got "REMOVE"'],
+  ['REMOVE', 'action: expected a property at character 7, got the end'],
+])('the action %s is refused: %s', (action, message) => {
+  expect(() => checkRule({ filter: { kind: 'true' }, action })).toThrow(message)
+})
+
+test('TOP-03 matching rules without action give one copy, each with an action its own', () => {
+  const copies = judge(
+    subscription([{}, { action: 'SET n = n + 1' }, sql('n = 3'), { action: 'REMOVE n' }]),
+  )
+  expect(copies).toEqual([
+    { subscription: 7, changes: undefined, session: 's', deadLetter: undefined },
+    {
+      subscription: 7,
+      changes: { properties: { n: 4, RuleName: 'r1' }, removed: [], system: {} },
+      session: 's',
+      deadLetter: undefined,
+    },
+    {
+      subscription: 7,
+      changes: { properties: { RuleName: 'r3' }, removed: ['n'], system: {} },
+      session: 's',
+      deadLetter: undefined,
+    },
+  ])
+})
+
+test('TOP-06 the steps of an action see each other, and keep types', () => {
+  const action =
+    "SET a = n; SET a = a + 1; SET big = big + 1; SET when = at; SET sys.SessionId = 'x' + text; REMOVE sys.Label; REMOVE flag; SET flag = FALSE;"
+  const [copy] = judge(subscription([{ action }]))
+  expect(copy).toEqual({
+    subscription: 7,
+    changes: {
+      properties: {
+        a: 4,
+        big: { long: '9007199254740994' },
+        when: { date: 1000 },
+        flag: false,
+        RuleName: 'r0',
+      },
+      removed: [],
+      system: { sessionId: 'xabc', subject: null },
+    },
+    session: 'xabc',
+    deadLetter: undefined,
+  })
+})
+
+test('TOP-08 one copy is dead-lettered for all failures, or none', () => {
+  const rules = [sql('n / 0 = 1'), sql('n % 0 = 1'), {}]
+  expect(judge(subscription(rules))).toHaveLength(2)
+  expect(judge(subscription(rules, { deadLettersFilterErrors: false }))).toHaveLength(1)
+})
+
+test('TOP-04 a correlation filter compares values and not their types of numbers', () => {
+  const correlates = (applicationProperties: Record<string, never>, subject = 'paid') =>
+    judge(
+      subscription([
+        { filter: { kind: 'correlation', filter: { subject, applicationProperties } } },
+      ]),
+    ).length === 1
+  const given = (values: object) => values as Record<string, never>
+  expect(correlates(given({ n: { long: '3' }, text: 'abc', at: { date: 1000 } }))).toBe(true)
+  expect(correlates(given({ n: '3' }))).toBe(false)
+  expect(correlates(given({ none: null }))).toBe(true)
+  expect(correlates(given({ missing: null }))).toBe(false)
+  expect(correlates(given({}), 'Paid')).toBe(false)
+})

@@ -1,0 +1,48 @@
+import type { MessageChanges, StoredValue, SystemProperty } from '@tidemark/store/messages'
+import { changedHead, type MessageHead } from '../messages/message-codec.ts'
+import { evaluate, EvaluationError } from './evaluate.ts'
+import type { ActionStep, SqlValue } from './expression.ts'
+
+/** What an action changes in a message (TOP-06). Each step sees what those before it did. @throws EvaluationError */
+export function runAction(
+  steps: readonly ActionStep[],
+  message: { readonly head: MessageHead },
+): MessageChanges {
+  const properties = new Map<string, StoredValue>()
+  const removed = new Set<string>()
+  const system = new Map<SystemProperty, string | null>()
+  const changes = (): MessageChanges => ({
+    properties: Object.fromEntries(properties),
+    removed: [...removed],
+    system: Object.fromEntries(system),
+  })
+  for (const step of steps) {
+    const { property } = step
+    const value =
+      step.kind === 'remove'
+        ? undefined
+        : evaluate(step.value, changedHead(message.head, changes()))
+    if (property.kind === 'system') {
+      system.set(property.name, value === undefined ? null : systemText(property.name, value))
+    } else if (value === undefined) {
+      properties.delete(property.name)
+      removed.add(property.name)
+    } else {
+      removed.delete(property.name)
+      properties.set(property.name, storedOf(value))
+    }
+  }
+  return changes()
+}
+
+function systemText(name: string, value: SqlValue): string | null {
+  if (value === null || typeof value === 'string') return value
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  throw new EvaluationError(`sys.${name} must be a text`)
+}
+
+function storedOf(value: SqlValue): StoredValue {
+  if (typeof value === 'bigint') return { long: String(value) }
+  if (typeof value === 'number' && !Number.isFinite(value)) return { double: String(value) }
+  return typeof value === 'object' && value !== null ? value.other : value
+}
