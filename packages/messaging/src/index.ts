@@ -2,6 +2,7 @@ export {
   openMessaging,
   type MessageBroker,
   type MessagingOptions,
+  type RedriveOptions,
 } from './broker/message-broker.ts'
 export type {
   DeadLetterOptions,

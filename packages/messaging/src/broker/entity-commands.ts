@@ -17,16 +17,12 @@ import {
 } from '../errors/messaging-entity-errors.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
 import { SessionLockLostError } from '../errors/session-lock-errors.ts'
-import type { EntityDirectory } from './entity-directory.ts'
+import { bringMessages, type BringContext } from './bring-messages.ts'
 import { GroupedCalls } from './grouped-calls.ts'
 
 /** What commands need of their broker. */
-export interface CommandsContext {
+export interface CommandsContext extends BringContext {
   readonly clock: Clock
-  readonly directory: EntityDirectory
-  perform<Kind extends MessageCommand['kind']>(
-    command: CommandOf<Kind>,
-  ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }>
 }
 
 /** Commands on an entity. */
@@ -51,6 +47,16 @@ const OWN_WORK: ReadonlySet<EntityCommandKind> = new Set([
   'activate',
   'readForwardable',
   'forward',
+])
+
+/** Before these look, everything has to be there that comes to the entity by itself. */
+const LOOKING: ReadonlySet<EntityCommandKind> = new Set([
+  'acceptSession',
+  'count',
+  'listSessions',
+  'peek',
+  'receive',
+  'receiveDeferred',
 ])
 
 /** Catalogs that are read again for one call, before it gives up: each time, somebody else changed the entity. */
@@ -89,6 +95,7 @@ export class EntityCommands {
   ): Promise<Performed<Kind>> {
     for (let stale = 0; ;) {
       const record = await this.record()
+      if (LOOKING.has(kind)) await bringMessages(this.#context, record)
       const { answer, time } = await this.#context.perform<Kind>(
         this.#command(kind, record, typeof fields === 'function' ? fields(record) : fields),
       )

@@ -95,6 +95,12 @@ export class EntityDirectory {
     return this.#all().filter((record) => this.#destinationOf(record)?.toLowerCase() === key)
   }
 
+  /** A queue or topic to which one may forward. Undefined: there is none. */
+  destination(path: string): EntityRecord | undefined {
+    const record = this.#catalog?.byPath.get(path.toLowerCase())
+    return record?.kind === 'queue' || record?.kind === 'topic' ? record : undefined
+  }
+
   /** Of the entity and of those whose activity each of its operations is, too: the shortest idle period. */
   idlePeriodOf(record: EntityRecord): number | undefined {
     const parent = this.parentOf(record)

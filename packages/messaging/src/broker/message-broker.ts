@@ -28,7 +28,12 @@ import { BrokerContext } from './broker-context.ts'
 import type { MessageReceiver } from './message-receiver.ts'
 import { MessageSender } from './message-sender.ts'
 import { Receivers } from './receivers.ts'
-import type { AcceptSessionOptions, ReceiverOptions } from './receiver-options.ts'
+import {
+  checkedSequenceNumbers,
+  type AcceptSessionOptions,
+  type ReceiverOptions,
+} from './receiver-options.ts'
+import { redriveDeadLetters } from './redrive.ts'
 import type { SessionReceiver } from './session-receiver.ts'
 
 export interface MessagingOptions extends NamespaceOptions {
@@ -36,6 +41,13 @@ export interface MessagingOptions extends NamespaceOptions {
   readonly clock?: Clock | undefined
   /** @default the operating system's */
   readonly random?: Random | undefined
+}
+
+export interface RedriveOptions {
+  /** Of messages in the dead-letter queue. @default all that are there */
+  readonly sequenceNumbers?: readonly number[] | undefined
+  /** Ends it between two pieces. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A namespace of queues and topics in one database of a store. Any number of processes may open the same one. */
@@ -184,6 +196,21 @@ export class MessageBroker {
     options: AcceptSessionOptions = {},
   ): Promise<SessionReceiver<Body>> {
     return this.#receivers.acceptNextSession<Body>(pathOf(entity), options)
+  }
+
+  /**
+   * Moves messages from an entity's dead-letter queue back to the entity, each exactly once. There they are new: TTL and
+   * deliveries count anew. Resolves with their numbers in the dead-letter queue. What is locked, or has no room, stays.
+   */
+  async redriveDeadLetters(
+    entity: ReceivingEntity,
+    options: RedriveOptions = {},
+  ): Promise<readonly number[]> {
+    checkOptions(options, { sequenceNumbers: option.anything, signal: option.signal })
+    const { sequenceNumbers: given, signal } = options
+    const sequenceNumbers = given && checkedSequenceNumbers(given)
+    const queue = this.#context.commands(deadLetterPath(pathOf(entity)))
+    return redriveDeadLetters(queue, { sequenceNumbers, signal })
   }
 
   /** Closes its receivers. Idempotent. */
