@@ -42,7 +42,7 @@ export function* activate(
   if (record.version !== version) return { kind: 'refused', reason: 'stale' }
   const copies = new Map(messages.map((message) => [message.number, message.copies]))
   const rows = yield* ask('rowsByNumber', record.number, [...copies.keys()])
-  const due = rows.filter((row) => isDue(row, work.time.storeMs)).sort(inOrder)
+  const due = rows.filter((row) => isDue(row, work.time.storeMs))
   if (due.length === 0) return { kind: 'activated' }
   const needed = due.flatMap(({ number }) => copies.get(number) ?? [])
   if (!(yield* holdSubscriptions(work, record, needed))) return { kind: 'refused', reason: 'stale' }

@@ -230,6 +230,30 @@ describe('entities that delete themselves', () => {
     expect(await paths()).toEqual([])
   })
 
+  test('TMP-06 creating, deleting and dead letters of a subscription are activity of its topic', async () => {
+    const topic = await messages.topic('t', idle)
+    const stays = async (): Promise<void> => {
+      await messages.wait(PERIOD - 1)
+      expect(await remove(topic, 'idle')).toBe('inUse')
+    }
+    await messages.wait(PERIOD - 1)
+    const subscription = await messages.subscription('t', 's')
+    await stays()
+    await (await subscription.deadLetters()).peek()
+    await stays()
+    await remove(subscription)
+    await stays()
+  })
+
+  test('TMP-07 a subscription that deletes itself is no activity of its topic', async () => {
+    const topic = await messages.topic('t', idle)
+    const subscription = await messages.subscription('t', 's', { autoDeleteOnIdleMs: PERIOD / 2 })
+    await messages.wait(PERIOD - 1)
+    expect(await remove(subscription, 'idle')).toBe('deleted')
+    await messages.wait(1)
+    expect(await remove(topic, 'idle')).toBe('deleted')
+  })
+
   test('TMP-08 neither source nor destination of forwarding', async () => {
     const target = await messages.queue('Target', idle)
     const source = await messages.queue('source', { ...idle, forwardTo: 'target' })

@@ -81,6 +81,16 @@ describe('sending and receiving', () => {
     expect((await queue.receive())[0]?.message).toMatchObject({ head: 'a', deliveries: 1 })
   })
 
+  test('SET-06 a token is good in its own entity only', async () => {
+    const queue = await messages.queue('q', { maxDeliveryCount: 1 })
+    const other = await messages.queue('r')
+    await queue.send({ messageId: 'a' })
+    const received = await queue.receive()
+    expect(await other.settle('complete', ...received)).toEqual(['lockLost'])
+    expect(await (await queue.deadLetters()).settle('complete', ...received)).toEqual(['lockLost'])
+    expect(await queue.settle('complete', ...received)).toEqual(['settled'])
+  })
+
   test('SET-07 a renewed lock ends later', async () => {
     const queue = await messages.queue('q', { lockDurationMs: 5000 })
     await queue.send({ messageId: 'a' })
@@ -368,6 +378,17 @@ describe('scheduled messages', () => {
     expect(await (await queue.deadLetters()).peekMessages()).toMatchObject([
       { head: 'a', firstNumber: 2 },
     ])
+  })
+
+  test('SCH-07 SET-18 one that nobody saw before it expired took its number, too', async () => {
+    const queue = await messages.queue('q', { deadLettersExpired: true })
+    await queue.send({ messageId: 'a', scheduledMs: messages.startMs + 900, ttlMs: 900 })
+    await messages.wait(2500)
+    expect(await queue.receive()).toEqual([])
+    expect(await (await queue.deadLetters()).peekMessages()).toMatchObject([
+      { head: 'a', number: 1, firstNumber: 2 },
+    ])
+    expect(await queue.send({ messageId: 'b' })).toEqual([3])
   })
 
   test('SCH-04 can be cancelled before their instant: all of the given ones, or none', async () => {

@@ -100,6 +100,16 @@ describe('holding a session', () => {
     expect(await queue.peek()).toEqual(['a2 deferred', 'a3'])
   })
 
+  test('SES-11 a message that was given back is not settled, although its session is held', async () => {
+    const queue = await sessions()
+    await queue.send(a('a1'))
+    const received = await queue.receive(1, await queue.hold('A'))
+    expect(await queue.settle('release', ...received)).toEqual(['settled'])
+    expect(await queue.settle('complete', ...received)).toEqual(['lockLost'])
+    expect(await queue.renew(...received)).toEqual(['lockLost'])
+    expect(await queue.peek()).toEqual(['a1'])
+  })
+
   test('SES-14 receivers without a session are refused, and peek needs none', async () => {
     const queue = await sessions()
     await queue.send(a('a1'), b('b1'))

@@ -1,5 +1,5 @@
 import { openMemoryEngine, SimulatedClock } from '@tidemark/testing'
-import type { StorageEngine } from '../../engine/storage-engine.ts'
+import type { DatabaseEngine, StorageEngine } from '../../engine/storage-engine.ts'
 import type { EntityKind, EntityRecord, EntitySettings } from '../entities.ts'
 import { lockToken } from '../lock-token.ts'
 import type {
@@ -32,26 +32,31 @@ export class TestedMessages implements AsyncDisposable {
   readonly engine: MessageEngine
   readonly startMs: number
   readonly #store: StorageEngine
+  readonly #database: DatabaseEngine
   /** How often a command had to be sent again. */
   again = 0
   #locks = 0
 
-  private constructor(clock: SimulatedClock, store: StorageEngine, engine: MessageEngine) {
+  private constructor(clock: SimulatedClock, store: StorageEngine, database: DatabaseEngine) {
     this.clock = clock
     this.#store = store
-    this.engine = engine
-    this.startMs = engine.nowMs()
+    this.#database = database
+    this.engine = database.messages
+    this.startMs = this.engine.nowMs()
   }
 
   static async open(): Promise<TestedMessages> {
     const clock = new SimulatedClock()
     const store = openMemoryEngine({ clock })
     await store.createDatabase('db')
-    return new TestedMessages(clock, store, (await store.openDatabase('db')).messages)
+    return new TestedMessages(clock, store, await store.openDatabase('db'))
   }
 
+  /** The tables must agree with each other, whatever the test did. */
   async [Symbol.asyncDispose](): Promise<void> {
+    const problems = await this.#database.check()
     await this.#store.close()
+    if (problems.length > 0) throw new Error(problems.join('\n'))
   }
 
   /** Since the beginning. */

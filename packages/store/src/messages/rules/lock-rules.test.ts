@@ -102,6 +102,9 @@ describe('a message whose lock ends', () => {
     const given = { storeMs: 2000, counts: 'nothing' } as const
     const last = { ...locked, deliveries: 2 }
     expect(returned(last, keeps, given)).toMatchObject({ kind: 'stays', row: { deliveries: 2 } })
+    // The maximum was lowered meanwhile.
+    const beyond = { ...locked, deliveries: 5 }
+    expect(returned(beyond, keeps, given)).toMatchObject({ kind: 'stays', row: { deliveries: 5 } })
     expect(returned(expired, keeps, given)).toMatchObject({ kind: 'dies', reason: TTL_EXPIRED })
   })
 })
