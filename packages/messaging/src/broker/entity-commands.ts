@@ -52,6 +52,7 @@ const OWN_WORK: ReadonlySet<EntityCommandKind> = new Set([
 /** Before these look, everything has to be there that comes to the entity by itself. */
 const LOOKING: ReadonlySet<EntityCommandKind> = new Set([
   'acceptSession',
+  'applyDue',
   'count',
   'listSessions',
   'peek',
