@@ -148,7 +148,9 @@ export function sessionRow(row: SqlRow): SessionRow {
 }
 
 function bytesColumn(row: SqlRow, index: number): Uint8Array {
-  return Buffer.from(textColumn(row, index), 'hex')
+  const { buffer, byteOffset, byteLength } = Buffer.from(textColumn(row, index), 'hex')
+  // A plain one, as every engine gives.
+  return new Uint8Array(buffer, byteOffset, byteLength)
 }
 
 function stateColumn(row: SqlRow, index: number): MessageState {

@@ -187,7 +187,7 @@ test('what was sent is taken in the order of numbers, with its body, and locked'
       id: 1,
       lock: LOCK,
       dueMs: 5_000,
-      body: Buffer.from([1, 0, 255]),
+      body: new Uint8Array([1, 0, 255]),
     },
     {
       ...message(queue.number, 2),
@@ -196,7 +196,7 @@ test('what was sent is taken in the order of numbers, with its body, and locked'
       dueMs: 5_000,
       changes: '{}',
       ttlMs: 5,
-      body: Buffer.from(body),
+      body,
     },
   ])
   expect(numbersOf(await request(messages, 'take', { ...TAKE, entity: queue.number }))).toEqual([3])
@@ -346,7 +346,7 @@ test('a session is held, found, ended and listed', async () => {
   expect(await request(messages, 'endedSessions', entity, 200, 9)).toEqual([held])
   expect(await messages.look([entity])).toMatchObject([{ hasReady: true, lockEndMs: 200 }])
   expect(await request(messages, 'expiredSessions', entity, 50, 9)).toEqual(['b'])
-  const expired = { ...empty, session: 'b', expiredThrough: 3, state: Buffer.from([1, 2]) }
+  const expired = { ...empty, session: 'b', expiredThrough: 3, state: new Uint8Array([1, 2]) }
   await request(messages, 'changeSession', expired)
   expect(await request(messages, 'expiringSessions', entity, 9)).toEqual([expired])
   expect(await request(messages, 'expiredSessions', entity, 50, 9)).toEqual([])
@@ -364,7 +364,7 @@ test('a session is held, found, ended and listed', async () => {
   expect(numbersOf(await request(messages, 'sessionRows', locked))).toEqual([3])
   expect(await request(messages, 'listSessions', entity, '', 9)).toEqual(['a', 'b', 'c'])
   await request(messages, 'changeSession', { ...held, lock: undefined })
-  await request(messages, 'changeSession', { ...empty, session: 'z', state: Buffer.from([]) })
+  await request(messages, 'changeSession', { ...empty, session: 'z', state: new Uint8Array() })
   expect(await request(messages, 'listSessions', entity, 'b', 9)).toEqual(['c', 'z'])
 })
 
