@@ -11,16 +11,22 @@ import type {
 } from '@tidemark/store/messages'
 import type { AdministrationContext } from '../entities/stored-entities.ts'
 import { ParsedRules } from '../rules/parsed-rules.ts'
+import { BackgroundWork } from './background-work.ts'
+import type { BringContext } from './bring-messages.ts'
 import { EntityCommands } from './entity-commands.ts'
 import { EntityDirectory } from './entity-directory.ts'
+import { forwardFrom } from './forwarding.ts'
+import { SharedRuns } from './shared-runs.ts'
 
 /** What the parts of a broker share: the engine, the clocks, and what is known of the entities. */
-export class BrokerContext implements AdministrationContext {
+export class BrokerContext implements AdministrationContext, BringContext {
   readonly clock: Clock
   readonly random: Random
   readonly directory: EntityDirectory
   readonly rules: ParsedRules = new ParsedRules()
+  readonly runs: SharedRuns = new SharedRuns()
   readonly #database: Database
+  readonly #background = new BackgroundWork()
   readonly #commands = new Map<string, EntityCommands>()
   #opening: Promise<MessageEngine> | undefined
   #engine: MessageEngine | undefined
@@ -83,6 +89,30 @@ export class BrokerContext implements AdministrationContext {
 
   async entitiesChanged(): Promise<void> {
     await this.directory.refresh()
+  }
+
+  forwardOnward(record: EntityRecord): void {
+    const { directory } = this
+    if (!directory.hasSources) return
+    const entities = record.kind === 'topic' ? directory.subscriptionsOf(record) : [record]
+    for (const entity of entities) {
+      if (directory.destinationPathOf(entity) !== undefined) this.#forwardInBackground(entity)
+      this.forwardDeadLettersOf(entity)
+    }
+  }
+
+  forwardDeadLettersOf(record: EntityRecord): void {
+    const queue = this.directory.forwardingDeadLetterQueueOf(record)
+    if (queue !== undefined) this.#forwardInBackground(queue)
+  }
+
+  /** Resolves when nothing runs in the background. */
+  async idle(): Promise<void> {
+    await this.#background.idle()
+  }
+
+  #forwardInBackground(source: EntityRecord): void {
+    this.#background.start(() => forwardFrom(this, source))
   }
 
   async #open(): Promise<MessageEngine> {

@@ -60,6 +60,9 @@ const LOOKING: ReadonlySet<EntityCommandKind> = new Set([
   'receiveDeferred',
 ])
 
+/** These may put something into an entity from which it forwards. */
+const MOVING: ReadonlySet<EntityCommandKind> = new Set(['applyDue', 'redrive', 'send', 'settle'])
+
 /** Catalogs that are read again for one call, before it gives up: each time, somebody else changed the entity. */
 const MAX_STALE = 20
 
@@ -101,6 +104,7 @@ export class EntityCommands {
         this.#command(kind, record, typeof fields === 'function' ? fields(record) : fields),
       )
       if (!isRefusal(answer)) {
+        if (MOVING.has(kind)) this.#context.forwardOnward(record)
         if (!isAgain(answer)) return performed<Kind>({ answer, time })
       } else if (answer.reason === 'gone' || answer.reason === 'stale') {
         stale += 1

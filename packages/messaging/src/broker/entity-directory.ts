@@ -20,6 +20,9 @@ export interface DirectoryContext {
 interface Catalog {
   readonly byPath: ReadonlyMap<string, EntityRecord>
   readonly byNumber: ReadonlyMap<number, EntityRecord>
+  readonly childrenOf: ReadonlyMap<number, readonly EntityRecord[]>
+  /** By the path of the destination, in lower case: entities and dead-letter queues that forward. */
+  readonly sourcesOf: ReadonlyMap<string, readonly EntityRecord[]>
 }
 
 /**
@@ -68,10 +71,7 @@ export class EntityDirectory {
       await before?.catch(() => undefined)
       const engine = await this.#context.engine()
       const { entities } = await engine.readCatalog()
-      return {
-        byPath: new Map(entities.map((record) => [record.path.toLowerCase(), record])),
-        byNumber: new Map(entities.map((record) => [record.number, record])),
-      }
+      return catalogOf(entities)
     })()
     this.#reading = reading
     this.#catalog = await reading
@@ -84,15 +84,30 @@ export class EntityDirectory {
   }
 
   subscriptionsOf(topic: EntityRecord): readonly EntityRecord[] {
-    return this.#all().filter(
-      ({ kind, parent }) => kind === 'subscription' && parent === topic.number,
-    )
+    const children = this.#catalog?.childrenOf.get(topic.number) ?? []
+    return children.filter(({ kind }) => kind === 'subscription')
   }
 
   /** Entities and dead-letter queues that forward to this one. */
   sourcesForwardingTo({ path }: EntityRecord): readonly EntityRecord[] {
-    const key = path.toLowerCase()
-    return this.#all().filter((record) => this.#destinationOf(record)?.toLowerCase() === key)
+    return this.#catalog?.sourcesOf.get(path.toLowerCase()) ?? []
+  }
+
+  /** Where an entity or dead-letter queue forwards to. */
+  destinationPathOf(record: EntityRecord): string | undefined {
+    return destinationPathOf(record, this.parentOf(record))
+  }
+
+  /** Of an entity's dead-letter queue, if it forwards. */
+  forwardingDeadLetterQueueOf(owner: EntityRecord): EntityRecord | undefined {
+    if (owner.settings.forwardDeadLettersTo === undefined) return undefined
+    const children = this.#catalog?.childrenOf.get(owner.number) ?? []
+    return children.find(({ kind }) => kind === 'deadLetter')
+  }
+
+  /** Whether any entity forwards, as far as this broker knows. */
+  get hasSources(): boolean {
+    return (this.#catalog?.sourcesOf.size ?? 0) > 0
   }
 
   /** A queue or topic to which one may forward. Undefined: there is none. */
@@ -107,16 +122,6 @@ export class EntityDirectory {
     const above = parent === undefined ? undefined : this.idlePeriodOf(parent)
     const own = record.kind === 'deadLetter' ? undefined : record.settings.autoDeleteOnIdleMs
     return own === undefined || above === undefined ? (own ?? above) : Math.min(own, above)
-  }
-
-  #destinationOf(record: EntityRecord): string | undefined {
-    return record.kind === 'deadLetter'
-      ? this.parentOf(record)?.settings.forwardDeadLettersTo
-      : record.settings.forwardTo
-  }
-
-  #all(): readonly EntityRecord[] {
-    return [...(this.#catalog?.byNumber.values() ?? [])]
   }
 
   /** By a stamp that may be old. */
@@ -140,4 +145,40 @@ export class EntityDirectory {
       more = answer.more
     }
   }
+}
+
+function catalogOf(entities: readonly EntityRecord[]): Catalog {
+  const byNumber = new Map(entities.map((record) => [record.number, record]))
+  const parentOf = ({ parent }: EntityRecord): EntityRecord | undefined =>
+    parent === undefined ? undefined : byNumber.get(parent)
+  return {
+    byPath: new Map(entities.map((record) => [record.path.toLowerCase(), record])),
+    byNumber,
+    childrenOf: grouped(entities, ({ parent }) => parent),
+    sourcesOf: grouped(entities, (record) =>
+      destinationPathOf(record, parentOf(record))?.toLowerCase(),
+    ),
+  }
+}
+
+function destinationPathOf(
+  { kind, settings }: EntityRecord,
+  parent: EntityRecord | undefined,
+): string | undefined {
+  return kind === 'deadLetter' ? parent?.settings.forwardDeadLettersTo : settings.forwardTo
+}
+
+function grouped<Key>(
+  entities: readonly EntityRecord[],
+  keyOf: (record: EntityRecord) => Key | undefined,
+): ReadonlyMap<Key, readonly EntityRecord[]> {
+  const groups = new Map<Key, EntityRecord[]>()
+  for (const record of entities) {
+    const key = keyOf(record)
+    if (key === undefined) continue
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [record])
+    else group.push(record)
+  }
+  return groups
 }

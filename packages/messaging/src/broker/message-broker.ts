@@ -215,12 +215,17 @@ export class MessageBroker {
 
   /** Closes its receivers. Idempotent. */
   close(): Promise<void> {
-    this.#closed ??= this.#receivers.close()
+    this.#closed ??= this.#close()
     return this.#closed
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  async #close(): Promise<void> {
+    await this.#receivers.close()
+    await this.#context.idle()
   }
 }
 

@@ -9,7 +9,7 @@ import type { Message } from '../messages/message.ts'
 import { epochMsOf } from '../platform/utc-date.ts'
 import type { BrokerContext } from './broker-context.ts'
 import type { EntityCommands } from './entity-commands.ts'
-import { copiesFor } from './fan-out.ts'
+import { judgeArrival } from './fan-out.ts'
 import { checkedSequenceNumbers } from './receiver-options.ts'
 
 /** Collects messages up to the entity's maximum size. */
@@ -142,11 +142,11 @@ export class MessageSender<Body = unknown> {
 
   #parcel(record: EntityRecord, messages: readonly NewMessage[]): Parcel {
     if (record.kind !== 'topic') return { messages }
-    const subscriptions = this.#context.directory.subscriptionsOf(record)
+    const judge = judgeArrival(this.#context, record)
     return {
       messages: messages.map((message) => ({
         ...message,
-        copies: copiesFor({ head: parseHead(message.head) }, subscriptions, this.#context.rules),
+        copies: judge({ head: parseHead(message.head) }),
       })),
     }
   }

@@ -60,13 +60,13 @@ export function messagingForwarding(open: OpenNamespace): void {
         if (what === 'missing') await space.broker.deleteQueue('target')
         if (what === 'disabled') await space.broker.updateQueue('target', { status: 'Disabled' })
         if (what === 'full') {
-          const half = new Uint8Array(600_000)
+          const half = new Uint8Array(500_000)
           await target.send({ body: half })
           await target.send({ body: half })
           // Quotas may lag by a second.
           await space.pass(1000)
         }
-        await source.send('a')
+        await source.send({ body: 'a', subject: 'x'.repeat(60_000) })
         await space.pass(1000)
         expect(bodies(await source.dead())).toEqual(['a'])
         expect(bodies(await source.peek())).toEqual([])

@@ -1,0 +1,83 @@
+import {
+  MAX_FORWARD_HOPS,
+  type CommandOf,
+  type EntityRecord,
+  type StoredMessage,
+} from '@tidemark/store/messages'
+import { headOf } from '../messages/message-codec.ts'
+import type { BringContext } from './bring-messages.ts'
+import { judgeArrival } from './fan-out.ts'
+
+/** Messages that one transaction moves. */
+const PIECE = 100
+
+const TOO_MANY_HOPS = {
+  reason: 'MaxTransferHopCountExceeded',
+  description: `The message was forwarded more than ${MAX_FORWARD_HOPS} times.`,
+}
+const NO_DESTINATION = {
+  reason: 'MessagingEntityNotFound',
+  description: 'The destination of the forwarding could not be found.',
+}
+
+/**
+ * Moves everything that waits in an entity or dead-letter queue to where it forwards (SET-13, SET-14). Resolves when what
+ * was there at the call has gone, or cannot go.
+ */
+export async function forwardFrom(context: BringContext, source: EntityRecord): Promise<void> {
+  await context.runs.run(source.number, () => forwardAll(context, source))
+}
+
+async function forwardAll(context: BringContext, source: EntityRecord): Promise<void> {
+  for (;;) {
+    const path = context.directory.destinationPathOf(source)
+    if (path === undefined) return
+    const read = await context.perform<'readForwardable'>({
+      kind: 'readForwardable',
+      entity: source.number,
+      touch: false,
+      max: PIECE,
+    })
+    if (read.answer.kind === 'again') continue
+    if (read.answer.kind === 'refused' || read.answer.messages.length === 0) return
+    const destination = context.directory.destination(path)
+    // Dead letters that can go nowhere stay where they are.
+    if (destination === undefined && source.kind === 'deadLetter') return
+    const { answer } = await context.perform<'forward'>({
+      kind: 'forward',
+      entity: source.number,
+      touch: false,
+      destination: destination && { entity: destination.number, version: destination.version },
+      messages: ordersFor(context, read.answer.messages, destination),
+    })
+    if (answer.kind === 'destinationChanged') {
+      await context.directory.refresh()
+    } else if (answer.kind === 'refused') {
+      await context.directory.refresh()
+      return
+    } else if (answer.kind === 'forwarded') {
+      if (destination !== undefined) context.forwardOnward(destination)
+      if (source.kind !== 'deadLetter') context.forwardDeadLettersOf(source)
+      if (answer.left > 0) return
+    }
+  }
+}
+
+function ordersFor(
+  context: BringContext,
+  messages: readonly StoredMessage[],
+  destination: EntityRecord | undefined,
+): CommandOf<'forward'>['messages'] {
+  const judge = destination === undefined ? undefined : judgeArrival(context, destination)
+  return messages.map((message) => {
+    const head = headOf(message)
+    const order = {
+      number: message.number,
+      messageId: head.messageId ?? String(message.id),
+      session: head.sessionId,
+    }
+    if (message.hops >= MAX_FORWARD_HOPS) return { ...order, copies: [], deadLetter: TOO_MANY_HOPS }
+    if (judge === undefined) return { ...order, copies: [], deadLetter: NO_DESTINATION }
+    return { ...order, copies: judge({ head }), deadLetter: undefined }
+  })
+}
