@@ -175,6 +175,7 @@ function* finished(
   const { time } = work
   yield* work.finish()
   if (active !== undefined) yield* stampActivity(work, active)
+  for (const [entity, lockMs] of work.stamped) yield* ask('touch', entity, lockMs)
   if (
     Math.abs(time.storeMs - pair.storeMs) > CLOCK_STORED_EVERY_MS ||
     time.lockMs - pair.lockMs > CLOCK_STORED_EVERY_MS
@@ -186,7 +187,6 @@ function* finished(
 
 /**
  * An operation on a subscription is one on its topic, too (TMP-06), and one on a dead-letter queue is one on its owner.
- * In the order of numbers.
  */
 function* stampActivity(work: Work, { record }: EntityPlace): Procedure<void> {
   const { lockMs } = work.time
@@ -194,11 +194,11 @@ function* stampActivity(work: Work, { record }: EntityPlace): Procedure<void> {
     if (record.kind === 'deadLetter') {
       const owner = yield* ask('readPlace', record.parent, { hold: false })
       const topic = owner?.record.parent
-      if (topic !== undefined) yield* ask('touch', topic, lockMs)
+      if (topic !== undefined) work.stamps(topic, lockMs)
     }
-    yield* ask('touch', record.parent, lockMs)
+    work.stamps(record.parent, lockMs)
   }
-  if (record.kind !== 'deadLetter') yield* ask('touch', record.number, lockMs)
+  if (record.kind !== 'deadLetter') work.stamps(record.number, lockMs)
 }
 
 function refused(reason: RefusalReason): Refusal {

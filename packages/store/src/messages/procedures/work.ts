@@ -14,6 +14,7 @@ export class Work {
   readonly #bytes = new Map<number, number>()
   readonly #deadLetterQueues = new Map<number, number | undefined>()
   readonly #touched = new Set<number>()
+  readonly #stamps = new Map<number, number>()
 
   constructor(time: MessageTime) {
     this.time = time
@@ -91,6 +92,23 @@ export class Work {
 
   get touched(): readonly number[] {
     return [...this.#touched].sort((a, b) => a - b)
+  }
+
+  /** Activity of an entity, by the lock clock. */
+  stamps(entity: number, lockMs: number): void {
+    this.#stamps.set(entity, Math.max(lockMs, this.#stamps.get(entity) ?? lockMs))
+  }
+
+  /** A scheduled message holds the idle timer until its instant, whenever somebody activates it (TMP-05). */
+  stampsActivation({ number, settings }: EntityRecord, enqueuedMs: number): void {
+    if (settings.autoDeleteOnIdleMs === undefined) return
+    const { storeMs, lockMs } = this.time
+    this.stamps(number, lockMs - Math.max(0, storeMs - enqueuedMs))
+  }
+
+  /** Activities of entities, in the order of their numbers. */
+  get stamped(): readonly (readonly [entity: number, lockMs: number])[] {
+    return [...this.#stamps].sort(([a], [b]) => a - b)
   }
 
   /** Writes counters and sums, and takes back rows of sessions that were made only to hold them. */
