@@ -17,7 +17,9 @@ export class CountedCalls {
   database(database: Database): Database {
     return new Proxy(database, {
       get: (target, key) => {
-        if (key === 'openMessages') return async () => this.#engine(await target.openMessages())
+        if (key === 'openMessages') {
+          return async () => this.#engine(await this.#count(target.openMessages()))
+        }
         const value: unknown = Reflect.get(target, key, target)
         if (typeof value !== 'function') return value
         // Its methods use private fields, which the proxy does not have.
