@@ -58,6 +58,7 @@ export function* activate(
     inserted.push(...(yield* copiesOf(work, passage, copies.get(message.number) ?? [])))
     work.stampsActivation(record, passage.enqueuedMs)
     fates.push({ kind: 'goes', row: message })
+    work.noteEnqueued(record, passage.enqueuedMs)
   }
   if (inserted.length > 0) yield* ask('insert', inserted)
   yield* carryOut(work, record, fates)

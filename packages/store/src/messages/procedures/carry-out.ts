@@ -20,7 +20,7 @@ export function* carryOut(
   const rows = new Map<number, MessageRow>()
   const gone = new Map<number, MessageRow>()
   for (const fate of fates) {
-    const row = decided(work, fate, deadLetterQueue, rows.get(fate.row.id))
+    const row = decided(work, fate, { entity, deadLetterQueue, before: rows.get(fate.row.id) })
     if (row === undefined) {
       rows.delete(fate.row.id)
       gone.set(fate.row.id, fate.row)
@@ -52,15 +52,21 @@ function* holdFor(
 function decided(
   work: Work,
   { row, ...fate }: Fate,
-  queue: EntityRecord | undefined,
-  before: MessageRow | undefined,
+  given: {
+    readonly entity: EntityRecord
+    readonly deadLetterQueue: EntityRecord | undefined
+    /** What an earlier fate has made of it. */
+    readonly before: MessageRow | undefined
+  },
 ): MessageRow | undefined {
+  const { entity, deadLetterQueue: queue, before } = given
   switch (fate.kind) {
     case 'stays':
       return row
     case 'activates': {
       if (work.held(row.entity) === undefined) return undefined
       const number = work.nextNumber(row.entity)
+      work.noteEnqueued(entity, row.enqueuedMs)
       return { ...row, number, firstNumber: number }
     }
     case 'goes':

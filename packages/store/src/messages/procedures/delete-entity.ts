@@ -1,8 +1,12 @@
 import type { EntityRecord } from '../entities.ts'
 import type { CommandAnswers, CommandOf } from '../message-commands.ts'
 import { ask, type Procedure } from '../message-rows.ts'
+import { LATEST_MS } from '../rules/effective-ttl.ts'
 import { isIdle } from '../rules/idle-entity.ts'
 import type { Work } from './work.ts'
+
+/** An entity with more scheduled messages is in use. */
+const MAX_SCHEDULED = 200
 
 /**
  * Deletes an entity with its dead-letter queue, a topic with its subscriptions (TMP-12). With `idle`, only if it is idle
@@ -43,9 +47,14 @@ export function* deleteEntity(
 }
 
 function* isIdleNow(work: Work, record: EntityRecord): Procedure<boolean> {
-  const { lockMs } = work.time
-  if (!isIdle(record, { lockMs, hasScheduled: false, isForwardedTo: false })) return false
-  const { scheduledMs } = yield* ask('look', record.number)
+  const { lockMs, storeMs } = work.time
+  if (!isIdle(record, { lockMs, scheduledMs: undefined, isForwardedTo: false })) return false
+  const ever = { storeMs: LATEST_MS, lockMs: 0 }
+  const rows = yield* ask('dueRows', record.number, ever, MAX_SCHEDULED)
+  // Some are enqueued first, when somebody looks.
+  if (rows.length >= MAX_SCHEDULED) return false
+  const last = rows.at(-1)?.dueMs
+  const scheduledMs = last === undefined ? undefined : lockMs + (last - storeMs)
   const isForwardedTo = yield* ask('isForwardedTo', record.path)
-  return isIdle(record, { lockMs, hasScheduled: scheduledMs !== undefined, isForwardedTo })
+  return isIdle(record, { lockMs, scheduledMs, isForwardedTo })
 }

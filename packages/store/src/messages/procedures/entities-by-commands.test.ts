@@ -212,6 +212,33 @@ describe('entities that delete themselves', () => {
     expect(heads(await queue.receive())).toEqual(['a'])
   })
 
+  test('TMP-05 TMP-06 the period begins anew when it is enqueued, carried out or not', async () => {
+    const scheduledMs = messages.startMs + 2 * PERIOD
+    const queues = [
+      await messages.queue('q', idle),
+      await messages.queue('r', idle),
+      await messages.topic('t', idle),
+      await messages.topic('u', idle),
+    ]
+    for (const queue of queues) await queue.send({ messageId: 'a', scheduledMs })
+    await messages.wait(2.5 * PERIOD)
+    const quiet = { entity: queues[0]?.number ?? 0, touch: false }
+    await messages.perform<'applyDue'>({ kind: 'applyDue', ...quiet, listening: 'nobody' })
+    const activated = queues[3] ?? fail()
+    await messages.perform<'activate'>({
+      kind: 'activate',
+      entity: activated.number,
+      touch: false,
+      version: await activated.version(),
+      messages: [{ number: 1, copies: [] }],
+    })
+    for (const queue of queues) expect(await remove(queue, 'idle')).toBe('inUse')
+    await messages.wait(0.5 * PERIOD - 1)
+    for (const queue of queues) expect(await remove(queue, 'idle')).toBe('inUse')
+    await messages.wait(1)
+    for (const queue of queues) expect(await remove(queue, 'idle')).toBe('deleted')
+  })
+
   test('TMP-06 TMP-07 operations on a subscription are activity of its topic, arriving messages not of it', async () => {
     const topic = await messages.topic('t', idle)
     const subscription = await messages.subscription('t', 's', idle)
@@ -268,3 +295,7 @@ describe('entities that delete themselves', () => {
     expect(await remove(queue, 'idle')).toBe('inUse')
   })
 })
+
+function fail(): never {
+  throw new Error('it is not there')
+}

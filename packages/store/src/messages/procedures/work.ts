@@ -14,6 +14,7 @@ export class Work {
   readonly #bytes = new Map<number, number>()
   readonly #deadLetterQueues = new Map<number, number | undefined>()
   readonly #touched = new Set<number>()
+  readonly #activities = new Map<number, number>()
   readonly #stamps = new Map<number, number>()
 
   constructor(time: MessageTime) {
@@ -109,6 +110,19 @@ export class Work {
   /** Activities of entities, in the order of their numbers. */
   get stamped(): readonly (readonly [entity: number, lockMs: number])[] {
     return [...this.#stamps].sort(([a], [b]) => a - b)
+  }
+
+  /** A scheduled message was enqueued, at an instant of the store's clock: from then on the entity may be idle (TMP-05). */
+  noteEnqueued({ number, settings }: EntityRecord, enqueuedMs: number): void {
+    if (settings.autoDeleteOnIdleMs === undefined) return
+    const { lockMs, storeMs } = this.time
+    const atMs = lockMs - Math.max(0, storeMs - enqueuedMs)
+    this.#activities.set(number, Math.max(atMs, this.#activities.get(number) ?? 0))
+  }
+
+  /** Entities with an activity that this command has noted, and the instant, by the lock clock. */
+  get activities(): ReadonlyMap<number, number> {
+    return this.#activities
   }
 
   /** Writes counters and sums, and takes back rows of sessions that were made only to hold them. */

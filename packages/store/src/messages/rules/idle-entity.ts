@@ -13,17 +13,20 @@ export function idleAtMs({ kind, accessedMs, settings }: EntityRecord): number |
 }
 
 /**
- * Whether an entity may delete itself now. A pending scheduled message holds the timer (TMP-05), and the destination of an
- * entity that forwards is never idle (TMP-08).
+ * Whether an entity may delete itself now. A scheduled message holds the timer until it is enqueued (TMP-05), whether or not
+ * somebody has carried that out already. The destination of an entity that forwards is never idle (TMP-08).
  */
 export function isIdle(
   entity: EntityRecord,
   now: {
     readonly lockMs: number
-    readonly hasScheduled: boolean
+    /** The last instant of its scheduled messages, by the lock clock. */
+    readonly scheduledMs: number | undefined
     readonly isForwardedTo: boolean
   },
 ): boolean {
-  const atMs = idleAtMs(entity)
-  return atMs !== undefined && atMs <= now.lockMs && !now.hasScheduled && !now.isForwardedTo
+  const { lockMs, scheduledMs, isForwardedTo } = now
+  const accessedMs = Math.max(entity.accessedMs, scheduledMs ?? 0)
+  const atMs = idleAtMs({ ...entity, accessedMs })
+  return atMs !== undefined && atMs <= lockMs && !isForwardedTo
 }
