@@ -10,7 +10,8 @@ export type {
   PropertiesToModify,
   Subscription,
 } from './broker/message-receiver.ts'
-export type { MessageBatch, MessageSender } from './broker/message-sender.ts'
+export type { MessageBatch } from './broker/message-batch.ts'
+export type { MessageSender } from './broker/message-sender.ts'
 export type {
   AcceptSessionOptions,
   MessageHandlers,

@@ -10,6 +10,7 @@ import type {
   MessageTime,
 } from '@tidemark/store/messages'
 import type { AdministrationContext } from '../entities/stored-entities.ts'
+import { LinkClosedError } from '../errors/link-closed-error.ts'
 import { ParsedRules } from '../rules/parsed-rules.ts'
 import { BackgroundWork } from './background-work.ts'
 import { bringDue, type BringContext } from './bring-messages.ts'
@@ -17,6 +18,9 @@ import { EntityCommands } from './entity-commands.ts'
 import { EntityDirectory } from './entity-directory.ts'
 import { forwardFrom } from './forwarding.ts'
 import { SharedRuns } from './shared-runs.ts'
+
+/** Entities whose commands are remembered. */
+const MAX_COMMANDS = 10_000
 
 /** What the parts of a broker share: the engine, the clocks, and what is known of the entities. */
 export class BrokerContext implements AdministrationContext, BringContext {
@@ -28,6 +32,7 @@ export class BrokerContext implements AdministrationContext, BringContext {
   readonly #database: Database
   readonly #background = new BackgroundWork()
   readonly #commands = new Map<string, EntityCommands>()
+  #status: 'open' | 'closing' | 'closed' = 'open'
   #opening: Promise<MessageEngine> | undefined
   #engine: MessageEngine | undefined
   /** What the store last said of the lock clock, and when by the monotonic clock. */
@@ -44,6 +49,7 @@ export class BrokerContext implements AdministrationContext, BringContext {
   }
 
   engine(): Promise<MessageEngine> {
+    if (this.#status === 'closed') return Promise.reject(closedError())
     this.#opening ??= this.#open()
     return this.#opening
   }
@@ -53,6 +59,8 @@ export class BrokerContext implements AdministrationContext, BringContext {
     const key = path.toLowerCase()
     const known = this.#commands.get(key)
     if (known !== undefined) return known
+    // Names that nobody has are names, too. Whoever uses those that are forgotten goes on with them.
+    if (this.#commands.size >= MAX_COMMANDS) this.#commands.clear()
     const commands = new EntityCommands(this, path)
     this.#commands.set(key, commands)
     return commands
@@ -110,9 +118,17 @@ export class BrokerContext implements AdministrationContext, BringContext {
     if (queue !== undefined) this.#forwardInBackground(queue)
   }
 
-  /** Resolves when nothing runs in the background. */
-  async idle(): Promise<void> {
+  /** @throws ERR_LINK_CLOSED */
+  assertOpen(): void {
+    if (this.#status !== 'open') throw closedError()
+  }
+
+  /** Nothing new begins. Resolves when what was sent is answered, and nothing runs in the background. */
+  async close(): Promise<void> {
+    this.#status = 'closing'
+    await Promise.all([...this.#commands.values()].map((commands) => commands.idle()))
     await this.#background.idle()
+    this.#status = 'closed'
   }
 
   #forwardInBackground(source: EntityRecord): void {
@@ -135,4 +151,8 @@ export class BrokerContext implements AdministrationContext, BringContext {
     if (known !== undefined && known >= lockMs) return
     this.#heard = { lockMs, atMs: this.clock.monotonicMs() }
   }
+}
+
+function closedError(): LinkClosedError {
+  return new LinkClosedError('the message broker')
 }

@@ -8,17 +8,20 @@ import type {
   EntityRecord,
   MessageCommand,
   MessageTime,
+  NewMessage,
+  Parcel,
+  ParcelAnswer,
   Refusal,
   RefusalReason,
 } from '@tidemark/store/messages'
-import {
-  MessagingEntityDisabledError,
-  MessagingEntityNotFoundError,
-} from '../errors/messaging-entity-errors.ts'
+import { MessagingEntityDisabledError } from '../errors/messaging-entity-errors.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
+import { ServiceTimeoutError } from '../errors/service-timeout-error.ts'
 import { SessionLockLostError } from '../errors/session-lock-errors.ts'
+import { parseHead } from '../messages/message-codec.ts'
 import { bringMessages, type BringContext } from './bring-messages.ts'
-import { GroupedCalls } from './grouped-calls.ts'
+import { CommandLane } from './command-lane.ts'
+import { judgeArrival } from './fan-out.ts'
 
 /** What commands need of their broker. */
 export interface CommandsContext extends BringContext {
@@ -35,6 +38,12 @@ export type CommandFields<Kind extends EntityCommandKind> = Omit<
 
 export interface Performed<Kind extends EntityCommandKind> {
   readonly answer: Exclude<CommandAnswers[Kind], Refusal | Again>
+  readonly time: MessageTime
+}
+
+/** Ends of locks in the order of their tokens, by the lock clock, or why there is none. */
+export interface Renewed {
+  readonly lockedUntilMs: Performed<'renew'>['answer']['lockedUntilMs']
   readonly time: MessageTime
 }
 
@@ -71,17 +80,33 @@ export class EntityCommands {
   /** As it was given. */
   readonly path: string
   readonly #context: CommandsContext
-  readonly #settles: GroupedCalls<Disposition, DispositionAnswer>
+  readonly #sends: CommandLane<readonly NewMessage[], ParcelAnswer>
+  readonly #settles: CommandLane<Disposition, DispositionAnswer>
+  readonly #renewals: CommandLane<readonly string[], Renewed>
   /** When it was last stamped, by the monotonic clock. */
   #touched: { readonly entity: number; readonly atMs: number } | undefined
 
   constructor(context: CommandsContext, path: string) {
     this.#context = context
     this.path = path
-    this.#settles = new GroupedCalls(async (dispositions) => {
-      const { answer } = await this.perform('settle', { dispositions })
-      return answer.answers
-    })
+    this.#sends = new CommandLane(
+      (parcels) => this.#send(parcels),
+      (messages) => ({
+        items: messages.length,
+        bytes: messages.reduce((sum, { bytes }) => sum + bytes, 0),
+      }),
+    )
+    this.#settles = new CommandLane(
+      async (dispositions) => {
+        const { answer } = await this.perform('settle', { dispositions })
+        return answer.answers
+      },
+      () => ({ items: 1, bytes: 0 }),
+    )
+    this.#renewals = new CommandLane(
+      (tokens) => this.#renew(tokens),
+      ({ length: items }) => ({ items, bytes: 0 }),
+    )
   }
 
   /** Rejects with ERR_MESSAGING_ENTITY_NOT_FOUND. */
@@ -108,7 +133,11 @@ export class EntityCommands {
         if (!isAgain(answer)) return performed<Kind>({ answer, time })
       } else if (answer.reason === 'gone' || answer.reason === 'stale') {
         stale += 1
-        if (stale > MAX_STALE) throw new MessagingEntityNotFoundError(this.path)
+        if (stale > MAX_STALE) {
+          throw new ServiceTimeoutError(
+            `'${record.path}' changed ${MAX_STALE} times while a command '${kind}' was on its way`,
+          )
+        }
         await this.#context.directory.refresh()
       } else {
         throw this.#refused(answer.reason, record)
@@ -116,9 +145,48 @@ export class EntityCommands {
     }
   }
 
-  /** Those that are asked for while some are on their way go together. */
+  /** All of them, or none. Sends, settlements and renewals go together with others of their kind; see `CommandLane`. */
+  send(messages: readonly NewMessage[], signal: AbortSignal | undefined): Promise<ParcelAnswer> {
+    return this.#sends.call(messages, signal)
+  }
+
   settle(disposition: Disposition): Promise<DispositionAnswer> {
     return this.#settles.call(disposition)
+  }
+
+  renew(tokens: readonly string[]): Promise<Renewed> {
+    return this.#renewals.call(tokens)
+  }
+
+  /** Resolves when nothing that goes together is on its way. */
+  async idle(): Promise<void> {
+    await Promise.all([this.#sends.idle(), this.#settles.idle(), this.#renewals.idle()])
+  }
+
+  async #send(parcels: readonly (readonly NewMessage[])[]): Promise<readonly ParcelAnswer[]> {
+    const { answer } = await this.perform('send', (record) => {
+      const judge = judgeArrival(this.#context, record)
+      const judged = (message: NewMessage): NewMessage => ({
+        ...message,
+        copies: judge({ head: parseHead(message.head) }),
+      })
+      return {
+        version: record.version,
+        parcels: parcels.map((messages): Parcel => ({
+          messages: record.kind === 'topic' ? messages.map(judged) : messages,
+        })),
+      }
+    })
+    return answer.parcels
+  }
+
+  async #renew(groups: readonly (readonly string[])[]): Promise<readonly Renewed[]> {
+    const { answer, time } = await this.perform('renew', { tokens: groups.flat() })
+    let end = 0
+    return groups.map(({ length }) => {
+      end += length
+      return { lockedUntilMs: answer.lockedUntilMs.slice(end - length, end), time }
+    })
   }
 
   #command<Kind extends EntityCommandKind>(

@@ -213,7 +213,7 @@ export class MessageBroker {
     return redriveDeadLetters(queue, { sequenceNumbers, signal })
   }
 
-  /** Closes its receivers. Idempotent. */
+  /** Closes its receivers and senders, and resolves when nothing of it runs any more. Idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -225,7 +225,7 @@ export class MessageBroker {
 
   async #close(): Promise<void> {
     await this.#receivers.close()
-    await this.#context.idle()
+    await this.#context.close()
   }
 }
 

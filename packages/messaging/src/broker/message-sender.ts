@@ -1,57 +1,32 @@
-import { assertNever, InvalidOptionError, type Random } from '@tidemark/contracts'
-import type { EntityRecord, NewMessage, Parcel, ParcelAnswer } from '@tidemark/store/messages'
+import {
+  assertNever,
+  checkOptions,
+  describeValue,
+  InvalidOptionError,
+  option,
+  type OptionRules,
+} from '@tidemark/contracts'
+import type { NewMessage, ParcelAnswer } from '@tidemark/store/messages'
 import { LinkClosedError } from '../errors/link-closed-error.ts'
 import { MessageNotFoundError } from '../errors/message-not-found-error.ts'
 import { MessageSizeExceededError, QuotaExceededError } from '../errors/messaging-limit-errors.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
-import { encodeMessage, parseHead } from '../messages/message-codec.ts'
+import { encodeMessage } from '../messages/message-codec.ts'
 import type { Message } from '../messages/message.ts'
 import { epochMsOf } from '../platform/utc-date.ts'
 import type { BrokerContext } from './broker-context.ts'
 import type { EntityCommands } from './entity-commands.ts'
-import { judgeArrival } from './fan-out.ts'
+import { MessageBatch } from './message-batch.ts'
 import { checkedSequenceNumbers } from './receiver-options.ts'
 
-/** Collects messages up to the entity's maximum size. */
-export class MessageBatch<Body = unknown> {
-  readonly maxSizeInBytes: number
-  readonly #random: Random
-  readonly #messages: NewMessage[] = []
-  #bytes = 0
-
-  /** Made by the sender. */
-  constructor(random: Random, maxSizeInBytes: number) {
-    this.#random = random
-    this.maxSizeInBytes = maxSizeInBytes
-  }
-
-  get count(): number {
-    return this.#messages.length
-  }
-
-  get sizeInBytes(): number {
-    return this.#bytes
-  }
-
-  /** False, and nothing is added, when it does not fit. */
-  tryAddMessage(message: Message<Body>): boolean {
-    const encoded = encodeMessage(message, this.#random)
-    if (this.#bytes + encoded.bytes > this.maxSizeInBytes) return false
-    this.#messages.push(encoded)
-    this.#bytes += encoded.bytes
-    return true
-  }
-
-  /** For the sender. */
-  get encoded(): readonly NewMessage[] {
-    return this.#messages
-  }
-}
-
 interface SendOptions {
+  /** Rejects with its reason. A message that is on its way by then is sent nevertheless. */
   readonly signal?: AbortSignal | undefined
 }
 
+const SEND_RULES: OptionRules<SendOptions> = { signal: option.signal }
+
+/** Sends to a queue or topic. Holds nothing: closing it only ends its use. */
 export class MessageSender<Body = unknown> {
   readonly entityPath: string
   readonly #context: BrokerContext
@@ -71,7 +46,7 @@ export class MessageSender<Body = unknown> {
     options: SendOptions = {},
   ): Promise<void> {
     this.#assertOpen(options)
-    await this.#send(this.#encode(messages))
+    await this.#send(this.#encode(messages), options)
   }
 
   async createMessageBatch(
@@ -82,7 +57,7 @@ export class MessageSender<Body = unknown> {
     const { maxSizeInBytes = maxMessageBytes } = options
     if (!(maxSizeInBytes > 0 && maxSizeInBytes <= maxMessageBytes)) {
       throw new InvalidOptionError(
-        `maxSizeInBytes must be above 0 and at most ${maxMessageBytes}, got ${maxSizeInBytes}`,
+        `maxSizeInBytes must be above 0 and at most ${maxMessageBytes}, got ${describeValue(maxSizeInBytes)}`,
       )
     }
     return new MessageBatch(this.#context.random, maxSizeInBytes)
@@ -97,10 +72,12 @@ export class MessageSender<Body = unknown> {
     this.#assertOpen(options)
     const scheduledMs = epochMsOf(scheduledEnqueueTimeUtc)
     if (scheduledMs === undefined) {
-      throw new InvalidOptionError('scheduledEnqueueTimeUtc must be a date')
+      throw new InvalidOptionError(
+        `scheduledEnqueueTimeUtc must be a date, got ${describeValue(scheduledEnqueueTimeUtc)}`,
+      )
     }
     const encoded = this.#encode(messages).map((message) => ({ ...message, scheduledMs }))
-    const numbers = await this.#send(encoded)
+    const numbers = await this.#send(encoded, options)
     // A duplicate has none of its own: nothing can be cancelled by 0.
     return numbers.map((number) => number ?? 0)
   }
@@ -129,31 +106,27 @@ export class MessageSender<Body = unknown> {
     await this.close()
   }
 
-  async #send(messages: readonly NewMessage[]): Promise<readonly (number | undefined)[]> {
+  async #send(
+    messages: readonly NewMessage[],
+    { signal }: SendOptions,
+  ): Promise<readonly (number | undefined)[]> {
     if (messages.length === 0) return []
-    const { answer } = await this.#commands.perform('send', (record) => ({
-      version: record.version,
-      parcels: [this.#parcel(record, messages)],
-    }))
-    const [parcel] = answer.parcels
-    if (parcel?.kind === 'sent') return parcel.numbers
-    throw await this.#refused(parcel)
+    await this.#checkSize(messages)
+    const answer = await this.#commands.send(messages, signal)
+    if (answer.kind === 'sent') return answer.numbers
+    throw await this.#refused(answer)
   }
 
-  #parcel(record: EntityRecord, messages: readonly NewMessage[]): Parcel {
-    if (record.kind !== 'topic') return { messages }
-    const judge = judgeArrival(this.#context, record)
-    return {
-      messages: messages.map((message) => ({
-        ...message,
-        copies: judge({ head: parseHead(message.head) }),
-      })),
-    }
-  }
-
-  async #refused(answer: Exclude<ParcelAnswer, { kind: 'sent' }> | undefined): Promise<Error> {
+  /** One call is one transfer to the official service, too: together its messages are no larger than the largest one. */
+  async #checkSize(messages: readonly NewMessage[]): Promise<void> {
     const { path: entityPath, settings } = await this.#commands.record()
-    if (answer === undefined) return new Error(`no answer for a parcel of '${entityPath}'`)
+    const { maxMessageBytes: maxBytes } = settings
+    const bytes = messages.reduce((sum, message) => sum + message.bytes, 0)
+    if (bytes > maxBytes) throw new MessageSizeExceededError({ entityPath, bytes, maxBytes })
+  }
+
+  async #refused(answer: Exclude<ParcelAnswer, { kind: 'sent' }>): Promise<Error> {
+    const { path: entityPath, settings } = await this.#commands.record()
     switch (answer.kind) {
       case 'full':
         return new QuotaExceededError({ entityPath, maxBytes: settings.maxBytes })
@@ -176,9 +149,11 @@ export class MessageSender<Body = unknown> {
     return list.map((message) => encodeMessage(message, this.#context.random))
   }
 
-  #assertOpen({ signal }: SendOptions): void {
+  #assertOpen(options: SendOptions): void {
+    checkOptions(options, SEND_RULES)
     if (this.#isClosed) throw new LinkClosedError(`the sender to '${this.entityPath}'`)
-    signal?.throwIfAborted()
+    this.#context.assertOpen()
+    options.signal?.throwIfAborted()
   }
 }
 

@@ -173,8 +173,8 @@ export class ReceiverLink {
         `messages of the session '${held.sessionId}' have no locks of their own: renew the session's lock`,
       )
     }
-    const { answer, time } = await this.#commands.perform('renew', { tokens })
-    return answer.lockedUntilMs.map((until) =>
+    const { lockedUntilMs, time } = await this.#commands.renew(tokens)
+    return lockedUntilMs.map((until) =>
       typeof until === 'number' ? lockEnd(until, time, context.clock) : this.#lost(until),
     )
   }

@@ -1,0 +1,102 @@
+/** How much of a command a call takes. */
+export interface LaneWeight {
+  readonly items: number
+  readonly bytes: number
+}
+
+/** The most of one command, unless its first call alone is more. */
+const MAX_ITEMS = 1_000
+const MAX_BYTES = 4 * 1024 * 1024
+
+interface Waiting<Request, Answer> {
+  readonly request: Request
+  readonly weight: LaneWeight
+  resolve(answer: Answer): void
+  reject(error: unknown): void
+}
+
+/**
+ * Calls of one kind on one entity. Those that are made while a command is on its way go together in the next one, in
+ * their order, and each gets its own part of the answer.
+ */
+export class CommandLane<Request, Answer> {
+  readonly #perform: (requests: readonly Request[]) => Promise<readonly Answer[]>
+  readonly #weigh: (request: Request) => LaneWeight
+  #waiting: Waiting<Request, Answer>[] = []
+  #running: Promise<void> | undefined
+
+  /** `perform` answers in the order of the requests. */
+  constructor(
+    perform: (requests: readonly Request[]) => Promise<readonly Answer[]>,
+    weigh: (request: Request) => LaneWeight,
+  ) {
+    this.#perform = perform
+    this.#weigh = weigh
+  }
+
+  /**
+   * A signal takes the call out before its command was sent. Afterwards the call rejects with the reason, too, but the
+   * command goes on.
+   */
+  call(request: Request, signal?: AbortSignal): Promise<Answer> {
+    if (signal?.aborted === true) return Promise.reject<Answer>(signal.reason)
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const waiting = { request, weight: this.#weigh(request), resolve, reject }
+    this.#waiting.push(waiting)
+    this.#running ??= this.#run()
+    return signal === undefined ? promise : this.#abortable(waiting, promise, signal)
+  }
+
+  /** Resolves when none is on its way. */
+  async idle(): Promise<void> {
+    await this.#running
+  }
+
+  async #abortable(
+    waiting: Waiting<Request, Answer>,
+    answer: Promise<Answer>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const onAbort = (): void => {
+      this.#waiting = this.#waiting.filter((one) => one !== waiting)
+      waiting.reject(signal.reason)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await answer
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  async #run(): Promise<void> {
+    // Calls of one turn go together, too.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) await this.#performGroup(this.#takeGroup())
+    this.#running = undefined
+  }
+
+  #takeGroup(): readonly Waiting<Request, Answer>[] {
+    let items = 0
+    let bytes = 0
+    const end = this.#waiting.findIndex(({ weight }, place) => {
+      items += weight.items
+      bytes += weight.bytes
+      return place > 0 && (items > MAX_ITEMS || bytes > MAX_BYTES)
+    })
+    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
+  }
+
+  async #performGroup(group: readonly Waiting<Request, Answer>[]): Promise<void> {
+    try {
+      const answers = await this.#perform(group.map(({ request }) => request))
+      for (const [place, { resolve, reject }] of group.entries()) {
+        const answer = answers[place]
+        if (answer === undefined) reject(new Error(`a command has no answer at ${place}`))
+        else resolve(answer)
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    }
+  }
+}
