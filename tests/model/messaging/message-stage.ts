@@ -90,8 +90,9 @@ export class MessageStage {
   async perform<K extends Kind>(via: number, command: CommandOf<K>): Promise<Final<K>> {
     const engine = await this.#environment.messages(via)
     for (let times = 0; times < 100; times++) {
-      const { answer } = await engine.perform<K>(command, { lockMs: this.#environment.clock.now })
-      if (isFinal<K>(answer)) return answer
+      const performed = await engine.perform<K>(command, { lockMs: this.#environment.clock.now })
+      const answer: unknown = performed.answer
+      if (!isAgain(answer)) return answer as Final<K>
     }
     throw new Difference(`${command.kind} is never done`)
   }
@@ -148,8 +149,8 @@ export function entitySettings(model: ModelSettings | undefined): EntitySettings
   }
 }
 
-function isFinal<K extends Kind>(answer: CommandAnswers[K]): answer is Final<K> {
-  return answer.kind !== 'again'
+function isAgain(answer: unknown): boolean {
+  return (answer as { readonly kind: string }).kind === 'again'
 }
 
 export function isRefused(answer: { readonly kind: string }): answer is Refusal {

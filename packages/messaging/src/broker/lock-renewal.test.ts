@@ -10,7 +10,7 @@ class Unavailable extends Error {
 }
 
 /** Locks of ten seconds. */
-function renewalOf({ fails = 0, isLost = () => false } = {}): {
+function renewalOf({ fails = 0, isLost = (): boolean => false } = {}): {
   readonly clock: SimulatedClock
   readonly renewal: LockRenewal
   readonly renewed: { atMs: number; tokens: readonly string[] }[]

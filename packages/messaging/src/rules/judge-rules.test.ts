@@ -37,7 +37,7 @@ function subscription(
       createdMs: 0,
       ...rule,
     })),
-  } as EntityRecord
+  } as unknown as EntityRecord
 }
 
 function sql(expression: string): Pick<RuleRecord, 'filter'> {

@@ -88,7 +88,14 @@ test('messages are sent, listed and counted by state', async () => {
     'send',
     'shop/orders',
     '{"id":7}',
-    ...['--id', 'a', '--subject', 'new', '--property', 'n=3', '--property', 'text=x'],
+    '--id',
+    'a',
+    '--subject',
+    'new',
+    '--property',
+    'n=3',
+    '--property',
+    'text=x',
   )
   expect(sent).toEqual({ code: 0, output: 'sent: 1\n', errors: '' })
   await queues('send', 'shop/orders', 'plain text', '--ttl', '3600000')
