@@ -14,6 +14,7 @@ import {
   textColumn,
 } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
+import { EPOCH_JUMP } from '../schema/epoch-jump.ts'
 import { nextNumber } from '../schema/next-number.ts'
 import { LOOK_FOR_DUE, type DueStart } from './entity-hints.ts'
 import type { MessageSql } from './message-sql.ts'
@@ -46,9 +47,13 @@ export function dueValues({ fromMs, version, isKnown }: DueStart): readonly numb
   return [fromMs, version, isKnown ? 1 : 0]
 }
 
-/** Senders compare the size with its limit. */
+/**
+ * Senders compare the size with its limit. A fail-over may have lost messages whose numbers somebody has seen: the next
+ * ones are far above them.
+ */
 const HELD_COLUMNS = `${PLACE_COLUMNS},
-  (SELECT coalesce(sum(z.bytes), 0) FROM :schema.entity_size z WHERE z.entity = c.number)`
+  (SELECT coalesce(sum(z.bytes), 0) FROM :schema.entity_size z WHERE z.entity = c.number),
+  CASE WHEN c.timeline = :timeline THEN 0 ELSE ${EPOCH_JUMP} END`
 export const PLACE: string = `${selectPlace(PLACE_COLUMNS)} WHERE c.number = $1 AND e.db = $2`
 export const PLACE_HELD: string = `${selectPlace(HELD_COLUMNS)} WHERE c.number = $1 AND e.db = $2 ${HELD}`
 const PLACES = `${selectPlace(HELD_COLUMNS)} WHERE c.number = ANY($1::integer[]) AND e.db = $2 ORDER BY c.number ${HELD}`
@@ -68,7 +73,7 @@ const INSERT = `WITH made AS (
     AS u(number, kind, path, path_key, parent, definition, forward, forward_dead) ORDER BY u.number
   ON CONFLICT (db, path_key) WHERE NOT dropped DO NOTHING RETURNING number
 ), counted AS (
-  INSERT INTO :schema.entity_counter(number, next) SELECT m.number, 1 FROM made m
+  INSERT INTO :schema.entity_counter(number, next, timeline) SELECT m.number, 1, :timeline FROM made m
 ), stamped AS (
   INSERT INTO :schema.entity_access(number, accessed) SELECT m.number, $9 FROM made m
 ), clocked AS (
@@ -204,13 +209,15 @@ JOIN :schema.entity_access a ON a.number = c.number LEFT JOIN :schema.message_cl
 
 function entityPlace(row: SqlRow, sql: MessageSql, start: DueStart): EntityPlace {
   const record = entityRecord(row)
-  if (row.length > 15) sql.noteBytes(record.number, numberColumn(row, 15))
+  const isHeld = row.length > 15
+  const jump = isHeld ? numberColumn(row, 16) : 0
+  if (isHeld) sql.noteBytes(record.number, numberColumn(row, 15))
   const dues = [row[12] ?? null, row[14] ?? null].flatMap((text) =>
     text === null ? [] : [Number(text)],
   )
   const place = {
     record,
-    next: sql.nextOf(record.number) ?? numberColumn(row, 9),
+    next: sql.nextOf(record.number) ?? numberColumn(row, 9) + jump,
     clock: { storeMs: numberColumn(row, 10), lockMs: numberColumn(row, 11) },
     dueMs: dues.length === 0 ? undefined : Math.min(...dues),
     expiresMs: nullableNumberColumn(row, 13) ?? undefined,

@@ -168,7 +168,9 @@ export class MessageSql {
       texts.push(REMOVE.replaceAll('?', ids))
     }
     for (const [entity, next] of inOrder(this.#next)) {
-      texts.push(`UPDATE :schema.entity_counter SET next = ${next} WHERE number = ${entity}`)
+      texts.push(
+        `UPDATE :schema.entity_counter SET next = ${next}, timeline = :timeline WHERE number = ${entity}`,
+      )
     }
     for (const [entity, lockMs] of inOrder(this.#touches)) {
       texts.push(

@@ -1,9 +1,15 @@
 import { systemRandom } from '@tidemark/contracts'
 import type { MessageEngine } from '@tidemark/store/messages'
-import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
+import {
+  sharedPostgres,
+  startPgBouncer,
+  startPostgresProcess,
+  type SharedPostgres,
+} from '@tidemark/testing/servers'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPostgresEngine } from '../postgres-engine.ts'
+import { EPOCH_JUMP } from '../schema/epoch-jump.ts'
 import { initSchema } from '../schema/manage-schema.ts'
 import { MESSAGE_FUNCTIONS } from '../schema/message-functions.ts'
 import { STORE_SCHEMA } from '../schema/migrations.ts'
@@ -132,6 +138,38 @@ test('a store of before has its tables of messages when it is opened', async () 
   const queue = await QueueUnderTest.create(opened.messages, 'orders')
   await queue.send('a')
   expect(numbersOf(await queue.receive())).toEqual([1])
+  expect(await opened.check()).toEqual([])
+})
+
+test('SET-18 after a fail-over, numbers jump above those that it may have lost', async () => {
+  const url = await server.createDatabase()
+  await using opened = await open(url)
+  const queue = await QueueUnderTest.create(opened.messages, 'orders')
+  expect(await queue.send('a', 'b')).toEqual([1, 2])
+  const client = new Client(url)
+  await client.connect()
+  // As a server of another timeline finds it.
+  await client.query('UPDATE tidemark.entity_counter SET timeline = timeline - 1')
+  await client.end()
+  expect(numbersOf(await queue.receive(1))).toEqual([1])
+  expect(await queue.send('c', 'd')).toEqual([3 + EPOCH_JUMP, 4 + EPOCH_JUMP])
+  expect(await queue.send('e')).toEqual([5 + EPOCH_JUMP])
+  expect(numbersOf(await queue.receive(2))).toEqual([2, 3 + EPOCH_JUMP])
+  expect(await opened.check()).toEqual([])
+})
+
+test('behind a pooler that gives each transaction another session, all commands work', async () => {
+  await using process = await startPostgresProcess()
+  await using pooler = await startPgBouncer(process, { settings: { default_pool_size: '3' } })
+  const direct = await process.createDatabase()
+  await using opened = await open(pooler.url(new URL(direct).pathname.slice(1)))
+  const queue = await QueueUnderTest.create(opened.messages, 'orders')
+  const texts = Array.from({ length: 40 }, (_, index) => `m${index}`)
+  await Promise.all(texts.map((text) => queue.send(text)))
+  const taken = await Promise.all(texts.map(() => queue.receive(1)))
+  expect(numbersOf(taken.flat()).toSorted((a, b) => a - b)).toEqual(texts.map((_, at) => at + 1))
+  await Promise.all(taken.map((each) => queue.settle(each, 'complete')))
+  expect(await queue.receive()).toEqual([])
   expect(await opened.check()).toEqual([])
 })
 

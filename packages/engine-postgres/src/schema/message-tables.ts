@@ -3,8 +3,8 @@
  *
  * entity          a queue, topic, subscription or dead-letter queue. path_key: the path without case. definition: JSON.
  *                 forwards: keys of paths where it forwards to. dropped: out of the catalog, its rows wait to be removed.
- * entity_counter  next: the number that the next message gets. Who gives numbers, or changes the entity, locks this row
- *                 first. It goes with the drop.
+ * entity_counter  next: the number that the next message gets. timeline: of the server, when it was last advanced. Who
+ *                 gives numbers, or changes the entity, locks this row first. It goes with the drop.
  * entity_access   accessed: the last activity. Its own row, so that who stamps it does not wait for who gives numbers.
  * entity_size     what an entity holds: the sum of its slots. Commits that run at once use different slots, so that they
  *                 do not wait for each other.
@@ -28,7 +28,7 @@ CREATE UNIQUE INDEX entity_path ON :schema.entity(db, path_key) WHERE NOT droppe
 CREATE INDEX entity_parent ON :schema.entity(parent) WHERE NOT dropped;
 CREATE INDEX entity_dropped ON :schema.entity(number) WHERE dropped;
 CREATE TABLE :schema.entity_counter(
-  number integer PRIMARY KEY, next bigint NOT NULL) WITH (fillfactor = 20);
+  number integer PRIMARY KEY, next bigint NOT NULL, timeline integer NOT NULL) WITH (fillfactor = 20);
 CREATE TABLE :schema.entity_access(number integer PRIMARY KEY, accessed bigint NOT NULL) WITH (fillfactor = 50);
 CREATE TABLE :schema.entity_size(
   entity integer NOT NULL, slot smallint NOT NULL, bytes bigint NOT NULL, PRIMARY KEY(entity, slot))
