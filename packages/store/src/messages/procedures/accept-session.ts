@@ -7,7 +7,7 @@ import type { Work } from './work.ts'
 
 /**
  * Holds a session. One that is named may be empty (SES-12), and is refused while somebody holds it (SES-11). Otherwise the
- * next free one with messages; all sessions are judged before, so one that expiry empties is not offered (decision 2).
+ * next free one with messages; all sessions are judged before, so one that expiry empties is not offered (SES-12).
  */
 export function* acceptSession(
   work: Work,

@@ -28,7 +28,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 
 type Forwarded = CommandOf<'forward'>['messages'][number]
 
-/** Waiting messages in the order of numbers. Forwarding listens (decision 1), so what has expired leaves first. */
+/** Waiting messages in the order of numbers. Forwarding listens (EXP-26), so what has expired leaves first. */
 export function* readForwardable(
   work: Work,
   place: EntityPlace,
@@ -54,7 +54,7 @@ export function* readForwardable(
 
 /**
  * Moves messages to their destination, each exactly once: one that is not waiting here any more is left out. There it gets
- * a number, and counts its effective TTL anew, cut to the ceiling (decision 8). What cannot go there goes to the dead-letter
+ * a number, and counts its effective TTL anew, cut to the ceiling (EXP-31). What cannot go there goes to the dead-letter
  * queue of this entity (SET-13); from a dead-letter queue it stays where it is.
  */
 export function* forward(

@@ -156,7 +156,7 @@ describe('forwarding', () => {
 })
 
 describe('forwarding dead letters', () => {
-  test('SET-14 names where they died, and starts their TTL anew (decision 8)', async () => {
+  test('SET-14 EXP-31 names where they died, and starts their TTL again', async () => {
     const source = await messages.queue('orders', { maxDeliveryCount: 1 })
     const target = await messages.queue('target')
     const dead = await source.deadLetters()

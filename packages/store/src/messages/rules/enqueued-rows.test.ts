@@ -85,7 +85,7 @@ describe('a scheduled message whose instant has come', () => {
 })
 
 describe('a message in the dead-letter queue', () => {
-  test('EXP-16 keeps times and deliveries, and gets reason, place and number', () => {
+  test('EXP-16 EXP-30 keeps times and deliveries, and gets reason, place and number', () => {
     const row = rowWith({
       number: 3,
       state: DEFERRED,

@@ -61,7 +61,7 @@ export function activated(row: MessageRow, { settings }: EntityRecord): MessageR
 }
 
 /**
- * A message in the dead-letter queue. It keeps enqueued time, TTL and expiry (decision 7), which nobody enforces there
+ * A message in the dead-letter queue. It keeps enqueued time, TTL and expiry (EXP-30), which nobody enforces there
  * (EXP-20), and its number of deliveries. A dead-letter queue has no sessions: only the properties keep the session's name.
  */
 export function deadLettered<Row extends MessageRow | NewMessageRow>(
@@ -97,7 +97,7 @@ export type Passage = Pick<
 
 /**
  * The row of a message that arrives by a topic or by forwarding. The TTL that it brings counts from its enqueue here, and
- * is cut to the ceilings of the topic and of the destination (EXP-13, EXP-14, decision 8).
+ * is cut to the ceilings of the topic and of the destination (EXP-13, EXP-14, EXP-31).
  */
 export function arrivedRow(
   passage: Passage,

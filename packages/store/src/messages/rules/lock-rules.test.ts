@@ -72,7 +72,7 @@ describe('a message whose lock ends', () => {
     })
   })
 
-  test('EXP-06 expiry wins over the number of deliveries', () => {
+  test('EXP-28 expiry wins over the number of deliveries', () => {
     const both = { ...expired, deliveries: 2 }
     expect(returned(both, keeps, at)).toMatchObject({ kind: 'dies', reason: TTL_EXPIRED })
     expect(returned(both, drops, at)).toMatchObject({ kind: 'goes' })
