@@ -26,16 +26,10 @@ export interface BringContext extends LookContext, FanOutContext {
 
 /**
  * Makes everything arrive that comes to an entity by itself: scheduled messages of its topic, messages of entities that
- * forward to it, dead letters of its owner. Asks the store for nothing where nothing can come from.
+ * forward to it. Asks the store for nothing where nothing can come from.
  */
 export async function bringMessages(context: BringContext, record: EntityRecord): Promise<void> {
   await bring(context, record, new Set())
-}
-
-/** With what is due in the entity itself, listeners apart. */
-export async function bringDue(context: BringContext, record: EntityRecord): Promise<void> {
-  await bringMessages(context, record)
-  if (record.kind !== 'topic') await applyDue(context, record)
 }
 
 async function bring(
@@ -48,10 +42,7 @@ async function bring(
   const { directory } = context
   const parent = directory.parentOf(record)
   if (parent !== undefined) await bring(context, parent, seen)
-  if (record.kind === 'deadLetter') {
-    if (parent !== undefined) await applyDue(context, parent)
-    return
-  }
+  if (record.kind === 'deadLetter') return
   const sources = directory.sourcesForwardingTo(record)
   for (const source of sources) await bring(context, source, seen)
   // Whoever looks at an entity that forwards, or at its dead-letter queue, sees what the forwarding has left.
@@ -66,26 +57,17 @@ async function forwardWaiting(
   sources: readonly EntityRecord[],
 ): Promise<void> {
   if (sources.length === 0) return
-  const looks = await lookAt(context, sources)
+  const { directory } = context
+  const owners = sources.flatMap((one) =>
+    one.kind === 'deadLetter' ? (directory.parentOf(one) ?? []) : [],
+  )
+  const looks = await lookAt(context, [...sources, ...owners])
   for (const source of sources) {
     const look = looks.get(source.number)
-    if (look === undefined) continue
-    if (look.hasReady || isDue(context, look)) await forwardFrom(context, source)
-  }
-}
-
-/** What is due in an entity may put something into its dead-letter queue. */
-async function applyDue(context: BringContext, record: EntityRecord): Promise<void> {
-  const look = (await lookAt(context, [record])).get(record.number)
-  if (look === undefined || !isDue(context, look)) return
-  let isApplied = false
-  while (!isApplied) {
-    const { answer } = await context.perform<'applyDue'>({
-      kind: 'applyDue',
-      entity: record.number,
-      touch: false,
-      listening: 'nobody',
-    })
-    isApplied = answer.kind !== 'again'
+    const owner = source.kind === 'deadLetter' ? looks.get(source.parent ?? 0) : undefined
+    const waits = look !== undefined && (look.hasReady || isDue(context, look))
+    // The end of a lock may put something into the dead-letter queue: nobody needs to listen for it.
+    const mayDie = owner !== undefined && isDue(context, { lockEndMs: owner.lockEndMs })
+    if (waits || mayDie) await forwardFrom(context, source)
   }
 }

@@ -13,7 +13,7 @@ import type { AdministrationContext } from '../entities/stored-entities.ts'
 import { LinkClosedError } from '../errors/link-closed-error.ts'
 import { ParsedRules } from '../rules/parsed-rules.ts'
 import { BackgroundWork } from './background-work.ts'
-import { bringDue, type BringContext } from './bring-messages.ts'
+import type { BringContext } from './bring-messages.ts'
 import { EntityCommands } from './entity-commands.ts'
 import { EntityDirectory } from './entity-directory.ts'
 import { forwardFrom } from './forwarding.ts'
@@ -97,10 +97,6 @@ export class BrokerContext implements AdministrationContext, BringContext {
 
   async entitiesChanged(): Promise<void> {
     await this.directory.refresh()
-  }
-
-  bringDue(record: EntityRecord): Promise<void> {
-    return bringDue(this, record)
   }
 
   forwardOnward(record: EntityRecord): void {

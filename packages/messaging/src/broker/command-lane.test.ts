@@ -6,7 +6,7 @@ import { CommandLane } from './command-lane.ts'
 function heldLane(weigh: (request: number) => { items: number; bytes: number }): {
   readonly lane: CommandLane<number, number>
   readonly groups: (readonly number[])[]
-  finish(error?: Error): Promise<void>
+  readonly finish: (error?: Error) => Promise<void>
 } {
   const groups: (readonly number[])[] = []
   const ends: PromiseWithResolvers<void>[] = []

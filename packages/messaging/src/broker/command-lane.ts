@@ -11,8 +11,8 @@ const MAX_BYTES = 4 * 1024 * 1024
 interface Waiting<Request, Answer> {
   readonly request: Request
   readonly weight: LaneWeight
-  resolve(answer: Answer): void
-  reject(error: unknown): void
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
 }
 
 /**

@@ -13,8 +13,6 @@ export interface DirectoryContext {
   perform<Kind extends 'delete' | 'purge'>(
     command: CommandOf<Kind>,
   ): Promise<{ readonly answer: CommandAnswers[Kind] }>
-  /** Applies what is due in an entity and around it. */
-  bringDue(record: EntityRecord): Promise<void>
   lockNowMs(): number | undefined
   storeNowMs(): number
 }
@@ -56,11 +54,8 @@ export class EntityDirectory {
   async readAll(): Promise<readonly EntityRecord[]> {
     let catalog = await this.refresh()
     const idle = [...catalog.byNumber.values()].filter((record) => this.#isIdle(record))
-    for (const record of idle) {
-      if (await this.#deleteIdle(record)) continue
-      // A scheduled message held the timer until its instant: from there it counts anew (TMP-05).
-      await this.#context.bringDue(record)
-      await this.#deleteIdle(record)
+    for (const { number } of idle) {
+      await this.#context.perform<'delete'>({ kind: 'delete', entity: number, when: 'idle' })
     }
     if (idle.length > 0) {
       catalog = await this.refresh()
@@ -142,15 +137,6 @@ export class EntityDirectory {
   #isIdle(record: EntityRecord): boolean {
     const atMs = idleAtMs(record)
     return atMs !== undefined && atMs <= (this.#context.lockNowMs() ?? this.#context.storeNowMs())
-  }
-
-  async #deleteIdle({ number: entity }: EntityRecord): Promise<boolean> {
-    const { answer } = await this.#context.perform<'delete'>({
-      kind: 'delete',
-      entity,
-      when: 'idle',
-    })
-    return answer.kind !== 'inUse'
   }
 
   async #purge(): Promise<void> {

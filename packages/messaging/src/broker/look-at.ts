@@ -17,10 +17,14 @@ export async function lookAt(
   return new Map(looks.map((look) => [look.entity, look]))
 }
 
-/** Whether the end of a lock, an activation or an expiry is due. */
+/** Whether one of these instants has come. */
 export function isDue(
   context: LookContext,
-  { scheduledMs, lockEndMs, expiresMs }: EntityLook,
+  {
+    scheduledMs,
+    lockEndMs,
+    expiresMs,
+  }: Partial<Pick<EntityLook, 'scheduledMs' | 'lockEndMs' | 'expiresMs'>>,
 ): boolean {
   const storeMs = context.storeNowMs()
   const lockMs = context.lockNowMs() ?? Infinity

@@ -56,7 +56,6 @@ export function* activate(
     const firstNumber = work.nextNumber(record.number)
     const passage = { ...message, ...activated(message, record), firstNumber }
     inserted.push(...(yield* copiesOf(work, passage, copies.get(message.number) ?? [])))
-    work.stampsActivation(record, passage.enqueuedMs)
     fates.push({ kind: 'goes', row: message })
     work.noteEnqueued(record, passage.enqueuedMs)
   }

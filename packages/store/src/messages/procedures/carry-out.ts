@@ -25,7 +25,6 @@ export function* carryOut(
       rows.delete(fate.row.id)
       gone.set(fate.row.id, fate.row)
     } else rows.set(row.id, row)
-    if (fate.kind === 'activates') work.stampsActivation(entity, fate.row.enqueuedMs)
     countBytes(work, entity, fate, row)
     noteTouched(work, fate, row)
   }

@@ -174,7 +174,6 @@ function* finished(
 ): Procedure<CommandResult & { readonly time: MessageTime }> {
   const { time } = work
   yield* work.finish()
-  for (const [entity, atMs] of work.activities) yield* ask('touch', entity, atMs)
   if (active !== undefined) yield* stampActivity(work, active)
   for (const [entity, lockMs] of work.stamped) yield* ask('touch', entity, lockMs)
   if (

@@ -14,7 +14,6 @@ export class Work {
   readonly #bytes = new Map<number, number>()
   readonly #deadLetterQueues = new Map<number, number | undefined>()
   readonly #touched = new Set<number>()
-  readonly #activities = new Map<number, number>()
   readonly #stamps = new Map<number, number>()
 
   constructor(time: MessageTime) {
@@ -100,13 +99,6 @@ export class Work {
     this.#stamps.set(entity, Math.max(lockMs, this.#stamps.get(entity) ?? lockMs))
   }
 
-  /** A scheduled message holds the idle timer until its instant, whenever somebody activates it (TMP-05). */
-  stampsActivation({ number, settings }: EntityRecord, enqueuedMs: number): void {
-    if (settings.autoDeleteOnIdleMs === undefined) return
-    const { storeMs, lockMs } = this.time
-    this.stamps(number, lockMs - Math.max(0, storeMs - enqueuedMs))
-  }
-
   /** Activities of entities, in the order of their numbers. */
   get stamped(): readonly (readonly [entity: number, lockMs: number])[] {
     return [...this.#stamps].sort(([a], [b]) => a - b)
@@ -116,13 +108,7 @@ export class Work {
   noteEnqueued({ number, settings }: EntityRecord, enqueuedMs: number): void {
     if (settings.autoDeleteOnIdleMs === undefined) return
     const { lockMs, storeMs } = this.time
-    const atMs = lockMs - Math.max(0, storeMs - enqueuedMs)
-    this.#activities.set(number, Math.max(atMs, this.#activities.get(number) ?? 0))
-  }
-
-  /** Entities with an activity that this command has noted, and the instant, by the lock clock. */
-  get activities(): ReadonlyMap<number, number> {
-    return this.#activities
+    this.stamps(number, lockMs - Math.max(0, storeMs - enqueuedMs))
   }
 
   /** Writes counters and sums, and takes back rows of sessions that were made only to hold them. */
