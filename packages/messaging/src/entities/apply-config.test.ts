@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { EntityAdministration } from './entity-administration.ts'
 import { resolveNamespace } from './namespace.ts'
@@ -214,4 +215,12 @@ test('an entity that another broker creates meanwhile is no reason to give up', 
   }
   await admin.applyConfig(SHOP)
   expect((await admin.listQueues()).map(({ name }) => name)).toEqual(['dead', 'orders'])
+})
+
+test('the file in the guide is good', async () => {
+  const guide = await readFile(new URL('../../../../docs/guide/queues.md', import.meta.url), 'utf8')
+  const [, text = ''] = /```json\n(.*?)```/s.exec(guide) ?? []
+  const { admin } = open()
+  await admin.applyConfig(JSON.parse(text))
+  expect((await admin.listQueues()).map(({ name }) => name)).toEqual(['orders'])
 })
