@@ -21,7 +21,7 @@ export type {
   SubscribeOptions,
 } from './broker/receiver-options.ts'
 export type { SessionReceiver } from './broker/session-receiver.ts'
-export { NEVER, type Duration } from './entities/duration.ts'
+export { MAX_DURATION, type Duration } from './entities/duration.ts'
 export type { NamespaceLimits, NamespaceOptions } from './entities/namespace.ts'
 export type {
   CorrelationRuleFilter,

@@ -4,7 +4,7 @@ import { describeValue } from '@tidemark/contracts'
 export type Duration = string | number
 
 /** The longest duration: 2^63 - 1 ticks of 100 ns. As an option it means never (EXP-12, TMP-04). */
-export const NEVER = 'P10675199DT2H48M5.4775807S'
+export const MAX_DURATION = 'P10675199DT2H48M5.4775807S'
 
 const TICKS_A_MS = 10_000n
 const MAX_TICKS = 2n ** 63n - 1n
@@ -72,7 +72,7 @@ function readText(duration: string): ReadDuration {
     ticks += partTicks(parts[at + 1] ?? '0', unitMs)
   }
   if (ticks > MAX_TICKS)
-    return { problem: `must be at most ${NEVER}, got ${describeValue(duration)}` }
+    return { problem: `must be at most ${MAX_DURATION}, got ${describeValue(duration)}` }
   return withoutMaximum(Number(ticks / TICKS_A_MS))
 }
 

@@ -1,6 +1,6 @@
 import type { EntitySettings } from '@tidemark/store/messages'
 import { expect, test } from 'vitest'
-import { NEVER } from './duration.ts'
+import { MAX_DURATION } from './duration.ts'
 import { readSettings, type AnyEntityOptions, type SettingsPlace } from './entity-settings.ts'
 import { resolveNamespace, type NamespaceOptions } from './namespace.ts'
 
@@ -101,8 +101,8 @@ const ACCEPTED: readonly (readonly [AnyEntityOptions, Partial<EntitySettings>])[
   [{ maxDeliveryCount: 1 }, { maxDeliveryCount: 1 }],
   [{ maxDeliveryCount: 2_147_483_647 }, { maxDeliveryCount: 2_147_483_647 }],
   [{ defaultMessageTimeToLive: 1 }, { defaultTtlMs: 1 }],
-  [{ defaultMessageTimeToLive: NEVER }, { defaultTtlMs: undefined }],
-  [{ autoDeleteOnIdle: NEVER }, { autoDeleteOnIdleMs: undefined }],
+  [{ defaultMessageTimeToLive: MAX_DURATION }, { defaultTtlMs: undefined }],
+  [{ autoDeleteOnIdle: MAX_DURATION }, { autoDeleteOnIdleMs: undefined }],
   [{ requiresDuplicateDetection: true }, { duplicateWindowMs: 600_000 }],
   [
     { requiresDuplicateDetection: true, duplicateDetectionHistoryTimeWindow: 'P7D' },
@@ -132,7 +132,7 @@ function sameKind({ duplicateWindowMs }: Partial<EntitySettings>): Partial<Entit
 const REFUSED: readonly (readonly [AnyEntityOptions, string])[] = [
   [{ lockDuration: 'PT4.999S' }, 'lockDuration must be PT5S to PT5M, got "PT4.999S"'],
   [{ lockDuration: 300_001 }, 'lockDuration must be PT5S to PT5M, got 300001'],
-  [{ lockDuration: NEVER }, `lockDuration must be PT5S to PT5M, got "${NEVER}"`],
+  [{ lockDuration: MAX_DURATION }, `lockDuration must be PT5S to PT5M, got "${MAX_DURATION}"`],
   [
     { lockDuration: '1m' },
     'lockDuration must be a duration of ISO 8601, such as "PT1M30S", got "1m"',
@@ -228,7 +228,7 @@ test('limits of the namespace lower the bounds', () => {
 test('EXP-23 in tier Basic, the default and maximum TTL are 14 days', () => {
   const namespace = { tier: 'Basic' } as const
   expect(readWell({}, { namespace }).defaultTtlMs).toBe(1_209_600_000)
-  expect(readWell({ defaultMessageTimeToLive: NEVER }, { namespace }).defaultTtlMs).toBe(
+  expect(readWell({ defaultMessageTimeToLive: MAX_DURATION }, { namespace }).defaultTtlMs).toBe(
     1_209_600_000,
   )
   expect(readWell({ defaultMessageTimeToLive: 'P1D' }, { namespace }).defaultTtlMs).toBe(86_400_000)
