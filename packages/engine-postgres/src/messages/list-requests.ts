@@ -1,7 +1,8 @@
 import type { AsyncRowRequests, EntityCounts, EntityLook } from '@tidemark/store/messages'
 import { integerArray } from '../connection/binary-array.ts'
 import { booleanColumn, nullableNumberColumn, numberColumn } from '../connection/columns.ts'
-import type { SqlRow } from '../connection/sql.ts'
+import type { SqlRow, SqlValue } from '../connection/sql.ts'
+import { LOOK_FOR_DUE, type DueStart, type ReadyStart } from './entity-hints.ts'
 import { MESSAGE_COLUMNS, messageRow, ROW_COLUMNS, storedMessage } from './message-columns.ts'
 import type { MessageSql } from './message-sql.ts'
 
@@ -26,7 +27,7 @@ const PEEK = peek('m.entity = $1 AND m.number >= $2')
 const PEEK_SESSION = peek('m.entity = $1 AND m.session = $5 AND m.number >= $2')
 
 export const LOOK_ENTITIES =
-  'SELECT entity, has_ready, lock_end, scheduled, expires FROM :schema.look_entities($1)'
+  'SELECT entity, has_ready, lock_end, scheduled, expires FROM :schema.look_entities($1, $2, $3, $4)'
 const COUNT = `SELECT count(*) FILTER (WHERE m.state = 0), count(*) FILTER (WHERE m.lock IS NOT NULL),
   count(*) FILTER (WHERE m.state = 1), count(*) FILTER (WHERE m.state = 2),
   count(*) FILTER (WHERE m.state = 0 AND m.lock IS NULL AND m.expires <= $2),
@@ -71,7 +72,10 @@ export function listRequests(sql: MessageSql): ListRequests {
       return rows.map(storedMessage)
     },
     async look(entity) {
-      const [row] = await sql.rows(LOOK_ENTITIES, [integerArray([entity])])
+      const [row] = await sql.rows(
+        LOOK_ENTITIES,
+        lookValues([entity], () => LOOK_FOR_ALL),
+      )
       return row === undefined ? { ...NOTHING, entity } : entityLook(row)
     },
     async count(entity, storeMs) {
@@ -88,6 +92,22 @@ const NOTHING = {
   scheduledMs: undefined,
   expiresMs: undefined,
 } as const
+
+const LOOK_FOR_ALL = { from: 0, ...LOOK_FOR_DUE }
+
+/** Values of `LOOK_ENTITIES`. */
+export function lookValues(
+  entities: readonly number[],
+  hintOf: (entity: number) => Pick<ReadyStart, 'from'> & Omit<DueStart, 'isKnown'>,
+): readonly SqlValue[] {
+  const hints = entities.map(hintOf)
+  return [
+    integerArray(entities),
+    integerArray(hints.map(({ from }) => from)),
+    integerArray(hints.map(({ fromMs }) => fromMs)),
+    integerArray(hints.map(({ version }) => version)),
+  ]
+}
 
 /** From `LOOK_ENTITIES`. */
 export function entityLook(row: SqlRow): EntityLook {

@@ -13,13 +13,13 @@ import {
   type SessionLook,
 } from '@tidemark/store/messages'
 import type { DatabaseRow } from '../catalog/database-row.ts'
-import { integerArray, textArray } from '../connection/binary-array.ts'
+import { textArray } from '../connection/binary-array.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import type { TouchedEntity } from '../wakeup/touched-range.ts'
 import { EntityHints } from './entity-hints.ts'
 import { ENTITY_COLUMNS, entityRecord } from './entity-requests.ts'
 import { firstRequests, type FirstRequests } from './first-requests.ts'
-import { entityLook, LOOK_ENTITIES } from './list-requests.ts'
+import { entityLook, LOOK_ENTITIES, lookValues } from './list-requests.ts'
 import { MessageTransactions, type Committed } from './message-transactions.ts'
 import { MessageWatch, type MessageWatchOptions } from './message-watch.ts'
 import { LOOK_SESSIONS, sessionLook } from './session-requests.ts'
@@ -90,8 +90,10 @@ export class PostgresMessages implements MessageEngine {
 
   async look(entities: readonly number[]): Promise<readonly EntityLook[]> {
     const { connections, statements } = this.#open()
-    const rows = await connections.read(statements.of(LOOK_ENTITIES), [integerArray(entities)])
-    return rows.map(entityLook)
+    const values = lookValues(entities, (entity) => {
+      return { ...this.#hints.startOf(entity), ...this.#hints.dueOf(entity, 0) }
+    })
+    return (await connections.read(statements.of(LOOK_ENTITIES), values)).map(entityLook)
   }
 
   async lookSessions(entity: number, sessions: readonly string[]): Promise<readonly SessionLook[]> {

@@ -3,7 +3,8 @@
  *
  * `hold_session`: the session's row, locked, made if it is missing. `next_session`: the first after `p_after` that has
  * something to give and is free by `p_lock_ms`, locked; rows that another transaction has are skipped. `list_sessions`:
- * names with messages or a state. `look_entities`: see `EntityLook`; `look_sessions`: see `SessionLook`.
+ * names with messages or a state. `look_entities`: see `EntityLook`, and `EntityHints` for where it begins; `look_sessions`:
+ * see `SessionLook`.
  */
 export const MESSAGE_FUNCTIONS: string = `
 CREATE FUNCTION :schema.hold_session(p_entity integer, p_session text) RETURNS SETOF :schema.message_session
@@ -30,9 +31,9 @@ BEGIN
       WHERE m.waiting = p_entity AND m.session > v_name ORDER BY m.session LIMIT 1;
     EXIT WHEN NOT FOUND;
     SELECT s.* INTO v_row FROM :schema.message_session s
-      WHERE s.entity = p_entity AND s.session = v_name FOR UPDATE SKIP LOCKED;
+      WHERE s.entity = p_entity AND s.session = v_name AND (s.lock IS NULL OR s.until <= p_lock_ms)
+      FOR UPDATE SKIP LOCKED;
     IF FOUND THEN
-      CONTINUE WHEN v_row.lock IS NOT NULL AND v_row.until > p_lock_ms;
       PERFORM 1 FROM :schema.message m
         WHERE m.waiting = p_entity AND m.session = v_name AND m.number > v_row.expired_through
         ORDER BY m.number LIMIT 1;
@@ -70,17 +71,24 @@ BEGIN
 END
 $$;
 CREATE FUNCTION :schema.look_entities(
-  p_entities integer[], OUT entity integer, OUT has_ready boolean, OUT lock_end bigint, OUT scheduled bigint,
+  p_entities integer[], p_from bigint[], p_due_from bigint[], p_due_version bigint[], OUT entity integer, OUT has_ready boolean, OUT lock_end bigint, OUT scheduled bigint,
   OUT expires bigint) RETURNS SETOF record
 LANGUAGE plpgsql :planner AS $$
 DECLARE
   v_entity integer;
+  v_due_from bigint;
   v_name text COLLATE "C";
 BEGIN
-  FOREACH v_entity IN ARRAY p_entities LOOP
-    CONTINUE WHEN NOT EXISTS (SELECT 1 FROM :schema.entity_counter c WHERE c.number = v_entity);
+  FOR v_at IN 1..cardinality(p_entities) LOOP
+    v_entity := p_entities[v_at];
+    SELECT CASE WHEN e.version = p_due_version[v_at] THEN p_due_from[v_at] ELSE 0 END INTO v_due_from
+      FROM :schema.entity e WHERE e.number = v_entity AND NOT e.dropped;
+    CONTINUE WHEN NOT FOUND;
     entity := v_entity;
-    has_ready := EXISTS (SELECT 1 FROM :schema.message m WHERE m.ready = v_entity);
+    has_ready := EXISTS (SELECT 1 FROM :schema.message m WHERE m.ready = v_entity AND m.number >= p_from[v_at]);
+    IF NOT has_ready AND p_from[v_at] > 0 THEN
+      has_ready := EXISTS (SELECT 1 FROM :schema.message m WHERE m.ready = v_entity AND m.number >= 0);
+    END IF;
     v_name := '';
     WHILE NOT has_ready LOOP
       SELECT m.session INTO v_name FROM :schema.message m
@@ -92,7 +100,7 @@ BEGIN
           AND s.lock IS NULL AND m.number > coalesce(s.expired_through, 0));
     END LOOP;
     lock_end := least(
-      (SELECT m.due FROM :schema.message m WHERE m.locked = v_entity ORDER BY m.due LIMIT 1),
+      (SELECT m.due FROM :schema.message m WHERE m.locked = v_entity AND m.due >= v_due_from ORDER BY m.due LIMIT 1),
       (SELECT s.until FROM :schema.message_session s
         WHERE s.entity = v_entity AND s.lock IS NOT NULL ORDER BY s.until LIMIT 1));
     scheduled := (SELECT m.due FROM :schema.message m
