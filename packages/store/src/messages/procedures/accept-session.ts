@@ -47,7 +47,8 @@ function* nextSession(
 ): Procedure<SessionRow | 'again' | 'none'> {
   const { number } = place.record
   const { lockMs } = work.time
-  if ((yield* applyDue(work, place, 'everything')) === 'again') return 'again'
+  // Two who hold sessions that expired, and look for free ones, would wait for each other.
+  if ((yield* applyDue(work, place, 'everything')) !== 'nothing') return 'again'
   const row =
     (yield* ask('nextSession', number, after, lockMs)) ??
     (after === '' ? undefined : yield* ask('nextSession', number, '', lockMs))

@@ -192,7 +192,8 @@ function* expireSessions(
   }
   yield* carryOut(work, record, piece.fates)
   if (piece.left <= 0 || sessions.length >= MAX_SESSIONS) return 'again'
-  return piece.hasChanged ? 'all' : 'nothing'
+  const holdsOthers = listening === 'everything' && sessions.length > 0
+  return holdsOthers || piece.hasChanged ? 'all' : 'nothing'
 }
 
 function isDue({ time }: Work, { dueMs }: EntityPlace): boolean {
