@@ -25,8 +25,10 @@ import { fromStoredValues, toStoredValues } from './stored-value.ts'
 export interface MessageHead extends Readonly<Partial<Record<SystemProperty, string | undefined>>> {
   readonly partitionKey?: string | undefined
   readonly properties?: Readonly<Record<string, StoredValue>> | undefined
-  /** How the body is to be read. */
-  readonly bodyKind: 'json' | 'bytes'
+  /** How the body is to be read. Fronts for protocols have kinds of their own, which are shown as bytes here. */
+  readonly bodyKind: 'json' | 'bytes' | (string & {})
+  /** What only a front for a protocol understands. It is kept as it is. */
+  readonly extra?: StoredValue | undefined
 }
 
 /** 9999-12-31T23:59:59.999Z, of a message that never expires. */
@@ -114,7 +116,7 @@ export function decodeMessage<Body>(
   message: StoredMessage,
   lock: { readonly token: string; readonly untilUtcMs: number } | undefined,
 ): ReceivedMessage<Body> {
-  const { properties = {}, bodyKind, partitionKey, ...shown } = headOf(message)
+  const { properties = {}, bodyKind, ...shown } = headOf(message)
   const applicationProperties = fromStoredValues(properties)
   const { enqueuedMs, ttlMs } = message
   const expiresMs = message.expiresMs ?? (ttlMs === undefined ? NEVER_MS : enqueuedMs + ttlMs)
@@ -123,7 +125,7 @@ export function decodeMessage<Body>(
     messageId: shown.messageId ?? '',
     contentType: shown.contentType,
     correlationId: shown.correlationId,
-    partitionKey,
+    partitionKey: shown.partitionKey,
     sessionId: shown.sessionId ?? message.session,
     replyToSessionId: shown.replyToSessionId,
     timeToLive: ttlMs,
@@ -168,21 +170,37 @@ function checkMessage(message: Message): void {
   }
 }
 
+/** The caller may change its bytes after the call, so they are copied. */
 function encodeBody(body: unknown): Uint8Array {
-  if (body instanceof Uint8Array) return body
-  const text: string | undefined = JSON.stringify(body)
-  return text === undefined ? new Uint8Array() : Buffer.from(text)
+  if (body instanceof Uint8Array) return new Uint8Array(body)
+  if (body === undefined) return new Uint8Array()
+  let text: string | undefined
+  try {
+    text = JSON.stringify(body)
+  } catch (error) {
+    throw new InvalidOptionError(
+      'body must be a JSON value or bytes: it cannot be written as JSON',
+      {
+        cause: error,
+      },
+    )
+  }
+  if (text === undefined) {
+    throw new InvalidOptionError(`body must be a JSON value or bytes, got ${describeValue(body)}`)
+  }
+  return Buffer.from(text)
 }
 
 function decodeBody<Body>(bytes: Uint8Array, kind: MessageHead['bodyKind']): Body {
-  const body: unknown =
-    kind === 'bytes' || bytes.byteLength === 0
-      ? kind === 'bytes'
-        ? bytes
-        : undefined
-      : JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+  const body = kind === 'json' ? parseBody(bytes) : bytes
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The user says what the bodies of the entity are.
   return body as Body
+}
+
+/** No bytes: the body was undefined. */
+function parseBody(bytes: Uint8Array): unknown {
+  if (bytes.byteLength === 0) return undefined
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
 }
 
 function textOf(value: PropertyValue | undefined): string | undefined {
