@@ -1,6 +1,6 @@
 import type { EntityRecord } from '@tidemark/store/messages'
 import { headOf } from '../messages/message-codec.ts'
-import type { BringContext } from './bring-messages.ts'
+import type { BringContext } from './bring-context.ts'
 import { judgeArrival } from './fan-out.ts'
 import { lookAt } from './look-at.ts'
 

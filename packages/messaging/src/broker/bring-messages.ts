@@ -1,28 +1,8 @@
-import type {
-  CommandAnswers,
-  CommandOf,
-  EntityRecord,
-  MessageCommand,
-  MessageTime,
-} from '@tidemark/store/messages'
+import type { EntityRecord } from '@tidemark/store/messages'
 import { activateScheduled } from './activation.ts'
-import type { FanOutContext } from './fan-out.ts'
+import type { BringContext } from './bring-context.ts'
 import { forwardFrom } from './forwarding.ts'
-import { isDue, lookAt, type LookContext } from './look-at.ts'
-import type { SharedRuns } from './shared-runs.ts'
-
-/** What bringing messages needs of the broker. */
-export interface BringContext extends LookContext, FanOutContext {
-  /** Of forwardings by their sources, and of activations by their topics. */
-  readonly runs: SharedRuns
-  perform<Kind extends MessageCommand['kind']>(
-    command: CommandOf<Kind>,
-  ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }>
-  /** Something was put into this entity, and forwards from there. Nobody waits for it. */
-  forwardOnward(record: EntityRecord): void
-  /** Something was put into the dead-letter queue of this entity, and forwards from there. */
-  forwardDeadLettersOf(record: EntityRecord): void
-}
+import { isDue, lookAt } from './look-at.ts'
 
 /**
  * Makes everything arrive that comes to an entity by itself: scheduled messages of its topic, messages of entities that

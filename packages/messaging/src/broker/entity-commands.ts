@@ -19,7 +19,8 @@ import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.
 import { ServiceTimeoutError } from '../errors/service-timeout-error.ts'
 import { SessionLockLostError } from '../errors/session-lock-errors.ts'
 import { parseHead } from '../messages/message-codec.ts'
-import { bringMessages, type BringContext } from './bring-messages.ts'
+import type { BringContext } from './bring-context.ts'
+import { bringMessages } from './bring-messages.ts'
 import { CommandLane } from './command-lane.ts'
 import { judgeArrival } from './fan-out.ts'
 

@@ -5,7 +5,7 @@ import {
   type StoredMessage,
 } from '@tidemark/store/messages'
 import { headOf } from '../messages/message-codec.ts'
-import type { BringContext } from './bring-messages.ts'
+import type { BringContext } from './bring-context.ts'
 import { judgeArrival } from './fan-out.ts'
 
 /** Messages that one transaction moves. */

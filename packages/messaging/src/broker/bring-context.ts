@@ -1,0 +1,22 @@
+import type {
+  CommandAnswers,
+  CommandOf,
+  MessageCommand,
+  MessageTime,
+} from '@tidemark/store/messages'
+import type { FanOutContext } from './fan-out.ts'
+import type { LookContext } from './look-at.ts'
+import type { SharedRuns } from './shared-runs.ts'
+
+/** What bringing messages needs of the broker. */
+export interface BringContext extends LookContext, FanOutContext {
+  /** Of forwardings by their sources, and of activations by their topics. */
+  readonly runs: SharedRuns
+  perform<Kind extends MessageCommand['kind']>(
+    command: CommandOf<Kind>,
+  ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }>
+  /** Something was put into this entity, and forwards from there. Nobody waits for it. */
+  forwardOnward(record: EntityRecord): void
+  /** Something was put into the dead-letter queue of this entity, and forwards from there. */
+  forwardDeadLettersOf(record: EntityRecord): void
+}
