@@ -1,6 +1,7 @@
 import type {
   CommandAnswers,
   CommandOf,
+  EntityRecord,
   MessageCommand,
   MessageTime,
 } from '@tidemark/store/messages'
