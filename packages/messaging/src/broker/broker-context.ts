@@ -30,6 +30,7 @@ export class BrokerContext implements AdministrationContext, BringContext {
   readonly rules: ParsedRules = new ParsedRules()
   readonly runs: SharedRuns = new SharedRuns()
   readonly #database: Database
+  readonly #calls = new Set<Promise<unknown>>()
   readonly #background = new BackgroundWork()
   readonly #commands = new Map<string, EntityCommands>()
   #status: 'open' | 'closing' | 'closed' = 'open'
@@ -114,14 +115,23 @@ export class BrokerContext implements AdministrationContext, BringContext {
     if (queue !== undefined) this.#forwardInBackground(queue)
   }
 
-  /** @throws ERR_LINK_CLOSED */
-  assertOpen(): void {
+  /** A call that `close` waits for. @throws ERR_LINK_CLOSED */
+  async whileOpen<Result>(call: () => Promise<Result>): Promise<Result> {
     if (this.#status !== 'open') throw closedError()
+    const running = call()
+    this.#calls.add(running)
+    try {
+      return await running
+    } finally {
+      this.#calls.delete(running)
+    }
   }
 
   /** Nothing new begins. Resolves when what was sent is answered, and nothing runs in the background. */
   async close(): Promise<void> {
     this.#status = 'closing'
+    await Promise.allSettled(this.#calls)
+    // What was aborted may be on its way.
     await Promise.all([...this.#commands.values()].map((commands) => commands.idle()))
     await this.#background.idle()
     this.#status = 'closed'

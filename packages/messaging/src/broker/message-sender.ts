@@ -46,14 +46,16 @@ export class MessageSender<Body = unknown> {
     options: SendOptions = {},
   ): Promise<void> {
     this.#assertOpen(options)
-    await this.#send(this.#encode(messages), options)
+    const encoded = this.#encode(messages)
+    await this.#context.whileOpen(() => this.#send(encoded, options))
   }
 
   async createMessageBatch(
     options: { readonly maxSizeInBytes?: number | undefined } = {},
   ): Promise<MessageBatch<Body>> {
     this.#assertOpen({})
-    const { maxMessageBytes } = (await this.#commands.record()).settings
+    const { settings } = await this.#context.whileOpen(() => this.#commands.record())
+    const { maxMessageBytes } = settings
     const { maxSizeInBytes = maxMessageBytes } = options
     if (!(maxSizeInBytes > 0 && maxSizeInBytes <= maxMessageBytes)) {
       throw new InvalidOptionError(
@@ -77,7 +79,7 @@ export class MessageSender<Body = unknown> {
       )
     }
     const encoded = this.#encode(messages).map((message) => ({ ...message, scheduledMs }))
-    const numbers = await this.#send(encoded, options)
+    const numbers = await this.#context.whileOpen(() => this.#send(encoded, options))
     // A duplicate has none of its own: nothing can be cancelled by 0.
     return numbers.map((number) => number ?? 0)
   }
@@ -88,7 +90,9 @@ export class MessageSender<Body = unknown> {
   ): Promise<void> {
     this.#assertOpen(options)
     const numbers = checkedSequenceNumbers(sequenceNumbers)
-    const { answer } = await this.#commands.perform('cancel', { numbers })
+    const { answer } = await this.#context.whileOpen(() =>
+      this.#commands.perform('cancel', { numbers }),
+    )
     if (answer.kind === 'cancelled') return
     throw new MessageNotFoundError({
       entityPath: this.entityPath,
@@ -152,7 +156,6 @@ export class MessageSender<Body = unknown> {
   #assertOpen(options: SendOptions): void {
     checkOptions(options, SEND_RULES)
     if (this.#isClosed) throw new LinkClosedError(`the sender to '${this.entityPath}'`)
-    this.#context.assertOpen()
     options.signal?.throwIfAborted()
   }
 }

@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest'
+import type { MessageSender } from './message-sender.ts'
+import { SimulatedBroker } from './simulated-broker.fixture.ts'
+
+const AT_ONCE = { maxWaitTimeInMs: 0 }
+
+async function withQueue(): Promise<{ world: SimulatedBroker; sender: MessageSender }> {
+  const world = await SimulatedBroker.open()
+  await world.broker.createQueue('q', { maxMessageSizeInKilobytes: 1 })
+  return { world, sender: world.broker.createSender('q') }
+}
+
+async function bodiesOf(world: SimulatedBroker, entity = 'q'): Promise<readonly unknown[]> {
+  const messages = await world.broker.createReceiver(entity).receiveMessages(100, AT_ONCE)
+  return messages.map(({ body }) => body)
+}
+
+describe('MessageSender', () => {
+  it('SET-20 refuses messages that are too large together, and sends none of them', async () => {
+    const { world, sender } = await withQueue()
+    await using _ = world
+    const half = { body: 'x'.repeat(600) }
+    await expect(sender.sendMessages([half, half])).rejects.toMatchObject({
+      code: 'ERR_MESSAGE_SIZE_EXCEEDED',
+    })
+    const large = { body: '', applicationProperties: { p: 'x'.repeat(1024) } }
+    await expect(sender.sendMessages(large)).rejects.toMatchObject({
+      code: 'ERR_MESSAGE_SIZE_EXCEEDED',
+    })
+    expect(await bodiesOf(world)).toEqual([])
+  })
+
+  it('collects a batch up to the largest size', async () => {
+    const { world, sender } = await withQueue()
+    await using _ = world
+    const batch = await sender.createMessageBatch()
+    expect(batch.maxSizeInBytes).toBe(1024)
+    let n = 0
+    while (batch.tryAddMessage({ body: n })) n += 1
+    expect(batch.count).toBe(n)
+    expect(batch.sizeInBytes).toBeLessThanOrEqual(1024)
+    await sender.sendMessages(batch)
+    expect(await bodiesOf(world)).toEqual([...Array(n).keys()])
+    for (const maxSizeInBytes of [0, -1, 1025, Number.NaN]) {
+      await expect(sender.createMessageBatch({ maxSizeInBytes })).rejects.toMatchObject({
+        code: 'ERR_INVALID_OPTION',
+      })
+    }
+  })
+
+  it('sends calls that are made at once as one command, each with its own answer', async () => {
+    const { world, sender } = await withQueue()
+    await using _ = world
+    await sender.sendMessages({ body: 'first' })
+    world.taken()
+    const sent = [1, 2, 3].map((body) => sender.sendMessages({ body }))
+    const refused = sender.sendMessages({ body: 'x'.repeat(2000) })
+    await expect(refused).rejects.toMatchObject({ code: 'ERR_MESSAGE_SIZE_EXCEEDED' })
+    await Promise.all(sent)
+    expect(world.taken()).toEqual(['send'])
+    expect(await bodiesOf(world)).toEqual(['first', 1, 2, 3])
+  })
+
+  it('asks the store only for the send', async () => {
+    const { world, sender } = await withQueue()
+    await using _ = world
+    await world.broker.createTopic('t')
+    await world.broker.createSubscription({ topic: 't', subscription: 's' })
+    world.taken()
+    await sender.sendMessages({ body: 1 })
+    await world.broker.createSender('t').sendMessages({ body: 1 })
+    await world.settled()
+    expect(world.taken()).toEqual(['send', 'send'])
+  })
+
+  it('takes out what is aborted before it is sent', async () => {
+    const { world, sender } = await withQueue()
+    await using _ = world
+    const abort = new AbortController()
+    const aborted = sender.sendMessages({ body: 1 }, { signal: abort.signal })
+    abort.abort(new Error('enough'))
+    await expect(aborted).rejects.toThrow('enough')
+    await expect(sender.sendMessages({ body: 2 }, { signal: abort.signal })).rejects.toThrow(
+      'enough',
+    )
+    expect(await bodiesOf(world)).toEqual([])
+  })
+
+  it('SCH-04 names the number that cannot be cancelled, and cancels none', async () => {
+    const { world, sender } = await withQueue()
+    await using _ = world
+    const at = new Date(world.clock.wallMs() + 1000)
+    const numbers = await sender.scheduleMessages([{ body: 1 }, { body: 2 }], at)
+    expect(numbers).toEqual([1, 2])
+    await expect(sender.cancelScheduledMessages([1, 77])).rejects.toMatchObject({
+      code: 'ERR_MESSAGE_NOT_FOUND',
+      sequenceNumber: 77,
+    })
+    await sender.cancelScheduledMessages(1)
+    await world.pass(1000)
+    expect(await bodiesOf(world)).toEqual([2])
+  })
+
+  it('SET-15 refuses where nobody can send to', async () => {
+    const { world } = await withQueue()
+    await using _ = world
+    const { broker } = world
+    await broker.createTopic('t')
+    await broker.createSubscription({ topic: 't', subscription: 's' })
+    for (const path of ['q/$DeadLetterQueue', 't/Subscriptions/s']) {
+      await expect(broker.createSender(path).sendMessages({ body: 1 })).rejects.toMatchObject({
+        code: 'ERR_MESSAGING_NOT_ALLOWED',
+      })
+    }
+    await expect(broker.createSender('x').sendMessages({ body: 1 })).rejects.toMatchObject({
+      code: 'ERR_MESSAGING_ENTITY_NOT_FOUND',
+      message: "The messaging entity 'x' could not be found.",
+    })
+  })
+
+  it('finds an entity again that another broker has deleted and created', async () => {
+    const { world, sender } = await withQueue()
+    await using _ = world
+    await sender.sendMessages({ body: 1 })
+    const other = world.another()
+    await other.deleteQueue('q')
+    await expect(sender.sendMessages({ body: 2 })).rejects.toMatchObject({
+      code: 'ERR_MESSAGING_ENTITY_NOT_FOUND',
+    })
+    await other.createQueue('Q')
+    await sender.sendMessages({ body: 3 })
+    expect(await bodiesOf(world)).toEqual([3])
+  })
+
+  it('TOP-07 judges by the rules of now, whoever has changed them', async () => {
+    await using world = await SimulatedBroker.open()
+    const name = { topic: 't', subscription: 's' }
+    await world.broker.createTopic('t')
+    await world.broker.createSubscription(name)
+    const sender = world.broker.createSender('t')
+    await sender.sendMessages({ body: 1 })
+    const other = world.another()
+    await other.deleteRule(name, '$Default')
+    await sender.sendMessages({ body: 2 })
+    await other.createRule(name, { name: 'r', filter: { sqlExpression: "sys.Label = 'x'" } })
+    await sender.sendMessages([{ body: 3 }, { body: 4, subject: 'x' }])
+    expect(await bodiesOf(world, 't/Subscriptions/s')).toEqual([1, 4])
+  })
+
+  it('refuses after it, or its broker, was closed', async () => {
+    const { world, sender } = await withQueue()
+    await using _ = world
+    const closed = { code: 'ERR_LINK_CLOSED' }
+    await sender.close()
+    await sender.close()
+    await expect(sender.sendMessages({ body: 1 })).rejects.toMatchObject(closed)
+    await expect(sender.scheduleMessages({ body: 1 }, new Date())).rejects.toMatchObject(closed)
+    await expect(sender.cancelScheduledMessages(1)).rejects.toMatchObject(closed)
+    await expect(sender.createMessageBatch()).rejects.toMatchObject(closed)
+
+    const other = world.another()
+    const second = other.createSender('q')
+    const sent = second.sendMessages({ body: 2 })
+    await other.close()
+    await sent
+    await expect(second.sendMessages({ body: 3 })).rejects.toMatchObject(closed)
+    await expect(other.listQueues()).rejects.toMatchObject(closed)
+    expect(await bodiesOf(world)).toEqual([2])
+  })
+
+  it.each([undefined, 'soon', 5, new Date(Number.NaN)])(
+    'refuses %s as the time of a schedule',
+    async (at) => {
+      const { world, sender } = await withQueue()
+      await using _ = world
+      await expect(sender.scheduleMessages({ body: 1 }, at as never)).rejects.toMatchObject({
+        code: 'ERR_INVALID_OPTION',
+      })
+    },
+  )
+})
+
+describe('forwarding', () => {
+  it('SET-13 begins at once after the send, and the broker waits for it when it closes', async () => {
+    await using world = await SimulatedBroker.open()
+    await world.broker.createQueue('c')
+    await world.broker.createQueue('b', { forwardTo: 'c' })
+    await world.broker.createQueue('a', { forwardTo: 'b' })
+    const other = world.another()
+    await other.createSender('a').sendMessages({ body: 1 })
+    await other.close()
+    world.taken()
+    expect(await bodiesOf(world, 'c')).toEqual([1])
+    expect(world.taken()).not.toContain('forward')
+  })
+
+  it('SET-13 is caught up on by whoever looks at the destination', async () => {
+    await using world = await SimulatedBroker.open()
+    await world.broker.createQueue('b')
+    await world.broker.createQueue('a')
+    await world.broker.createSender('a').sendMessages([{ body: 1 }, { body: 2 }])
+    await world.another().updateQueue('a', { forwardTo: 'b' })
+    await world.broker.updateQueue('b', { userMetadata: 'x' })
+    expect(await bodiesOf(world, 'b')).toEqual([1, 2])
+  })
+
+  it('SET-13 two that forward to each other end in a dead-letter queue', async () => {
+    await using world = await SimulatedBroker.open()
+    await world.broker.createQueue('a')
+    await world.broker.createQueue('b', { forwardTo: 'a' })
+    await world.broker.updateQueue('a', { forwardTo: 'b' }).catch(() => undefined)
+    await world.broker.createSender('b').sendMessages({ body: 1 })
+    await world.settled()
+    const dead = await Promise.all(
+      ['a', 'b'].map((queue) => bodiesOf(world, `${queue}/$DeadLetterQueue`)),
+    )
+    const { forwardTo } = await world.broker.getQueue('a')
+    expect(dead.flat()).toEqual(forwardTo === undefined ? [] : [1])
+  })
+})
