@@ -63,7 +63,10 @@ function livesByMessage(lines: readonly ConsumerLine[]): Map<string, TokenLife[]
     const life = { ...first, receivedMs: deeds.get('received') ?? first.atMs, deeds }
     messages.set(first.id, [...(messages.get(first.id) ?? []), life])
   }
-  for (const lives of messages.values()) lives.sort((a, b) => a.receivedMs - b.receivedMs)
+  for (const lives of messages.values()) {
+    // Not by when they were noted: a process may be stopped between a delivery and its note.
+    lives.sort((a, b) => a.deliveryCount - b.deliveryCount || a.receivedMs - b.receivedMs)
+  }
   return messages
 }
 
