@@ -4,6 +4,7 @@ import type {
   CallerTime,
   CommandAnswers,
   CommandOf,
+  EntityCounts,
   EntityRecord,
   MessageCommand,
   MessageEngine,
@@ -90,6 +91,11 @@ export class BrokerContext implements AdministrationContext, BringContext {
   /** The store's clock. */
   storeNowMs(): number {
     return this.#engine?.nowMs() ?? this.clock.wallMs()
+  }
+
+  async count({ path }: EntityRecord): Promise<EntityCounts> {
+    const { answer } = await this.commands(path).perform('count', {})
+    return answer.counts
   }
 
   storedEntities(): Promise<readonly EntityRecord[]> {

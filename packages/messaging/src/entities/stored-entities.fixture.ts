@@ -52,8 +52,14 @@ export class FakeEntities implements AdministrationContext {
     return Promise.resolve(engine)
   }
 
-  callerTime(): { readonly lockMs: number } {
-    return { lockMs: this.nowMs }
+  async perform<Kind extends MessageCommand['kind']>(
+    command: CommandOf<Kind>,
+  ): Promise<{ readonly answer: CommandAnswers[Kind] }> {
+    return (await this.engine()).perform<Kind>(command, { lockMs: this.nowMs })
+  }
+
+  count({ path }: EntityRecord): Promise<EntityCounts> {
+    return Promise.resolve(this.counts.get(path) ?? NO_COUNTS)
   }
 
   storedEntities(): Promise<readonly EntityRecord[]> {
@@ -124,11 +130,6 @@ export class FakeEntities implements AdministrationContext {
         if (record === undefined) return { kind: 'refused', reason: 'gone' }
         this.remove(record.path)
         return { kind: 'deleted' }
-      }
-      case 'count': {
-        const record = this.records.find(({ number }) => number === command.entity)
-        if (record === undefined) return { kind: 'refused', reason: 'gone' }
-        return { kind: 'counted', counts: this.counts.get(record.path) ?? NO_COUNTS }
       }
       case 'purge':
         return { kind: 'purged', more: this.purges-- > 1 }

@@ -1,5 +1,4 @@
 import type {
-  CallerTime,
   CommandAnswers,
   CommandOf,
   EntityCounts,
@@ -17,8 +16,12 @@ export type GivenKind = NewEntity['kind']
 /** What the broker gives to those who change its entities. */
 export interface AdministrationContext {
   engine(): Promise<MessageEngine>
-  /** What it knows of the lock clock. */
-  callerTime(): CallerTime
+  /** Carries out a command as it is. */
+  perform<Kind extends MessageCommand['kind']>(
+    command: CommandOf<Kind>,
+  ): Promise<{ readonly answer: CommandAnswers[Kind] }>
+  /** Counts what is in an entity, and what comes to it by itself now. */
+  count(record: EntityRecord): Promise<EntityCounts>
   /** Every entity as it is stored now. Those that are idle are deleted first. */
   storedEntities(): Promise<readonly EntityRecord[]>
   /** Entities were created, changed or deleted: what it remembers of them is old. */
@@ -80,20 +83,14 @@ export class StoredEntities {
     while (hasMore) hasMore = (await this.#perform({ kind: 'purge' })).more
   }
 
-  async count(record: EntityRecord): Promise<EntityCounts> {
-    for (;;) {
-      const answer = await this.#perform({ kind: 'count', entity: record.number, touch: false })
-      if (answer.kind === 'counted') return answer.counts
-      if (answer.kind === 'refused') throw new MessagingEntityNotFoundError(record.path)
-    }
+  count(record: EntityRecord): Promise<EntityCounts> {
+    return this.#context.count(record)
   }
 
   async #perform<Kind extends MessageCommand['kind']>(
     command: CommandOf<Kind>,
   ): Promise<CommandAnswers[Kind]> {
-    const engine = await this.#context.engine()
-    const { answer } = await engine.perform<Kind>(command, this.#context.callerTime())
-    return answer
+    return (await this.#context.perform<Kind>(command)).answer
   }
 }
 
