@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { copySqliteStore } from './copy-store.ts'
 import { openMemoryEngine } from './memory-engine.ts'
 import { openSqliteEngine } from './sqlite-engine.ts'
+import { openTestedEngine } from './testing.ts'
 
 let parent = ''
 let folder = ''
@@ -215,10 +216,10 @@ test('a restored copy ends locks, counts their deliveries, and gives no number t
 })
 
 test('numbers that a machine may have lost with its last commits are not given again', async () => {
-  const dying = await openSqliteEngine({ folder, durability: 'relaxed', bootId: 'boot-1' })
+  const dying = await openTestedEngine({ folder, durability: 'relaxed', bootId: 'boot-1' })
   const queue = await createQueue(await open(dying))
   // Not closed: the machine went, and what was sent since may be lost.
-  const engine = await openSqliteEngine({ folder, bootId: 'boot-2' })
+  const engine = await openTestedEngine({ folder, bootId: 'boot-2' })
   const database = await open(engine)
   const { answer } = await send(database, queue, 'a')
   expect(answer).toMatchObject({ parcels: [{ numbers: [2 ** 20 + 1] }] })
