@@ -61,10 +61,11 @@ export function awaitPending<Item>(
   },
 ): Promise<readonly Item[]> {
   return new Promise((resolve, reject) => {
-    const timer = new AbortController()
+    const deadlineMs = clock.monotonicMs() + timeoutMs
+    let timer: AbortController | undefined
     let isAborted = false
     const finish = (): void => {
-      timer.abort()
+      timer?.abort()
       for (const signal of signals) signal.removeEventListener('abort', onAbort)
     }
     const onAbort = (): void => {
@@ -87,10 +88,14 @@ export function awaitPending<Item>(
     )
     if (signals.some(({ aborted }) => aborted)) onAbort()
     else if (timeoutMs !== Infinity) {
-      clock.sleep(timeoutMs, timer.signal).then(
-        () => pending.cancel(),
-        () => undefined,
-      )
+      pending.whenWaiting(() => {
+        if (isAborted) return
+        timer = new AbortController()
+        clock.sleep(Math.max(0, deadlineMs - clock.monotonicMs()), timer.signal).then(
+          () => pending.cancel(),
+          () => undefined,
+        )
+      })
     }
   })
 }

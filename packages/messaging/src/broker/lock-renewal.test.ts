@@ -61,17 +61,19 @@ describe('LockRenewal', () => {
     expect(clock.sleeping).toBe(0)
   })
 
-  it('has one timer for all locks, and none without locks', async () => {
+  it('has one timer for all locks, and none soon after the last one', async () => {
     const { clock, add, renewal } = renewalOf()
     for (const token of ['a', 'b', 'c']) add(token)
     await settle()
     expect(clock.sleeping).toBe(1)
     for (const token of ['a', 'b', 'c']) renewal.remove(token)
-    await settle()
-    expect(clock.sleeping).toBe(0)
+    await clock.advance(4_000)
     add('d')
     await settle()
     expect(clock.sleeping).toBe(1)
+    renewal.remove('d')
+    await clock.advance(5_000)
+    expect(clock.sleeping).toBe(0)
     await renewal.close()
   })
 

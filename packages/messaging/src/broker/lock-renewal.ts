@@ -30,14 +30,15 @@ interface Entry {
 const RETRY_MS = 1_000
 
 /**
- * Renews the locks of messages whose handlers run, each when half of its time is left. There is one timer, and none
- * without locks.
+ * Renews the locks of messages whose handlers run, each when half of its time is left. There is one timer, and none once
+ * half of a lock's time has passed without a lock.
  */
 export class LockRenewal {
   readonly #parts: LockRenewalParts
   readonly #entries = new Map<string, Entry>()
   readonly #bell: Bell
   readonly #stop = new AbortController()
+  #wakesAtMs = Infinity
   #run: Promise<void> | undefined
 
   constructor(parts: LockRenewalParts) {
@@ -50,7 +51,7 @@ export class LockRenewal {
     this.#plan(entry, lock.end)
     this.#entries.set(lock.token, entry)
     if (this.#run === undefined) this.#run = this.#renewWhile()
-    else this.#bell.ring()
+    else if (entry.renewAtMs < this.#wakesAtMs) this.#bell.ring()
   }
 
   /** Somebody else renewed it. */
@@ -59,9 +60,12 @@ export class LockRenewal {
     if (entry !== undefined) this.#plan(entry, end)
   }
 
-  /** It is settled, or its handler has ended. */
+  /**
+   * It is settled, or its handler has ended. The timer stays until it fires, which is cheaper than one for each of many
+   * messages that are settled at once.
+   */
   remove(token: string): void {
-    if (this.#entries.delete(token) && this.#entries.size === 0) this.#bell.ring()
+    this.#entries.delete(token)
   }
 
   async close(): Promise<void> {
@@ -76,6 +80,7 @@ export class LockRenewal {
       const nextMs = Math.min(...[...this.#entries.values()].map(({ renewAtMs }) => renewAtMs))
       const delayMs = nextMs - clock.monotonicMs()
       if (delayMs > 0) {
+        this.#wakesAtMs = nextMs
         await this.#bell.wait(delayMs === Infinity ? undefined : delayMs, this.#stop.signal)
       } else {
         await this.#renewDue()

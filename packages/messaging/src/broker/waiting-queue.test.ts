@@ -125,6 +125,18 @@ describe('WaitingQueue', () => {
     expect(await second).toEqual(['a'])
   })
 
+  it('tells each that it waits, also those for whom it need not ask', async () => {
+    const { queue } = queueOver([])
+    let waiting = 0
+    for (let count = 0; count < 300; count += 1) {
+      queue.ask(ONE).whenWaiting(() => {
+        waiting += 1
+      })
+    }
+    await settle()
+    expect(waiting).toBe(300)
+  })
+
   it('asks for at most 256 at once', async () => {
     const { queue, commands } = queueOver(Array.from({ length: 300 }, (_, place) => `${place}`))
     const asked = Array.from({ length: 300 }, () => queue.ask(ONE).delivered)

@@ -4,6 +4,8 @@ export interface Pending<Item> {
   readonly delivered: Promise<readonly Item[]>
   /** It no longer waits. What a command that is on its way brings is still delivered. */
   cancel(): void
+  /** Calls this once the first command has found nothing for it: most need no timer of their own. */
+  whenWaiting(begin: () => void): void
 }
 
 /** The most requests in one command. */
@@ -12,6 +14,8 @@ const MAX_REQUESTS = 256
 interface Entry<Request, Item> {
   readonly request: Request
   isCancelled: boolean
+  isWaiting: boolean
+  onWaiting: (() => void) | undefined
   resolve(items: readonly Item[]): void
   reject(error: unknown): void
 }
@@ -46,7 +50,14 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
 
   ask(request: Request): Pending<Item> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Item[]>()
-    const entry: Entry<Request, Item> = { request, isCancelled: false, resolve, reject }
+    const entry: Entry<Request, Item> = {
+      request,
+      isCancelled: false,
+      isWaiting: false,
+      onWaiting: undefined,
+      resolve,
+      reject,
+    }
     this.#entries.push(entry)
     this.wake()
     return {
@@ -54,6 +65,10 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
       cancel: () => {
         entry.isCancelled = true
         if (!this.#asked.has(entry)) this.#remove(entry, [])
+      },
+      whenWaiting: (begin) => {
+        if (entry.isWaiting) begin()
+        else entry.onWaiting = begin
       },
     }
   }
@@ -104,6 +119,7 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
     this.#asked = new Set()
     // Those behind the limit have not been asked for, unless somebody before them found nothing any more.
     const isEmpty = entries.some((entry) => this.#entries.includes(entry))
+    if (isEmpty) for (const entry of this.#entries) beginWaiting(entry)
     if (!isEmpty || this.#entries.some(({ request }) => !request.waits)) this.#mayFind = true
   }
 
@@ -113,4 +129,10 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
     this.#entries.splice(place, 1)
     entry.resolve(items)
   }
+}
+
+function beginWaiting<Request, Item>(entry: Entry<Request, Item>): void {
+  if (entry.isWaiting) return
+  entry.isWaiting = true
+  entry.onWaiting?.()
 }
