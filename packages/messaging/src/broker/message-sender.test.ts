@@ -204,6 +204,24 @@ describe('forwarding', () => {
     expect(await bodiesOf(world, 'b')).toEqual([1, 2])
   })
 
+  it('SCH-09 SET-13 counts of the destination include what comes to it', async () => {
+    await using world = await SimulatedBroker.open()
+    const { broker } = world
+    await broker.createTopic('t')
+    await broker.createSubscription({ topic: 't', subscription: 's' })
+    await broker.createQueue('b')
+    await broker.createQueue('a')
+    await broker.createSender('a').sendMessages({ body: 1 })
+    await broker.updateQueue('a', { forwardTo: 'b' })
+    const at = new Date(world.clock.wallMs() + 1000)
+    await broker.createSender('t').scheduleMessages({ body: 2 }, at)
+    await world.pass(1000)
+    const queue = await broker.getQueueRuntimeProperties('b')
+    const name = { topic: 't', subscription: 's' }
+    const subscription = await broker.getSubscriptionRuntimeProperties(name)
+    expect([queue.activeMessageCount, subscription.activeMessageCount]).toEqual([1, 1])
+  })
+
   it('SET-13 two that forward to each other end in a dead-letter queue', async () => {
     await using world = await SimulatedBroker.open()
     await world.broker.createQueue('a')
