@@ -6,6 +6,8 @@ const READY_LOOK_MS = 250
 /** The same as a multiple of what a look from the beginning takes. */
 const READY_LOOK_SHARE = 10
 const DUE_LOOK_MS = 60_000
+/** Deleted ones are among them. What is forgotten is looked for again. */
+const MOST_ENTITIES = 10_000
 /** A transaction that locks messages is not older than this when it commits. If it is, its lock's end is found later. */
 const SLOWEST_COMMIT_MS = 5_000
 
@@ -101,6 +103,7 @@ export class EntityHints {
     const lowest = start.returns === returns ? from : Math.min(from, hint?.from ?? 0)
     if (tookMs !== undefined) {
       const lookedAtMs = this.#clock.monotonicMs()
+      if (this.#ready.size >= MOST_ENTITIES) this.#ready.clear()
       this.#ready.set(entity, { from: lowest, lookedAtMs, tookMs, returns })
     } else if (hint !== undefined) hint.from = lowest
   }
@@ -138,6 +141,7 @@ export class EntityHints {
     const fromMs = Math.max(0, Math.min(firstMs ?? Number.MAX_SAFE_INTEGER, soonestMs))
     const before = isFromStart ? this.#due.get(number) : undefined
     const lookedAtMs = before?.lookedAtMs ?? this.#clock.monotonicMs()
+    if (this.#due.size >= MOST_ENTITIES) this.#due.clear()
     this.#due.set(number, { fromMs, version, lookedAtMs })
   }
 

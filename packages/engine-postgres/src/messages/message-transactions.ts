@@ -1,5 +1,10 @@
 import { ResourceNotFoundError } from '@tidemark/contracts'
-import { runProcedureAsync, type AsyncRowRequests, type Procedure } from '@tidemark/store/messages'
+import {
+  runProcedureAsync,
+  type AsyncRowRequests,
+  type EntityRecord,
+  type Procedure,
+} from '@tidemark/store/messages'
 import type { DatabaseRow } from '../catalog/database-row.ts'
 import { numberColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
@@ -28,6 +33,8 @@ export interface Committed<Result> {
 
 /** Slots of `entity_size` for an entity. */
 const SLOTS = 64
+/** Deleted entities are among them. */
+const MOST_KNOWN = 10_000
 
 /** Runs procedures on the tables of one database. */
 export class MessageTransactions {
@@ -104,10 +111,16 @@ export class MessageTransactions {
       ...sessionRequests(sql),
       readPlace: async (entity, options) => {
         const place = await entities.readPlace(entity, options)
-        if (place?.record.settings.requiresSession === false) this.#withoutSessions.add(entity)
+        if (place !== undefined) this.#note(place.record)
         return place
       },
     }
+  }
+
+  #note({ number, settings }: EntityRecord): void {
+    if (settings.requiresSession || this.#withoutSessions.has(number)) return
+    if (this.#withoutSessions.size >= MOST_KNOWN) this.#withoutSessions.clear()
+    this.#withoutSessions.add(number)
   }
 
   #storeTime(row: SqlRow | undefined): number {
