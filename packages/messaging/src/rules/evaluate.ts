@@ -8,44 +8,47 @@ import type {
   PropertyName,
   SqlValue,
 } from './expression.ts'
-import { isLike } from './like.ts'
+import { isLike, type WorkBudget } from './like.ts'
 
 /** An expression that is well-formed cannot be evaluated for this message (TOP-08). */
 export class EvaluationError extends Error {}
 
+/** A message, and the work that its rules may still take. */
+export interface Evaluation {
+  readonly head: MessageHead
+  readonly budget: WorkBudget
+}
+
 /** Whether a message matches. Unknown is no match (TOP-05). @throws EvaluationError */
-export function evaluateFilter(
-  filter: Expression,
-  message: { readonly head: MessageHead },
-): boolean {
-  return evaluate(filter, message.head) === true
+export function evaluateFilter(filter: Expression, evaluation: Evaluation): boolean {
+  return evaluate(filter, evaluation) === true
 }
 
 /** @throws EvaluationError */
-export function evaluate(expression: Expression, head: MessageHead): SqlValue {
+export function evaluate(expression: Expression, evaluation: Evaluation): SqlValue {
   switch (expression.kind) {
     case 'literal':
       return expression.value
     case 'property':
-      return propertyValue(expression.property, head)
+      return propertyValue(expression.property, evaluation.head)
     case 'exists':
-      return propertyExists(expression.property, head)
+      return propertyExists(expression.property, evaluation.head)
     case 'not': {
-      const value = truthOf(evaluate(expression.operand, head))
+      const value = truthOf(evaluate(expression.operand, evaluation))
       return value === null ? null : !value
     }
     case 'negate': {
-      const value = evaluate(expression.operand, head)
+      const value = evaluate(expression.operand, evaluation)
       return typeof value === 'number' || typeof value === 'bigint' ? -value : null
     }
     case 'isNull':
-      return evaluate(expression.operand, head) === null
+      return evaluate(expression.operand, evaluation) === null
     case 'in':
-      return isIn(expression, head)
+      return isIn(expression, evaluation)
     case 'like':
-      return like(expression, head)
+      return like(expression, evaluation)
     case 'binary':
-      return binaryValue(expression, head)
+      return binaryValue(expression, evaluation)
     default:
       return assertNever(expression)
   }
@@ -84,12 +87,12 @@ function truthOf(value: SqlValue): boolean | null {
 
 function isIn(
   { operand, list }: Extract<Expression, { kind: 'in' }>,
-  head: MessageHead,
+  evaluation: Evaluation,
 ): boolean | null {
-  const value = evaluate(operand, head)
+  const value = evaluate(operand, evaluation)
   let result: boolean | null = false
   for (const one of list) {
-    const isEqual = compare('=', value, evaluate(one, head))
+    const isEqual = compare('=', value, evaluate(one, evaluation))
     if (isEqual === true) return true
     if (isEqual === null) result = null
   }
@@ -98,11 +101,11 @@ function isIn(
 
 function like(
   { operand, pattern, escape }: Extract<Expression, { kind: 'like' }>,
-  head: MessageHead,
+  evaluation: Evaluation,
 ): boolean | null {
-  const text = evaluate(operand, head)
-  const wanted = evaluate(pattern, head)
-  const escaping = escape === undefined ? undefined : evaluate(escape, head)
+  const text = evaluate(operand, evaluation)
+  const wanted = evaluate(pattern, evaluation)
+  const escaping = escape === undefined ? undefined : evaluate(escape, evaluation)
   if (typeof text !== 'string' || typeof wanted !== 'string' || escaping === null) return null
   if (
     escaping !== undefined &&
@@ -110,27 +113,27 @@ function like(
   ) {
     throw new EvaluationError('ESCAPE must be one character')
   }
-  const result = isLike(text, wanted, escaping)
-  if (result === undefined) throw new EvaluationError('LIKE takes too long for this text')
+  const result = isLike(text, wanted, { escape: escaping, budget: evaluation.budget })
+  if (result === undefined) throw new EvaluationError('LIKE takes too long')
   return result
 }
 
 function binaryValue(
   { operator, left, right }: Extract<Expression, { kind: 'binary' }>,
-  head: MessageHead,
+  evaluation: Evaluation,
 ): SqlValue {
-  const value = evaluate(left, head)
+  const value = evaluate(left, evaluation)
   switch (operator) {
     case 'AND': {
       const truth = truthOf(value)
       if (truth === false) return false
-      const other = truthOf(evaluate(right, head))
+      const other = truthOf(evaluate(right, evaluation))
       return other === false ? false : truth === null || other === null ? null : true
     }
     case 'OR': {
       const truth = truthOf(value)
       if (truth === true) return true
-      const other = truthOf(evaluate(right, head))
+      const other = truthOf(evaluate(right, evaluation))
       return other === true ? true : truth === null || other === null ? null : false
     }
     case '+':
@@ -138,14 +141,14 @@ function binaryValue(
     case '*':
     case '/':
     case '%':
-      return calculate(operator, value, evaluate(right, head))
+      return calculate(operator, value, evaluate(right, evaluation))
     case '=':
     case '<>':
     case '<':
     case '<=':
     case '>':
     case '>=':
-      return compare(operator, value, evaluate(right, head))
+      return compare(operator, value, evaluate(right, evaluation))
     default:
       return assertNever(operator)
   }

@@ -10,7 +10,8 @@ import type {
 import { changedHead, type MessageHead } from '../messages/message-codec.ts'
 import type { ParsedRules } from './parsed-rules.ts'
 import { runAction } from './run-action.ts'
-import { EvaluationError, evaluateFilter } from './evaluate.ts'
+import { EvaluationError, evaluateFilter, type Evaluation } from './evaluate.ts'
+import { MAX_STEPS } from './like.ts'
 
 /** What rules see of a message. */
 export interface JudgedMessage {
@@ -30,12 +31,13 @@ export function judgeRules(
   const copies: MessageCopy[] = []
   let isPlain = false
   let failure: string | undefined
+  const evaluation = { head: message.head, budget: { steps: MAX_STEPS } }
   for (const { name, filter, action } of subscription.rules) {
     try {
-      if (!matches(filter, message, parsed)) continue
+      if (!matches(filter, evaluation, parsed)) continue
       if (action === undefined) isPlain = true
       else {
-        const changes = runAction(parsed.action(action), message)
+        const changes = runAction(parsed.action(action), evaluation)
         const properties = { ...changes.properties, RuleName: name }
         copies.push(changedCopy(subscription, message, { ...changes, properties }))
       }
@@ -68,16 +70,16 @@ function changedCopy(
   return { subscription: number, changes, session, deadLetter: undefined }
 }
 
-function matches(filter: RuleFilter, message: JudgedMessage, parsed: ParsedRules): boolean {
+function matches(filter: RuleFilter, evaluation: Evaluation, parsed: ParsedRules): boolean {
   switch (filter.kind) {
     case 'true':
       return true
     case 'false':
       return false
     case 'correlation':
-      return correlates(filter.filter, message.head)
+      return correlates(filter.filter, evaluation.head)
     case 'sql':
-      return evaluateFilter(parsed.filter(filter.expression), message)
+      return evaluateFilter(parsed.filter(filter.expression), evaluation)
     default:
       return assertNever(filter)
   }

@@ -1,5 +1,10 @@
-/** Comparisons of characters that one LIKE may take. */
-const MAX_STEPS = 1_000_000
+/** Comparisons of characters that the rules of a subscription may take for one message. */
+export const MAX_STEPS: number = 1_000_000
+
+/** What is left of them. */
+export interface WorkBudget {
+  steps: number
+}
 
 type PatternPart =
   { readonly kind: 'any' | 'one' } | { readonly kind: 'same'; readonly text: string }
@@ -8,18 +13,17 @@ type PatternPart =
 export function isLike(
   text: string,
   pattern: string,
-  escape: string | undefined,
+  { escape, budget }: { readonly escape: string | undefined; readonly budget: WorkBudget },
 ): boolean | undefined {
   const characters = Array.from(text)
   const parts = partsOf(pattern, escape)
-  let steps = 0
   let at = 0
   let part = 0
   // Where the last `%` stood, and where the text goes on if it takes one character more.
   let anyPart = -1
   let anyAt = 0
   while (at < characters.length) {
-    if (++steps > MAX_STEPS) return undefined
+    if (--budget.steps < 0) return undefined
     const wanted = parts[part]
     if (wanted?.kind === 'any') {
       anyPart = part++

@@ -1,12 +1,12 @@
 import type { MessageChanges, StoredValue, SystemProperty } from '@tidemark/store/messages'
-import { changedHead, type MessageHead } from '../messages/message-codec.ts'
-import { evaluate, EvaluationError } from './evaluate.ts'
+import { changedHead } from '../messages/message-codec.ts'
+import { evaluate, EvaluationError, type Evaluation } from './evaluate.ts'
 import type { ActionStep, SqlValue } from './expression.ts'
 
 /** What an action changes in a message (TOP-06). Each step sees what those before it did. @throws EvaluationError */
 export function runAction(
   steps: readonly ActionStep[],
-  message: { readonly head: MessageHead },
+  { head, budget }: Evaluation,
 ): MessageChanges {
   const properties = new Map<string, StoredValue>()
   const removed = new Set<string>()
@@ -21,7 +21,7 @@ export function runAction(
     const value =
       step.kind === 'remove'
         ? undefined
-        : evaluate(step.value, changedHead(message.head, changes()))
+        : evaluate(step.value, { head: changedHead(head, changes()), budget })
     if (property.kind === 'system') {
       system.set(property.name, value === undefined ? null : systemText(property.name, value))
     } else if (value === undefined) {
