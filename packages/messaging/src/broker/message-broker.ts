@@ -163,7 +163,10 @@ export class MessageBroker {
     return this.#administration.deleteRule(name, rule)
   }
 
-  /** All entities of an emulator's `Config.json`, or none. Entities that exist already stay as they are. */
+  /**
+   * Creates the entities of an emulator's `Config.json` that do not exist: all of them, or none. What exists must be as the
+   * configuration says, and is not changed. Rejects with ERR_INVALID_OPTION, which lists every problem with its path.
+   */
   applyConfig(config: unknown): Promise<void> {
     return this.#administration.applyConfig(config)
   }
