@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from '@tidemark/contracts'
 import { describe, expect, it } from 'vitest'
 import type { MessageHandlers } from './receiver-options.ts'
 import { SimulatedBroker } from './simulated-broker.fixture.ts'
@@ -166,6 +167,25 @@ describe('EntityListening', () => {
     await broker.deleteQueue('q')
     await world.pass(100)
     await rejected
+  })
+
+  it('looks less and less often while the store is away, and goes on afterwards', async () => {
+    await using world = await SimulatedBroker.open()
+    const { broker } = world
+    await broker.createQueue('q')
+    const receiver = broker.createReceiver('q')
+    await receiver.receiveMessages(1, AT_ONCE)
+    await broker.createSender('q').sendMessages({ body: 1, timeToLive: 2_000 })
+    await world.pass(1_500)
+    world.failure = new StoreUnavailableError('no store')
+    world.taken()
+    for (let passedMs = 0; passedMs < 20_000; passedMs += 10) await world.pass(10)
+    const calls = world.taken()
+    expect(calls.length).toBeGreaterThan(3)
+    expect(calls.length).toBeLessThan(30)
+    world.failure = undefined
+    await world.pass(6_000)
+    expect(await receiver.peekMessages(1)).toEqual([])
   })
 
   it('EXP-04 enforces no expiry for one who only peeks or settles', async () => {

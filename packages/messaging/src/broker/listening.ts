@@ -140,6 +140,7 @@ export class EntityListening {
         this.#beMorePatient()
         this.#hasRung = true
         this.#lookedAtMs = this.#nowMs() + this.#patienceMs
+        this.#notBeforeMs = this.#lookedAtMs
       }
       step = await this.#pause(signal)
     }

@@ -11,6 +11,8 @@ export class SimulatedBroker implements AsyncDisposable {
   readonly broker: MessageBroker
   /** Kinds of the commands, and `look`, in their order. */
   readonly calls: string[] = []
+  /** Looks reject with it. */
+  failure: Error | undefined
   readonly #brokers: MessageBroker[] = []
   readonly #close: () => Promise<void>
   #running = 0
@@ -84,7 +86,8 @@ export class SimulatedBroker implements AsyncDisposable {
     return {
       readCatalog: () => this.#note('readCatalog', engine.readCatalog()),
       perform: (command, time) => this.#note(command.kind, engine.perform(command, time)),
-      look: (entities) => this.#note('look', engine.look(entities)),
+      look: (entities) =>
+        this.#note('look', this.failure ? Promise.reject(this.failure) : engine.look(entities)),
       lookSessions: (entity, sessions) =>
         this.#note('lookSessions', engine.lookSessions(entity, sessions)),
       watch: (listener) => engine.watch(listener),
