@@ -32,7 +32,7 @@ async function bring(
 }
 
 /** From those in which something waits, or is about to. */
-async function forwardWaiting(
+export async function forwardWaiting(
   context: BringContext,
   sources: readonly EntityRecord[],
 ): Promise<void> {

@@ -13,11 +13,11 @@ import type {
 import type { AdministrationContext } from '../entities/stored-entities.ts'
 import { LinkClosedError } from '../errors/link-closed-error.ts'
 import { ParsedRules } from '../rules/parsed-rules.ts'
+import { forwardWaiting } from './bring-messages.ts'
 import { BackgroundWork } from './background-work.ts'
 import type { BringContext } from './bring-context.ts'
 import { EntityCommands } from './entity-commands.ts'
 import { EntityDirectory } from './entity-directory.ts'
-import { forwardFrom } from './forwarding.ts'
 import { SharedRuns } from './shared-runs.ts'
 
 /** Entities whose commands are remembered. */
@@ -144,7 +144,7 @@ export class BrokerContext implements AdministrationContext, BringContext {
   }
 
   #forwardInBackground(source: EntityRecord): void {
-    this.#background.start(() => forwardFrom(this, source))
+    this.#background.start(() => forwardWaiting(this, [source]))
   }
 
   async #open(): Promise<MessageEngine> {

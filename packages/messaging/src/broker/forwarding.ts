@@ -11,6 +11,9 @@ import { judgeArrival } from './fan-out.ts'
 /** Messages that one transaction moves. */
 const PIECE = 100
 
+/** Changes of the destination that it follows in one run. Whoever looks next goes on. */
+const MAX_CHANGES = 20
+
 const TOO_MANY_HOPS = {
   reason: 'MaxTransferHopCountExceeded',
   description: `The message was forwarded more than ${MAX_FORWARD_HOPS} times.`,
@@ -29,7 +32,7 @@ export async function forwardFrom(context: BringContext, source: EntityRecord): 
 }
 
 async function forwardAll(context: BringContext, source: EntityRecord): Promise<void> {
-  for (;;) {
+  for (let changes = 0; changes <= MAX_CHANGES;) {
     const path = context.directory.destinationPathOf(source)
     if (path === undefined) return
     const read = await context.perform<'readForwardable'>({
@@ -51,6 +54,7 @@ async function forwardAll(context: BringContext, source: EntityRecord): Promise<
       messages: ordersFor(context, read.answer.messages, destination),
     })
     if (answer.kind === 'destinationChanged') {
+      changes += 1
       await context.directory.refresh()
     } else if (answer.kind === 'refused') {
       await context.directory.refresh()

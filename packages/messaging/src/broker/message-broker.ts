@@ -1,6 +1,9 @@
 import {
   checkOptions,
+  describeValue,
+  InvalidOptionError,
   option,
+  type OptionRules,
   systemClock,
   systemRandom,
   type Clock,
@@ -9,7 +12,7 @@ import {
 import type { Database } from '@tidemark/store'
 import { EntityAdministration } from '../entities/entity-administration.ts'
 import { deadLetterPath, isDeadLetterPath, subscriptionPath } from '../entities/entity-names.ts'
-import { resolveNamespace, type NamespaceOptions } from '../entities/namespace.ts'
+import { NAMESPACE_RULES, resolveNamespace, type NamespaceOptions } from '../entities/namespace.ts'
 import type {
   QueueOptions,
   QueueProperties,
@@ -43,6 +46,12 @@ export interface MessagingOptions extends NamespaceOptions {
   readonly random?: Random | undefined
 }
 
+const BROKER_RULES: OptionRules<MessagingOptions> = {
+  ...NAMESPACE_RULES,
+  clock: option.clock,
+  random: option.random,
+}
+
 export interface RedriveOptions {
   /** Of messages in the dead-letter queue. @default all that are there */
   readonly sequenceNumbers?: readonly number[] | undefined
@@ -66,8 +75,8 @@ export class MessageBroker {
 
   /** @throws ERR_INVALID_OPTION */
   constructor(database: Database, options: MessagingOptions) {
+    checkOptions(options, BROKER_RULES)
     const { clock = systemClock, random = systemRandom, ...namespace } = options
-    checkOptions({ clock, random }, { clock: option.clock, random: option.random })
     this.#context = new BrokerContext(database, { clock, random })
     this.#administration = new EntityAdministration(this.#context, resolveNamespace(namespace))
     this.#receivers = new Receivers(this.#context)
@@ -173,7 +182,7 @@ export class MessageBroker {
 
   /** Of a queue or topic. Does no I/O: an entity that does not exist is refused at the first call. */
   createSender<Body = unknown>(queueOrTopic: string): MessageSender<Body> {
-    return new MessageSender<Body>(this.#context, queueOrTopic)
+    return new MessageSender<Body>(this.#context, pathOf(queueOrTopic))
   }
 
   /** Does no I/O, either. */
@@ -232,6 +241,14 @@ export class MessageBroker {
   }
 }
 
+/** @throws ERR_INVALID_OPTION */
 function pathOf(entity: ReceivingEntity): string {
-  return typeof entity === 'string' ? entity : subscriptionPath(entity.topic, entity.subscription)
+  if (typeof entity === 'string') return entity
+  const { topic, subscription }: Partial<SubscriptionName> = entity ?? {}
+  if (typeof topic === 'string' && typeof subscription === 'string') {
+    return subscriptionPath(topic, subscription)
+  }
+  throw new InvalidOptionError(
+    `an entity must be a path, or the names of a topic and its subscription, got ${describeValue(entity)}`,
+  )
 }
