@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import {
   idleAtMs,
   type CommandAnswers,
@@ -6,6 +7,7 @@ import {
   type MessageEngine,
 } from '@tidemark/store/messages'
 import { MessagingEntityNotFoundError } from '../errors/messaging-entity-errors.ts'
+import { SharedRuns } from './shared-runs.ts'
 
 /** What the directory needs of its broker. */
 export interface DirectoryContext {
@@ -31,8 +33,8 @@ interface Catalog {
  */
 export class EntityDirectory {
   readonly #context: DirectoryContext
+  readonly #readings = new SharedRuns()
   #catalog: Catalog | undefined
-  #reading: Promise<Catalog> | undefined
 
   constructor(context: DirectoryContext) {
     this.#context = context
@@ -64,17 +66,10 @@ export class EntityDirectory {
     return [...catalog.byNumber.values()]
   }
 
-  /** Reads the catalog again. Those who ask while it is being read wait for the next reading. */
+  /** Reads the catalog again. Those who ask while it is being read share the next reading. */
   async refresh(): Promise<Catalog> {
-    const before = this.#reading
-    const reading = (async () => {
-      await before?.catch(() => undefined)
-      const engine = await this.#context.engine()
-      const { entities } = await engine.readCatalog()
-      return catalogOf(entities)
-    })()
-    this.#reading = reading
-    this.#catalog = await reading
+    await this.#readings.run(0, () => this.#read())
+    assert(this.#catalog !== undefined)
     return this.#catalog
   }
 
@@ -137,6 +132,12 @@ export class EntityDirectory {
   #isIdle(record: EntityRecord): boolean {
     const atMs = idleAtMs(record)
     return atMs !== undefined && atMs <= (this.#context.lockNowMs() ?? this.#context.storeNowMs())
+  }
+
+  async #read(): Promise<void> {
+    const engine = await this.#context.engine()
+    const { entities } = await engine.readCatalog()
+    this.#catalog = catalogOf(entities)
   }
 
   async #purge(): Promise<void> {
