@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessageBroker } from '@tidemark/messaging'
 import { logSize } from '../acknowledgements.ts'
@@ -132,14 +133,25 @@ async function lookEverywhere(place: StorePlace): Promise<{
   readonly contradictions: readonly string[]
 }> {
   await using store = await openMessagingStore(place)
+  let found = await peekEverywhere(store.broker)
+  // A lock that ends between two looks moves a message from where it was seen to where it is seen again.
+  for (;;) {
+    const again = await peekEverywhere(store.broker)
+    if (isDeepStrictEqual(again, found)) break
+    found = again
+  }
+  return { found, contradictions: await store.check() }
+}
+
+async function peekEverywhere(broker: MessageBroker): Promise<readonly FoundMessage[]> {
   const found: FoundMessage[] = []
   for (const [name, entity] of PLACES) {
     for (const subQueueType of [undefined, 'deadLetter'] as const) {
-      await using receiver = store.broker.createReceiver(entity, { subQueueType })
+      await using receiver = broker.createReceiver(entity, { subQueueType })
       found.push(...(await peekAll(name, receiver)))
     }
   }
-  return { found, contradictions: await store.check() }
+  return found
 }
 
 async function peekAll(
