@@ -1,0 +1,26 @@
+import { mergeConfig } from 'vitest/config'
+import base from '../../vitest.config.ts'
+import { mutate } from '../simulation/mutants/mutant.ts'
+import { MESSAGE_MUTANTS } from './message-mutants.ts'
+
+// Gives the sources of messages the edit of one mutant on their way to the compiler. No file is touched.
+
+const SOURCES = new URL('../../packages/store/src/messages/', import.meta.url).pathname
+const index = Number(process.env['TIDEMARK_MESSAGE_MUTANT'])
+const mutant = MESSAGE_MUTANTS[index]
+if (mutant === undefined) throw new Error(`no mutant ${index}`)
+const { name, edit } = mutant
+
+export default mergeConfig(base, {
+  plugins: [
+    {
+      name: 'message-mutant',
+      enforce: 'pre' as const,
+      transform(source: string, id: string): string | undefined {
+        const file = id.startsWith(SOURCES) ? id.slice(SOURCES.length) : ''
+        if (file !== edit.file) return undefined
+        return mutate(file, source, { name, why: '', edits: [edit], killedBy: 0 })
+      },
+    },
+  ],
+})
