@@ -20,11 +20,6 @@ export const MESSAGE_MUTANTS: readonly MessageMutant[] = [
     find: 'Math.min(enqueuedMs + ttlMs, LATEST_MS)',
     replace: 'Math.min(enqueuedMs + 2 * ttlMs, LATEST_MS)',
   }),
-  mutant('EXP-02', 'an expired message is given', {
-    file: 'rules/expiry-of-messages.ts',
-    find: 'row.expiresMs <= atMs',
-    replace: 'row.expiresMs + 100_000 <= atMs',
-  }),
   mutant('EXP-04', 'expiry needs no listener', {
     file: 'procedures/apply-due.ts',
     find: "const listens = listening !== 'nobody'",
@@ -82,8 +77,9 @@ export const MESSAGE_MUTANTS: readonly MessageMutant[] = [
   }),
   mutant('SES-01', 'only the expired message of a session goes', {
     file: 'procedures/apply-due.ts',
-    find: 'expiredThrough: place.next - 1',
-    replace: 'expiredThrough: 1',
+    find: 'rows.map((row) => expire(row, entity))',
+    replace:
+      'rows.filter((row) => (row.expiresMs ?? Infinity) <= work.time.storeMs).map((row) => expire(row, entity))',
   }),
   mutant('SES-03', 'sessions expire without a listener', {
     file: 'procedures/apply-due.ts',

@@ -12,6 +12,8 @@ if (mutant === undefined) throw new Error(`no mutant ${index}`)
 const { name, edit } = mutant
 
 export default mergeConfig(base, {
+  // What is kept between runs does not know of mutants.
+  test: { fsModuleCache: false, experimental: { fsModuleCache: false } },
   plugins: [
     {
       name: 'message-mutant',

@@ -9,6 +9,8 @@ import { mutate } from '../simulation/mutants/mutant.ts'
 import { MESSAGE_MUTANTS } from './message-mutants.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** The suite takes seconds: a mutant that runs in circles is noticed, too. */
+const STUCK_MS = 60_000
 /** The suite of messages, on a store in memory. */
 const SUITE = 'packages/engine-sqlite/src/messages-in-memory.test.ts'
 const SOURCES = new URL('../../packages/store/src/messages/', import.meta.url)
@@ -33,8 +35,11 @@ export async function tryMessageMutant(index: number): Promise<string | undefine
       cwd: ROOT,
       env: { ...process.env, TIDEMARK_MESSAGE_MUTANT: String(index) },
       stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: STUCK_MS,
+      killSignal: 'SIGKILL',
     })
     const [errors] = await Promise.all([text(child.stderr), once(child, 'exit')])
+    if (child.signalCode !== null) return 'the suite, which does not end'
     return firstFailure(rule, await assertions(report, errors))
   } finally {
     await rm(folder, { recursive: true, force: true })

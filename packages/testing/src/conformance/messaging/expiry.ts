@@ -301,6 +301,19 @@ export function messagingExpiry(open: OpenNamespace): void {
       expect(bodies(deferred)).toEqual(['a'])
     })
 
+    test('EXP-21 nor when it comes back after its time to live', async () => {
+      const space = await open()
+      const entity = await space.receiving(kind, { ...DEAD_LETTERING, lockDuration: 2000 })
+      await entity.send({ body: 'a', timeToLive: 900 })
+      const message = await entity.receiveOne()
+      await entity.receiver.deferMessage(message)
+      await entity.receiver.receiveDeferredMessages(message.sequenceNumber)
+      await space.at(2700)
+      expect(await entity.dead()).toEqual([])
+      const again = await entity.receiver.receiveDeferredMessages(message.sequenceNumber)
+      expect(again.map(({ deliveryCount }) => deliveryCount)).toEqual([1])
+    })
+
     test('EXP-22 a new default leaves the messages alone that are there', async () => {
       const space = await open()
       const entity = await space.receiving(kind, { defaultMessageTimeToLive: 60_000 })
