@@ -9,6 +9,7 @@ import {
   type RowRequests,
 } from '@tidemark/store/messages'
 import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPostgresEngine } from '../postgres-engine.ts'
 import { DEFINITION as PLAIN, LOCK, numbersOf } from './messages-under-test.fixture.ts'
@@ -368,11 +369,31 @@ test('a session is held, found, ended and listed', async () => {
   expect(await request(messages, 'listSessions', entity, 'b', 9)).toEqual(['c', 'z'])
 })
 
+test('SES-10 a take in a session waits for a row that another transaction has, and keeps the order', async () => {
+  await using opened = await openQueue()
+  const { messages, queue, url } = opened
+  const { number: entity } = queue
+  await messages.transact(() => send(entity, [{ session: 's' }, { session: 's' }]))
+  const other = new Client(url)
+  await other.connect()
+  try {
+    await other.query('BEGIN; SELECT id FROM tidemark.message WHERE number = 1 FOR UPDATE')
+    const taken = request(messages, 'take', { ...TAKE, entity, session: 's', dueMs: undefined })
+    await other.query('SELECT pg_sleep(0.3); COMMIT')
+    expect(numbersOf(await taken)).toEqual([1, 2])
+  } finally {
+    await other.end()
+  }
+})
+
 test('a dropped entity is gone at once, and its rows in pieces', async () => {
   await using opened = await openQueue()
   const { messages, queue } = opened
   await messages.transact(() => send(queue.number, [{}, {}, {}]))
+  const definition = { ...DEFINITION, settings: { ...DEFINITION.settings, forwardTo: 'target' } }
+  await request(messages, 'changeEntity', queue.number, definition, 7)
   await request(messages, 'dropEntities', [queue.number])
+  expect(await request(messages, 'isForwardedTo', 'target')).toBe(false)
   expect(await request(messages, 'readPlace', queue.number, { hold: true })).toBeUndefined()
   expect((await messages.readCatalog()).entities).toEqual([])
   await create(messages, ['orders'])

@@ -22,6 +22,38 @@ describe('forwarding', () => {
     expect(world.taken()).not.toContain('forward')
   })
 
+  it('SET-14 dead letters of a forwarding that fails go on at once', async () => {
+    await using world = await SimulatedBroker.open()
+    await world.broker.createQueue('c')
+    await world.broker.createQueue('b')
+    await world.broker.createQueue('a', { forwardTo: 'b', forwardDeadLetteredMessagesTo: 'c' })
+    await world.broker.updateQueue('b', { status: 'Disabled' })
+    const other = world.another()
+    await other.createSender('a').sendMessages({ body: 1 })
+    await other.close()
+    world.taken()
+    expect(await bodiesOf(world, 'c')).toEqual([1])
+    expect(world.taken()).not.toContain('forward')
+  })
+
+  it('SCH-09 SET-13 what is activated in a subscription that forwards goes on at once', async () => {
+    await using world = await SimulatedBroker.open()
+    const { broker } = world
+    await broker.createQueue('c')
+    await broker.createTopic('t')
+    await broker.createSubscription({ topic: 't', subscription: 'r' })
+    await broker.createSubscription({ topic: 't', subscription: 's' }, { forwardTo: 'c' })
+    const at = new Date(world.clock.wallMs() + 1000)
+    await broker.createSender('t').scheduleMessages({ body: 1 }, at)
+    await world.pass(1000)
+    const other = world.another()
+    await other.createReceiver({ topic: 't', subscription: 'r' }).peekMessages(1)
+    await other.close()
+    world.taken()
+    expect(await bodiesOf(world, 'c')).toEqual([1])
+    expect(world.taken()).not.toContain('forward')
+  })
+
   it('SET-13 is caught up on by whoever looks at the destination', async () => {
     await using world = await SimulatedBroker.open()
     await world.broker.createQueue('b')

@@ -119,6 +119,28 @@ describe('EntityListening', () => {
     expect(await next).toHaveLength(2)
   })
 
+  it('EXP-06 knows of the end of a lock that was given while it looked', async () => {
+    await using world = await SimulatedBroker.open()
+    const { broker } = world
+    await broker.createQueue('q', { lockDuration: 'PT10S' })
+    const receiver = broker.createReceiver('q')
+    await receiver.receiveMessages(1, AT_ONCE)
+    await broker.createSender('q').sendMessages({ body: 1 })
+    await world.pass(500)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    world.lateLooks = promise
+    world.taken()
+    await world.pass(1_000)
+    expect(world.taken()).toEqual(['look'])
+    expect(await receiver.receiveMessages(1, AT_ONCE)).toHaveLength(1)
+    world.lateLooks = undefined
+    resolve()
+    await world.pass(9_000)
+    world.taken()
+    await world.pass(1_500)
+    expect(world.taken()).toContain('applyDue')
+  })
+
   it('serves receives that wait with one command, first come, first served', async () => {
     await using world = await SimulatedBroker.open()
     const { broker } = world

@@ -13,6 +13,8 @@ export class SimulatedBroker implements AsyncDisposable {
   readonly calls: string[] = []
   /** Looks reject with it. */
   failure: Error | undefined
+  /** Looks have been read, but answer only after it. */
+  lateLooks: Promise<void> | undefined
   readonly #brokers: MessageBroker[] = []
   readonly #close: () => Promise<void>
   #running = 0
@@ -86,8 +88,13 @@ export class SimulatedBroker implements AsyncDisposable {
     return {
       readCatalog: () => this.#note('readCatalog', engine.readCatalog()),
       perform: (command, time) => this.#note(command.kind, engine.perform(command, time)),
-      look: (entities) =>
-        this.#note('look', this.failure ? Promise.reject(this.failure) : engine.look(entities)),
+      look: async (entities) => {
+        const late = this.lateLooks
+        const read = this.failure ? Promise.reject(this.failure) : engine.look(entities)
+        const looks = await this.#note('look', read)
+        await late
+        return looks
+      },
       lookSessions: (entity, sessions) =>
         this.#note('lookSessions', engine.lookSessions(entity, sessions)),
       watch: (listener) => engine.watch(listener),

@@ -203,6 +203,23 @@ describe('subscribe', () => {
     expect(bodies).toEqual(['a'])
   })
 
+  it('begins with short pauses again after it has received something', async () => {
+    await using world = await withQueue()
+    const { handlers, errors } = noting(() => Promise.resolve())
+    await world.broker.updateQueue('q', { status: 'ReceiveDisabled' })
+    world.broker.createReceiver<string>('q').subscribe(handlers)
+    await world.pass(60_000)
+    await world.broker.updateQueue('q', { status: 'Active' })
+    await send(world, 'a')
+    await world.pass(10_000)
+    expect(await world.broker.createReceiver('q').peekMessages(1)).toEqual([])
+    errors.length = 0
+    await world.broker.updateQueue('q', { status: 'ReceiveDisabled' })
+    await send(world, 'b')
+    await world.pass(1_000)
+    expect(errors.length).toBeGreaterThan(1)
+  })
+
   it('refuses handlers and options that are none', async () => {
     await using world = await withQueue()
     const receiver = world.broker.createReceiver<string>('q')

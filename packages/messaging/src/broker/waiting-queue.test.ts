@@ -144,4 +144,29 @@ describe('WaitingQueue', () => {
     expect(answers.flat()).toHaveLength(300)
     expect(commands).toEqual([256, 44])
   })
+
+  it('SET-21 answers one who does not wait, behind more who wait than one command asks for', async () => {
+    let commands = 0
+    const queue = new WaitingQueue<Request, string>(
+      async (requests) => {
+        commands += 1
+        await settle(1)
+        return requests.map(() => [])
+      },
+      () => undefined,
+    )
+    const answers: (readonly string[])[] = []
+    const askAtOnce = (): void => {
+      const { delivered } = queue.ask({ waits: false, max: 1 })
+      void delivered.then((items) => answers.push(items))
+    }
+    for (let count = 0; count < 300; count += 1) queue.ask(ONE)
+    askAtOnce()
+    await settle(50)
+    expect(answers).toEqual([[]])
+    askAtOnce()
+    await settle(50)
+    expect(answers).toEqual([[], []])
+    expect(commands).toBeLessThan(10)
+  })
 })

@@ -32,6 +32,8 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
   /** Those that the command on its way asks for. */
   #asked: ReadonlySet<Entry<Request, Item>> = new Set()
   #mayFind = false
+  /** The last command found nothing: only those who do not wait need another one. */
+  #hasFoundNothing = false
   #serving: Promise<void> | undefined
 
   /** `onEmpty`: somebody found nothing and waits. */
@@ -97,10 +99,16 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
     await Promise.resolve()
     while (this.#mayFind && this.#entries.length > 0) {
       this.#mayFind = false
-      await this.#serveFirst(this.#entries.slice(0, MAX_REQUESTS))
+      await this.#serveFirst(this.#nextEntries())
     }
     this.#serving = undefined
     if (this.isAwaited) this.#onEmpty()
+  }
+
+  /** Those who do not wait may stand behind more who wait than one command asks for. */
+  #nextEntries(): readonly Entry<Request, Item>[] {
+    const hasty = this.#hasFoundNothing ? this.#entries.filter(({ request }) => !request.waits) : []
+    return (hasty.length > 0 ? hasty : this.#entries).slice(0, MAX_REQUESTS)
   }
 
   async #serveFirst(entries: readonly Entry<Request, Item>[]): Promise<void> {
@@ -119,6 +127,7 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
     this.#asked = new Set()
     // Those behind the limit have not been asked for, unless somebody before them found nothing any more.
     const isEmpty = entries.some((entry) => this.#entries.includes(entry))
+    this.#hasFoundNothing = isEmpty
     if (isEmpty) for (const entry of this.#entries) beginWaiting(entry)
     if (!isEmpty || this.#entries.some(({ request }) => !request.waits)) this.#mayFind = true
   }

@@ -124,6 +124,19 @@ test('an entity that exists with another definition is refused, and nothing is c
   expect(entities.records).toEqual(before)
 })
 
+test('a rule that exists with another action is refused', async () => {
+  const { admin } = open()
+  const config = (sqlExpression: string) => {
+    const rule = { Name: 'a', Properties: { Action: { SqlExpression: sqlExpression } } }
+    return withNamespace({ Topics: [{ Name: 't', Subscriptions: [{ Name: 's', Rules: [rule] }] }] })
+  }
+  await admin.applyConfig(config('SET n = 1'))
+  await admin.applyConfig(config('SET n = 1'))
+  expect(await problemsOf(admin, config('SET n = 2'))).toEqual([
+    `${NAMESPACE}.Topics[0].Subscriptions[0].Rules: are not the rules of the subscription that exists`,
+  ])
+})
+
 test('the order of rules and of their properties makes no difference', async () => {
   const { admin } = open()
   const config = (rules: readonly unknown[]) =>

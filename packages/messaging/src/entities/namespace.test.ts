@@ -28,6 +28,18 @@ test('lower bounds can be lowered', () => {
   })
 })
 
+test('what options do not give stays as the namespace has it', () => {
+  const base = resolveNamespace({
+    tier: 'Premium',
+    resourceLock: 'CanNotDelete',
+    limits: { minAutoDeleteOnIdle: 1000, minLockDuration: 100 },
+  })
+  expect(resolveNamespace({ limits: { minLockDuration: 200 } }, base)).toEqual({
+    ...base,
+    limits: { ...base.limits, minLockDurationMs: 200 },
+  })
+})
+
 test.each([
   [{ tier: 'Gold' }, 'tier must be "Basic" or "Standard" or "Premium", got "Gold"'],
   [{ resourceLock: 'ReadOnly' }, 'resourceLock must be "CanNotDelete", got "ReadOnly"'],

@@ -189,9 +189,24 @@ test('TOP-06 the steps of an action see each other, and keep types', () => {
   })
 })
 
-test('TOP-08 one copy is dead-lettered for all failures, or none', () => {
+test('TOP-06 what an action sets and then removes is removed', () => {
+  const [copy] = judge(
+    subscription([{ action: 'SET fresh = 1; SET n = 5; REMOVE fresh; REMOVE n' }]),
+  )
+  expect(copy?.changes).toEqual({
+    properties: { RuleName: 'r0' },
+    removed: ['fresh', 'n'],
+    system: {},
+  })
+})
+
+test('TOP-08 one copy is dead-lettered for all failures, with the first of them, or none', () => {
   const rules = [sql('n / 0 = 1'), sql('n % 0 = 1'), {}]
-  expect(judge(subscription(rules))).toHaveLength(2)
+  const copies = judge(subscription(rules))
+  expect(copies).toHaveLength(2)
+  expect(copies[1]?.deadLetter?.description).toBe(
+    "The rule 'r0' could not be evaluated: division by zero",
+  )
   expect(judge(subscription(rules, { deadLettersFilterErrors: false }))).toHaveLength(1)
 })
 

@@ -43,3 +43,17 @@ test('SES-11 the row of a session is for its holder only', () => {
 test('SES-01 an expiry that another transaction was carrying out until now is carried out first', () => {
   expect(answerFor({ ...HELD, expiredThrough: 9 })).toEqual({ kind: 'again' })
 })
+
+test('SES-03 one whose hold has ended does not listen', () => {
+  const place = { ...PLACE, expiresMs: 5000 }
+  const hold = { session: 's', lock: LOCK }
+  const procedure = heldSession(new Work(TIME), place, hold, { session: 's' })
+  const kinds: string[] = []
+  let step = procedure.next()
+  while (step.done !== true) {
+    kinds.push(step.value.kind)
+    step = procedure.next({ ...HELD, lockedUntilMs: 4000 })
+  }
+  expect(kinds).not.toContain('expiredRows')
+  expect(step.value).toEqual({ kind: 'refused', reason: 'sessionLockLost' })
+})
