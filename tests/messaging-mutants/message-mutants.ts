@@ -97,11 +97,6 @@ export const MESSAGE_MUTANTS: readonly MessageMutant[] = [
     find: 'return session.lock !== undefined && session.lockedUntilMs > lockMs',
     replace: 'return session.lock !== undefined && session.lockedUntilMs > lockMs && lockMs < 0',
   }),
-  mutant('SES-14', 'anybody receives from anything', {
-    file: 'rules/entity-status.ts',
-    find: "return requiresSession === (use === 'session') ? undefined : 'otherSessionUse'",
-    replace: "return requiresSession === (use === 'session') ? undefined : undefined",
-  }),
   mutant('SES-15', 'the end of a session lock counts no delivery', {
     file: 'procedures/apply-due.ts',
     find: "returned(row, entity, { storeMs, counts: 'delivery' })",
@@ -156,11 +151,6 @@ export const MESSAGE_MUTANTS: readonly MessageMutant[] = [
     file: 'procedures/claim-fresh-ids.ts',
     find: 'duplicateWindowMs === undefined',
     replace: 'duplicateWindowMs !== 1.5',
-  }),
-  mutant('SET-13', 'receivers attach to an entity that forwards', {
-    file: 'rules/entity-status.ts',
-    find: "kind === 'topic' || settings.forwardTo !== undefined",
-    replace: "kind === 'topic'",
   }),
   mutant('TOP-08', 'a copy whose filter failed is delivered', {
     file: 'procedures/fan-out.ts',

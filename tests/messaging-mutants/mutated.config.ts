@@ -1,5 +1,4 @@
-import { mergeConfig } from 'vitest/config'
-import base from '../../vitest.config.ts'
+import { defineConfig } from 'vitest/config'
 import { mutate } from '../simulation/mutants/mutant.ts'
 import { MESSAGE_MUTANTS } from './message-mutants.ts'
 
@@ -11,9 +10,18 @@ const mutant = MESSAGE_MUTANTS[index]
 if (mutant === undefined) throw new Error(`no mutant ${index}`)
 const { name, edit } = mutant
 
-export default mergeConfig(base, {
-  // What is kept between runs does not know of mutants.
-  test: { fsModuleCache: false, experimental: { fsModuleCache: false } },
+/** As in the configuration of all tests: sources in place of builds. */
+const conditions = ['@tidemark/source', 'module', 'node', 'development|production']
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+  test: {
+    include: ['packages/**/src/**/*.test.ts'],
+    execArgv: ['--conditions=@tidemark/source'],
+    // What is kept between runs does not know of mutants.
+    fsModuleCache: false,
+  },
   plugins: [
     {
       name: 'message-mutant',
