@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { openMessaging, type MessageBroker } from '@tidemark/messaging'
+import { openStore } from '../open-store.ts'
 import { openExistingStore } from './open-existing-store.ts'
 
 /** Where queues and topics are, from the options of a command. */
@@ -16,16 +17,18 @@ export function withBrokerOptions(command: Command, json: string): Command {
 }
 
 /**
- * Works on the queues and topics of a database. `creates`: the command may create the database; otherwise a missing one is
- * ERR_NOT_FOUND, because its name may be mistyped.
+ * Works on the queues and topics of a database. `creates`: the command may create the store and the database; otherwise a
+ * missing one is ERR_INPUT or ERR_NOT_FOUND, because its name may be mistyped.
  */
 export async function withBroker<Result>(
   database: string,
-  { store: where, creates }: BrokerOptions & { readonly creates?: boolean },
+  { store: where, creates = false }: BrokerOptions & { readonly creates?: boolean },
   act: (broker: MessageBroker) => Promise<Result>,
 ): Promise<Result> {
-  await using store = await openExistingStore(where, { maintenance: 'manual' })
-  if (creates === true) await store.createDatabaseIfNotExists(database)
+  await using store = creates
+    ? await openStore(where)
+    : await openExistingStore(where, { maintenance: 'manual' })
+  if (creates) await store.createDatabaseIfNotExists(database)
   await using broker = openMessaging(store.database(database))
   return await act(broker)
 }

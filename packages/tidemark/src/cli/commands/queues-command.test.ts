@@ -82,6 +82,17 @@ test('a queue is created, shown, changed and deleted', async () => {
   expect((await queues('ls', 'shop')).output).toBe('no queues\n')
 })
 
+test('the first queue makes the store; whoever only looks makes none', async () => {
+  const fresh = join(folder, 'fresh')
+  const looked = await tidemark('queues', 'ls', 'shop', '--store', fresh)
+  expect(looked).toMatchObject({ code: 1, output: '' })
+  expect(looked.errors).toMatch(/^tidemark: ERR_INPUT: .*no such folder\n$/)
+  const created = await tidemark('queues', 'create', 'shop/orders', '--store', fresh)
+  expect(created).toMatchObject({ code: 0, errors: '' })
+  const listed = await tidemark('queues', 'ls', 'shop', '--store', fresh)
+  expect(listed.output).toMatch(/^orders +Active/m)
+})
+
 test('messages are sent, listed and counted by state', async () => {
   await queues('create', 'shop/orders')
   const sent = await queues(
