@@ -101,7 +101,10 @@ export class Listenings {
       record,
       messages,
       sessions,
-      onWatched: (entities) => this.#watchFor(place, entities),
+      onWatched: (entities) => {
+        // It may have ended while it read what to watch.
+        if (this.#places.get(number) === place) this.#watchFor(place, entities)
+      },
       onEnd: () => this.#close(place),
     })
     const place: Place = { listening, record, messages, sessions, watched: [] }
