@@ -10,6 +10,9 @@ import type {
 } from './expression.ts'
 import { isLike, type WorkBudget } from './like.ts'
 
+/** Longest text that `+` makes. */
+const MAX_TEXT = 65_536
+
 /** An expression that is well-formed cannot be evaluated for this message (TOP-08). */
 export class EvaluationError extends Error {}
 
@@ -39,7 +42,8 @@ export function evaluate(expression: Expression, evaluation: Evaluation): SqlVal
     }
     case 'negate': {
       const value = evaluate(expression.operand, evaluation)
-      return typeof value === 'number' || typeof value === 'bigint' ? -value : null
+      if (typeof value === 'bigint') return checked64(-value)
+      return typeof value === 'number' ? -value : null
     }
     case 'isNull':
       return evaluate(expression.operand, evaluation) === null
@@ -207,7 +211,13 @@ function calculate(
   left: SqlValue,
   right: SqlValue,
 ): SqlValue {
-  if (operator === '+' && typeof left === 'string' && typeof right === 'string') return left + right
+  if (operator === '+' && typeof left === 'string' && typeof right === 'string') {
+    // An action could double a text with each of its steps.
+    if (left.length + right.length > MAX_TEXT) {
+      throw new EvaluationError(`a text has more than ${MAX_TEXT} characters`)
+    }
+    return left + right
+  }
   if (!isNumber(left) || !isNumber(right)) return null
   if ((operator === '/' || operator === '%') && Number(right) === 0) {
     throw new EvaluationError('division by zero')
@@ -245,7 +255,8 @@ function wholeOf(value: number | bigint): bigint | undefined {
   return Number.isSafeInteger(value) ? BigInt(value) : undefined
 }
 
-function checked64(value: bigint): bigint {
+/** @throws EvaluationError */
+export function checked64(value: bigint): bigint {
   if (BigInt.asIntN(64, value) === value) return value
   throw new EvaluationError('a whole number does not fit into 64 bits')
 }

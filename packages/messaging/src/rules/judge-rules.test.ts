@@ -189,6 +189,24 @@ test('TOP-06 the steps of an action see each other, and keep types', () => {
   })
 })
 
+test.each([
+  ['texts that double with each step', 'SET a = a + a;'.repeat(60)],
+  ['a whole number above 64 bits', 'SET a = 99999999999999999999999'],
+  ['a session of more than 128 characters', `SET sys.SessionId = '${'s'.repeat(129)}'`],
+])('TOP-08 an action fails by its limits: %s', (_, action) => {
+  const head: MessageHead = { bodyKind: 'json', properties: { a: 'x' } }
+  const copies = judge(subscription([{ action }]), head)
+  expect(copies).toHaveLength(1)
+  expect(copies[0]?.deadLetter).toBeDefined()
+})
+
+test('TOP-08 to take long texts apart counts as work', () => {
+  const head: MessageHead = { bodyKind: 'json', properties: { a: 'y'.repeat(200_000) } }
+  const rules = Array.from({ length: 6 }, () => sql("a LIKE 'x'"))
+  const [copy] = judge(subscription(rules), head)
+  expect(copy?.deadLetter?.description).toContain('too long')
+})
+
 test('TOP-06 what an action sets and then removes is removed', () => {
   const [copy] = judge(
     subscription([{ action: 'SET fresh = 1; SET n = 5; REMOVE fresh; REMOVE n' }]),

@@ -15,6 +15,9 @@ export function isLike(
   pattern: string,
   { escape, budget }: { readonly escape: string | undefined; readonly budget: WorkBudget },
 ): boolean | undefined {
+  // Both are taken apart first, which is work, too.
+  budget.steps -= text.length + pattern.length
+  if (budget.steps < 0) return undefined
   const characters = Array.from(text)
   const parts = partsOf(pattern, escape)
   let at = 0

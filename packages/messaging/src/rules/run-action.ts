@@ -1,6 +1,6 @@
 import type { MessageChanges, StoredValue, SystemProperty } from '@tidemark/store/messages'
 import { changedHead } from '../messages/message-codec.ts'
-import { evaluate, EvaluationError, type Evaluation } from './evaluate.ts'
+import { checked64, evaluate, EvaluationError, type Evaluation } from './evaluate.ts'
 import type { ActionStep, SqlValue } from './expression.ts'
 
 /** What an action changes in a message (TOP-06). Each step sees what those before it did. @throws EvaluationError */
@@ -35,14 +35,24 @@ export function runAction(
   return changes()
 }
 
+/** As long as senders may give them. */
+const MAX_ID_CHARACTERS = 128
+const IDS: ReadonlySet<string> = new Set(['messageId', 'replyToSessionId', 'sessionId'])
+
 function systemText(name: string, value: SqlValue): string | null {
-  if (value === null || typeof value === 'string') return value
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
-  throw new EvaluationError(`sys.${name} must be a text`)
+  if (value === null) return null
+  if (typeof value === 'boolean' || typeof value === 'object') {
+    throw new EvaluationError(`sys.${name} must be a text`)
+  }
+  const text = String(value)
+  if (IDS.has(name) && text.length > MAX_ID_CHARACTERS) {
+    throw new EvaluationError(`sys.${name} has more than ${MAX_ID_CHARACTERS} characters`)
+  }
+  return text
 }
 
 function storedOf(value: SqlValue): StoredValue {
-  if (typeof value === 'bigint') return { long: String(value) }
+  if (typeof value === 'bigint') return { long: String(checked64(value)) }
   if (typeof value === 'number' && !Number.isFinite(value)) return { double: String(value) }
   return typeof value === 'object' && value !== null ? value.other : value
 }
