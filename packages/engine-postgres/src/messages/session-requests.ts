@@ -16,10 +16,12 @@ const CHANGE = `INSERT INTO :schema.message_session(entity, session, lock, until
 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (entity, session) DO UPDATE SET lock = excluded.lock,
   until = excluded.until, state = excluded.state, expired_through = excluded.expired_through, updated = excluded.updated`
 const REMOVE = 'DELETE FROM :schema.message_session WHERE entity = $1 AND session = $2'
-const EXPIRED = `SELECT DISTINCT m.session FROM :schema.message m
-WHERE m.expiring = $1 AND m.expires <= $2 AND m.session IS NOT NULL AND m.number > coalesce(
-  (SELECT s.expired_through FROM :schema.message_session s WHERE s.entity = $1 AND s.session = m.session), 0)
-ORDER BY m.session LIMIT $3`
+const EXPIRED = `SELECT DISTINCT x.session FROM (
+  SELECT m.session FROM :schema.message m
+  WHERE m.expiring = $1 AND m.expires <= $2 AND m.session IS NOT NULL AND m.number > coalesce(
+    (SELECT s.expired_through FROM :schema.message_session s WHERE s.entity = $1 AND s.session = m.session), 0)
+  ORDER BY m.expires, m.number LIMIT $3) x
+ORDER BY x.session`
 const OF_MESSAGES = `SELECT DISTINCT m.session FROM :schema.message m
 WHERE m.id = ANY($1::bigint[]) AND m.session IS NOT NULL ORDER BY m.session`
 const LIST = 'SELECT * FROM :schema.list_sessions($1, $2, $3)'

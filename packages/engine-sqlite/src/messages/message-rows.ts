@@ -33,16 +33,15 @@ import {
   ENDED_SESSIONS,
   EXPIRED_ROWS,
   EXPIRED_ROWS_IN_SESSION,
+  EXPIRED_SESSIONS,
   EXPIRING_SESSIONS,
   FORGOTTEN,
   FROM_NUMBER,
   FROM_NUMBER_IN_SESSION,
-  HAS_EXPIRED_ABOVE,
   INSERT,
   INSERT_BODY,
   LOCK,
   LOCKED_IN_SESSION,
-  NEXT_EXPIRING_SESSION,
   NEXT_SESSION_OF_MESSAGES,
   NEXT_SESSION_WITH_STATE,
   READY_ROWS,
@@ -204,16 +203,8 @@ export class MessageRows implements RowRequests {
 
   /** Steps over sessions: one that has expired has many messages which expire. */
   expiredSessions(entity: number, storeMs: number, max: number): readonly string[] {
-    const found: string[] = []
-    let after = ''
-    while (found.length < max) {
-      const row = this.#connection.get(NEXT_EXPIRING_SESSION, entity, after)
-      if (row === undefined) break
-      after = textColumn(row, 0)
-      const values = [entity, after, storeMs, entity, after]
-      if (this.#connection.get(HAS_EXPIRED_ABOVE, ...values) !== undefined) found.push(after)
-    }
-    return found
+    const rows = this.#connection.all(EXPIRED_SESSIONS, entity, storeMs, max)
+    return [...new Set(rows.map((row) => textColumn(row, 0)))].sort()
   }
 
   sessionRows(request: RequestOf<'sessionRows'>): readonly MessageRow[] {

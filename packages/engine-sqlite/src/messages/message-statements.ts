@@ -30,11 +30,10 @@ export const EXPIRED_ROWS: string = `${SELECT} INDEXED BY message_expiry
 export const EXPIRED_ROWS_IN_SESSION: string = `${SELECT} INDEXED BY message_expiry_in_session
   WHERE ${READY} AND session IS NOT NULL AND session = ? AND expires IS NOT NULL AND expires <= ?
   ORDER BY expires, number LIMIT ? + 0`
-export const NEXT_EXPIRING_SESSION: string = `SELECT session FROM message INDEXED BY message_expiry_in_session
-  WHERE ${READY} AND session IS NOT NULL AND session > ? AND expires IS NOT NULL ORDER BY session LIMIT 1`
-export const HAS_EXPIRED_ABOVE: string = `SELECT 1 FROM message INDEXED BY message_expiry_in_session
-  WHERE ${READY} AND session IS NOT NULL AND session = ? AND expires IS NOT NULL AND expires <= ?
-    AND number > coalesce((SELECT through FROM session WHERE entity = ? AND session = ?), 0) LIMIT 1`
+export const EXPIRED_SESSIONS: string = `SELECT session FROM message INDEXED BY message_expiry
+  WHERE ${READY} AND expires IS NOT NULL AND expires <= ? AND session IS NOT NULL AND number > coalesce(
+    (SELECT through FROM session s WHERE s.entity = message.entity AND s.session = message.session), 0)
+  ORDER BY expires, number LIMIT ? + 0`
 export const WAITING_IN_SESSION: string = `${SELECT} INDEXED BY message_ready_in_session
   WHERE ${READY} AND session IS NOT NULL AND session = ? AND number <= ? ORDER BY number LIMIT ? + 0`
 export const LOCKED_IN_SESSION: string = `${SELECT} INDEXED BY message_locked_in_session

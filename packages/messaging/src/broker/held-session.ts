@@ -153,8 +153,9 @@ export class HeldSession {
     } catch (error) {
       // The lock has ended, or ends by itself.
       if (errorCode(error) === undefined) throw error
+    } finally {
+      await Promise.all([this.#run, this.queue.idle(), this.#attachment?.detach()])
     }
-    await Promise.all([this.#run, this.queue.idle(), this.#attachment?.detach()])
   }
 
   /** The store says that the lock is gone. */

@@ -56,6 +56,6 @@ export function sessionQueue(
       if (failed?.status === 'rejected' && granted.length === 0) throw failed.reason
       if (found.length < attempts) break
     }
-    return granted.map((session) => [session])
+    return requests.map((_, place) => granted.slice(place, place + 1))
   }, onEmpty)
 }

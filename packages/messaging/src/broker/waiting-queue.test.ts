@@ -48,6 +48,22 @@ describe('WaitingQueue', () => {
     expect(commands).toEqual([3])
   })
 
+  it('asks again for those whom an answer leaves out, in their order', async () => {
+    const items = ['a', 'b', 'c']
+    const commands: number[] = []
+    const queue = new WaitingQueue<Request, string>(
+      async (requests) => {
+        commands.push(requests.length)
+        return requests.slice(0, 2).map(({ max }) => items.splice(0, max))
+      },
+      () => undefined,
+    )
+    const hasty = { waits: false, max: 1 }
+    const answers = [ONE, ONE, hasty].map((one) => queue.ask(one).delivered)
+    expect(await Promise.all(answers)).toEqual([['a'], ['b'], ['c']])
+    expect(commands).toEqual([3, 1])
+  })
+
   it('asks for those who came during a command with the next one', async () => {
     const { queue, commands, hold } = queueOver(['a', 'b', 'c'])
     const release = hold()

@@ -22,7 +22,8 @@ interface Entry<Request, Item> {
 
 /**
  * Those in this broker who wait for messages of one entity or of one session, or for sessions of one entity: first come,
- * first served. However many wait, one call of `take` at a time asks for all of them. It answers in their order.
+ * first served. However many wait, one call of `take` at a time asks for all of them. It answers in their order; those at the end
+ * that it leaves out are asked for again.
  */
 export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
   readonly #take: (requests: readonly Request[]) => Promise<readonly (readonly Item[])[]>
@@ -113,20 +114,22 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
 
   async #serveFirst(entries: readonly Entry<Request, Item>[]): Promise<void> {
     this.#asked = new Set(entries)
+    let answered = entries
     try {
       const answers = await this.#take(entries.map(({ request }) => request))
       for (const [place, entry] of entries.entries()) {
-        const items = answers[place] ?? []
-        const isDone = items.length > 0 || !entry.request.waits || entry.isCancelled
-        if (isDone) this.#remove(entry, items)
+        const items = answers[place]
+        const hasAnswer = items !== undefined && (items.length > 0 || !entry.request.waits)
+        if (hasAnswer || entry.isCancelled) this.#remove(entry, items ?? [])
       }
+      answered = entries.slice(0, answers.length)
     } catch (error) {
       this.#entries = this.#entries.filter((entry) => !this.#asked.has(entry))
       for (const entry of entries) entry.reject(error)
     }
     this.#asked = new Set()
     // Those behind the limit have not been asked for, unless somebody before them found nothing any more.
-    const isEmpty = entries.some((entry) => this.#entries.includes(entry))
+    const isEmpty = answered.some((entry) => this.#entries.includes(entry))
     this.#hasFoundNothing = isEmpty
     if (isEmpty) for (const entry of this.#entries) beginWaiting(entry)
     if (!isEmpty || this.#entries.some(({ request }) => !request.waits)) this.#mayFind = true

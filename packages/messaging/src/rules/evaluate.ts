@@ -69,12 +69,22 @@ function propertyValue(property: PropertyName, head: MessageHead): SqlValue {
   return sqlValue(storedValue(property.name, head))
 }
 
-/** Names are compared as they are, and without regard to case if none is exactly the same. */
 function storedValue(name: string, head: MessageHead): StoredValue | undefined {
-  const properties = head.properties ?? {}
-  if (Object.hasOwn(properties, name)) return properties[name]
+  const present = presentName(name, head)
+  return present === undefined ? undefined : head.properties?.[present]
+}
+
+/**
+ * The application property that a filter or an action means: names are compared as they are, and without regard to case if
+ * none is exactly the same. Undefined: there is none.
+ */
+export function presentName(
+  name: string,
+  { properties = {} }: Pick<MessageHead, 'properties'>,
+): string | undefined {
+  if (Object.hasOwn(properties, name)) return name
   const lower = name.toLowerCase()
-  return Object.entries(properties).find(([other]) => other.toLowerCase() === lower)?.[1]
+  return Object.keys(properties).find((other) => other.toLowerCase() === lower)
 }
 
 function sqlValue(value: StoredValue | undefined): SqlValue {

@@ -189,6 +189,12 @@ test('TOP-06 the steps of an action see each other, and keep types', () => {
   })
 })
 
+test('TOP-06 actions find properties as filters do, without regard to case', () => {
+  const [copy] = judge(subscription([{ action: 'REMOVE TEXT; SET N = 4; SET Fresh = 1' }]))
+  expect(copy?.changes).toMatchObject({ removed: ['text'], properties: { n: 4, Fresh: 1 } })
+  expect(Object.keys(copy?.changes?.properties ?? {})).not.toContain('N')
+})
+
 test.each([
   ['texts that double with each step', 'SET a = a + a;'.repeat(60)],
   ['a whole number above 64 bits', 'SET a = 99999999999999999999999'],

@@ -1,6 +1,6 @@
 import type { MessageChanges, StoredValue, SystemProperty } from '@tidemark/store/messages'
 import { changedHead } from '../messages/message-codec.ts'
-import { checked64, evaluate, EvaluationError, type Evaluation } from './evaluate.ts'
+import { checked64, evaluate, EvaluationError, presentName, type Evaluation } from './evaluate.ts'
 import type { ActionStep, SqlValue } from './expression.ts'
 
 /** What an action changes in a message (TOP-06). Each step sees what those before it did. @throws EvaluationError */
@@ -18,18 +18,19 @@ export function runAction(
   })
   for (const step of steps) {
     const { property } = step
-    const value =
-      step.kind === 'remove'
-        ? undefined
-        : evaluate(step.value, { head: changedHead(head, changes()), budget })
+    const seen = changedHead(head, changes())
+    const value = step.kind === 'remove' ? undefined : evaluate(step.value, { head: seen, budget })
     if (property.kind === 'system') {
       system.set(property.name, value === undefined ? null : systemText(property.name, value))
-    } else if (value === undefined) {
-      properties.delete(property.name)
-      removed.add(property.name)
+      continue
+    }
+    const name = presentName(property.name, seen) ?? property.name
+    if (value === undefined) {
+      properties.delete(name)
+      removed.add(name)
     } else {
-      removed.delete(property.name)
-      properties.set(property.name, storedOf(value))
+      removed.delete(name)
+      properties.set(name, storedOf(value))
     }
   }
   return changes()

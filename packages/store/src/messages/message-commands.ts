@@ -251,7 +251,10 @@ export interface Again {
 export interface CommandAnswers {
   readonly send:
     Refusal | Again | { readonly kind: 'sent'; readonly parcels: readonly ParcelAnswer[] }
-  /** In the order of the requests, each possibly empty. */
+  /**
+   * In the order of the requests, each possibly empty. When a command has brought many bytes, it leaves out those at the end:
+   * ask again for them.
+   */
   readonly receive:
     | Refusal
     | Again

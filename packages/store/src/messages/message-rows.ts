@@ -187,8 +187,8 @@ export interface RowRequests {
     readonly max: number
   }): readonly MessageRow[]
   /**
-   * Sessions with an active message without a lock that expires at or before `storeMs` and has a number above the session's
-   * `expiredThrough`: the first `max` in the order of names. Locks nothing.
+   * Of the first `max` active messages without a lock that expire at or before `storeMs` and have numbers above their
+   * session's `expiredThrough`, in the order of (expiresMs, number): their sessions, in the order of names. Locks nothing.
    */
   expiredSessions(entity: number, storeMs: number, max: number): readonly string[]
   /**

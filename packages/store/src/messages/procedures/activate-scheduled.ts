@@ -12,6 +12,9 @@ import { carryOut } from './carry-out.ts'
 import { copiesOf, holdSubscriptions } from './fan-out.ts'
 import type { Work } from './work.ts'
 
+/** Bytes of messages that `readDue` gives at most, unless its first message alone is larger. */
+const MAX_BYTES = 4 * 1024 * 1024
+
 /** Scheduled messages of a topic whose instant has come, in the order of (instant, number). */
 export function* readDue(
   work: Work,
@@ -24,9 +27,20 @@ export function* readDue(
   if (rows.length === 0) return { kind: 'messages', messages: [] }
   const messages = yield* ask(
     'messagesById',
-    rows.map(({ id }) => id).sort((a, b) => a - b),
+    firstOf(rows)
+      .map(({ id }) => id)
+      .sort((a, b) => a - b),
   )
   return { kind: 'messages', messages: [...messages].sort(inOrder) }
+}
+
+function firstOf(rows: readonly MessageRow[]): readonly MessageRow[] {
+  let held = 0
+  const end = rows.findIndex(({ bytes }, at) => {
+    held += bytes
+    return at > 0 && held > MAX_BYTES
+  })
+  return end === -1 ? rows : rows.slice(0, end)
 }
 
 /**

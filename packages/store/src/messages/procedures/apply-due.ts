@@ -191,9 +191,9 @@ function* expireSessions(
     else yield* work.changeSession(marked)
   }
   yield* carryOut(work, record, piece.fates)
-  if (piece.left <= 0 || sessions.length >= MAX_SESSIONS) return 'again'
-  const holdsOthers = listening === 'everything' && sessions.length > 0
-  return holdsOthers || piece.hasChanged ? 'all' : 'nothing'
+  // Only the first to expire were looked at: there may be others.
+  if (piece.left <= 0 || (listening === 'everything' && sessions.length > 0)) return 'again'
+  return piece.hasChanged ? 'all' : 'nothing'
 }
 
 function isDue({ time }: Work, { dueMs }: EntityPlace): boolean {

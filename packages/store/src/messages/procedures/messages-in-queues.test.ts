@@ -48,6 +48,21 @@ describe('sending and receiving', () => {
     expect(await queue.peek()).toEqual([])
   })
 
+  test('SET-19 requests behind 8 MiB of messages are left out, and find theirs with the next command', async () => {
+    const queue = await messages.queue('q', { maxBytes: 1e9, maxMessageBytes: 1e9 })
+    const bytes = 5 * 1024 * 1024
+    await queue.send(...names(4).map((one) => ({ ...one, bytes })))
+    const request = { mode: 'peekLock' as const, max: 1, maxBytes: 1 }
+    const ask = () =>
+      queue.receiveAs({ requests: [1, 2, 3].map(() => ({ ...request, lock: messages.lock() })) })
+    const first = await ask()
+    expect('deliveries' in first && first.deliveries.map(heads)).toEqual([['m0'], ['m1']])
+    const second = await ask()
+    expect('deliveries' in second && second.deliveries.map(heads)).toEqual([['m2'], ['m3']])
+    const third = await ask()
+    expect('deliveries' in third && third.deliveries.map(heads)).toEqual([[], [], []])
+  })
+
   test('SET-19 several requests of one command get different messages', async () => {
     const queue = await messages.queue('q')
     await queue.send(...names(3))

@@ -266,6 +266,20 @@ describe('expiry of sessions', () => {
     expect(await queue.peek()).toEqual([])
   })
 
+  test('SES-01 many sessions that expire at once all go, those with many messages too', async () => {
+    const queue = await sessions(keeps)
+    const expiring = Array.from({ length: 90 }, (_, at) => ({
+      messageId: `m${at}`,
+      session: `s${at % 45}`,
+      ttlMs: 800,
+    }))
+    await queue.send(...expiring, a('lives', { ttlMs: 5000 }))
+    await messages.wait(800)
+    await queue.applyDue('everything')
+    expect(await queue.peek()).toEqual(['lives'])
+    expect(await (await queue.deadLetters()).peek()).toHaveLength(90)
+  })
+
   test('EXP-07 an abandoned message that has expired goes alone', async () => {
     const queue = await sessions(keeps)
     await queue.send(a('a1', { ttlMs: 800 }), a('a2'))

@@ -139,6 +139,17 @@ describe('messages scheduled to a topic', () => {
       })),
     })
 
+  test('SCH-09 are read in pieces of 4 MiB, the first in any case', async () => {
+    const bytes = 3 * 1024 * 1024
+    const large = await messages.topic('large', { maxBytes: 1e9, maxMessageBytes: 1e9 })
+    const scheduledMs = messages.startMs + 1000
+    await large.send({ bytes: 2 * bytes, scheduledMs }, { bytes, scheduledMs })
+    await messages.wait(1000)
+    const read = { kind: 'readDue', ...large.on, max: 10 } as const
+    const answer = await messages.perform<'readDue'>(read)
+    expect(answer).toMatchObject({ kind: 'messages', messages: [{ number: 1 }] })
+  })
+
   test('SCH-09 wait in the topic, and reach the subscriptions at their instants, once', async () => {
     const s1 = await messages.subscription('t', 's1', { defaultTtlMs: 700 })
     const atMs = messages.startMs + 1000

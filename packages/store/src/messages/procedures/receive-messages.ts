@@ -6,6 +6,9 @@ import { applyDue } from './apply-due.ts'
 import { heldSession } from './held-session.ts'
 import type { Work } from './work.ts'
 
+/** Bytes of messages after which a command answers no further request. */
+const MAX_BYTES = 8 * 1024 * 1024
+
 /**
  * Gives each request up to its number of waiting messages, in the order of numbers, and locks or removes them. It listens:
  * what has expired leaves first (EXP-04, SES-06), and is not given even if another transaction has it (EXP-02).
@@ -25,7 +28,9 @@ export function* receive(
   }
   const lockedUntilMs = session?.lockedUntilMs ?? lockEndMs(record, work.time)
   const deliveries: (readonly Delivery[])[] = []
+  let given = 0
   for (const request of requests) {
+    if (given >= MAX_BYTES) break
     // Nothing is left for those who come later.
     if (deliveries.at(-1)?.length === 0) {
       deliveries.push([])
@@ -43,7 +48,10 @@ export function* receive(
       lock: locks ? (hold?.lock ?? request.lock) : undefined,
       dueMs: locks && hold === undefined ? lockedUntilMs : undefined,
     })
-    if (!locks) for (const { bytes } of messages) work.addBytes(record, -bytes)
+    for (const { bytes } of messages) {
+      given += bytes
+      if (!locks) work.addBytes(record, -bytes)
+    }
     deliveries.push(
       messages.map((message) => ({ message, lockedUntilMs: locks ? lockedUntilMs : undefined })),
     )

@@ -122,8 +122,11 @@ export class ModelRows implements ModelledRequests {
     const names = this.#allReady(entity)
       .filter(({ expiresMs = Infinity }) => expiresMs <= storeMs)
       .filter(({ number, session = '' }) => number > this.#through(entity, session))
+      .filter(({ session }) => session !== undefined)
+      .sort((a, b) => (a.expiresMs ?? 0) - (b.expiresMs ?? 0) || a.number - b.number)
+      .slice(0, max)
       .flatMap(({ session }) => session ?? [])
-    return [...new Set(names)].sort().slice(0, max)
+    return [...new Set(names)].sort()
   }
 
   sessionRows(request: RequestOf<'sessionRows'>): readonly MessageRow[] {
