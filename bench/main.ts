@@ -9,6 +9,7 @@ import {
   whole,
 } from '../scripts/command-line/read-arguments.ts'
 import { GATEWAY_SCENARIOS } from './gateway/scenarios.ts'
+import { messagingScenarios } from './messaging/scenarios.ts'
 import { reachesGoal, reportTable } from './measuring/report-table.ts'
 import { runScenario, type MeasuredResult, type Result } from './measuring/run-scenario.ts'
 import { ScenarioSkipped, type Scenario } from './measuring/scenario.ts'
@@ -16,7 +17,8 @@ import { POSTGRES_SCENARIOS } from './postgres/scenarios.ts'
 import { SCENARIOS } from './scenarios/all-scenarios.ts'
 
 const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [--documents N] [--many N]
-                          [--engine NAME] [--gateway] [--only NAME] [--list]
+                          [--engine NAME] [--messaging] [--gateway] [--only NAME]
+                          [--list]
 
   --json FILE     writes the results as one JSON array
   --seconds N     length of one measurement of one side   (default 3)
@@ -24,6 +26,7 @@ const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [-
   --documents N   documents loaded for reading scenarios  (default 10,000 x seconds squared, at most 100,000)
   --many N        documents of scenarios about very many  (default documents squared / 10,000, at most a million)
   --engine NAME   sqlite, or postgres for the scenarios on PostgreSQL, which start servers (default sqlite)
+  --messaging     queues and topics instead of documents, beside other products, on the engine of --engine
   --gateway       the scenarios over HTTP instead, with servers and workers in processes of their own
   --only NAME     only scenarios or figures whose name contains NAME
   --list          prints the names and ends`
@@ -56,6 +59,7 @@ function readOptions(): BenchOptions {
     documents: whole(1),
     many: whole(1),
     engine: oneOf(['sqlite', 'postgres'], 'sqlite'),
+    messaging: flag(),
     gateway: flag(),
     only: text(''),
     list: flag(),
@@ -64,7 +68,7 @@ function readOptions(): BenchOptions {
   const documents =
     values.documents ?? Math.min(100_000, Math.round(MIN_DOCUMENTS * Math.max(seconds ** 2, 1)))
   return {
-    scenarios: values.gateway ? GATEWAY_SCENARIOS : SCENARIOS_OF[values.engine],
+    scenarios: scenariosOf(values),
     json,
     seconds,
     runs,
@@ -73,6 +77,19 @@ function readOptions(): BenchOptions {
     only,
     list,
   }
+}
+
+function scenariosOf({
+  engine,
+  messaging,
+  gateway,
+}: {
+  readonly engine: 'sqlite' | 'postgres'
+  readonly messaging: boolean
+  readonly gateway: boolean
+}): readonly Scenario[] {
+  if (gateway) return GATEWAY_SCENARIOS
+  return messaging ? messagingScenarios(engine) : SCENARIOS_OF[engine]
 }
 
 async function main(): Promise<void> {

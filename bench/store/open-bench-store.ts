@@ -57,7 +57,9 @@ async function openEngine(place: string, clock: Clock | undefined): Promise<Stor
   }
   // Loaded when needed: the memory of a worker process on SQLite is a figure, without a driver for PostgreSQL in it.
   const { openPostgresEngine } = await import('@tidemark/engine-postgres')
-  return openPostgresEngine({ url: place, clock })
+  // The server has no clock that could be moved on.
+  const storeTime = clock === undefined ? 'server' : 'process'
+  return openPostgresEngine({ url: place, clock, storeTime })
 }
 
 /** A collection of orders, made unless it is there; with the prototype's number of ranges unless given. */
