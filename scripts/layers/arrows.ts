@@ -9,7 +9,10 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
   ['@tidemark/engine-postgres', ['@tidemark/contracts', '@tidemark/store']],
   ['@tidemark/processor', ['@tidemark/contracts']],
   ['@tidemark/lease-redis', ['@tidemark/contracts']],
-  ['@tidemark/jobs', ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor']],
+  [
+    '@tidemark/jobs',
+    ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor', '@tidemark/messaging'],
+  ],
   ['@tidemark/messaging', ['@tidemark/contracts', '@tidemark/store']],
   ['@tidemark/gateway', ['@tidemark/contracts', '@tidemark/store']],
   // The engine: tests of a package that has none of its own get a store in memory from here.

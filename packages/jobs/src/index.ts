@@ -16,6 +16,14 @@ export type { ArchivedDocument } from './archive/archived-document.ts'
 export { jsonLinesSink, type JsonLinesSinkOptions } from './archive/platform/json-lines-sink.ts'
 export { readJsonLines } from './archive/platform/read-json-lines.ts'
 export type { Sink, SinkContext } from './archive/sink.ts'
+export type { MapChange } from './forwarding/change-message.ts'
+export {
+  forwardChanges,
+  type ChangeForwarding,
+  type ForwardProgress,
+} from './forwarding/forward-changes.ts'
+export type { ForwardEvent } from './forwarding/forward-events.ts'
+export type { ForwardOptions, ForwardTarget } from './forwarding/forward-options.ts'
 export type { DocumentKey } from './migration/document-key.ts'
 export type { MapDocument } from './migration/map-document.ts'
 export { migrateCollection, type Migration } from './migration/migrate-collection.ts'

@@ -1,7 +1,7 @@
 import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
 import { ChangeFeedEstimator, ChangeFeedProcessorHost } from '@tidemark/processor'
-import { JobLife, type RunningJob } from '../workers/job-life.ts'
-import { readLag } from '../workers/range-lag.ts'
+import { HostedJob, type JobHost } from '../workers/hosted-job.ts'
+import { readLag, totalLag } from '../workers/range-lag.ts'
 import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
 import type { ArchiveEvent } from './archive-events.ts'
 import { ArchiveObserver } from './archive-observer.ts'
@@ -58,24 +58,17 @@ export function archiveExpired<T extends DocumentBody>(options: ArchiveOptions<T
   return new ArchiveWorker(options, resolveArchiveOptions(options))
 }
 
-interface Running<T extends DocumentBody> extends RunningJob {
-  readonly estimator: ChangeFeedEstimator<T>
-}
-
 class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
   readonly #options: ArchiveOptions<T>
   readonly #resolved: ResolvedArchiveOptions
-  readonly #life: JobLife<Running<T>>
-  readonly #finished = Promise.withResolvers<void>()
+  readonly #job: HostedJob<T>
   #archived = 0
   #batches = 0
 
   constructor(options: ArchiveOptions<T>, resolved: ResolvedArchiveOptions) {
     this.#options = options
     this.#resolved = resolved
-    this.#life = new JobLife('the archive', options.signal)
-    // Whoever does not ask is not to be disturbed.
-    this.#finished.promise.catch(() => {})
+    this.#job = new HostedJob('the archive', options)
   }
 
   get group(): string {
@@ -83,17 +76,16 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
   }
 
   get finished(): Promise<void> {
-    return this.#finished.promise
+    return this.#job.finished
   }
 
-  async start(): Promise<void> {
-    await this.#life.start(() => this.#open())
-    if (this.#options.stopWhenCaughtUp === true) void this.#stopWhenCaughtUp()
+  start(): Promise<void> {
+    return this.#job.start(() => this.#open())
   }
 
   async progress({ signal }: RequestOptions = {}): Promise<ArchiveProgress> {
     const { source } = this.#options
-    const { estimator } = this.#life.running()
+    const { estimator } = this.#job
     const [expiry, lag] = await Promise.all([
       source.readExpiry({ signal, withinSeconds: [] }),
       readLag(estimator, signal),
@@ -103,19 +95,16 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
       batches: this.#batches,
       pendingDeletes: expiry.pendingDeletes,
       unswept: expiry.unswept,
-      lag: lag?.reduce((sum, range) => sum + range.lag, 0),
+      lag: totalLag(lag),
     }
   }
 
   async caughtUp({ signal }: RequestOptions = {}): Promise<void> {
-    const { estimator } = this.#life.running()
-    await estimator.untilCaughtUp({ signal: this.#life.untilEnded(signal) })
+    await this.#job.caughtUp(signal)
   }
 
-  async stop(): Promise<void> {
-    await this.#life.stop()
-    // It may never have been started.
-    this.#finished.resolve()
+  stop(): Promise<void> {
+    return this.#job.stop()
   }
 
   async retire(): Promise<void> {
@@ -127,7 +116,7 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
     return this.stop()
   }
 
-  async #open(): Promise<Running<T>> {
+  async #open(): Promise<JobHost<T>> {
     const { source, sink, leases, hostName, hostOptions, onHorizonPassed } = this.#options
     const { group, maxItemCount, clock, random } = this.#resolved
     // First of all: what is purged while leases are made would be missing.
@@ -150,43 +139,16 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
       random,
     })
     relayHostEvents(host, (event) => this.#emit(event))
-    host.on('stopped', ({ error }) => this.#hostStopped(error))
     host.on('horizonPassed', ({ leaseId, epoch, lsn, horizon, action }) => {
       this.#emit({ kind: 'missed', leaseId, epoch, lsn, horizon, action })
     })
     const { description } = source
-    await host.registerObserverFactory(
-      () => new ArchiveObserver({ rid, description }, sink, (event) => this.#emit(event)),
-    )
     const watched = { feed: source, leases, group, pendingDeletes: true, clock }
-    const estimator = new ChangeFeedEstimator<T>(watched)
-    return { estimator, close: () => this.#close(host, estimator) }
-  }
-
-  async #close(host: ChangeFeedProcessorHost<T>, estimator: ChangeFeedEstimator<T>): Promise<void> {
-    try {
-      await host.unregisterObservers()
-      await estimator[Symbol.asyncDispose]()
-      this.#finished.resolve()
-    } catch (error) {
-      this.#finished.reject(error)
-      throw error
+    return {
+      host,
+      observe: () => new ArchiveObserver({ rid, description }, sink, (event) => this.#emit(event)),
+      estimator: new ChangeFeedEstimator<T>(watched),
     }
-  }
-
-  async #stopWhenCaughtUp(): Promise<void> {
-    try {
-      await this.caughtUp()
-      await this.stop()
-    } catch (error) {
-      // A stop that came first has settled `finished` already.
-      this.#finished.reject(error)
-    }
-  }
-
-  #hostStopped(error: unknown): void {
-    if (error !== undefined) this.#finished.reject(error)
-    this.#life.fail(error)
   }
 
   #emit(event: ArchiveEvent): void {

@@ -4,6 +4,7 @@ import { MemoryLeaseStore } from '@tidemark/processor'
 import { archiveDocuments } from '../archive/archive-documents.ts'
 import { archiveExpired } from '../archive/archive-expired.ts'
 import { jsonLinesSink } from '../archive/platform/json-lines-sink.ts'
+import { forwardChanges } from '../forwarding/forward-changes.ts'
 import { migrateCollection } from '../migration/migrate-collection.ts'
 import { watchMigration } from '../migration/watch-migration.ts'
 import { verifyMigration } from '../verification/verify-migration.ts'
@@ -17,6 +18,7 @@ test('options of jobs that cannot be right are refused by name', async () => {
   const mapDocument = (document: object): object => document
   const migration = { job: 'j', source, target, leases, mapDocument }
   const sink = jsonLinesSink({ folder: '/nowhere' })
+  const to = { entityPath: 'queue', createMessageBatch: mapDocument, sendMessages: mapDocument }
   const refused: [string, () => unknown][] = [
     ['mapDocument', () => migrateCollection({ ...migration, mapDocument: {} } as never)],
     ['target.database', () => migrateCollection({ ...migration, target: { id: 'b' } } as never)],
@@ -35,6 +37,11 @@ test('options of jobs that cannot be right are refused by name', async () => {
       'stopWhenCaughtUp',
       () => archiveExpired({ source, leases, sink, stopWhenCaughtUp: 'yes' } as never),
     ],
+    ['feed', () => forwardChanges({ feed: 'shop/a', to, leases } as never)],
+    ['to', () => forwardChanges({ feed: source, to: 'queue', leases } as never)],
+    ['filter', () => forwardChanges({ feed: source, to, leases, filters: () => true } as never)],
+    ['map', () => forwardChanges({ feed: source, to, leases, map: 'body' } as never)],
+    ['group', () => forwardChanges({ feed: source, to, leases, group: 5 } as never)],
     ['where', () => archiveDocuments({ source, sink } as never)],
     ['folder', () => jsonLinesSink({ folder: 5 } as never)],
   ]

@@ -33,6 +33,11 @@ export async function readLag<S extends DocumentBody>(
   return leases.length === 0 ? undefined : leases.map(rangeLag)
 }
 
+/** Over all ranges. */
+export function totalLag(lag: readonly RangeLag[] | undefined): number | undefined {
+  return lag?.reduce((sum, range) => sum + range.lag, 0)
+}
+
 function rangeLag(lease: LeaseEstimate): RangeLag {
   const { leaseId, range, owner, epoch, checkpointLsn, newestLsn, lsnDistance } = lease
   // Deletes raise the LSN and are not in the feed: a checkpoint below the newest LSN may be caught up.

@@ -1,0 +1,102 @@
+import {
+  assertNever,
+  keyComponents,
+  partitionKeyText,
+  type Change,
+  type DocumentBody,
+} from '@tidemark/contracts'
+import type { Message } from '@tidemark/messaging'
+import { sha256 } from './platform/sha256.ts'
+
+/**
+ * What a change becomes: one message, several, or none. What a message gives itself is sent as it is; what it leaves out is
+ * filled in, as for the message that a change becomes without a map. Called again for a change that comes again: the
+ * same number of messages in the same order keeps their ids.
+ */
+export type MapChange<T extends DocumentBody> = (
+  change: Change<T>,
+) => Message | readonly Message[] | undefined
+
+/** The feed that changes come from. */
+export interface ForwardedFeed {
+  /** `ChangeFeedSource.identity`: of a collection, store id and `_rid`. */
+  readonly identity: string
+  /** For people. */
+  readonly description: string
+  /** Of the store's history: another one after commits may have been lost. */
+  readonly epoch: number
+}
+
+/** The longest id of a message and of a session. */
+const MAX_ID_CHARACTERS = 128
+
+/**
+ * The messages of a change. Their `messageId` follows from (feed, epoch, partition key, id, LSN, kind), so that an entity with
+ * duplicate detection knows a change that is forwarded again.
+ */
+export function messagesOf<T extends DocumentBody>(
+  feed: ForwardedFeed,
+  change: Change<T>,
+  map: MapChange<T> = (mapped) => ({ body: bodyOf(mapped) }),
+): readonly Message[] {
+  const mapped = map(change)
+  if (mapped === undefined) return []
+  const keyText = partitionKeyText(keyComponents(change.partitionKey))
+  const messageId = changeId(feed, change, keyText)
+  const kind = kindOf(change)
+  const session = sessionOf(change, keyText)
+  return (isList(mapped) ? mapped : [mapped]).map((message, index) => {
+    const sessionId = message.sessionId ?? message.partitionKey ?? session
+    return {
+      ...message,
+      messageId: message.messageId ?? (index === 0 ? messageId : `${messageId}-${index}`),
+      subject: message.subject ?? kind,
+      sessionId,
+      partitionKey: message.partitionKey ?? sessionId,
+      applicationProperties: {
+        collection: feed.description,
+        kind,
+        lsn: change.lsn,
+        id: change.id,
+        ...message.applicationProperties,
+      },
+    }
+  })
+}
+
+/** `document` and `pendingDelete`; of the log of all versions `create`, `replace`, `delete` and `expire`. */
+function kindOf(change: Change): string {
+  if (change.kind !== 'version') return change.kind
+  return change.timeToLiveExpired ? 'expire' : change.operationType
+}
+
+/** A delete has its previous version, if the collection keeps those. */
+function bodyOf(change: Change): unknown {
+  switch (change.kind) {
+    case 'document':
+      return change.document
+    case 'pendingDelete':
+      return change.lastVersion
+    case 'version':
+      return change.current ?? change.previous
+    default:
+      return assertNever(change)
+  }
+}
+
+function changeId(feed: ForwardedFeed, change: Change, keyText: string): string {
+  const { id, lsn } = change
+  const tuple = [feed.identity, feed.epoch, keyText, id, lsn, kindOf(change)]
+  return sha256(JSON.stringify(tuple))
+}
+
+/** A key that is one text stands as it is, any other one as its canonical text. */
+function sessionOf({ partitionKey }: Change, keyText: string): string {
+  const isText = typeof partitionKey === 'string' && partitionKey !== ''
+  const session = isText ? partitionKey : keyText
+  return session.length <= MAX_ID_CHARACTERS ? session : sha256(keyText)
+}
+
+function isList(mapped: Message | readonly Message[]): mapped is readonly Message[] {
+  return Array.isArray(mapped)
+}
