@@ -22,9 +22,18 @@ export interface ClockPair {
   readonly lockMs: number
 }
 
-/** The time of a command. The lock clock never goes back. */
+/** The store's clock is right about the time since it was last stored, if a broker disagrees by no more than this. */
+const MAX_CORRECTION_MS = 1000
+
+/**
+ * The time of a command. The lock clock never goes back.
+ *
+ * A broker hears late how far the lock clock is, so what it knows lags behind. A lock that it takes would end early for the
+ * others. The store's clock, which all share, corrects it, unless it has jumped.
+ */
 export function messageTime(pair: ClockPair, storeMs: number, caller: CallerTime): MessageTime {
-  const passedMs = Math.max(0, storeMs - pair.storeMs)
-  const heardMs = caller.lockMs ?? pair.lockMs + passedMs
-  return { storeMs, lockMs: Math.max(pair.lockMs, Math.floor(heardMs)) }
+  const saidMs = pair.lockMs + Math.max(0, storeMs - pair.storeMs)
+  const knownMs = Math.max(pair.lockMs, Math.floor(caller.lockMs ?? saidMs))
+  const lagMs = saidMs - knownMs
+  return { storeMs, lockMs: lagMs > 0 && lagMs <= MAX_CORRECTION_MS ? saidMs : knownMs }
 }
