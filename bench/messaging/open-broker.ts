@@ -5,6 +5,7 @@ import {
   type MessageBroker,
   type MessageReceiver,
   type MessageSender,
+  type QueueOptions,
 } from '@tidemark/messaging'
 import { openStoreIn } from '../store/open-bench-store.ts'
 import { MessageBodies, type Body } from './message-bodies.ts'
@@ -44,9 +45,17 @@ export class OwnQueue implements CalledQueue {
     this.#receiver = broker.createReceiver<Body>(name)
   }
 
-  static async create(broker: MessageBroker, name: string): Promise<OwnQueue> {
+  static async create(
+    broker: MessageBroker,
+    name: string,
+    options: QueueOptions = {},
+  ): Promise<OwnQueue> {
     // Locks last longer than a measurement, and quotas are not what is measured.
-    await broker.createQueue(name, { lockDuration: 'PT5M', maxSizeInMegabytes: 81_920 })
+    await broker.createQueue(name, { lockDuration: 'PT5M', maxSizeInMegabytes: 81_920, ...options })
+    return OwnQueue.open(broker, name)
+  }
+
+  static open(broker: MessageBroker, name: string): OwnQueue {
     return new OwnQueue(broker, name)
   }
 
@@ -74,6 +83,16 @@ export class OwnQueue implements CalledQueue {
   async lock(count: number): Promise<number> {
     const messages = await this.#receiver.receiveMessages(count, { maxWaitTimeInMs: 0 })
     return messages.length
+  }
+
+  /** Takes what comes from now on. */
+  subscribe(): void {
+    this.#receiver.subscribe({
+      processMessage: () => Promise.resolve(),
+      processError({ error }) {
+        throw error
+      },
+    })
   }
 
   async deadLetter(count: number): Promise<number> {

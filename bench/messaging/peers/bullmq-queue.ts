@@ -9,6 +9,10 @@ import { fillWith, messagesFor, rateOfCallers, type Load, type QueueRates } from
 const QUEUE = 'work'
 const JOB = 'order'
 
+export interface BullmqConsumer extends AsyncDisposable {
+  add(body: Body): Promise<void>
+}
+
 /** A Redis that has on disk what it acknowledges, as our store has. */
 export function startDurableRedis(): Promise<RedisProcess> {
   return startRedisProcess({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
@@ -91,6 +95,28 @@ export class BullmqQueue implements QueueRates {
     return rate
   }
 
+  /** A worker that hands over bodies while it is used. */
+  async consume(concurrency: number, handle: (body: Body) => void): Promise<BullmqConsumer> {
+    const worker = this.#worker(
+      { callers: concurrency, batch: 1 },
+      {
+        process: (body) => {
+          handle(body)
+          return Promise.resolve()
+        },
+        onCompleted: () => {},
+      },
+    )
+    await worker.waitUntilReady()
+    void worker.run()
+    return {
+      add: async (body) => {
+        await this.#queue.add(JOB, body)
+      },
+      [Symbol.asyncDispose]: () => worker.close(),
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#queue.close()
     await this.#redis.stop()
@@ -107,10 +133,10 @@ export class BullmqQueue implements QueueRates {
   }
 
   #worker(
-    { callers, batch }: Load,
-    { process, onCompleted }: { process: () => Promise<void>; onCompleted: () => void },
+    { callers, batch }: Pick<Load, 'callers' | 'batch'>,
+    { process, onCompleted }: { process: (body: Body) => Promise<void>; onCompleted: () => void },
   ): Worker<Body> {
-    const worker = new Worker<Body>(QUEUE, process, {
+    const worker = new Worker<Body>(QUEUE, ({ data }) => process(data), {
       connection: this.#connection(),
       concurrency: callers * batch,
       autorun: false,
