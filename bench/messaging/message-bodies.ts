@@ -1,6 +1,5 @@
-import { DOCUMENT_BYTES, orderDocument, type OrderDocument } from '../data/order-document.ts'
+import { orderDocument, type OrderDocument } from '../data/order-document.ts'
 
-export { DOCUMENT_BYTES as BODY_BYTES }
 export type Body = OrderDocument
 
 /** Bodies of messages: the orders that all benchmarks write. */
