@@ -98,6 +98,7 @@ export class PostgresDatabase implements DatabaseEngine {
     this.#groups = new CommitGroups({
       ...parts,
       database: database.number,
+      messages: this.#messages,
       onCommitted: (touched, timeMs) => this.#tell(touched, timeMs),
     })
   }

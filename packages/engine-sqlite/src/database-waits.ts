@@ -4,7 +4,7 @@ import type { MessageEngine } from '@tidemark/store/messages'
 import type { DatabasePlace } from './database-place.ts'
 import { readNews } from './messages/message-tables.ts'
 import { MessageWatches } from './messages/message-watches.ts'
-import type { PerformedCommand } from './messages/sqlite-messages.ts'
+import type { MessageNews } from './messages/sqlite-messages.ts'
 import type { TouchedRange } from './writer/writer-messages.ts'
 
 /** Who waits for commits to one database: readers of feeds, and those who watch messages. Costs nothing without them. */
@@ -73,16 +73,21 @@ export class DatabaseWaits {
     this.#place.announce()
   }
 
-  /** Notes what a command of this process did, which `act` sends. */
-  async performed(act: () => Promise<PerformedCommand>): Promise<PerformedCommand> {
-    let result: PerformedCommand | undefined
+  /** Notes what a command of this process, or a commit with messages, did. `act` sends it. */
+  async performed<Result>(
+    act: () => Promise<Result>,
+    newsOf: (result: Result) => MessageNews,
+  ): Promise<Result> {
+    let news: MessageNews | undefined
+    let result: Result
     this.#messages.began()
     try {
       result = await act()
+      news = newsOf(result)
     } finally {
-      this.#messages.ended(result)
+      this.#messages.ended(news)
     }
-    if (result.touched.length > 0) this.#place.announce()
+    if (news.touched.length > 0) this.#place.announce()
     // Commits of others that were noticed while this one was on its way.
     this.#wake(() => undefined)
     return result

@@ -33,13 +33,22 @@ import {
   type StartQuery,
 } from '@tidemark/store/engine'
 import type { CallerTime, MessageCommand, MessageEngine } from '@tidemark/store/messages'
-import { SqliteMessages, type PerformedCommand } from './messages/sqlite-messages.ts'
+import {
+  SqliteMessages,
+  type MessageNews,
+  type PerformedCommand,
+} from './messages/sqlite-messages.ts'
 import { DatabaseWaits } from './database-waits.ts'
 import { PiecewiseReads } from './piecewise-reads.ts'
 import { refuse } from './refuse.ts'
 import type { DatabasePlace } from './database-place.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
 import type { WriterResult, WriterTask } from './writer/writer-messages.ts'
+
+type CommittedResult = Extract<WriterResult, { kind: 'committed' }>
+
+/** Of a commit that sent nothing: what others did is not known from it. */
+const NO_NEWS: MessageNews = { touched: [], news: 0 }
 
 /** One database: its writer and reader, and the readers that wait for commits. */
 export class SqliteDatabase implements DatabaseEngine {
@@ -68,7 +77,11 @@ export class SqliteDatabase implements DatabaseEngine {
     this.#waits = new DatabaseWaits(place, clock)
     this.#nowMs = nowMs
     this.messages = new SqliteMessages({
-      perform: (command, caller) => this.#waits.performed(() => this.#perform(command, caller)),
+      perform: (command, caller) =>
+        this.#waits.performed(
+          () => this.#perform(command, caller),
+          (result) => result,
+        ),
       read: (act) => this.#read((reader) => reader.messages(act)),
       watch: (listener) => {
         this.#assertOpen()
@@ -159,9 +172,14 @@ export class SqliteDatabase implements DatabaseEngine {
     return this.#piecewise.size(collection, range)
   }
 
-  async commit({ batches, fence }: CommitRequest): Promise<CommitOutcome> {
-    const result = await this.#request({ kind: 'commit', batches, fence })
-    assert(result.kind === 'committed', `unexpected answer ${result.kind}`)
+  async commit(request: CommitRequest): Promise<CommitOutcome> {
+    const result =
+      request.sends === undefined
+        ? await this.#commit(request)
+        : await this.#waits.performed(
+            () => this.#commit(request),
+            ({ messages }) => messages ?? NO_NEWS,
+          )
     if (result.outcome.kind === 'committed') {
       this.#nowMs(result.outcome.timeMs)
       this.#waits.committed(result.touched)
@@ -296,6 +314,12 @@ export class SqliteDatabase implements DatabaseEngine {
     if (result.kind !== 'ranges') return refuse(result, id)
     this.#waits.catalogChanged()
     return result.ranges
+  }
+
+  async #commit(request: CommitRequest): Promise<CommittedResult> {
+    const result = await this.#request({ kind: 'commit', ...request })
+    assert(result.kind === 'committed', `unexpected answer ${result.kind}`)
+    return result
   }
 
   async #perform(command: MessageCommand, caller: CallerTime): Promise<PerformedCommand> {

@@ -11,7 +11,7 @@ export type {
   Subscription,
 } from './broker/message-receiver.ts'
 export type { MessageBatch } from './broker/message-batch.ts'
-export type { MessageSender } from './broker/message-sender.ts'
+export type { MessageSender, OutgoingOptions } from './broker/message-sender.ts'
 export type {
   AcceptSessionOptions,
   MessageHandlers,
@@ -21,6 +21,7 @@ export type {
   SubscribeOptions,
 } from './broker/receiver-options.ts'
 export type { SessionReceiver } from './broker/session-receiver.ts'
+export type { OutgoingMessages } from '@tidemark/store/messages'
 export { MAX_DURATION, type Duration } from './entities/duration.ts'
 export type { NamespaceLimits, NamespaceOptions } from './entities/namespace.ts'
 export type {

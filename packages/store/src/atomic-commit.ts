@@ -17,6 +17,7 @@ import { checkedDocumentId } from './catalog/resource-names.ts'
 import type { Collection } from './collection.ts'
 import { invalidTtl, type EncodedPartitionKey } from './documents/document-encoder.ts'
 import type { OpenCollection } from './documents/open-collection.ts'
+import { commitSending, type BatchOptions } from './documents/outbox.ts'
 import { notUnique } from './documents/unique-entries.ts'
 import { engineCondition } from './documents/write-conditions.ts'
 import { putOperation } from './documents/write-document.ts'
@@ -29,7 +30,7 @@ import type {
   WriteCondition,
   WriteFence,
 } from './engine/commit.ts'
-import { assertCommitSize, assertOperations } from './engine/commit-size.ts'
+import { assertOperations } from './engine/commit-size.ts'
 import { MAX_TTL_SECONDS } from './engine/expiry.ts'
 import type { DatabaseEngine } from './engine/storage-engine.ts'
 import type { UniqueStep } from './engine/commit.ts'
@@ -62,10 +63,9 @@ export interface AtomicWrite {
   readonly operation: AtomicOperation
 }
 
-export interface AtomicCommitOptions {
+export interface AtomicCommitOptions extends BatchOptions {
   /** The commit fails with ERR_FENCED_WRITE when a later owner of the range has written. */
   readonly fence?: WriteFence | undefined
-  readonly signal?: AbortSignal | undefined
 }
 
 export interface AtomicCommitResult {
@@ -96,7 +96,12 @@ interface GrowingBatch {
 export async function commitAtomically(
   engine: DatabaseEngine,
   writes: readonly AtomicWrite[],
-  { fence, signal, maxDocumentBytes }: AtomicCommitOptions & { readonly maxDocumentBytes: number },
+  {
+    fence,
+    messages,
+    signal,
+    maxDocumentBytes,
+  }: AtomicCommitOptions & { readonly maxDocumentBytes: number },
 ): Promise<AtomicCommitResult> {
   signal?.throwIfAborted()
   for (const { operation } of writes) checkAtomicOperation(operation)
@@ -105,8 +110,7 @@ export async function commitAtomically(
   const opened = await openAll(engine, writes)
   const groups = groupWrites(writes, opened)
   const batches = groups.map(({ batch }) => batch)
-  assertCommitSize(batches, maxDocumentBytes)
-  const outcome = await engine.commit({ batches, fence })
+  const outcome = await commitSending(engine, { batches, fence }, { messages, maxDocumentBytes })
   switch (outcome.kind) {
     case 'committed': {
       const lsns: Lsn[] = []

@@ -49,6 +49,7 @@ import {
   type FoundCollection,
 } from './collection-finder.ts'
 import type { OpenCollection, TextWriteResult } from './documents/open-collection.ts'
+import type { BatchOptions } from './documents/outbox.ts'
 import { patchDocument } from './documents/patch-document.ts'
 import {
   readDocument,
@@ -222,11 +223,11 @@ export class Collection<T extends DocumentBody = DocumentBody>
   async batch(
     partitionKey: PartitionKey,
     operations: readonly BatchOperation<T>[],
-    options: RequestOptions = {},
+    options: BatchOptions = {},
   ): Promise<TextBatchResult<T>> {
     const open = await this.open()
     const key = open.encoder.encodeKey(partitionKey)
-    return new TransactionalBatch(open, key, operations).run(options.signal)
+    return new TransactionalBatch(open, key, operations).run(options)
   }
 
   async readPartition(

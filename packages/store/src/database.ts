@@ -1,7 +1,6 @@
 import {
   checkOptions,
   errorCode,
-  option,
   ResourceNotFoundError,
   type DocumentBody,
 } from '@tidemark/contracts'
@@ -19,6 +18,7 @@ import {
 import { checkedAnnotation } from './catalog/collection-settings.ts'
 import type { KnownCollections } from './catalog/known-collections.ts'
 import { checkedResourceId } from './catalog/resource-names.ts'
+import { batchRules } from './documents/outbox.ts'
 import { fenceRule } from './documents/write-rules.ts'
 import { Collection } from './collection.ts'
 import type { CollectionLocation, FoundCollection } from './collection-finder.ts'
@@ -122,13 +122,14 @@ export class Database {
    * Rejects with ERR_FENCED_WRITE when a later owner has written. Rejects with ERR_ATOMIC_WRITE_FAILED, naming the
    * write, when its condition does not hold, its document is invalid or its collection is gone. Rejects with
    * ERR_INVALID_OPTION for no writes or a collection of another database. Rejects with ERR_COMMIT_TOO_LARGE for more
-   * than 10,000 writes, or more than 64 MiB of text (or than `maxDocumentBytes` plus 1 MiB, if that is more).
+   * than 10,000 writes and messages, or more than 64 MiB of them (or than `maxDocumentBytes` plus 1 MiB, if that is
+   * more).
    */
   async commitAtomically(
     writes: readonly AtomicWrite[],
     options: AtomicCommitOptions = {},
   ): Promise<AtomicCommitResult> {
-    checkOptions(options, { fence: fenceRule, signal: option.signal })
+    checkOptions(options, { ...batchRules, fence: fenceRule })
     const { maxDocumentBytes } = this.#context
     return commitAtomically(await this.#open(), writes, { ...options, maxDocumentBytes })
   }
@@ -143,6 +144,11 @@ export class Database {
   /** For `openMessaging`: the engine of this database's messages. */
   async openMessages(): Promise<MessageEngine> {
     return (await this.#open()).messages
+  }
+
+  /** For the messages of a commit: whether `openMessages` opens this engine. */
+  async hasMessages(engine: MessageEngine): Promise<boolean> {
+    return (await this.#open()).messages === engine
   }
 
   #open(): Promise<DatabaseEngine> {

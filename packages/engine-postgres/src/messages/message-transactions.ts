@@ -7,7 +7,7 @@ import {
 } from '@tidemark/store/messages'
 import type { DatabaseRow } from '../catalog/database-row.ts'
 import { numberColumn } from '../connection/columns.ts'
-import type { SqlRow } from '../connection/sql.ts'
+import type { Sql, SqlRow } from '../connection/sql.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import type { EntityHints } from './entity-hints.ts'
 import { entityRequests } from './entity-requests.ts'
@@ -23,6 +23,14 @@ export interface MessageTransactionsParts {
   readonly hints: EntityHints
   /** Other processes begin elsewhere. */
   readonly firstSlot: number
+}
+
+/** A transaction that is open. */
+export interface MessageTransaction {
+  readonly sql: Sql
+  /** The store's clock when it began. */
+  readonly storeMs: number
+  readonly perform: <Result>(procedure: Procedure<Result>) => Promise<Result>
 }
 
 export interface Committed<Result> {
@@ -54,10 +62,10 @@ export class MessageTransactions {
     return this.#withoutSessions.has(entity)
   }
 
-  /** As one transaction, again and again while it loses against others. `first` may save requests. */
+  /** Runs `act` again and again while it loses against others. `first` may save requests. */
   async run<Result>(
-    procedure: (storeMs: number) => Procedure<Result>,
     first: FirstRequests,
+    act: (transaction: MessageTransaction) => Promise<Result>,
   ): Promise<Committed<Result>> {
     const { context, hints } = this.#parts
     const { connections, clock, statements } = context
@@ -87,8 +95,10 @@ export class MessageTransactions {
           hints,
           nowMs,
         })
-        const result = await runProcedureAsync(procedure(storeMs), this.#requests(messages))
-        return { result, closing: messages.closing() }
+        const requests = this.#requests(messages)
+        const perform = <Answer>(procedure: Procedure<Answer>): Promise<Answer> =>
+          runProcedureAsync(procedure, requests)
+        return { result: await act({ sql, storeMs, perform }), closing: messages.closing() }
       })
       clock.heard(storeMs)
       messages?.committed()

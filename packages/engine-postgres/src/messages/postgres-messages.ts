@@ -20,7 +20,11 @@ import { EntityHints } from './entity-hints.ts'
 import { ENTITY_COLUMNS, entityRecord } from './entity-requests.ts'
 import { firstRequests, type FirstRequests } from './first-requests.ts'
 import { entityLook, LOOK_ENTITIES, lookValues } from './list-requests.ts'
-import { MessageTransactions, type Committed } from './message-transactions.ts'
+import {
+  MessageTransactions,
+  type Committed,
+  type MessageTransaction,
+} from './message-transactions.ts'
 import { MessageWatch, type MessageWatchOptions } from './message-watch.ts'
 import { LOOK_SESSIONS, sessionLook } from './session-requests.ts'
 
@@ -71,21 +75,29 @@ export class PostgresMessages implements MessageEngine {
     caller: CallerTime,
   ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }> {
     const first = firstRequests(command, (entity) => this.#transactions.hasNoSessions(entity))
-    const { result, returned } = await this.#run(
-      (storeMs) => performCommand(command, { storeMs, caller }),
-      first,
+    const { answer, time } = await this.commit(first, ({ perform, storeMs }) =>
+      perform(performCommand(command, { storeMs, caller })),
     )
-    const { answer, time } = result
-    const touched = [...new Set([...result.touched, ...returned.keys()])]
-    if (touched.length > 0) this.#watch.tell(touched)
-    const entities = touched.map((entity) => ({ entity, returned: returned.get(entity) }))
-    this.#parts.onCommitted(entities, time.storeMs)
     return { answer: answer as CommandAnswers[Kind], time }
   }
 
-  /** Runs a procedure as one transaction, again and again while it loses against others. Tells nobody of it. */
+  /** Runs `act` as one transaction, again and again while it loses against others, and tells who listens what it touched. */
+  async commit<Result extends { readonly touched: readonly number[]; readonly time: MessageTime }>(
+    first: FirstRequests,
+    act: (transaction: MessageTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const { result, returned } = await this.#run(first, act)
+    const touched = [...new Set([...result.touched, ...returned.keys()])]
+    if (touched.length > 0) this.#watch.tell(touched)
+    const entities = touched.map((entity) => ({ entity, returned: returned.get(entity) }))
+    this.#parts.onCommitted(entities, result.time.storeMs)
+    return result
+  }
+
+  /** Runs a procedure as one transaction. Tells nobody of it. */
   async transact<Result>(procedure: (storeMs: number) => Procedure<Result>): Promise<Result> {
-    return (await this.#run(procedure, {})).result
+    const { result } = await this.#run({}, ({ perform, storeMs }) => perform(procedure(storeMs)))
+    return result
   }
 
   async look(entities: readonly number[]): Promise<readonly EntityLook[]> {
@@ -134,8 +146,8 @@ export class PostgresMessages implements MessageEngine {
   }
 
   async #run<Result>(
-    procedure: (storeMs: number) => Procedure<Result>,
     first: FirstRequests,
+    act: (transaction: MessageTransaction) => Promise<Result>,
   ): Promise<Committed<Result>> {
     this.#open()
     const { maxPendingCommits } = this.#parts
@@ -144,7 +156,7 @@ export class PostgresMessages implements MessageEngine {
         `${maxPendingCommits} commands are already waiting for the server`,
       )
     }
-    const running = this.#transactions.run(procedure, first)
+    const running = this.#transactions.run(first, act)
     this.#running.add(running)
     try {
       return await running

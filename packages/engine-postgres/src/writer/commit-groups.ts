@@ -11,6 +11,7 @@ import { nextTurn } from '../platform/next-turn.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import type { TouchedRange } from '../wakeup/touched-range.ts'
 import { commitInTurn } from './commit-in-turn.ts'
+import { commitSending, type CommitSendingParts } from './commit-sending.ts'
 import { entryKeys } from './entry-values.ts'
 import {
   COMMIT,
@@ -29,6 +30,7 @@ export interface CommitGroupsOptions {
   readonly maxPendingCommits: number
   readonly maxGroupOperations: number
   readonly segmentSlots: number
+  readonly messages: CommitSendingParts['messages']
   /** Called for each commit, once it is durable. */
   readonly onCommitted: (touched: readonly TouchedRange[], timeMs: number) => void
 }
@@ -98,9 +100,11 @@ export class CommitGroups {
       const placed = await this.#place(request, round > 0)
       if ('outcome' in placed) return placed.outcome
       const { places } = placed
-      const outcome = isRepeated
-        ? await this.#inTurn({ request, places, unique })
-        : await this.#enqueue({ request, places, unique, keys })
+      const commit = { request, places, unique }
+      const isAlone = isRepeated || request.sends !== undefined
+      const outcome = isAlone
+        ? await this.#alone(commit, isRepeated)
+        : await this.#enqueue({ ...commit, keys })
       if (outcome !== undefined) return outcome
     }
     throw new StoreUnavailableError('the ranges change too fast for a commit')
@@ -132,12 +136,17 @@ export class CommitGroups {
     return { places }
   }
 
-  /** Undefined: a segment was closed, nothing was done. */
-  async #inTurn(commit: PlacedCommit): Promise<CommitOutcome | undefined> {
-    const { context, database } = this.#options
-    const result = await commitInTurn(context, { commit, database })
+  /** In a transaction of its own. Undefined: a segment was closed, nothing was done. */
+  async #alone(commit: PlacedCommit, isRepeated: boolean): Promise<CommitOutcome | undefined> {
+    const { context, database, messages } = this.#options
+    const { sends } = commit.request
+    const result =
+      sends === undefined
+        ? await commitInTurn(context, { commit, database })
+        : await commitSending(context, { commit, database, isRepeated, sends, messages })
     if (result === undefined) return undefined
     this.#committed(result.outcome, result.touched)
+    await this.#makeRoom(result.touched)
     return result.outcome
   }
 

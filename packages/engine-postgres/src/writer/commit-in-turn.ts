@@ -4,6 +4,8 @@ import {
   type CommittedBatch,
   type UniquePlan,
 } from '@tidemark/store/engine'
+import type { Sql } from '../connection/sql.ts'
+import { undoable } from '../connection/undoable.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import {
   COMMIT,
@@ -19,69 +21,79 @@ const LOCK_CLOCK = 'SELECT 1 FROM :schema.database WHERE number = $1 FOR NO KEY 
 const LOCK =
   'SELECT id FROM :schema.segment WHERE id = ANY($1::integer[]) ORDER BY id FOR NO KEY UPDATE'
 
-/**
- * A commit whose batches name one document more than once. Writes batch by batch in one transaction, so that each sees
- * the effects of those before it. Undefined: a segment is closed, and nothing was done.
- */
-export async function commitInTurn(
-  { connections, statements, clock }: ReadContext,
-  {
-    commit: { request, places },
-    database,
-  }: { readonly commit: PlacedCommit; readonly database: number },
+export interface CommitInTransaction {
+  readonly commit: PlacedCommit
+  /** Its number. */
+  readonly database: number
+}
+
+/** As `writeInTurn`, in a transaction of its own. */
+export function commitInTurn(
+  context: ReadContext,
+  commit: CommitInTransaction,
 ): Promise<GroupOutcome | undefined> {
-  let ended: CommitOutcome | 'moved' | undefined
-  const segments = `{${places.map(({ segment }) => segment).join(',')}}`
+  return undoable((undo) =>
+    context.connections.transaction(async (sql) => {
+      const result = await writeInTurn(sql, context, commit)
+      return result?.outcome.kind === 'committed' ? result : undo(result)
+    }),
+  )
+}
+
+/** Writes a commit within a transaction, which is of no use any more unless the outcome is `committed`. */
+export async function writeAtOnce(
+  sql: Sql,
+  { statements, clock }: ReadContext,
+  { commit, database }: CommitInTransaction,
+): Promise<GroupOutcome | undefined> {
   const store = { database, atLeastMs: clock.atLeastMs(), isOwnClock: clock.isOwn }
-  try {
-    return await connections.transaction(async (sql) => {
-      ended = undefined
-      const batches: CommittedBatch[] = []
-      const touched: TouchedRange[] = []
-      let timeMs = 0
-      // In the order of every commit: where it advances the clock itself, that comes before the segments.
-      if (clock.isOwn) await sql.rows(statements.of(LOCK_CLOCK), [database])
-      await sql.rows(statements.of(LOCK), [segments])
-      let breach: CommitOutcome | undefined
-      for (const [batchIndex, batch] of request.batches.entries()) {
-        const place = places[batchIndex]
-        const commit = async (
-          unique: UniquePlan | undefined,
-        ): Promise<GroupOutcome | undefined> => {
-          const single: PlacedCommit = {
-            request: { batches: [batch], fence: request.fence },
-            places: place === undefined ? [] : [place],
-            unique,
-          }
-          const [row = []] = await sql.rows(statements.of(COMMIT), groupValues([single], store))
-          return groupOutcomes(row, [single])?.[0]
-        }
-        let result = await commit(breach === undefined ? planUniqueEntries([batch]) : undefined)
-        if (result?.outcome.kind === 'notUnique') {
-          // Conditions take precedence, also those of later batches: judge them as if there were no breach.
-          breach = ofBatch(result.outcome, batchIndex)
-          result = await commit(undefined)
-        }
-        if (result?.outcome.kind !== 'committed') {
-          ended = result === undefined ? 'moved' : ofBatch(result.outcome, batchIndex)
-          // Undoes what the batches before it wrote.
-          throw new Error('a batch was refused')
-        }
-        batches.push(...result.outcome.batches)
-        touched.push(...result.touched)
-        timeMs = result.outcome.timeMs
+  const [row = []] = await sql.rows(statements.of(COMMIT), groupValues([commit], store))
+  return groupOutcomes(row, [commit])?.[0]
+}
+
+/**
+ * The same for a commit whose batches name one document more than once: batch by batch, so that each sees the effects of
+ * those before it. Undefined: a segment is closed, and nothing was done.
+ */
+export async function writeInTurn(
+  sql: Sql,
+  context: ReadContext,
+  { commit: { request, places }, database }: CommitInTransaction,
+): Promise<GroupOutcome | undefined> {
+  const { statements, clock } = context
+  const batches: CommittedBatch[] = []
+  const touched: TouchedRange[] = []
+  let timeMs = 0
+  // In the order of every commit: where it advances the clock itself, that comes before the segments.
+  if (clock.isOwn) await sql.rows(statements.of(LOCK_CLOCK), [database])
+  await sql.rows(statements.of(LOCK), [`{${places.map(({ segment }) => segment).join(',')}}`])
+  let breach: CommitOutcome | undefined
+  for (const [batchIndex, batch] of request.batches.entries()) {
+    const place = places[batchIndex]
+    const write = (unique: UniquePlan | undefined): Promise<GroupOutcome | undefined> => {
+      const single: PlacedCommit = {
+        request: { batches: [batch], fence: request.fence },
+        places: place === undefined ? [] : [place],
+        unique,
       }
-      if (breach !== undefined) {
-        ended = breach
-        throw new Error('a batch breaks a unique key')
-      }
-      return { outcome: { kind: 'committed', timeMs, batches }, touched }
-    })
-  } catch (error) {
-    if (ended === 'moved') return undefined
-    if (ended !== undefined) return { outcome: ended, touched: [] }
-    throw error
+      return writeAtOnce(sql, context, { commit: single, database })
+    }
+    let result = await write(breach === undefined ? planUniqueEntries([batch]) : undefined)
+    if (result?.outcome.kind === 'notUnique') {
+      // Conditions take precedence, also those of later batches: judge them as if there were no breach.
+      breach = ofBatch(result.outcome, batchIndex)
+      result = await write(undefined)
+    }
+    if (result === undefined) return undefined
+    if (result.outcome.kind !== 'committed') {
+      return { outcome: ofBatch(result.outcome, batchIndex), touched: [] }
+    }
+    batches.push(...result.outcome.batches)
+    touched.push(...result.touched)
+    timeMs = result.outcome.timeMs
   }
+  if (breach !== undefined) return { outcome: breach, touched: [] }
+  return { outcome: { kind: 'committed', timeMs, batches }, touched }
 }
 
 function ofBatch(outcome: CommitOutcome, batchIndex: number): CommitOutcome {

@@ -13,14 +13,18 @@ import type { Connection } from '../connection/connection.ts'
 import { EntityRows } from './entity-rows.ts'
 import { lookAt, lookAtSessions } from './message-looks.ts'
 
-/** What a command did. */
-export interface PerformedCommand {
-  readonly answer: CommandAnswers[MessageCommand['kind']]
-  readonly time: MessageTime
+/** What a command, or the messages of a commit, did for listeners. */
+export interface MessageNews {
   /** Entities in which there may be something new for a listener. */
   readonly touched: readonly number[]
   /** The number of transactions so far, of every process, that changed something for listeners. */
   readonly news: number
+}
+
+/** What a command did. */
+export interface PerformedCommand extends MessageNews {
+  readonly answer: CommandAnswers[MessageCommand['kind']]
+  readonly time: MessageTime
 }
 
 export interface SqliteMessagesOptions {

@@ -5,6 +5,7 @@ import {
   type PlannedPut,
 } from '@tidemark/store/engine'
 import { writePendingDelete } from './expiry-writes.ts'
+import { sendMessages } from './message-writer.ts'
 import { sequenceNumber, type OpenSegment } from './open-segments.ts'
 import type { PresentRow, SegmentPlace, TransactionState } from './transaction-state.ts'
 import { storeEntries } from './unique-entry-rows.ts'
@@ -27,14 +28,16 @@ const REPLACE = 1
 const DELETE = 2
 
 /**
- * Applies one commit inside the group's transaction. All of it is judged before the first row is touched, so a refusal
- * leaves nothing behind and needs no savepoint.
+ * Applies one commit inside the group's transaction. Its documents are judged before the first row is touched, so a
+ * refusal leaves nothing behind. Its messages, if it has any, are sent before documents are written.
  */
 export function applyCommit(state: TransactionState, task: CommitTask): WriterResult {
   // First of all, because a new segment changes the catalog, and with it the places of all batches.
   for (const { collection, epk } of task.batches) state.roomFor(collection, epk)
   const { outcome, batches, unique } = planCommit(state, task)
   if (outcome.kind !== 'committed') return { kind: 'committed', outcome, touched: [] }
+  const sent = task.sends && sendMessages(state, task.sends)
+  if (sent?.kind === 'notSent') return { kind: 'committed', outcome: sent, touched: [] }
   if (task.fence !== undefined) state.fences.remember(task.fence)
   for (const batch of batches) writeBatch(state, batch)
   if (unique !== undefined) storeEntries(state.connection, unique)
@@ -42,7 +45,9 @@ export function applyCommit(state: TransactionState, task: CommitTask): WriterRe
   const touched = batches.map(({ batch: { collection }, place: { range }, lsn }) => {
     return { collection, range: range.number, lsn }
   })
-  return { kind: 'committed', outcome, touched }
+  if (sent === undefined) return { kind: 'committed', outcome, touched }
+  const { time: sentAt, messages } = sent
+  return { kind: 'committed', outcome: { ...outcome, sentAt }, touched, messages }
 }
 
 function writeBatch(state: TransactionState, planned: SqliteBatch): void {

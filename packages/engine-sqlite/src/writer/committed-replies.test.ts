@@ -43,5 +43,13 @@ test('any other reply is left to be sent as it is', () => {
   expect(packReply(packed, { id: 1, result: { kind: 'committed', outcome, touched: [] } })).toBe(
     false,
   )
+  const committed = { kind: 'committed', timeMs: 1, batches: [] } as const
+  const messages = { touched: [1], news: 1 }
+  expect(
+    packReply(packed, {
+      id: 1,
+      result: { kind: 'committed', outcome: committed, touched: [], messages },
+    }),
+  ).toBe(false)
   expect(packed).toEqual([])
 })

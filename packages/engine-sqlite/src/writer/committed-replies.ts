@@ -10,10 +10,12 @@ type CommittedResult = Extract<WriterResult, { kind: 'committed' }>
  * before, else 0.
  */
 
-/** Appends a reply; false when its commit did not succeed. */
+/** Appends a reply; false when its commit did not succeed, or sent messages. */
 export function packReply(packed: number[], { id, result }: WriterReply): boolean {
   if (result.kind !== 'committed' || result.outcome.kind !== 'committed') return false
-  const { outcome, touched } = result
+  const { outcome, touched, messages } = result
+  // Its answer says more, and few are of this kind.
+  if (messages !== undefined) return false
   packed.push(id, outcome.timeMs, outcome.batches.length)
   for (const [index, { lsn, existed }] of outcome.batches.entries()) {
     const place = touched[index]

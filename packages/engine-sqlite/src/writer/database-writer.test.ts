@@ -104,6 +104,13 @@ test('operations of all batches of a commit count towards the bound of a group',
   expect(firstGroup(commits, 30)).toEqual(commits)
 })
 
+test('so do its messages', () => {
+  const command = { kind: 'send', parcels: [{ messages: [{}, {}] }] }
+  const task = { kind: 'commit', batches: [], sends: { commands: [command, command] } } as never
+  const commits = REQUESTS.slice(0, 3).map((request): WriterRequest => ({ ...request, task }))
+  expect(firstGroup(commits, 8)).toEqual(commits.slice(0, 2))
+})
+
 test('a lock held for too long fails those behind the group too: none waits as long again', () => {
   const { writer } = writerWith({ stepMs: 600 })
   const other = new DatabaseSync(join(folder, 'db.sqlite'))

@@ -25,7 +25,10 @@ export function firstGroup(
 function operationsOf({ task }: WriterRequest): number {
   switch (task.kind) {
     case 'commit':
-      return task.batches.reduce((sum, { operations }) => sum + operations.length, 0)
+      return (task.sends?.commands ?? [])
+        .map(messagesOf)
+        .concat(task.batches.map(({ operations }) => operations.length))
+        .reduce((sum, count) => sum + count, 0)
     case 'messages':
       return messagesOf(task.command)
     default:

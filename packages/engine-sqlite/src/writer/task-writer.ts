@@ -12,8 +12,13 @@ export interface TaskWriter {
 
 /** Characters of the texts that a task writes. */
 export function textChars(task: WriterTask): number {
-  if (task.kind === 'commit') return commitChars(task.batches)
-  return task.kind === 'messages' ? messageChars(task.command) : 0
+  if (task.kind === 'messages') return messageChars(task.command)
+  if (task.kind !== 'commit') return 0
+  const { batches, sends } = task
+  const chars = commitChars(batches)
+  return sends === undefined
+    ? chars
+    : sends.commands.reduce((sum, command) => sum + messageChars(command), chars)
 }
 
 function messageChars(command: MessageCommand): number {

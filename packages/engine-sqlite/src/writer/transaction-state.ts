@@ -104,6 +104,11 @@ export class TransactionState implements CommitView<SegmentPlace, PresentRow> {
     return this.#messages
   }
 
+  /** Call when a part of the transaction was rolled back that wrote messages. */
+  forgetMessages(): void {
+    this.#messages = undefined
+  }
+
   /** Call when this transaction may have changed the catalog. */
   reloadCatalog(): CatalogRows {
     if (readHead(this.connection).catalogVersion !== this.#catalog?.version) {

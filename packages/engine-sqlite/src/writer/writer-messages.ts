@@ -1,26 +1,21 @@
 import type {
   CollectionDefinition,
   CollectionRecord,
-  CommitBatch,
   CommitOutcome,
+  CommitRequest,
   DefinitionChanges,
   MaintenanceOutcome,
   MaintenanceTask,
   RangeRecord,
-  WriteFence,
 } from '@tidemark/store/engine'
 import type { FeedRange } from '@tidemark/contracts'
 import type { CallerTime, MessageCommand } from '@tidemark/store/messages'
 import type { PortableError } from '../connection/sqlite-error.ts'
-import type { PerformedCommand } from '../messages/sqlite-messages.ts'
+import type { MessageNews, PerformedCommand } from '../messages/sqlite-messages.ts'
 
 /** A request to the writer. */
 export type WriterTask =
-  | {
-      readonly kind: 'commit'
-      readonly batches: readonly CommitBatch[]
-      readonly fence: WriteFence | undefined
-    }
+  | ({ readonly kind: 'commit' } & CommitRequest)
   | {
       readonly kind: 'createCollection'
       readonly collectionId: string
@@ -97,6 +92,8 @@ export type WriterResult =
       readonly kind: 'committed'
       readonly outcome: CommitOutcome
       readonly touched: readonly TouchedRange[]
+      /** Of a commit that sent messages. */
+      readonly messages?: MessageNews | undefined
     }
   | { readonly kind: 'created'; readonly record: CollectionRecord }
   | { readonly kind: 'updated'; readonly record: CollectionRecord }

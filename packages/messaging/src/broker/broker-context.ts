@@ -30,7 +30,7 @@ export class BrokerContext implements AdministrationContext, BringContext {
   readonly directory: EntityDirectory
   readonly rules: ParsedRules = new ParsedRules()
   readonly runs: SharedRuns = new SharedRuns()
-  readonly #database: Database
+  readonly database: Database
   readonly #calls = new Set<Promise<unknown>>()
   readonly #background = new BackgroundWork()
   readonly #commands = new Map<string, EntityCommands>()
@@ -44,7 +44,7 @@ export class BrokerContext implements AdministrationContext, BringContext {
     database: Database,
     { clock, random }: { readonly clock: Clock; readonly random: Random },
   ) {
-    this.#database = database
+    this.database = database
     this.clock = clock
     this.random = random
     this.directory = new EntityDirectory(this)
@@ -73,8 +73,16 @@ export class BrokerContext implements AdministrationContext, BringContext {
   ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }> {
     const engine = await this.engine()
     const result = await engine.perform<Kind>(command, this.callerTime())
-    this.#hear(result.time)
+    this.hear(result.time)
     return result
+  }
+
+  /** What an answer of the store says of the lock clock. */
+  hear({ lockMs }: MessageTime): void {
+    const known = this.lockNowMs()
+    // Answers may overtake each other.
+    if (known !== undefined && known >= lockMs) return
+    this.#heard = { lockMs, atMs: this.clock.monotonicMs() }
   }
 
   callerTime(): CallerTime {
@@ -149,19 +157,12 @@ export class BrokerContext implements AdministrationContext, BringContext {
 
   async #open(): Promise<MessageEngine> {
     try {
-      this.#engine = await this.#database.openMessages()
+      this.#engine = await this.database.openMessages()
       return this.#engine
     } catch (error) {
       this.#opening = undefined
       throw error
     }
-  }
-
-  #hear({ lockMs }: MessageTime): void {
-    const known = this.lockNowMs()
-    // Answers may overtake each other.
-    if (known !== undefined && known >= lockMs) return
-    this.#heard = { lockMs, atMs: this.clock.monotonicMs() }
   }
 }
 

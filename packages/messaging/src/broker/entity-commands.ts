@@ -76,6 +76,23 @@ const MOVING: ReadonlySet<EntityCommandKind> = new Set(['applyDue', 'redrive', '
 /** Catalogs that are read again for one call, before it gives up: each time, somebody else changed the entity. */
 const MAX_STALE = 20
 
+/** A command that was refused. */
+export interface CommandAttempt {
+  readonly kind: EntityCommandKind
+  /** By which it was made. */
+  readonly record: EntityRecord
+  /** From 1. */
+  readonly attempt: number
+}
+
+/** @throws ERR_SERVICE_TIMEOUT after many */
+export function assertAttempts({ kind, record, attempt }: CommandAttempt): void {
+  if (attempt <= MAX_STALE) return
+  throw new ServiceTimeoutError(
+    `'${record.path}' changed ${MAX_STALE} times while a command '${kind}' was on its way`,
+  )
+}
+
 /** The commands of this broker on one entity, which is found by its path at each of them. */
 export class EntityCommands {
   /** As it was given. */
@@ -126,24 +143,44 @@ export class EntityCommands {
     for (let stale = 0; ;) {
       const record = await this.record()
       if (LOOKING.has(kind)) await bringMessages(this.#context, record)
-      const { answer, time } = await this.#context.perform<Kind>(
-        this.#command(kind, record, typeof fields === 'function' ? fields(record) : fields),
+      const command = this.#command(
+        kind,
+        record,
+        typeof fields === 'function' ? fields(record) : fields,
       )
+      this.#noteTouch(kind, record)
+      const { answer, time } = await this.#context.perform<Kind>(command)
       if (!isRefusal(answer)) {
         if (MOVING.has(kind)) this.#context.forwardOnward(record)
         if (!isAgain(answer)) return performed<Kind>({ answer, time })
-      } else if (answer.reason === 'gone' || answer.reason === 'stale') {
-        stale += 1
-        if (stale > MAX_STALE) {
-          throw new ServiceTimeoutError(
-            `'${record.path}' changed ${MAX_STALE} times while a command '${kind}' was on its way`,
-          )
-        }
-        await this.#context.directory.refresh()
       } else {
-        throw this.#refused(answer.reason, record)
+        stale += 1
+        await this.judgeAgain(answer.reason, { kind, record, attempt: stale })
       }
     }
+  }
+
+  /**
+   * After a refusal: resolves when the entity has changed, and a command is to be made again. Rejects with the coded error
+   * of any other refusal, and after many attempts.
+   */
+  async judgeAgain(reason: RefusalReason, attempt: CommandAttempt): Promise<void> {
+    if (reason !== 'gone' && reason !== 'stale') throw this.#refused(reason, attempt.record)
+    assertAttempts(attempt)
+    await this.#context.directory.refresh()
+  }
+
+  /** A send that is carried out with a commit of documents. `sentWithCommit` says that it was. */
+  async prepareSend(
+    parcels: readonly (readonly NewMessage[])[],
+  ): Promise<{ readonly record: EntityRecord; readonly command: CommandOf<'send'> }> {
+    const record = await this.record()
+    return { record, command: this.#command('send', record, this.#sendOf(parcels, record)) }
+  }
+
+  sentWithCommit(record: EntityRecord): void {
+    this.#noteTouch('send', record)
+    this.#context.forwardOnward(record)
   }
 
   /** All of them, or none. Sends, settlements and renewals go together with others of their kind; see `CommandLane`. */
@@ -165,20 +202,25 @@ export class EntityCommands {
   }
 
   async #send(parcels: readonly (readonly NewMessage[])[]): Promise<readonly ParcelAnswer[]> {
-    const { answer } = await this.perform('send', (record) => {
-      const judge = judgeArrival(this.#context, record)
-      const judged = (message: NewMessage): NewMessage => ({
-        ...message,
-        copies: judge({ head: parseHead(message.head) }),
-      })
-      return {
-        version: record.version,
-        parcels: parcels.map((messages): Parcel => ({
-          messages: record.kind === 'topic' ? messages.map(judged) : messages,
-        })),
-      }
-    })
+    const { answer } = await this.perform('send', (record) => this.#sendOf(parcels, record))
     return answer.parcels
+  }
+
+  #sendOf(
+    parcels: readonly (readonly NewMessage[])[],
+    record: EntityRecord,
+  ): CommandFields<'send'> {
+    const judge = judgeArrival(this.#context, record)
+    const judged = (message: NewMessage): NewMessage => ({
+      ...message,
+      copies: judge({ head: parseHead(message.head) }),
+    })
+    return {
+      version: record.version,
+      parcels: parcels.map((messages): Parcel => ({
+        messages: record.kind === 'topic' ? messages.map(judged) : messages,
+      })),
+    }
   }
 
   async #renew(groups: readonly (readonly string[])[]): Promise<readonly Renewed[]> {
@@ -212,9 +254,13 @@ export class EntityCommands {
     if (idleMs === undefined) return false
     const nowMs = this.#context.clock.monotonicMs()
     const touched = this.#touched
-    if (touched?.entity === record.number && nowMs - touched.atMs < idleMs / 10) return false
-    this.#touched = { entity: record.number, atMs: nowMs }
-    return true
+    return touched?.entity !== record.number || nowMs - touched.atMs >= idleMs / 10
+  }
+
+  /** A command that takes a touch is on its way. */
+  #noteTouch(kind: EntityCommandKind, record: EntityRecord): void {
+    if (!this.#takesTouch(kind, record)) return
+    this.#touched = { entity: record.number, atMs: this.#context.clock.monotonicMs() }
   }
 
   #refused(

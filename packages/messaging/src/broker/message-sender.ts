@@ -1,22 +1,21 @@
 import {
-  assertNever,
   checkOptions,
   describeValue,
   InvalidOptionError,
   option,
   type OptionRules,
 } from '@tidemark/contracts'
-import type { NewMessage, ParcelAnswer } from '@tidemark/store/messages'
+import type { NewMessage, OutgoingMessages } from '@tidemark/store/messages'
 import { LinkClosedError } from '../errors/link-closed-error.ts'
 import { MessageNotFoundError } from '../errors/message-not-found-error.ts'
-import { MessageSizeExceededError, QuotaExceededError } from '../errors/messaging-limit-errors.ts'
-import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
 import { encodeMessage } from '../messages/message-codec.ts'
 import type { Message } from '../messages/message.ts'
 import { epochMsOf } from '../platform/utc-date.ts'
 import type { BrokerContext } from './broker-context.ts'
 import type { EntityCommands } from './entity-commands.ts'
 import { MessageBatch } from './message-batch.ts'
+import { SenderOutbox } from './sender-outbox.ts'
+import { assertSize, sendRefusal } from './send-refusals.ts'
 import { checkedSequenceNumbers } from './receiver-options.ts'
 
 interface SendOptions {
@@ -25,6 +24,13 @@ interface SendOptions {
 }
 
 const SEND_RULES: OptionRules<SendOptions> = { signal: option.signal }
+
+export interface OutgoingOptions {
+  /** When they are enqueued; an instant that has passed means at once. @default each message's own, or at once */
+  readonly scheduledEnqueueTimeUtc?: Date | undefined
+}
+
+const OUTGOING_RULES: OptionRules<OutgoingOptions> = { scheduledEnqueueTimeUtc: option.anything }
 
 /** Sends to a queue or topic. Holds nothing: closing it only ends its use. */
 export class MessageSender<Body = unknown> {
@@ -72,16 +78,32 @@ export class MessageSender<Body = unknown> {
     options: SendOptions = {},
   ): Promise<readonly number[]> {
     this.#assertOpen(options)
-    const scheduledMs = epochMsOf(scheduledEnqueueTimeUtc)
-    if (scheduledMs === undefined) {
-      throw new InvalidOptionError(
-        `scheduledEnqueueTimeUtc must be a date, got ${describeValue(scheduledEnqueueTimeUtc)}`,
-      )
-    }
-    const encoded = this.#encode(messages).map((message) => ({ ...message, scheduledMs }))
+    const encoded = scheduled(this.#encode(messages), scheduledEnqueueTimeUtc)
     const numbers = await this.#context.whileOpen(() => this.#send(encoded, options))
     // A duplicate has none of its own: nothing can be cancelled by 0.
     return numbers.map((number) => number ?? 0)
+  }
+
+  /**
+   * Messages for the option `messages` of a `batch` or of `commitAtomically` in the same database: they are delivered if and
+   * only if it commits. Does no I/O, and sends nothing by itself.
+   *
+   * @throws ERR_INVALID_OPTION, ERR_LINK_CLOSED
+   */
+  outgoing(
+    messages: Message<Body> | readonly Message<Body>[] | MessageBatch<Body>,
+    options: OutgoingOptions = {},
+  ): OutgoingMessages {
+    checkOptions(options, OUTGOING_RULES)
+    this.#assertOpen({})
+    const { scheduledEnqueueTimeUtc: at } = options
+    const encoded = this.#encode(messages)
+    return new SenderOutbox({
+      context: this.#context,
+      commands: this.#commands,
+      messages: at === undefined ? encoded : scheduled(encoded, at),
+      assertOpen: () => this.#assertOpen({}),
+    })
   }
 
   async cancelScheduledMessages(
@@ -115,34 +137,10 @@ export class MessageSender<Body = unknown> {
     { signal }: SendOptions,
   ): Promise<readonly (number | undefined)[]> {
     if (messages.length === 0) return []
-    await this.#checkSize(messages)
+    assertSize(await this.#commands.record(), messages)
     const answer = await this.#commands.send(messages, signal)
     if (answer.kind === 'sent') return answer.numbers
-    throw await this.#refused(answer)
-  }
-
-  /** One call is one transfer to the official service, too: together its messages are no larger than the largest one. */
-  async #checkSize(messages: readonly NewMessage[]): Promise<void> {
-    const { path: entityPath, settings } = await this.#commands.record()
-    const { maxMessageBytes: maxBytes } = settings
-    const bytes = messages.reduce((sum, message) => sum + message.bytes, 0)
-    if (bytes > maxBytes) throw new MessageSizeExceededError({ entityPath, bytes, maxBytes })
-  }
-
-  async #refused(answer: Exclude<ParcelAnswer, { kind: 'sent' }>): Promise<Error> {
-    const { path: entityPath, settings } = await this.#commands.record()
-    switch (answer.kind) {
-      case 'full':
-        return new QuotaExceededError({ entityPath, maxBytes: settings.maxBytes })
-      case 'tooLarge':
-        return new MessageSizeExceededError({ entityPath, maxBytes: settings.maxMessageBytes })
-      case 'needsSession':
-        return new MessagingNotAllowedError(
-          `'${entityPath}' requires sessions: each message needs a sessionId`,
-        )
-      default:
-        return assertNever(answer)
-    }
+    throw sendRefusal(await this.#commands.record(), answer)
   }
 
   #encode(
@@ -158,6 +156,14 @@ export class MessageSender<Body = unknown> {
     if (this.#isClosed) throw new LinkClosedError(`the sender to '${this.entityPath}'`)
     options.signal?.throwIfAborted()
   }
+}
+
+function scheduled(messages: readonly NewMessage[], at: Date): readonly NewMessage[] {
+  const scheduledMs = epochMsOf(at)
+  if (scheduledMs === undefined) {
+    throw new InvalidOptionError(`scheduledEnqueueTimeUtc must be a date, got ${describeValue(at)}`)
+  }
+  return messages.map((message) => ({ ...message, scheduledMs }))
 }
 
 function isList<Item>(value: Item | readonly Item[]): value is readonly Item[] {

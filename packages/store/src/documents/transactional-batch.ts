@@ -3,6 +3,7 @@ import {
   CodedError,
   InvalidOptionError,
   ResourceNotFoundError,
+  checkOptions,
   documentEtag,
   type DocumentVersion,
   type EtagConditions,
@@ -14,12 +15,12 @@ import {
 import { readPresentRecord } from '../catalog/change-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CommitOperation, UniqueBreach, UniqueStep, WriteCondition } from '../engine/commit.ts'
-import { assertCommitSize } from '../engine/commit-size.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { invalidTtl, type EncodedDocument, type EncodedPartitionKey } from './document-encoder.ts'
 import { readRow, type OpenCollection } from './open-collection.ts'
 import { patchedDocument } from './patch-document.ts'
 import { lazily } from './lazily.ts'
+import { batchRules, commitSending, type BatchOptions } from './outbox.ts'
 import { notUnique } from './unique-entries.ts'
 import { conditionFailure, engineCondition, refusal } from './write-conditions.ts'
 import {
@@ -110,11 +111,13 @@ export class TransactionalBatch<T extends DocumentBody> {
     )
   }
 
-  async run(signal: AbortSignal | undefined): Promise<TextBatchResult<T>> {
+  async run(options: BatchOptions): Promise<TextBatchResult<T>> {
+    checkOptions(options, batchRules)
+    const { messages, signal } = options
     signal?.throwIfAborted()
     const direct = this.#directPlan()
     if (direct !== undefined) {
-      const outcome = await this.#commit(direct)
+      const outcome = await this.#commit(direct, messages)
       if (outcome.kind === 'committed') return this.#result(direct, outcome)
       const { operationIndex, presentLsn } = outcome
       const { kind = 'read' } = this.#operations[operationIndex] ?? {}
@@ -125,7 +128,7 @@ export class TransactionalBatch<T extends DocumentBody> {
       signal?.throwIfAborted()
       const plan = this.#simulate(await this.#readAll())
       await this.#checkOverwritten(plan)
-      const outcome = await this.#commit(plan)
+      const outcome = await this.#commit(plan, messages)
       if (outcome.kind === 'committed') return this.#result(plan, outcome)
     }
     throw new WriteConflictError(this.#ids[0] ?? '', MAX_WRITE_ATTEMPTS)
@@ -222,14 +225,18 @@ export class TransactionalBatch<T extends DocumentBody> {
     })
   }
 
-  async #commit(plan: Plan): Promise<Committed | Refused> {
+  async #commit(plan: Plan, messages: BatchOptions['messages']): Promise<Committed | Refused> {
     const { engine, record, encoder } = this.#open
     const { epk, text: partitionKey } = this.#key
     const { operations } = plan
     const uniqueSteps = plan.uniqueSteps?.map(({ id, entries }) => ({ id, entries }))
     const batch = { collection: record.number, epk, partitionKey, operations, uniqueSteps }
-    assertCommitSize([batch], encoder.maxBytes)
-    const outcome = await engine.commit({ batches: [batch] })
+    const { maxBytes: maxDocumentBytes } = encoder
+    const outcome = await commitSending(
+      engine,
+      { batches: [batch] },
+      { messages, maxDocumentBytes },
+    )
     switch (outcome.kind) {
       case 'committed':
       case 'refused':

@@ -22,14 +22,22 @@ const refused = expect.objectContaining({ code: 'ERR_COMMIT_TOO_LARGE', retryabl
 
 test('texts are counted in bytes, over all batches', () => {
   const wide = Array.from({ length: 11 }, () => WIDE)
-  expect(() => assertCommitSize([writing(wide), writing(wide.slice(1))], 2 * MIB)).not.toThrow()
-  expect(() => assertCommitSize([writing(wide), writing(wide)], 2 * MIB)).toThrow(refused)
+  expect(() =>
+    assertCommitSize([writing(wide), writing(wide.slice(1))], { maxDocumentBytes: 2 * MIB }),
+  ).not.toThrow()
+  expect(() =>
+    assertCommitSize([writing(wide), writing(wide)], { maxDocumentBytes: 2 * MIB }),
+  ).toThrow(refused)
 })
 
 test('what documents hold of unique keys counts too', () => {
   const texts = Array.from({ length: 20 }, () => WIDE)
-  expect(() => assertCommitSize([writing(texts, [WIDE])], 2 * MIB)).not.toThrow()
-  expect(() => assertCommitSize([writing(texts, [WIDE, WIDE])], 2 * MIB)).toThrow(refused)
+  expect(() =>
+    assertCommitSize([writing(texts, [WIDE])], { maxDocumentBytes: 2 * MIB }),
+  ).not.toThrow()
+  expect(() =>
+    assertCommitSize([writing(texts, [WIDE, WIDE])], { maxDocumentBytes: 2 * MIB }),
+  ).toThrow(refused)
   expect(commitChars([writing(['12', '345'], ['6', '78'])])).toBe(5 + 3)
 })
 
@@ -44,14 +52,18 @@ test('unique keys of every document of a batch count', () => {
       { id: 'd1', entries },
     ],
   }
-  expect(() => assertCommitSize([one], 2 * MIB)).not.toThrow()
-  expect(() => assertCommitSize([two], 2 * MIB)).toThrow(refused)
+  expect(() => assertCommitSize([one], { maxDocumentBytes: 2 * MIB })).not.toThrow()
+  expect(() => assertCommitSize([two], { maxDocumentBytes: 2 * MIB })).toThrow(refused)
 })
 
 test('the largest document that a store takes can be written together with something else', () => {
   const largest = WIDE.repeat(30)
-  expect(() => assertCommitSize([writing([largest, 'x'])], 90 * MIB)).not.toThrow()
-  expect(() => assertCommitSize([writing([largest, WIDE])], 90 * MIB)).toThrow(refused)
+  expect(() =>
+    assertCommitSize([writing([largest, 'x'])], { maxDocumentBytes: 90 * MIB }),
+  ).not.toThrow()
+  expect(() =>
+    assertCommitSize([writing([largest, WIDE])], { maxDocumentBytes: 90 * MIB }),
+  ).toThrow(refused)
 })
 
 test('operations are counted whatever they do', () => {
@@ -60,6 +72,10 @@ test('operations are counted whatever they do', () => {
     return { kind: 'check', id: `c${n}`, condition } as const
   })
   expect(() => assertOperations(10_000)).not.toThrow()
-  expect(() => assertCommitSize([{ operations: checks.slice(1) }], MIB)).not.toThrow()
-  expect(() => assertCommitSize([{ operations: checks }], MIB)).toThrow(refused)
+  expect(() =>
+    assertCommitSize([{ operations: checks.slice(1) }], { maxDocumentBytes: MIB }),
+  ).not.toThrow()
+  expect(() => assertCommitSize([{ operations: checks }], { maxDocumentBytes: MIB })).toThrow(
+    refused,
+  )
 })

@@ -17,7 +17,7 @@ const BESIDE_LARGEST_BYTES: number = 2 ** 20
 export function assertOperations(operations: number): void {
   if (operations <= MAX_COMMIT_OPERATIONS) return
   throw new CommitTooLargeError(
-    `a commit has at most ${MAX_COMMIT_OPERATIONS} operations, got ${operations}`,
+    `a commit has at most ${MAX_COMMIT_OPERATIONS} operations and messages, got ${operations}`,
   )
 }
 
@@ -26,16 +26,26 @@ export function assertOperations(operations: number): void {
  *
  * @throws ERR_COMMIT_TOO_LARGE
  */
-export function assertCommitSize(batches: readonly SizedBatch[], maxDocumentBytes: number): void {
-  assertOperations(batches.reduce((sum, { operations }) => sum + operations.length, 0))
+export function assertCommitSize(
+  batches: readonly SizedBatch[],
+  {
+    maxDocumentBytes,
+    messages = [],
+  }: {
+    readonly maxDocumentBytes: number
+    readonly messages?: readonly { readonly count: number; readonly bytes: number }[] | undefined
+  },
+): void {
+  const operations = batches.reduce((sum, batch) => sum + batch.operations.length, 0)
+  assertOperations(messages.reduce((sum, { count }) => sum + count, operations))
   const maxBytes = Math.max(MAX_COMMIT_BYTES, maxDocumentBytes + BESIDE_LARGEST_BYTES)
   // A UTF-16 unit takes at most 3 bytes, so most commits need no counting.
-  if (commitChars(batches) * 3 <= maxBytes) return
-  let bytes = 0
+  let bytes = messages.reduce((sum, one) => sum + one.bytes, 0)
+  if (bytes + commitChars(batches) * 3 <= maxBytes) return
   for (const text of commitTexts(batches)) bytes += Buffer.byteLength(text)
   if (bytes <= maxBytes) return
   throw new CommitTooLargeError(
-    `a commit writes at most ${maxBytes} bytes of text, this one has ${bytes}`,
+    `a commit writes at most ${maxBytes} bytes of text and messages, this one has ${bytes}`,
   )
 }
 

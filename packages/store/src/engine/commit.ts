@@ -1,4 +1,6 @@
 import type { FeedRange } from '@tidemark/contracts'
+import type { CommitSends, NotSent } from '../messages/commit-sends.ts'
+import type { MessageTime } from '../messages/message-time.ts'
 
 /**
  * A condition on the present live document, judged inside the write transaction. A document that has expired by the
@@ -73,10 +75,15 @@ export interface WriteFence {
   readonly epoch: number
 }
 
-/** At most 10,000 operations and 64 MiB of text, or slightly more than one document where documents can be larger. */
+/**
+ * At most 10,000 operations and messages, and 64 MiB of text and messages, or slightly more than one document where
+ * documents can be larger.
+ */
 export interface CommitRequest {
   readonly batches: readonly CommitBatch[]
   readonly fence?: WriteFence | undefined
+  /** Judged after the documents, and sent in the same transaction. */
+  readonly sends?: CommitSends | undefined
 }
 
 /** The step of a commit that gives a document an entry that another document has. */
@@ -100,6 +107,8 @@ export type CommitOutcome =
       readonly batches: readonly CommittedBatch[]
       /** The store's clock at the commit, epoch ms; `_ts` is its whole seconds. */
       readonly timeMs: number
+      /** When the commit's messages were sent. */
+      readonly sentAt?: MessageTime | undefined
     }
   | {
       readonly kind: 'refused'
@@ -114,3 +123,5 @@ export type CommitOutcome =
   /** Another live document of the partition key value has the entry. All conditions hold; nothing was written. */
   | ({ readonly kind: 'notUnique' } & UniqueBreach)
   | { readonly kind: 'collectionGone'; readonly batchIndex: number }
+  /** The documents could be written, but a message could not be sent. Nothing was done. */
+  | NotSent

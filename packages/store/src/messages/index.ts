@@ -1,3 +1,4 @@
+export type { CommitSends, NotSent } from './commit-sends.ts'
 export type {
   CorrelationFilter,
   EntityDefinition,
@@ -37,6 +38,7 @@ export type {
   SystemProperty,
 } from './message-commands.ts'
 export type { MessageEngine } from './message-engine.ts'
+export type { OutgoingMessages, PreparedSend } from './outgoing-messages.ts'
 export {
   ACTIVE,
   ask,
@@ -60,6 +62,7 @@ export {
 } from './message-rows.ts'
 export { messageTime, type CallerTime, type ClockPair, type MessageTime } from './message-time.ts'
 export { performCommand } from './procedures/perform-command.ts'
+export { sendTogether, type SentTogether } from './procedures/send-together.ts'
 export { MAX_FORWARD_HOPS } from './rules/dead-letter-reasons.ts'
 export { deadLetterPath } from './rules/dead-letter-queue.ts'
 export { idleAtMs } from './rules/idle-entity.ts'

@@ -7,7 +7,7 @@ import {
   type SubscriptionOptions,
   type TopicOptions,
 } from '@tidemark/messaging'
-import type { Store } from '@tidemark/store'
+import type { Database, Store } from '@tidemark/store'
 import { SeededRandom } from '../../simulation/time/seeded-random.ts'
 import type { SimulatedClock } from '../../simulated-clock.ts'
 import type { CountedCalls } from './counted-engine.ts'
@@ -115,6 +115,11 @@ export class TestedNamespace {
 
   get store(): Store {
     return this.#stores.at(-1) ?? this.#under.store
+  }
+
+  /** Where the namespace is, for documents. */
+  get database(): Database {
+    return this.store.database(DATABASE)
   }
 
   /** Makes now T+0. */

@@ -13,6 +13,7 @@ import {
   type MessagingStore,
   type OpenNamespace,
 } from './fixtures.ts'
+import { messagingOutbox } from './outbox.ts'
 import { messagingProcesses } from './processes.ts'
 import { messagingRefusals } from './refusals.ts'
 import { messagingRestarts } from './restarts.ts'
@@ -93,6 +94,7 @@ export function messagingConformance(options: MessagingConformance): void {
     messagingTopics(open)
     messagingRestarts(openAlone)
     messagingProcesses(open)
+    messagingOutbox(open)
   })
 }
 
