@@ -34,6 +34,8 @@ export interface MessageHead extends Readonly<Partial<Record<SystemProperty, str
 /** 9999-12-31T23:59:59.999Z, of a message that never expires. */
 const NEVER_MS = 253_402_300_799_999
 const MAX_ID_CHARACTERS = 128
+/** Makes a buffer for each text. One of a pool would cross to the writer's thread with the whole pool. */
+const utf8 = new TextEncoder()
 
 const id = optionRule(
   `a text of at most ${MAX_ID_CHARACTERS} characters`,
@@ -188,7 +190,7 @@ function encodeBody(body: unknown): Uint8Array {
   if (text === undefined) {
     throw new InvalidOptionError(`body must be a JSON value or bytes, got ${describeValue(body)}`)
   }
-  return Buffer.from(text)
+  return utf8.encode(text)
 }
 
 function decodeBody<Body>(bytes: Uint8Array, kind: MessageHead['bodyKind']): Body {
