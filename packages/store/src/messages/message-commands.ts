@@ -41,6 +41,8 @@ export interface NewMessage {
   readonly scheduledMs: number | undefined
   /** For a topic, of a message that is enqueued now: where its rules put it. Judged by the version in the command. */
   readonly copies: readonly MessageCopy[]
+  /** For a queue: it goes to the dead-letter queue at once, and has a number there only. @default to the queue itself */
+  readonly deadLetter?: DeadLetterReason | undefined
 }
 
 export interface MessageCopy {
@@ -83,7 +85,7 @@ export interface Refusal {
 
 /** A caller's answer within a command of several callers. */
 export type ParcelAnswer =
-  /** In the parcel's order. A duplicate has none. */
+  /** In the parcel's order, where each message is stored. A duplicate has none. */
   | { readonly kind: 'sent'; readonly numbers: readonly (number | undefined)[] }
   | { readonly kind: 'full' }
   | { readonly kind: 'tooLarge' }

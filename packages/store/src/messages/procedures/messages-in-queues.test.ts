@@ -77,6 +77,33 @@ describe('sending and receiving', () => {
     ])
   })
 
+  test('SET-04 a message can be sent straight to the dead-letter queue, with a number there and a reason', async () => {
+    const queue = await messages.queue('q', { duplicateWindowMs: 60_000 })
+    const deadLetter = { reason: 'TypeError', description: 'no total' }
+    await queue.send({ messageId: 'a' })
+    expect(
+      await queue.send(
+        { messageId: 'b', deadLetter },
+        { messageId: 'c' },
+        { messageId: 'd', deadLetter },
+      ),
+    ).toEqual([1, 2, 2])
+    // One that is known is a duplicate, wherever it went.
+    expect(await queue.send({ messageId: 'b', deadLetter }, { messageId: 'd' })).toEqual([
+      undefined,
+      undefined,
+    ])
+    expect(await queue.peek()).toEqual(['a', 'c'])
+    const dead = await queue.deadLetters()
+    const [first, second] = await dead.peekMessages()
+    expect([first?.head, second?.head]).toEqual(['b', 'd'])
+    expect(readChanges(first?.changes).properties).toEqual({
+      DeadLetterReason: 'TypeError',
+      DeadLetterErrorDescription: 'no total',
+    })
+    expect((await dead.receive()).map(({ message: { number } }) => number)).toEqual([1, 2])
+  })
+
   test('SET-06 settling after the end of the lock fails, twice settled too, and a token that is none', async () => {
     const queue = await messages.queue('q', { lockDurationMs: 5000 })
     await queue.send({ messageId: 'a' }, { messageId: 'b' })

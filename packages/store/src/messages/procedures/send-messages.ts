@@ -13,7 +13,7 @@ import {
   type NewMessageRow,
   type Procedure,
 } from '../message-rows.ts'
-import { sentRow } from '../rules/enqueued-rows.ts'
+import { deadLettered, sentRow } from '../rules/enqueued-rows.ts'
 import { refusesSend } from '../rules/entity-status.ts'
 import { applyDue } from './apply-due.ts'
 import { claimFreshIds } from './claim-fresh-ids.ts'
@@ -39,6 +39,7 @@ export function* sendMessages(
     if (!(yield* holdSubscriptions(work, record, copies)))
       return { kind: 'refused', reason: 'stale' }
   }
+  const deadLetterQueue = yield* holdDeadLetterQueue(work, record, command.parcels)
   const refusals = yield* judgeParcels(work, place, command.parcels)
   const accepted = command.parcels.filter((_, at) => refusals[at] === undefined)
   const isFresh = yield* claimFreshIds(
@@ -52,9 +53,11 @@ export function* sendMessages(
     const refusal = refusals[at]
     const numbers: (number | undefined)[] = []
     for (const message of refusal === undefined ? messages : []) {
-      const number = isFresh(message.messageId) ? work.nextNumber(record.number) : undefined
+      const to = message.deadLetter === undefined ? record : (deadLetterQueue ?? record)
+      const number = isFresh(message.messageId) ? work.nextNumber(to.number) : undefined
       numbers.push(number)
-      if (number !== undefined) rows.push(...(yield* enqueue(work, record, { message, number })))
+      if (number !== undefined)
+        rows.push(...(yield* enqueue(work, { entity: record, to, message, number })))
     }
     parcels.push(refusal ?? { kind: 'sent', numbers })
   }
@@ -82,17 +85,38 @@ function* judgeParcels(
   })
 }
 
+/** Undefined: no message is for it, or the entity has none. */
+function* holdDeadLetterQueue(
+  work: Work,
+  { number }: EntityRecord,
+  parcels: readonly Parcel[],
+): Procedure<EntityRecord | undefined> {
+  const isNeeded = parcels.some(({ messages }) => messages.some(({ deadLetter }) => deadLetter))
+  const queue = isNeeded ? yield* work.deadLetterQueueOf(number) : undefined
+  if (queue === undefined) return undefined
+  yield* work.hold([queue])
+  return work.held(queue)
+}
+
 /** Its row, or those of its copies. */
 function* enqueue(
   work: Work,
-  entity: EntityRecord,
-  { message, number }: { readonly message: NewMessage; readonly number: number },
+  given: {
+    readonly entity: EntityRecord
+    /** The entity, or its dead-letter queue. */
+    readonly to: EntityRecord
+    readonly message: NewMessage
+    readonly number: number
+  },
 ): Procedure<readonly NewMessageRow[]> {
+  const { entity, to, message, number } = given
   const row = sentRow(message, entity, { number, storeMs: work.time.storeMs })
   if (entity.kind === 'topic' && row.state === ACTIVE) {
     return yield* copiesOf(work, row, message.copies)
   }
-  work.addBytes(entity, message.bytes)
-  work.touches(entity.number)
-  return [row]
+  work.addBytes(to, message.bytes)
+  work.touches(to.number)
+  const { deadLetter } = message
+  if (deadLetter === undefined || to === entity) return [row]
+  return [deadLettered(row, deadLetter, { deadLetterQueue: to.number, number })]
 }
