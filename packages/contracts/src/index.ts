@@ -104,6 +104,13 @@ export {
   type VersionRow,
 } from './feed/feed-row.ts'
 export {
+  changeEpk,
+  changeKeyText,
+  parseChange,
+  storableChange,
+  type StorableChange,
+} from './feed/storable-change.ts'
+export {
   changeOfRow,
   changesOfPortable,
   damageIn,

@@ -1,10 +1,4 @@
-import {
-  assertNever,
-  keyComponents,
-  partitionKeyText,
-  type Change,
-  type DocumentBody,
-} from '@tidemark/contracts'
+import { assertNever, changeKeyText, type Change, type DocumentBody } from '@tidemark/contracts'
 import type { Message } from '@tidemark/messaging'
 import { sha256 } from './platform/sha256.ts'
 
@@ -41,7 +35,7 @@ export function messagesOf<T extends DocumentBody>(
 ): readonly Message[] {
   const mapped = map(change)
   if (mapped === undefined) return []
-  const keyText = partitionKeyText(keyComponents(change.partitionKey))
+  const keyText = changeKeyText(change)
   const messageId = changeId(feed, change, keyText)
   const kind = kindOf(change)
   const session = sessionOf(change, keyText)

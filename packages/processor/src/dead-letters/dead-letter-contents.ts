@@ -1,11 +1,13 @@
 import {
   errorCode,
   murmur3x64,
+  parseChange,
+  storableChange,
   type DeadLetter,
   type DocumentBody,
   type DocumentCollection,
+  type StorableChange,
 } from '@tidemark/contracts'
-import { parseChange, storableChange, textParts, type StorableChange } from './change-text.ts'
 import {
   isPartDocument,
   letterDocument,
@@ -17,6 +19,7 @@ import {
   type LetterDocument,
 } from './dead-letter-documents.ts'
 import { isOvertaken } from './lost-races.ts'
+import { textParts } from './text-parts.ts'
 
 /**
  * A change up to this size lies in its letter's document, a bigger one in parts of this size: well below the

@@ -1,4 +1,5 @@
 import {
+  changeKeyText,
   feedRangeId,
   InvalidDocumentError,
   lsn,
@@ -8,8 +9,8 @@ import {
   type DocumentBody,
   type Lsn,
   type RecordedError,
+  type StorableChange,
 } from '@tidemark/contracts'
-import { keyText, type StorableChange } from './change-text.ts'
 
 /*
  * The documents of a dead letter collection. Its partition key path is `/partitionKey`, with these values:
@@ -144,7 +145,7 @@ export function entryOf(
     lsn: letter.lsn,
     kind: change.kind,
     documentId: change.id,
-    partitionKey: short(keyText(change), ENTRY_KEY_LIMIT),
+    partitionKey: short(changeKeyText(change), ENTRY_KEY_LIMIT),
     epk,
     error: {
       name,

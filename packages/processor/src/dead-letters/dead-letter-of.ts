@@ -1,11 +1,10 @@
 import {
+  changeKeyText,
   murmur3x64,
-  partitionKeyText,
   type Change,
   type DeadLetter,
   type DocumentBody,
   type FeedRange,
-  type PartitionKeyComponent,
 } from '@tidemark/contracts'
 import { recordedError } from './recorded-error.ts'
 
@@ -56,7 +55,7 @@ export function deadLetterId({
   change,
 }: Pick<FailedChange<DocumentBody>, 'group' | 'feed' | 'change'>): string {
   const { kind, id, lsn } = change
-  const key = partitionKeyText(componentsOf(change))
+  const key = changeKeyText(change)
   const text = JSON.stringify([group, feed, lsn, key, id, kind, ...versionMarks(change)])
   const hash = Array.from(murmur3x64(new TextEncoder().encode(text)), (word) =>
     word.toString(16).padStart(8, '0'),
@@ -68,14 +67,6 @@ export function deadLetterId({
 export function lsnOfDeadLetterId(id: string): number {
   const [digits, hash] = id.split('-', 2)
   return hash !== undefined && digits?.length === LSN_DIGITS ? Number(digits) : Number.NaN
-}
-
-function componentsOf({ partitionKey }: Change): readonly PartitionKeyComponent[] {
-  return isComponentList(partitionKey) ? partitionKey : [partitionKey]
-}
-
-function isComponentList(value: Change['partitionKey']): value is readonly PartitionKeyComponent[] {
-  return Array.isArray(value)
 }
 
 /** One transaction may write several versions of one document. */

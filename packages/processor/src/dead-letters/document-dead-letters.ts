@@ -1,8 +1,7 @@
 import {
+  changeEpk,
   checkedGroupName,
-  effectivePartitionKey,
   InvalidOptionError,
-  partitionKeyDefinition,
   PreconditionFailedError,
   rangeContainsEpk,
   systemClock,
@@ -22,7 +21,6 @@ import {
   type Random,
   type OptionRules,
 } from '@tidemark/contracts'
-import { keyComponents } from './change-text.ts'
 import { DeadLetterContents } from './dead-letter-contents.ts'
 import {
   PARTITION_KEY_PATH,
@@ -159,7 +157,7 @@ export class DocumentDeadLetters implements DeadLetterSink {
     await this.#check(signal)
     const { group, id } = letter
     await this.#index.listGroup(group, signal)
-    const epk = this.#epkOf(letter)
+    const epk = changeEpk(letter.change, this.#partitionKeyVersion)
     await this.#untilNotOvertaken(
       id,
       async () => {
@@ -308,15 +306,6 @@ export class DocumentDeadLetters implements DeadLetterSink {
       waitMs = Math.min(waitMs * 2, BACK_OFF_MS.highest)
     }
     throw new PreconditionFailedError(letterId, `others wrote it ${ATTEMPT_LIMIT} times meanwhile`)
-  }
-
-  #epkOf({ change }: DeadLetter): string {
-    const components = keyComponents(change)
-    const paths = components.map((_, index) => `/${index}`)
-    return effectivePartitionKey(
-      components,
-      partitionKeyDefinition(paths, this.#partitionKeyVersion),
-    )
   }
 
   /** A handle may know its partition key only after it has been used. */

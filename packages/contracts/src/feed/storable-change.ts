@@ -1,21 +1,25 @@
+import type { DocumentBody } from '../documents/document.ts'
+import { InvalidDocumentError } from '../errors/invalid-document-error.ts'
+import { effectivePartitionKey } from '../partition-key/effective-partition-key.ts'
 import {
-  InvalidDocumentError,
+  keyComponents,
   parsePartitionKeyText,
+  partitionKeyDefinition,
   partitionKeyOf,
   partitionKeyText,
-  type Change,
-  type DocumentBody,
-  type PartitionKeyComponent,
-} from '@tidemark/contracts'
-
-/** The components of a change's key, one a path. */
-export function keyComponents({ partitionKey }: Change): readonly PartitionKeyComponent[] {
-  return isComponentList(partitionKey) ? partitionKey : [partitionKey]
-}
+} from '../partition-key/partition-key.ts'
+import type { Change } from './change.ts'
 
 /** The canonical text of a change's key. JSON of the change itself tells no None from null. */
-export function keyText(change: Change): string {
-  return partitionKeyText(keyComponents(change))
+export function changeKeyText({ partitionKey }: Change): string {
+  return partitionKeyText(keyComponents(partitionKey))
+}
+
+/** The effective partition key of a change: tells in which ranges it is. `version`: of the collection's hash. */
+export function changeEpk({ partitionKey }: Change, version: 1 | 2): string {
+  const components = keyComponents(partitionKey)
+  const paths = components.map((_, index) => `/${index}`)
+  return effectivePartitionKey(components, partitionKeyDefinition(paths, version))
 }
 
 /** A change as it is stored: JSON keeps no None in a key, so its text stands there instead. */
@@ -23,7 +27,7 @@ export type StorableChange = Omit<Change, 'partitionKey'> & { readonly partition
 
 export function storableChange(change: Change): StorableChange {
   const { partitionKey: _, ...rest } = change
-  return { ...rest, partitionKeyText: keyText(change) }
+  return { ...rest, partitionKeyText: changeKeyText(change) }
 }
 
 /**
@@ -41,23 +45,6 @@ export function parseChange<T extends DocumentBody>(value: unknown): Change<T> {
   throw new InvalidDocumentError('a dead letter holds a change that this release cannot read')
 }
 
-/**
- * Cuts a text so that each part, written as a JSON string, has at most `partBytes` bytes. JSON text has no
- * character that takes more than 3 bytes a unit when it is written as a string once more.
- */
-export function textParts(text: string, partBytes: number): readonly string[] {
-  const units = Math.max(2, Math.floor(partBytes / 3))
-  const parts: string[] = []
-  for (let from = 0; from < text.length;) {
-    const end = from + units
-    const isPairCut = end < text.length && isHighSurrogate(text.charCodeAt(end - 1))
-    const to = isPairCut ? end - 1 : end
-    parts.push(text.slice(from, to))
-    from = to
-  }
-  return parts
-}
-
 function isChange<T extends DocumentBody>(value: unknown): value is Change<T> {
   if (!isObject(value) || !Number.isSafeInteger(property(value, 'lsn'))) return false
   if (typeof property(value, 'id') !== 'string') return false
@@ -71,14 +58,6 @@ function isChange<T extends DocumentBody>(value: unknown): value is Change<T> {
     default:
       return false
   }
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit < 0xdc00
-}
-
-function isComponentList(value: Change['partitionKey']): value is readonly PartitionKeyComponent[] {
-  return Array.isArray(value)
 }
 
 function isObject(value: unknown): value is object {
