@@ -12,6 +12,7 @@ export type {
 } from './broker/message-receiver.ts'
 export type { MessageBatch } from './broker/message-batch.ts'
 export type { MessageSender, OutgoingOptions } from './broker/message-sender.ts'
+export type { QueueDeadLetters, QueueDeadLettersOptions } from './broker/queue-dead-letters.ts'
 export type {
   AcceptSessionOptions,
   MessageHandlers,

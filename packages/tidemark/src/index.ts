@@ -68,6 +68,8 @@ export {
   type PeekOptions,
   type PropertiesToModify,
   type PropertyValue,
+  type QueueDeadLetters,
+  type QueueDeadLettersOptions,
   type QueueOptions,
   type QueueProperties,
   type QueueRuntimeProperties,

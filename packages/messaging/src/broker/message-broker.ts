@@ -36,6 +36,7 @@ import {
   type AcceptSessionOptions,
   type ReceiverOptions,
 } from './receiver-options.ts'
+import { QueueDeadLetters, type QueueDeadLettersOptions } from './queue-dead-letters.ts'
 import { redriveDeadLetters } from './redrive.ts'
 import type { SessionReceiver } from './session-receiver.ts'
 
@@ -223,6 +224,15 @@ export class MessageBroker {
     const sequenceNumbers = given && checkedSequenceNumbers(given)
     const queue = this.#context.commands(deadLetterPath(pathOf(entity)))
     return redriveDeadLetters(queue, { sequenceNumbers, signal })
+  }
+
+  /**
+   * The `deadLetters` of a change feed processor's host: letters stand in the dead-letter queue of this queue, which must have
+   * `requiresSession`. Does no I/O. @throws ERR_INVALID_OPTION
+   */
+  queueDeadLetters(queue: string, options: QueueDeadLettersOptions = {}): QueueDeadLetters {
+    const parts = { context: this.#context, receivers: this.#receivers }
+    return new QueueDeadLetters(parts, pathOf(queue), options)
   }
 
   /** Closes its receivers and senders, and resolves when nothing of it runs any more. Idempotent. */

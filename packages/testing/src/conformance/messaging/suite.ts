@@ -2,6 +2,7 @@ import { errorCode } from '@tidemark/contracts'
 import { afterAll, afterEach, describe, expect } from 'vitest'
 import { SimulatedClock } from '../../simulated-clock.ts'
 import { CountedCalls } from './counted-engine.ts'
+import { messagingDeadLetterSink } from './dead-letter-sink.ts'
 import { messagingEntities } from './entities.ts'
 import { messagingExpiry } from './expiry.ts'
 import { messagingExpiryDecisions } from './expiry-decisions.ts'
@@ -92,6 +93,7 @@ export function messagingConformance(options: MessagingConformance): void {
     messagingForwarding(open)
     messagingRefusals(open)
     messagingTopics(open)
+    messagingDeadLetterSink(open, openAlone)
     messagingRestarts(openAlone)
     messagingProcesses(open)
     messagingOutbox(open)
