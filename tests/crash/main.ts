@@ -28,7 +28,7 @@ restart of the server, and after SIGKILL of the server.
   --features all  with time to live, pending deletes, the log of all versions, splits, merges and
                   background maintenance   (default: plain writes)
   --gateway       kills tidemark serve, while clients write over HTTP
-  --messaging     kills processes that send, receive, settle and schedule messages
+  --messaging     kills processes that send messages, alone and with documents, receive, settle and schedule
   --seed N        of what is written       (default: random, printed)
   --folder PATH   made anew, left behind   (default: a temporary one, removed); of a server only the logs
 
@@ -105,6 +105,6 @@ async function crashFeatures(run: Parameters<typeof runFeatures>[0]): Promise<vo
 async function crashMessaging(run: Parameters<typeof runMessaging>[0]): Promise<void> {
   const { lost, twice, faults, summary } = await runMessaging(run)
   if (lost > 0 || twice > 0 || faults > 0) process.exitCode = 1
-  if (faults > 0) console.error(`${faults} faults in numbers, sessions or rows`)
+  if (faults > 0) console.error(`${faults} faults in numbers, sessions, documents or rows`)
   console.log(summary)
 }

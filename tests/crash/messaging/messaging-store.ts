@@ -1,5 +1,5 @@
 import { openMessaging, type MessageBroker, type SubscriptionName } from '@tidemark/messaging'
-import { Store } from '@tidemark/store'
+import { Store, type Collection } from '@tidemark/store'
 import { openEngineAt, type StorePlace } from '../store-place.ts'
 
 /** Short, so that locks of killed workers end within a run. */
@@ -12,6 +12,8 @@ export const BRIEF = 'brief'
 export const LATER = 'later'
 export const CARTS = 'carts'
 export const NEWS = 'news'
+/** Its messages go with documents, in a collection of this name. */
+export const ORDERS = 'orders'
 export const ALL: SubscriptionName = { topic: NEWS, subscription: 'all' }
 export const ODD: SubscriptionName = { topic: NEWS, subscription: 'odd' }
 
@@ -21,12 +23,19 @@ export const PLACES: readonly (readonly [name: string, entity: string | Subscrip
   [BRIEF, BRIEF],
   [LATER, LATER],
   [CARTS, CARTS],
+  [ORDERS, ORDERS],
   ['news/all', ALL],
   ['news/odd', ODD],
 ]
 
+export interface Order {
+  readonly id: string
+  readonly customer: string
+}
+
 export interface MessagingStore extends AsyncDisposable {
   readonly broker: MessageBroker
+  readonly orders: Collection<Order>
   check(): Promise<readonly string[]>
 }
 
@@ -37,6 +46,7 @@ export async function openMessagingStore(place: StorePlace): Promise<MessagingSt
   const broker = openMessaging(database, { limits: { minLockDuration: 'PT0.1S' } })
   return {
     broker,
+    orders: database.collection<Order>(ORDERS),
     check: () => database.check(),
     [Symbol.asyncDispose]: async () => {
       await broker.close()
@@ -45,8 +55,9 @@ export async function openMessagingStore(place: StorePlace): Promise<MessagingSt
   }
 }
 
-/** Makes the entities of a run. */
-export async function createEntities(broker: MessageBroker): Promise<void> {
+/** Makes the entities of a run, and the collection. */
+export async function createEntities({ broker, orders }: MessagingStore): Promise<void> {
+  await orders.createIfNotExists({ partitionKey: '/customer' })
   const lock = { lockDuration: LOCK_DURATION }
   await broker.createQueue(WORK, { ...lock, maxDeliveryCount: 3 })
   await broker.createQueue(BRIEF, {
@@ -55,6 +66,7 @@ export async function createEntities(broker: MessageBroker): Promise<void> {
     deadLetteringOnMessageExpiration: true,
   })
   await broker.createQueue(LATER, lock)
+  await broker.createQueue(ORDERS, lock)
   await broker.createQueue(CARTS, { ...lock, requiresSession: true, maxDeliveryCount: 1000 })
   await broker.createTopic(NEWS)
   await broker.createSubscription(ALL, lock)

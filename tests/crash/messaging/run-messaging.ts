@@ -11,11 +11,12 @@ import { readMessageJournal, type JournalLine } from './message-journal.ts'
 import { MessageLedger, SessionOrder, type FoundMessage } from './message-ledger.ts'
 import type { WorkerMessage, WorkerTask } from './messages.ts'
 import { createEntities, openMessagingStore, PLACES, WORK } from './messaging-store.ts'
+import { OutboxLedger } from './outbox-ledger.ts'
 
 export interface MessagingRunResult {
   readonly lost: number
   readonly twice: number
-  /** Gaps in numbers, sessions out of order, contradictions between rows. */
+  /** Gaps in numbers, sessions out of order, documents without their messages, contradictions between rows. */
   readonly faults: number
   readonly summary: string
 }
@@ -26,8 +27,8 @@ const BEGIN_LIMIT_MS = 25_000
 const PAGE = 500
 
 /**
- * Kills processes that send, receive, settle, schedule and let messages expire, over and over on one store, and looks
- * where every message is. Rejects when it shows nothing.
+ * Kills processes that send, also with documents, receive, settle, schedule and let messages expire, over and over on one
+ * store, and looks where every message is. Rejects when it shows nothing.
  */
 export async function runMessaging({
   folder,
@@ -46,10 +47,11 @@ export async function runMessaging({
   let [acknowledged, lost, twice, faults, inDoubt] = [0, 0, 0, 0, 0]
   const ledger = new MessageLedger()
   const order = new SessionOrder()
+  const outbox = new OutboxLedger()
   report(`seed ${seed}`)
   {
     await using store = await openMessagingStore(safely(scene.plan(0).place))
-    await createEntities(store.broker)
+    await createEntities(store)
   }
   for (let round = 0; round < rounds; round++) {
     const journals = await killOnce({ folder, seed, round, scene })
@@ -59,10 +61,18 @@ export async function runMessaging({
     acknowledged += count
     inDoubt += lines.filter(({ deed }) => deed === 'sending' || deed === 'removing').length - count
     ledger.read(lines)
+    outbox.read(lines)
     await scene.settle()
-    const { found, contradictions } = await lookEverywhere(safely(scene.plan(round).place))
+    const { found, documents, contradictions } = await lookEverywhere(
+      safely(scene.plan(round).place),
+    )
     const verdict = ledger.judge(found)
-    const others = [...contradictions, ...ledger.numberFaults(WORK), ...order.faults(journals)]
+    const others = [
+      ...contradictions,
+      ...ledger.numberFaults(WORK),
+      ...order.faults(journals),
+      ...outbox.faults(documents, found),
+    ]
     lost += verdict.lost.length
     twice += verdict.twice.length
     faults += others.length
@@ -130,6 +140,8 @@ async function untilRemoved(journals: readonly string[], writing: Writing): Prom
 
 async function lookEverywhere(place: StorePlace): Promise<{
   readonly found: readonly FoundMessage[]
+  /** Ids. */
+  readonly documents: readonly string[]
   readonly contradictions: readonly string[]
 }> {
   await using store = await openMessagingStore(place)
@@ -140,7 +152,11 @@ async function lookEverywhere(place: StorePlace): Promise<{
     if (isDeepStrictEqual(again, found)) break
     found = again
   }
-  return { found, contradictions: await store.check() }
+  const documents: string[] = []
+  for await (const { changes } of store.orders.changes({ from: 'beginning', follow: false })) {
+    documents.push(...changes.map(({ id }) => id))
+  }
+  return { found, documents, contradictions: await store.check() }
 }
 
 async function peekEverywhere(broker: MessageBroker): Promise<readonly FoundMessage[]> {

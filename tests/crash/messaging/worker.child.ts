@@ -5,7 +5,17 @@ import { generator } from '../lane.ts'
 import { outageCodes } from '../store-place.ts'
 import { MessageJournal } from './message-journal.ts'
 import type { WorkerTask } from './messages.ts'
-import { ALL, BRIEF, CARTS, LATER, NEWS, ODD, openMessagingStore, WORK } from './messaging-store.ts'
+import {
+  ALL,
+  BRIEF,
+  CARTS,
+  LATER,
+  NEWS,
+  ODD,
+  openMessagingStore,
+  ORDERS,
+  WORK,
+} from './messaging-store.ts'
 
 // Sends, receives and settles in several lanes at once until it is killed.
 
@@ -13,7 +23,7 @@ const task = JSON.parse(process.argv[2] ?? '') as WorkerTask
 const { round, share } = task
 const chance = generator(task.seed * 7_919 + round * 31 + share)
 const journal = new MessageJournal(task.journal)
-const { broker } = await openMessagingStore(task.place)
+const { broker, orders } = await openMessagingStore(task.place)
 const SESSIONS = 6
 let made = 0
 
@@ -33,10 +43,13 @@ const lanes = [
   sendCarts(),
   sendNews(),
   scheduleLane(),
+  outboxLane(),
+  outboxLane(),
   removeLane(WORK, WORK),
   removeLane(WORK, WORK),
   removeLane(BRIEF, BRIEF),
   removeLane(LATER, LATER),
+  removeLane(ORDERS, ORDERS),
   removeLane('news/all', ALL),
   removeLane('news/odd', ODD),
   removeDead(WORK),
@@ -121,6 +134,43 @@ async function scheduleLane(): Promise<void> {
     }
     await sleep(chance() * 10)
   })
+}
+
+/** Documents with messages in two queues; some are refused, by a document or by a message. */
+async function outboxLane(): Promise<void> {
+  await using toOrders = broker.createSender(ORDERS)
+  await using toWork = broker.createSender(WORK)
+  await using toCarts = broker.createSender(CARTS)
+  await over(async () => {
+    const id = nextId()
+    const customer = `c${Math.floor(chance() * 4)}`
+    const create = { kind: 'create', document: { id, customer } } as const
+    const both = [toOrders, toWork].map((to) => to.outgoing({ messageId: id, body: id }))
+    if (chance() < 0.2) {
+      // Carts need a session. Nobody notes these: neither document nor message may ever be seen.
+      const refused = { messages: [...both, toCarts.outgoing({ messageId: id, body: id })] }
+      await refusal(orders.batch(customer, [create], refused), 'ERR_MESSAGING_NOT_ALLOWED')
+      return
+    }
+    for (const queue of [ORDERS, WORK]) journal.note('sending', queue, { id })
+    await orders.batch(customer, [create], { messages: both })
+    for (const queue of [ORDERS, WORK]) journal.note('sent', queue, { id })
+    if (chance() < 0.2) {
+      const never = toOrders.outgoing({ messageId: `${id}-never`, body: id })
+      await refusal(orders.batch(customer, [create], { messages: [never] }), 'ERR_BATCH_FAILED')
+    }
+    await sleep(chance() * 6)
+  })
+}
+
+async function refusal(call: Promise<unknown>, code: string): Promise<void> {
+  try {
+    await call
+  } catch (error) {
+    if (errorCode(error) !== code) throw error
+    return
+  }
+  throw new Error(`was not refused with ${code}`)
 }
 
 async function removeLane(name: string, entity: string | SubscriptionName): Promise<void> {
