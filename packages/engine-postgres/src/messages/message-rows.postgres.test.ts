@@ -123,7 +123,7 @@ const TAKE = {
   max: 100,
   maxBytes: 1_000_000,
   deletes: false,
-  lock: LOCK,
+  locks: [LOCK],
   dueMs: 5_000,
 } as const
 
@@ -211,12 +211,23 @@ test('what was sent is taken in the order of numbers, with its body, and locked'
   expect(await opened.check()).toEqual([])
 })
 
+test('each message that is taken gets the lock at its place, and those behind the end the last one', async () => {
+  await using opened = await openQueue()
+  const { messages, queue } = opened
+  await messages.transact(() => send(queue.number, [{}, {}, {}]))
+  const locks = ['1'.repeat(20), '2'.repeat(20)]
+  const taken = await request(messages, 'take', { ...TAKE, entity: queue.number, locks })
+  expect(taken.map(({ lock }) => lock)).toEqual([locks[0], locks[1], locks[1]])
+  const stored = await request(messages, 'rowsByNumber', queue.number, [1, 2, 3])
+  expect(stored.map(({ lock }) => lock)).toEqual([locks[0], locks[1], locks[1]])
+})
+
 test('a take stops before its bytes, leaves out what has expired, and may only read or delete', async () => {
   await using opened = await openQueue()
   const { messages, queue } = opened
   const { number: entity } = queue
   await messages.transact(() => send(entity, [{ expiresMs: 50 }, { bytes: 100 }, {}, {}]))
-  const read = { ...TAKE, entity, lock: undefined, dueMs: undefined, notExpiredAtMs: 50 }
+  const read = { ...TAKE, entity, locks: [], dueMs: undefined, notExpiredAtMs: 50 }
   expect(numbersOf(await request(messages, 'take', { ...read, maxBytes: 1 }))).toEqual([2])
   expect(numbersOf(await request(messages, 'take', { ...read, maxBytes: 110 }))).toEqual([2, 3])
   expect(numbersOf(await request(messages, 'take', { ...read, maxBytes: 119 }))).toEqual([2, 3])

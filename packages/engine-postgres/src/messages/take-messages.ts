@@ -1,4 +1,5 @@
 import type { RowRequests, StoredMessage } from '@tidemark/store/messages'
+import { textArray } from '../connection/binary-array.ts'
 import type { SqlValue } from '../connection/sql.ts'
 import { MESSAGE_COLUMNS, storedMessage } from './message-columns.ts'
 import type { MessageSql } from './message-sql.ts'
@@ -32,16 +33,16 @@ export async function takeMessages(
 async function take(sql: MessageSql, request: TakeRequest): Promise<readonly StoredMessage[]> {
   const { entity, session, afterNumber, notExpiredAtMs, max, maxBytes, deletes } = request
   const values: SqlValue[] = [entity, afterNumber, notExpiredAtMs ?? null, max, maxBytes]
-  const reads = !deletes && request.lock === undefined
-  if (!deletes && !reads) values.push(request.lock ?? null, request.dueMs ?? null)
+  const reads = !deletes && request.locks.length === 0
+  if (!deletes && !reads) values.push(textArray(request.locks), request.dueMs ?? null)
   if (session !== undefined) values.push(session)
   const statements = deletes ? DELETING : reads ? READING : LOCKING
   const rows = await sql.rows(session === undefined ? statements.any : statements.inSession, values)
   return rows.map(storedMessage)
 }
 
-const LOCK =
-  'UPDATE :schema.message m SET lock = $6, due = $7 FROM kept k WHERE m.id = k.id RETURNING m.*'
+const LOCK = `UPDATE :schema.message m SET lock = ($6::text[])[LEAST(k.place, cardinality($6::text[]))::integer], due = $7
+  FROM kept k WHERE m.id = k.id RETURNING m.*`
 const DELETE = 'DELETE FROM :schema.message m USING kept k WHERE m.id = k.id RETURNING m.*'
 const DELETE_BODIES =
   'DELETE FROM :schema.message_body b USING kept k WHERE b.id = k.id RETURNING b.id, b.head, b.body'
@@ -75,7 +76,7 @@ function statement(
   WHERE ${from} AND m.number > $2 AND ($3::bigint IS NULL OR m.expires IS NULL OR m.expires > $3)
   ORDER BY m.number LIMIT $4 ${locks}
 ), kept AS MATERIALIZED (
-  SELECT p.id FROM (SELECT id, row_number() OVER w AS place, sum(bytes) OVER w AS upto FROM picked
+  SELECT p.id, p.place FROM (SELECT id, row_number() OVER w AS place, sum(bytes) OVER w AS upto FROM picked
     WINDOW w AS (ORDER BY number)) p
   WHERE p.place = 1 OR p.upto <= $5
 ), taken AS (${act}), bodies AS (${bodies})

@@ -70,7 +70,7 @@ const take = (changes: Partial<Parameters<MessageRows['take']>[0]> = {}) =>
     max: 10,
     maxBytes: 1000,
     deletes: false,
-    lock: LOCK,
+    locks: [LOCK],
     dueMs: 900,
     ...changes,
   })
@@ -100,7 +100,7 @@ test('messages are taken in order, within the bytes, once', () => {
   expect(numbers(first)).toEqual([1, 3])
   expect(first[0]).toMatchObject({ lock: LOCK, dueMs: 900, head: '{"n":1}' })
   expect(numbers(take({ maxBytes: 1 }))).toEqual([2])
-  expect(numbers(take({ deletes: true, lock: undefined }))).toEqual([4])
+  expect(numbers(take({ deletes: true, locks: [] }))).toEqual([4])
   expect(take()).toEqual([])
   expect(
     numbers(rows.peek({ entity: queue, session: undefined, fromNumber: 2, max: 9, maxBytes: 150 })),

@@ -150,10 +150,14 @@ export class MessageRows implements RowRequests {
       this.remove(taken.map(({ id }) => id))
       return taken
     }
-    const { lock, dueMs } = request
-    if (lock === undefined) return taken
-    for (const { id } of taken) this.#write(LOCK, lock, dueMs ?? null, id)
-    return taken.map((message) => ({ ...message, lock, dueMs }))
+    const { locks, dueMs } = request
+    const last = locks.at(-1)
+    if (last === undefined) return taken
+    return taken.map((message, place) => {
+      const lock = locks[place] ?? last
+      this.#write(LOCK, lock, dueMs ?? null, message.id)
+      return { ...message, lock, dueMs }
+    })
   }
 
   sessionsOf(ids: readonly number[]): readonly string[] {

@@ -145,7 +145,8 @@ export interface RowRequests {
    * Locks up to `max` active messages that have no lock, in the order of numbers, and returns them for update as they are
    * after it. Skips rows that another transaction has, but not inside a session. Stops before `maxBytes` is passed, but
    * gives at least one. `notExpiredAtMs`: skips those that expire at or before it. `deletes` removes them instead.
-   * Without a `lock` and without `deletes` it only reads.
+   * Each gets the lock at its place in `locks`; those behind the end of the list get the last one. Without `locks` and
+   * without `deletes` it only reads.
    */
   take(request: {
     readonly entity: number
@@ -156,7 +157,7 @@ export interface RowRequests {
     readonly max: number
     readonly maxBytes: number
     readonly deletes: boolean
-    readonly lock: string | undefined
+    readonly locks: readonly string[]
     readonly dueMs: number | undefined
   }): readonly StoredMessage[]
   /** Sessions of these messages, each once, in the order of names. Locks nothing: who settles holds the sessions first. */

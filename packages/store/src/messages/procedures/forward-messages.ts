@@ -46,7 +46,7 @@ export function* readForwardable(
     max,
     maxBytes: MAX_BYTES,
     deletes: false,
-    lock: undefined,
+    locks: [],
     dueMs: undefined,
   })
   return { kind: 'messages', messages }

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ReceiveMode } from '../message-commands.ts'
 import { readChanges } from '../rules/message-changes.ts'
 import { heads, message, TestedMessages, tokenOf } from './tested-messages.fixture.ts'
 
@@ -102,6 +104,31 @@ describe('sending and receiving', () => {
       DeadLetterErrorDescription: 'no total',
     })
     expect((await dead.receive()).map(({ message: { number } }) => number)).toEqual([1, 2])
+  })
+
+  test('SET-19 requests for single messages that go together get one each, under locks of their own, in both modes', async () => {
+    const queue = await messages.queue('q')
+    await queue.send(...names(5))
+    const ask = (mode: ReceiveMode, max: number) => ({
+      mode,
+      max,
+      maxBytes: 1,
+      lock: messages.lock(),
+    })
+    const requests = [
+      ask('peekLock', 1),
+      ask('peekLock', 1),
+      ask('receiveAndDelete', 1),
+      ask('peekLock', 9),
+      ask('peekLock', 1),
+      ask('peekLock', 1),
+    ]
+    const answer = await queue.receiveAs({ requests })
+    assert('deliveries' in answer)
+    expect(answer.deliveries.map(heads)).toEqual([['m0'], ['m1'], ['m2'], ['m3'], ['m4'], []])
+    const locks = answer.deliveries.map(([one]) => one?.message.lock)
+    const given = requests.map(({ lock }) => lock)
+    expect(locks).toEqual([given[0], given[1], undefined, given[3], given[4], undefined])
   })
 
   test('SET-06 settling after the end of the lock fails, twice settled too, and a token that is none', async () => {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { CommandAnswers, CommandOf, Delivery } from '../message-commands.ts'
 import { ask, type EntityPlace, type Procedure } from '../message-rows.ts'
 import { refusesReceive } from '../rules/entity-status.ts'
@@ -29,32 +30,45 @@ export function* receive(
   const lockedUntilMs = session?.lockedUntilMs ?? lockEndMs(record, work.time)
   const deliveries: (readonly Delivery[])[] = []
   let given = 0
-  for (const request of requests) {
-    if (given >= MAX_BYTES) break
-    // Nothing is left for those who come later.
-    if (deliveries.at(-1)?.length === 0) {
-      deliveries.push([])
-      continue
-    }
-    const locks = request.mode === 'peekLock'
+  while (deliveries.length < requests.length && given < MAX_BYTES) {
+    const together = togetherFrom(requests, deliveries.length)
+    const [{ mode, max, maxBytes }] = together
+    const locks = mode === 'peekLock'
     const messages = yield* ask('take', {
       entity: record.number,
       session: hold?.session,
       afterNumber: 0,
       notExpiredAtMs: record.kind === 'deadLetter' ? undefined : work.time.storeMs,
-      max: request.max,
-      maxBytes: request.maxBytes,
+      max: max * together.length,
+      maxBytes: together.length > 1 ? MAX_BYTES - given : maxBytes,
       deletes: !locks,
-      lock: locks ? (hold?.lock ?? request.lock) : undefined,
+      locks: locks ? together.map(({ lock }) => hold?.lock ?? lock) : [],
       dueMs: locks && hold === undefined ? lockedUntilMs : undefined,
     })
     for (const { bytes } of messages) {
       given += bytes
       if (!locks) work.addBytes(record, -bytes)
     }
-    deliveries.push(
-      messages.map((message) => ({ message, lockedUntilMs: locks ? lockedUntilMs : undefined })),
-    )
+    const taken = messages.map((message): Delivery => ({
+      message,
+      lockedUntilMs: locks ? lockedUntilMs : undefined,
+    }))
+    if (together.length > 1) deliveries.push(...taken.map((delivery) => [delivery]))
+    else deliveries.push(taken)
+    if (taken.length > 0) continue
+    // Nothing is left for those who come later.
+    while (deliveries.length < requests.length) deliveries.push([])
   }
   return { kind: 'received', deliveries }
+}
+
+type Requests = CommandOf<'receive'>['requests']
+
+/** The next request; with those behind it if each wants one message: many callers with single calls cost one statement. */
+function togetherFrom(requests: Requests, from: number): [Requests[number], ...Requests] {
+  const [first, ...later] = requests.slice(from)
+  assert(first !== undefined, 'a request is left')
+  if (first.max > 1) return [first]
+  const end = later.findIndex(({ mode, max }) => mode !== first.mode || max > 1)
+  return [first, ...(end === -1 ? later : later.slice(0, end))]
 }

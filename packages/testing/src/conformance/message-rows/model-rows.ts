@@ -55,14 +55,19 @@ export class ModelRows implements ModelledRequests {
   }
 
   take(request: RequestOf<'take'>): readonly StoredMessage[] {
-    const { entity, session, afterNumber, notExpiredAtMs = -1, max, maxBytes, lock } = request
+    const { entity, session, afterNumber, notExpiredAtMs = -1, max, maxBytes, locks } = request
     const found = this.#ready(entity, session)
       .filter(({ number }) => session === undefined || number > afterNumber)
       .filter(({ expiresMs = Infinity }) => expiresMs > notExpiredAtMs)
     const taken = within(found.slice(0, max), maxBytes)
     if (request.deletes) this.remove(taken.map(({ id }) => id))
-    if (request.deletes || lock === undefined) return taken
-    const locked = taken.map((message) => ({ ...message, lock, dueMs: request.dueMs }))
+    const last = locks.at(-1)
+    if (request.deletes || last === undefined) return taken
+    const locked = taken.map((message, place) => ({
+      ...message,
+      lock: locks[place] ?? last,
+      dueMs: request.dueMs,
+    }))
     this.change(locked)
     return locked
   }

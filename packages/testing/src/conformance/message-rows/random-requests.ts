@@ -88,7 +88,7 @@ export class RandomRequests {
       max: random.between(1, 5),
       maxBytes: random.between(1, 300),
       deletes,
-      lock: deletes || random.chance(0.1) ? undefined : this.#lock(),
+      locks: Array.from({ length: deletes ? 0 : random.below(4) }, () => this.#lock()),
       dueMs: hasSessions ? undefined : this.#instant(),
     }
     return { kind: 'take', values: [request] }
