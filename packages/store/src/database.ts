@@ -50,6 +50,11 @@ export class Database {
     this.#context = context
   }
 
+  /** Store id and name. */
+  get identity(): string {
+    return `${this.#context.engine.storeId}/dbs/${this.id}`
+  }
+
   /** The present record of the database. Other processes can change it at any time. */
   async readRecord(): Promise<DatabaseRecord> {
     const record = await this.#context.engine.readDatabase(this.id)

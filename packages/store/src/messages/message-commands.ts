@@ -20,6 +20,8 @@ export interface MessageChanges {
   readonly removed?: readonly string[] | undefined
   /** Null: removed. */
   readonly system?: Readonly<Partial<Record<SystemProperty, string | null>>> | undefined
+  /** When it was dead-lettered, for the last time: by the store's clock, epoch ms. Clients do not see it. */
+  readonly diedMs?: number | undefined
 }
 
 export interface DeadLetterReason {
@@ -278,7 +280,14 @@ export interface CommandAnswers {
         readonly lockedUntilMs: readonly (number | 'lockLost' | 'sessionLockLost')[]
       }
   readonly peek:
-    Refusal | Again | { readonly kind: 'peeked'; readonly messages: readonly PeekedMessage[] }
+    | Refusal
+    | Again
+    | {
+        readonly kind: 'peeked'
+        readonly messages: readonly PeekedMessage[]
+        /** A number that no message had before: what is not shown below it is gone. */
+        readonly next: number
+      }
   readonly cancel:
     | Refusal
     | Again

@@ -72,7 +72,8 @@ function decided(
       return undefined
     case 'dies': {
       if (queue === undefined) return undefined
-      const at = { deadLetterQueue: queue.number, number: work.nextNumber(queue.number) }
+      const number = work.nextNumber(queue.number)
+      const at = { deadLetterQueue: queue.number, number, storeMs: work.time.storeMs }
       const firstNumber = before?.firstNumber ?? row.firstNumber
       return deadLettered({ ...row, firstNumber }, fate.reason, at)
     }

@@ -46,7 +46,11 @@ export function* copiesOf(
     rows.push(
       reason === undefined
         ? row
-        : deadLettered(row, reason, { deadLetterQueue: destination.number, number }),
+        : deadLettered(row, reason, {
+            deadLetterQueue: destination.number,
+            number,
+            storeMs: work.time.storeMs,
+          }),
     )
     work.addBytes(destination, row.bytes)
     work.touches(destination.number)

@@ -20,6 +20,7 @@ export function* peekMessages(
   return {
     kind: 'peeked',
     messages: messages.map((message) => ({ ...message, isLocked: message.lock !== undefined })),
+    next: place.next,
   }
 }
 

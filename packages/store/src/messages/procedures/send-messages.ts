@@ -110,7 +110,8 @@ function* enqueue(
   },
 ): Procedure<readonly NewMessageRow[]> {
   const { entity, to, message, number } = given
-  const row = sentRow(message, entity, { number, storeMs: work.time.storeMs })
+  const { storeMs } = work.time
+  const row = sentRow(message, entity, { number, storeMs })
   if (entity.kind === 'topic' && row.state === ACTIVE) {
     return yield* copiesOf(work, row, message.copies)
   }
@@ -118,5 +119,5 @@ function* enqueue(
   work.touches(to.number)
   const { deadLetter } = message
   if (deadLetter === undefined || to === entity) return [row]
-  return [deadLettered(row, deadLetter, { deadLetterQueue: to.number, number })]
+  return [deadLettered(row, deadLetter, { deadLetterQueue: to.number, number, storeMs })]
 }

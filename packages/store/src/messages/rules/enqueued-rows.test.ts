@@ -98,7 +98,7 @@ describe('a message in the dead-letter queue', () => {
       deliveries: 2,
       changes: '{"properties":{"a":1}}',
     })
-    expect(deadLettered(row, TTL_EXPIRED, { deadLetterQueue: 8, number: 5 })).toEqual({
+    expect(deadLettered(row, TTL_EXPIRED, { deadLetterQueue: 8, number: 5, storeMs: 99 })).toEqual({
       ...row,
       entity: 8,
       number: 5,
@@ -112,6 +112,7 @@ describe('a message in the dead-letter queue', () => {
           DeadLetterReason: TTL_EXPIRED.reason,
           DeadLetterErrorDescription: TTL_EXPIRED.description,
         },
+        diedMs: 99,
       }),
     })
   })

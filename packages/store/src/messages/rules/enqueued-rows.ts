@@ -67,7 +67,7 @@ export function activated(row: MessageRow, { settings }: EntityRecord): MessageR
 export function deadLettered<Row extends MessageRow | NewMessageRow>(
   row: Row,
   { reason, description }: ReasonGiven,
-  at: { readonly deadLetterQueue: number; readonly number: number },
+  at: { readonly deadLetterQueue: number; readonly number: number; readonly storeMs: number },
 ): Row {
   return {
     ...row,
@@ -77,7 +77,7 @@ export function deadLettered<Row extends MessageRow | NewMessageRow>(
     session: undefined,
     lock: undefined,
     dueMs: undefined,
-    changes: addChanges(row.changes, reasonChanges(reason, description)),
+    changes: addChanges(row.changes, reasonChanges(reason, description), { diedMs: at.storeMs }),
   }
 }
 

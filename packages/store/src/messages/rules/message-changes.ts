@@ -40,8 +40,9 @@ function cut(text: string): string {
     : text.slice(0, MAX_REASON_CHARACTERS).replace(LONE_HIGH_SURROGATE, '')
 }
 
-function isEmpty({ properties = {}, removed = [], system = {} }: MessageChanges): boolean {
-  return removed.length === 0 && Object.keys(properties).length + Object.keys(system).length === 0
+function isEmpty({ properties = {}, removed = [], system = {}, diedMs }: MessageChanges): boolean {
+  const count = Object.keys(properties).length + Object.keys(system).length + removed.length
+  return count === 0 && diedMs === undefined
 }
 
 function merge(below: MessageChanges, above: MessageChanges): MessageChanges {
@@ -54,9 +55,11 @@ function merge(below: MessageChanges, above: MessageChanges): MessageChanges {
   )
   const properties = { ...Object.fromEntries(kept), ...above.properties }
   const system = { ...below.system, ...above.system }
+  const diedMs = above.diedMs ?? below.diedMs
   return {
     ...(Object.keys(properties).length > 0 ? { properties } : {}),
     ...(removed.length > 0 ? { removed } : {}),
     ...(Object.keys(system).length > 0 ? { system } : {}),
+    ...(diedMs === undefined ? {} : { diedMs }),
   }
 }
