@@ -4,6 +4,7 @@ export {
   type MessagingOptions,
   type RedriveOptions,
 } from './broker/message-broker.ts'
+export type { DeadLetteredMessage, DeadLetterFeed } from './broker/dead-letter-feed.ts'
 export type {
   DeadLetterOptions,
   MessageReceiver,

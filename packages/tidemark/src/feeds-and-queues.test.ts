@@ -2,11 +2,13 @@ import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   ChangeFeedProcessorHost,
+  forwardChanges,
   MemoryLeaseStore,
   openMessaging,
   type Change,
   type ChangeFeedProcessorHostOptions,
   type Collection,
+  type DeadLetteredMessage,
   type DocumentBody,
   type MessageBroker,
   type ObserverContext,
@@ -153,5 +155,91 @@ describe('a queue as dead-letter sink of hosts', () => {
     const { activeMessageCount, deadLetterMessageCount } =
       await broker.getQueueRuntimeProperties('letters')
     expect([activeMessageCount, deadLetterMessageCount]).toEqual([0, 0])
+  })
+})
+
+describe('the dead letters of a queue, observed under hosts', () => {
+  let seen: string[]
+
+  beforeEach(async () => {
+    await broker.createQueue('jobs', { deadLetteringOnMessageExpiration: true })
+    seen = []
+  })
+
+  /** Messages that expire one second apart, while somebody listens. */
+  async function expire(...names: readonly string[]): Promise<void> {
+    await using sender = broker.createSender('jobs')
+    await using listener = broker.createReceiver('jobs')
+    // It is attached from now on, and waits for nothing.
+    await inTime(listener.receiveMessages(1, { maxWaitTimeInMs: 0 }))
+    const messages = names.map((body, n) => ({ body, timeToLive: (n + 1) * 1000 }))
+    await sender.sendMessages(messages)
+    await clock.advance(names.length * 1000 + 500)
+  }
+
+  const start = (hostName: string): Promise<ChangeFeedProcessorHost<DeadLetteredMessage>> =>
+    started<DeadLetteredMessage>(
+      { hostName, feed: broker.deadLetterFeed('jobs') },
+      ({ hostName: host }, changes) => {
+        for (const change of changes) {
+          if (change.kind !== 'document') continue
+          const { message, reason } = change.document
+          seen.push(`${host} ${String(change.lsn)} ${JSON.stringify(message.body)} ${reason}`)
+        }
+      },
+    )
+  const line = (host: string, lsn: number, name: string): string =>
+    `${host} ${lsn} "${name}" TTLExpiredException`
+
+  test('EXP-16 CF-8 expired messages come in their order, and after a restart where it was', async () => {
+    await expire('a', 'b')
+    const first = await start('one')
+    await until(() => seen.length === 2)
+    await expire('c', 'd', 'e')
+    await until(() => seen.length === 5)
+    await inTime(first.unregisterObservers())
+    await expire('f')
+    expect(seen).toEqual(['a', 'b', 'c', 'd', 'e'].map((name, n) => line('one', n + 1, name)))
+
+    seen = []
+    await start('one')
+    await until(() => seen.length > 0)
+    await clock.advance(5_000)
+    expect(seen).toEqual([line('one', 6, 'f')])
+    // Observing takes nothing away.
+    const { deadLetterMessageCount } = await broker.getQueueRuntimeProperties('jobs')
+    expect(deadLetterMessageCount).toBe(6)
+  })
+
+  test('LE-1 of two hosts one has the feed, and the other one goes on with it', async () => {
+    const first = await start('one')
+    await start('two')
+    await expire('a', 'b')
+    await until(() => seen.length === 2)
+    const [owner = ''] = (seen[0] ?? '').split(' ')
+    expect(seen).toEqual([line(owner, 1, 'a'), line(owner, 2, 'b')])
+    const stopped = owner === 'one' ? first : hosts[1]
+    if (stopped !== undefined) await inTime(stopped.unregisterObservers())
+    await expire('c')
+    await until(() => seen.length === 3)
+    expect(seen[2]).toBe(line(owner === 'one' ? 'two' : 'one', 3, 'c'))
+  })
+
+  test('a change feed of dead letters can be forwarded like any other', async () => {
+    await broker.createQueue('alarms', { requiresDuplicateDetection: true })
+    await expire('a', 'b')
+    const forwarding = forwardChanges({
+      feed: broker.deadLetterFeed<string>('jobs'),
+      to: broker.createSender('alarms'),
+      leases,
+      map: (change) =>
+        change.kind === 'document' ? { body: change.document.message.body } : undefined,
+      stopWhenCaughtUp: true,
+      clock,
+    })
+    await inTime(forwarding.start())
+    await inTime(forwarding.finished)
+    await using receiver = broker.createReceiver('alarms')
+    expect((await receiver.peekMessages(10)).map(({ body }) => body)).toEqual(['a', 'b'])
   })
 })

@@ -68,6 +68,8 @@ export {
   type PeekOptions,
   type PropertiesToModify,
   type PropertyValue,
+  type DeadLetteredMessage,
+  type DeadLetterFeed,
   type QueueDeadLetters,
   type QueueDeadLettersOptions,
   type QueueOptions,

@@ -28,6 +28,7 @@ import type {
   TopicRuntimeProperties,
 } from '../entities/options.ts'
 import { BrokerContext } from './broker-context.ts'
+import { DeadLetterFeed } from './dead-letter-feed.ts'
 import type { MessageReceiver } from './message-receiver.ts'
 import { MessageSender } from './message-sender.ts'
 import { Receivers } from './receivers.ts'
@@ -233,6 +234,11 @@ export class MessageBroker {
   queueDeadLetters(queue: string, options: QueueDeadLettersOptions = {}): QueueDeadLetters {
     const parts = { context: this.#context, receivers: this.#receivers }
     return new QueueDeadLetters(parts, pathOf(queue), options)
+  }
+
+  /** The dead letters of a queue or subscription as a change feed. Does no I/O. */
+  deadLetterFeed<Body = unknown>(entity: ReceivingEntity): DeadLetterFeed<Body> {
+    return new DeadLetterFeed<Body>(this.#context, pathOf(entity))
   }
 
   /** Closes its receivers and senders, and resolves when nothing of it runs any more. Idempotent. */

@@ -2,6 +2,7 @@ import { errorCode } from '@tidemark/contracts'
 import { afterAll, afterEach, describe, expect } from 'vitest'
 import { SimulatedClock } from '../../simulated-clock.ts'
 import { CountedCalls } from './counted-engine.ts'
+import { messagingDeadLetterFeed } from './dead-letter-feed.ts'
 import { messagingDeadLetterSink } from './dead-letter-sink.ts'
 import { messagingEntities } from './entities.ts'
 import { messagingExpiry } from './expiry.ts'
@@ -93,6 +94,7 @@ export function messagingConformance(options: MessagingConformance): void {
     messagingForwarding(open)
     messagingRefusals(open)
     messagingTopics(open)
+    messagingDeadLetterFeed(open, openAlone)
     messagingDeadLetterSink(open, openAlone)
     messagingRestarts(openAlone)
     messagingProcesses(open)
