@@ -22,7 +22,7 @@ export interface CallsOptions {
   readonly batch: number
 }
 
-/** Sends, receives, and both, beside the other product and beside the bare engine. Each takes half of the seconds. */
+/** Sends, receives, and both, beside the other product and beside the bare engine. Each takes a third of the seconds. */
 export function callsScenario({ engine, callers, batch }: CallsOptions): Scenario {
   const load = batch === 1 ? String(callers) : `batch${batch}.${callers}`
   const nameOf = (way: string): string => figureName(engine, `${way}.${load}`)
@@ -31,9 +31,9 @@ export function callsScenario({ engine, callers, batch }: CallsOptions): Scenari
     { seconds, suffix }: { seconds: number; suffix: string },
   ): Promise<Figures> => {
     const measured: Record<string, number> = {}
-    const half: Load = { callers, batch, seconds: seconds / 2 }
+    const third: Load = { callers, batch, seconds: seconds / 3 }
     for (const [way, method] of Object.entries(WAYS)) {
-      measured[`${nameOf(way)}${suffix}`] = await rates[method](half)
+      measured[`${nameOf(way)}${suffix}`] = await rates[method](third)
     }
     return measured
   }
