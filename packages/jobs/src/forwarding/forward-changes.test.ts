@@ -10,7 +10,7 @@ import {
 } from '@tidemark/messaging'
 import { MemoryLeaseStore } from '@tidemark/processor'
 import type { Collection, Database, Store } from '@tidemark/store'
-import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
+import { GatedLeaseStore, openMemoryStore, ProcessGate, SimulatedClock } from '@tidemark/testing'
 import { inTime } from '../in-time.fixture.ts'
 import type { ForwardEvent } from './forward-events.ts'
 import { forwardChanges, type ChangeForwarding } from './forward-changes.ts'
@@ -109,15 +109,19 @@ async function write(count: number, first = 0): Promise<readonly string[]> {
   return written
 }
 
-/** A sender that does something of its own after the entity has the messages. */
-function senderWith(after: () => Promise<void> | void): MessageSender {
+/** A sender that does something of its own before, or after, the entity has the messages. It heeds no signal. */
+function senderWith(
+  after: () => Promise<void> | void,
+  before: () => Promise<void> | void = () => {},
+): MessageSender {
   const sender = broker.createSender('queue')
   return new Proxy(sender, {
     get(target, name) {
       if (name === 'entityPath') return target.entityPath
       if (name === 'createMessageBatch') return () => target.createMessageBatch()
-      return async (...given: Parameters<MessageSender['sendMessages']>): Promise<void> => {
-        await target.sendMessages(...given)
+      return async (...[given]: Parameters<MessageSender['sendMessages']>): Promise<void> => {
+        await before()
+        await target.sendMessages(given)
         await after()
       }
     },
@@ -296,6 +300,39 @@ describe('forwardChanges: at least once, and in order', () => {
       last.set(sessionId, lsn)
     }
     expect(last.size).toBe(5)
+  })
+
+  test('LE-11 a worker that wakes after it lost its range sends nothing twice, and nothing out of order', async () => {
+    await broker.createQueue('queue', { ...DETECTING, requiresSession: true })
+    await write(10)
+    const gate = new ProcessGate()
+    const sleep = Promise.withResolvers<void>()
+    let struck = 0
+    let woken = 0
+    const to = senderWith(
+      () => void (woken += 1),
+      async () => {
+        struck += 1
+        gate.freeze()
+        await sleep.promise
+      },
+    )
+    await started({ to, leases: new GatedLeaseStore(leases, gate) })
+    await clock.advance(1_000)
+    // It is about to send, and it does not renew its lease any more.
+    expect(struck).toBeGreaterThan(0)
+    expect(await messages()).toEqual([])
+    const second = await started({ hostName: 'two' })
+    await inTime(clock, second.caughtUp())
+    await write(10)
+    await inTime(clock, second.caughtUp())
+    const before = await messages()
+    gate.thaw()
+    sleep.resolve()
+    await clock.advance(20_000)
+    expect(woken).toBe(struck)
+    expect(await messages()).toEqual(before)
+    expect(before).toHaveLength(20)
   })
 
   test('ST-6 a collection that was created again has other messages, even with the same LSNs', async () => {
