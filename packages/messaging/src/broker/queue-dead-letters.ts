@@ -54,6 +54,11 @@ const RULES: OptionRules<QueueDeadLettersOptions> = {
 const REDRIVE_CACHE_MS = 1_000
 /** Letters that are handed out at a time. */
 const TAKE_LIMIT = 8
+/**
+ * How long the lock of a letter is renewed. Not long: when its lease moves to another host, nobody gives the letter back, and
+ * the other host has to wait for it. A letter whose lock has ended is settled nevertheless.
+ */
+const RENEW_MS = 60_000
 /** Messages of one letter: more than one only when its host died at the wrong moment. */
 const MAX_COPIES = 10
 /** Messages that one look at a queue reads, and bytes of one piece. */
@@ -266,7 +271,10 @@ export class QueueDeadLetters implements DeadLetterSink, AsyncDisposable {
     }
     let receiver: SessionReceiver
     try {
-      receiver = await this.#receivers.acceptSession(this.#path, session, { signal })
+      receiver = await this.#receivers.acceptSession(this.#path, session, {
+        maxAutoLockRenewalDurationInMs: RENEW_MS,
+        signal,
+      })
     } catch (error) {
       if (errorCode(error) === 'ERR_SESSION_CANNOT_BE_LOCKED') return undefined
       throw error

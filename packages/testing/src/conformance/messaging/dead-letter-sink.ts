@@ -188,7 +188,7 @@ export function messagingDeadLetterSink(open: OpenNamespace, openAlone: OpenName
       await redrive(letters)
       expect(ids(await taken(sink))).toEqual(['a', 'b'])
       // Longer than locks are renewed.
-      await space.pass(300_000 + 60_000)
+      await space.pass(60_000 + 30_000)
       await sink.settle(letter('a'), { signal })
       expect(ids(await taken(other))).toEqual(['b'])
       await sink.settle(letter('b'), { signal })
