@@ -50,7 +50,9 @@ export class MessageWatch {
     this.#polling = { stop, ended }
   }
 
+  /** The database has ended: listeners learn it from their next look. */
   async end(): Promise<void> {
+    this.tell(undefined)
     this.#listeners.clear()
     this.#polling?.stop.abort()
     await this.#polling?.ended
