@@ -9,7 +9,7 @@ import { BY_ID } from './message-requests.ts'
  * The statements of a transaction are planned once for each connection, perhaps while the tables are empty: then each
  * plan but that of the right index would look as cheap.
  */
-const SETTINGS: readonly string[] = [
+export const SETTINGS: readonly string[] = [
   'plan_cache_mode = force_generic_plan',
   'enable_seqscan = off',
   'enable_bitmapscan = off',

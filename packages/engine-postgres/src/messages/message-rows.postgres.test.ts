@@ -13,7 +13,9 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPostgresEngine } from '../postgres-engine.ts'
 import { DEFINITION as PLAIN, LOCK, numbersOf } from './messages-under-test.fixture.ts'
+import { SETTINGS } from './message-opening.ts'
 import { PostgresMessages } from './postgres-messages.ts'
+import { TAKE_STATEMENTS } from './take-messages.ts'
 
 let server: SharedPostgres
 
@@ -426,6 +428,26 @@ test('activity is stamped, and the clocks are kept, with the commit', async () =
   expect(await request(messages, 'readClock')).toEqual({ storeMs: 1_001, lockMs: 1_002 })
   const place = await request(messages, 'readPlace', queue.number, { hold: true })
   expect(place?.record.accessedMs).toBe(TIME.lockMs + 5)
+})
+
+test('a take finds each row by an index: no list is compared with another row by row', async () => {
+  await using opened = await openQueue()
+  const client = new Client({ connectionString: opened.url })
+  await client.connect()
+  try {
+    await client.query(['BEGIN', ...SETTINGS].join('; '))
+    for (const [index, template] of TAKE_STATEMENTS.entries()) {
+      const text = template.replaceAll(':schema', 'tidemark')
+      await client.query(`PREPARE take${index} AS ${text}`)
+      const values = Array.from(new Set(text.match(/\$\d/g)), () => 'NULL').join(', ')
+      const { rows } = await client.query(`EXPLAIN (FORMAT JSON) EXECUTE take${index}(${values})`)
+      const plan = JSON.stringify(rows)
+      expect(plan).toContain('"Node Type":"Index Scan","Parent Relationship":"Inner"')
+      expect(plan).not.toMatch(/"(?:CTE|Seq) Scan","Parent Relationship":"Inner"/)
+    }
+  } finally {
+    await client.end()
+  }
 })
 
 test('SET-19 two processes that take at once never get the same message, whoever is faster', async () => {

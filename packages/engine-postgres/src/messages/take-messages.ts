@@ -43,42 +43,40 @@ async function take(sql: MessageSql, request: TakeRequest): Promise<readonly Sto
 
 const LOCK = `UPDATE :schema.message m SET lock = ($6::text[])[LEAST(k.place, cardinality($6::text[]))::integer], due = $7
   FROM kept k WHERE m.id = k.id RETURNING m.*`
-const DELETE = 'DELETE FROM :schema.message m USING kept k WHERE m.id = k.id RETURNING m.*'
-const DELETE_BODIES =
-  'DELETE FROM :schema.message_body b USING kept k WHERE b.id = k.id RETURNING b.id, b.head, b.body'
-
+// The statement's snapshot still shows the bodies that it deletes.
+const DELETE = `DELETE FROM :schema.message m USING kept k WHERE m.id = k.id RETURNING m.*
+), bodies AS (DELETE FROM :schema.message_body b USING kept k WHERE b.id = k.id`
 const READ = 'SELECT m.* FROM kept k JOIN :schema.message m ON m.id = k.id'
 
 const READING = {
-  any: statement({ from: 'm.ready = $1', locks: '' }, READ),
-  inSession: statement({ from: 'm.waiting = $1 AND m.session = $6', locks: '' }, READ),
+  any: statement('m.ready = $1', '', READ),
+  inSession: statement('m.waiting = $1 AND m.session = $6', '', READ),
 }
 const LOCKING = {
-  any: statement({ from: 'm.ready = $1', locks: 'FOR UPDATE SKIP LOCKED' }, LOCK),
-  inSession: statement({ from: 'm.waiting = $1 AND m.session = $8', locks: 'FOR UPDATE' }, LOCK),
+  any: statement('m.ready = $1', 'FOR UPDATE SKIP LOCKED', LOCK),
+  inSession: statement('m.waiting = $1 AND m.session = $8', 'FOR UPDATE', LOCK),
 }
 const DELETING = {
-  any: statement({ from: 'm.ready = $1', locks: 'FOR UPDATE SKIP LOCKED' }, DELETE, DELETE_BODIES),
-  inSession: statement(
-    { from: 'm.waiting = $1 AND m.session = $6', locks: 'FOR UPDATE' },
-    DELETE,
-    DELETE_BODIES,
-  ),
+  any: statement('m.ready = $1', 'FOR UPDATE SKIP LOCKED', DELETE),
+  inSession: statement('m.waiting = $1 AND m.session = $6', 'FOR UPDATE', DELETE),
 }
 
-function statement(
-  { from, locks }: { readonly from: string; readonly locks: string },
-  act: string,
-  bodies = 'SELECT k.id, b.head, b.body FROM kept k JOIN :schema.message_body b ON b.id = k.id',
-): string {
+/** All of them, for a test of their plans. */
+export const TAKE_STATEMENTS: readonly string[] = [READING, LOCKING, DELETING].flatMap((one) => [
+  one.any,
+  one.inSession,
+])
+
+/** Bodies are joined by their key: two lists without an index would be compared row by row. */
+function statement(where: string, locks: string, act: string): string {
   return `WITH picked AS MATERIALIZED (
   SELECT m.id, m.number, m.bytes FROM :schema.message m
-  WHERE ${from} AND m.number > $2 AND ($3::bigint IS NULL OR m.expires IS NULL OR m.expires > $3)
+  WHERE ${where} AND m.number > $2 AND ($3::bigint IS NULL OR m.expires IS NULL OR m.expires > $3)
   ORDER BY m.number LIMIT $4 ${locks}
 ), kept AS MATERIALIZED (
   SELECT p.id, p.place FROM (SELECT id, row_number() OVER w AS place, sum(bytes) OVER w AS upto FROM picked
     WINDOW w AS (ORDER BY number)) p
   WHERE p.place = 1 OR p.upto <= $5
-), taken AS (${act}), bodies AS (${bodies})
-SELECT ${MESSAGE_COLUMNS} FROM taken m JOIN bodies b ON b.id = m.id ORDER BY m.number`
+), taken AS (${act})
+SELECT ${MESSAGE_COLUMNS} FROM taken m JOIN :schema.message_body b ON b.id = m.id ORDER BY m.number`
 }
