@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '@tidemark/contracts'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { MessageHandlers } from './receiver-options.ts'
 import { SimulatedBroker } from './simulated-broker.fixture.ts'
 
@@ -42,6 +42,21 @@ describe('EntityListening', () => {
     await world.pass(HOUR_MS)
     expect(world.taken()).toEqual([])
     expect(clock.sleeping).toBe(0)
+  })
+
+  it('sets no timer for each commit while nobody waits', async () => {
+    await using world = await SimulatedBroker.open()
+    const { broker, clock } = world
+    await broker.createQueue('q')
+    await using receiver = broker.createReceiver('q')
+    await receiver.receiveMessages(1, AT_ONCE)
+    await world.pass(5_000)
+    const sleeps = vi.spyOn(clock, 'sleep')
+    const sender = broker.createSender('q')
+    for (let place = 0; place < 20; place += 1) await sender.sendMessages({ body: place })
+    expect(sleeps.mock.calls.length).toBeLessThanOrEqual(3)
+    // Whoever comes meanwhile gets them.
+    expect(await receiver.receiveMessages(20, AT_ONCE)).toHaveLength(20)
   })
 
   it('does not look at what other entities get', async () => {
