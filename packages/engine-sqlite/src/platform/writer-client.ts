@@ -196,11 +196,11 @@ export class WriterClient implements TaskWriter {
 
   #break(cause: unknown): void {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const broken = (this.#broken ??= new StoreUnavailableError(`the writer stopped: ${reason}`, {
-      cause,
-    }))
+    const text = `the writer stopped: ${reason}`
+    this.#broken ??= new StoreClosedError(`${text}; close the store and open it again`, { cause })
     this.#ready.reject(cause)
-    for (const pending of this.#pending.values()) pending.reject(broken)
+    const unknown = new StoreUnavailableError(`${text}; the outcome is unknown`, { cause })
+    for (const pending of this.#pending.values()) pending.reject(unknown)
     this.#pending.clear()
   }
 }
