@@ -1,7 +1,7 @@
 import type { EntityRecord } from '@tidemark/store/messages'
 import { headOf } from '../messages/message-codec.ts'
 import type { BringContext } from './bring-context.ts'
-import { judgeArrival } from './fan-out.ts'
+import { judgeArrival, judgePiece } from './fan-out.ts'
 import { lookAt } from './look-at.ts'
 
 /** Messages that one transaction activates. */
@@ -30,10 +30,11 @@ async function activateDue(context: BringContext, topic: EntityRecord): Promise<
       entity: record.number,
       touch: false,
       version: record.version,
-      messages: read.answer.messages.map((message) => ({
-        number: message.number,
-        copies: judge({ head: headOf(message) }),
-      })),
+      messages: judgePiece(
+        read.answer.messages,
+        (message) => ({ number: message.number, copies: judge({ head: headOf(message) }) }),
+        ({ copies }, { bytes }) => [{ copies, bytes }],
+      ),
     })
     if (answer.kind === 'activated') context.forwardOnward(record)
     if (answer.kind !== 'refused') continue

@@ -1,18 +1,19 @@
 import { assertNever, type Clock } from '@tidemark/contracts'
-import type {
-  Again,
-  CommandAnswers,
-  CommandOf,
-  Disposition,
-  DispositionAnswer,
-  EntityRecord,
-  MessageCommand,
-  MessageTime,
-  NewMessage,
-  Parcel,
-  ParcelAnswer,
-  Refusal,
-  RefusalReason,
+import {
+  CopyBudget,
+  type Again,
+  type CommandAnswers,
+  type CommandOf,
+  type Disposition,
+  type DispositionAnswer,
+  type EntityRecord,
+  type MessageCommand,
+  type MessageTime,
+  type NewMessage,
+  type Parcel,
+  type ParcelAnswer,
+  type Refusal,
+  type RefusalReason,
 } from '@tidemark/store/messages'
 import { MessagingEntityDisabledError } from '../errors/messaging-entity-errors.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
@@ -22,7 +23,7 @@ import { parseHead } from '../messages/message-codec.ts'
 import type { BringContext } from './bring-context.ts'
 import { bringMessages } from './bring-messages.ts'
 import { CommandLane } from './command-lane.ts'
-import { judgeArrival } from './fan-out.ts'
+import { judgeArrival, judgePiece } from './fan-out.ts'
 
 /** What commands need of their broker. */
 export interface CommandsContext extends BringContext {
@@ -202,10 +203,17 @@ export class EntityCommands {
   }
 
   async #send(parcels: readonly (readonly NewMessage[])[]): Promise<readonly ParcelAnswer[]> {
-    const { answer } = await this.perform('send', (record) => this.#sendOf(parcels, record))
-    return answer.parcels
+    const answers: ParcelAnswer[] = []
+    while (answers.length < parcels.length) {
+      const { answer } = await this.perform('send', (record) =>
+        this.#sendOf(parcels.slice(answers.length), record),
+      )
+      answers.push(...answer.parcels)
+    }
+    return answers
   }
 
+  /** Of as many parcels as one transaction takes. */
   #sendOf(
     parcels: readonly (readonly NewMessage[])[],
     record: EntityRecord,
@@ -215,11 +223,22 @@ export class EntityCommands {
       ...message,
       copies: judge({ head: parseHead(message.head) }),
     })
+    const parcel = (messages: readonly NewMessage[]): Parcel => {
+      if (record.kind !== 'topic') return { messages }
+      const budget = new CopyBudget()
+      let isRefused = false
+      return {
+        messages: messages.map((message) => {
+          if (isRefused) return message
+          const one = judged(message)
+          isRefused = !budget.takes([one])
+          return one
+        }),
+      }
+    }
     return {
       version: record.version,
-      parcels: parcels.map((messages): Parcel => ({
-        messages: record.kind === 'topic' ? messages.map(judged) : messages,
-      })),
+      parcels: judgePiece(parcels, parcel, ({ messages }) => messages),
     }
   }
 

@@ -6,7 +6,7 @@ import {
 } from '@tidemark/store/messages'
 import { headOf } from '../messages/message-codec.ts'
 import type { BringContext } from './bring-context.ts'
-import { judgeArrival } from './fan-out.ts'
+import { judgeArrival, judgePiece } from './fan-out.ts'
 
 /** Messages that one transaction moves. */
 const PIECE = 100
@@ -73,7 +73,7 @@ function ordersFor(
   destination: EntityRecord | undefined,
 ): CommandOf<'forward'>['messages'] {
   const judge = destination === undefined ? undefined : judgeArrival(context, destination)
-  return messages.map((message) => {
+  const orderFor = (message: StoredMessage): CommandOf<'forward'>['messages'][number] => {
     const head = headOf(message)
     const order = {
       number: message.number,
@@ -83,5 +83,6 @@ function ordersFor(
     if (message.hops >= MAX_FORWARD_HOPS) return { ...order, copies: [], deadLetter: TOO_MANY_HOPS }
     if (judge === undefined) return { ...order, copies: [], deadLetter: NO_DESTINATION }
     return { ...order, copies: judge({ head }), deadLetter: undefined }
-  })
+  }
+  return judgePiece(messages, orderFor, ({ copies }, { bytes }) => [{ copies, bytes }])
 }

@@ -48,6 +48,37 @@ describe('MessageSender', () => {
     }
   })
 
+  it('SET-20 puts no more copies into one command than a transaction takes', async () => {
+    await using world = await SimulatedBroker.open()
+    await world.broker.createTopic('t', { maxMessageSizeInKilobytes: 100 })
+    const rules = Array.from({ length: 200 }, (_, n) => ({
+      name: `r${n}`,
+      action: { sqlExpression: 'SET x = 1' },
+    }))
+    await world.broker.createSubscription({ topic: 't', subscription: 's' }, { rules })
+    const sender = world.broker.createSender('t')
+    await sender.sendMessages([])
+    const messages = (count: number) => Array.from({ length: count }, (_, body) => ({ body }))
+    world.taken()
+    await Promise.all([1, 2, 3].map(() => sender.sendMessages(messages(20))))
+    expect(world.taken()).toEqual(['send', 'send'])
+    await expect(sender.sendMessages(messages(51))).rejects.toMatchObject({
+      code: 'ERR_MESSAGE_SIZE_EXCEEDED',
+      message: expect.stringContaining('copies'),
+    })
+    const at = new Date(world.clock.wallMs() + 1000)
+    await sender.scheduleMessages(messages(30), at)
+    await sender.scheduleMessages(messages(30), at)
+    await world.pass(1000)
+    world.taken()
+    const { activeMessageCount } = await world.broker.getSubscriptionRuntimeProperties({
+      topic: 't',
+      subscription: 's',
+    })
+    expect(activeMessageCount).toBe((3 * 20 + 60) * 200)
+    expect(world.taken().filter((call) => call === 'activate')).toHaveLength(2)
+  })
+
   it('sends calls that are made at once as one command, each with its own answer', async () => {
     const { world, sender } = await withQueue()
     await using _ = world

@@ -27,6 +27,8 @@ export function sendRefusal(
       return new QuotaExceededError({ entityPath, maxBytes: settings.maxBytes })
     case 'tooLarge':
       return new MessageSizeExceededError({ entityPath, maxBytes: settings.maxMessageBytes })
+    case 'tooManyCopies':
+      return new MessageSizeExceededError({ entityPath, maxBytes: undefined })
     case 'needsSession':
       return new MessagingNotAllowedError(
         `'${entityPath}' requires sessions: each message needs a sessionId`,

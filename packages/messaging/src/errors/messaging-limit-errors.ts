@@ -1,8 +1,9 @@
 import { CodedError } from '@tidemark/contracts'
 
 /**
- * A message, all messages of one call, or a session's state, is above the entity's `maxMessageSizeInKilobytes`. Nothing was
- * stored.
+ * A message, all messages of one call, or a session's state, is above the entity's `maxMessageSizeInKilobytes`, or
+ * the messages of one call make more copies in the subscriptions of a topic than one transaction may: 10,000, or 256 MiB.
+ * Nothing was stored.
  *
  * @remedy Send less in one call (see `createMessageBatch`), make the message smaller, or store its large part elsewhere and
  * send a reference to it.
@@ -16,13 +17,16 @@ export class MessageSizeExceededError extends CodedError {
     size: {
       readonly entityPath: string
       readonly bytes?: number | undefined
-      readonly maxBytes: number
+      /** Undefined: they make too many copies. */
+      readonly maxBytes: number | undefined
     },
     options?: ErrorOptions,
   ) {
     const found = size.bytes === undefined ? 'more' : `${size.bytes} bytes`
     super(
-      `The messaging entity '${size.entityPath}' takes at most ${size.maxBytes} bytes in one message or call, got ${found}.`,
+      size.maxBytes === undefined
+        ? `The messages of one call to '${size.entityPath}' make more copies in subscriptions than one call may.`
+        : `The messaging entity '${size.entityPath}' takes at most ${size.maxBytes} bytes in one message or call, got ${found}.`,
       options,
     )
   }

@@ -91,6 +91,8 @@ export type ParcelAnswer =
   | { readonly kind: 'sent'; readonly numbers: readonly (number | undefined)[] }
   | { readonly kind: 'full' }
   | { readonly kind: 'tooLarge' }
+  /** More than one transaction may put into subscriptions; those of scheduled messages count, too. */
+  | { readonly kind: 'tooManyCopies' }
   /** A message without a session for an entity that requires one (SES-10). */
   | { readonly kind: 'needsSession' }
 

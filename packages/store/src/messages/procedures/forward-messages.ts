@@ -153,8 +153,9 @@ function* refusals(
       ? 0
       : (yield* ask('readBytes', target.number)) + work.addedBytes(target.number)
   for (const { message, order } of moves) {
-    const reason = order.deadLetter ?? refusedBy(target, order, held + message.bytes)
-    if (reason === undefined) held += message.bytes
+    const added = message.bytes * Math.max(1, order.copies.length)
+    const reason = order.deadLetter ?? refusedBy(target, order, held + added)
+    if (reason === undefined) held += added
     else reasons.set(message.id, reason)
   }
   return ({ message }) => reasons.get(message.id)

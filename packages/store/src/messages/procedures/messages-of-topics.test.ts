@@ -84,6 +84,20 @@ describe('a send to a topic', () => {
     })
   })
 
+  test('SET-20 every copy counts, and too many for one transaction are refused', async () => {
+    const s1 = await messages.subscription('t', 's1')
+    const copies = (count: number) => Array.from({ length: count }, () => copyFor(s1))
+    expect(await topic.send({ bytes: 30, copies: copies(4) })).toBe('full')
+    expect(await topic.send({ bytes: 30, copies: copies(3) })).toEqual([1])
+    expect(await topic.send({ bytes: 0, copies: copies(10_001) })).toBe('tooManyCopies')
+    const large = await messages.topic('large', { maxBytes: 1e9, maxMessageBytes: 1e9 })
+    const s2 = await messages.subscription('large', 's2')
+    const bytes = 100 * 2 ** 20
+    expect(await large.send({ bytes, copies: [copyFor(s2), copyFor(s2)] })).toEqual([1])
+    const three = { bytes, copies: [copyFor(s2), copyFor(s2), copyFor(s2)] }
+    expect(await large.send(three)).toBe('tooManyCopies')
+  })
+
   test('SET-20 what its subscriptions hold counts towards the topic', async () => {
     const s1 = await messages.subscription('t', 's1')
     const send = (messageId: string, bytes: number) =>

@@ -13,9 +13,10 @@ import {
   type NewMessageRow,
   type Procedure,
 } from '../message-rows.ts'
-import { deadLettered, sentRow } from '../rules/enqueued-rows.ts'
+import { deadLettered, isScheduled, sentRow } from '../rules/enqueued-rows.ts'
 import { refusesSend } from '../rules/entity-status.ts'
 import { applyDue } from './apply-due.ts'
+import { CopyBudget } from '../rules/copy-budget.ts'
 import { claimFreshIds } from './claim-fresh-ids.ts'
 import { copiesOf, holdSubscriptions } from './fan-out.ts'
 import type { Work } from './work.ts'
@@ -78,7 +79,14 @@ function* judgeParcels(
       return { kind: 'needsSession' }
     }
     if (messages.some(({ bytes }) => bytes > maxMessageBytes)) return { kind: 'tooLarge' }
-    const bytes = messages.reduce((sum, message) => sum + message.bytes, 0)
+    if (!new CopyBudget().takes(messages)) return { kind: 'tooManyCopies' }
+    const copied = messages.filter((message) => !isScheduled(message, work.time.storeMs))
+    const bytes =
+      messages.reduce((sum, message) => sum + message.bytes, 0) +
+      copied.reduce(
+        (sum, message) => sum + message.bytes * Math.max(0, message.copies.length - 1),
+        0,
+      )
     if (bytes > 0 && held + bytes > maxBytes) return { kind: 'full' }
     held += bytes
     return undefined
