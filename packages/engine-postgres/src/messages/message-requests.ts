@@ -1,6 +1,6 @@
 import { ACTIVE, type AsyncRowRequests } from '@tidemark/store/messages'
 import { integerArray, textArray } from '../connection/binary-array.ts'
-import { numberColumn, textColumn } from '../connection/columns.ts'
+import { numberColumn } from '../connection/columns.ts'
 import {
   bodiesOf,
   MESSAGE_COLUMNS,
@@ -31,16 +31,23 @@ const WITH_BODY = `SELECT ${MESSAGE_COLUMNS} FROM unnest($1::bigint[]) WITH ORDI
 JOIN :schema.message m ON m.id = u.id JOIN :schema.message_body b ON b.id = u.id ORDER BY u.place`
 const BYTES = 'SELECT coalesce(sum(z.bytes), 0) FROM :schema.entity_size z WHERE z.entity = $1'
 
-/** In the order of ids, so that two transactions with the same ones wait for each other and not both. */
-const CLAIM = `WITH forgotten AS (
+/**
+ * Places in the list, from 1. In the order of ids, so that two transactions with the same ones wait for each other and not
+ * both.
+ */
+const CLAIM = `WITH given AS (
+  SELECT u.id, min(u.place) AS place FROM unnest($2::text[]) WITH ORDINALITY AS u(id, place) GROUP BY u.id
+), forgotten AS (
   DELETE FROM :schema.seen_message s USING (
     SELECT l.id FROM :schema.seen_message l
     WHERE l.entity = $1 AND l.until <= $4 AND l.id <> ALL($2::text[])
     ORDER BY l.until LIMIT 100 FOR UPDATE SKIP LOCKED) l
   WHERE s.entity = $1 AND s.id = l.id
-) INSERT INTO :schema.seen_message AS s (entity, id, until)
-SELECT $1, u.id, $3 FROM (SELECT DISTINCT id FROM unnest($2::text[]) AS u(id)) u ORDER BY u.id COLLATE "C"
-ON CONFLICT (entity, id) DO UPDATE SET until = excluded.until WHERE s.until <= $4 RETURNING s.id`
+), claimed AS (
+  INSERT INTO :schema.seen_message AS s (entity, id, until)
+  SELECT $1, g.id, $3 FROM given g ORDER BY g.id COLLATE "C"
+  ON CONFLICT (entity, id) DO UPDATE SET until = excluded.until WHERE s.until <= $4 RETURNING s.id
+) SELECT g.place FROM claimed c JOIN given g ON g.id = c.id COLLATE "C" ORDER BY g.place`
 
 type MessageRequests = Pick<
   AsyncRowRequests,
@@ -98,9 +105,7 @@ export function messageRequests(sql: MessageSql): MessageRequests {
     },
     async claimIds({ entity, ids, untilMs, storeMs }) {
       const rows = await sql.rows(CLAIM, [entity, textArray(ids), untilMs, storeMs])
-      const claimed = new Set(rows.map((row) => textColumn(row, 0)))
-      // Each for its first place only.
-      return ids.filter((id) => claimed.delete(id))
+      return rows.flatMap((row) => ids[numberColumn(row, 0) - 1] ?? [])
     },
   }
 }
