@@ -84,11 +84,13 @@ function changeId(feed: ForwardedFeed, change: Change, keyText: string): string 
   return sha256(JSON.stringify(tuple))
 }
 
-/** A key that is one text stands as it is, any other one as its canonical text. */
+/** A key that is one text stands as it is, any other one as its canonical text; what no session's id can be, as a hash. */
 function sessionOf({ partitionKey }: Change, keyText: string): string {
   const isText = typeof partitionKey === 'string' && partitionKey !== ''
   const session = isText ? partitionKey : keyText
-  return session.length <= MAX_ID_CHARACTERS ? session : sha256(keyText)
+  const isName =
+    session.length <= MAX_ID_CHARACTERS && session.isWellFormed() && !session.includes('\0')
+  return isName ? session : sha256(keyText)
 }
 
 function isList(mapped: Message | readonly Message[]): mapped is readonly Message[] {

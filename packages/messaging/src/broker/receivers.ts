@@ -4,6 +4,7 @@ import { LinkClosedError } from '../errors/link-closed-error.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
 import { ServiceTimeoutError } from '../errors/service-timeout-error.ts'
 import { SessionCannotBeLockedError } from '../errors/session-lock-errors.ts'
+import { sessionIdRule } from '../messages/message-id.ts'
 import type { BrokerContext } from './broker-context.ts'
 import { awaitPending } from './collect-messages.ts'
 import { HeldSession } from './held-session.ts'
@@ -21,8 +22,6 @@ import {
 } from './receiver-options.ts'
 import type { GrantedSession } from './session-queue.ts'
 import { SessionReceiver } from './session-receiver.ts'
-
-const MAX_SESSION_ID_CHARACTERS = 128
 
 /** All receivers of a broker, which end with it. */
 export class Receivers {
@@ -183,8 +182,8 @@ export class Receivers {
 }
 
 function checkSessionId(sessionId: unknown): void {
-  if (typeof sessionId === 'string' && sessionId.length <= MAX_SESSION_ID_CHARACTERS) return
+  if (sessionIdRule.accepts(sessionId)) return
   throw new InvalidOptionError(
-    `sessionId must be a text of at most ${MAX_SESSION_ID_CHARACTERS} characters, got ${describeValue(sessionId)}`,
+    `sessionId must be ${sessionIdRule.expected}, got ${describeValue(sessionId)}`,
   )
 }

@@ -18,6 +18,7 @@ import {
   type SystemProperty,
 } from '@tidemark/store/messages'
 import { epochMsOf, utcDate } from '../platform/utc-date.ts'
+import { messageIdRule, sessionIdRule } from './message-id.ts'
 import type { Message, PropertyValue, ReceivedMessage } from './message.ts'
 import { fromStoredValues, toStoredValues } from './stored-value.ts'
 
@@ -33,22 +34,17 @@ export interface MessageHead extends Readonly<Partial<Record<SystemProperty, str
 
 /** 9999-12-31T23:59:59.999Z, of a message that never expires. */
 const NEVER_MS = 253_402_300_799_999
-const MAX_ID_CHARACTERS = 128
 /** Makes a buffer for each text. One of a pool would cross to the writer's thread with the whole pool. */
 const utf8 = new TextEncoder()
 
-const id = optionRule(
-  `a text of at most ${MAX_ID_CHARACTERS} characters`,
-  (value) => typeof value === 'string' && value.length <= MAX_ID_CHARACTERS,
-)
 const MESSAGE_RULES: OptionRules<Message> = {
   body: option.anything,
-  messageId: id,
+  messageId: messageIdRule,
   contentType: option.text,
   correlationId: option.text,
-  partitionKey: id,
-  sessionId: id,
-  replyToSessionId: id,
+  partitionKey: messageIdRule,
+  sessionId: sessionIdRule,
+  replyToSessionId: messageIdRule,
   timeToLive: optionRule('milliseconds above 0', (value) => typeof value === 'number' && value > 0),
   subject: option.text,
   to: option.text,

@@ -5,13 +5,13 @@ export type PropertyValue = string | number | bigint | boolean | Date | Uint8Arr
 export interface Message<Body = unknown> {
   /** Any JSON value, or bytes, which arrive as they are. */
   readonly body: Body
-  /** At most 128 characters. @default a random one */
+  /** At most 128 characters. No id has NUL, or half of a surrogate pair. @default a random one */
   readonly messageId?: string | undefined
   readonly contentType?: string | undefined
   readonly correlationId?: string | undefined
   /** At most 128 characters. Equals `sessionId` when both are given. */
   readonly partitionKey?: string | undefined
-  /** At most 128 characters. */
+  /** 1 to 128 characters. */
   readonly sessionId?: string | undefined
   readonly replyToSessionId?: string | undefined
   /** Milliseconds. The entity's default is also a ceiling. @default the entity's */

@@ -1,5 +1,6 @@
 import type { MessageChanges, StoredValue, SystemProperty } from '@tidemark/store/messages'
 import { changedHead } from '../messages/message-codec.ts'
+import { messageIdRule, sessionIdRule } from '../messages/message-id.ts'
 import { checked64, evaluate, EvaluationError, presentName, type Evaluation } from './evaluate.ts'
 import type { ActionStep, SqlValue } from './expression.ts'
 
@@ -36,18 +37,22 @@ export function runAction(
   return changes()
 }
 
-/** As long as senders may give them. */
-const MAX_ID_CHARACTERS = 128
-const IDS: ReadonlySet<string> = new Set(['messageId', 'replyToSessionId', 'sessionId'])
+/** As senders may give them. */
+const ID_RULES: ReadonlyMap<SystemProperty, typeof messageIdRule> = new Map([
+  ['messageId', messageIdRule],
+  ['replyToSessionId', messageIdRule],
+  ['sessionId', sessionIdRule],
+])
 
-function systemText(name: string, value: SqlValue): string | null {
+function systemText(name: SystemProperty, value: SqlValue): string | null {
   if (value === null) return null
   if (typeof value === 'boolean' || typeof value === 'object') {
     throw new EvaluationError(`sys.${name} must be a text`)
   }
   const text = String(value)
-  if (IDS.has(name) && text.length > MAX_ID_CHARACTERS) {
-    throw new EvaluationError(`sys.${name} has more than ${MAX_ID_CHARACTERS} characters`)
+  const rule = ID_RULES.get(name)
+  if (rule?.accepts(text) === false) {
+    throw new EvaluationError(`sys.${name} must be ${rule.expected}`)
   }
   return text
 }

@@ -172,6 +172,50 @@ export function messagingRefusals(open: OpenNamespace): void {
       expect((await space.broker.listQueues()).map(({ name }) => name)).toEqual(['Orders'])
     })
 
+    test('SET-10 SES-10 refuses ids that an engine cannot store or tell apart', async () => {
+      const space = await open()
+      const queue = await space.queue('q', { requiresDuplicateDetection: true })
+      const sessions = await space.queue('s', { requiresSession: true })
+      const bad = ['a\0b', '\u{1F600}'.slice(0, 1), 'b\udc00']
+      for (const id of bad) {
+        for (const name of ['messageId', 'partitionKey', 'replyToSessionId', 'sessionId']) {
+          expect(await rejection(queue.send('a', { body: 'b', [name]: id }))).toBe(
+            'ERR_INVALID_OPTION',
+          )
+        }
+        expect(await rejection(sessions.accept(id))).toBe('ERR_INVALID_OPTION')
+      }
+      expect(await rejection(sessions.send({ body: 'c', sessionId: '' }))).toBe(
+        'ERR_INVALID_OPTION',
+      )
+      expect(await rejection(sessions.accept(''))).toBe('ERR_INVALID_OPTION')
+      await queue.send({ body: 'd', messageId: '\u{1F600}' }, { body: 'e', messageId: '\u{1F4A9}' })
+      expect(bodies(await queue.peek())).toEqual(['d', 'e'])
+    })
+
+    test('SET-17 texts that are no ids may be any text', async () => {
+      const space = await open()
+      const queue = await space.queue('q')
+      const text = 'a\0b\ud83d'
+      const given = { correlationId: text, subject: text, to: text, replyTo: text }
+      await queue.send({ body: text, ...given, applicationProperties: { [text]: text } })
+      const message = await queue.receiveOne()
+      expect(message).toMatchObject({
+        body: text,
+        ...given,
+        applicationProperties: { [text]: text },
+      })
+      await queue.receiver.deadLetterMessage(message, {
+        deadLetterReason: text,
+        deadLetterErrorDescription: text,
+      })
+      expect(await queue.deadOne()).toMatchObject({
+        body: text,
+        deadLetterReason: text,
+        deadLetterErrorDescription: text,
+      })
+    })
+
     test('SET-20 a full entity refuses, and takes messages again when there is room', async () => {
       const space = await open()
       const queue = await space.queue('q', { maxSizeInMegabytes: 1 })

@@ -285,6 +285,29 @@ export function messagingTopics(open: OpenNamespace): void {
       )
     })
 
+    test.each(['sessionId', 'messageId', 'replyToSessionId'] as const)(
+      'TOP-08 an action that sets %s to what no sender may give fails',
+      async (name) => {
+        const space = await open()
+        await space.topic('t')
+        const copy = await space.subscription('t', 's', {
+          requiresSession: true,
+          rules: [
+            { name: 'r', filter: sql('1 = 1'), action: { sqlExpression: `SET sys.${name} = x` } },
+          ],
+        })
+        for (const x of ['a\0b', 'c\ud83d', 'd'.repeat(129)]) {
+          await copy.send({ body: 'a', sessionId: 's', applicationProperties: { x } })
+        }
+        const dead = await copy.drainDead()
+        expect(dead.map(({ deadLetterReason }) => deadLetterReason)).toEqual(
+          Array.from({ length: 3 }, () => 'FilterEvaluationException'),
+        )
+        await copy.send({ body: 'b', sessionId: 's', applicationProperties: { x: 'good' } })
+        expect((await copy.peekOne())[name]).toBe('good')
+      },
+    )
+
     test.each([true, false])(
       'TOP-08 a filter that fails (kept in the dead-letter queue: %s)',
       async (deadLetteringOnFilterEvaluationExceptions) => {
