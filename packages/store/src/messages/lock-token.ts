@@ -18,11 +18,11 @@ export function lockToken(id: number, lock: string): string {
   ].join('-')
 }
 
-/** Undefined for a text that is no token. */
+/** Undefined for what is no token. */
 export function parseLockToken(
-  token: string,
+  token: unknown,
 ): { readonly id: number; readonly lock: string } | undefined {
-  if (!TOKEN.test(token)) return undefined
+  if (typeof token !== 'string' || !TOKEN.test(token)) return undefined
   const digits = token.replaceAll('-', '').toLowerCase()
   return { id: Number.parseInt(digits.slice(0, 12), 16), lock: digits.slice(12) }
 }

@@ -141,12 +141,16 @@ describe('sending and receiving', () => {
     await messages.wait(5000)
     expect(await queue.settle('complete', a)).toEqual(['lockLost'])
     expect(await queue.renew(a)).toEqual(['lockLost'])
+    const list: unknown = [tokenOf(a)]
     const answer = await messages.perform<'settle'>({
       kind: 'settle',
       ...queue.on,
-      dispositions: [{ token: 'x', outcome: { kind: 'complete' } }],
+      dispositions: ['x', list as string].map((token) => ({
+        token,
+        outcome: { kind: 'complete' },
+      })),
     })
-    expect(answer).toEqual({ kind: 'settled', answers: ['lockLost'] })
+    expect(answer).toEqual({ kind: 'settled', answers: ['lockLost', 'lockLost'] })
     expect((await queue.receive())[0]?.message).toMatchObject({ head: 'a', deliveries: 1 })
   })
 
