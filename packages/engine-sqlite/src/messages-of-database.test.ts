@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseEngine, StorageEngine } from '@tidemark/store/engine'
-import type { EntitySettings, NewMessage } from '@tidemark/store/messages'
+import { lockToken, type EntitySettings, type NewMessage } from '@tidemark/store/messages'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { copySqliteStore } from './copy-store.ts'
 import { openMemoryEngine } from './memory-engine.ts'
@@ -238,12 +238,68 @@ test('a check names what no transaction can leave', async () => {
     file.exec('DELETE FROM message_body WHERE id = 1')
     file.exec('UPDATE message SET number = 99, lock = 1 WHERE id = 2')
     file.exec('UPDATE entity SET bytes = 5 WHERE number = 1')
+    file.exec("UPDATE entity_definition SET definition = '{' WHERE entity = 2")
+    file.exec("UPDATE message SET changes = '{' WHERE id = 2")
+    file.exec("UPDATE entity SET key = NULL WHERE kind = 'deadLetter'")
   })
   expect(await database.check()).toEqual([
     'message 1 has no body',
     'message 2 has a number that is not given out yet',
+    'entity 2 has a definition that is no JSON',
+    'message 2 has changes that are no JSON',
+    'entity 1 has no dead-letter queue',
     'message 2 has a lock without an end, or the reverse',
     'orders holds 2 bytes, not 5',
   ])
+  await engine.close()
+})
+
+test('a message that has lost its body is given to nobody, and takes no other along', async () => {
+  const engine = await openSqliteEngine({ folder })
+  const database = await open(engine)
+  const queue = await createQueue(database)
+  await send(database, queue, 'a', 'b', 'c')
+  await inFile((file) => file.exec('DELETE FROM message_body WHERE id IN (1, 3)'))
+  const deletes = { mode: 'receiveAndDelete', max: 3, maxBytes: 100, lock: LOCK } as const
+  const command = { kind: 'receive', entity: queue, touch: false, hold: undefined } as const
+  const { answer } = await database.messages.perform<'receive'>(
+    { ...command, requests: [deletes] },
+    CALLER,
+  )
+  expect(answer).toMatchObject({ deliveries: [[{ message: { number: 2 } }]] })
+  await send(database, queue, 'd')
+  expect(await receive(database, queue)).toEqual(['d'])
+  expect(await database.check()).toEqual(['message 1 has no body', 'message 3 has no body'])
+  await engine.close()
+})
+
+test('a message is not dead-lettered into nothing, and a number is not given twice', async () => {
+  const engine = await openSqliteEngine({ folder })
+  const database = await open(engine)
+  const queue = await createQueue(database)
+  await send(database, queue, 'a')
+  expect(await receive(database, queue)).toEqual(['a'])
+  await inFile((file) => file.exec("UPDATE entity SET key = NULL WHERE kind = 'deadLetter'"))
+  const outcome = {
+    kind: 'deadLetter',
+    changes: undefined,
+    reason: undefined,
+    description: undefined,
+  } as const
+  const dispositions = [{ token: lockToken(1, LOCK), outcome }]
+  const settled = database.messages.perform<'settle'>(
+    { kind: 'settle', entity: queue, touch: false, dispositions },
+    CALLER,
+  )
+  await expect(settled).rejects.toMatchObject({ code: 'ERR_STORE_DAMAGED' })
+  await inFile((file) => file.exec('UPDATE entity SET next = 1 WHERE number = 1'))
+  await expect(send(database, queue, 'b')).rejects.toMatchObject({ code: 'ERR_STORE_DAMAGED' })
+  expect(await inFile((file) => file.prepare('SELECT id FROM message').all())).toHaveLength(1)
+  await inFile((file) => file.exec("UPDATE entity_definition SET definition = '{'"))
+  const other = await openSqliteEngine({ folder })
+  const { messages } = await open(other)
+  const damaged = { code: 'ERR_STORE_DAMAGED', message: expect.stringContaining('entity 1') }
+  await expect(messages.readCatalog()).rejects.toMatchObject(damaged)
+  await other.close()
   await engine.close()
 })

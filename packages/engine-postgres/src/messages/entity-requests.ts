@@ -1,10 +1,11 @@
 import { ResourceNotFoundError, StoreDamagedError } from '@tidemark/contracts'
-import type {
-  AsyncRowRequests,
-  EntityDefinition,
-  EntityKind,
-  EntityPlace,
-  EntityRecord,
+import {
+  parseDefinition,
+  type AsyncRowRequests,
+  type EntityDefinition,
+  type EntityKind,
+  type EntityPlace,
+  type EntityRecord,
 } from '@tidemark/store/messages'
 import { integerArray, textArray } from '../connection/binary-array.ts'
 import {
@@ -186,15 +187,14 @@ export function entityRequests(sql: MessageSql): EntityRequests {
 
 /** From `ENTITY_COLUMNS`. */
 export function entityRecord(row: SqlRow): EntityRecord {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `createEntities` and `changeEntity`
-  const definition = JSON.parse(textColumn(row, 5)) as EntityDefinition
+  const number = numberColumn(row, 0)
   return {
-    number: numberColumn(row, 0),
+    number,
     kind: kindColumn(row, 1),
     path: textColumn(row, 2),
     parent: nullableNumberColumn(row, 3) ?? undefined,
     version: numberColumn(row, 4),
-    ...definition,
+    ...parseDefinition(number, textColumn(row, 5)),
     createdMs: numberColumn(row, 6),
     updatedMs: numberColumn(row, 7),
     accessedMs: numberColumn(row, 8),

@@ -44,7 +44,8 @@ async function take(sql: MessageSql, request: TakeRequest): Promise<readonly Sto
 const LOCK = `UPDATE :schema.message m SET lock = ($6::text[])[LEAST(k.place, cardinality($6::text[]))::integer], due = $7
   FROM kept k WHERE m.id = k.id RETURNING m.*`
 // The statement's snapshot still shows the bodies that it deletes.
-const DELETE = `DELETE FROM :schema.message m USING kept k WHERE m.id = k.id RETURNING m.*
+const DELETE = `DELETE FROM :schema.message m USING kept k
+  WHERE m.id = k.id AND EXISTS (SELECT 1 FROM :schema.message_body b WHERE b.id = k.id) RETURNING m.*
 ), bodies AS (DELETE FROM :schema.message_body b USING kept k WHERE b.id = k.id`
 const READ = 'SELECT m.* FROM kept k JOIN :schema.message m ON m.id = k.id'
 

@@ -18,6 +18,10 @@ const NUMBERS = `SELECT format('message %s of entity %s has the number %s, and t
 FROM :schema.entity e JOIN :schema.entity_counter c ON c.number = e.number
 JOIN :schema.message m ON m.entity = e.number WHERE e.db = $1 AND m.number >= c.next`
 
+const DEAD_LETTER_QUEUES = `SELECT format('entity %s has no dead-letter queue', e.path)
+FROM :schema.entity e WHERE e.db = $1 AND NOT e.dropped AND e.kind IN ('queue', 'subscription') AND NOT EXISTS (
+  SELECT 1 FROM :schema.entity d WHERE d.parent = e.number AND d.kind = 'deadLetter' AND NOT d.dropped)`
+
 const COUNTERS = `SELECT format('entity %s has no counter or no stamp', e.path)
 FROM :schema.entity e WHERE e.db = $1 AND NOT e.dropped AND (
   NOT EXISTS (SELECT 1 FROM :schema.entity_counter c WHERE c.number = e.number)
@@ -34,6 +38,7 @@ export const MESSAGE_CHECKS: readonly string[] = [
   BODIES,
   OWNERLESS_BODIES,
   NUMBERS,
+  DEAD_LETTER_QUEUES,
   COUNTERS,
   SIZES,
 ]

@@ -4,6 +4,8 @@ import { StoreDamagedError, StoreUnavailableError, type CodedError } from '@tide
 const BUSY = 5
 const LOCKED = 6
 const CORRUPT = 11
+/** Rows contradict what is to be written. */
+const CONSTRAINT = 19
 const NOT_A_DATABASE = 26
 
 /** The primary result code of an error that `node:sqlite` threw; undefined for any other error. */
@@ -24,7 +26,7 @@ export function storeError(error: unknown, file: string): unknown {
   if (code === undefined) return error
   const options = { cause: error }
   const reason = error instanceof Error ? error.message : String(error)
-  if (code === CORRUPT || code === NOT_A_DATABASE) {
+  if (code === CORRUPT || code === CONSTRAINT || code === NOT_A_DATABASE) {
     return new StoreDamagedError(`${file} is damaged: ${reason}`, options)
   }
   if (code === BUSY || code === LOCKED) {

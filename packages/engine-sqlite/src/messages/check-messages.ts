@@ -34,6 +34,23 @@ const CONTRADICTIONS: readonly (readonly [sql: string, problem: (row: string) =>
     (number) => `entity ${number} has no definition`,
   ],
   [
+    'SELECT entity FROM entity_definition WHERE NOT json_valid(definition)',
+    (number) => `entity ${number} has a definition that is no JSON`,
+  ],
+  [
+    'SELECT id FROM message WHERE changes IS NOT NULL AND NOT json_valid(changes)',
+    (id) => `message ${id} has changes that are no JSON`,
+  ],
+  [
+    `SELECT e.number FROM entity e WHERE e.key IS NOT NULL AND e.kind IN ('queue', 'subscription') AND NOT EXISTS (
+       SELECT 1 FROM entity d WHERE d.parent = e.number AND d.kind = 'deadLetter' AND d.key IS NOT NULL)`,
+    (number) => `entity ${number} has no dead-letter queue`,
+  ],
+  [
+    'SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM broker)',
+    () => 'the counters of messages and entities are gone',
+  ],
+  [
     `SELECT e.number FROM entity e WHERE e.key IS NOT NULL AND e.parent IS NOT NULL AND NOT EXISTS (
        SELECT 1 FROM entity p WHERE p.number = e.parent AND p.key IS NOT NULL)`,
     (number) => `entity ${number} has no parent`,

@@ -1,8 +1,10 @@
-import type {
-  EntityDefinition,
-  EntityPlace,
-  EntityRecord,
-  RowRequests,
+import { StoreDamagedError } from '@tidemark/contracts'
+import {
+  parseDefinition,
+  type EntityDefinition,
+  type EntityPlace,
+  type EntityRecord,
+  type RowRequests,
 } from '@tidemark/store/messages'
 import { numberColumn, numberIfAny, textColumn, type Row } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
@@ -150,9 +152,9 @@ export class EntityRows {
 
   #readDefinition(entity: number): EntityDefinition {
     const sql = 'SELECT definition FROM entity_definition WHERE entity = ?'
-    const text = textColumn(this.#connection.get(sql, entity) ?? [], 0)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own text, written by #storeDefinition
-    const { settings, rules } = JSON.parse(text) as EntityDefinition
+    const row = this.#connection.get(sql, entity)
+    if (row === undefined) throw new StoreDamagedError(`entity ${entity} has no definition`)
+    const { settings, rules } = parseDefinition(entity, textColumn(row, 0))
     return { settings: { ...NO_SETTINGS, ...settings }, rules }
   }
 }

@@ -145,19 +145,17 @@ export class MessageRows implements RowRequests {
             unexpiredAtMs,
             max,
           )
-    const taken = this.#withBodies(withinBytes(rows, maxBytes))
-    if (deletes) {
-      this.remove(taken.map(({ id }) => id))
-      return taken
-    }
+    const within = withinBytes(rows, maxBytes)
     const { locks, dueMs } = request
     const last = locks.at(-1)
-    if (last === undefined) return taken
-    return taken.map((message, place) => {
-      const lock = locks[place] ?? last
-      this.#write(LOCK, lock, dueMs ?? null, message.id)
-      return { ...message, lock, dueMs }
-    })
+    if (deletes || last === undefined) {
+      const taken = this.#withBodies(within)
+      if (deletes) this.remove(taken.map(({ id }) => id))
+      return taken
+    }
+    const locked = within.map((row, place) => ({ ...row, lock: locks[place] ?? last, dueMs }))
+    for (const { id, lock } of locked) this.#write(LOCK, lock, dueMs ?? null, id)
+    return this.#withBodies(locked)
   }
 
   sessionsOf(ids: readonly number[]): readonly string[] {
@@ -358,8 +356,12 @@ export class MessageRows implements RowRequests {
     return this.#connection.all(sql, ...values).map(messageRow)
   }
 
+  /** Without those that have lost their body: `check` names them. */
   #withBodies(rows: readonly MessageRow[]): readonly StoredMessage[] {
-    return rows.map((row) => withBody(row, this.#connection.get(BODY, row.id) ?? []))
+    return rows.flatMap((row) => {
+      const body = this.#connection.get(BODY, row.id)
+      return body === undefined ? [] : [withBody(row, body)]
+    })
   }
 
   /** Number of rows changed. */

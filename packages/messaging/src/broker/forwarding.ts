@@ -4,7 +4,7 @@ import {
   type EntityRecord,
   type StoredMessage,
 } from '@tidemark/store/messages'
-import { headOf } from '../messages/message-codec.ts'
+import { headOf, type MessageHead } from '../messages/message-codec.ts'
 import type { BringContext } from './bring-context.ts'
 import { judgeArrival, judgePiece } from './fan-out.ts'
 
@@ -17,6 +17,10 @@ const MAX_CHANGES = 20
 const TOO_MANY_HOPS = {
   reason: 'MaxTransferHopCountExceeded',
   description: `The message was forwarded more than ${MAX_FORWARD_HOPS} times.`,
+}
+const DAMAGED = {
+  reason: 'MessageDamaged',
+  description: 'The properties of the message could not be read.',
 }
 const NO_DESTINATION = {
   reason: 'MessagingEntityNotFound',
@@ -74,15 +78,25 @@ function ordersFor(
 ): CommandOf<'forward'>['messages'] {
   const judge = destination === undefined ? undefined : judgeArrival(context, destination)
   const orderFor = (message: StoredMessage): CommandOf<'forward'>['messages'][number] => {
-    const head = headOf(message)
+    const head = readableHead(message)
     const order = {
       number: message.number,
-      messageId: head.messageId ?? String(message.id),
-      session: head.sessionId,
+      messageId: head?.messageId ?? String(message.id),
+      session: head?.sessionId,
     }
+    if (head === undefined) return { ...order, copies: [], deadLetter: DAMAGED }
     if (message.hops >= MAX_FORWARD_HOPS) return { ...order, copies: [], deadLetter: TOO_MANY_HOPS }
     if (judge === undefined) return { ...order, copies: [], deadLetter: NO_DESTINATION }
     return { ...order, copies: judge({ head }), deadLetter: undefined }
   }
   return judgePiece(messages, orderFor, ({ copies }, { bytes }) => [{ copies, bytes }])
+}
+
+/** Undefined for one that is damaged. */
+function readableHead(message: StoredMessage): MessageHead | undefined {
+  try {
+    return headOf(message)
+  } catch {
+    return undefined
+  }
 }

@@ -23,6 +23,52 @@ describe('MessageReceiver', () => {
     expect(messages.map(({ body }) => body)).toEqual(['a', 'b'])
   })
 
+  it('gives the others of a damaged message, which is dead-lettered in the end', async () => {
+    await using world = await withQueue()
+    await world.broker.createQueue('next')
+    await world.broker.createQueue('first', { forwardTo: 'next' })
+    await send(world, 'a')
+    const messages = await world.database.openMessages()
+    const { entities } = await messages.readCatalog()
+    const numberOf = (path: string): number =>
+      entities.find((entity) => entity.path === path)?.number ?? 0
+    const given = { session: undefined, ttlMs: undefined, scheduledMs: undefined, copies: [] }
+    const damaged = { ...given, head: '{', body: new Uint8Array(), bytes: 1, messageId: 'x' }
+    for (const path of ['q', 'first']) {
+      await messages.perform<'send'>(
+        {
+          kind: 'send',
+          entity: numberOf(path),
+          touch: false,
+          version: 1,
+          parcels: [{ messages: [damaged] }],
+        },
+        { lockMs: undefined },
+      )
+    }
+    const receiver = world.broker.createReceiver('q')
+    expect(await receiver.peekMessages(5)).toMatchObject([{ body: 'a' }])
+    const [a] = await receiver.receiveMessages(5, AT_ONCE)
+    expect(a?.body).toBe('a')
+    await receiver.completeMessage(a ?? { lockToken: '' })
+    const isDamaged = { code: 'ERR_STORE_DAMAGED', message: expect.stringContaining('message 2') }
+    for (const _ of [2, 3]) {
+      await world.pass(10_000)
+      await expect(receiver.receiveMessages(5, AT_ONCE)).rejects.toMatchObject(isDamaged)
+    }
+    await world.pass(10_000)
+    expect(await receiver.receiveMessages(5, AT_ONCE)).toEqual([])
+    const counted = await world.broker.getQueueRuntimeProperties('q')
+    expect(counted).toMatchObject({ activeMessageCount: 0, deadLetterMessageCount: 1 })
+    await world.broker.createSender('first').sendMessages({ body: 'b' })
+    await world.settled()
+    expect(await world.broker.createReceiver('next').receiveMessages(5, AT_ONCE)).toMatchObject([
+      { body: 'b' },
+    ])
+    const source = await world.broker.getQueueRuntimeProperties('first')
+    expect(source.deadLetterMessageCount).toBe(1)
+  })
+
   it('waits for the first message, then a little for more', async () => {
     await using world = await withQueue()
     const receiver = world.broker.createReceiver<string>('q')

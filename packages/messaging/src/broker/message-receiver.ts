@@ -115,7 +115,7 @@ export class MessageReceiver<Body = unknown> {
       afterFirstMs: maxTimeAfterFirstMessageInMs,
       signal,
     })
-    return received.map((one) => decodeReceived<Body>(one))
+    return readableOf(received, (one) => decodeReceived<Body>(one))
   }
 
   /** By their numbers, under new locks: all of them, or none. */
@@ -142,7 +142,7 @@ export class MessageReceiver<Body = unknown> {
     const messages = await this.#link.peek(fromNumber, maxMessageCount)
     const last = messages.at(-1)
     if (last !== undefined) this.#peekFrom = last.number + 1
-    return messages.map((message) => decodeMessage<Body>(message, undefined))
+    return readableOf(messages, (message) => decodeMessage<Body>(message, undefined))
   }
 
   /** Calls a handler for each message, until it is closed. Renews the locks of messages whose handlers run. */
@@ -315,6 +315,25 @@ export class MessageReceiver<Body = unknown> {
     })
     return () => this.#renewal.remove(lock.token)
   }
+}
+
+/**
+ * A damaged message takes no others along. If it was locked it comes again when the lock ends, and in the end it is dead-lettered.
+ *
+ * @throws ERR_STORE_DAMAGED when there is no other
+ */
+function readableOf<Item, Result>(
+  items: readonly Item[],
+  decode: (item: Item) => Result,
+): Result[] {
+  const results = items.flatMap((item) => {
+    try {
+      return [decode(item)]
+    } catch {
+      return []
+    }
+  })
+  return results.length > 0 ? results : items.map(decode)
 }
 
 function decodeReceived<Body>({ message, lock }: Received): ReceivedMessage<Body> {

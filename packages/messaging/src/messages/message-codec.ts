@@ -4,6 +4,7 @@ import {
   InvalidOptionError,
   option,
   optionRule,
+  StoreDamagedError,
   type OptionRules,
   type Random,
 } from '@tidemark/contracts'
@@ -104,12 +105,25 @@ export function changedHead(head: MessageHead, changes: MessageChanges): Message
   return { ...head, ...shown, properties: { ...below, ...properties } }
 }
 
-/** What a stored message says of itself now. */
-export function headOf({ head, changes }: Pick<StoredMessage, 'head' | 'changes'>): MessageHead {
-  return changedHead(parseHead(head), readChanges(changes))
+/** What a stored message says of itself now. @throws ERR_STORE_DAMAGED */
+export function headOf(
+  message: Pick<StoredMessage, 'entity' | 'number' | 'head' | 'changes'>,
+): MessageHead {
+  return readable(message, () => changedHead(parseHead(message.head), readChanges(message.changes)))
 }
 
-/** `lock` of a message that was received under one. */
+function readable<Result>(
+  { entity, number }: Pick<StoredMessage, 'entity' | 'number'>,
+  read: () => Result,
+): Result {
+  try {
+    return read()
+  } catch (cause) {
+    throw new StoreDamagedError(`message ${number} of entity ${entity} is damaged`, { cause })
+  }
+}
+
+/** `lock` of a message that was received under one. @throws ERR_STORE_DAMAGED */
 export function decodeMessage<Body>(
   message: StoredMessage,
   lock: { readonly token: string; readonly untilUtcMs: number } | undefined,
@@ -119,7 +133,7 @@ export function decodeMessage<Body>(
   const { enqueuedMs, ttlMs } = message
   const expiresMs = message.expiresMs ?? (ttlMs === undefined ? NEVER_MS : enqueuedMs + ttlMs)
   return {
-    body: decodeBody<Body>(message.body, bodyKind),
+    body: readable(message, () => decodeBody<Body>(message.body, bodyKind)),
     messageId: shown.messageId ?? '',
     contentType: shown.contentType,
     correlationId: shown.correlationId,

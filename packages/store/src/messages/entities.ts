@@ -1,3 +1,5 @@
+import { StoreDamagedError } from '@tidemark/contracts'
+
 /** A dead-letter queue is an entity of its own: it has a counter, and nothing else that its owner does not give it. */
 export type EntityKind = 'queue' | 'topic' | 'subscription' | 'deadLetter'
 
@@ -63,6 +65,16 @@ export interface EntityDefinition {
   readonly settings: EntitySettings
   /** Of a subscription. */
   readonly rules: readonly RuleRecord[]
+}
+
+/** Reads the text that an engine has kept of one. @throws ERR_STORE_DAMAGED */
+export function parseDefinition(entity: number, text: string): EntityDefinition {
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only engines write this text.
+    return JSON.parse(text) as EntityDefinition
+  } catch (cause) {
+    throw new StoreDamagedError(`the definition of entity ${entity} is damaged`, { cause })
+  }
 }
 
 export interface EntityRecord extends EntityDefinition {

@@ -1,16 +1,17 @@
 export type { CommitSends, NotSent } from './commit-sends.ts'
-export type {
-  CorrelationFilter,
-  EntityDefinition,
-  EntityKind,
-  EntityRecord,
-  EntitySettings,
-  EntityStatus,
-  MessageCatalog,
-  NewEntity,
-  RuleFilter,
-  RuleRecord,
-  StoredValue,
+export {
+  parseDefinition,
+  type CorrelationFilter,
+  type EntityDefinition,
+  type EntityKind,
+  type EntityRecord,
+  type EntitySettings,
+  type EntityStatus,
+  type MessageCatalog,
+  type NewEntity,
+  type RuleFilter,
+  type RuleRecord,
+  type StoredValue,
 } from './entities.ts'
 export { lockToken, LOCK_DIGITS, parseLockToken } from './lock-token.ts'
 export type {

@@ -144,7 +144,7 @@ export interface RowRequests {
   /**
    * Locks up to `max` active messages that have no lock, in the order of numbers, and returns them for update as they are
    * after it. Skips rows that another transaction has, but not inside a session. Stops before `maxBytes` is passed, but
-   * gives at least one. `notExpiredAtMs`: skips those that expire at or before it. `deletes` removes them instead.
+   * gives at least one. One that has lost its body is locked, but neither given nor deleted. `notExpiredAtMs`: skips those that expire at or before it. `deletes` removes them instead.
    * Each gets the lock at its place in `locks`; those behind the end of the list get the last one. Without `locks` and
    * without `deletes` it only reads.
    */

@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever, StoreDamagedError } from '@tidemark/contracts'
 import type { EntityRecord } from '../entities.ts'
 import { ask, type MessageRow, type Procedure } from '../message-rows.ts'
 import { deadLettered } from '../rules/enqueued-rows.ts'
@@ -44,7 +44,12 @@ function* holdFor(
   const queue = isNeeded ? yield* work.deadLetterQueueOf(entity.number) : undefined
   if (queue !== undefined) numbers.add(queue)
   yield* work.hold(numbers)
-  return queue === undefined ? undefined : work.held(queue)
+  const held = queue === undefined ? undefined : work.held(queue)
+  const isGone = isNeeded && held === undefined
+  if (isGone && (yield* ask('readPlace', entity.number, { hold: false })) !== undefined) {
+    throw new StoreDamagedError(`the entity '${entity.path}' has no dead-letter queue`)
+  }
+  return held
 }
 
 /** The new row; undefined: none. An entity that is being deleted takes its messages with it, whatever was decided. */

@@ -1,3 +1,4 @@
+import { StoreDamagedError } from '@tidemark/contracts'
 import type { EntityRecord } from '../entities.ts'
 import type { DeadLetterReason, MessageCopy } from '../message-commands.ts'
 import type { NewMessageRow, Procedure } from '../message-rows.ts'
@@ -40,7 +41,11 @@ export function* copiesOf(
       reason === undefined
         ? subscription
         : work.held((yield* work.deadLetterQueueOf(subscription.number)) ?? 0)
-    if (destination === undefined) continue
+    if (destination === undefined) {
+      throw new StoreDamagedError(
+        `the subscription '${subscription.path}' has no dead-letter queue`,
+      )
+    }
     const number = work.nextNumber(destination.number)
     const row = arrivedRow(passage, subscription, { ...copy, number })
     rows.push(

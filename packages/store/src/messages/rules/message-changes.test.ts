@@ -54,3 +54,8 @@ test('SET-04 a character is not cut in two', () => {
   const cut = reasonChanges(`${'a'.repeat(4095)}\u{1F600}`, undefined).properties
   expect(cut).toEqual({ DeadLetterReason: 'a'.repeat(4095) })
 })
+
+test('damaged changes do not keep a message from being dead-lettered, and are kept as a property', () => {
+  const changes = readChanges(addChanges('{x', reasonChanges('r', undefined)))
+  expect(changes).toEqual({ properties: { DamagedChanges: '{x', DeadLetterReason: 'r' } })
+})

@@ -12,9 +12,18 @@ export function addChanges(
 ): string | undefined {
   const given = more.filter((changes) => changes !== undefined && !isEmpty(changes))
   if (given.length === 0) return stored
-  let all = readChanges(stored)
+  let all = readableChanges(stored)
   for (const changes of given) if (changes !== undefined) all = merge(all, changes)
   return JSON.stringify(all)
+}
+
+/** A text that is damaged becomes a property: a message can be dead-lettered whatever became of it. */
+function readableChanges(stored: string | undefined): MessageChanges {
+  try {
+    return readChanges(stored)
+  } catch {
+    return { properties: { DamagedChanges: stored ?? '' } }
+  }
 }
 
 /** Reads what `MessageRow.changes` holds. */
