@@ -55,6 +55,13 @@ export class QueueUnderTest {
     return new QueueUnderTest(messages, this.record)
   }
 
+  /** For `CommitRequest.sends`. */
+  sendCommand(texts: readonly string[], bytes: number): CommandOf<'send'> {
+    const { number: entity, version } = this.record
+    const messages = texts.map((text) => ({ ...newMessage(text), bytes }))
+    return { kind: 'send', entity, version, touch: false, parcels: [{ messages }] }
+  }
+
   async send(...texts: readonly string[]): Promise<readonly (number | undefined)[]> {
     const parcels = [{ messages: texts.map(newMessage) }]
     const answer = await this.#perform<'send'>({

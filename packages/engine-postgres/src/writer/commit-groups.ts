@@ -8,10 +8,12 @@ import {
 } from '@tidemark/store/engine'
 import type { RangeRow } from '../catalog/collection-row.ts'
 import { nextTurn } from '../platform/next-turn.ts'
+import type { Sql } from '../connection/sql.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import type { TouchedRange } from '../wakeup/touched-range.ts'
-import { commitInTurn } from './commit-in-turn.ts'
-import { commitSending, type CommitSendingParts } from './commit-sending.ts'
+import type { PostgresMessages } from '../messages/postgres-messages.ts'
+import { commitInTurn, writeGroup, writeInTurn } from './commit-in-turn.ts'
+import { commitSending } from './commit-sending.ts'
 import { entryKeys } from './entry-values.ts'
 import {
   COMMIT,
@@ -30,7 +32,7 @@ export interface CommitGroupsOptions {
   readonly maxPendingCommits: number
   readonly maxGroupOperations: number
   readonly segmentSlots: number
-  readonly messages: CommitSendingParts['messages']
+  readonly messages: Pick<PostgresMessages, 'commit'>
   /** Called for each commit, once it is durable. */
   readonly onCommitted: (touched: readonly TouchedRange[], timeMs: number) => void
 }
@@ -58,7 +60,7 @@ const FAILURES_OF_ALL: readonly string[] = [
  */
 export class CommitGroups {
   readonly #options: CommitGroupsOptions
-  /** By segment; 0: commits that concern several. */
+  /** See `queueKey`. */
   readonly #queues = new Map<number, WriteQueue<QueuedCommit>>()
   readonly #running = new Set<Promise<void>>()
   readonly #pending = new Set<Promise<CommitOutcome>>()
@@ -101,9 +103,8 @@ export class CommitGroups {
       if ('outcome' in placed) return placed.outcome
       const { places } = placed
       const commit = { request, places, unique }
-      const isAlone = isRepeated || request.sends !== undefined
-      const outcome = isAlone
-        ? await this.#alone(commit, isRepeated)
+      const outcome = isRepeated
+        ? await this.#inTurn(commit)
         : await this.#enqueue({ ...commit, keys })
       if (outcome !== undefined) return outcome
     }
@@ -136,43 +137,38 @@ export class CommitGroups {
     return { places }
   }
 
-  /** In a transaction of its own. Undefined: a segment was closed, nothing was done. */
-  async #alone(commit: PlacedCommit, isRepeated: boolean): Promise<CommitOutcome | undefined> {
+  /** Undefined: a segment was closed, nothing was done. */
+  async #inTurn(commit: PlacedCommit): Promise<CommitOutcome | undefined> {
     const { context, database, messages } = this.#options
-    const { sends } = commit.request
-    const result =
-      sends === undefined
-        ? await commitInTurn(context, { commit, database })
-        : await commitSending(context, { commit, database, isRepeated, sends, messages })
+    const parts = { commit, database }
+    const write = async (sql: Sql): Promise<readonly GroupOutcome[] | undefined> => {
+      const outcome = await writeInTurn(sql, context, parts)
+      return outcome && [outcome]
+    }
+    const [result] =
+      commit.request.sends === undefined
+        ? [await commitInTurn(context, parts)]
+        : ((await commitSending([commit], { messages, write })) ?? [])
     if (result === undefined) return undefined
     this.#committed(result.outcome, result.touched)
-    await this.#makeRoom(result.touched)
     return result.outcome
   }
 
   #enqueue(
     commit: PlacedCommit & { readonly keys: readonly string[] },
   ): Promise<CommitOutcome | undefined> {
-    const segments = new Set(commit.places.map(({ segment }) => segment))
-    const [only = 0] = segments.size === 1 ? segments : []
-    const queue = this.#queues.get(only)
+    const key = queueKey(commit)
+    const queue = this.#queues.get(key)
     const { promise, resolve, reject } = Promise.withResolvers<CommitOutcome | undefined>()
-    const operations = commit.request.batches.reduce((sum, each) => sum + each.operations.length, 0)
-    const queued = {
-      ...commit,
-      operations,
-      chars: commitChars(commit.request.batches),
-      resolve,
-      reject,
-    }
+    const queued = { ...commit, ...sizeOf(commit.request), resolve, reject }
     if (queue !== undefined) {
       queue.push(queued)
       return promise
     }
     const begun = new WriteQueue<QueuedCommit>()
     begun.push(queued)
-    this.#queues.set(only, begun)
-    const running = this.#run(only, begun).finally(() => this.#running.delete(running))
+    this.#queues.set(key, begun)
+    const running = this.#run(key, begun).finally(() => this.#running.delete(running))
     this.#running.add(running)
     return promise
   }
@@ -217,7 +213,12 @@ export class CommitGroups {
   }
 
   async #send(group: readonly QueuedCommit[]): Promise<readonly GroupOutcome[] | undefined> {
-    const { context, database } = this.#options
+    const { context, database, messages } = this.#options
+    if (group[0]?.request.sends !== undefined) {
+      const write = (sql: Sql): Promise<readonly GroupOutcome[] | undefined> =>
+        writeGroup(sql, context, { commits: group, database })
+      return commitSending(group, { messages, write })
+    }
     const { connections, statements, clock } = context
     const store = { database, atLeastMs: clock.atLeastMs(), isOwnClock: clock.isOwn }
     const [row = []] = await connections.write(statements.of(COMMIT), groupValues(group, store))
@@ -246,6 +247,28 @@ export class CommitGroups {
         () => {},
       )
     }
+  }
+}
+
+/**
+ * Commits with the same key go together: those of one segment; 0: those that concern several. Below 0: those that send to
+ * an entity, the first one if there are several.
+ */
+function queueKey({ request: { sends }, places }: PlacedCommit): number {
+  const entity = sends?.commands[0]?.entity
+  if (entity !== undefined) return -entity
+  const segments = new Set(places.map(({ segment }) => segment))
+  const [only = 0] = segments.size === 1 ? segments : []
+  return only
+}
+
+function sizeOf({ batches, sends }: CommitRequest): Pick<QueuedCommit, 'operations' | 'chars'> {
+  const messages = (sends?.commands ?? []).flatMap(({ parcels }) =>
+    parcels.flatMap((parcel) => parcel.messages),
+  )
+  return {
+    operations: batches.reduce((sum, { operations }) => sum + operations.length, messages.length),
+    chars: messages.reduce((sum, { bytes }) => sum + bytes, commitChars(batches)),
   }
 }
 

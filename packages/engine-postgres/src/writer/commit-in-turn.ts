@@ -40,20 +40,20 @@ export function commitInTurn(
   )
 }
 
-/** Writes a commit within a transaction, which is of no use any more unless the outcome is `committed`. */
-export async function writeAtOnce(
+/** Writes a group of commits within a transaction. Undefined: a segment is closed, and nothing was done. */
+export async function writeGroup(
   sql: Sql,
   { statements, clock }: ReadContext,
-  { commit, database }: CommitInTransaction,
-): Promise<GroupOutcome | undefined> {
+  { commits, database }: { readonly commits: readonly PlacedCommit[]; readonly database: number },
+): Promise<readonly GroupOutcome[] | undefined> {
   const store = { database, atLeastMs: clock.atLeastMs(), isOwnClock: clock.isOwn }
-  const [row = []] = await sql.rows(statements.of(COMMIT), groupValues([commit], store))
-  return groupOutcomes(row, [commit])?.[0]
+  const [row = []] = await sql.rows(statements.of(COMMIT), groupValues(commits, store))
+  return groupOutcomes(row, commits)
 }
 
 /**
- * The same for a commit whose batches name one document more than once: batch by batch, so that each sees the effects of
- * those before it. Undefined: a segment is closed, and nothing was done.
+ * Writes a commit whose batches name one document more than once: batch by batch, so that each sees the effects of those
+ * before it. The transaction is of no use any more unless the outcome is `committed`.
  */
 export async function writeInTurn(
   sql: Sql,
@@ -70,13 +70,13 @@ export async function writeInTurn(
   let breach: CommitOutcome | undefined
   for (const [batchIndex, batch] of request.batches.entries()) {
     const place = places[batchIndex]
-    const write = (unique: UniquePlan | undefined): Promise<GroupOutcome | undefined> => {
+    const write = async (unique: UniquePlan | undefined): Promise<GroupOutcome | undefined> => {
       const single: PlacedCommit = {
         request: { batches: [batch], fence: request.fence },
         places: place === undefined ? [] : [place],
         unique,
       }
-      return writeAtOnce(sql, context, { commit: single, database })
+      return (await writeGroup(sql, context, { commits: [single], database }))?.[0]
     }
     let result = await write(breach === undefined ? planUniqueEntries([batch]) : undefined)
     if (result?.outcome.kind === 'notUnique') {

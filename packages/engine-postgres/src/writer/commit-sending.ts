@@ -1,36 +1,72 @@
-import { sendTogether, type CommitSends } from '@tidemark/store/messages'
+import type { CommitOutcome } from '@tidemark/store/engine'
+import { sendTogether, type CommandOf, type CommitSends } from '@tidemark/store/messages'
+import type { Sql } from '../connection/sql.ts'
 import { undoable } from '../connection/undoable.ts'
 import type { PostgresMessages } from '../messages/postgres-messages.ts'
-import type { ReadContext } from '../reader/read-context.ts'
-import { writeAtOnce, writeInTurn, type CommitInTransaction } from './commit-in-turn.ts'
-import type { GroupOutcome } from './group-statement.ts'
+import type { GroupOutcome, PlacedCommit } from './group-statement.ts'
 
-export interface CommitSendingParts extends CommitInTransaction {
-  readonly sends: CommitSends
-  /** Whether its batches name one document more than once. */
-  readonly isRepeated: boolean
-  readonly messages: Pick<PostgresMessages, 'commit'>
-}
+type Outcomes = readonly GroupOutcome[] | undefined
+type Committed = Extract<CommitOutcome, { readonly kind: 'committed' }>
 
 /**
- * A commit with messages, as one transaction: first the documents, so segments and fences are locked before counters of
- * entities, as everywhere. Undefined: a segment is closed, and nothing was done.
+ * Commits with messages, as one transaction: first the documents, so segments and fences are locked before counters of
+ * entities, as everywhere. Undefined: a segment is closed, and nothing was done. Rejects, and does nothing, when a message
+ * of one of several is refused: then each has to be tried alone.
  */
 export function commitSending(
-  context: ReadContext,
-  { sends, isRepeated, messages, ...commit }: CommitSendingParts,
-): Promise<GroupOutcome | undefined> {
-  const write = isRepeated ? writeInTurn : writeAtOnce
-  return undoable<GroupOutcome | undefined>(async (undo) => {
-    const { group } = await messages.commit({}, async ({ sql, perform }) => {
-      const written = await write(sql, context, commit)
-      if (written?.outcome.kind !== 'committed') return undo(written)
-      const { outcome, touched: ranges } = written
-      const sent = await perform(sendTogether(sends, outcome.timeMs))
-      if (sent.kind === 'notSent') return undo({ outcome: sent, touched: [] })
+  commits: readonly PlacedCommit[],
+  {
+    messages,
+    write,
+  }: {
+    readonly messages: Pick<PostgresMessages, 'commit'>
+    /** Writes their documents. What was refused is not written, unless it is the only one. */
+    readonly write: (sql: Sql) => Promise<Outcomes>
+  },
+): Promise<Outcomes> {
+  return undoable<Outcomes>(async (undo) => {
+    const { outcomes } = await messages.commit({}, async ({ sql, perform }) => {
+      const written = await write(sql)
+      const committed = (written ?? []).filter(isCommitted)
+      const [first] = committed
+      if (written === undefined || first === undefined) return undo(written)
+      const sends = commits.flatMap(({ request }, index) =>
+        written[index]?.outcome.kind === 'committed' && request.sends ? request.sends : [],
+      )
+      const sent = await perform(sendTogether(joined(sends), first.outcome.timeMs))
+      if (sent.kind === 'notSent') {
+        if (commits.length > 1) throw new Error('a message of one of several commits was refused')
+        return undo([{ outcome: sent, touched: [] }])
+      }
       const { time, touched } = sent
-      return { group: { outcome: { ...outcome, sentAt: time }, touched: ranges }, time, touched }
+      const outcomes = written.map((each): GroupOutcome => {
+        return isCommitted(each) ? { ...each, outcome: { ...each.outcome, sentAt: time } } : each
+      })
+      return { outcomes, time, touched }
     })
-    return group
+    return outcomes
   })
+}
+
+function isCommitted(each: GroupOutcome): each is GroupOutcome & { readonly outcome: Committed } {
+  return each.outcome.kind === 'committed'
+}
+
+/** One command for each entity. */
+function joined(sends: readonly CommitSends[]): CommitSends {
+  const [first, ...others] = sends
+  if (first !== undefined && others.length === 0) return first
+  const commands = new Map<string, CommandOf<'send'>>()
+  for (const command of sends.flatMap((each) => each.commands)) {
+    // One that was judged by another version is not the same: it will be refused.
+    const key = `${command.entity} ${command.version}`
+    const known = commands.get(key)
+    const parcels = [...(known?.parcels ?? []), ...command.parcels]
+    commands.set(key, { ...command, parcels, touch: command.touch || known?.touch === true })
+  }
+  const known = sends.flatMap(({ caller }) => caller.lockMs ?? [])
+  return {
+    commands: [...commands.values()].sort((a, b) => a.entity - b.entity),
+    caller: { lockMs: known.length === 0 ? undefined : Math.max(...known) },
+  }
 }

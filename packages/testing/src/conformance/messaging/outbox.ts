@@ -318,6 +318,11 @@ export function messagingOutbox(open: OpenNamespace): void {
       const source = await space.queue('source', { forwardTo: 'target' })
       await orders.create('a', [source.sender.outgoing({ body: 'a' })])
       await space.settled()
+      // A look brings nothing, as a peek would.
+      const engine = await space.database.openMessages()
+      const { entities } = await engine.readCatalog()
+      const number = entities.find(({ path }) => path === 'target')?.number ?? 0
+      expect(await engine.look([number])).toMatchObject([{ hasReady: true }])
       expect(bodies(await target.peek())).toEqual(['a'])
     })
 
@@ -363,6 +368,47 @@ export function messagingOutbox(open: OpenNamespace): void {
       for (const call of calls) expect(await rejection(call())).toBe('ERR_INVALID_OPTION')
       expect(await queue.peek()).toEqual([])
       expect(await orders.ids()).toEqual([])
+    })
+
+    test('of commits at once, those whose message is refused take nothing of the others back', async () => {
+      const space = await open()
+      const orders = await TestedOrders.in(space)
+      const queue = await space.queue('q', { requiresSession: true })
+      const ids = Array.from({ length: 20 }, (_, n) => `o${n + 10}`)
+      const outcomes = await Promise.all(
+        ids.map((body, n) => {
+          const sessionId = n % 4 === 1 ? undefined : 's'
+          return rejection(orders.create(body, [queue.sender.outgoing({ body, sessionId })]))
+        }),
+      )
+      const sent = ids.filter((_, n) => n % 4 !== 1)
+      expect(outcomes.map((code) => code === 'none')).toEqual(ids.map((_, n) => n % 4 !== 1))
+      expect(await orders.fed()).toEqual(sent)
+      expect(
+        bodies(await queue.peek())
+          .map(String)
+          .toSorted(),
+      ).toEqual(sent)
+      expect(await numbersIn(queue)).toEqual(sent.map((_, n) => n + 1))
+    })
+
+    test('TMP-05 TMP-10 a commit with messages is an activity, successful or not', async () => {
+      const space = await open()
+      const orders = await TestedOrders.in(space)
+      const p = 90_000
+      const queue = await space.queue('q', { autoDeleteOnIdle: p, requiresSession: true })
+      const outgoing = (sessionId?: string) => [queue.sender.outgoing({ body: 'a', sessionId })]
+      await space.at(0.6 * p)
+      await orders.create('a', outgoing('s'))
+      await space.at(1.2 * p)
+      expect(await rejection(orders.create('b', outgoing()))).toBe('ERR_MESSAGING_NOT_ALLOWED')
+      await space.at(1.8 * p)
+      expect(bodies(await queue.peek())).toEqual(['a'])
+      await space.at(3 * p)
+      expect(await rejection(orders.create('c', outgoing('s')))).toBe(
+        'ERR_MESSAGING_ENTITY_NOT_FOUND',
+      )
+      expect(await orders.ids()).toEqual(['a'])
     })
 
     test('SET-18 commits with messages leave no gap among sends, whoever does it', async () => {
