@@ -151,6 +151,16 @@ test('a session is offered until it is held, and not what expired with it', () =
   expect(rows.endedSessions(queue, 100, 9)).toMatchObject([{ session: 'a' }])
 })
 
+test('sessions of messages and those with a state are listed in one order, each once', () => {
+  const names = ['a', '\uFFFDa', '\u{1F600}b', '\u{1F600}c']
+  rows.insert([message(1, { session: names[1] }), message(2, { session: names[3] })])
+  for (const name of [names[0], names[2]]) {
+    rows.changeSession({ ...rows.holdSession(queue, name ?? ''), state: new Uint8Array(1) })
+  }
+  expect(rows.listSessions(queue, '', 9)).toEqual(names)
+  expect(rows.listSessions(queue, names[0] ?? '', 2)).toEqual(names.slice(1, 3))
+})
+
 test('an id is given once within its window', () => {
   const claim = (ids: string[], storeMs: number) =>
     rows.claimIds({ entity: queue, ids, untilMs: storeMs + 10, storeMs })

@@ -304,7 +304,7 @@ export class MessageRows implements RowRequests {
         const row = this.#connection.get(sql, entity, last)
         return row === undefined ? [] : [textColumn(row, 0)]
       })
-      const session = next.toSorted()[0]
+      const session = next.toSorted(byBytes)[0]
       if (session === undefined) break
       found.push(session)
       last = session
@@ -384,6 +384,11 @@ function withinBytes(rows: readonly MessageRow[], maxBytes: number): readonly Me
 
 function present<Item>(items: readonly (Item | undefined)[]): readonly Item[] {
   return items.filter((item) => item !== undefined)
+}
+
+/** As SQLite compares texts: texts of this language are compared by UTF-16, where an emoji is below U+FFFD. */
+function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
 function byValue(a: number, b: number): number {
