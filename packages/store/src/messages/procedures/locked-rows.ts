@@ -7,15 +7,14 @@ import {
   type SessionRow,
 } from '../message-rows.ts'
 import { holdsMessage, holdsSession } from '../rules/lock-rules.ts'
-import { applyDue } from './apply-due.ts'
+import { rowsAfterDue } from './rows-after-due.ts'
 import type { Work } from './work.ts'
 
 type Lost = 'lockLost' | 'sessionLockLost'
 
 /**
  * The rows under these lock tokens, for update, in the order of the tokens. A token whose lock has ended, or that is none,
- * gives why. `again`: what was due was applied first, because rows are waited for here, which must not happen with counters
- * in hand.
+ * gives why. `again`: a piece of what was due was applied first.
  */
 export function* lockedRows(
   work: Work,
@@ -31,11 +30,13 @@ export function* lockedRows(
   for (const name of settings.requiresSession ? yield* ask('sessionsOf', ids) : []) {
     sessions.set(name, yield* work.session(number, name))
   }
-  if ((yield* applyDue(work, place, 'nobody')) !== 'nothing') return 'again'
+  const held = yield* rowsAfterDue(work, place, () => ask('rowsById', ids))
+  if (held === 'again') return 'again'
+  for (const name of sessions.keys()) sessions.set(name, yield* work.session(number, name))
   // Another transaction was carrying out an expiry until now.
   for (const { expiredThrough } of sessions.values()) if (expiredThrough > 0) return 'again'
   const rows = new Map<number, MessageRow>()
-  for (const row of yield* ask('rowsById', ids)) if (row.entity === number) rows.set(row.id, row)
+  for (const row of held) if (row.entity === number) rows.set(row.id, row)
   return parsed.map((token) => {
     const row = token && rows.get(token.id)
     if (token === undefined || row === undefined) return 'lockLost'

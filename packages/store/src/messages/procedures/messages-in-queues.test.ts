@@ -154,6 +154,39 @@ describe('sending and receiving', () => {
     expect((await queue.receive())[0]?.message).toMatchObject({ head: 'a', deliveries: 1 })
   })
 
+  test('SET-06 what is due meanwhile is applied by the same command, however often something is', async () => {
+    const queue = await messages.queue('q', { lockDurationMs: 5000, maxDeliveryCount: 2 })
+    await queue.send(...names(4))
+    const [a, b, c, d] = await queue.receive()
+    if (a === undefined || b === undefined || c === undefined || d === undefined) {
+      throw new Error('nothing received')
+    }
+    await queue.settle('defer', c)
+    await queue.settle('deadLetter', d)
+    const makeDue = async (): Promise<void> => {
+      await queue.send({
+        messageId: 'later',
+        scheduledMs: messages.nowMs() + messages.startMs + 10,
+      })
+      await messages.wait(10)
+    }
+    await makeDue()
+    expect(await queue.renew(b)).toEqual([messages.nowMs() + 5000])
+    await makeDue()
+    expect(await queue.settle('complete', a, b)).toEqual(['settled', 'settled'])
+    await makeDue()
+    expect(heads(await queue.receiveDeferred([c.message.number]))).toEqual(['m2'])
+    await makeDue()
+    const dead = await queue.deadLetters()
+    const redriven = await messages.perform<'redrive'>({
+      kind: 'redrive',
+      ...dead.on,
+      messages: [{ number: 1, session: undefined }],
+    })
+    expect(redriven).toEqual({ kind: 'redriven', numbers: [1] })
+    expect(messages.again).toBe(0)
+  })
+
   test('SET-06 a token is good in its own entity only', async () => {
     const queue = await messages.queue('q', { maxDeliveryCount: 1 })
     const other = await messages.queue('r')

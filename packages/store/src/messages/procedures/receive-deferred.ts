@@ -8,8 +8,8 @@ import {
 } from '../message-rows.ts'
 import { refusesReceive } from '../rules/entity-status.ts'
 import { lockEndMs } from '../rules/lock-rules.ts'
-import { applyDue } from './apply-due.ts'
 import { heldSession } from './held-session.ts'
+import { rowsAfterDue } from './rows-after-due.ts'
 import type { Work } from './work.ts'
 
 /**
@@ -26,13 +26,12 @@ export function* receiveDeferred(
   if (reason !== undefined) return { kind: 'refused', reason }
   const session = hold && (yield* heldSession(work, place, hold, 'nobody'))
   if (session !== undefined && 'kind' in session) return session
-  // Rows are waited for below, which must not happen with counters in hand.
-  if (hold === undefined && (yield* applyDue(work, place, 'nobody')) !== 'nothing') {
-    return { kind: 'again' }
-  }
   const wanted = [...new Set(numbers)]
+  const read = (): Procedure<readonly MessageRow[]> => ask('rowsByNumber', record.number, wanted)
+  const known = hold === undefined ? yield* rowsAfterDue(work, place, read) : yield* read()
+  if (known === 'again') return { kind: 'again' }
   const found = new Map<number, MessageRow>()
-  for (const row of yield* ask('rowsByNumber', record.number, wanted)) found.set(row.number, row)
+  for (const row of known) found.set(row.number, row)
   const rows: MessageRow[] = []
   for (const number of wanted) {
     const row = found.get(number)

@@ -12,8 +12,8 @@ import { arrivedRow, type Passage } from '../rules/enqueued-rows.ts'
 import { isWaiting } from '../rules/expiry-of-messages.ts'
 import { addChanges } from '../rules/message-changes.ts'
 import type { Fate } from '../rules/message-fate.ts'
-import { applyDue } from './apply-due.ts'
 import { carryOut } from './carry-out.ts'
+import { rowsAfterDue } from './rows-after-due.ts'
 import type { Work } from './work.ts'
 
 const REASON = { removed: ['DeadLetterReason', 'DeadLetterErrorDescription'] }
@@ -32,9 +32,9 @@ export function* redrive(
   if (record.kind !== 'deadLetter' || record.parent === undefined) {
     return { kind: 'refused', reason: 'notAllowed' }
   }
-  if ((yield* applyDue(work, place, 'nobody')) !== 'nothing') return { kind: 'again' }
   const numbers = messages.map(({ number }) => number)
-  const rows = yield* ask('rowsByNumber', record.number, numbers)
+  const rows = yield* rowsAfterDue(work, place, () => ask('rowsByNumber', record.number, numbers))
+  if (rows === 'again') return { kind: 'again' }
   const ids = rows.filter(isWaiting).map(({ id }) => id)
   if (ids.length === 0) return { kind: 'redriven', numbers: [] }
   const stored = yield* ask(
