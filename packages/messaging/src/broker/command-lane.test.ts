@@ -1,3 +1,4 @@
+import { InvalidDocumentError } from '@tidemark/contracts'
 import { expect, test } from 'vitest'
 import { settle } from '@tidemark/testing'
 import { CommandLane } from './command-lane.ts'
@@ -91,4 +92,32 @@ test('all calls of a command that fails reject, and the next command goes on', a
   await failed
   await finish()
   expect(await second).toBe(30)
+})
+
+test('what is refused for one call is no error of the others', async () => {
+  const { lane, groups, finish } = heldLane(one)
+  const refused = new InvalidDocumentError('bad')
+  const calls = [1, 2, 3].map((request) => lane.call(request))
+  const answers = Promise.allSettled(calls)
+  await settle(3)
+  await finish(refused)
+  await finish()
+  await finish(refused)
+  await finish()
+  expect((await answers).map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ])
+  expect(groups).toEqual([[1, 2, 3], [1], [2], [3]])
+})
+
+test('a command may do the first calls only: the others follow', async () => {
+  const groups: (readonly number[])[] = []
+  const lane = new CommandLane<number, number>((requests) => {
+    groups.push(requests)
+    return Promise.resolve(requests.slice(0, 2))
+  }, one)
+  expect(await Promise.all([1, 2, 3].map((request) => lane.call(request)))).toEqual([1, 2, 3])
+  expect(groups).toEqual([[1, 2, 3], [3]])
 })

@@ -1,3 +1,5 @@
+import { isRefused } from '../errors/is-retryable.ts'
+
 /** How much of a command a call takes. */
 export interface LaneWeight {
   readonly items: number
@@ -25,7 +27,10 @@ export class CommandLane<Request, Answer> {
   #waiting: Waiting<Request, Answer>[] = []
   #running: Promise<void> | undefined
 
-  /** `perform` answers in the order of the requests. */
+  /**
+   * `perform` answers in the order of the requests, at least the first of them: the others are performed after it. What it
+   * has not answered it has not done.
+   */
   constructor(
     perform: (requests: readonly Request[]) => Promise<readonly Answer[]>,
     weigh: (request: Request) => LaneWeight,
@@ -88,15 +93,21 @@ export class CommandLane<Request, Answer> {
   }
 
   async #performGroup(group: readonly Waiting<Request, Answer>[]): Promise<void> {
-    try {
-      const answers = await this.#perform(group.map(({ request }) => request))
-      for (const [place, { resolve, reject }] of group.entries()) {
-        const answer = answers[place]
-        if (answer === undefined) reject(new Error(`a command has no answer at ${place}`))
-        else resolve(answer)
+    for (let rest = group; rest.length > 0;) {
+      try {
+        const answers = await this.#perform(rest.map(({ request }) => request))
+        if (answers.length === 0) throw new Error('a command has no answer')
+        for (const [place, answer] of answers.entries()) rest[place]?.resolve(answer)
+        rest = rest.slice(answers.length)
+      } catch (error) {
+        if (rest.length === 1 || !isRefused(error)) {
+          for (const { reject } of rest) reject(error)
+          return
+        }
+        // What is wrong with one call is no error of the others.
+        for (const one of rest) await this.#performGroup([one])
+        return
       }
-    } catch (error) {
-      for (const { reject } of group) reject(error)
     }
   }
 }

@@ -203,14 +203,8 @@ export class EntityCommands {
   }
 
   async #send(parcels: readonly (readonly NewMessage[])[]): Promise<readonly ParcelAnswer[]> {
-    const answers: ParcelAnswer[] = []
-    while (answers.length < parcels.length) {
-      const { answer } = await this.perform('send', (record) =>
-        this.#sendOf(parcels.slice(answers.length), record),
-      )
-      answers.push(...answer.parcels)
-    }
-    return answers
+    const { answer } = await this.perform('send', (record) => this.#sendOf(parcels, record))
+    return answer.parcels
   }
 
   /** Of as many parcels as one transaction takes. */
