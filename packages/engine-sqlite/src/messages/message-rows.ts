@@ -136,7 +136,7 @@ export class MessageRows implements RowRequests {
     const unexpiredAtMs = request.notExpiredAtMs ?? -1
     const rows =
       session === undefined
-        ? this.#rows(READY_ROWS, entity, unexpiredAtMs, max)
+        ? this.#rows(READY_ROWS, entity, request.afterNumber, unexpiredAtMs, max)
         : this.#rows(
             READY_ROWS_IN_SESSION,
             entity,

@@ -8,7 +8,7 @@ const SELECT = `SELECT ${MESSAGE_COLUMNS} FROM message`
 const READY = 'entity = ? AND state = 0 AND lock IS NULL'
 const UNEXPIRED = '(expires IS NULL OR expires > ?)'
 export const READY_ROWS: string = `${SELECT} INDEXED BY message_ready WHERE ${READY} AND session IS NULL
-  AND ${UNEXPIRED} ORDER BY number LIMIT ? + 0`
+  AND number > ? AND ${UNEXPIRED} ORDER BY number LIMIT ? + 0`
 export const READY_ROWS_IN_SESSION: string = `${SELECT} INDEXED BY message_ready_in_session
   WHERE ${READY} AND session IS NOT NULL AND session = ? AND number > ? AND ${UNEXPIRED}
   ORDER BY number LIMIT ? + 0`

@@ -1,8 +1,9 @@
-import type { EntityRecord } from '@tidemark/store/messages'
+import type { CommandAnswers, CommandOf, EntityRecord } from '@tidemark/store/messages'
 import { headOf } from '../messages/message-codec.ts'
 import type { BringContext } from './bring-context.ts'
 import { judgeArrival, judgePiece } from './fan-out.ts'
 import { lookAt } from './look-at.ts'
+import { moveWithPoison } from './poison.ts'
 
 /** Messages that one transaction activates. */
 const PIECE = 100
@@ -25,17 +26,12 @@ async function activateDue(context: BringContext, topic: EntityRecord): Promise<
     if (read.answer.kind === 'again') continue
     if (read.answer.kind === 'refused' || read.answer.messages.length === 0) return
     const judge = judgeArrival(context, record)
-    const { answer } = await context.perform<'activate'>({
-      kind: 'activate',
-      entity: record.number,
-      touch: false,
-      version: record.version,
-      messages: judgePiece(
-        read.answer.messages,
-        (message) => ({ number: message.number, copies: judge({ head: headOf(message) }) }),
-        ({ copies }, { bytes }) => [{ copies, bytes }],
-      ),
-    })
+    const orders = judgePiece(
+      read.answer.messages,
+      (message) => ({ number: message.number, copies: judge({ head: headOf(message) }) }),
+      ({ copies }, { bytes }) => [{ copies, bytes }],
+    )
+    const answer = await activateOrders(context, record, orders)
     if (answer.kind === 'activated') context.forwardOnward(record)
     if (answer.kind !== 'refused') continue
     await context.directory.refresh()
@@ -44,4 +40,24 @@ async function activateDue(context: BringContext, topic: EntityRecord): Promise<
     if (fresh?.number !== record.number) return
     record = fresh
   }
+}
+
+function activateOrders(
+  context: BringContext,
+  { number: entity, version }: EntityRecord,
+  orders: CommandOf<'activate'>['messages'],
+): Promise<CommandAnswers['activate']> {
+  return moveWithPoison<(typeof orders)[number], CommandAnswers['activate']>(orders, {
+    async move(messages) {
+      const command = { kind: 'activate', entity, touch: false, version, messages } as const
+      return (await context.perform<'activate'>(command)).answer
+    },
+    isMoved: ({ kind }) => kind === 'activated',
+    join: (one) => one,
+    // A topic has no dead-letter queue: those of its subscriptions get the copies.
+    buried: ({ number, copies }, deadLetter) => ({
+      number,
+      copies: copies.map((copy) => ({ ...copy, session: undefined, deadLetter })),
+    }),
+  })
 }

@@ -7,12 +7,15 @@ import type {
 } from '@tidemark/store/messages'
 import type { FanOutContext } from './fan-out.ts'
 import type { LookContext } from './look-at.ts'
+import type { StuckLetters } from './stuck-letters.ts'
 import type { SharedRuns } from './shared-runs.ts'
 
 /** What bringing messages needs of the broker. */
 export interface BringContext extends LookContext, FanOutContext {
   /** Of forwardings by their sources, and of activations by their topics. */
   readonly runs: SharedRuns
+  /** By the number of the dead-letter queue. */
+  readonly stuck: Map<number, StuckLetters>
   perform<Kind extends MessageCommand['kind']>(
     command: CommandOf<Kind>,
   ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }>

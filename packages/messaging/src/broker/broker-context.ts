@@ -19,6 +19,7 @@ import { forwardWaiting } from './bring-messages.ts'
 import { EntityCommands } from './entity-commands.ts'
 import { EntityDirectory } from './entity-directory.ts'
 import { SharedRuns } from './shared-runs.ts'
+import type { StuckLetters } from './stuck-letters.ts'
 
 /** Entities whose commands are remembered. */
 const MAX_COMMANDS = 10_000
@@ -30,6 +31,7 @@ export class BrokerContext implements AdministrationContext, BringContext {
   readonly directory: EntityDirectory
   readonly rules: ParsedRules = new ParsedRules()
   readonly runs: SharedRuns = new SharedRuns()
+  readonly stuck: Map<number, StuckLetters> = new Map()
   readonly database: Database
   readonly #calls = new Set<Promise<unknown>>()
   readonly #background = new BackgroundWork()

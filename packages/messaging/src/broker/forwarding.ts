@@ -1,5 +1,6 @@
 import {
   MAX_FORWARD_HOPS,
+  type CommandAnswers,
   type CommandOf,
   type EntityRecord,
   type StoredMessage,
@@ -7,6 +8,8 @@ import {
 import { headOf, type MessageHead } from '../messages/message-codec.ts'
 import type { BringContext } from './bring-context.ts'
 import { judgeArrival, judgePiece } from './fan-out.ts'
+import { moveWithPoison } from './poison.ts'
+import { noteStuck, stuckThrough } from './stuck-letters.ts'
 
 /** Messages that one transaction moves. */
 const PIECE = 100
@@ -39,24 +42,20 @@ async function forwardAll(context: BringContext, source: EntityRecord): Promise<
   for (let changes = 0; changes <= MAX_CHANGES;) {
     const path = context.directory.destinationPathOf(source)
     if (path === undefined) return
+    const destination = context.directory.destination(path)
+    // Dead letters that can go nowhere stay where they are.
+    if (destination === undefined && source.kind === 'deadLetter') return
     const read = await context.perform<'readForwardable'>({
       kind: 'readForwardable',
       entity: source.number,
       touch: false,
+      afterNumber: stuckThrough(context, source, destination),
       max: PIECE,
     })
     if (read.answer.kind === 'again') continue
     if (read.answer.kind === 'refused' || read.answer.messages.length === 0) return
-    const destination = context.directory.destination(path)
-    // Dead letters that can go nowhere stay where they are.
-    if (destination === undefined && source.kind === 'deadLetter') return
-    const { answer } = await context.perform<'forward'>({
-      kind: 'forward',
-      entity: source.number,
-      touch: false,
-      destination: destination && { entity: destination.number, version: destination.version },
-      messages: ordersFor(context, read.answer.messages, destination),
-    })
+    const orders = ordersFor(context, read.answer.messages, destination)
+    const answer = await forwardOrders(context, { source, destination, orders })
     if (answer.kind === 'destinationChanged') {
       changes += 1
       await context.directory.refresh()
@@ -67,8 +66,40 @@ async function forwardAll(context: BringContext, source: EntityRecord): Promise<
       if (destination !== undefined) context.forwardOnward(destination)
       if (source.kind !== 'deadLetter') context.forwardDeadLettersOf(source)
       if (answer.left > 0) return
+      if (answer.stuck > 0)
+        noteStuck(context, { source, destination, through: orders.at(-1)?.number })
     }
   }
+}
+
+interface ForwardPiece {
+  readonly source: EntityRecord
+  readonly destination: EntityRecord | undefined
+  readonly orders: CommandOf<'forward'>['messages']
+}
+
+function forwardOrders(
+  context: BringContext,
+  { source, destination, orders }: ForwardPiece,
+): Promise<CommandAnswers['forward']> {
+  return moveWithPoison<(typeof orders)[number], CommandAnswers['forward']>(orders, {
+    async move(messages) {
+      const { answer } = await context.perform<'forward'>({
+        kind: 'forward',
+        entity: source.number,
+        touch: false,
+        destination: destination && { entity: destination.number, version: destination.version },
+        messages,
+      })
+      return answer
+    },
+    isMoved: ({ kind }) => kind === 'forwarded',
+    join: (one, other) =>
+      one.kind === 'forwarded' && other.kind === 'forwarded'
+        ? { ...one, left: one.left + other.left, stuck: one.stuck + other.stuck }
+        : other,
+    buried: (order, deadLetter) => ({ ...order, copies: [], deadLetter }),
+  })
 }
 
 function ordersFor(

@@ -203,7 +203,11 @@ export type MessageCommand =
       }[]
     })
   /** Messages of an entity that forwards, or of a dead-letter queue that does, for `forward`. */
-  | (OnEntity & { readonly kind: 'readForwardable'; readonly max: number })
+  | (OnEntity & {
+      readonly kind: 'readForwardable'
+      readonly afterNumber: number
+      readonly max: number
+    })
   /** Moves messages to another entity, or to the entity's dead-letter queue. Those that are gone are left out. */
   | (OnEntity & {
       readonly kind: 'forward'
@@ -324,8 +328,11 @@ export interface CommandAnswers {
   readonly forward:
     | Refusal
     | Again
-    /** `left`: messages of a dead-letter queue that stay there, because the destination is disabled or full. */
-    | { readonly kind: 'forwarded'; readonly left: number }
+    /**
+     * Messages of a dead-letter queue that stay there: `left`, because the destination is disabled or full; `stuck`, because
+     * they cannot go to it as long as it is as it is.
+     */
+    | { readonly kind: 'forwarded'; readonly left: number; readonly stuck: number }
     /** The destination is gone, or has another version. */
     | { readonly kind: 'destinationChanged' }
   /** Numbers, in the dead-letter queue, of those that were moved. */

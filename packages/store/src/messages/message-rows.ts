@@ -150,8 +150,9 @@ export interface RowRequests {
    */
   take(request: {
     readonly entity: number
-    /** Of this session only, with numbers above `afterNumber`; undefined: of an entity without sessions. */
+    /** Of this session only; undefined: of an entity without sessions. */
     readonly session: string | undefined
+    /** With numbers above this one. */
     readonly afterNumber: number
     readonly notExpiredAtMs: number | undefined
     readonly max: number

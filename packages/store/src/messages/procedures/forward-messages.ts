@@ -10,6 +10,7 @@ import {
 import {
   DESTINATION_DISABLED,
   DESTINATION_FULL,
+  DESTINATION_TOO_SMALL,
   SESSION_ID_IS_NULL,
 } from '../rules/dead-letter-reasons.ts'
 import { effectiveTtlMs } from '../rules/effective-ttl.ts'
@@ -26,13 +27,16 @@ import type { Work } from './work.ts'
 /** Bytes of messages that `readForwardable` gives at most. */
 const MAX_BYTES = 4 * 1024 * 1024
 
+/** A destination that refuses so may take the message later. */
+const PASSING: ReadonlySet<DeadLetterReason> = new Set([DESTINATION_DISABLED, DESTINATION_FULL])
+
 type Forwarded = CommandOf<'forward'>['messages'][number]
 
 /** Waiting messages in the order of numbers. Forwarding listens (EXP-26), so what has expired leaves first. */
 export function* readForwardable(
   work: Work,
   place: EntityPlace,
-  { max }: CommandOf<'readForwardable'>,
+  { afterNumber, max }: CommandOf<'readForwardable'>,
 ): Procedure<CommandAnswers['readForwardable']> {
   const { record } = place
   if (record.kind === 'topic') return { kind: 'refused', reason: 'notAllowed' }
@@ -41,7 +45,7 @@ export function* readForwardable(
   const messages = yield* ask('take', {
     entity: record.number,
     session: undefined,
-    afterNumber: 0,
+    afterNumber,
     notExpiredAtMs: record.kind === 'deadLetter' ? undefined : work.time.storeMs,
     max,
     maxBytes: MAX_BYTES,
@@ -71,7 +75,7 @@ export function* forward(
       (row) => isWaiting(row) && (isDeadLetter(record) || !hasExpired(row, work.time.storeMs)),
     )
     .sort((a, b) => a.number - b.number)
-  if (waiting.length === 0) return { kind: 'forwarded', left: 0 }
+  if (waiting.length === 0) return { kind: 'forwarded', left: 0, stuck: 0 }
   const target = destination && (yield* holdDestination(work, record, destination, messages))
   if (destination !== undefined && target === undefined) return { kind: 'destinationChanged' }
   const stored = yield* ask(
@@ -84,8 +88,7 @@ export function* forward(
       const order = orders.get(message.number)
       return order === undefined ? [] : [{ message, order }]
     })
-  const left = yield* move(work, record, target, moves)
-  return { kind: 'forwarded', left }
+  return { kind: 'forwarded', ...(yield* move(work, record, target, moves)) }
 }
 
 /** The destination with all counters that are needed there and here, or undefined if it is not what was judged. */
@@ -108,13 +111,13 @@ interface Move {
   readonly order: Forwarded
 }
 
-/** How many stay. */
+/** How many stay, and why; see the answer. */
 function* move(
   work: Work,
   source: EntityRecord,
   target: EntityRecord | undefined,
   moves: readonly Move[],
-): Procedure<number> {
+): Procedure<{ readonly left: number; readonly stuck: number }> {
   const refusal = yield* refusals(work, target, moves)
   const going = moves.filter((one) => refusal(one) === undefined)
   const isFresh =
@@ -128,17 +131,21 @@ function* move(
   const fates: Fate[] = []
   const inserted: NewMessageRow[] = []
   let left = 0
+  let stuck = 0
   for (const one of moves) {
     const reason = refusal(one)
     if (reason === undefined && target !== undefined) {
       fates.push({ kind: 'goes', row: one.message })
       if (isFresh(one.order.messageId)) inserted.push(...(yield* arrive(work, source, target, one)))
-    } else if (reason === undefined || isDeadLetter(source)) left += 1
-    else fates.push({ kind: 'dies', row: one.message, reason })
+    } else if (reason === undefined) left += 1
+    else if (isDeadLetter(source)) {
+      if (PASSING.has(reason)) left += 1
+      else stuck += 1
+    } else fates.push({ kind: 'dies', row: one.message, reason })
   }
   yield* carryOut(work, source, fates)
   if (inserted.length > 0) yield* ask('insert', inserted)
-  return left
+  return { left, stuck }
 }
 
 /** Why a message cannot go to the destination: judged for each once, before ids are claimed. */
@@ -154,7 +161,7 @@ function* refusals(
       : (yield* ask('readBytes', target.number)) + work.addedBytes(target.number)
   for (const { message, order } of moves) {
     const added = message.bytes * Math.max(1, order.copies.length)
-    const reason = order.deadLetter ?? refusedBy(target, order, held + added)
+    const reason = order.deadLetter ?? refusedBy(target, { message, order }, held + added)
     if (reason === undefined) held += added
     else reasons.set(message.id, reason)
   }
@@ -163,13 +170,14 @@ function* refusals(
 
 function refusedBy(
   target: EntityRecord | undefined,
-  { session }: Forwarded,
-  bytes: number,
+  { message, order: { session } }: Move,
+  heldBytes: number,
 ): DeadLetterReason | undefined {
   if (target === undefined) return undefined
   if (refusesSend(target) !== undefined) return DESTINATION_DISABLED
   if (target.settings.requiresSession && session === undefined) return SESSION_ID_IS_NULL
-  return bytes > target.settings.maxBytes ? DESTINATION_FULL : undefined
+  if (message.bytes > target.settings.maxMessageBytes) return DESTINATION_TOO_SMALL
+  return heldBytes > target.settings.maxBytes ? DESTINATION_FULL : undefined
 }
 
 /** Its rows at the destination. */

@@ -12,7 +12,7 @@ afterEach(() => messages[Symbol.asyncDispose]())
 type Order = CommandOf<'forward'>['messages'][number]
 
 const readForwardable = async (source: Entity): Promise<readonly string[]> => {
-  const command = { kind: 'readForwardable' as const, ...source.on, max: 10 }
+  const command = { kind: 'readForwardable' as const, ...source.on, afterNumber: 0, max: 10 }
   const answer = await messages.perform<'readForwardable'>(command)
   return answer.kind === 'messages' ? answer.messages.map(({ head }) => head) : [answer.reason]
 }
@@ -52,8 +52,12 @@ describe('forwarding', () => {
     expect(await readForwardable(source)).toEqual(['a', 'b'])
     await messages.wait(800)
     const moved = await forward(source, target, { number: 1 }, { number: 2 })
-    expect(moved).toEqual({ kind: 'forwarded', left: 0 })
-    expect(await forward(source, target, { number: 1 })).toEqual({ kind: 'forwarded', left: 0 })
+    expect(moved).toEqual({ kind: 'forwarded', left: 0, stuck: 0 })
+    expect(await forward(source, target, { number: 1 })).toEqual({
+      kind: 'forwarded',
+      left: 0,
+      stuck: 0,
+    })
     expect(await source.peek()).toEqual([])
     const nowMs = messages.startMs + 800
     expect(await target.peekMessages()).toMatchObject([
@@ -164,7 +168,11 @@ describe('forwarding dead letters', () => {
     await source.settle('abandon', ...(await source.receive()))
     await messages.wait(5000)
     expect(await readForwardable(dead)).toEqual(['a'])
-    expect(await forward(dead, target, { number: 1 })).toEqual({ kind: 'forwarded', left: 0 })
+    expect(await forward(dead, target, { number: 1 })).toEqual({
+      kind: 'forwarded',
+      left: 0,
+      stuck: 0,
+    })
     const received = await target.receive()
     expect(heads(received)).toEqual(['a'])
     expect(received[0]?.message).toMatchObject({
@@ -180,7 +188,11 @@ describe('forwarding dead letters', () => {
     const dead = await source.deadLetters()
     await source.send({ messageId: 'a' })
     await source.settle('abandon', ...(await source.receive()))
-    expect(await forward(dead, target, { number: 1 })).toEqual({ kind: 'forwarded', left: 1 })
+    expect(await forward(dead, target, { number: 1 })).toEqual({
+      kind: 'forwarded',
+      left: 1,
+      stuck: 0,
+    })
     expect(await dead.peek()).toEqual(['a'])
   })
 })

@@ -34,3 +34,9 @@ export const DESTINATION_FULL: DeadLetterReason = {
   reason: 'ForwardingDestinationFull',
   description: 'The message could not be forwarded: its destination has reached its maximum size.',
 }
+
+/** SET-13: it is larger than the largest message of the destination. */
+export const DESTINATION_TOO_SMALL: DeadLetterReason = {
+  reason: 'MessageSizeExceeded',
+  description: 'The message could not be forwarded: it is larger than its destination takes.',
+}

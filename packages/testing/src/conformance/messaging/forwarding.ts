@@ -1,6 +1,7 @@
+import type { Message } from '@tidemark/messaging'
 import { describe, expect, test } from 'vitest'
 import { BOTH, rejection, type OpenNamespace } from './fixtures.ts'
-import { bodies } from './tested-entity.ts'
+import { bodies, receiveNow } from './tested-entity.ts'
 
 /** Entities that pass their messages on. */
 export function messagingForwarding(open: OpenNamespace): void {
@@ -152,6 +153,60 @@ export function messagingForwarding(open: OpenNamespace): void {
       await source.send({ body: 'a', applicationProperties: { colour: 'red' } }, 'b')
       expect(bodies(await all.receive())).toEqual(['a', 'b'])
       expect(bodies(await red.receive())).toEqual(['a'])
+    })
+
+    test('SET-14 dead letters that cannot go to their destination block none behind them', async () => {
+      const space = await open()
+      const target = await space.queue('target', { requiresSession: true })
+      const source = await space.queue('source', { forwardDeadLetteredMessagesTo: 'target' })
+      const bury = async (...messages: Message[]) => {
+        await source.send(...messages)
+        for (const one of await source.receive()) await source.receiver.deadLetterMessage(one)
+        await space.settled()
+      }
+      await bury(...Array.from({ length: 101 }, () => ({ body: 'none' })))
+      await bury({ body: 'a', sessionId: 's' })
+      await bury({ body: 'none' }, { body: 'b', sessionId: 's' })
+      expect(bodies(await target.peek())).toEqual(['a', 'b'])
+      expect(await source.dead()).toHaveLength(102)
+      await space.broker.deleteQueue('target')
+      const plain = await space.queue('target')
+      expect(await plain.receive()).toHaveLength(102)
+    })
+
+    test('SET-13 a message that is too large for the destination goes to the dead-letter queue', async () => {
+      const space = await open()
+      const target = await space.queue('target', { maxMessageSizeInKilobytes: 1 })
+      const source = await space.queue('source', { forwardTo: 'target' })
+      await source.send({ body: new Uint8Array(2000) }, 'b')
+      expect(bodies(await target.receive())).toEqual(['b'])
+      expect((await source.deadOne()).deadLetterReason).toBe('MessageSizeExceeded')
+    })
+
+    test('SET-13 a message that the store refuses stops no other', async () => {
+      const space = await open()
+      const target = await space.queue('target', { requiresSession: true })
+      const source = await space.queue('source')
+      await source.send({ body: 'a', sessionId: 's' })
+      // As a release wrote it that did not refuse it. Some engines store it.
+      const outgoing = source.sender.outgoing({ body: 'x', sessionId: 'bad' })
+      const { command } = await outgoing.prepare()
+      const parcels = command.parcels.map(({ messages }) => ({
+        messages: messages.map((one) => ({
+          ...one,
+          head: one.head.replace('"sessionId":"bad"', String.raw`"sessionId":"a\u0000"`),
+        })),
+      }))
+      const engine = await space.database.openMessages()
+      await engine.perform<'send'>({ ...command, parcels }, outgoing.callerTime())
+      await source.send({ body: 'b', sessionId: 's' })
+      await space.broker.updateQueue('source', { forwardTo: 'target' })
+      await space.settled()
+      await using session = await target.accept('s')
+      expect(bodies(await receiveNow(session))).toEqual(['a', 'b'])
+      expect(await source.peek()).toEqual([])
+      const elsewhere = [...(await source.dead()), ...(await target.peek())]
+      expect(bodies(elsewhere)).toContain('x')
     })
 
     test('SET-13 a queue that begins to forward passes on what it has', async () => {
