@@ -1,5 +1,5 @@
 import type { CommandAnswers, CommandOf, EntityRecord } from '@tidemark/store/messages'
-import { headOf } from '../messages/message-codec.ts'
+import { readableHead } from '../messages/message-codec.ts'
 import type { BringContext } from './bring-context.ts'
 import { judgeArrival, judgePiece } from './fan-out.ts'
 import { lookAt } from './look-at.ts'
@@ -26,9 +26,15 @@ async function activateDue(context: BringContext, topic: EntityRecord): Promise<
     if (read.answer.kind === 'again') continue
     if (read.answer.kind === 'refused' || read.answer.messages.length === 0) return
     const judge = judgeArrival(context, record)
+    const due = read.answer.messages.flatMap((message) => {
+      const head = readableHead(message)
+      return head === undefined ? [] : [{ ...message, head }]
+    })
+    // What is damaged stays where it is.
+    if (due.length === 0) return
     const orders = judgePiece(
-      read.answer.messages,
-      (message) => ({ number: message.number, copies: judge({ head: headOf(message) }) }),
+      due,
+      ({ number, head }) => ({ number, copies: judge({ head }) }),
       ({ copies }, { bytes }) => [{ copies, bytes }],
     )
     const answer = await activateOrders(context, record, orders)

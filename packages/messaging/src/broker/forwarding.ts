@@ -5,7 +5,7 @@ import {
   type EntityRecord,
   type StoredMessage,
 } from '@tidemark/store/messages'
-import { headOf, type MessageHead } from '../messages/message-codec.ts'
+import { readableHead } from '../messages/message-codec.ts'
 import type { BringContext } from './bring-context.ts'
 import { judgeArrival, judgePiece } from './fan-out.ts'
 import { moveWithPoison } from './poison.ts'
@@ -121,13 +121,4 @@ function ordersFor(
     return { ...order, copies: judge({ head }), deadLetter: undefined }
   }
   return judgePiece(messages, orderFor, ({ copies }, { bytes }) => [{ copies, bytes }])
-}
-
-/** Undefined for one that is damaged. */
-function readableHead(message: StoredMessage): MessageHead | undefined {
-  try {
-    return headOf(message)
-  } catch {
-    return undefined
-  }
 }

@@ -27,21 +27,26 @@ describe('MessageReceiver', () => {
     await using world = await withQueue()
     await world.broker.createQueue('next')
     await world.broker.createQueue('first', { forwardTo: 'next' })
+    await world.broker.createTopic('t')
+    await world.broker.createSubscription({ topic: 't', subscription: 's' })
     await send(world, 'a')
     const messages = await world.database.openMessages()
     const { entities } = await messages.readCatalog()
     const numberOf = (path: string): number =>
       entities.find((entity) => entity.path === path)?.number ?? 0
-    const given = { session: undefined, ttlMs: undefined, scheduledMs: undefined, copies: [] }
+    const given = { session: undefined, ttlMs: undefined, copies: [] }
     const damaged = { ...given, head: '{', body: new Uint8Array(), bytes: 1, messageId: 'x' }
-    for (const path of ['q', 'first']) {
+    const atMs = world.clock.wallMs() + 1000
+    await world.broker.createSender('t').scheduleMessages({ body: 'c' }, new Date(atMs))
+    for (const path of ['q', 'first', 't']) {
+      const scheduledMs = path === 't' ? atMs : undefined
       await messages.perform<'send'>(
         {
           kind: 'send',
           entity: numberOf(path),
           touch: false,
           version: 1,
-          parcels: [{ messages: [damaged] }],
+          parcels: [{ messages: [{ ...damaged, scheduledMs }] }],
         },
         { lockMs: undefined },
       )
@@ -67,6 +72,8 @@ describe('MessageReceiver', () => {
     ])
     const source = await world.broker.getQueueRuntimeProperties('first')
     expect(source.deadLetterMessageCount).toBe(1)
+    const subscriber = world.broker.createReceiver({ topic: 't', subscription: 's' })
+    expect(await subscriber.receiveMessages(5, AT_ONCE)).toMatchObject([{ body: 'c' }])
   })
 
   it('waits for the first message, then a little for more', async () => {

@@ -1,11 +1,14 @@
-import { headOf } from '../messages/message-codec.ts'
+import { readableHead } from '../messages/message-codec.ts'
 import type { EntityCommands } from './entity-commands.ts'
 
 /** Messages that one transaction moves, and bytes of those that are read for it. */
 const PIECE = 100
 const PIECE_BYTES = 4 * 1024 * 1024
 
-/** Moves messages of a dead-letter queue back to its owner; all that are there now, if no numbers are given. */
+/**
+ * Moves messages of a dead-letter queue back to its owner; all that are there now, if no numbers are given. A damaged one
+ * stays.
+ */
 export async function redriveDeadLetters(
   queue: EntityCommands,
   options: {
@@ -30,7 +33,10 @@ export async function redriveDeadLetters(
     from = last.number + 1
     const messages = answer.messages
       .filter(({ number }) => wanted?.has(number) ?? true)
-      .map((message) => ({ number: message.number, session: headOf(message).sessionId }))
+      .flatMap((message) => {
+        const head = readableHead(message)
+        return head === undefined ? [] : [{ number: message.number, session: head.sessionId }]
+      })
     if (messages.length === 0) continue
     const redriven = await queue.perform('redrive', { messages })
     moved.push(...redriven.answer.numbers)

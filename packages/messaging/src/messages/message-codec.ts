@@ -112,6 +112,15 @@ export function headOf(
   return readable(message, () => changedHead(parseHead(message.head), readChanges(message.changes)))
 }
 
+/** Undefined for a message that is damaged: it must not take others along. */
+export function readableHead(message: Parameters<typeof headOf>[0]): MessageHead | undefined {
+  try {
+    return headOf(message)
+  } catch {
+    return undefined
+  }
+}
+
 function readable<Result>(
   { entity, number }: Pick<StoredMessage, 'entity' | 'number'>,
   read: () => Result,
