@@ -120,7 +120,10 @@ export class EntityCommands {
         const { answer } = await this.perform('settle', { dispositions })
         return answer.answers
       },
-      () => ({ items: 1, bytes: 0 }),
+      ({ outcome }) => ({
+        items: 1,
+        bytes: 'changes' in outcome ? (JSON.stringify(outcome.changes)?.length ?? 0) : 0,
+      }),
     )
     this.#renewals = new CommandLane(
       (tokens) => this.#renew(tokens),

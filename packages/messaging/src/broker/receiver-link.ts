@@ -3,6 +3,7 @@ import { LOCK_DIGITS } from '@tidemark/store/messages'
 import { isRetryable } from '../errors/is-retryable.ts'
 import { LinkClosedError } from '../errors/link-closed-error.ts'
 import { MessageLockLostError } from '../errors/message-lock-lost-error.ts'
+import { MessageSizeExceededError } from '../errors/messaging-limit-errors.ts'
 import { MessageNotFoundError } from '../errors/message-not-found-error.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
 import { SessionLockLostError } from '../errors/session-lock-errors.ts'
@@ -282,6 +283,10 @@ export class ReceiverLink {
       throw new MessagingNotAllowedError(
         `messages of the dead-letter queue '${this.path}' cannot be dead-lettered`,
       )
+    }
+    if (answer === 'tooLarge') {
+      const { path: entityPath, settings } = await this.#commands.record()
+      throw new MessageSizeExceededError({ entityPath, maxBytes: settings.maxMessageBytes })
     }
     if (answer === 'sessionLockLost') this.#parts.held?.lose()
     throw this.#lost(answer)

@@ -125,7 +125,13 @@ export interface Disposition {
   readonly outcome: Outcome
 }
 
-export type DispositionAnswer = 'settled' | 'lockLost' | 'sessionLockLost' | 'notAllowed'
+export type DispositionAnswer =
+  | 'settled'
+  | 'lockLost'
+  | 'sessionLockLost'
+  | 'notAllowed'
+  /** With its changes the message would be larger than the entity takes. */
+  | 'tooLarge'
 
 /** A hold of a session: its name, and the lock that `acceptSession` was given. */
 export interface SessionHold {

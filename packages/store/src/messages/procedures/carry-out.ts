@@ -96,7 +96,7 @@ function countBytes(
   if (row === undefined || kind === 'dies') work.addBytes(entity, -bytes)
   if (row !== undefined && kind === 'dies') {
     const queue = work.held(row.entity)
-    if (queue !== undefined) work.addBytes(queue, bytes)
+    if (queue !== undefined) work.addBytes(queue, row.bytes)
   }
 }
 

@@ -47,16 +47,16 @@ export function* copiesOf(
       )
     }
     const number = work.nextNumber(destination.number)
-    const row = arrivedRow(passage, subscription, { ...copy, number })
-    rows.push(
+    const arrived = arrivedRow(passage, subscription, { ...copy, number })
+    const row =
       reason === undefined
-        ? row
-        : deadLettered(row, reason, {
+        ? arrived
+        : deadLettered(arrived, reason, {
             deadLetterQueue: destination.number,
             number,
             storeMs: work.time.storeMs,
-          }),
-    )
+          })
+    rows.push(row)
     work.addBytes(destination, row.bytes)
     work.touches(destination.number)
   }

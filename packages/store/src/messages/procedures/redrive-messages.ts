@@ -10,7 +10,7 @@ import {
 import { effectiveTtlMs } from '../rules/effective-ttl.ts'
 import { arrivedRow, type Passage } from '../rules/enqueued-rows.ts'
 import { isWaiting } from '../rules/expiry-of-messages.ts'
-import { addChanges } from '../rules/message-changes.ts'
+import { changedRow } from '../rules/message-changes.ts'
 import type { Fate } from '../rules/message-fate.ts'
 import { carryOut } from './carry-out.ts'
 import { rowsAfterDue } from './rows-after-due.ts'
@@ -76,10 +76,11 @@ function* move(
     if (requiresSession && session === undefined) continue
     if (heldBytes + work.addedBytes(owner.number) + message.bytes > maxBytes) continue
     const number = work.nextNumber(owner.number)
-    inserted.push(arrivedRow(passageOf(message, owner, work), owner, { number, session }))
+    const row = arrivedRow(passageOf(message, owner, work), owner, { number, session })
+    inserted.push(row)
     fates.push({ kind: 'goes', row: message })
     numbers.push(message.number)
-    work.addBytes(owner, message.bytes)
+    work.addBytes(owner, row.bytes)
   }
   if (numbers.length === 0) return { kind: 'redriven', numbers }
   work.touches(owner.number)
@@ -90,11 +91,10 @@ function* move(
 
 function passageOf(message: StoredMessage, owner: EntityRecord, { time }: Work): Passage {
   return {
-    ...message,
+    ...changedRow(message, REASON),
     enqueuedMs: time.storeMs,
     ttlMs: effectiveTtlMs(message.ttlMs, owner.settings.defaultTtlMs),
     hops: 0,
     deadLetterSource: undefined,
-    changes: addChanges(message.changes, REASON),
   }
 }

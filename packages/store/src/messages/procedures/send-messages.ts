@@ -123,9 +123,12 @@ function* enqueue(
   if (entity.kind === 'topic' && row.state === ACTIVE) {
     return yield* copiesOf(work, row, message.copies)
   }
-  work.addBytes(to, message.bytes)
   work.touches(to.number)
   const { deadLetter } = message
-  if (deadLetter === undefined || to === entity) return [row]
-  return [deadLettered(row, deadLetter, { deadLetterQueue: to.number, number, storeMs })]
+  const stored =
+    deadLetter === undefined || to === entity
+      ? row
+      : deadLettered(row, deadLetter, { deadLetterQueue: to.number, number, storeMs })
+  work.addBytes(to, stored.bytes)
+  return [stored]
 }

@@ -29,8 +29,10 @@ export function* settleMessages(
     if (typeof row !== 'object') return row ?? 'lockLost'
     if (fates.has(row.id)) return 'lockLost'
     const fate = settledFate(row, record, outcome, work.time)
-    if (fate === 'notAllowed') return fate
+    if (typeof fate === 'string') return fate
     fates.set(row.id, fate)
+    // `carryOut` takes it for what the entity holds.
+    work.addBytes(record, fate.row.bytes - row.bytes)
     return 'settled'
   })
   yield* carryOut(work, record, [...fates.values()])

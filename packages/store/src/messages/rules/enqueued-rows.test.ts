@@ -98,22 +98,24 @@ describe('a message in the dead-letter queue', () => {
       deliveries: 2,
       changes: '{"properties":{"a":1}}',
     })
+    const changes = JSON.stringify({
+      properties: {
+        a: 1,
+        DeadLetterReason: TTL_EXPIRED.reason,
+        DeadLetterErrorDescription: TTL_EXPIRED.description,
+      },
+      diedMs: 99,
+    })
     expect(deadLettered(row, TTL_EXPIRED, { deadLetterQueue: 8, number: 5, storeMs: 99 })).toEqual({
       ...row,
+      bytes: row.bytes + changes.length - 22,
       entity: 8,
       number: 5,
       state: ACTIVE,
       session: undefined,
       dueMs: undefined,
       lock: undefined,
-      changes: JSON.stringify({
-        properties: {
-          a: 1,
-          DeadLetterReason: TTL_EXPIRED.reason,
-          DeadLetterErrorDescription: TTL_EXPIRED.description,
-        },
-        diedMs: 99,
-      }),
+      changes,
     })
   })
 })

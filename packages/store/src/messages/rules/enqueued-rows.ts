@@ -2,7 +2,7 @@ import type { EntityRecord } from '../entities.ts'
 import type { MessageChanges, NewMessage } from '../message-commands.ts'
 import { ACTIVE, SCHEDULED, type MessageRow, type NewMessageRow } from '../message-rows.ts'
 import { effectiveTtlMs, expiryMs } from './effective-ttl.ts'
-import { addChanges, reasonChanges } from './message-changes.ts'
+import { changedRow, reasonChanges } from './message-changes.ts'
 import type { ReasonGiven } from './message-fate.ts'
 
 /** Whether a message waits for its instant. One that has passed means now (SCH-06). */
@@ -70,14 +70,13 @@ export function deadLettered<Row extends MessageRow | NewMessageRow>(
   at: { readonly deadLetterQueue: number; readonly number: number; readonly storeMs: number },
 ): Row {
   return {
-    ...row,
+    ...changedRow(row, reasonChanges(reason, description), { diedMs: at.storeMs }),
     entity: at.deadLetterQueue,
     number: at.number,
     state: ACTIVE,
     session: undefined,
     lock: undefined,
     dueMs: undefined,
-    changes: addChanges(row.changes, reasonChanges(reason, description), { diedMs: at.storeMs }),
   }
 }
 
@@ -109,12 +108,12 @@ export function arrivedRow(
   },
 ): NewMessageRow {
   const ttlMs = effectiveTtlMs(passage.ttlMs, entity.settings.defaultTtlMs)
+  const { changes, bytes } = changedRow(passage, given.changes)
   return {
     enqueuedMs: passage.enqueuedMs,
     firstNumber: passage.firstNumber,
     hops: passage.hops,
     deadLetterSource: passage.deadLetterSource,
-    bytes: passage.bytes,
     head: passage.head,
     body: passage.body,
     entity: entity.number,
@@ -126,7 +125,8 @@ export function arrivedRow(
     dueMs: undefined,
     lock: undefined,
     deliveries: 0,
-    changes: addChanges(passage.changes, given.changes),
+    changes,
+    bytes,
   }
 }
 

@@ -1,9 +1,24 @@
 import type { MessageChanges } from '../message-commands.ts'
+import type { MessageRow } from '../message-rows.ts'
 
 /** SET-04: longer reasons and descriptions are cut. */
 const MAX_REASON_CHARACTERS = 4096
 
 const LONE_HIGH_SURROGATE = /[\uD800-\uDBFF]$/
+
+/** Lays further changes over those of a row. All of them count towards its size. */
+export function changedRow<Row extends Pick<MessageRow, 'changes' | 'bytes'>>(
+  row: Row,
+  ...more: readonly (MessageChanges | undefined)[]
+): Row {
+  const changes = addChanges(row.changes, ...more)
+  if (changes === row.changes) return row
+  return { ...row, changes, bytes: row.bytes + sizeOf(changes) - sizeOf(row.changes) }
+}
+
+function sizeOf(changes: string | undefined): number {
+  return changes === undefined ? 0 : Buffer.byteLength(changes)
+}
 
 /** Lays further changes over the stored ones. Undefined when there are none. */
 export function addChanges(

@@ -77,6 +77,37 @@ export function messagingRefusals(open: OpenNamespace): void {
       expect((await entity.peekOne()).sequenceNumber).toBe(1)
     })
 
+    test('SET-20 changes count, and a settlement that makes a message too large is refused', async () => {
+      const space = await open()
+      const entity = await space.receiving(kind, { maxMessageSizeInKilobytes: 1 })
+      await entity.send('a')
+      const before = await entity.sizeInBytes()
+      const message = await entity.receiveOne()
+      const large = { p: 'x'.repeat(1024) }
+      const { receiver } = entity
+      for (const call of [
+        receiver.abandonMessage(message, large),
+        receiver.deferMessage(message, large),
+        receiver.deadLetterMessage(message, { propertiesToModify: large }),
+      ]) {
+        expect(await rejection(call)).toBe('ERR_MESSAGE_SIZE_EXCEEDED')
+      }
+      await receiver.abandonMessage(message, { p: 'x'.repeat(500) })
+      expect(await entity.sizeInBytes()).toBeGreaterThan(before + 500)
+      const again = await entity.receiveOne()
+      expect(again).toMatchObject({
+        deliveryCount: 1,
+        applicationProperties: { p: 'x'.repeat(500) },
+      })
+      expect(await rejection(receiver.abandonMessage(again, { q: large.p }))).toBe(
+        'ERR_MESSAGE_SIZE_EXCEEDED',
+      )
+      await receiver.deadLetterMessage(again, { deadLetterReason: 'r'.repeat(2000) })
+      expect(await entity.sizeInBytes()).toBeGreaterThan(before + 2500)
+      await entity.drainDead()
+      expect(await entity.sizeInBytes()).toBe(0)
+    })
+
     test('SET-15 a receiver that was closed refuses, and the message is there', async () => {
       const space = await open()
       const entity = await space.receiving(kind, { lockDuration: 2000 })
