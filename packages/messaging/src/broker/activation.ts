@@ -32,9 +32,9 @@ async function activateDue(context: BringContext, topic: EntityRecord): Promise<
     })
     // What is damaged stays where it is.
     if (due.length === 0) return
-    const orders = judgePiece(
+    const orders = await judgePiece(
       due,
-      ({ number, head }) => ({ number, copies: judge({ head }) }),
+      async ({ number, head, bytes }) => ({ number, copies: await judge({ head, bytes }) }),
       ({ copies }, { bytes }) => [{ copies, bytes }],
     )
     const answer = await activateOrders(context, record, orders)

@@ -142,7 +142,7 @@ export class EntityCommands {
    */
   async perform<Kind extends EntityCommandKind>(
     kind: Kind,
-    fields: CommandFields<Kind> | ((record: EntityRecord) => CommandFields<Kind>),
+    fields: CommandFields<Kind> | ((record: EntityRecord) => Promise<CommandFields<Kind>>),
   ): Promise<Performed<Kind>> {
     for (let stale = 0; ;) {
       const record = await this.record()
@@ -150,7 +150,7 @@ export class EntityCommands {
       const command = this.#command(
         kind,
         record,
-        typeof fields === 'function' ? fields(record) : fields,
+        typeof fields === 'function' ? await fields(record) : fields,
       )
       this.#noteTouch(kind, record)
       const { answer, time } = await this.#context.perform<Kind>(command)
@@ -179,7 +179,7 @@ export class EntityCommands {
     parcels: readonly (readonly NewMessage[])[],
   ): Promise<{ readonly record: EntityRecord; readonly command: CommandOf<'send'> }> {
     const record = await this.record()
-    return { record, command: this.#command('send', record, this.#sendOf(parcels, record)) }
+    return { record, command: this.#command('send', record, await this.#sendOf(parcels, record)) }
   }
 
   sentWithCommit(record: EntityRecord): void {
@@ -211,31 +211,30 @@ export class EntityCommands {
   }
 
   /** Of as many parcels as one transaction takes. */
-  #sendOf(
+  async #sendOf(
     parcels: readonly (readonly NewMessage[])[],
     record: EntityRecord,
-  ): CommandFields<'send'> {
+  ): Promise<CommandFields<'send'>> {
     const judge = judgeArrival(this.#context, record)
-    const judged = (message: NewMessage): NewMessage => ({
+    const judged = async (message: NewMessage): Promise<NewMessage> => ({
       ...message,
-      copies: judge({ head: parseHead(message.head) }),
+      copies: await judge({ head: parseHead(message.head), bytes: message.bytes }),
     })
-    const parcel = (messages: readonly NewMessage[]): Parcel => {
+    const parcel = async (messages: readonly NewMessage[]): Promise<Parcel> => {
       if (record.kind !== 'topic') return { messages }
       const budget = new CopyBudget()
       let isRefused = false
-      return {
-        messages: messages.map((message) => {
-          if (isRefused) return message
-          const one = judged(message)
-          isRefused = !budget.takes([one])
-          return one
-        }),
+      const all: NewMessage[] = []
+      for (const message of messages) {
+        const one: NewMessage = isRefused ? message : await judged(message)
+        isRefused ||= !budget.takes([one])
+        all.push(one)
       }
+      return { messages: all }
     }
     return {
       version: record.version,
-      parcels: judgePiece(parcels, parcel, ({ messages }) => messages),
+      parcels: await judgePiece(parcels, parcel, ({ messages }) => messages),
     }
   }
 

@@ -4,8 +4,10 @@ import {
   type MessageCopy,
   type NewMessage,
 } from '@tidemark/store/messages'
+import { eventLoopTurn } from '../platform/event-loop-turn.ts'
 import { judgeRules, type JudgedMessage } from '../rules/judge-rules.ts'
 import type { ParsedRules } from '../rules/parsed-rules.ts'
+import { MAX_STEPS } from '../rules/work-budget.ts'
 import type { EntityDirectory } from './entity-directory.ts'
 
 /** What judging rules needs of the broker. */
@@ -14,27 +16,38 @@ export interface FanOutContext {
   readonly rules: ParsedRules
 }
 
+/** Steps of rules after which other work of the process has its turn: about ten milliseconds. */
+const STEPS_PER_TURN = MAX_STEPS
+
 /** Where the rules of a topic's subscriptions put a message that arrives there now (TOP-01). No copies of one that arrives in a queue. */
 export function judgeArrival(
   { directory, rules }: FanOutContext,
   record: EntityRecord,
-): (message: JudgedMessage) => readonly MessageCopy[] {
-  if (record.kind !== 'topic') return () => []
+): (message: JudgedMessage) => Promise<readonly MessageCopy[]> {
+  if (record.kind !== 'topic') return () => Promise.resolve([])
   const subscriptions = directory.subscriptionsOf(record)
-  return (message) =>
-    subscriptions.flatMap((subscription) => judgeRules(subscription, message, rules))
+  let spent = 0
+  return async (message) => {
+    const { copies, steps } = judgeRules(subscriptions, message, rules)
+    spent += steps
+    if (spent >= STEPS_PER_TURN) {
+      spent = 0
+      await eventLoopTurn()
+    }
+    return copies
+  }
 }
 
 /** The first of these items that one transaction takes, judged; at least one. `messagesOf`: those of a judged one. */
-export function judgePiece<Item, Judged>(
+export async function judgePiece<Item, Judged>(
   items: readonly Item[],
-  judge: (item: Item) => Judged,
+  judge: (item: Item) => Promise<Judged>,
   messagesOf: (judged: Judged, item: Item) => readonly Pick<NewMessage, 'bytes' | 'copies'>[],
-): readonly Judged[] {
+): Promise<readonly Judged[]> {
   const budget = new CopyBudget()
   const piece: Judged[] = []
   for (const item of items) {
-    const judged = judge(item)
+    const judged = await judge(item)
     if (!budget.takes(messagesOf(judged, item)) && piece.length > 0) break
     piece.push(judged)
   }

@@ -54,7 +54,7 @@ async function forwardAll(context: BringContext, source: EntityRecord): Promise<
     })
     if (read.answer.kind === 'again') continue
     if (read.answer.kind === 'refused' || read.answer.messages.length === 0) return
-    const orders = ordersFor(context, read.answer.messages, destination)
+    const orders = await ordersFor(context, read.answer.messages, destination)
     const answer = await forwardOrders(context, { source, destination, orders })
     if (answer.kind === 'destinationChanged') {
       changes += 1
@@ -106,9 +106,11 @@ function ordersFor(
   context: BringContext,
   messages: readonly StoredMessage[],
   destination: EntityRecord | undefined,
-): CommandOf<'forward'>['messages'] {
+): Promise<CommandOf<'forward'>['messages']> {
   const judge = destination === undefined ? undefined : judgeArrival(context, destination)
-  const orderFor = (message: StoredMessage): CommandOf<'forward'>['messages'][number] => {
+  const orderFor = async (
+    message: StoredMessage,
+  ): Promise<CommandOf<'forward'>['messages'][number]> => {
     const head = readableHead(message)
     const order = {
       number: message.number,
@@ -118,7 +120,7 @@ function ordersFor(
     if (head === undefined) return { ...order, copies: [], deadLetter: DAMAGED }
     if (message.hops >= MAX_FORWARD_HOPS) return { ...order, copies: [], deadLetter: TOO_MANY_HOPS }
     if (judge === undefined) return { ...order, copies: [], deadLetter: NO_DESTINATION }
-    return { ...order, copies: judge({ head }), deadLetter: undefined }
+    return { ...order, copies: await judge({ head, bytes: message.bytes }), deadLetter: undefined }
   }
   return judgePiece(messages, orderFor, ({ copies }, { bytes }) => [{ copies, bytes }])
 }

@@ -21,6 +21,7 @@ export interface Message<Body = unknown> {
   readonly replyTo?: string | undefined
   /** The message is enqueued at this time. A time that has passed means now. */
   readonly scheduledEnqueueTimeUtc?: Date | undefined
+  /** At most 1,000. */
   readonly applicationProperties?: Readonly<Record<string, PropertyValue>> | undefined
 }
 

@@ -44,3 +44,10 @@ test.each([[{}], [undefined], [2n ** 63n], [new Date(Number.NaN)], [Symbol('x')]
     )
   },
 )
+
+test('SET-17 a message has at most 1,000 properties', () => {
+  const values = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, n]))
+  expect(Object.keys(toStoredValues(values(1000)))).toHaveLength(1000)
+  expect(() => toStoredValues(values(1001))).toThrow('at most 1000 application properties')
+})

@@ -3,15 +3,22 @@ import type { StoredValue } from '@tidemark/store/messages'
 import { epochMsOf, utcDate } from '../platform/utc-date.ts'
 import type { PropertyValue } from './message.ts'
 
+/** The most properties of a message, and of one change of it. */
+export const MAX_PROPERTIES = 1_000
+
 const LONG_LIMIT = 2n ** 63n
 
 /** Values of properties as they are stored; see `StoredValue`. @throws ERR_INVALID_OPTION */
 export function toStoredValues(
   values: Readonly<Record<string, PropertyValue>>,
 ): Readonly<Record<string, StoredValue>> {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, toStoredValue(name, value)]),
-  )
+  const entries = Object.entries(values)
+  if (entries.length > MAX_PROPERTIES) {
+    throw new InvalidOptionError(
+      `a message has at most ${MAX_PROPERTIES} application properties, got ${entries.length}`,
+    )
+  }
+  return Object.fromEntries(entries.map(([name, value]) => [name, toStoredValue(name, value)]))
 }
 
 export function fromStoredValues(

@@ -1,6 +1,5 @@
 import { assertNever } from '@tidemark/contracts'
 import type { StoredValue } from '@tidemark/store/messages'
-import type { MessageHead } from '../messages/message-codec.ts'
 import type {
   BinaryOperator,
   Expression,
@@ -8,83 +7,59 @@ import type {
   PropertyName,
   SqlValue,
 } from './expression.ts'
-import { isLike, type WorkBudget } from './like.ts'
+import { isLike } from './like.ts'
+import type { SeenProperties } from './seen-properties.ts'
+import { EvaluationError, type WorkBudget } from './work-budget.ts'
 
 /** Longest text that `+` makes. */
 const MAX_TEXT = 65_536
 
-/** An expression that is well-formed cannot be evaluated for this message (TOP-08). */
-export class EvaluationError extends Error {}
-
-/** A message, and the work that its rules may still take. */
-export interface Evaluation {
-  readonly head: MessageHead
-  readonly budget: WorkBudget
-}
-
 /** Whether a message matches. Unknown is no match (TOP-05). @throws EvaluationError */
-export function evaluateFilter(filter: Expression, evaluation: Evaluation): boolean {
-  return evaluate(filter, evaluation) === true
+export function evaluateFilter(filter: Expression, seen: SeenProperties): boolean {
+  return evaluate(filter, seen) === true
 }
 
 /** @throws EvaluationError */
-export function evaluate(expression: Expression, evaluation: Evaluation): SqlValue {
+export function evaluate(expression: Expression, seen: SeenProperties): SqlValue {
   switch (expression.kind) {
     case 'literal':
       return expression.value
     case 'property':
-      return propertyValue(expression.property, evaluation.head)
+      return propertyValue(expression.property, seen)
     case 'exists':
-      return propertyExists(expression.property, evaluation.head)
+      return propertyExists(expression.property, seen)
     case 'not': {
-      const value = truthOf(evaluate(expression.operand, evaluation))
+      const value = truthOf(evaluate(expression.operand, seen))
       return value === null ? null : !value
     }
     case 'negate': {
-      const value = evaluate(expression.operand, evaluation)
+      const value = evaluate(expression.operand, seen)
       if (typeof value === 'bigint') return checked64(-value)
       return typeof value === 'number' ? -value : null
     }
     case 'isNull':
-      return evaluate(expression.operand, evaluation) === null
+      return evaluate(expression.operand, seen) === null
     case 'in':
-      return isIn(expression, evaluation)
+      return isIn(expression, seen)
     case 'like':
-      return like(expression, evaluation)
+      return like(expression, seen)
     case 'binary':
-      return binaryValue(expression, evaluation)
+      return binaryValue(expression, seen)
     default:
       return assertNever(expression)
   }
 }
 
-function propertyExists(property: PropertyName, head: MessageHead): boolean {
+function propertyExists(property: PropertyName, seen: SeenProperties): boolean {
   return property.kind === 'system'
-    ? head[property.name] !== undefined
-    : storedValue(property.name, head) !== undefined
+    ? seen.system(property.name) !== undefined
+    : seen.presentName(property.name) !== undefined
 }
 
-function propertyValue(property: PropertyName, head: MessageHead): SqlValue {
-  if (property.kind === 'system') return head[property.name] ?? null
-  return sqlValue(storedValue(property.name, head))
-}
-
-function storedValue(name: string, head: MessageHead): StoredValue | undefined {
-  const present = presentName(name, head)
-  return present === undefined ? undefined : head.properties?.[present]
-}
-
-/**
- * The application property that a filter or an action means: names are compared as they are, and without regard to case if
- * none is exactly the same. Undefined: there is none.
- */
-export function presentName(
-  name: string,
-  { properties = {} }: Pick<MessageHead, 'properties'>,
-): string | undefined {
-  if (Object.hasOwn(properties, name)) return name
-  const lower = name.toLowerCase()
-  return Object.keys(properties).find((other) => other.toLowerCase() === lower)
+function propertyValue(property: PropertyName, seen: SeenProperties): SqlValue {
+  if (property.kind === 'system') return seen.system(property.name) ?? null
+  const present = seen.presentName(property.name)
+  return sqlValue(present === undefined ? undefined : seen.value(present))
 }
 
 function sqlValue(value: StoredValue | undefined): SqlValue {
@@ -101,12 +76,12 @@ function truthOf(value: SqlValue): boolean | null {
 
 function isIn(
   { operand, list }: Extract<Expression, { kind: 'in' }>,
-  evaluation: Evaluation,
+  seen: SeenProperties,
 ): boolean | null {
-  const value = evaluate(operand, evaluation)
+  const value = evaluate(operand, seen)
   let result: boolean | null = false
   for (const one of list) {
-    const isEqual = compare('=', value, evaluate(one, evaluation))
+    const isEqual = compare('=', value, evaluate(one, seen), seen.budget)
     if (isEqual === true) return true
     if (isEqual === null) result = null
   }
@@ -115,11 +90,11 @@ function isIn(
 
 function like(
   { operand, pattern, escape }: Extract<Expression, { kind: 'like' }>,
-  evaluation: Evaluation,
+  seen: SeenProperties,
 ): boolean | null {
-  const text = evaluate(operand, evaluation)
-  const wanted = evaluate(pattern, evaluation)
-  const escaping = escape === undefined ? undefined : evaluate(escape, evaluation)
+  const text = evaluate(operand, seen)
+  const wanted = evaluate(pattern, seen)
+  const escaping = escape === undefined ? undefined : evaluate(escape, seen)
   if (typeof text !== 'string' || typeof wanted !== 'string' || escaping === null) return null
   if (
     escaping !== undefined &&
@@ -127,27 +102,25 @@ function like(
   ) {
     throw new EvaluationError('ESCAPE must be one character')
   }
-  const result = isLike(text, wanted, { escape: escaping, budget: evaluation.budget })
-  if (result === undefined) throw new EvaluationError('LIKE takes too long')
-  return result
+  return isLike(text, wanted, { escape: escaping, budget: seen.budget })
 }
 
 function binaryValue(
   { operator, left, right }: Extract<Expression, { kind: 'binary' }>,
-  evaluation: Evaluation,
+  seen: SeenProperties,
 ): SqlValue {
-  const value = evaluate(left, evaluation)
+  const value = evaluate(left, seen)
   switch (operator) {
     case 'AND': {
       const truth = truthOf(value)
       if (truth === false) return false
-      const other = truthOf(evaluate(right, evaluation))
+      const other = truthOf(evaluate(right, seen))
       return other === false ? false : truth === null || other === null ? null : true
     }
     case 'OR': {
       const truth = truthOf(value)
       if (truth === true) return true
-      const other = truthOf(evaluate(right, evaluation))
+      const other = truthOf(evaluate(right, seen))
       return other === true ? true : truth === null || other === null ? null : false
     }
     case '+':
@@ -155,14 +128,14 @@ function binaryValue(
     case '*':
     case '/':
     case '%':
-      return calculate(operator, value, evaluate(right, evaluation))
+      return calculate(operator, value, evaluate(right, seen))
     case '=':
     case '<>':
     case '<':
     case '<=':
     case '>':
     case '>=':
-      return compare(operator, value, evaluate(right, evaluation))
+      return compare(operator, value, evaluate(right, seen), seen.budget)
     default:
       return assertNever(operator)
   }
@@ -173,9 +146,10 @@ function compare(
   operator: Extract<BinaryOperator, '=' | '<>' | '<' | '<=' | '>' | '>='>,
   left: SqlValue,
   right: SqlValue,
+  budget: WorkBudget,
 ): boolean | null {
   if (left === null || right === null) return null
-  const order = orderOf(left, right)
+  const order = orderOf(left, right, budget)
   if (order === undefined) return null
   switch (operator) {
     case '=':
@@ -195,10 +169,14 @@ function compare(
   }
 }
 
-function orderOf(left: NonNullable<SqlValue>, right: NonNullable<SqlValue>): number | undefined {
+function orderOf(
+  left: NonNullable<SqlValue>,
+  right: NonNullable<SqlValue>,
+  budget: WorkBudget,
+): number | undefined {
   if (typeof left === 'object' || typeof right === 'object') {
     return typeof left === 'object' && typeof right === 'object'
-      ? orderOfOthers(left, right)
+      ? orderOfOthers(left, right, budget)
       : undefined
   }
   if (isNumber(left) && isNumber(right)) {
@@ -206,13 +184,38 @@ function orderOf(left: NonNullable<SqlValue>, right: NonNullable<SqlValue>): num
     return left < right ? -1 : left > right ? 1 : 0
   }
   if (typeof left !== typeof right) return undefined
+  if (typeof left === 'string' && typeof right === 'string') {
+    budget.spendOn(Math.min(left.length, right.length))
+  }
   return left < right ? -1 : left > right ? 1 : 0
 }
 
 /** Dates by their instants; anything else can only be the same. */
-function orderOfOthers(left: OtherValue, right: OtherValue): number | undefined {
+function orderOfOthers(
+  left: OtherValue,
+  right: OtherValue,
+  budget: WorkBudget,
+): number | undefined {
   if (left.order !== undefined && right.order !== undefined) return left.order - right.order
-  return JSON.stringify(left.other) === JSON.stringify(right.other) ? 0 : undefined
+  return isSameStored(left.other, right.other, budget) ? 0 : undefined
+}
+
+/** Bytes, or values of a type that only a front for a protocol knows. */
+export function isSameStored(
+  left: StoredValue | undefined,
+  right: StoredValue | undefined,
+  budget: WorkBudget,
+): boolean {
+  const [a, b] = [textOf(left), textOf(right)]
+  if (a.length !== b.length) return false
+  budget.spendOn(a.length)
+  return a === b
+}
+
+/** The text of bytes is as it is: nothing is copied for a comparison. */
+function textOf(value: StoredValue | undefined): string {
+  const bytes = typeof value === 'object' ? value?.['bytes'] : undefined
+  return typeof bytes === 'string' ? bytes : `{${JSON.stringify(value)}}`
 }
 
 /** On whole numbers of 64 bits exactly, as soon as one is one. Unknown for what is no number. */

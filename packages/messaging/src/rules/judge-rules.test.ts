@@ -29,7 +29,7 @@ function subscription(
 ): EntityRecord {
   return {
     number: 7,
-    settings: { deadLettersFilterErrors: true, ...settings },
+    settings: { deadLettersFilterErrors: true, maxMessageBytes: 1_000_000, ...settings },
     rules: rules.map((rule, at) => ({
       name: `r${at}`,
       filter: { kind: 'true' },
@@ -44,7 +44,8 @@ function sql(expression: string): Pick<RuleRecord, 'filter'> {
   return { filter: { kind: 'sql', expression } }
 }
 
-const judge = (record: EntityRecord, head = HEAD) => judgeRules(record, { head }, new ParsedRules())
+const judge = (record: EntityRecord, head = HEAD, bytes = 0) =>
+  judgeRules([record], { head, bytes }, new ParsedRules()).copies
 
 /** True, false, or what failed. */
 function outcome(expression: string): unknown {
@@ -113,7 +114,7 @@ test('a filter that would take too long fails', () => {
   const head = { ...HEAD, properties: { text } }
   const [copy] = judge(subscription([sql(`text LIKE '%${'a'.repeat(500)}b'`)]), head)
   expect(copy?.deadLetter?.description).toBe(
-    "The rule 'r0' could not be evaluated: LIKE takes too long",
+    "The rule 'r0' could not be evaluated: the rules take too long for this message",
   )
 })
 
@@ -247,4 +248,53 @@ test('TOP-04 a correlation filter compares values and not their types of numbers
   expect(correlates(given({ none: null }))).toBe(true)
   expect(correlates(given({ missing: null }))).toBe(false)
   expect(correlates(given({}), 'Paid')).toBe(false)
+})
+
+test('TOP-06 an action sees and changes names of any case, as its steps left them', () => {
+  const act = (action: string, properties: MessageHead['properties']) =>
+    judge(subscription([{ action }]), { ...HEAD, properties })[0]?.changes
+  const both = { Aa: 1, aA: 2 }
+  expect(act('REMOVE AA; SET x = aa; SET AA = 5', both)).toMatchObject({
+    properties: { x: 2, aA: 5 },
+    removed: ['Aa'],
+  })
+  expect(act('SET new = 1; SET NEW = NeW + 1; REMOVE nEW; SET y = new', {})).toMatchObject({
+    properties: { y: null },
+    removed: ['new'],
+  })
+  expect(act("SET sys.Label = 'x'; SET z = sys.Label; REMOVE sys.Label", {})).toMatchObject({
+    properties: { z: 'x' },
+    system: { subject: null },
+  })
+})
+
+test('TOP-08 an action whose copy is larger than the subscription takes fails', () => {
+  const action = Array.from({ length: 60 }, (_, n) => `SET a${n}=text`).join(';')
+  const text = 'x'.repeat(20_000)
+  const [copy] = judge(subscription([{ action }]), { ...HEAD, properties: { text } }, 30_000)
+  expect(copy?.deadLetter?.description).toContain('the copy has more than 1000000 bytes')
+  const [small] = judge(subscription([{ action: 'SET a = 1' }]), HEAD, 999_990)
+  expect(small?.deadLetter?.reason).toBe('FilterEvaluationException')
+})
+
+test('TOP-08 all subscriptions together take bounded work for a message', () => {
+  const heavy = subscription([sql(`sys.Label LIKE '%${'a'.repeat(900)}b%'`)])
+  const head = { ...HEAD, subject: 'a'.repeat(4000) }
+  const all = Array.from({ length: 100 }, () => heavy)
+  const { copies, steps } = judgeRules(all, { head, bytes: 0 }, new ParsedRules())
+  expect(copies.every(({ deadLetter }) => deadLetter !== undefined)).toBe(true)
+  expect(steps).toBeGreaterThan(9_000_000)
+  expect(steps).toBeLessThan(11_000_000)
+})
+
+test('TOP-08 looking for names, and comparing texts and bytes, is work', () => {
+  const bytes = { bytes: 'A'.repeat(900_000) }
+  const compares = Array.from({ length: 100 }, () => 'b <> b').join(' OR ')
+  const [copy] = judge(subscription([sql(compares)]), { ...HEAD, properties: { b: bytes } })
+  expect(copy?.deadLetter?.description).toContain('take too long')
+  const filter = { kind: 'correlation', filter: { applicationProperties: { b: bytes } } } as const
+  const rules = Array.from({ length: 1000 }, () => ({ filter }))
+  const same = { bytes: 'A'.repeat(900_000) }
+  const [other] = judge(subscription(rules), { ...HEAD, properties: { b: same } }).slice(-1)
+  expect(other?.deadLetter?.description).toContain('take too long')
 })

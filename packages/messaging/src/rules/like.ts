@@ -1,23 +1,16 @@
-/** Comparisons of characters that the rules of a subscription may take for one message. */
-export const MAX_STEPS: number = 1_000_000
-
-/** What is left of them. */
-export interface WorkBudget {
-  steps: number
-}
+import type { WorkBudget } from './work-budget.ts'
 
 type PatternPart =
   { readonly kind: 'any' | 'one' } | { readonly kind: 'same'; readonly text: string }
 
-/** SQL's LIKE: `%` is any text, `_` one character. Undefined: it takes too long. */
+/** SQL's LIKE: `%` is any text, `_` one character. @throws EvaluationError when it takes too long */
 export function isLike(
   text: string,
   pattern: string,
   { escape, budget }: { readonly escape: string | undefined; readonly budget: WorkBudget },
-): boolean | undefined {
+): boolean {
   // Both are taken apart first, which is work, too.
-  budget.steps -= text.length + pattern.length
-  if (budget.steps < 0) return undefined
+  budget.spend(text.length + pattern.length)
   const characters = Array.from(text)
   const parts = partsOf(pattern, escape)
   let at = 0
@@ -26,7 +19,7 @@ export function isLike(
   let anyPart = -1
   let anyAt = 0
   while (at < characters.length) {
-    if (--budget.steps < 0) return undefined
+    budget.spend(1)
     const wanted = parts[part]
     if (wanted?.kind === 'any') {
       anyPart = part++

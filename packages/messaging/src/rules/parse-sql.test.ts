@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { InvalidRuleError } from '../errors/invalid-rule-error.ts'
-import { EvaluationError, evaluateFilter } from './evaluate.ts'
+import { evaluateFilter } from './evaluate.ts'
+import { GivenProperties } from './seen-properties.ts'
+import { EvaluationError, WorkBudget } from './work-budget.ts'
 import { parseAction, parseFilter } from './parse-sql.ts'
 import { runAction } from './run-action.ts'
 
@@ -30,7 +32,7 @@ function attempt(act: () => unknown): unknown {
 test('TOP-05 whatever a filter says, it is refused, fails, or is true or false', () => {
   fc.assert(
     fc.property(texts, (text) => {
-      const evaluation = { head: HEAD, budget: { steps: 10_000 } }
+      const evaluation = new GivenProperties(HEAD, new WorkBudget())
       const result = attempt(() => evaluateFilter(parseFilter(text), evaluation))
       expect([true, false, undefined]).toContain(result)
     }),
@@ -41,7 +43,7 @@ test('TOP-05 whatever a filter says, it is refused, fails, or is true or false',
 test('TOP-06 whatever an action says, it is refused, fails, or makes changes', () => {
   fc.assert(
     fc.property(texts, (text) => {
-      const evaluation = { head: HEAD, budget: { steps: 10_000 } }
+      const evaluation = new GivenProperties(HEAD, new WorkBudget())
       attempt(() => JSON.stringify(runAction(parseAction(`SET a = ${text}`), evaluation)))
     }),
     { seed: 15, numRuns: 3000 },
@@ -49,7 +51,7 @@ test('TOP-06 whatever an action says, it is refused, fails, or makes changes', (
 })
 
 test('the longest expressions that there can be do not exhaust the stack', () => {
-  const evaluation = { head: HEAD, budget: { steps: 10_000 } }
+  const evaluation = new GivenProperties(HEAD, new WorkBudget())
   for (const text of [
     `${'1+'.repeat(500)}1=501`,
     `${'a=1 OR '.repeat(145)}a=1`,

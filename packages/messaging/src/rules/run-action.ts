@@ -1,40 +1,20 @@
 import type { MessageChanges, StoredValue, SystemProperty } from '@tidemark/store/messages'
-import { changedHead } from '../messages/message-codec.ts'
 import { messageIdRule, sessionIdRule } from '../messages/message-id.ts'
-import { checked64, evaluate, EvaluationError, presentName, type Evaluation } from './evaluate.ts'
+import { checked64, evaluate } from './evaluate.ts'
 import type { ActionStep, SqlValue } from './expression.ts'
+import { ChangedProperties, type GivenProperties } from './seen-properties.ts'
+import { EvaluationError } from './work-budget.ts'
 
 /** What an action changes in a message (TOP-06). Each step sees what those before it did. @throws EvaluationError */
-export function runAction(
-  steps: readonly ActionStep[],
-  { head, budget }: Evaluation,
-): MessageChanges {
-  const properties = new Map<string, StoredValue>()
-  const removed = new Set<string>()
-  const system = new Map<SystemProperty, string | null>()
-  const changes = (): MessageChanges => ({
-    properties: Object.fromEntries(properties),
-    removed: [...removed],
-    system: Object.fromEntries(system),
-  })
-  for (const step of steps) {
-    const { property } = step
-    const seen = changedHead(head, changes())
-    const value = step.kind === 'remove' ? undefined : evaluate(step.value, { head: seen, budget })
+export function runAction(steps: readonly ActionStep[], given: GivenProperties): MessageChanges {
+  const seen = new ChangedProperties(given)
+  for (const { property, ...step } of steps) {
+    const value = step.kind === 'remove' ? undefined : evaluate(step.value, seen)
     if (property.kind === 'system') {
-      system.set(property.name, value === undefined ? null : systemText(property.name, value))
-      continue
-    }
-    const name = presentName(property.name, seen) ?? property.name
-    if (value === undefined) {
-      properties.delete(name)
-      removed.add(name)
-    } else {
-      removed.delete(name)
-      properties.set(name, storedOf(value))
-    }
+      seen.setSystem(property.name, value === undefined ? null : systemText(property.name, value))
+    } else seen.set(property.name, value === undefined ? undefined : storedOf(value))
   }
-  return changes()
+  return seen.changes()
 }
 
 /** As senders may give them. */

@@ -20,6 +20,11 @@ function sizeOf(changes: string | undefined): number {
   return changes === undefined ? 0 : Buffer.byteLength(changes)
 }
 
+/** What changes of a message without any take, of the size of a message. */
+export function changesSize(changes: MessageChanges): number {
+  return sizeOf(addChanges(undefined, changes))
+}
+
 /** Lays further changes over the stored ones. Undefined when there are none. */
 export function addChanges(
   stored: string | undefined,
