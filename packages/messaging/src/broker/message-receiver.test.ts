@@ -233,6 +233,18 @@ describe('MessageReceiver', () => {
     expect(first).toMatchObject({ body: 1, lockToken: undefined })
   })
 
+  it('SET-16 receives nothing ahead in receiveAndDelete, where it would be lost', async () => {
+    await using world = await withQueue()
+    await send(world, 1, 2, 3)
+    const options = { receiveMode: 'receiveAndDelete', prefetchCount: 3 } as const
+    const receiver = world.broker.createReceiver('q', options)
+    expect(await receiver.receiveMessages(1, AT_ONCE)).toHaveLength(1)
+    await world.settled()
+    await receiver.close()
+    const { activeMessageCount } = await world.broker.getQueueRuntimeProperties('q')
+    expect(activeMessageCount).toBe(2)
+  })
+
   it('gives back prefetched messages that nobody saw, without counting a delivery', async () => {
     await using world = await withQueue()
     await send(world, 1, 2, 3)

@@ -17,7 +17,10 @@ export interface ReceiverOptions {
   readonly receiveMode?: 'peekLock' | 'receiveAndDelete' | undefined
   /** `deadLetter`: of the entity's dead-letter queue. @default the entity itself */
   readonly subQueueType?: 'deadLetter' | undefined
-  /** Messages that are received ahead of the calls that want them. @default 0 */
+  /**
+   * Messages that are received ahead of the calls that want them. None in `receiveAndDelete`: those that nobody had seen
+   * would be lost when the receiver closes. @default 0
+   */
   readonly prefetchCount?: number | undefined
   /** Locks are renewed automatically for so long, in `subscribe` and of sessions; 0: never. Milliseconds. @default 300_000 */
   readonly maxAutoLockRenewalDurationInMs?: number | undefined
@@ -114,7 +117,11 @@ export function resolveReceiverOptions(options: ReceiverOptions): ResolvedReceiv
     prefetchCount = 0,
     maxAutoLockRenewalDurationInMs = 300_000,
   } = options
-  return { receiveMode, prefetchCount, maxAutoLockRenewalDurationInMs }
+  return {
+    receiveMode,
+    prefetchCount: receiveMode === 'receiveAndDelete' ? 0 : prefetchCount,
+    maxAutoLockRenewalDurationInMs,
+  }
 }
 
 export type ResolvedAcceptOptions = Resolved<Omit<AcceptSessionOptions, 'subQueueType'>>
