@@ -1,6 +1,7 @@
 import type { EntityRecord, Listening, SessionLook } from '@tidemark/store/messages'
 import { MessagingEntityNotFoundError } from '../errors/messaging-entity-errors.ts'
 import { isRetryable } from '../errors/is-retryable.ts'
+import { assertReceivable } from './assert-receivable.ts'
 import { Bell } from './bell.ts'
 import type { BrokerContext } from './broker-context.ts'
 import type { EntityCommands } from './entity-commands.ts'
@@ -259,6 +260,7 @@ export class EntityListening {
     const now = await this.#commands.record()
     // Another one took its place.
     if (now.number !== record.number) throw new MessagingEntityNotFoundError(record.path)
+    assertReceivable(now)
     const idleMs = context.directory.idlePeriodOf(now)
     if (idleMs !== this.#idleMs) {
       this.#idleMs = idleMs

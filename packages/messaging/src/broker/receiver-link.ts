@@ -7,6 +7,7 @@ import { MessageSizeExceededError } from '../errors/messaging-limit-errors.ts'
 import { MessageNotFoundError } from '../errors/message-not-found-error.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
 import { SessionLockLostError } from '../errors/session-lock-errors.ts'
+import { assertReceivable } from './assert-receivable.ts'
 import type { BrokerContext } from './broker-context.ts'
 import { collectMessages } from './collect-messages.ts'
 import type { EntityCommands } from './entity-commands.ts'
@@ -248,11 +249,7 @@ export class ReceiverLink {
   async #listen(): Promise<Attachment> {
     const record = await this.#commands.record()
     const { path, kind, settings } = record
-    if (kind !== 'deadLetter' && settings.forwardTo !== undefined) {
-      throw new MessagingNotAllowedError(
-        `'${path}' forwards to '${settings.forwardTo}': nobody can receive from it`,
-      )
-    }
+    assertReceivable(record)
     if (kind !== 'deadLetter' && settings.requiresSession) {
       throw new MessagingNotAllowedError(`'${path}' requires sessions: accept a session instead`)
     }

@@ -209,6 +209,18 @@ export function messagingForwarding(open: OpenNamespace): void {
       expect(bodies(elsewhere)).toContain('x')
     })
 
+    test('SET-13 who waits at an entity that begins to forward is told', async () => {
+      const space = await open()
+      await space.queue('target')
+      const source = await space.queue('source')
+      const waiting = source.receiver.receiveMessages(1, { maxWaitTimeInMs: 60_000 })
+      const told = rejection(waiting)
+      await space.settled()
+      await space.broker.updateQueue('source', { forwardTo: 'target' })
+      await space.pass(5_000)
+      expect(await space.during(told, 60_000)).toBe('ERR_MESSAGING_NOT_ALLOWED')
+    })
+
     test('SET-13 a queue that begins to forward passes on what it has', async () => {
       const space = await open()
       const target = await space.queue('target')
