@@ -181,7 +181,7 @@ export class TestedNamespace {
 
   /** An entity, through this broker. */
   entity(name: EntityName): TestedEntity {
-    return new TestedEntity(this.#broker, name)
+    return new TestedEntity(this.#broker, name, () => this.settled())
   }
 
   /** One more broker on the same store, as another part of the program would open it. */

@@ -19,17 +19,20 @@ export class TestedEntity {
   readonly broker: MessageBroker
   readonly name: EntityName
   readonly sender: MessageSender
+  readonly #settled: () => Promise<void>
   #receiver: MessageReceiver | undefined
 
-  constructor(broker: MessageBroker, name: EntityName) {
+  /** `settled` resolves when nothing happens any more until time passes. */
+  constructor(broker: MessageBroker, name: EntityName, settled: () => Promise<void>) {
     this.broker = broker
     this.name = name
+    this.#settled = settled
     this.sender = broker.createSender(typeof name === 'string' ? name : name.topic)
   }
 
   /** The same one through another broker. */
   through(broker: MessageBroker): TestedEntity {
-    return new TestedEntity(broker, this.name)
+    return new TestedEntity(broker, this.name, this.#settled)
   }
 
   /** Together. A text is the body of a message without options. */
@@ -125,11 +128,15 @@ export class TestedEntity {
     return properties.sizeInBytes
   }
 
-  /** Bodies of what is in the entity and in its dead-letter queue, without being a listener. */
+  /**
+   * Bodies of what is in the entity and in its dead-letter queue, without being a listener. Two peeks are not one snapshot,
+   * so whatever moves messages must have ended before.
+   */
   async places(): Promise<{
     readonly here: readonly unknown[]
     readonly dead: readonly unknown[]
   }> {
+    await this.#settled()
     return { here: bodies(await this.peek()), dead: bodies(await this.dead()) }
   }
 }
