@@ -4,14 +4,20 @@ import { StoreDamagedError, StoreUnavailableError, type CodedError } from '@tide
 const BUSY = 5
 const LOCKED = 6
 const CORRUPT = 11
-/** Rows contradict what is to be written. */
-const CONSTRAINT = 19
 const NOT_A_DATABASE = 26
+/** Extended ones: a row is there that cannot be there. */
+const CONSTRAINT_PRIMARYKEY = 1555
+const CONSTRAINT_UNIQUE = 2067
 
 /** The primary result code of an error that `node:sqlite` threw; undefined for any other error. */
 export function sqliteCode(error: unknown): number | undefined {
+  const code = extendedCode(error)
+  return code === undefined ? undefined : code & 0xff
+}
+
+function extendedCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined
-  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
+  return typeof error.errcode === 'number' ? error.errcode : undefined
 }
 
 /** Another connection holds the lock. Nothing happened; the same call may succeed later. */
@@ -26,13 +32,18 @@ export function storeError(error: unknown, file: string): unknown {
   if (code === undefined) return error
   const options = { cause: error }
   const reason = error instanceof Error ? error.message : String(error)
-  if (code === CORRUPT || code === CONSTRAINT || code === NOT_A_DATABASE) {
+  if (code === CORRUPT || code === NOT_A_DATABASE || breaksKey(error)) {
     return new StoreDamagedError(`${file} is damaged: ${reason}`, options)
   }
   if (code === BUSY || code === LOCKED) {
     return new StoreUnavailableError(`${file} is held by another process: ${reason}`, options)
   }
   return new StoreUnavailableError(`${file} cannot be used now: ${reason}`, options)
+}
+
+function breaksKey(error: unknown): boolean {
+  const code = extendedCode(error)
+  return code === CONSTRAINT_PRIMARYKEY || code === CONSTRAINT_UNIQUE
 }
 
 /** Runs `act`, and throws the error that callers see. */
