@@ -44,6 +44,7 @@ export type {
   TopicRuntimeProperties,
 } from './entities/options.ts'
 export type { Message, PropertyValue, ReceivedMessage } from './messages/message.ts'
+export { isSessionId } from './messages/message-id.ts'
 export { amqpCondition } from './errors/conditions.ts'
 export { InvalidRuleError } from './errors/invalid-rule-error.ts'
 export { LinkClosedError } from './errors/link-closed-error.ts'

@@ -49,6 +49,7 @@ export {
 } from '@tidemark/store'
 export {
   MAX_DURATION,
+  isSessionId,
   openMessaging,
   type AcceptSessionOptions,
   type CorrelationRuleFilter,

@@ -1,5 +1,5 @@
 import { assertNever, changeKeyText, type Change, type DocumentBody } from '@tidemark/contracts'
-import type { Message } from '@tidemark/messaging'
+import { isSessionId, type Message } from '@tidemark/messaging'
 import { sha256 } from './platform/sha256.ts'
 
 /**
@@ -20,9 +20,6 @@ export interface ForwardedFeed {
   /** Of the store's history: another one after commits may have been lost. */
   readonly epoch: number
 }
-
-/** The longest id of a message and of a session. */
-const MAX_ID_CHARACTERS = 128
 
 /**
  * The messages of a change. Their `messageId` follows from (feed, epoch, partition key, id, LSN, kind), so that an entity with
@@ -88,9 +85,7 @@ function changeId(feed: ForwardedFeed, change: Change, keyText: string): string 
 function sessionOf({ partitionKey }: Change, keyText: string): string {
   const isText = typeof partitionKey === 'string' && partitionKey !== ''
   const session = isText ? partitionKey : keyText
-  const isName =
-    session.length <= MAX_ID_CHARACTERS && session.isWellFormed() && !session.includes('\0')
-  return isName ? session : sha256(keyText)
+  return isSessionId(session) ? session : sha256(keyText)
 }
 
 function isList(mapped: Message | readonly Message[]): mapped is readonly Message[] {

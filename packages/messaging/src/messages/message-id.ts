@@ -14,8 +14,13 @@ export const messageIdRule: ReturnType<typeof optionRule> = optionRule(
 /** Nobody could accept a session without a name. */
 export const sessionIdRule: ReturnType<typeof optionRule> = optionRule(
   `a text of 1 to ${MAX_ID_CHARACTERS} characters, without NUL and without half of a surrogate pair`,
-  (value) => isMessageId(value) && value !== '',
+  isSessionId,
 )
+
+/** Whether a text can name a session: 1 to 128 characters, without NUL and without half of a surrogate pair. */
+export function isSessionId(value: unknown): boolean {
+  return isMessageId(value) && value !== ''
+}
 
 function isMessageId(value: unknown): boolean {
   return (
