@@ -14,6 +14,8 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
     ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor', '@tidemark/messaging'],
   ],
   ['@tidemark/messaging', ['@tidemark/contracts', '@tidemark/store']],
+  ['@tidemark/messaging-amqp', ['@tidemark/contracts', '@tidemark/messaging']],
+  ['@tidemark/messaging-admin', ['@tidemark/contracts', '@tidemark/messaging']],
   ['@tidemark/gateway', ['@tidemark/contracts', '@tidemark/store']],
   // The engine: tests of a package that has none of its own get a store in memory from here.
   [
@@ -37,6 +39,8 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
       '@tidemark/lease-redis',
       '@tidemark/jobs',
       '@tidemark/messaging',
+      '@tidemark/messaging-amqp',
+      '@tidemark/messaging-admin',
       '@tidemark/gateway',
     ],
   ],

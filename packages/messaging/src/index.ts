@@ -45,6 +45,7 @@ export type {
 } from './entities/options.ts'
 export type { Message, PropertyValue, ReceivedMessage } from './messages/message.ts'
 export { isSessionId } from './messages/message-id.ts'
+export type { MessageFront } from './broker/message-front.ts'
 export { amqpCondition } from './errors/conditions.ts'
 export { InvalidRuleError } from './errors/invalid-rule-error.ts'
 export { LinkClosedError } from './errors/link-closed-error.ts'
@@ -59,3 +60,4 @@ export { MessageSizeExceededError, QuotaExceededError } from './errors/messaging
 export { MessagingNotAllowedError } from './errors/messaging-not-allowed-error.ts'
 export { ServiceTimeoutError } from './errors/service-timeout-error.ts'
 export { SessionCannotBeLockedError, SessionLockLostError } from './errors/session-lock-errors.ts'
+export { UnauthorizedAccessError } from './errors/unauthorized-access-error.ts'

@@ -12,6 +12,8 @@ export interface CollectOptions {
   /** For more, after the first one. */
   readonly afterFirstMs: number
   readonly clock: Clock
+  /** Ends the wait as if time were up. */
+  readonly waitEnds?: AbortSignal | undefined
   /** Each of them ends the wait; it rejects with the reason. */
   readonly signals: readonly AbortSignal[]
   /** Takes what has arrived when the wait was aborted. */
@@ -21,22 +23,22 @@ export interface CollectOptions {
 /** Receives until there are `max` messages, or time is up. */
 export async function collectMessages(
   intake: Intake,
-  { max, mode, clock, afterFirstMs, maxWaitMs, ...wait }: CollectOptions,
+  { max, mode, clock, afterFirstMs, maxWaitMs, waitEnds, ...wait }: CollectOptions,
 ): Promise<readonly Received[]> {
   const collected: Received[] = []
   let deadlineMs = clock.monotonicMs() + maxWaitMs
-  let waits = maxWaitMs > 0
+  let waits = maxWaitMs > 0 && waitEnds?.aborted !== true
   try {
     for (;;) {
       const pending = intake.ask({ mode, max: max - collected.length, waits })
       const timeoutMs = waits ? deadlineMs - clock.monotonicMs() : Infinity
-      const received = await awaitPending(pending, { ...wait, clock, timeoutMs })
+      const received = await awaitPending(pending, { ...wait, waitEnds, clock, timeoutMs })
       collected.push(...received)
       if (received.length === 0 || collected.length >= max) return collected
       if (collected.length === received.length) {
         deadlineMs = Math.min(deadlineMs, clock.monotonicMs() + afterFirstMs)
       }
-      waits = deadlineMs > clock.monotonicMs()
+      waits = deadlineMs > clock.monotonicMs() && waitEnds?.aborted !== true
       if (!waits) return collected
     }
   } catch (error) {
@@ -51,11 +53,13 @@ export function awaitPending<Item>(
   {
     clock,
     timeoutMs,
+    waitEnds,
     signals,
     giveBack,
   }: {
     readonly clock: Clock
     readonly timeoutMs: number
+    readonly waitEnds?: AbortSignal | undefined
     readonly signals: readonly AbortSignal[]
     readonly giveBack: (items: readonly Item[]) => void
   },
@@ -64,8 +68,10 @@ export function awaitPending<Item>(
     const deadlineMs = clock.monotonicMs() + timeoutMs
     let timer: AbortController | undefined
     let isAborted = false
+    const endWait = (): void => pending.cancel()
     const finish = (): void => {
       timer?.abort()
+      waitEnds?.removeEventListener('abort', endWait)
       for (const signal of signals) signal.removeEventListener('abort', onAbort)
     }
     const onAbort = (): void => {
@@ -75,6 +81,7 @@ export function awaitPending<Item>(
       reject(signals.find(({ aborted }) => aborted)?.reason)
     }
     for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true })
+    waitEnds?.addEventListener('abort', endWait, { once: true })
     pending.delivered.then(
       (items) => {
         finish()

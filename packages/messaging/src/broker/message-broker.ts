@@ -29,6 +29,7 @@ import type {
 } from '../entities/options.ts'
 import { BrokerContext } from './broker-context.ts'
 import { DeadLetterFeed } from './dead-letter-feed.ts'
+import { MessageFront } from './message-front.ts'
 import type { MessageReceiver } from './message-receiver.ts'
 import { MessageSender } from './message-sender.ts'
 import { Receivers } from './receivers.ts'
@@ -239,6 +240,11 @@ export class MessageBroker {
   /** The dead letters of a queue or subscription as a change feed. Does no I/O. */
   deadLetterFeed<Body = unknown>(entity: ReceivingEntity): DeadLetterFeed<Body> {
     return new DeadLetterFeed<Body>(this.#context, pathOf(entity))
+  }
+
+  /** What a front for a wire protocol is made of: messages as they are stored. See `@tidemark/messaging/front`. */
+  front(): MessageFront {
+    return new MessageFront({ context: this.#context, receivers: this.#receivers })
   }
 
   /** Closes its receivers and senders, and resolves when nothing of it runs any more. Idempotent. */

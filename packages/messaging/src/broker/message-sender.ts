@@ -7,7 +7,6 @@ import {
 } from '@tidemark/contracts'
 import type { NewMessage, OutgoingMessages } from '@tidemark/store/messages'
 import { LinkClosedError } from '../errors/link-closed-error.ts'
-import { MessageNotFoundError } from '../errors/message-not-found-error.ts'
 import { encodeMessage } from '../messages/message-codec.ts'
 import type { Message } from '../messages/message.ts'
 import { epochMsOf } from '../platform/utc-date.ts'
@@ -15,7 +14,7 @@ import type { BrokerContext } from './broker-context.ts'
 import type { EntityCommands } from './entity-commands.ts'
 import { MessageBatch } from './message-batch.ts'
 import { SenderOutbox } from './sender-outbox.ts'
-import { assertSize, sendRefusal } from './send-refusals.ts'
+import { cancelScheduled, sendStored } from './send-stored.ts'
 import { checkedSequenceNumbers } from './receiver-options.ts'
 
 interface SendOptions {
@@ -112,14 +111,7 @@ export class MessageSender<Body = unknown> {
   ): Promise<void> {
     this.#assertOpen(options)
     const numbers = checkedSequenceNumbers(sequenceNumbers)
-    const { answer } = await this.#context.whileOpen(() =>
-      this.#commands.perform('cancel', { numbers }),
-    )
-    if (answer.kind === 'cancelled') return
-    throw new MessageNotFoundError({
-      entityPath: this.entityPath,
-      sequenceNumber: answer.number,
-    })
+    await this.#context.whileOpen(() => cancelScheduled(this.#commands, numbers))
   }
 
   /** Idempotent. */
@@ -132,15 +124,11 @@ export class MessageSender<Body = unknown> {
     await this.close()
   }
 
-  async #send(
+  #send(
     messages: readonly NewMessage[],
     { signal }: SendOptions,
   ): Promise<readonly (number | undefined)[]> {
-    if (messages.length === 0) return []
-    assertSize(await this.#commands.record(), messages)
-    const answer = await this.#commands.send(messages, signal)
-    if (answer.kind === 'sent') return answer.numbers
-    throw sendRefusal(await this.#commands.record(), answer)
+    return sendStored(this.#commands, messages, signal)
   }
 
   #encode(

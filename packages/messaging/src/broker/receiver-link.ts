@@ -25,12 +25,16 @@ export interface ReceiverLinkParts {
   readonly prefetchCount: number
   /** Undefined: of an entity without sessions. */
   readonly held: HeldSession | undefined
+  readonly onClosed: (() => void) | undefined
 }
 
 export interface LinkReceiveOptions {
   readonly max: number
   readonly maxWaitMs: number
   readonly afterFirstMs: number
+  /** Ends the wait: what has come by then is received. */
+  readonly waitEnds?: AbortSignal | undefined
+  /** Rejects with its reason: what has come is given back. */
   readonly signal: AbortSignal | undefined
 }
 
@@ -107,6 +111,7 @@ export class ReceiverLink {
     max,
     maxWaitMs,
     afterFirstMs,
+    waitEnds,
     signal,
   }: LinkReceiveOptions): Promise<readonly Received[]> {
     this.assertReceives()
@@ -119,10 +124,17 @@ export class ReceiverLink {
       max,
       maxWaitMs,
       afterFirstMs,
+      waitEnds,
       clock: this.#parts.context.clock,
       signals: signal === undefined ? [this.closing] : [this.closing, signal],
       giveBack: (received) => this.giveBack(received),
     })
+  }
+
+  /** Begins to listen before the first receive. Rejects when its entity cannot be received from. */
+  async listen(): Promise<void> {
+    this.assertReceives()
+    await this.#attach()
   }
 
   async receiveDeferred(numbers: readonly number[]): Promise<readonly Received[]> {
@@ -215,6 +227,7 @@ export class ReceiverLink {
     await Promise.all(this.#returns)
     await attached?.attachment?.detach()
     await this.#parts.held?.release(this.#name)
+    this.#parts.onClosed?.()
   }
 
   /** Its place at the entity that has its path now. */

@@ -11,7 +11,7 @@ import { HeldSession } from './held-session.ts'
 import { Listenings } from './listenings.ts'
 import { MessageReceiver, type MessageReceiverParts } from './message-receiver.ts'
 import { lockEnd } from './received.ts'
-import { ReceiverLink } from './receiver-link.ts'
+import { ReceiverLink, type ReceiverLinkParts } from './receiver-link.ts'
 import {
   resolveAcceptOptions,
   resolveReceiverOptions,
@@ -47,6 +47,21 @@ export class Receivers {
     )
   }
 
+  /** What a front makes its own receivers of. Does no I/O. */
+  openLink(path: string, parts: Pick<ReceiverLinkParts, 'mode' | 'held'>): ReceiverLink {
+    this.#closing.signal.throwIfAborted()
+    const link: ReceiverLink = new ReceiverLink({
+      ...parts,
+      context: this.#context,
+      listenings: this.#listenings,
+      path,
+      prefetchCount: 0,
+      onClosed: () => this.#open.delete(link),
+    })
+    this.#open.add(link)
+    return link
+  }
+
   /** Also of a session without messages. */
   async acceptSession<Body>(
     path: string,
@@ -54,6 +69,23 @@ export class Receivers {
     options: AcceptSessionOptions,
   ): Promise<SessionReceiver<Body>> {
     const resolved = resolveAcceptOptions(options)
+    return this.#receiverOf<Body>(path, await this.holdSession(path, sessionId, resolved), resolved)
+  }
+
+  /** Of some session that is free and has messages. Waits for one. */
+  async acceptNextSession<Body>(
+    path: string,
+    options: AcceptSessionOptions,
+  ): Promise<SessionReceiver<Body>> {
+    const resolved = resolveAcceptOptions(options)
+    return this.#receiverOf<Body>(path, await this.holdNextSession(path, resolved), resolved)
+  }
+
+  async holdSession(
+    path: string,
+    sessionId: string,
+    resolved: ResolvedAcceptOptions,
+  ): Promise<HeldSession> {
     checkSessionId(sessionId)
     await this.#begin(path, resolved)
     const { clock, random } = this.#context
@@ -63,15 +95,10 @@ export class Receivers {
       .perform('acceptSession', { lock, session: { named: sessionId } })
     if (answer.kind !== 'accepted') throw new SessionCannotBeLockedError(sessionId)
     const end = lockEnd(answer.lockedUntilMs, time, clock)
-    return this.#hold<Body>(path, { session: answer.session, lock, end }, resolved)
+    return this.#hold(path, { session: answer.session, lock, end }, resolved)
   }
 
-  /** Of some session that is free and has messages. Waits for one. */
-  async acceptNextSession<Body>(
-    path: string,
-    options: AcceptSessionOptions,
-  ): Promise<SessionReceiver<Body>> {
-    const resolved = resolveAcceptOptions(options)
+  async holdNextSession(path: string, resolved: ResolvedAcceptOptions): Promise<HeldSession> {
     const { maxWaitTimeInMs, signal } = resolved
     const waits = maxWaitTimeInMs > 0
     const record = await this.#begin(path, resolved)
@@ -90,7 +117,7 @@ export class Receivers {
         )
       }
       // It listens for the session before it ends to listen for all.
-      return await this.#hold<Body>(path, granted, resolved)
+      return await this.#hold(path, granted, resolved)
     } finally {
       await attachment.detach()
     }
@@ -116,11 +143,11 @@ export class Receivers {
     return record
   }
 
-  async #hold<Body>(
+  async #hold(
     path: string,
     granted: GrantedSession,
     options: ResolvedAcceptOptions,
-  ): Promise<SessionReceiver<Body>> {
+  ): Promise<HeldSession> {
     const held = new HeldSession(this.#context, this.#listenings, {
       commands: this.#context.commands(path),
       granted,
@@ -134,6 +161,14 @@ export class Receivers {
       await held.release(`the session '${granted.session}'`)
       throw error
     }
+    return held
+  }
+
+  #receiverOf<Body>(
+    path: string,
+    held: HeldSession,
+    options: ResolvedAcceptOptions,
+  ): SessionReceiver<Body> {
     return this.#opened(path, options, held, (parts) => new SessionReceiver<Body>(parts, held))
   }
 
@@ -153,6 +188,7 @@ export class Receivers {
         mode,
         prefetchCount,
         held,
+        onClosed: undefined,
       }),
       clock,
       random,

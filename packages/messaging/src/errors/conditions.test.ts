@@ -15,6 +15,7 @@ test.each([
   ['ERR_QUOTA_EXCEEDED', 'amqp:resource-limit-exceeded'],
   ['ERR_STORE_UNAVAILABLE', 'com.microsoft:server-busy'],
   ['ERR_INVALID_OPTION', 'com.microsoft:argument-error'],
+  ['ERR_UNAUTHORIZED_ACCESS', 'amqp:unauthorized-access'],
 ])('%s is told as %s', (code, condition) => {
   expect(amqpCondition(code)).toBe(condition)
 })

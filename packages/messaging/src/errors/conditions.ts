@@ -22,6 +22,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   ERR_SESSION_LOCK_LOST: 'com.microsoft:session-lock-lost',
   ERR_STORE_CLOSED: 'com.microsoft:server-busy',
   ERR_STORE_UNAVAILABLE: 'com.microsoft:server-busy',
+  ERR_UNAUTHORIZED_ACCESS: 'amqp:unauthorized-access',
 }
 
 /** The condition for a code (section 11 of the rules); `amqp:internal-error` for a code that is not in the table. */

@@ -1,0 +1,5 @@
+export {
+  startAdminServer,
+  type AdminServerOptions,
+  type RunningAdminServer,
+} from './start-admin-server.ts'

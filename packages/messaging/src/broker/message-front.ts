@@ -1,0 +1,99 @@
+import type { Clock, Random } from '@tidemark/contracts'
+import type { EntityRecord, NewMessage, ReceiveMode } from '@tidemark/store/messages'
+import type { BrokerContext } from './broker-context.ts'
+import type { HeldSession } from './held-session.ts'
+import type { ReceiverLink } from './receiver-link.ts'
+import type { Receivers } from './receivers.ts'
+import { cancelScheduled, sendStored } from './send-stored.ts'
+
+/** A session that a client of a front holds. Closing the link releases it. */
+export interface SessionLink {
+  readonly link: ReceiverLink
+  readonly held: HeldSession
+}
+
+export interface AcceptLinkOptions {
+  readonly mode: ReceiveMode
+  /** Undefined: some session that is free and has messages. */
+  readonly sessionId: string | undefined
+  /** How long to wait for such a session. */
+  readonly maxWaitMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * The broker as a front for a wire protocol sees it: messages as they are stored, under locks that the front's clients
+ * renew themselves. Made by `MessageBroker.front`. Its calls reject with the errors of the broker's own.
+ */
+export class MessageFront {
+  readonly #context: BrokerContext
+  readonly #receivers: Receivers
+
+  constructor({
+    context,
+    receivers,
+  }: {
+    readonly context: BrokerContext
+    readonly receivers: Receivers
+  }) {
+    this.#context = context
+    this.#receivers = receivers
+  }
+
+  get clock(): Clock {
+    return this.#context.clock
+  }
+
+  get random(): Random {
+    return this.#context.random
+  }
+
+  /** Rejects with ERR_MESSAGING_ENTITY_NOT_FOUND. */
+  entity(path: string): Promise<EntityRecord> {
+    return this.#context.whileOpen(() => this.#context.commands(path).record())
+  }
+
+  /** Together: all or none. Resolves with their numbers when they are durable; a duplicate has none. */
+  send(path: string, messages: readonly NewMessage[]): Promise<readonly (number | undefined)[]> {
+    return this.#context.whileOpen(() =>
+      sendStored(this.#context.commands(path), messages, undefined),
+    )
+  }
+
+  /** All of them, or none. Rejects with ERR_MESSAGE_NOT_FOUND. */
+  cancelScheduled(path: string, numbers: readonly number[]): Promise<void> {
+    return this.#context.whileOpen(() => cancelScheduled(this.#context.commands(path), numbers))
+  }
+
+  /** In the order of names, after this one: sessions that have messages or a state. */
+  listSessions(path: string, after: string, max: number): Promise<readonly string[]> {
+    return this.#context.whileOpen(async () => {
+      const { answer } = await this.#context.commands(path).perform('listSessions', { after, max })
+      return answer.sessions
+    })
+  }
+
+  /** Of an entity without sessions, or of a dead-letter queue. Does no I/O. It can settle without being a listener. */
+  openLink(path: string, mode: ReceiveMode): ReceiverLink {
+    return this.#receivers.openLink(path, { mode, held: undefined })
+  }
+
+  /** Rejects with ERR_SESSION_CANNOT_BE_LOCKED, or ERR_SERVICE_TIMEOUT when no session was free in time. */
+  async acceptSession(
+    path: string,
+    { mode, sessionId, maxWaitMs, signal }: AcceptLinkOptions,
+  ): Promise<SessionLink> {
+    const options = {
+      receiveMode: mode,
+      prefetchCount: 0,
+      maxAutoLockRenewalDurationInMs: 0,
+      maxWaitTimeInMs: maxWaitMs,
+      signal,
+    }
+    const held =
+      sessionId === undefined
+        ? await this.#receivers.holdNextSession(path, options)
+        : await this.#receivers.holdSession(path, sessionId, options)
+    return { link: this.#receivers.openLink(path, { mode, held }), held }
+  }
+}
