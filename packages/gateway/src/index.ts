@@ -8,3 +8,5 @@ export {
   type StartGatewayOptions,
 } from './server/start-gateway.ts'
 export type { ListenOptions } from './platform/listener.ts'
+export type { UpgradeRequest } from './platform/upgrades.ts'
+export { isLoopbackAddress, isLoopbackOrigin } from './authorization/loopback.ts'

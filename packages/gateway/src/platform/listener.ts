@@ -20,6 +20,7 @@ import {
 } from '@tidemark/contracts'
 import { AddressUnavailableError } from '../errors/address-unavailable-error.ts'
 import { Connections, shareOf } from './connections.ts'
+import { asksForWebSocket, handOverUpgrades, type UpgradeRequest } from './upgrades.ts'
 
 export interface ListenOptions {
   /** @default '127.0.0.1' */
@@ -60,6 +61,12 @@ export interface ListenOptions {
    * Must be above the gateway's `requestTimeoutMs`. @default 120_000
    */
   readonly silenceTimeoutMs?: number | undefined
+  /**
+   * Gets requests for a WebSocket, and answers them. Their connections count, and are strangers' to the gateway. What it
+   * throws ends the connection. On Node before 22.21 it gets requests for every other protocol, too.
+   * @default a request is served as if it did not ask for another protocol
+   */
+  readonly onUpgrade?: ((upgrade: UpgradeRequest) => void) | undefined
 }
 
 const pem = requiredOption({
@@ -78,6 +85,7 @@ export const listenRules: OptionRules<ListenOptions> = {
   receiveTimeoutMs: option.number,
   keepAliveTimeoutMs: option.number,
   silenceTimeoutMs: option.number,
+  onUpgrade: option.function,
 }
 
 /** A listening socket and its connections. */
@@ -144,6 +152,7 @@ export async function openListener(
   server.setTimeout(options.silenceTimeoutMs ?? 120_000)
   server.on('clientError', answerClientError)
   server.on('checkExpectation', onRequest)
+  const upgraded = handOverUpgrades(server, { connections, onUpgrade: options.onUpgrade })
   server.listen(port, host)
   try {
     await once(server, 'listening')
@@ -157,13 +166,13 @@ export async function openListener(
     endpoint: `${tls === undefined ? 'http' : 'https'}://${reachableHost(host)}:${bound.port}/`,
     address: `${bracketed(bound.address)}:${bound.port}`,
     port: bound.port,
-    close: (how) => closeServer(server, how),
+    close: (how) => closeServer(server, { ...how, upgraded }),
   }
 }
 
 function serverOptions(options: ListenOptions) {
   const { maxHeaderBytes = 32 * 1024, headersTimeoutMs = 10_000 } = options
-  const { receiveTimeoutMs = 60_000, keepAliveTimeoutMs = 65_000 } = options
+  const { receiveTimeoutMs = 60_000, keepAliveTimeoutMs = 65_000, onUpgrade } = options
   return {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: Math.min(headersTimeoutMs, receiveTimeoutMs),
@@ -172,6 +181,7 @@ function serverOptions(options: ListenOptions) {
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
     noDelay: true,
     requireHostHeader: false,
+    ...(onUpgrade !== undefined && { shouldUpgradeCallback: asksForWebSocket }),
   } satisfies ServerOptions
 }
 
@@ -181,7 +191,8 @@ async function closeServer(
     drain,
     abort,
     timeoutMs,
-  }: { drain: () => Promise<void>; abort: () => void; readonly timeoutMs: number },
+    upgraded,
+  }: Parameters<Listener['close']>[0] & { readonly upgraded: ReadonlySet<Duplex> },
 ): Promise<void> {
   const closed = once(server, 'close')
   server.close()
@@ -193,6 +204,7 @@ async function closeServer(
   server.closeIdleConnections()
   await within(closed, LAST_WORDS_MS)
   server.closeAllConnections()
+  for (const stream of upgraded) stream.destroy()
   await closed
 }
 
