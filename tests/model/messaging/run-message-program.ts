@@ -443,6 +443,7 @@ class ProgramRun {
       mode: 'peekLock',
       lock,
       numbers: [message.number],
+      maxBytes: 1_000_000,
     })
     if (message.state !== 'deferred' || message.lock !== undefined) {
       expectSame('receive deferred', answer, { kind: 'notFound', number: message.number })

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '@tidemark/contracts'
-import type { EntityRecord, NewMessage, ReceiveMode } from '@tidemark/store/messages'
+import type { EntityRecord, NewMessage, ReceiveMode, StoredMessage } from '@tidemark/store/messages'
 import type { BrokerContext } from './broker-context.ts'
 import type { HeldSession } from './held-session.ts'
 import type { ReceiverLink } from './receiver-link.ts'
@@ -10,6 +10,15 @@ import { cancelScheduled, sendStored } from './send-stored.ts'
 export interface SessionLink {
   readonly link: ReceiverLink
   readonly held: HeldSession
+}
+
+export interface FrontPeekOptions {
+  /** Undefined: messages of all sessions. Nobody needs to hold it. */
+  readonly session: string | undefined
+  readonly fromNumber: number
+  readonly max: number
+  /** The first message may have more. */
+  readonly maxBytes: number
 }
 
 export interface AcceptLinkOptions {
@@ -63,6 +72,14 @@ export class MessageFront {
   /** All of them, or none. Rejects with ERR_MESSAGE_NOT_FOUND. */
   cancelScheduled(path: string, numbers: readonly number[]): Promise<void> {
     return this.#context.whileOpen(() => cancelScheduled(this.#context.commands(path), numbers))
+  }
+
+  /** In the order of numbers, whatever their state; of a topic, those that are scheduled. */
+  peek(path: string, options: FrontPeekOptions): Promise<readonly StoredMessage[]> {
+    return this.#context.whileOpen(async () => {
+      const { answer } = await this.#context.commands(path).perform('peek', options)
+      return answer.messages
+    })
   }
 
   /** In the order of names, after this one: sessions that have messages or a state. */

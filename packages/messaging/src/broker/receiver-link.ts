@@ -38,6 +38,13 @@ export interface LinkReceiveOptions {
   readonly signal: AbortSignal | undefined
 }
 
+export interface DeferredOptions {
+  /** @default the link's */
+  readonly mode?: ReceiveMode | undefined
+  /** Of all of them together; one alone may have more. @default 64 MiB */
+  readonly maxBytes?: number | undefined
+}
+
 interface Attached {
   readonly attachment: Attachment | undefined
   readonly intake: Intake
@@ -46,6 +53,7 @@ interface Attached {
 
 /** The most bytes of one answer to a peek, unless its first message alone is larger. */
 const MAX_PEEK_BYTES = 8 * 1024 * 1024
+const MAX_DEFERRED_BYTES = 64 * 1024 * 1024
 
 /**
  * A receiver's link to its entity: messages as they are stored, and what is done with them. It listens from its first
@@ -137,19 +145,27 @@ export class ReceiverLink {
     await this.#attach()
   }
 
-  async receiveDeferred(numbers: readonly number[]): Promise<readonly Received[]> {
+  /** All of them, or none. Rejects with ERR_MESSAGE_NOT_FOUND, ERR_MESSAGE_SIZE_EXCEEDED. */
+  async receiveDeferred(
+    numbers: readonly number[],
+    { mode = this.mode, maxBytes = MAX_DEFERRED_BYTES }: DeferredOptions = {},
+  ): Promise<readonly Received[]> {
     this.assertReceives()
-    const { context, mode, held, path } = this.#parts
+    const { context, held, path } = this.#parts
     const { answer, time } = await this.#whileHeld(() =>
       this.#commands.perform('receiveDeferred', {
         hold: held?.hold,
         mode,
         lock: context.random.hex(LOCK_DIGITS / 2),
         numbers,
+        maxBytes,
       }),
     )
     if (answer.kind === 'notFound') {
       throw new MessageNotFoundError({ entityPath: path, sequenceNumber: answer.number })
+    }
+    if (answer.kind === 'tooMany') {
+      throw new MessageSizeExceededError({ entityPath: path, bytes: answer.bytes, maxBytes })
     }
     return answer.deliveries.map((delivery) => receivedMessage(delivery, time, context.clock))
   }
@@ -158,12 +174,8 @@ export class ReceiverLink {
   async peek(fromNumber: number, max: number): Promise<readonly StoredMessage[]> {
     this.assertReceives()
     const session = this.#parts.held?.sessionId
-    const { answer } = await this.#commands.perform('peek', {
-      session,
-      fromNumber,
-      max,
-      maxBytes: MAX_PEEK_BYTES,
-    })
+    const request = { session, fromNumber, max, maxBytes: MAX_PEEK_BYTES }
+    const { answer } = await this.#commands.perform('peek', request)
     return answer.messages
   }
 

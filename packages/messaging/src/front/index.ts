@@ -8,9 +8,14 @@ export {
   type AccessRight,
 } from '../access/access-policies.ts'
 export { resourcePath } from '../access/shared-access-signature.ts'
-export { MessageFront, type AcceptLinkOptions, type SessionLink } from '../broker/message-front.ts'
+export {
+  MessageFront,
+  type AcceptLinkOptions,
+  type FrontPeekOptions,
+  type SessionLink,
+} from '../broker/message-front.ts'
 export type { HeldSession } from '../broker/held-session.ts'
-export type { LinkReceiveOptions, ReceiverLink } from '../broker/receiver-link.ts'
+export type { DeferredOptions, LinkReceiveOptions, ReceiverLink } from '../broker/receiver-link.ts'
 export type { LockEnd, Received } from '../broker/received.ts'
 export { amqpCondition } from '../errors/conditions.ts'
 export { headOf, type MessageHead } from '../messages/message-codec.ts'

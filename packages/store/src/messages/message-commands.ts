@@ -169,6 +169,8 @@ export type MessageCommand =
       readonly mode: ReceiveMode
       readonly lock: string
       readonly numbers: readonly number[]
+      /** One message alone may have more. */
+      readonly maxBytes: number
     })
   | (OnEntity & { readonly kind: 'settle'; readonly dispositions: readonly Disposition[] })
   | (OnEntity & { readonly kind: 'renew'; readonly tokens: readonly string[] })
@@ -281,6 +283,8 @@ export interface CommandAnswers {
     | { readonly kind: 'received'; readonly deliveries: readonly Delivery[] }
     /** None was given. */
     | { readonly kind: 'notFound'; readonly number: number }
+    /** They have so many bytes. None was given. */
+    | { readonly kind: 'tooMany'; readonly bytes: number }
   readonly settle:
     Refusal | Again | { readonly kind: 'settled'; readonly answers: readonly DispositionAnswer[] }
   /** In the order of the tokens, by the lock clock. */

@@ -266,6 +266,15 @@ describe('sending and receiving', () => {
     expect(await queue.peek()).toEqual(['a deferred', 'b locked'])
   })
 
+  test('SET-05 gives no deferred message when they are too many bytes together, and one of any size alone', async () => {
+    const queue = await messages.queue('q')
+    await queue.send({ messageId: 'a', bytes: 50 }, { messageId: 'b', bytes: 50 })
+    await queue.settle('defer', ...(await queue.receive(2)))
+    expect(await queue.receiveDeferred([1, 2], undefined, 99)).toBe('tooMany')
+    expect(heads(await queue.receiveDeferred([2], undefined, 49))).toEqual(['b'])
+    expect(heads(await queue.receiveDeferred([1], undefined, 49))).toEqual(['a'])
+  })
+
   test('what was received ahead comes back without a delivery', async () => {
     const queue = await messages.queue('q', { maxDeliveryCount: 1 })
     await queue.send({ messageId: 'a' })

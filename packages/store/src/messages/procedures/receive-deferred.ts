@@ -14,12 +14,13 @@ import type { Work } from './work.ts'
 
 /**
  * Gives deferred messages by number, in the order asked for, each once, under a new lock; or none, if one of the numbers is
- * not that of a deferred message without a lock (SET-05), of this session in an entity with sessions.
+ * not that of a deferred message without a lock (SET-05), of this session in an entity with sessions, or if they are too
+ * many bytes.
  */
 export function* receiveDeferred(
   work: Work,
   place: EntityPlace,
-  { hold, mode, lock, numbers }: CommandOf<'receiveDeferred'>,
+  { hold, mode, lock, numbers, maxBytes }: CommandOf<'receiveDeferred'>,
 ): Procedure<CommandAnswers['receiveDeferred']> {
   const { record } = place
   const reason = refusesReceive(record, hold === undefined ? 'noSession' : 'session')
@@ -40,6 +41,8 @@ export function* receiveDeferred(
     }
     rows.push(row)
   }
+  const bytes = rows.reduce((sum, row) => sum + row.bytes, 0)
+  if (rows.length > 1 && bytes > maxBytes) return { kind: 'tooMany', bytes }
   const messages = yield* ask(
     'messagesById',
     rows.map(({ id }) => id),

@@ -244,6 +244,7 @@ export class Entity {
   async receiveDeferred(
     numbers: readonly number[],
     hold?: SessionHold,
+    maxBytes = 1_000_000,
   ): Promise<readonly Delivery[] | string> {
     const answer = await this.#messages.perform<'receiveDeferred'>({
       kind: 'receiveDeferred',
@@ -252,6 +253,7 @@ export class Entity {
       mode: 'peekLock',
       lock: this.#messages.lock(),
       numbers,
+      maxBytes,
     })
     return answer.kind === 'received' ? answer.deliveries : answer.kind
   }
