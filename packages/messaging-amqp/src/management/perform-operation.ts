@@ -1,36 +1,4 @@
-import type { MessageBroker } from '@tidemark/messaging'
-import type { AccessRight, MessageFront, SessionLink } from '@tidemark/messaging/front'
-
-/** What an operation sees of the `$management` node that it was sent to, and of its connection. */
-export interface ManagementContext {
-  readonly broker: MessageBroker
-  readonly front: MessageFront
-  /** Of the entity, without `/$management`; also that of a dead-letter queue. */
-  readonly path: string
-  /** @throws ERR_UNAUTHORIZED_ACCESS */
-  assertRight(right: AccessRight): void
-  /** The session as a link of this connection holds it. @throws ERR_SESSION_LOCK_LOST */
-  heldSession(sessionId: string, linkName: string | undefined): SessionLink
-}
-
-export interface ManagementRequest {
-  /** Such as `com.microsoft:renew-lock`. */
-  readonly operation: string
-  /** Name of the client's link that the operation belongs to: `associated-link-name`. */
-  readonly linkName: string | undefined
-  /** As rhea decodes the value of the body: a map becomes an object. */
-  readonly body: unknown
-}
-
-export interface ManagementAnswer {
-  /** 200, 204 when there is nothing, or that of the error. */
-  readonly statusCode: number
-  readonly statusDescription: string
-  /** Always given with an error. */
-  readonly errorCondition: string | undefined
-  /** For rhea to encode as the value of the body. */
-  readonly body: unknown
-}
+import type { ManagementAnswer, ManagementContext, ManagementRequest } from './management-call.ts'
 
 /** Performs an operation of section 4 of the wire facts. Never rejects: an error is an answer. */
 export function performOperation(
