@@ -1,3 +1,4 @@
+export { AddressUnavailableError } from './errors/address-unavailable-error.ts'
 export { AllVersionsOffError } from './errors/all-versions-off-error.ts'
 export { assertNever } from './errors/assert-never.ts'
 export { BatchFailedError } from './errors/batch-failed-error.ts'
@@ -38,6 +39,8 @@ export { StoreUnavailableError } from './errors/store-unavailable-error.ts'
 export { UniqueKeyError } from './errors/unique-key-error.ts'
 export { UnsupportedNodeError } from './errors/unsupported-node-error.ts'
 export { UnsupportedServerError } from './errors/unsupported-server-error.ts'
+
+export { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from './network/loopback.ts'
 
 export type { Clock, SleepOptions } from './clock.ts'
 export type { Random } from './random.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '@tidemark/contracts'
+import { isLoopbackHost, isLoopbackOrigin, type Clock } from '@tidemark/contracts'
 import { ForbiddenError } from '../errors/forbidden-error.ts'
 import { UnauthorizedError } from '../errors/unauthorized-error.ts'
 import { parseHttpDate } from '../platform/http-date.ts'
@@ -8,7 +8,6 @@ import {
   type AcceptedKey,
   type GatewayKeys,
 } from './gateway-keys.ts'
-import { isLoopbackHost, isLoopbackOrigin } from './loopback.ts'
 import {
   parseAuthorization,
   signature,

@@ -12,13 +12,13 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import {
+  AddressUnavailableError,
   option,
   optionGroup,
   optionRule,
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts'
-import { AddressUnavailableError } from '../errors/address-unavailable-error.ts'
 import { Connections, shareOf } from './connections.ts'
 import { asksForWebSocket, handOverUpgrades, type UpgradeRequest } from './upgrades.ts'
 

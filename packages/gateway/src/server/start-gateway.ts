@@ -1,6 +1,11 @@
-import { checkOptions, InvalidOptionError, option, type OptionRules } from '@tidemark/contracts'
+import {
+  checkOptions,
+  InvalidOptionError,
+  isLoopbackAddress,
+  option,
+  type OptionRules,
+} from '@tidemark/contracts'
 import { checkKeys, includesEmulatorKey, type GatewayKeys } from '../authorization/gateway-keys.ts'
-import { isLoopbackAddress } from '../authorization/loopback.ts'
 import { listenRules, openListener, type ListenOptions } from '../platform/listener.ts'
 import { openGateway } from './gateway.ts'
 import {

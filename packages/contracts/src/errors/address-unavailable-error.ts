@@ -1,7 +1,7 @@
-import { CodedError, errorCode } from '@tidemark/contracts'
+import { CodedError, errorCode } from './coded-error.ts'
 
 /**
- * The gateway cannot listen at its host and port: another process uses the port, or the address does not belong to this machine.
+ * A front cannot listen at its host and port: another process uses the port, or the address does not belong to this machine.
  *
  * @remedy Give another port (0: any free one) or host, or end the process that uses the port.
  */

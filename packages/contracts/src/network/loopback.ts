@@ -3,7 +3,7 @@ const ADDRESS = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i
 const HOST = /^(?:localhost|(?:[\w-]+\.)+localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 const ORIGIN = /^https?:\/\//i
 
-/** Whether a gateway that listens there can be reached from this machine only. */
+/** Whether a front that listens there can be reached from this machine only. */
 export function isLoopbackAddress(host: string): boolean {
   return ADDRESS.test(host)
 }
