@@ -25,7 +25,11 @@ export type {
 export type { SessionReceiver } from './broker/session-receiver.ts'
 export type { OutgoingMessages } from '@tidemark/store/messages'
 export { MAX_DURATION, type Duration } from './entities/duration.ts'
-export type { NamespaceLimits, NamespaceOptions } from './entities/namespace.ts'
+export type {
+  NamespaceLimits,
+  NamespaceOptions,
+  NamespaceProperties,
+} from './entities/namespace.ts'
 export type {
   CorrelationRuleFilter,
   QueueOptions,

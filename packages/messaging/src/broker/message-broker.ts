@@ -12,7 +12,12 @@ import {
 import type { Database } from '@tidemark/store'
 import { EntityAdministration } from '../entities/entity-administration.ts'
 import { deadLetterPath, isDeadLetterPath, subscriptionPath } from '../entities/entity-names.ts'
-import { NAMESPACE_RULES, resolveNamespace, type NamespaceOptions } from '../entities/namespace.ts'
+import {
+  NAMESPACE_RULES,
+  resolveNamespace,
+  type NamespaceOptions,
+  type NamespaceProperties,
+} from '../entities/namespace.ts'
 import type {
   QueueOptions,
   QueueProperties,
@@ -167,12 +172,22 @@ export class MessageBroker {
     return this.#administration.createRule(name, rule)
   }
 
+  /** Replaces the rule of this name: what is not given is not kept. */
+  updateRule(name: SubscriptionName, rule: RuleOptions): Promise<RuleProperties> {
+    return this.#administration.updateRule(name, rule)
+  }
+
   listRules(name: SubscriptionName): Promise<readonly RuleProperties[]> {
     return this.#administration.listRules(name)
   }
 
   deleteRule(name: SubscriptionName, rule: string): Promise<void> {
     return this.#administration.deleteRule(name, rule)
+  }
+
+  /** As opened with, or as the last configuration said. */
+  getNamespaceProperties(): NamespaceProperties {
+    return this.#administration.getNamespaceProperties()
   }
 
   /**

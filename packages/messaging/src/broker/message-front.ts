@@ -1,5 +1,11 @@
 import type { Clock, Random } from '@tidemark/contracts'
-import type { EntityRecord, NewMessage, ReceiveMode, StoredMessage } from '@tidemark/store/messages'
+import type {
+  EntityCounts,
+  EntityRecord,
+  NewMessage,
+  ReceiveMode,
+  StoredMessage,
+} from '@tidemark/store/messages'
 import type { BrokerContext } from './broker-context.ts'
 import type { HeldSession } from './held-session.ts'
 import type { ReceiverLink } from './receiver-link.ts'
@@ -60,6 +66,21 @@ export class MessageFront {
   /** Rejects with ERR_MESSAGING_ENTITY_NOT_FOUND. */
   entity(path: string): Promise<EntityRecord> {
     return this.#context.whileOpen(() => this.#context.commands(path).record())
+  }
+
+  /** All as they are stored now. Those that are idle are deleted first. */
+  entities(): Promise<readonly EntityRecord[]> {
+    return this.#context.whileOpen(() => this.#context.storedEntities())
+  }
+
+  /** What is in an entity now. Rejects with ERR_MESSAGING_ENTITY_NOT_FOUND. */
+  count(entity: EntityRecord): Promise<EntityCounts> {
+    return this.#context.whileOpen(() => this.#context.count(entity))
+  }
+
+  /** Id of the database that is the namespace. */
+  get namespaceName(): string {
+    return this.#context.database.id
   }
 
   /** Together: all or none. Resolves with their numbers when they are durable; a duplicate has none. */

@@ -300,6 +300,32 @@ test('TOP-07 rules are added, listed and removed', async () => {
   )
 })
 
+test('TOP-07 a rule is replaced in its place: what is not given is not kept, its name and age are', async () => {
+  const { admin } = open()
+  await admin.createTopic('news')
+  const sql = { filter: { sqlExpression: 'n = 1' }, action: { sqlExpression: 'SET n = 2' } }
+  await admin.createSubscription(ALL, { rules: [{ name: 'One', ...sql }, { name: 'two' }] })
+  const [{ createdAtUtc } = {}] = await admin.listRules(ALL)
+  const filter = { subject: 'x' }
+  const replaced = await admin.updateRule(ALL, { name: 'one', filter })
+  expect(replaced).toEqual({ name: 'One', filter, createdAtUtc })
+  expect(await admin.listRules(ALL)).toMatchObject([replaced, { name: 'two' }])
+})
+
+test('a rule that is not there, or a wrong one, replaces none', async () => {
+  const { admin, entities } = open()
+  await admin.createTopic('news')
+  await admin.createSubscription(ALL)
+  const before = entities.records
+  expect(await refusal(admin.updateRule(ALL, { name: 'none' }))).toBe(
+    "ERR_MESSAGING_ENTITY_NOT_FOUND: The messaging entity 'news/Subscriptions/all/Rules/none' could not be found.",
+  )
+  expect(await refusal(admin.updateRule(ALL, { name: '$Default', filter: {} }))).toBe(
+    'ERR_INVALID_OPTION: filter must have a property to compare',
+  )
+  expect(entities.records).toEqual(before)
+})
+
 test.each([
   [{}, 'ERR_INVALID_OPTION: name must be a text, got undefined'],
   [{ name: '' }, 'ERR_INVALID_OPTION: name must have 1 to 50 characters, got 0'],

@@ -27,7 +27,7 @@ import {
   subscriptionProperties,
   topicProperties,
 } from './entity-properties.ts'
-import type { ResolvedNamespace } from './namespace.ts'
+import type { NamespaceProperties, ResolvedNamespace } from './namespace.ts'
 import { checkOneEntity, type GivenEntity } from './new-entity.ts'
 import { QUEUE_RULES, SUBSCRIPTION_RULES, TOPIC_RULES } from './option-rules.ts'
 import type {
@@ -192,6 +192,31 @@ export class EntityAdministration {
     return ruleProperties(created)
   }
 
+  /** Replaces the rule of this name, which keeps its age. */
+  async updateRule(name: SubscriptionName, rule: RuleOptions): Promise<RuleProperties> {
+    const path = checkedPath(name)
+    const given = readRule(rule, await this.#nowMs())
+    const replaced = (old: RuleRecord): RuleRecord => ({
+      ...given,
+      name: old.name,
+      createdMs: old.createdMs,
+    })
+    const { rules } = await this.#stored.change(
+      'subscription',
+      path,
+      ({ settings, rules: present }) => {
+        if (!hasRule(present, given.name)) {
+          throw new MessagingEntityNotFoundError(rulePath(path, given.name))
+        }
+        return {
+          settings,
+          rules: present.map((one) => (isSameName(one.name, given.name) ? replaced(one) : one)),
+        }
+      },
+    )
+    return ruleProperties(rules.find((one) => isSameName(one.name, given.name)) ?? given)
+  }
+
   async listRules(name: SubscriptionName): Promise<readonly RuleProperties[]> {
     const { record } = await this.#findSubscription(name)
     return record.rules.map((rule) => ruleProperties(rule))
@@ -203,6 +228,11 @@ export class EntityAdministration {
       if (!hasRule(rules, rule)) throw new MessagingEntityNotFoundError(rulePath(path, rule))
       return { settings, rules: rules.filter((one) => !isSameName(one.name, rule)) }
     })
+  }
+
+  getNamespaceProperties(): NamespaceProperties {
+    const { tier, resourceLock } = this.#namespace
+    return { tier, resourceLock }
   }
 
   /** Creates what a `Config.json` has and what is not there, and takes on its namespace. */

@@ -29,9 +29,12 @@ export interface NamespaceLimits {
   readonly minDuplicateDetectionHistoryTimeWindow?: Duration | undefined
 }
 
-export interface ResolvedNamespace {
+export interface NamespaceProperties {
   readonly tier: 'Basic' | 'Standard' | 'Premium'
   readonly resourceLock: 'CanNotDelete' | undefined
+}
+
+export interface ResolvedNamespace extends NamespaceProperties {
   readonly limits: ResolvedLimits
 }
 

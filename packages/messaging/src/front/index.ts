@@ -17,17 +17,28 @@ export {
 export type { HeldSession } from '../broker/held-session.ts'
 export type { DeferredOptions, LinkReceiveOptions, ReceiverLink } from '../broker/receiver-link.ts'
 export type { LockEnd, Received } from '../broker/received.ts'
+export {
+  queueProperties,
+  receivingRuntimeProperties,
+  runtimeProperties,
+  subscriptionProperties,
+  topicProperties,
+} from '../entities/entity-properties.ts'
+export { fromStoredValues } from '../messages/stored-value.ts'
 export { amqpCondition } from '../errors/conditions.ts'
 export { headOf, type MessageHead } from '../messages/message-codec.ts'
 export {
   ACTIVE,
   DEFERRED,
   SCHEDULED,
+  type EntityCounts,
   type EntityRecord,
   type MessageChanges,
   type NewMessage,
   type Outcome,
   type ReceiveMode,
+  type RuleFilter,
+  type RuleRecord,
   type StoredMessage,
   type StoredValue,
 } from '@tidemark/store/messages'
