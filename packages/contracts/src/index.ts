@@ -40,6 +40,7 @@ export { UniqueKeyError } from './errors/unique-key-error.ts'
 export { UnsupportedNodeError } from './errors/unsupported-node-error.ts'
 export { UnsupportedServerError } from './errors/unsupported-server-error.ts'
 
+export { bracketedHost, reachableHost } from './network/listening-address.ts'
 export { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from './network/loopback.ts'
 
 export type { Clock, SleepOptions } from './clock.ts'

@@ -13,9 +13,11 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import {
   AddressUnavailableError,
+  bracketedHost,
   option,
   optionGroup,
   optionRule,
+  reachableHost,
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts'
@@ -164,7 +166,7 @@ export async function openListener(
   assert(typeof bound === 'object' && bound !== null)
   return {
     endpoint: `${tls === undefined ? 'http' : 'https'}://${reachableHost(host)}:${bound.port}/`,
-    address: `${bracketed(bound.address)}:${bound.port}`,
+    address: `${bracketedHost(bound.address)}:${bound.port}`,
     port: bound.port,
     close: (how) => closeServer(server, { ...how, upgraded }),
   }
@@ -249,14 +251,4 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     () => socket.destroy(),
   )
-}
-
-/** A host that a client on this machine can connect to: the addresses that mean "every one" are none. */
-function reachableHost(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  return host === '::' ? '[::1]' : bracketed(host)
-}
-
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
 }

@@ -1,5 +1,8 @@
 import { CodedError } from '@tidemark/contracts'
 
+/** Its code. */
+export const MALFORMED_MESSAGE = 'ERR_MALFORMED_MESSAGE'
+
 /**
  * What a client sent is no AMQP message, or one with a value that AMQP does not allow there. Nothing was stored.
  *
@@ -7,6 +10,6 @@ import { CodedError } from '@tidemark/contracts'
  */
 export class MalformedMessageError extends CodedError {
   override readonly name = 'MalformedMessageError'
-  readonly code = 'ERR_MALFORMED_MESSAGE'
+  readonly code: typeof MALFORMED_MESSAGE = MALFORMED_MESSAGE
   readonly retryable = false
 }

@@ -1,6 +1,24 @@
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { createServer as createTlsServer } from 'node:tls'
+import {
+  AddressUnavailableError,
+  bracketedHost,
+  checkOptions,
+  InvalidOptionError,
+  isLoopbackAddress,
+  option,
+  optionHaving,
+  optionRule,
+  reachableHost,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts'
 import type { MessageBroker } from '@tidemark/messaging'
-import type { AccessPolicy } from '@tidemark/messaging/front'
+import { AccessPolicies, EMULATOR_ACCESS_KEY, type AccessPolicy } from '@tidemark/messaging/front'
+import { ClientConnection } from '../connections/client-connection.ts'
+import { Connections } from './connections.ts'
 
 /** A failure inside the front, for a log. Never contains keys, tokens or messages. */
 export interface AmqpFailure {
@@ -55,6 +73,142 @@ export interface RunningAmqpServer {
  * Rejects with ERR_INVALID_OPTION, also for the emulator's well-known key, or for AMQP without TLS and without `insecureAmqp`, on
  * another address than loopback, and with ERR_ADDRESS_UNAVAILABLE when the address cannot be had.
  */
-export function startAmqpServer(_options: AmqpServerOptions): Promise<RunningAmqpServer> {
-  return Promise.reject(new Error('not written yet'))
+export async function startAmqpServer(options: AmqpServerOptions): Promise<RunningAmqpServer> {
+  checkOptions(options, RULES)
+  const { host = '127.0.0.1', tls, policies, maxConnections = 5_000 } = options
+  const { port = tls === undefined ? AMQP_PORT : AMQPS_PORT } = options
+  assertSafe(host, options)
+  const access = new AccessPolicies(policies)
+  const connections = new Connections(maxConnections)
+  const accept: RunningAmqpServer['accept'] = (stream, client) =>
+    acceptClient(stream, client, { options, access, connections })
+  const server = listenerOf(options, (socket) =>
+    accept(socket, { address: socket.remoteAddress ?? '' }),
+  )
+  await listen(server, { host, port })
+  const bound = server.address()
+  if (typeof bound !== 'object' || bound === null)
+    throw new AddressUnavailableError({ host, port }, undefined)
+  let stopping: Promise<void> | undefined
+  const stop = (): Promise<void> => (stopping ??= stopServer(server, connections))
+  return {
+    url: `${tls === undefined ? 'amqp' : 'amqps'}://${reachableHost(host)}:${bound.port}`,
+    address: `${bracketedHost(bound.address)}:${bound.port}`,
+    host,
+    port: bound.port,
+    accept,
+    replacePolicies: (replaced) => {
+      assertSafe(host, { ...options, policies: replaced })
+      access.replace(replaced)
+      for (const connection of connections.all) connection.checkClaims()
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+const AMQP_PORT = 5672
+const AMQPS_PORT = 5671
+const HANDSHAKE_MS = 10_000
+
+const RULES: OptionRules<AmqpServerOptions> = {
+  broker: requiredOption(optionHaving('an open message broker', 'createSender', 'front')),
+  policies: requiredOption({
+    ...optionRule('a list of access policies', (value) => Array.isArray(value)),
+    secret: true,
+  }),
+  host: option.text,
+  port: wholeNumber(0, 65_535),
+  tls: optionRule(
+    'a certificate and its key',
+    (value) => typeof value === 'object' && value !== null,
+  ),
+  insecureAmqp: option.flag,
+  maxConnections: wholeNumber(1, 1_000_000),
+  maxLinksPerConnection: wholeNumber(1, 65_536),
+  onFailure: option.function,
+}
+
+function acceptClient(
+  stream: Duplex,
+  { address }: { readonly address: string },
+  {
+    options,
+    access,
+    connections,
+  }: {
+    readonly options: AmqpServerOptions
+    readonly access: AccessPolicies
+    readonly connections: Connections
+  },
+): void {
+  const { broker, maxLinksPerConnection = 1_000, onFailure } = options
+  if (!connections.makeRoom()) {
+    stream.destroy()
+    return
+  }
+  const connection: ClientConnection = new ClientConnection({
+    stream,
+    broker,
+    front: broker.front(),
+    policies: access,
+    maxLinks: maxLinksPerConnection,
+    report: (place, error) => onFailure?.({ address, place, error }),
+    onEnded: () => connections.remove(connection),
+  })
+  connections.add(connection)
+}
+
+function listenerOf({ tls }: AmqpServerOptions, accept: (socket: Socket) => void): Server {
+  if (tls === undefined) return createServer({ noDelay: true }, accept)
+  const server = createTlsServer({ ...tls, handshakeTimeout: HANDSHAKE_MS, noDelay: true })
+  server.on('secureConnection', accept)
+  server.on('tlsClientError', (_error, socket) => socket.destroy())
+  return server
+}
+
+async function listen(
+  server: Server,
+  place: { readonly host: string; readonly port: number },
+): Promise<void> {
+  server.listen(place)
+  try {
+    await once(server, 'listening')
+  } catch (cause) {
+    throw new AddressUnavailableError(place, cause)
+  }
+}
+
+async function stopServer(server: Server, connections: Connections): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  const error = {
+    condition: 'amqp:connection:forced',
+    description: 'The connection was closed: the server stops.',
+  }
+  await Promise.all([...connections.all].map((connection) => connection.stop(error)))
+  await closed
+}
+
+/** What reaches other machines has keys that are secret, and TLS or a word that it may do without. */
+function assertSafe(host: string, { policies, tls, insecureAmqp }: AmqpServerOptions): void {
+  if (isLoopbackAddress(host)) return
+  if (policies.some(({ keys }) => keys.includes(EMULATOR_ACCESS_KEY))) {
+    throw new InvalidOptionError(
+      `the emulator's key is known to everybody: with it the front listens on loopback only, not on ${host}; give it a key of your own`,
+    )
+  }
+  if (tls === undefined && insecureAmqp !== true) {
+    throw new InvalidOptionError(
+      `AMQP without TLS on ${host} lets everybody on the network read messages: give a certificate (tls; --tls-cert and --tls-key), ` +
+        `or, in a network that you trust, allow it (insecureAmqp; --insecure-amqp)`,
+    )
+  }
+}
+
+function wholeNumber(min: number, max: number): ReturnType<typeof optionRule> {
+  return optionRule(
+    `a whole number from ${min} to ${max}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+  )
 }

@@ -26,7 +26,7 @@ export {
 } from '../entities/entity-properties.ts'
 export { fromStoredValues } from '../messages/stored-value.ts'
 export { amqpCondition } from '../errors/conditions.ts'
-export { headOf, type MessageHead } from '../messages/message-codec.ts'
+export { encodeChanges, headOf, type MessageHead } from '../messages/message-codec.ts'
 export {
   ACTIVE,
   DEFERRED,

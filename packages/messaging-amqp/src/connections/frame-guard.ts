@@ -1,0 +1,267 @@
+import { EventEmitter } from 'node:events'
+import type { Duplex } from 'node:stream'
+import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
+import { endOfValue } from '../values/scan-values.ts'
+
+/** Of the frames of the SASL layer, and of everything before the connection is open. */
+const MAX_EARLY_FRAME_BYTES = 8192
+/** Above it, links give nothing more to a client that does not read. */
+const MAX_UNWRITTEN_BYTES = 1024 * 1024
+/** Above it, nothing more is read of such a client, either: each frame may need an answer. */
+const MAX_UNREAD_ANSWERS_BYTES = 4 * 1024 * 1024
+const HEADER_BYTES = 8
+const SASL_HEADER = Buffer.from('AMQP\x03\x01\x00\x00', 'latin1')
+const AMQP_HEADER = Buffer.from('AMQP\x00\x01\x00\x00', 'latin1')
+const PROTOCOL_NAME = 0x414d5150
+const AMQP_FRAME = 0
+const SASL_FRAME = 1
+const DESCRIBED = 0x00
+const SMALL_ULONG = 0x53
+const ULONG = 0x80
+const TRANSFER = 0x14
+const SASL_OUTCOME = 0x44
+/** What a frame's performative can be encoded as. */
+const LISTS: ReadonlySet<number> = new Set([0x45, 0xc0, 0xd0])
+
+type Layer = 'begin' | 'sasl' | 'saslEnds' | 'amqp'
+
+export interface FrameGuardParts {
+  readonly stream: Duplex
+  /** That we announce. */
+  readonly maxFrameBytes: number
+  /** While more bytes of transfers are held, nothing is read. */
+  readonly maxHeldBytes: number
+  readonly onViolation: (error: ProtocolViolationError) => void
+}
+
+/**
+ * The socket that rhea sees. It hands on whole frames only, whose sizes and values were checked before rhea believes them, and
+ * writes the frames of one turn together. Bytes of the AMQP layer that a client sends with its SASL frames wait until the
+ * outcome is written.
+ */
+export class FrameGuard extends EventEmitter {
+  readonly #parts: FrameGuardParts
+  #layer: Layer = 'begin'
+  #chunks: Buffer[] = []
+  #bytes = 0
+  #held = 0
+  #isCorked = false
+  #isBroken = false
+  #hasEnded = false
+  #isOpen = false
+
+  constructor(parts: FrameGuardParts) {
+    super()
+    this.#parts = parts
+    const { stream } = parts
+    stream.on('data', (chunk: Buffer) => this.#take(chunk))
+    stream.on('end', () => this.#end())
+    stream.on('close', () => this.#end())
+    stream.on('error', () => this.#end())
+    stream.on('drain', () => this.#adjust())
+  }
+
+  /** Resolves when the client has taken most of what was written, or has gone. */
+  async writable(): Promise<void> {
+    const { stream } = this.#parts
+    if (this.#hasEnded || stream.writableLength <= MAX_UNWRITTEN_BYTES) return
+    await new Promise<void>((resolve) => {
+      stream.once('drain', resolve)
+      stream.once('close', resolve)
+    })
+  }
+
+  /** Bytes of a transfer are in memory until they are released. */
+  hold(bytes: number): void {
+    this.#held += bytes
+    this.#adjust()
+  }
+
+  release(bytes: number): void {
+    this.#held -= bytes
+    this.#adjust()
+  }
+
+  /** From now on frames may be as large as announced. */
+  opened(): void {
+    this.#isOpen = true
+  }
+
+  // What rhea calls:
+
+  write(bytes: Buffer): void {
+    const { stream } = this.#parts
+    if (!stream.writable) return
+    if (!this.#isCorked) {
+      this.#isCorked = true
+      stream.cork()
+      process.nextTick(() => {
+        this.#isCorked = false
+        stream.uncork()
+      })
+    }
+    stream.write(bytes)
+    this.#adjust()
+    if (this.#layer === 'sasl' && isOutcome(bytes)) {
+      this.#layer = 'saslEnds'
+      // rhea knows that this layer has ended when its own turn has.
+      setImmediate(() => {
+        this.#layer = 'begin'
+        this.#handOn()
+      })
+    }
+  }
+
+  end(): void {
+    // After what was written in this turn.
+    process.nextTick(() => {
+      this.#parts.stream.end()
+    })
+  }
+
+  destroy(): void {
+    this.#parts.stream.destroy()
+  }
+
+  setNoDelay(): void {
+    const { stream } = this.#parts
+    if ('setNoDelay' in stream && typeof stream.setNoDelay === 'function') stream.setNoDelay(true)
+  }
+
+  get_id_string(): string {
+    return 'client'
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.emit('end')
+    this.#parts.stream.destroy()
+  }
+
+  #adjust(): void {
+    const { stream, maxHeldBytes } = this.#parts
+    const isFull = this.#held > maxHeldBytes || stream.writableLength > MAX_UNREAD_ANSWERS_BYTES
+    if (isFull === stream.isPaused()) return
+    if (isFull) stream.pause()
+    else stream.resume()
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#isBroken || this.#hasEnded) return
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    this.#handOn()
+  }
+
+  #handOn(): void {
+    if (this.#isBroken || this.#hasEnded) return
+    try {
+      if (this.#bytes < this.#nextBytes()) return
+      const buffer = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)
+      const end = this.#wholeFrames(buffer)
+      this.#chunks = end === buffer.length ? [] : [buffer.subarray(end)]
+      this.#bytes = buffer.length - end
+      if (end > 0) this.emit('data', buffer.subarray(0, end))
+    } catch (error) {
+      if (!(error instanceof ProtocolViolationError)) throw error
+      this.#isBroken = true
+      this.#parts.onViolation(error)
+    }
+  }
+
+  /** How many bytes have to be there before it looks again. */
+  #nextBytes(): number {
+    if (this.#layer === 'saslEnds') {
+      if (this.#bytes > MAX_EARLY_FRAME_BYTES * 8) violated('it does not wait for the SASL outcome')
+      return Infinity
+    }
+    const [first] = this.#chunks
+    if (first === undefined || first.length < 4 || this.#layer === 'begin') return HEADER_BYTES
+    return Math.max(HEADER_BYTES, this.#frameBytes(first, 0))
+  }
+
+  /** The end of the last whole frame. */
+  #wholeFrames(buffer: Buffer): number {
+    let at = 0
+    while (buffer.length - at >= HEADER_BYTES) {
+      if (this.#layer === 'saslEnds') break
+      if (this.#layer === 'begin') {
+        at = this.#readHeader(buffer, at)
+        continue
+      }
+      // The header of the next layer: it is read when this one has ended.
+      if (this.#layer === 'sasl' && buffer.readUInt32BE(at) === PROTOCOL_NAME) break
+      const size = this.#frameBytes(buffer, at)
+      if (buffer.length - at < size) break
+      this.#checkFrame(buffer, at, at + size)
+      at += size
+    }
+    return at
+  }
+
+  #readHeader(buffer: Buffer, at: number): number {
+    const header = buffer.subarray(at, at + HEADER_BYTES)
+    if (header.equals(SASL_HEADER)) this.#layer = 'sasl'
+    else if (header.equals(AMQP_HEADER)) this.#layer = 'amqp'
+    else violated('it does not speak AMQP 1.0')
+    return at + HEADER_BYTES
+  }
+
+  #frameBytes(buffer: Buffer, at: number): number {
+    const size = buffer.readUInt32BE(at)
+    if (this.#layer === 'sasl' && size === PROTOCOL_NAME) return HEADER_BYTES
+    const most = this.#isOpen ? this.#parts.maxFrameBytes : MAX_EARLY_FRAME_BYTES
+    if (size < HEADER_BYTES || size > most) violated(`a frame has ${size} bytes`)
+    return size
+  }
+
+  #checkFrame(buffer: Buffer, start: number, end: number): void {
+    const offset = buffer[start + 4]! * 4
+    const type = buffer[start + 5]
+    const body = start + offset
+    if (offset < HEADER_BYTES || body > end) violated('a frame has a wrong data offset')
+    if (type !== (this.#layer === 'sasl' ? SASL_FRAME : AMQP_FRAME))
+      violated('a frame has a wrong type')
+    // An empty frame only says that the client is alive.
+    if (body === end) return
+    const performative = performativeOf(buffer, body, end)
+    const payload = endOfPerformative(buffer, body, end)
+    if (payload < end && performative !== TRANSFER)
+      violated('a frame has bytes behind its performative')
+  }
+}
+
+/** The code of a frame's performative: a described list. */
+function performativeOf(buffer: Buffer, at: number, end: number): number {
+  const isLong = buffer[at + 1] === ULONG
+  const list = at + (isLong ? 10 : 3)
+  const isNumbered = isLong || buffer[at + 1] === SMALL_ULONG
+  if (list >= end || buffer[at] !== DESCRIBED || !isNumbered || !LISTS.has(buffer[list]!)) {
+    violated('a frame has no performative')
+  }
+  // Codes are small: the first bytes of a long one are 0, or rhea does not know it.
+  return isLong ? buffer.readUInt32BE(at + 6) : buffer[at + 2]!
+}
+
+function endOfPerformative(buffer: Buffer, at: number, end: number): number {
+  try {
+    return endOfValue(buffer, at, end)
+  } catch (cause) {
+    throw new ProtocolViolationError(
+      'The client broke the protocol: a frame has a broken value.',
+      undefined,
+      {
+        cause,
+      },
+    )
+  }
+}
+
+function isOutcome(bytes: Buffer): boolean {
+  return bytes.length > 10 && bytes[5] === SASL_FRAME && bytes[HEADER_BYTES + 2] === SASL_OUTCOME
+}
+
+function violated(what: string): never {
+  throw new ProtocolViolationError(`The client broke the protocol: ${what}.`)
+}

@@ -1,0 +1,126 @@
+import type { EventEmitter } from 'node:events'
+
+/*
+ * What we use of rhea that its declarations leave out, or get wrong. Everything here was read in rhea 3.0, and the tests of
+ * this folder show that it is still so.
+ */
+export interface RheaContainer {
+  create_connection(options: Readonly<Record<string, unknown>>): RheaConnection
+}
+
+export interface RheaConnection extends EventEmitter {
+  readonly local_channel_map: Readonly<Record<number, RheaSession>>
+  readonly remote_channel_map: Readonly<Record<number, RheaSession>>
+  accept(socket: unknown): void
+  close(error?: RheaError): void
+  is_open(): boolean
+  is_closed(): boolean
+  _register(): void
+  on_open(frame: RheaFrame): void
+  on_begin(frame: RheaFrame): void
+  on_attach(frame: RheaFrame): void
+  on_detach(frame: RheaFrame): void
+  on_transfer(frame: RheaFrame): void
+  on_flow(frame: RheaFrame): void
+  on_disposition(frame: RheaFrame): void
+}
+
+export interface RheaFrame {
+  readonly channel: number
+  /** Fields of the performative. */
+  readonly performative: Record<string, unknown>
+  payload?: Buffer | undefined
+}
+
+export interface RheaError {
+  readonly condition: string
+  readonly description?: string | undefined
+}
+
+export interface RheaSession extends EventEmitter {
+  readonly outgoing: {
+    readonly next_delivery_id: number
+    readonly next_pending_delivery: number
+    available(): number
+  }
+  readonly incoming: { readonly window: number }
+  readonly remote: { readonly handles: Record<number, RheaLink> }
+  readonly links: Record<string, RheaLink>
+  is_open(): boolean
+  end(error?: RheaError): void
+  remove(): void
+}
+
+/** A source or target as the client gave it. */
+export interface RheaTerminus {
+  readonly address?: string | null | undefined
+  readonly dynamic?: boolean | undefined
+  readonly filter?: Readonly<Record<string, unknown>> | null | undefined
+  /** For a terminus of our own that says the same. */
+  described(): unknown
+}
+
+export interface RheaLink extends EventEmitter {
+  readonly name: string
+  readonly session: RheaSession
+  readonly connection: RheaConnection
+  readonly source: RheaTerminus | null | undefined
+  readonly target: RheaTerminus | null | undefined
+  readonly properties: Readonly<Record<string, unknown>> | null | undefined
+  readonly snd_settle_mode: number | undefined
+  readonly rcv_settle_mode: number | undefined
+  readonly local: { readonly attach: Record<string, unknown> }
+  readonly remote: { handle: number | undefined }
+  readonly state: { mark(token: object): void; readonly local_open: boolean }
+  /** A delivery of which more is to come. */
+  readonly _incomplete: unknown
+  issue_flow: boolean
+  credit: number
+  delivery_count: number
+  set_source(fields: Readonly<Record<string, unknown>>): void
+  set_target(fields: Readonly<Record<string, unknown>>): void
+  close(error?: RheaError): void
+  remove(): void
+  is_open(): boolean
+  is_remote_open(): boolean
+  is_receiver(): boolean
+  /** Writes what it has to: its attach, flow and detach. */
+  _process(): void
+}
+
+/** Sends to a client that receives. */
+export interface RheaSender extends RheaLink {
+  _draining: boolean
+  _drained: boolean
+  set_drained(drained: boolean): void
+  send(bytes: Buffer, tag: Buffer, format: number): RheaDelivery
+  _get_drain(): boolean
+}
+
+/** Receives from a client that sends. */
+export interface RheaReceiver extends RheaLink {
+  flow(credit: number): void
+}
+
+export interface RheaDelivery {
+  readonly id: number
+  readonly tag: Buffer
+  /** The client has settled it: no answer is expected. */
+  readonly remote_settled: boolean
+  readonly remote_state: Readonly<Record<string, unknown>> | undefined
+  settled: boolean
+  /** Settles it with an outcome. */
+  update(settled: boolean, state?: unknown): void
+}
+
+/** What rhea's events bring. */
+export interface RheaEvent {
+  readonly connection: RheaConnection
+  readonly sender?: RheaSender
+  readonly receiver?: RheaReceiver
+  readonly session?: RheaSession
+  readonly delivery?: RheaDelivery
+  readonly message?: unknown
+  readonly format?: number
+  readonly error?: unknown
+}

@@ -1,0 +1,22 @@
+/** What the address of a link names. */
+export interface LinkAddress {
+  readonly node: 'entity' | 'management' | 'claims'
+  /** Of the entity; empty for `$cbs`. */
+  readonly path: string
+}
+
+const CLAIMS = '$cbs'
+const MANAGEMENT = '/$management'
+
+/** Undefined for an address that names nothing, such as one that is missing. */
+export function parseAddress(address: unknown): LinkAddress | undefined {
+  if (typeof address !== 'string') return undefined
+  const path = address.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '').replaceAll(/^\/+|\/+$/g, '')
+  if (path === '') return undefined
+  const lower = path.toLowerCase()
+  if (lower === CLAIMS) return { node: 'claims', path: '' }
+  if (lower.endsWith(MANAGEMENT)) {
+    return { node: 'management', path: path.slice(0, -MANAGEMENT.length) }
+  }
+  return { node: 'entity', path }
+}

@@ -1,0 +1,67 @@
+import rhea from 'rhea'
+import type { MessageBroker } from '@tidemark/messaging'
+import type { RheaReceiver } from '../connections/rhea-internals.ts'
+import type { ManagementContext } from '../management/management-call.ts'
+import { performOperation } from '../management/perform-operation.ts'
+import type { LinkHost } from './client-link.ts'
+import { RequestLink } from './request-link.ts'
+
+/** What a request adds to the messages in it. */
+const ENVELOPE_BYTES = 64 * 1024
+
+export interface ManagementNode {
+  readonly path: string
+  readonly broker: MessageBroker
+  readonly heldSession: ManagementContext['heldSession']
+}
+
+/** The node `$management` of an entity. */
+export async function openManagementLink(
+  receiver: RheaReceiver,
+  host: LinkHost,
+  { path: given, broker, heldSession }: ManagementNode,
+): Promise<RequestLink> {
+  const { path, settings } = await host.front.entity(given)
+  const rights = ['Listen', 'Send', 'Manage'] as const
+  if (!rights.some((right) => host.claims.permits(right, path))) host.claims.assert('Listen', path)
+  const context: ManagementContext = {
+    broker,
+    front: host.front,
+    path,
+    assertRight: (right) => host.claims.assert(right, path),
+    heldSession,
+    reportFailure: (error) => host.report(`an operation on '${path}'`, error),
+  }
+  return new RequestLink({
+    receiver,
+    host,
+    path,
+    rights,
+    maxTransferBytes: settings.maxMessageBytes + ENVELOPE_BYTES,
+    answer: async ({ properties, body }) => {
+      const answer = await performOperation(
+        {
+          operation: textOf(properties['operation']) ?? '',
+          linkName: textOf(properties['associated-link-name']),
+          body,
+        },
+        context,
+      )
+      const { statusCode, statusDescription, errorCondition } = answer
+      return {
+        properties: {
+          statusCode: rhea.types.wrap_int(statusCode),
+          statusDescription,
+          ...(errorCondition === undefined
+            ? {}
+            : { errorCondition: rhea.types.wrap_symbol(errorCondition) }),
+        },
+        body: answer.body,
+      }
+    },
+  })
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,197 @@
+import { MessagingEntityDisabledError, SessionLockLostError } from '@tidemark/messaging'
+import type {
+  EntityRecord,
+  Outcome,
+  ReceiveMode,
+  Received,
+  ReceiverLink,
+  SessionLink,
+} from '@tidemark/messaging/front'
+import { errorOnWire, isOurs } from '../connections/error-on-wire.ts'
+import { hookDrain, unsentDeliveries } from '../connections/rhea-hooks.ts'
+import type { RheaDelivery, RheaEvent, RheaSender } from '../connections/rhea-internals.ts'
+import { encodeDelivery } from '../messages/encode-delivery.ts'
+import type { ClientLink, LinkHost } from './client-link.ts'
+import { tagOfToken, tokenOfTag } from './delivery-tag.ts'
+import { ACCEPTED, rejected } from './outcomes.ts'
+import { modifiedOutcome, rejectedOutcome } from './settlement.ts'
+
+export interface ReceivingLinkParts {
+  readonly sender: RheaSender
+  readonly host: LinkHost
+  readonly record: EntityRecord
+  readonly link: ReceiverLink
+  readonly session: SessionLink | undefined
+}
+
+/** The most messages that are asked for at once: a receive is bounded in bytes, too. */
+const MAX_MESSAGES = 200
+
+/** Settled by us before it is sent. */
+export function receiveModeOf({ snd_settle_mode: mode }: RheaSender): ReceiveMode {
+  return mode === 1 ? 'receiveAndDelete' : 'peekLock'
+}
+
+/** @throws ERR_MESSAGING_ENTITY_DISABLED */
+export function assertReceives({ path, settings: { status } }: EntityRecord): void {
+  if (status === 'Disabled' || status === 'ReceiveDisabled') {
+    throw new MessagingEntityDisabledError(path)
+  }
+}
+
+/** A client receives from a queue, a subscription, a dead-letter queue, or a session. It listens while it is open. */
+export class ReceivingLink implements ClientLink {
+  readonly path: string
+  readonly rights = ['Listen'] as const
+  /** Nothing comes in. */
+  readonly maxTransferBytes = 0
+  readonly session: SessionLink | undefined
+  readonly #sender: RheaSender
+  readonly #host: LinkHost
+  readonly #link: ReceiverLink
+  readonly #ended = new AbortController()
+  readonly #settling = new Map<RheaDelivery, Promise<void>>()
+  #drain = new AbortController()
+  #wake: (() => void) | undefined
+  #run: Promise<void> | undefined
+  #tag = 0
+
+  constructor({ sender, host, record, link, session }: ReceivingLinkParts) {
+    this.path = record.path
+    this.session = session
+    this.#sender = sender
+    this.#host = host
+    this.#link = link
+    hookDrain(sender)
+    const { local, target, snd_settle_mode: sends, rcv_settle_mode: receives } = sender
+    local.attach['target'] = target?.described()
+    local.attach['snd_settle_mode'] = sends
+    local.attach['rcv_settle_mode'] = receives
+    local.attach['max_message_size'] = record.settings.maxMessageBytes
+    sender.on('sender_flow', () => this.#flow())
+    sender.on('accepted', (event: RheaEvent) => this.#settle(event, () => ({ kind: 'complete' })))
+    sender.on('released', (event: RheaEvent) => this.#settle(event, () => ({ kind: 'release' })))
+    sender.on('modified', (event: RheaEvent) => this.#settle(event, modifiedOutcome))
+    sender.on('rejected', (event: RheaEvent) => this.#settle(event, rejectedOutcome))
+    sender.on('settled', ({ delivery }: RheaEvent) => {
+      // Without an outcome: the lock ends in time.
+      if (delivery !== undefined && !this.#settling.has(delivery)) delivery.update(true)
+    })
+  }
+
+  begin(): void {
+    this.#run = this.#deliver()
+  }
+
+  /** Locks of messages stay until they end (SET-16); a session is released (SES-11). */
+  async end(): Promise<void> {
+    this.#ended.abort()
+    this.#wake?.()
+    await Promise.all(this.#settling.values())
+    await Promise.all([this.#run, this.#link.close()])
+  }
+
+  #flow(): void {
+    // What was asked for before is delivered first.
+    this.#sender._drained = false
+    if (this.#sender._draining) this.#drain.abort()
+    this.#wake?.()
+  }
+
+  async #deliver(): Promise<void> {
+    try {
+      while (!this.#ended.signal.aborted) {
+        await this.#host.writable()
+        const max = this.#room()
+        if (max > 0) await this.#receive(max)
+        else await this.#rest()
+      }
+    } catch (error) {
+      if (!this.#ended.signal.aborted) this.#host.close(this.#sender, error)
+    }
+  }
+
+  /** How many messages the client wants that rhea can take now. */
+  #room(): number {
+    const { credit, session } = this.#sender
+    const unsent = unsentDeliveries(session)
+    return Math.min(MAX_MESSAGES, credit - unsent, session.outgoing.available())
+  }
+
+  async #receive(max: number): Promise<void> {
+    const isDraining = this.#sender._draining
+    // The client has changed its mind, and waits again.
+    if (!isDraining && this.#drain.signal.aborted) this.#drain = new AbortController()
+    const received = await this.#link.receive({
+      max,
+      maxWaitMs: isDraining ? 0 : Infinity,
+      afterFirstMs: 0,
+      waitEnds: this.#drain.signal,
+      signal: this.#ended.signal,
+    })
+    for (const one of received) this.#send(one)
+    if (received.length > 0) await nextTurn()
+    // Nothing came although it did not wait, or the wait was ended by a drain.
+    else if (isDraining) this.#answerDrain()
+  }
+
+  /** No credit, or no room: until a flow, or until rhea has sent what it has. */
+  async #rest(): Promise<void> {
+    if (this.#sender._draining && this.#sender.credit <= 0) this.#answerDrain()
+    if (this.#sender.credit > 0) {
+      // What is in the way is on its way, or waits for settlements.
+      await this.#host.pause()
+      return
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    if (this.#ended.signal.aborted || this.#sender.credit > 0 || this.#sender._draining) resolve()
+    await promise
+    this.#wake = undefined
+  }
+
+  #answerDrain(): void {
+    this.#drain = new AbortController()
+    this.#sender.set_drained(true)
+    this.#sender.connection._register()
+  }
+
+  #send({ message, lock }: Received): void {
+    const tag = lock === undefined ? this.#nextTag() : tagOfToken(lock.token)
+    this.#sender.send(encodeDelivery(message, lock), tag, 0)
+  }
+
+  #nextTag(): Buffer {
+    const tag = Buffer.alloc(16)
+    tag.writeUInt32BE((this.#tag += 1) >>> 0, 12)
+    return tag
+  }
+
+  #settle({ delivery }: RheaEvent, read: (state: RheaDelivery['remote_state']) => Outcome): void {
+    if (delivery === undefined || delivery.settled || this.#settling.has(delivery)) return
+    const settled = this.#perform(delivery, read).finally(() => this.#settling.delete(delivery))
+    this.#settling.set(delivery, settled)
+  }
+
+  async #perform(
+    delivery: RheaDelivery,
+    read: (state: RheaDelivery['remote_state']) => Outcome,
+  ): Promise<void> {
+    try {
+      // A session that was lost meanwhile is told as such, whatever became of the message.
+      if (this.session?.held.isHeld === false)
+        throw new SessionLockLostError(this.session.held.sessionId)
+      await this.#link.settle(tokenOfTag(delivery.tag), read(delivery.remote_state))
+      delivery.update(true, ACCEPTED)
+    } catch (error) {
+      if (isOurs(error)) this.#host.report(`a settlement in '${this.path}'`, error)
+      delivery.update(true, rejected(errorOnWire(error)))
+    }
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}

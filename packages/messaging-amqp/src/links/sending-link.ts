@@ -1,0 +1,113 @@
+import { MessagingEntityDisabledError, MessageSizeExceededError } from '@tidemark/messaging'
+import { MessagingNotAllowedError } from '@tidemark/messaging'
+import { errorCode } from '@tidemark/contracts'
+import type { EntityRecord } from '@tidemark/messaging/front'
+import { errorOnWire, isOurs } from '../connections/error-on-wire.ts'
+import { receivedTransfer } from '../connections/rhea-hooks.ts'
+import type { RheaDelivery, RheaEvent, RheaReceiver } from '../connections/rhea-internals.ts'
+import { decodeTransfer } from '../messages/decode-transfer.ts'
+import type { ClientLink, LinkHost } from './client-link.ts'
+import { ACCEPTED, rejected } from './outcomes.ts'
+
+/** Transfers that may be on their way, as the service allows. */
+const CREDIT = 1_000
+/** Credit is given back in pieces, each a frame. */
+const CREDIT_PIECE = CREDIT / 4
+/** What a batch adds to its messages. */
+const ENVELOPE_BYTES = 64 * 1024
+
+/** A client sends to a queue or topic. Each transfer is answered when its messages are durable. */
+export class SendingLink implements ClientLink {
+  readonly path: string
+  readonly rights = ['Send'] as const
+  readonly maxTransferBytes: number
+  readonly #receiver: RheaReceiver
+  readonly #host: LinkHost
+  readonly #maxMessageBytes: number
+  #answered = 0
+  readonly #open = new Set<Promise<void>>()
+  #hasEnded = false
+
+  /** Rejects when the entity takes no messages from this client. */
+  static async open(receiver: RheaReceiver, host: LinkHost, path: string): Promise<SendingLink> {
+    host.claims.assert('Send', path)
+    const record = await host.front.entity(path)
+    const { kind, settings } = record
+    if (kind !== 'queue' && kind !== 'topic') {
+      throw new MessagingNotAllowedError(`nobody can send to '${record.path}'`)
+    }
+    if (settings.status === 'Disabled' || settings.status === 'SendDisabled') {
+      throw new MessagingEntityDisabledError(record.path)
+    }
+    return new SendingLink(receiver, host, record)
+  }
+
+  private constructor(receiver: RheaReceiver, host: LinkHost, { path, settings }: EntityRecord) {
+    this.path = path
+    this.#receiver = receiver
+    this.#host = host
+    this.#maxMessageBytes = settings.maxMessageBytes
+    this.maxTransferBytes = settings.maxMessageBytes + ENVELOPE_BYTES
+    const { local, source, target, snd_settle_mode: settleMode } = receiver
+    local.attach['source'] = source?.described()
+    local.attach['target'] = target?.described()
+    local.attach['snd_settle_mode'] = settleMode
+    local.attach['max_message_size'] = settings.maxMessageBytes
+    receiver.on('message', (event: RheaEvent) => this.#take(event))
+  }
+
+  begin(): void {
+    this.#receiver.flow(CREDIT)
+  }
+
+  async end(): Promise<void> {
+    this.#hasEnded = true
+    await Promise.all(this.#open)
+  }
+
+  #take({ message, delivery }: RheaEvent): void {
+    const { format, bytes, isTooLarge } = receivedTransfer(this.#receiver)
+    if (delivery === undefined || !Buffer.isBuffer(message)) return
+    if (this.#hasEnded) {
+      delivery.settled = true
+      return
+    }
+    const sent = isTooLarge ? this.#refuse(bytes) : this.#send(message, format)
+    const answer = this.#answer(delivery, sent).finally(() => {
+      this.#open.delete(answer)
+      this.#host.release(bytes)
+      this.#giveCredit()
+    })
+    this.#open.add(answer)
+  }
+
+  async #send(bytes: Buffer, format: number): Promise<void> {
+    const { front } = this.#host
+    await front.send(this.path, decodeTransfer({ format, bytes }, front.random))
+  }
+
+  #refuse(bytes: number): Promise<void> {
+    const size = { entityPath: this.path, bytes, maxBytes: this.#maxMessageBytes }
+    return Promise.reject(new MessageSizeExceededError(size))
+  }
+
+  async #answer(delivery: RheaDelivery, sent: Promise<void>): Promise<void> {
+    try {
+      await sent
+      delivery.update(true, ACCEPTED)
+    } catch (error) {
+      if (isOurs(error)) this.#host.report(`a message to '${this.path}'`, error)
+      delivery.update(true, rejected(errorOnWire(error)))
+      // The link of an entity that is gone is closed (TMP-12).
+      if (errorCode(error) === 'ERR_MESSAGING_ENTITY_NOT_FOUND')
+        this.#host.close(this.#receiver, error)
+    }
+  }
+
+  #giveCredit(): void {
+    this.#answered += 1
+    if (this.#answered < CREDIT_PIECE || !this.#receiver.is_open()) return
+    this.#receiver.flow(this.#answered)
+    this.#answered = 0
+  }
+}
