@@ -52,6 +52,15 @@ export function assertWellFormed(bytes: Uint8Array, offset = 0, end: number = by
   for (let at = offset; at < end;) at = scan.endOfValue(at, end, 0)
 }
 
+/**
+ * The offsets of the items of a list or map, and at the end the one behind it. In a map, keys and values take turns.
+ *
+ * @throws ERR_MALFORMED_MESSAGE also when it is neither
+ */
+export function itemOffsets(bytes: Uint8Array, offset: number, end: number): readonly number[] {
+  return new Scan(bytes).itemOffsets(offset, end)
+}
+
 /** The unsigned number in the 4 bytes from `at`, which must be there. */
 export function uint32At(bytes: Uint8Array, at: number): number {
   return (
@@ -76,6 +85,18 @@ class Scan {
     return this.endOfValue(descriptorEnd, end, depth + 1)
   }
 
+  itemOffsets(offset: number, end: number): readonly number[] {
+    const typeCode = offset < end ? this.#bytes[offset]! : code.NULL
+    if (typeCode === code.LIST_0) return [offset + 1]
+    const layout = LAYOUTS[typeCode]
+    if (layout !== LIST_LIKE_8 && layout !== LIST_LIKE_32) {
+      throw new MalformedMessageError('a list or map is missing')
+    }
+    const offsets: number[] = []
+    offsets.push(this.#endOfList(typeCode, offset + 1, end, 0, offsets))
+    return offsets
+  }
+
   /** Of what follows a type code. */
   #endOfContent(typeCode: number, at: number, end: number, depth: number): number {
     const layout = LAYOUTS[typeCode]!
@@ -96,21 +117,29 @@ class Scan {
     }
   }
 
-  /** A list, or a map, whose items are keys and values in turn. */
-  #endOfList(typeCode: number, at: number, end: number, depth: number): number {
+  /** Of a list or map. Notes where each item begins. */
+  #endOfList(
+    typeCode: number,
+    at: number,
+    end: number,
+    depth: number,
+    offsets?: number[],
+  ): number {
     const isWide = typeCode === code.LIST_32 || typeCode === code.MAP_32
     const items = within(at + (isWide ? 8 : 2), end)
     const ends = within(at + this.#sizeAt(at, isWide), end)
     const count = isWide ? uint32At(this.#bytes, at + 4) : this.#bytes[at + 1]!
     // Each item has a byte at least. A decoder would make room for as many as it is told.
-    if (count > ends - items)
-      throw new MalformedMessageError(`${count} items do not fit into a list`)
+    if (count > ends - items) throw tooManyItems(count)
     if (count % 2 === 1 && (typeCode === code.MAP_8 || typeCode === code.MAP_32)) {
       throw new MalformedMessageError('a map has a key without a value')
     }
     const itemDepth = deeper(depth)
     let next = items
-    for (let item = 0; item < count; item++) next = this.endOfValue(next, ends, itemDepth)
+    for (let item = 0; item < count; item++) {
+      offsets?.push(next)
+      next = this.endOfValue(next, ends, itemDepth)
+    }
     return exactly(next, ends)
   }
 
@@ -130,9 +159,8 @@ class Scan {
     if (layout > 0) return exactly(next + count * layout, ends)
     if (layout === 0) this.#countEmpty(count)
     else if (layout === UNKNOWN) throw unknownType(itemCode)
-    else if (count > ends - next) {
-      throw new MalformedMessageError(`${count} items do not fit into an array`)
-    } else {
+    else if (count > ends - next) throw tooManyItems(count)
+    else {
       for (let item = 0; item < count; item++) {
         next = this.#endOfContent(itemCode, next, ends, itemDepth)
       }
@@ -161,6 +189,10 @@ function layouts(
   const table = new Int8Array(256).fill(UNKNOWN)
   for (const [layout, codes] of groups) for (const one of codes) table[one] = layout
   return table
+}
+
+function tooManyItems(count: number): MalformedMessageError {
+  return new MalformedMessageError(`${count} items do not fit into the size of a list`)
 }
 
 function unknownType(typeCode: number): MalformedMessageError {

@@ -24,12 +24,14 @@ export {
   subscriptionProperties,
   topicProperties,
 } from '../entities/entity-properties.ts'
-export { fromStoredValues } from '../messages/stored-value.ts'
 export { amqpCondition } from '../errors/conditions.ts'
 export { encodeChanges, headOf, type MessageHead } from '../messages/message-codec.ts'
+export { checkMessageIds } from '../messages/message-id.ts'
+export { checkPropertyCount, fromStoredValues } from '../messages/stored-value.ts'
 export {
   ACTIVE,
   DEFERRED,
+  readChanges,
   SCHEDULED,
   type EntityCounts,
   type EntityRecord,

@@ -66,10 +66,36 @@ describe('bodies', () => {
     }
   })
 
-  test('a body of another front is shown as its bytes', () => {
+  test.each([
+    ['data', '{"a":1}', { a: 1 }],
+    ['data', 'null', null],
+    ['data', 'text', new TextEncoder().encode('text')],
+    ['data', '', new Uint8Array()],
+    ['amqp', '{"a":1}', new TextEncoder().encode('{"a":1}')],
+  ])('SET-17 a body of kind %s that was sent over AMQP is shown: %s', (bodyKind, text, body) => {
     const message = stored({ body: 'x' })
-    const head = JSON.stringify({ ...JSON.parse(message.head), bodyKind: 'amqp-value' })
-    expect(decodeMessage({ ...message, head }, undefined).body).toEqual(message.body)
+    const bodyAt = [3, 3 + text.length]
+    const head = JSON.stringify({ ...JSON.parse(message.head), bodyKind, bodyAt })
+    const received = decodeMessage(
+      { ...message, head, body: Buffer.from(`...${text}.`) },
+      undefined,
+    )
+    expect(received.body).toEqual(body)
+    expect(Buffer.isBuffer(received.body)).toBe(false)
+  })
+
+  test('a place of the body outside of the stored bytes is damage', () => {
+    const message = stored({ body: 'x' })
+    for (const bodyAt of [
+      [0, 1e6],
+      [2, 1],
+      [-5, 0],
+    ]) {
+      const head = JSON.stringify({ ...JSON.parse(message.head), bodyKind: 'amqp', bodyAt })
+      expect(() => decodeMessage({ ...message, head }, undefined)).toThrow(
+        expect.objectContaining({ code: 'ERR_STORE_DAMAGED' }),
+      )
+    }
   })
 })
 

@@ -19,7 +19,7 @@ import {
   type SystemProperty,
 } from '@tidemark/store/messages'
 import { epochMsOf, utcDate } from '../platform/utc-date.ts'
-import { messageIdRule, sessionIdRule } from './message-id.ts'
+import { checkPartitionKey, ID_RULES } from './message-id.ts'
 import type { Message, PropertyValue, ReceivedMessage } from './message.ts'
 import { fromStoredValues, toStoredValues } from './stored-value.ts'
 
@@ -27,8 +27,13 @@ import { fromStoredValues, toStoredValues } from './stored-value.ts'
 export interface MessageHead extends Readonly<Partial<Record<SystemProperty, string | undefined>>> {
   readonly partitionKey?: string | undefined
   readonly properties?: Readonly<Record<string, StoredValue>> | undefined
-  /** How the body is to be read. Fronts for protocols have kinds of their own, which are shown as bytes here. */
-  readonly bodyKind: 'json' | 'bytes' | (string & {})
+  /**
+   * What the stored body is: JSON or bytes that this API was given, or parts of an encoded AMQP message, of which `bodyAt` is
+   * the body: `data` for bytes that may be JSON, as the official client takes them, and `amqp` for any other body.
+   */
+  readonly bodyKind: 'json' | 'bytes' | 'data' | 'amqp'
+  /** Where the body begins and ends in the stored bytes. @default all of them */
+  readonly bodyAt?: readonly [start: number, end: number] | undefined
   /** What only a front for a protocol understands. It is kept as it is. */
   readonly extra?: StoredValue | undefined
 }
@@ -40,12 +45,9 @@ const utf8 = new TextEncoder()
 
 const MESSAGE_RULES: OptionRules<Message> = {
   body: option.anything,
-  messageId: messageIdRule,
+  ...ID_RULES,
   contentType: option.text,
   correlationId: option.text,
-  partitionKey: messageIdRule,
-  sessionId: sessionIdRule,
-  replyToSessionId: messageIdRule,
   timeToLive: optionRule('milliseconds above 0', (value) => typeof value === 'number' && value > 0),
   subject: option.text,
   to: option.text,
@@ -109,7 +111,10 @@ export function changedHead(head: MessageHead, changes: MessageChanges): Message
 export function headOf(
   message: Pick<StoredMessage, 'entity' | 'number' | 'head' | 'changes'>,
 ): MessageHead {
-  return readable(message, () => changedHead(parseHead(message.head), readChanges(message.changes)))
+  return readable(message, () => {
+    const head = parseHead(message.head)
+    return message.changes === undefined ? head : changedHead(head, readChanges(message.changes))
+  })
 }
 
 /** Undefined for a message that is damaged: it must not take others along. */
@@ -137,12 +142,12 @@ export function decodeMessage<Body>(
   message: StoredMessage,
   lock: { readonly token: string; readonly untilUtcMs: number } | undefined,
 ): ReceivedMessage<Body> {
-  const { properties = {}, bodyKind, ...shown } = headOf(message)
+  const { properties = {}, bodyKind, bodyAt, ...shown } = headOf(message)
   const applicationProperties = fromStoredValues(properties)
   const { enqueuedMs, ttlMs } = message
   const expiresMs = message.expiresMs ?? (ttlMs === undefined ? NEVER_MS : enqueuedMs + ttlMs)
   return {
-    body: readable(message, () => decodeBody<Body>(message.body, bodyKind)),
+    body: readable(message, () => decodeBody<Body>(message.body, { bodyKind, bodyAt })),
     messageId: shown.messageId ?? '',
     contentType: shown.contentType,
     correlationId: shown.correlationId,
@@ -183,12 +188,7 @@ export function encodeChanges(
 
 function checkMessage(message: Message): void {
   checkOptions(message, MESSAGE_RULES)
-  const { sessionId, partitionKey } = message
-  if (sessionId !== undefined && partitionKey !== undefined && sessionId !== partitionKey) {
-    throw new InvalidOptionError(
-      `partitionKey must equal sessionId when both are given, got ${describeValue(partitionKey)}`,
-    )
-  }
+  checkPartitionKey(message)
 }
 
 /** The caller may change its bytes after the call, so they are copied. */
@@ -212,10 +212,31 @@ function encodeBody(body: unknown): Uint8Array {
   return utf8.encode(text)
 }
 
-function decodeBody<Body>(bytes: Uint8Array, kind: MessageHead['bodyKind']): Body {
-  const body = kind === 'json' ? parseBody(bytes) : bytes
+function decodeBody<Body>(
+  stored: Uint8Array,
+  {
+    bodyKind,
+    bodyAt: [start, end] = [0, stored.byteLength],
+  }: Pick<MessageHead, 'bodyKind' | 'bodyAt'>,
+): Body {
+  if (!(0 <= start && start <= end && end <= stored.byteLength)) {
+    throw new RangeError(`the body is not at ${start} to ${end}`)
+  }
+  // An engine may give a buffer, which is another class.
+  const bytes = new Uint8Array(stored.buffer, stored.byteOffset + start, end - start)
+  const body =
+    bodyKind === 'json' ? parseBody(bytes) : bodyKind === 'data' ? jsonOrBytes(bytes) : bytes
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The user says what the bodies of the entity are.
   return body as Body
+}
+
+function jsonOrBytes(bytes: Uint8Array): unknown {
+  if (bytes.byteLength === 0) return bytes
+  try {
+    return parseBody(bytes)
+  } catch {
+    return bytes
+  }
 }
 
 /** No bytes: the body was undefined. */

@@ -1,4 +1,10 @@
-import { optionRule } from '@tidemark/contracts'
+import {
+  checkOptions,
+  describeValue,
+  InvalidOptionError,
+  optionRule,
+  type OptionRules,
+} from '@tidemark/contracts'
 
 const MAX_ID_CHARACTERS = 128
 
@@ -16,6 +22,35 @@ export const sessionIdRule: ReturnType<typeof optionRule> = optionRule(
   `a text of 1 to ${MAX_ID_CHARACTERS} characters, without NUL and without half of a surrogate pair`,
   isSessionId,
 )
+
+/** The properties of a message that are ids, or are compared with one. */
+export interface MessageIds {
+  readonly messageId?: string | undefined
+  readonly partitionKey?: string | undefined
+  readonly sessionId?: string | undefined
+  readonly replyToSessionId?: string | undefined
+}
+
+export const ID_RULES: OptionRules<MessageIds> = {
+  messageId: messageIdRule,
+  partitionKey: messageIdRule,
+  sessionId: sessionIdRule,
+  replyToSessionId: messageIdRule,
+}
+
+/** Of a message that came as bytes. @throws ERR_INVALID_OPTION */
+export function checkMessageIds(ids: MessageIds): void {
+  checkOptions(ids, ID_RULES)
+  checkPartitionKey(ids)
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkPartitionKey({ sessionId, partitionKey }: MessageIds): void {
+  if (sessionId === undefined || partitionKey === undefined || sessionId === partitionKey) return
+  throw new InvalidOptionError(
+    `partitionKey must equal sessionId when both are given, got ${describeValue(partitionKey)}`,
+  )
+}
 
 /** Whether a text can name a session: 1 to 128 characters, without NUL and without half of a surrogate pair. */
 export function isSessionId(value: unknown): boolean {

@@ -13,12 +13,16 @@ export function toStoredValues(
   values: Readonly<Record<string, PropertyValue>>,
 ): Readonly<Record<string, StoredValue>> {
   const entries = Object.entries(values)
-  if (entries.length > MAX_PROPERTIES) {
-    throw new InvalidOptionError(
-      `a message has at most ${MAX_PROPERTIES} application properties, got ${entries.length}`,
-    )
-  }
+  checkPropertyCount(entries.length)
   return Object.fromEntries(entries.map(([name, value]) => [name, toStoredValue(name, value)]))
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkPropertyCount(count: number): void {
+  if (count <= MAX_PROPERTIES) return
+  throw new InvalidOptionError(
+    `applicationProperties must be at most ${MAX_PROPERTIES} application properties, got ${count}`,
+  )
 }
 
 export function fromStoredValues(
