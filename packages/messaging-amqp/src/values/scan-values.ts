@@ -118,13 +118,7 @@ class Scan {
   }
 
   /** Of a list or map. Notes where each item begins. */
-  #endOfList(
-    typeCode: number,
-    at: number,
-    end: number,
-    depth: number,
-    offsets?: number[],
-  ): number {
+  #endOfList(typeCode: number, at: number, end: number, depth: number, offsets?: number[]): number {
     const isWide = typeCode === code.LIST_32 || typeCode === code.MAP_32
     const items = within(at + (isWide ? 8 : 2), end)
     const ends = within(at + this.#sizeAt(at, isWide), end)
