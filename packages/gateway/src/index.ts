@@ -9,4 +9,3 @@ export {
 } from './server/start-gateway.ts'
 export type { ListenOptions } from './platform/listener.ts'
 export type { UpgradeRequest } from './platform/upgrades.ts'
-export { isLoopbackAddress, isLoopbackOrigin } from '@tidemark/contracts'

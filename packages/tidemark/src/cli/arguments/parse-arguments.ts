@@ -40,3 +40,10 @@ export function partitionKeyPaths(text: string): readonly string[] {
   }
   return paths
 }
+
+const LARGEST_PORT = 65_535
+
+/** Parses a port for commander; 0 is any free one. */
+export function portNumber(): (text: string) => number {
+  return wholeNumber(0, LARGEST_PORT)
+}

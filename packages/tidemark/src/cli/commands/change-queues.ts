@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises'
 import { Command } from 'commander'
-import { errorCode } from '@tidemark/contracts'
 import {
   givenOptions,
   pathArgument,
@@ -12,10 +10,10 @@ import type { CommandContext } from '../command-context.ts'
 import { isConfirmed } from '../confirm.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
-import { InputError } from '../input-error.ts'
 import { withBroker, withBrokerOptions, type BrokerOptions } from '../open-broker.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { propertyLines } from '../output/queue-table.ts'
+import { readJsonFile } from '../read-json-file.ts'
 
 type QueueArgument = EntityArgument & { readonly entity: string }
 
@@ -130,22 +128,11 @@ export function applyCommand(context: CommandContext): Command {
   return withBrokerOptions(command, 'print the result as one JSON line')
     .addHelpText('after', APPLY_HELP)
     .action(async (database: string, file: string, options: BrokerOptions) => {
-      const config = await readJson(file)
+      const config = await readJsonFile(file)
       await withBroker(database, { ...options, creates: true }, (broker) =>
         broker.applyConfig(config),
       )
       if (options.json === true) await writeJsonLine(context.output, { applied: file })
       else await writeText(context.output, `applied: ${file}\n`)
     })
-}
-
-async function readJson(file: string): Promise<unknown> {
-  try {
-    const text = await readFile(file, 'utf8')
-    const config: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
-    return config
-  } catch (cause) {
-    const why = cause instanceof SyntaxError ? cause.message : (errorCode(cause) ?? 'it failed')
-    throw new InputError(`${file}: ${why}`, { cause })
-  }
 }

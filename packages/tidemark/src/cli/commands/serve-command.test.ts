@@ -1,5 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import {
   chmod,
   copyFile,
@@ -21,65 +20,24 @@ import { EMULATOR_KEY } from '@tidemark/gateway'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStore } from '../../open-store.ts'
 import { jsonLines, tidemark } from './command-runner.child.ts'
+import { Served } from './served-command.child.ts'
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
 const KEY = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
 const READ_ONLY_KEY = 'cmVhZC1vbmx5LWtleS1vZi0zMi1ieXRlcy1sb25nISE='
 
+/** Of `dev`, which has three. */
+const ANY_PORTS = ['--port', '0', '--amqp-port', '0', '--admin-port', '0']
+
 let folder: string
-const running: Served[] = []
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-serve-'))
 })
 afterEach(async () => {
-  for (const served of running.splice(0)) await served.kill()
+  await Served.killAll()
   await rm(folder, { recursive: true, force: true })
 })
-
-/** A serving command, as a process of its own. */
-class Served {
-  readonly #child
-  readonly #closed
-  output = ''
-  errors = ''
-
-  constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    this.#child = spawn(process.execPath, ['--conditions=@tidemark/source', MAIN, ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
-    })
-    this.#closed = once(this.#child, 'close')
-    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      this.output += text
-    })
-    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.errors += text
-    })
-    running.push(this)
-  }
-
-  /** Resolves with the endpoint that its first line names. */
-  async endpoint(): Promise<string> {
-    while (!this.output.includes('\n')) {
-      if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.errors}`)
-      await Promise.race([once(this.#child.stdout, 'data'), this.#closed])
-    }
-    return /https?:\/\/[^"\s;]+/.exec(this.output)?.[0] ?? ''
-  }
-
-  async end(signal: 'SIGINT' | 'SIGTERM'): Promise<number | null> {
-    this.#child.kill(signal)
-    await this.#closed
-    return this.#child.exitCode
-  }
-
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    this.#child.kill('SIGKILL')
-    await this.#closed
-  }
-}
 
 async function writeAndRead(endpoint: string, key: string): Promise<void> {
   using client = disposable(new CosmosClient({ endpoint, key }))
@@ -364,7 +322,7 @@ test('https with a certificate and its key', async () => {
 })
 
 test("dev has the emulator's key and a demo database that the real client reads", async () => {
-  const served = new Served(['dev', '--port', '0'])
+  const served = new Served(['dev', ...ANY_PORTS])
   const endpoint = await served.endpoint()
   expect(served.output).toContain('"demo"')
   const connection = /AccountEndpoint=\S+;AccountKey=\S+;/.exec(served.output)?.[0] ?? ''
@@ -381,12 +339,12 @@ test("dev has the emulator's key and a demo database that the real client reads"
 
 test('dev on a folder makes the demo once: what was changed there stays', async () => {
   await mkdir(data())
-  const first = new Served(['dev', data(), '--port', '0', '--json'])
+  const first = new Served(['dev', data(), ...ANY_PORTS, '--json'])
   const endpoint = await first.endpoint()
   using client = disposable(new CosmosClient({ endpoint, key: EMULATOR_KEY }))
   await client.database('demo').container('orders').item('order-1', 'grace').delete()
   await first.end('SIGTERM')
-  const second = new Served(['dev', data(), '--port', '0', '--json'])
+  const second = new Served(['dev', data(), ...ANY_PORTS, '--json'])
   await second.endpoint()
   await second.end('SIGTERM')
   await using store = await openStore(data())

@@ -1,7 +1,14 @@
 import type { Store } from '@tidemark/store'
 
 /** The demo data of `tidemark dev`. */
-export const DEMO = { database: 'demo', collection: 'orders', documents: 24 } as const
+export const DEMO = {
+  database: 'demo',
+  collection: 'orders',
+  documents: 24,
+  queue: 'tasks',
+  topic: 'news',
+  subscription: 'all',
+} as const
 
 interface DemoOrder {
   readonly id: string

@@ -1,16 +1,16 @@
-import type { GatewayKeys } from '@tidemark/gateway'
 import { SimulatedClock } from '@tidemark/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { InputError } from '../input-error.ts'
 import { followKeys } from './follow-keys.ts'
+import type { ServedKeys } from './served-keys.ts'
 
-const keys = (...readWrite: readonly string[]): GatewayKeys => ({ readWrite, readOnly: [] })
+const keys = (...readWrite: readonly string[]): ServedKeys => ({ readWrite, readOnly: [] })
 
 let clock: SimulatedClock
 let stopped: AbortController
 /** What the file holds; an error: it cannot be read. */
-let file: GatewayKeys | Error
-let replaced: GatewayKeys[]
+let file: ServedKeys | Error
+let replaced: ServedKeys[]
 let told: string[]
 let refused: string | undefined
 let following: Promise<unknown>
@@ -83,6 +83,24 @@ test('a part of a key in force does not replace it, however long it stays', asyn
   file = keys('secret-a', 'secret-b')
   await clock.advance(5000)
   expect(replaced).toEqual([keys('secret-a', 'secret-b')])
+})
+
+test('access policies are followed, too, also where only rights change', async () => {
+  const policy = (rights: 'Listen' | 'Send', key: string): ServedKeys => ({
+    ...keys('secret-a'),
+    policies: [{ name: 'worker', keys: [key], rights: [rights] }],
+  })
+  file = policy('Listen', 'secret-w')
+  await clock.advance(5000)
+  file = policy('Send', 'secret-w')
+  await clock.advance(5000)
+  file = policy('Send', 'secret-')
+  await clock.advance(5000)
+  expect(replaced).toEqual([policy('Listen', 'secret-w'), policy('Send', 'secret-w')])
+  expect(told[0]).toBe(
+    'tidemark: the keys in force were replaced: 1 allow everything, 0 only allow reads, 1 access policies',
+  )
+  expect(told[2]).toMatch('ends in the middle of a key')
 })
 
 test('a file that cannot be read changes nothing, is told once, and counts again when it can', async () => {

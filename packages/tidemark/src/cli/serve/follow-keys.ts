@@ -1,7 +1,7 @@
 import type { Clock } from '@tidemark/contracts'
-import type { GatewayKeys } from '@tidemark/gateway'
 import { InputError } from '../input-error.ts'
 import { errorLine } from '../output/report-error.ts'
+import type { ServedKeys } from './served-keys.ts'
 
 /** How often the files are read. */
 const INTERVAL_MS = 1000
@@ -9,9 +9,9 @@ const INTERVAL_MS = 1000
 const SETTLED_MS = 3000
 
 export interface FollowedKeys {
-  readonly read: () => Promise<GatewayKeys>
+  readonly read: () => Promise<ServedKeys>
   /** Throws when it refuses the keys; the old ones stay in force. */
-  readonly replace: (keys: GatewayKeys) => void
+  readonly replace: (keys: ServedKeys) => void
   /** Reports one line for people, without keys. */
   readonly tell: (line: string) => void
   readonly clock: Clock
@@ -24,11 +24,11 @@ export interface FollowedKeys {
  *
  * Rejects with the signal's reason.
  *
- * @param inForce the keys that the gateway began with
+ * @param inForce the keys that the fronts began with
  */
 export async function followKeys(
   { read, replace, tell, clock }: FollowedKeys,
-  inForce: GatewayKeys,
+  inForce: ServedKeys,
   signal: AbortSignal,
 ): Promise<never> {
   let present = inForce
@@ -61,7 +61,7 @@ export async function followKeys(
 }
 
 /** Rejects the beginning of a key that is in force: the write of the file stopped in the middle. */
-function assertWhole(keys: GatewayKeys, present: GatewayKeys): void {
+function assertWhole(keys: ServedKeys, present: ServedKeys): void {
   const known = allKeys(present)
   const isPart = (key: string): boolean =>
     known.some((other) => other !== key && other.startsWith(key))
@@ -70,10 +70,11 @@ function assertWhole(keys: GatewayKeys, present: GatewayKeys): void {
   }
 }
 
-function allKeys({ readWrite, readOnly = [] }: GatewayKeys): readonly string[] {
-  return [...readWrite, ...readOnly]
+function allKeys({ readWrite, readOnly = [], policies = [] }: ServedKeys): readonly string[] {
+  return [...readWrite, ...readOnly, ...policies.flatMap(({ keys }) => keys)]
 }
 
-function described({ readWrite, readOnly = [] }: GatewayKeys): string {
-  return `${readWrite.length} allow everything, ${readOnly.length} only allow reads`
+function described({ readWrite, readOnly = [], policies = [] }: ServedKeys): string {
+  const gateway = `${readWrite.length} allow everything, ${readOnly.length} only allow reads`
+  return policies.length === 0 ? gateway : `${gateway}, ${policies.length} access policies`
 }

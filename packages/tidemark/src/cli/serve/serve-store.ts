@@ -1,58 +1,72 @@
 import { systemClock } from '@tidemark/contracts'
-import {
-  startGateway,
-  type GatewayFailure,
-  type GatewayKeys,
-  type RunningGateway,
-  type ServedRequest,
-  type StartGatewayOptions,
-} from '@tidemark/gateway'
+import type { GatewayFailure, ServedRequest, StartGatewayOptions } from '@tidemark/gateway'
+import type { AmqpFailure } from '@tidemark/messaging-amqp'
+import type { Store } from '@tidemark/store'
 import type { CommandContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Interruption } from '../interruption.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { errorLine, oneLine } from '../output/report-error.ts'
 import { AccessLog } from './access-log.ts'
+import { readyLine } from './describe-fronts.ts'
 import { followKeys } from './follow-keys.ts'
+import type { ServedKeys } from './served-keys.ts'
+import {
+  startFronts,
+  type FrontsOptions,
+  type QueueFronts,
+  type RunningFronts,
+} from './start-fronts.ts'
 
-export interface ServeRun {
-  readonly gateway: Omit<StartGatewayOptions, 'onFailure' | 'onRequest'>
-  /** Writes a line for each request. */
+export interface ServeRun extends Omit<FrontsOptions, 'gateway' | 'queues'> {
+  readonly store: Store
+  /** Undefined: without an HTTP gateway. */
+  readonly gateway: Partial<StartGatewayOptions> | undefined
+  /** Undefined: without fronts for queues. */
+  readonly queues: Omit<QueueFronts, 'onFailure'> | undefined
+  /** Writes a line for each request of the gateway. */
   readonly accessLog?: boolean | undefined
   /** Reads keys again that may have changed. Undefined: the keys never change. */
-  readonly readKeys?: (() => Promise<GatewayKeys>) | undefined
+  readonly readKeys?: (() => Promise<ServedKeys>) | undefined
   readonly form: 'text' | 'json'
-  /** The text to print once the gateway is ready. */
-  readonly describe: (gateway: RunningGateway) => string
+  /** The text to print once the fronts are ready. */
+  readonly describe: (fronts: RunningFronts) => string
   readonly interruption: Interruption
 }
 
 /**
- * Serves a store until SIGINT or SIGTERM, then finishes the requests in progress. To be stopped is the normal end of a
- * server, not a failure.
+ * Serves a store until SIGINT or SIGTERM, then finishes what is in progress. To be stopped is the normal end of a server, not a
+ * failure.
  */
-export async function serveStore(
-  { gateway: options, accessLog, readKeys, form, describe, interruption }: ServeRun,
-  context: CommandContext,
-): Promise<ExitCode> {
+export async function serveStore(run: ServeRun, context: CommandContext): Promise<ExitCode> {
+  const { store, keys, accessLog, readKeys, form, describe, interruption, ...options } = run
   const { signal } = interruption
-  const onFailure = (failure: GatewayFailure): void => {
-    context.errors.write(`${failureLine(failure)}\n`)
-  }
+  const tell = (line: string): void => void context.errors.write(`${line}\n`)
   const log = accessLog === true ? new AccessLog(form, context) : undefined
   const onRequest = log && ((request: ServedRequest) => log.write(request))
-  await using gateway = await startGateway({ ...options, onFailure, onRequest })
-  if (form === 'json') {
-    const { endpoint, address } = gateway
-    await writeJsonLine(context.output, { endpoint, address, ready: true })
-  } else await writeText(context.output, `${describe(gateway)}\n`)
+  await using fronts = await startFronts({
+    ...options,
+    keys,
+    gateway: options.gateway && {
+      ...options.gateway,
+      store,
+      onFailure: (failure) => tell(gatewayFailureLine(failure)),
+      onRequest,
+    },
+    queues: options.queues && {
+      ...options.queues,
+      onFailure: (failure) => tell(amqpFailureLine(failure)),
+    },
+  })
+  if (form === 'json') await writeJsonLine(context.output, readyLine(fronts))
+  else await writeText(context.output, `${describe(fronts)}\n`)
   const followed = readKeys && {
     read: readKeys,
-    replace: (keys: GatewayKeys) => gateway.replaceKeys(keys),
-    tell: (line: string) => void context.errors.write(`${line}\n`),
+    replace: (present: ServedKeys) => fronts.replaceKeys(present),
+    tell,
     clock: systemClock,
   }
-  const following = followed && followKeys(followed, options.keys, signal)
+  const following = followed && followKeys(followed, keys, signal)
   await Promise.allSettled([following, aborted(signal)])
   return EXIT.ok
 }
@@ -64,6 +78,10 @@ async function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-function failureLine({ error, method, path, activityId }: GatewayFailure): string {
+function gatewayFailureLine({ error, method, path, activityId }: GatewayFailure): string {
   return `${errorLine(error)} (${oneLine(`${method} ${path}, activity ${activityId}`)})`
+}
+
+function amqpFailureLine({ error, place, address }: AmqpFailure): string {
+  return `${errorLine(error)} (${oneLine(`${place}, client ${address}`)})`
 }

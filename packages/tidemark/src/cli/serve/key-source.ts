@@ -1,7 +1,10 @@
-import { EMULATOR_KEY, type GatewayKeys } from '@tidemark/gateway'
+import { EMULATOR_KEY } from '@tidemark/gateway'
+import type { AccessPolicy } from '@tidemark/messaging/front'
 import { InputError } from '../input-error.ts'
+import { readAccessPolicies } from './access-policy-file.ts'
 import { readPrivateFile } from './private-file.ts'
 import { presentKey, storedKey } from './stored-key.ts'
+import type { ServedKeys } from './served-keys.ts'
 import type { ServedPlace } from './served-place.ts'
 
 /** Environment variables with keys, for use without files. */
@@ -12,13 +15,15 @@ export const READ_ONLY_KEY_VARIABLE = 'TIDEMARK_GATEWAY_READ_ONLY_KEY'
 export interface KeyRequest {
   readonly keyFile?: string | undefined
   readonly readOnlyKeyFile?: string | undefined
+  /** File of further policies for queues. */
+  readonly accessPolicies?: string | undefined
   readonly environment: NodeJS.ProcessEnv
   readonly place: ServedPlace
 }
 
 /** Keys, and a text about their origin, which never contains the keys themselves. */
 export interface FoundKeys {
-  readonly keys: GatewayKeys
+  readonly keys: ServedKeys
   readonly source: string
 }
 
@@ -34,45 +39,48 @@ export interface GivenKeys {
   /** Or the folder in which a key is kept. */
   readonly readWrite: ReadWriteKeys | { readonly folder: string }
   readonly readOnly: readonly string[]
+  readonly policies: readonly AccessPolicy[]
 }
 
 /**
- * The keys of a gateway: from a file, from the environment, else the one in the store's folder. A store in memory,
+ * The keys of all fronts: from files, from the environment, else the one in the store's folder. A store in memory,
  * which is for tests, uses the emulator's key, which restricts it to loopback. Rejects with ERR_INPUT when a file
  * cannot be read or there is no place for a key.
  */
 export async function givenKeys(request: KeyRequest): Promise<GivenKeys> {
-  const { readOnlyKeyFile, environment } = request
+  const { readOnlyKeyFile, accessPolicies, environment } = request
   const readWrite = await readWriteKeys(request)
   const readOnly =
     readOnlyKeyFile === undefined
       ? keysOf(environment[READ_ONLY_KEY_VARIABLE] ?? '')
       : await keysInFile('--read-only-key-file', readOnlyKeyFile)
-  return { readWrite, readOnly }
+  const policies = accessPolicies === undefined ? [] : await readAccessPolicies(accessPolicies)
+  return { readWrite, readOnly, policies }
 }
 
-/** The keys of a gateway whose store is open. Creates the key in its folder if it is missing. */
-export async function gatewayKeys({ readWrite, readOnly }: GivenKeys): Promise<FoundKeys> {
+/** The keys of a store that is open. Creates the key in its folder if it is missing. */
+export async function servedKeys({ readWrite, ...others }: GivenKeys): Promise<FoundKeys> {
   if ('keys' in readWrite) {
-    return { keys: { readWrite: readWrite.keys, readOnly }, source: readWrite.source }
+    return { keys: { readWrite: readWrite.keys, ...others }, source: readWrite.source }
   }
   const { key, file } = await storedKey(readWrite.folder)
-  return { keys: { readWrite: keysOf(key), readOnly }, source: `the key in ${file}` }
+  return { keys: { readWrite: keysOf(key), ...others }, source: `the key in ${file}` }
 }
 
-/** Whether keys are in files, which can change while a gateway runs. */
+/** Whether keys are in files, which can change while the fronts run. */
 export function areKeysInFiles(
-  { keyFile, readOnlyKeyFile }: KeyRequest,
+  { keyFile, readOnlyKeyFile, accessPolicies }: KeyRequest,
   { readWrite }: GivenKeys,
 ): boolean {
-  return keyFile !== undefined || readOnlyKeyFile !== undefined || 'folder' in readWrite
+  const files = [keyFile, readOnlyKeyFile, accessPolicies]
+  return 'folder' in readWrite || files.some((file) => file !== undefined)
 }
 
-/** The present keys, for a gateway that runs. Rejects with ERR_INPUT, also when a file is gone: it creates none. */
-export async function presentKeys(request: KeyRequest): Promise<GatewayKeys> {
-  const { readWrite, readOnly } = await givenKeys(request)
-  if ('keys' in readWrite) return { readWrite: readWrite.keys, readOnly }
-  return { readWrite: keysOf(await presentKey(readWrite.folder)), readOnly }
+/** The present keys, for fronts that run. Rejects with ERR_INPUT, also when a file is gone: it creates none. */
+export async function presentKeys(request: KeyRequest): Promise<ServedKeys> {
+  const { readWrite, ...others } = await givenKeys(request)
+  if ('keys' in readWrite) return { readWrite: readWrite.keys, ...others }
+  return { readWrite: keysOf(await presentKey(readWrite.folder)), ...others }
 }
 
 async function readWriteKeys({

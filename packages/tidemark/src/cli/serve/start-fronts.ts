@@ -1,0 +1,120 @@
+import { startGateway, type RunningGateway, type StartGatewayOptions } from '@tidemark/gateway'
+import type { MessageBroker } from '@tidemark/messaging'
+import { startAdminServer, type RunningAdminServer } from '@tidemark/messaging-admin'
+import {
+  startAmqpServer,
+  type AmqpServerOptions,
+  type RunningAmqpServer,
+} from '@tidemark/messaging-amqp'
+import { frontPolicies, includesWellKnownKey, type ServedKeys } from './served-keys.ts'
+import type { Tls } from './tls-files.ts'
+import { webSocketDoor } from './websocket-door.ts'
+
+/** Queues and topics, and by what they are served. */
+export interface QueueFronts {
+  readonly broker: MessageBroker
+  /** Undefined: no such front. */
+  readonly amqpPort: number | undefined
+  readonly adminPort: number | undefined
+  readonly insecureAmqp?: boolean | undefined
+  /** Accepts the emulator's key, too, where only this machine can connect. */
+  readonly isForTests: boolean
+  readonly onFailure: AmqpServerOptions['onFailure']
+}
+
+export interface FrontsOptions {
+  readonly gateway: Omit<StartGatewayOptions, 'keys' | 'host' | 'tls' | 'onUpgrade'> | undefined
+  readonly queues: QueueFronts | undefined
+  readonly keys: ServedKeys
+  readonly host: string
+  readonly tls: Tls | undefined
+  readonly insecureHttp: boolean | undefined
+  readonly maxConnections: number | undefined
+}
+
+/** What listens. */
+export interface RunningFronts {
+  readonly gateway: RunningGateway | undefined
+  readonly amqp: RunningAmqpServer | undefined
+  readonly admin: RunningAdminServer | undefined
+  /** For all of them. @throws ERR_INVALID_OPTION */
+  replaceKeys(keys: ServedKeys): void
+  /** Takes no more connections, and resolves when what was in progress has ended. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Starts every front that is asked for, or none. Rejects as they do. */
+export async function startFronts(options: FrontsOptions): Promise<RunningFronts> {
+  const { gateway: gatewayOptions, queues, keys, ...shared } = options
+  const policiesOf = (present: ServedKeys) =>
+    queues === undefined ? [] : frontPolicies(present, { ...shared, ...queues })
+  let policies = policiesOf(keys)
+  const started: AsyncDisposable[] = []
+  try {
+    const amqp = queues && (await startAmqp(queues, { ...shared, policies }))
+    if (amqp !== undefined) started.push(amqp)
+    const admin = queues && (await startAdmin(queues, { ...shared, policies }))
+    if (admin !== undefined) started.push(admin)
+    // Last, because it hands WebSockets to the AMQP front.
+    const gateway =
+      gatewayOptions &&
+      (await startGateway({
+        ...gatewayOptions,
+        ...shared,
+        keys: gatewayKeysOf(keys),
+        onUpgrade:
+          amqp &&
+          webSocketDoor({
+            accept: (stream, client) => amqp.accept(stream, client),
+            isForLoopbackOnly: () => includesWellKnownKey(policies),
+          }),
+      }))
+    if (gateway !== undefined) started.push(gateway)
+    return {
+      gateway,
+      amqp,
+      admin,
+      replaceKeys: (present) => {
+        const next = policiesOf(present)
+        gateway?.replaceKeys(gatewayKeysOf(present))
+        amqp?.replacePolicies(next)
+        admin?.replacePolicies(next)
+        policies = next
+      },
+      [Symbol.asyncDispose]: () => stopAll(started),
+    }
+  } catch (error) {
+    await stopAll(started)
+    throw error
+  }
+}
+
+interface SharedOptions extends Omit<FrontsOptions, 'gateway' | 'queues' | 'keys'> {
+  readonly policies: AmqpServerOptions['policies']
+}
+
+async function startAmqp(
+  { broker, amqpPort: port, insecureAmqp, onFailure }: QueueFronts,
+  { policies, host, tls, maxConnections }: SharedOptions,
+): Promise<RunningAmqpServer | undefined> {
+  if (port === undefined) return undefined
+  const options = { broker, policies, host, port, tls, insecureAmqp, maxConnections, onFailure }
+  return startAmqpServer(options)
+}
+
+async function startAdmin(
+  { broker, adminPort: port }: QueueFronts,
+  { policies, host, tls, insecureHttp }: SharedOptions,
+): Promise<RunningAdminServer | undefined> {
+  if (port === undefined) return undefined
+  return startAdminServer({ broker, policies, host, port, tls, insecureHttp })
+}
+
+function gatewayKeysOf({ readWrite, readOnly }: ServedKeys) {
+  return { readWrite, readOnly }
+}
+
+/** All at once: clients of one do not wait for those of another. */
+async function stopAll(fronts: readonly AsyncDisposable[]): Promise<void> {
+  await Promise.all(fronts.map((front) => front[Symbol.asyncDispose]()))
+}

@@ -1,0 +1,81 @@
+import { STATUS_CODES, type IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { isLoopbackOrigin } from '@tidemark/contracts'
+import type { UpgradeRequest } from '@tidemark/gateway'
+import { createWebSocketStream, WebSocketServer } from 'ws'
+
+export interface WebSocketDoorOptions {
+  /** Takes a client that speaks AMQP. */
+  readonly accept: (stream: Duplex, client: { readonly address: string }) => void
+  /** Whether pages of this machine alone may connect: a browser would tell a page of any other what is in the queues. */
+  readonly isForLoopbackOnly: () => boolean
+}
+
+/** Where the clients of Service Bus connect. */
+const PATH = '/$servicebus/websocket'
+const PROTOCOL = 'AMQPWSB10'
+/** Clients send a frame, which is 64 KiB at most, or some small ones, in a message. */
+const MAX_MESSAGE_BYTES = 1024 * 1024
+
+interface Refusal {
+  readonly status: number
+  readonly message: string
+}
+
+/** What a gateway does with requests for WebSockets: those of clients of Service Bus become connections of the AMQP front. */
+export function webSocketDoor({
+  accept,
+  isForLoopbackOnly,
+}: WebSocketDoorOptions): (upgrade: UpgradeRequest) => void {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    handleProtocols: () => PROTOCOL,
+  })
+  return ({ request, stream, head }) => {
+    const refusal = refusalOf(request, { isForLoopbackOnly: isForLoopbackOnly() })
+    if (refusal !== undefined) {
+      refuse(stream, refusal)
+      return
+    }
+    const address = request.socket.remoteAddress ?? ''
+    server.handleUpgrade(request, stream, head, (socket) => {
+      const duplex = createWebSocketStream(socket)
+      // What is not AMQP, or not a WebSocket, ends the connection; there is nobody to tell.
+      duplex.on('error', () => duplex.destroy())
+      accept(duplex, { address })
+    })
+  }
+}
+
+function refusalOf(
+  { url = '/', headers }: IncomingMessage,
+  { isForLoopbackOnly }: { readonly isForLoopbackOnly: boolean },
+): Refusal | undefined {
+  if (url.replace(/\?.*$/s, '').toLowerCase() !== PATH) {
+    return { status: 404, message: `There are WebSockets at ${PATH} only.` }
+  }
+  const { origin, 'sec-websocket-protocol': offered = '' } = headers
+  if (isForLoopbackOnly && origin !== undefined && !isLoopbackOrigin(origin)) {
+    return {
+      status: 403,
+      message: 'The emulator’s key is accepted, so pages of this machine only.',
+    }
+  }
+  if (!offered.split(',').some((protocol) => protocol.trim() === PROTOCOL)) {
+    return { status: 400, message: `The client must offer the sub-protocol ${PROTOCOL}.` }
+  }
+  return undefined
+}
+
+function refuse(stream: Duplex, { status, message }: Refusal): void {
+  const reason = STATUS_CODES[status] ?? ''
+  const body = JSON.stringify({ code: reason.replaceAll(' ', ''), message })
+  stream.end(
+    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    () => stream.destroy(),
+  )
+}
