@@ -1,5 +1,6 @@
 export {
   startAdminServer,
+  type AdminFailure,
   type AdminServerOptions,
   type RunningAdminServer,
-} from './start-admin-server.ts'
+} from './server/start-admin-server.ts'

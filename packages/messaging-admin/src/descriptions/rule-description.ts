@@ -1,0 +1,137 @@
+import { assertNever, describeValue } from '@tidemark/contracts'
+import type { CorrelationRuleFilter, RuleOptions, SqlRuleFilter } from '@tidemark/messaging'
+import { fromStoredValues, type RuleFilter, type RuleRecord } from '@tidemark/messaging/front'
+import { description, instant, property } from '../atom/entry.ts'
+import { element, type XmlElement } from '../atom/xml-element.ts'
+import { InvalidRequestError } from '../errors/invalid-request-error.ts'
+import { propertyValuesElement, readPropertyValues } from './property-values.ts'
+import { ignored, readProperties, type PropertyReaders } from './read-properties.ts'
+
+const RULE_READERS: PropertyReaders<Omit<RuleOptions, 'name'> & { readonly given: string }> = {
+  Action: (given) => ({ action: readAction(given) }),
+  CreatedAt: ignored,
+  Filter: (given) => ({ filter: readFilter(given) }),
+  Name: ({ text }) => ({ given: text }),
+}
+
+const SQL_READERS: PropertyReaders<SqlRuleFilter> = {
+  CompatibilityLevel: ignored,
+  Parameters: refuseParameters,
+  RequiresPreprocessing: ignored,
+  SqlExpression: ({ text }) => ({ sqlExpression: text }),
+}
+
+const CORRELATION_READERS: PropertyReaders<CorrelationRuleFilter> = {
+  ContentType: ({ text }) => ({ contentType: text }),
+  CorrelationId: ({ text }) => ({ correlationId: text }),
+  Label: ({ text }) => ({ subject: text }),
+  MessageId: ({ text }) => ({ messageId: text }),
+  Properties: (given) => ({ applicationProperties: readPropertyValues(given) }),
+  ReplyTo: ({ text }) => ({ replyTo: text }),
+  ReplyToSessionId: ({ text }) => ({ replyToSessionId: text }),
+  SessionId: ({ text }) => ({ sessionId: text }),
+  To: ({ text }) => ({ to: text }),
+}
+
+/** A `RuleDescription`, or the default rule of a subscription. @throws ERR_INVALID_REQUEST */
+export function readRule(rule: XmlElement, fallbackName: string): RuleOptions {
+  const { given = fallbackName, ...options } = readProperties(rule, RULE_READERS)
+  return { name: given, ...options }
+}
+
+export function ruleDescription({ name, filter, action, createdMs }: RuleRecord): XmlElement {
+  return description('RuleDescription', [
+    filterElement(filter),
+    action === undefined
+      ? element('Action', '', { 'i:type': 'EmptyRuleAction' })
+      : sqlElement('Action', 'SqlRuleAction', action),
+    instant('CreatedAt', createdMs),
+    property('Name', name),
+  ])
+}
+
+function readFilter(given: XmlElement): RuleOptions['filter'] {
+  const type = typeOf(given)
+  switch (type) {
+    case 'TrueFilter':
+      return undefined
+    case 'FalseFilter':
+      return { sqlExpression: '1=0' }
+    case 'SqlFilter':
+      return readSql(given)
+    case 'CorrelationFilter':
+      return readProperties(given, CORRELATION_READERS)
+    default:
+      throw new InvalidRequestError(`The type ${describeValue(type)} of Filter is not known.`)
+  }
+}
+
+function readAction(given: XmlElement): SqlRuleFilter | undefined {
+  const type = typeOf(given)
+  switch (type) {
+    case 'EmptyRuleAction':
+      return undefined
+    case 'SqlRuleAction':
+      return readSql(given)
+    default:
+      throw new InvalidRequestError(`The type ${describeValue(type)} of Action is not known.`)
+  }
+}
+
+function readSql(given: XmlElement): SqlRuleFilter {
+  const { sqlExpression } = readProperties(given, SQL_READERS)
+  if (sqlExpression !== undefined) return { sqlExpression }
+  throw new InvalidRequestError(`${given.name} must have a SqlExpression.`)
+}
+
+/** Without the prefix of its namespace. */
+function typeOf({ attributes }: XmlElement): string | undefined {
+  return attributes['type']?.replace(/^.*:/, '')
+}
+
+function refuseParameters({ children }: XmlElement): Record<string, never> {
+  if (children.length === 0) return {}
+  throw new InvalidRequestError(
+    'Parameters of SQL expressions are not offered: write the values into the expression.',
+  )
+}
+
+function filterElement(filter: RuleFilter): XmlElement {
+  switch (filter.kind) {
+    case 'true':
+      return sqlElement('Filter', 'TrueFilter', '1=1')
+    case 'false':
+      return sqlElement('Filter', 'FalseFilter', '1=0')
+    case 'sql':
+      return sqlElement('Filter', 'SqlFilter', filter.expression)
+    case 'correlation': {
+      const { applicationProperties, ...texts } = filter.filter
+      return element(
+        'Filter',
+        [
+          property('CorrelationId', texts.correlationId),
+          property('MessageId', texts.messageId),
+          property('To', texts.to),
+          property('ReplyTo', texts.replyTo),
+          property('Label', texts.subject),
+          property('SessionId', texts.sessionId),
+          property('ReplyToSessionId', texts.replyToSessionId),
+          property('ContentType', texts.contentType),
+          applicationProperties &&
+            propertyValuesElement('Properties', fromStoredValues(applicationProperties)),
+        ],
+        { 'i:type': 'CorrelationFilter' },
+      )
+    }
+    default:
+      return assertNever(filter)
+  }
+}
+
+function sqlElement(name: string, type: string, expression: string): XmlElement {
+  return element(
+    name,
+    [element('SqlExpression', expression), element('CompatibilityLevel', '20')],
+    { 'i:type': type },
+  )
+}
