@@ -1,32 +1,18 @@
 import type { Duplex } from 'node:stream'
-import rhea from 'rhea'
-import {
-  SessionLockLostError,
-  UnauthorizedAccessError,
-  type MessageBroker,
-} from '@tidemark/messaging'
-import type { AccessPolicies, MessageFront, SessionLink } from '@tidemark/messaging/front'
+import type { MessageBroker } from '@tidemark/messaging'
+import type { AccessPolicies, MessageFront } from '@tidemark/messaging/front'
 import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
-import { parseAddress } from '../links/address.ts'
-import { AnswerLink } from '../links/answer-link.ts'
-import type { ClientLink, LinkHost } from '../links/client-link.ts'
-import { openClaimsLink } from '../links/claims-link.ts'
-import { openManagementLink } from '../links/management-link.ts'
-import { openReceiving } from '../links/open-receiving.ts'
-import { SendingLink } from '../links/sending-link.ts'
-import { ConnectionClaims } from './claims.ts'
-import { errorOnWire, isOurs, notImplemented } from './error-on-wire.ts'
-import { FrameGuard } from './frame-guard.ts'
-import { finishDetach, holdAttach, hookConnection, incompleteBytes } from './rhea-hooks.ts'
-import type {
-  RheaConnection,
-  RheaContainer,
-  RheaError,
-  RheaEvent,
-  RheaLink,
-  RheaReceiver,
-  RheaSender,
-} from './rhea-internals.ts'
+import type { LinkHost } from '../links/client-link.ts'
+import { openReceiverOf, openSenderOf } from '../links/open-link.ts'
+import { ConnectionClaims } from '../access/connection-claims.ts'
+import { ClientLinks } from './client-links.ts'
+import { createRhea } from '../rhea/create-rhea.ts'
+import { errorOnWire, type WireError } from '../errors/error-on-wire.ts'
+import { FrameGuard } from '../rhea/frame-guard.ts'
+import { afterTurn } from '../platform/turns.ts'
+import { hookConnection } from '../rhea/rhea-hooks.ts'
+import type { RheaConnection, RheaEvent } from '../rhea/rhea-internals.ts'
+import { Work } from './work.ts'
 
 export interface ConnectionParts {
   readonly stream: Duplex
@@ -40,43 +26,59 @@ export interface ConnectionParts {
 
 const MAX_FRAME_BYTES = 64 * 1024
 const MAX_SESSIONS = 1_000
-/** Twice as long without a frame, and the connection is closed. */
 const IDLE_TIMEOUT_MS = 60_000
 /** Until a client has shown a token or a key. */
 const STRANGER_MS = 30_000
 /** Of transfers that are not answered yet: above it, nothing more is read. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024
-/** After a connection was told to close. */
+/** For the client's last words after it was told that the connection is closed. */
 const CLOSE_MS = 5_000
+/** A token that runs out later is looked at again: the clock may be set. */
+const LONGEST_SLEEP_MS = 60_000
+/** For what is on its way to the client. */
+const PAUSE_MS = 5
 
-/** One client's connection: its links, and what it may do. */
+/** One client's connection: what it may do, and its links. */
 export class ClientConnection implements LinkHost {
-  readonly claims: ConnectionClaims
+  readonly broker: MessageBroker
   readonly front: MessageFront
+  readonly claims: ConnectionClaims
+  readonly links: ClientLinks
   readonly #parts: ConnectionParts
   readonly #guard: FrameGuard
   readonly #rhea: RheaConnection
-  readonly #links = new Map<RheaLink, ClientLink>()
-  readonly #opening = new Map<RheaLink, AbortController>()
-  readonly #work = new Set<Promise<void>>()
+  readonly #work: Work
   readonly #ended = new AbortController()
   #expiry = new AbortController()
 
   constructor(parts: ConnectionParts) {
-    const { stream, front, policies } = parts
+    const { stream, broker, front, policies, report } = parts
     this.#parts = parts
+    this.broker = broker
     this.front = front
     this.claims = new ConnectionClaims(policies, front.clock)
+    this.#work = new Work((error) => report('a connection', error))
     this.#guard = new FrameGuard({
       stream,
       maxFrameBytes: MAX_FRAME_BYTES,
       maxHeldBytes: MAX_HELD_BYTES,
-      onViolation: (error) => this.#violate(error),
+      onViolation: (error) => this.#violated(error),
     })
-    this.#rhea = this.#createRhea()
+    this.links = new ClientLinks({
+      work: this.#work,
+      claims: this.claims,
+      report,
+      release: (bytes) => this.#guard.release(bytes),
+    })
+    this.#rhea = createRhea({
+      maxFrameBytes: MAX_FRAME_BYTES,
+      maxSessions: MAX_SESSIONS,
+      idleTimeoutMs: IDLE_TIMEOUT_MS,
+      logIn: (name, key) => this.#logIn(name, key),
+    })
     this.#listen()
     this.#rhea.accept(this.#guard)
-    this.#do(this.#leaveStranger())
+    this.#work.start(this.#leaveStranger())
   }
 
   /** Whether the client has shown that it knows a key. */
@@ -84,25 +86,14 @@ export class ClientConnection implements LinkHost {
     return this.claims.isKnown
   }
 
-  /** Links that the client may no longer use are closed: keys were replaced, or a token ran out. */
-  checkClaims(): void {
-    for (const [link, { path, rights }] of this.#links) {
-      if (rights.length === 0 || rights.some((right) => this.claims.permits(right, path))) continue
-      this.close(
-        link,
-        new UnauthorizedAccessError(`Unauthorized access: the token for '${path}' has expired.`),
-      )
-    }
-  }
-
   /** Tells the client, and resolves when nothing of the connection is left. */
-  async stop(error: RheaError): Promise<void> {
+  async stop(error: WireError): Promise<void> {
     if (this.#rhea.is_open()) {
       this.#rhea.close(error)
       await this.#sleep(CLOSE_MS)
     }
     this.destroy()
-    while (this.#work.size > 0) await Promise.all(this.#work)
+    await this.#work.idle()
   }
 
   destroy(): void {
@@ -117,190 +108,48 @@ export class ClientConnection implements LinkHost {
   }
 
   async pause(): Promise<void> {
-    await this.#sleep(5)
+    await this.#sleep(PAUSE_MS)
   }
 
   release(bytes: number): void {
     this.#guard.release(bytes)
   }
 
-  close(link: RheaLink, error: unknown): void {
-    if (isOurs(error)) this.report(`the link '${link.name}'`, error)
-    this.#endLink(link)
-    if (link.is_open()) link.close(errorOnWire(error))
-  }
-
   report(place: string, error: unknown): void {
     this.#parts.report(place, error)
   }
 
-  answerLink(path: string, replyTo: string): RheaSender | undefined {
-    for (const link of this.#links.values()) {
-      const isOfNode = link instanceof AnswerLink && link.path.toLowerCase() === path.toLowerCase()
-      if (isOfNode && link.takes(replyTo)) return link.sender
-    }
-    return undefined
-  }
-
-  /** @throws ERR_SESSION_LOCK_LOST when no link of this connection holds it */
-  heldSession(path: string, sessionId: string, linkName: string | undefined): SessionLink {
-    for (const [link, { session, path: other }] of this.#links) {
-      const isNamed = linkName === undefined || link.name === linkName
-      const isHere = other.toLowerCase() === path.toLowerCase()
-      if (isNamed && isHere && session?.held.sessionId === sessionId) return session
-    }
-    throw new SessionLockLostError(sessionId)
-  }
-
-  #createRhea(): RheaConnection {
-    const container = rhea.create_container({ id: 'tidemark' })
-    const mechanisms = container.sasl_server_mechanisms
-    mechanisms.enable_anonymous()
-    // What .NET asks for: it is the same, and the token follows.
-    Reflect.set(mechanisms, 'MSSBCBS', Reflect.get(mechanisms, 'ANONYMOUS'))
-    mechanisms.enable_plain((name: string, key: string) => this.#logIn(name, key))
-    const options = {
-      container_id: 'tidemark',
-      max_frame_size: MAX_FRAME_BYTES,
-      channel_max: MAX_SESSIONS - 1,
-      idle_time_out: IDLE_TIMEOUT_MS,
-      reconnect: false,
-      tcp_no_delay: true,
-      properties: { product: 'Tidemark' },
-      receiver_options: { autoaccept: false, autosettle: false, credit_window: 0 },
-      sender_options: { autosettle: false, treat_modified_as_released: false },
-    }
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rhea's declarations know connections of clients only.
-    const { create_connection: create } = container as unknown as RheaContainer
-    return create.call(container, options)
+  claimed(): void {
+    this.#expiry.abort()
+    this.#expiry = new AbortController()
+    this.#work.start(this.#watchExpiry(this.#expiry.signal))
   }
 
   #listen(): void {
+    const { links } = this
     const connection = this.#rhea
     hookConnection(connection, {
       limits: { maxSessions: MAX_SESSIONS, maxLinks: this.#parts.maxLinks },
-      maxTransferBytes: (link) => this.#links.get(link)?.maxTransferBytes ?? 0,
+      maxTransferBytes: (link) => links.maxTransferBytes(link),
       onTransferBytes: (link, bytes) => {
-        if (this.#links.has(link)) this.#guard.hold(bytes)
+        if (links.has(link)) this.#guard.hold(bytes)
       },
-      holdsDetach: (link) => this.#closedByClient(link),
+      holdsDetach: (link) => links.detached(link),
     })
     connection.on('connection_open', () => this.#guard.opened())
-    connection.on(
-      'receiver_open',
-      ({ receiver }: RheaEvent) => receiver && this.#openReceiver(receiver),
-    )
-    connection.on('sender_open', ({ sender }: RheaEvent) => sender && this.#openSender(sender))
-    connection.on('session_close', () => this.#dropLinks())
-    connection.on('disconnected', () => undefined)
+    connection.on('receiver_open', ({ receiver }: RheaEvent) => {
+      if (receiver !== undefined) links.attach(receiver, () => openReceiverOf(receiver, this))
+    })
+    connection.on('sender_open', ({ sender }: RheaEvent) => {
+      if (sender !== undefined) links.attach(sender, (signal) => openSenderOf(sender, this, signal))
+    })
+    connection.on('session_close', () => links.drop({ all: false }))
+    for (const name of ['protocol_error', 'error']) {
+      connection.on(name, (error: unknown) => this.#violated(error))
+    }
+    // What a client says of its own errors. Without a listener rhea throws some of them, or writes to the console.
+    for (const name of QUIET_EVENTS) connection.on(name, () => undefined)
     this.#guard.on('end', () => this.#end())
-    connection.on('protocol_error', (error: unknown) => this.#violate(error))
-    connection.on('error', (error: unknown) => this.#violate(error))
-    // Errors of the client, which stand beside the events above. Without a listener, rhea throws them.
-    for (const name of ['connection_error', 'session_error', 'sender_error', 'receiver_error']) {
-      connection.on(name, () => undefined)
-    }
-    for (const name of ['connection_close', 'sender_close', 'receiver_close']) {
-      connection.on(name, () => undefined)
-    }
-  }
-
-  /** The client sends. */
-  #openReceiver(receiver: RheaReceiver): void {
-    const address = parseAddress(receiver.target?.address)
-    this.#open(receiver, async () => {
-      if (address === undefined) throw notOffered('a link without the address of an entity')
-      const { node, path } = address
-      if (node === 'claims') return openClaimsLink(receiver, this, () => this.#claimed())
-      if (node === 'management') {
-        return openManagementLink(receiver, this, {
-          path,
-          broker: this.#parts.broker,
-          heldSession: (sessionId, linkName) => this.heldSession(path, sessionId, linkName),
-        })
-      }
-      return SendingLink.open(receiver, this, path)
-    })
-  }
-
-  /** The client receives. */
-  #openSender(sender: RheaSender): void {
-    const address = parseAddress(sender.source?.address)
-    this.#open(sender, async (signal) => {
-      if (address === undefined) throw notOffered('a link without the address of an entity')
-      const { node, path } = address
-      if (node === 'claims') return new AnswerLink(sender, { path, rights: [] })
-      if (node === 'management') {
-        const { path: entity } = await this.front.entity(path)
-        return new AnswerLink(sender, { path: entity, rights: ['Listen', 'Send', 'Manage'] })
-      }
-      return openReceiving(sender, { host: this, path, signal })
-    })
-  }
-
-  /** Answers an attach when the link is open, or with the error. */
-  #open(link: RheaLink, open: (signal: AbortSignal) => Promise<ClientLink>): void {
-    const { release } = holdAttach(link)
-    const leaving = new AbortController()
-    this.#opening.set(link, leaving)
-    this.#do(this.#openLink(link, { release, leaving, open }))
-  }
-
-  async #openLink(
-    link: RheaLink,
-    {
-      release,
-      leaving,
-      open,
-    }: {
-      readonly release: () => void
-      readonly leaving: AbortController
-      readonly open: (signal: AbortSignal) => Promise<ClientLink>
-    },
-  ): Promise<void> {
-    try {
-      const opened = await open(leaving.signal)
-      if (leaving.signal.aborted) {
-        await opened.end()
-        return
-      }
-      this.#links.set(link, opened)
-      release()
-      opened.begin()
-    } catch (error) {
-      // Whoever has left gets no answer: some clients end their connection for one.
-      if (leaving.signal.aborted) return
-      if (isOurs(error)) this.report(`an attach to '${describeAddress(link)}'`, error)
-      link.close(error instanceof NotOffered ? notImplemented(error.what) : errorOnWire(error))
-      release()
-    } finally {
-      this.#opening.delete(link)
-    }
-  }
-
-  /** True: the link is answered when what it held is given back. */
-  #closedByClient(link: RheaLink): boolean {
-    this.#opening.get(link)?.abort()
-    const ending = this.#endLink(link)
-    if (ending === undefined) return false
-    this.#do(ending.finally(() => finishDetach(link)))
-    return true
-  }
-
-  #endLink(link: RheaLink): Promise<void> | undefined {
-    const open = this.#links.get(link)
-    if (open === undefined) return undefined
-    this.#links.delete(link)
-    this.#guard.release(incompleteBytes(link))
-    const ending = open.end()
-    this.#do(ending)
-    return ending
-  }
-
-  /** Of sessions that the client has ended. */
-  #dropLinks(): void {
-    for (const link of [...this.#links.keys()]) if (!link.is_remote_open()) this.#endLink(link)
-    for (const [link, leaving] of this.#opening) if (!link.is_remote_open()) leaving.abort()
   }
 
   #logIn(name: string, key: string): boolean {
@@ -309,46 +158,36 @@ export class ClientConnection implements LinkHost {
       return true
     } catch {
       // After the outcome was written.
-      setImmediate(() => this.#guard.end())
+      afterTurn(() => this.#guard.end())
       return false
     }
-  }
-
-  /** The client has a new token. */
-  #claimed(): void {
-    this.#expiry.abort()
-    this.#expiry = new AbortController()
-    this.#do(this.#watchExpiry(this.#expiry.signal))
   }
 
   async #watchExpiry(signal: AbortSignal): Promise<void> {
     for (;;) {
       const leftMs = this.claims.nextExpiryMs()
       if (leftMs === undefined) return
-      // A long timer notices a clock that was set.
-      await this.#sleep(Math.min(leftMs, 60_000), signal)
-      if (signal.aborted) return
-      this.checkClaims()
+      await this.#sleep(Math.min(leftMs, LONGEST_SLEEP_MS), signal)
+      if (signal.aborted || this.#ended.signal.aborted) return
+      this.links.checkClaims()
     }
   }
 
   async #leaveStranger(): Promise<void> {
     await this.#sleep(STRANGER_MS)
     if (this.#ended.signal.aborted || this.isKnown) return
-    this.#rhea.close({
-      condition: 'amqp:connection:forced',
-      description: `The connection was closed: no token came within ${STRANGER_MS} ms.`,
-    })
+    const description = `The connection was closed: no token came within ${STRANGER_MS} ms.`
+    await this.stop({ condition: 'amqp:connection:forced', description })
   }
 
   /** Says why, and ends the connection. */
-  #violate(error: unknown): void {
+  #violated(error: unknown): void {
     const known =
       error instanceof ProtocolViolationError
         ? error
         : new ProtocolViolationError('The client broke the protocol.', undefined, { cause: error })
     if (this.#rhea.is_open()) this.#rhea.close(errorOnWire(known))
-    setImmediate(() => {
+    afterTurn(() => {
       this.#guard.end()
       this.#end()
     })
@@ -357,41 +196,28 @@ export class ClientConnection implements LinkHost {
   #end(): void {
     if (this.#ended.signal.aborted) return
     this.#ended.abort()
-    this.#expiry.abort()
-    for (const leaving of this.#opening.values()) leaving.abort()
-    for (const link of [...this.#links.keys()]) this.#endLink(link)
+    this.links.drop({ all: true })
     this.#parts.onEnded()
   }
 
-  /** Shorter when the connection ends. */
-  async #sleep(ms: number, signal: AbortSignal = this.#ended.signal): Promise<void> {
-    await this.front.clock
-      .sleep(ms, AbortSignal.any([signal, this.#ended.signal]))
-      .catch(() => undefined)
-  }
-
-  #do(work: Promise<void>): void {
-    const done: Promise<void> = work
-      .catch((error: unknown) => this.report('a connection', error))
-      .finally(() => this.#work.delete(done))
-    this.#work.add(done)
+  /** Until the time is up, or the connection ends. */
+  async #sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    const signals = signal === undefined ? [] : [signal]
+    try {
+      await this.front.clock.sleep(ms, AbortSignal.any([this.#ended.signal, ...signals]))
+    } catch {
+      // It was ended.
+    }
   }
 }
 
-class NotOffered extends Error {
-  readonly what: string
-
-  constructor(what: string) {
-    super(what)
-    this.what = what
-  }
-}
-
-function notOffered(what: string): NotOffered {
-  return new NotOffered(what)
-}
-
-function describeAddress(link: RheaLink): string {
-  const { address } = (link.is_receiver() ? link.target : link.source) ?? {}
-  return String(address)
-}
+const QUIET_EVENTS = [
+  'connection_error',
+  'connection_close',
+  'session_error',
+  'sender_error',
+  'sender_close',
+  'receiver_error',
+  'receiver_close',
+  'disconnected',
+] as const

@@ -1,4 +1,4 @@
-import type { RheaSender } from '../connections/rhea-internals.ts'
+import type { RheaSender } from '../rhea/rhea-internals.ts'
 import type { ClientLink } from './client-link.ts'
 
 /** A client's link that takes the answers of a node. */

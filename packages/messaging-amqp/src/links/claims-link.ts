@@ -1,34 +1,26 @@
 import { UnauthorizedAccessError } from '@tidemark/messaging'
 import rhea from 'rhea'
-import { isOurs } from '../connections/error-on-wire.ts'
-import type { RheaReceiver } from '../connections/rhea-internals.ts'
+import { isOurs } from '../errors/error-on-wire.ts'
+import type { RheaReceiver } from '../rhea/rhea-internals.ts'
 import type { LinkHost } from './client-link.ts'
 import { RequestLink, type NodeAnswer, type NodeRequest } from './request-link.ts'
 
 const MAX_TOKEN_BYTES = 16 * 1024
 const SHARED_ACCESS_SIGNATURE = 'servicebus.windows.net:sastoken'
 
-/** The node `$cbs`, which takes the client's tokens. `onClaimed`: one was accepted. */
-export function openClaimsLink(
-  receiver: RheaReceiver,
-  host: LinkHost,
-  onClaimed: () => void,
-): RequestLink {
+/** The node `$cbs`, which takes the client's tokens. */
+export function openClaimsLink(receiver: RheaReceiver, host: LinkHost): RequestLink {
   return new RequestLink({
     receiver,
     host,
     path: '',
     rights: [],
     maxTransferBytes: MAX_TOKEN_BYTES,
-    answer: (request) => Promise.resolve(putToken(request, host, onClaimed)),
+    answer: (request) => Promise.resolve(putToken(request, host)),
   })
 }
 
-function putToken(
-  { properties, body }: NodeRequest,
-  host: LinkHost,
-  onClaimed: () => void,
-): NodeAnswer {
+function putToken({ properties, body }: NodeRequest, host: LinkHost): NodeAnswer {
   const { operation, type } = properties
   if (operation !== 'put-token') return answer(400, 'The only operation is put-token.')
   if (type !== SHARED_ACCESS_SIGNATURE || typeof body !== 'string') {
@@ -43,7 +35,7 @@ function putToken(
       error instanceof UnauthorizedAccessError ? error.message : 'Unauthorized access.',
     )
   }
-  onClaimed()
+  host.claimed()
   return answer(202, 'Accepted')
 }
 

@@ -1,6 +1,7 @@
+import type { MessageBroker } from '@tidemark/messaging'
 import type { AccessRight, MessageFront, SessionLink } from '@tidemark/messaging/front'
-import type { ConnectionClaims } from '../connections/claims.ts'
-import type { RheaLink, RheaSender } from '../connections/rhea-internals.ts'
+import type { ConnectionClaims } from '../access/connection-claims.ts'
+import type { RheaLink, RheaSender } from '../rhea/rhea-internals.ts'
 
 /** A link that a client has opened. */
 export interface ClientLink {
@@ -20,18 +21,31 @@ export interface ClientLink {
 
 /** What links see of their connection. */
 export interface LinkHost {
+  readonly broker: MessageBroker
   readonly front: MessageFront
   readonly claims: ConnectionClaims
+  readonly links: HostedLinks
+  /** The client has shown another token. */
+  claimed(): void
   /** Resolves when the client has taken enough of what was written. */
   writable(): Promise<void>
   /** A short time, for what is on its way. */
   pause(): Promise<void>
   /** Bytes of a transfer are no longer held. */
   release(bytes: number): void
-  /** Closes a link with an error, which is also reported if it is ours. */
-  close(link: RheaLink, error: unknown): void
   /** Reports an error that is ours. */
   report(place: string, error: unknown): void
-  /** The client's link that takes answers of a node: by its name, or by its target. */
-  answerLink(path: string, replyTo: string): RheaSender | undefined
 }
+
+/** What a link sees of the others. */
+export interface HostedLinks {
+  /** Closes one with an error, which is also reported if it is ours. */
+  close(link: RheaLink, error: unknown): void
+  /** The one that takes the answers of a node: by its name, or by its target. */
+  answerLink(path: string, replyTo: string): RheaSender | undefined
+  /** @throws ERR_SESSION_LOCK_LOST when none of them holds it */
+  heldSession(path: string, sessionId: string, linkName: string | undefined): SessionLink
+}
+
+/** Any of these opens the management node of an entity: each operation needs its own. */
+export const NODE_RIGHTS: readonly AccessRight[] = ['Listen', 'Send', 'Manage']

@@ -1,42 +1,35 @@
 import rhea from 'rhea'
-import type { MessageBroker } from '@tidemark/messaging'
-import type { RheaReceiver } from '../connections/rhea-internals.ts'
+import type { RheaReceiver } from '../rhea/rhea-internals.ts'
 import type { ManagementContext } from '../management/management-call.ts'
 import { performOperation } from '../management/perform-operation.ts'
-import type { LinkHost } from './client-link.ts'
+import { NODE_RIGHTS, type LinkHost } from './client-link.ts'
 import { RequestLink } from './request-link.ts'
 
 /** What a request adds to the messages in it. */
 const ENVELOPE_BYTES = 64 * 1024
 
-export interface ManagementNode {
-  readonly path: string
-  readonly broker: MessageBroker
-  readonly heldSession: ManagementContext['heldSession']
-}
-
 /** The node `$management` of an entity. */
 export async function openManagementLink(
   receiver: RheaReceiver,
   host: LinkHost,
-  { path: given, broker, heldSession }: ManagementNode,
+  given: string,
 ): Promise<RequestLink> {
   const { path, settings } = await host.front.entity(given)
-  const rights = ['Listen', 'Send', 'Manage'] as const
-  if (!rights.some((right) => host.claims.permits(right, path))) host.claims.assert('Listen', path)
+  if (!NODE_RIGHTS.some((right) => host.claims.permits(right, path)))
+    host.claims.assert('Listen', path)
   const context: ManagementContext = {
-    broker,
+    broker: host.broker,
     front: host.front,
     path,
     assertRight: (right) => host.claims.assert(right, path),
-    heldSession,
+    heldSession: (sessionId, linkName) => host.links.heldSession(path, sessionId, linkName),
     reportFailure: (error) => host.report(`an operation on '${path}'`, error),
   }
   return new RequestLink({
     receiver,
     host,
     path,
-    rights,
+    rights: NODE_RIGHTS,
     maxTransferBytes: settings.maxMessageBytes + ENVELOPE_BYTES,
     answer: async ({ properties, body }) => {
       const answer = await performOperation(

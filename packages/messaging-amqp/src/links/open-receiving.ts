@@ -1,6 +1,6 @@
 import rhea from 'rhea'
 import type { EntityRecord, SessionLink } from '@tidemark/messaging/front'
-import type { RheaSender } from '../connections/rhea-internals.ts'
+import type { RheaSender } from '../rhea/rhea-internals.ts'
 import type { LinkHost } from './client-link.ts'
 import { assertReceives, ReceivingLink, receiveModeOf } from './receiving-link.ts'
 

@@ -1,5 +1,5 @@
 import rhea from 'rhea'
-import type { RheaError } from '../connections/rhea-internals.ts'
+import type { WireError } from '../errors/error-on-wire.ts'
 
 interface Outcome {
   described(): unknown
@@ -8,12 +8,12 @@ interface Outcome {
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rhea's declarations leave the outcomes out.
 const OUTCOMES = rhea.message as unknown as {
   accepted(): Outcome
-  rejected(fields: { readonly error: RheaError }): Outcome
+  rejected(fields: { readonly error: WireError }): Outcome
 }
 
 /** Delivery states as rhea writes them. */
 export const ACCEPTED: unknown = OUTCOMES.accepted().described()
 
-export function rejected(error: RheaError): unknown {
+export function rejected(error: WireError): unknown {
   return OUTCOMES.rejected({ error }).described()
 }

@@ -7,9 +7,10 @@ import type {
   ReceiverLink,
   SessionLink,
 } from '@tidemark/messaging/front'
-import { errorOnWire, isOurs } from '../connections/error-on-wire.ts'
-import { hookDrain, unsentDeliveries } from '../connections/rhea-hooks.ts'
-import type { RheaDelivery, RheaEvent, RheaSender } from '../connections/rhea-internals.ts'
+import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
+import { hookDrain, unsentDeliveries } from '../rhea/rhea-hooks.ts'
+import type { RheaDelivery, RheaEvent, RheaSender } from '../rhea/rhea-internals.ts'
+import { nextTurn } from '../platform/turns.ts'
 import { encodeDelivery } from '../messages/encode-delivery.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
 import { tagOfToken, tokenOfTag } from './delivery-tag.ts'
@@ -107,7 +108,7 @@ export class ReceivingLink implements ClientLink {
         else await this.#rest()
       }
     } catch (error) {
-      if (!this.#ended.signal.aborted) this.#host.close(this.#sender, error)
+      if (!this.#ended.signal.aborted) this.#host.links.close(this.#sender, error)
     }
   }
 
@@ -188,10 +189,4 @@ export class ReceivingLink implements ClientLink {
       delivery.update(true, rejected(errorOnWire(error)))
     }
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }

@@ -1,6 +1,6 @@
 import rhea from 'rhea'
-import { receivedTransfer } from '../connections/rhea-hooks.ts'
-import type { RheaEvent, RheaReceiver, RheaSender } from '../connections/rhea-internals.ts'
+import { receivedTransfer } from '../rhea/rhea-hooks.ts'
+import type { RheaEvent, RheaReceiver, RheaSender } from '../rhea/rhea-internals.ts'
 import { assertWellFormed } from '../values/scan-values.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
 import { ACCEPTED } from './outcomes.ts'
@@ -83,7 +83,7 @@ export class RequestLink implements ClientLink {
       assertWellFormed(bytes)
       const request = decodeRequest(bytes)
       const { properties, body } = await answer(request)
-      const link = host.answerLink(path, request.replyTo)
+      const link = host.links.answerLink(path, request.replyTo)
       if (link === undefined) return
       await this.#send(
         link,
@@ -96,7 +96,7 @@ export class RequestLink implements ClientLink {
         }),
       )
     } catch (error) {
-      host.close(receiver, error)
+      host.links.close(receiver, error)
     }
   }
 
@@ -117,17 +117,18 @@ export class RequestLink implements ClientLink {
 function decodeRequest(
   bytes: Buffer,
 ): NodeRequest & { readonly id: string | undefined; readonly replyTo: string } {
-  const {
-    message_id: id,
-    reply_to: replyTo,
-    application_properties: properties,
-    body,
-  } = rhea.message.decode(bytes)
+  const decoded: Readonly<Record<string, unknown>> = rhea.message.decode(bytes)
+  const properties: unknown = decoded['application_properties']
+  const replyTo: unknown = decoded['reply_to']
   return {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Any type of an id goes back as it came.
-    id: id as string | undefined,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Whatever the type of an id, it goes back as it came.
+    id: decoded['message_id'] as string | undefined,
     replyTo: typeof replyTo === 'string' ? replyTo : '',
-    properties: typeof properties === 'object' && properties !== null ? properties : {},
-    body,
+    properties: isObject(properties) ? properties : {},
+    body: decoded['body'],
   }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
 }

@@ -2,9 +2,9 @@ import { MessagingEntityDisabledError, MessageSizeExceededError } from '@tidemar
 import { MessagingNotAllowedError } from '@tidemark/messaging'
 import { errorCode } from '@tidemark/contracts'
 import type { EntityRecord } from '@tidemark/messaging/front'
-import { errorOnWire, isOurs } from '../connections/error-on-wire.ts'
-import { receivedTransfer } from '../connections/rhea-hooks.ts'
-import type { RheaDelivery, RheaEvent, RheaReceiver } from '../connections/rhea-internals.ts'
+import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
+import { receivedTransfer } from '../rhea/rhea-hooks.ts'
+import type { RheaDelivery, RheaEvent, RheaReceiver } from '../rhea/rhea-internals.ts'
 import { decodeTransfer } from '../messages/decode-transfer.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
 import { ACCEPTED, rejected } from './outcomes.ts'
@@ -100,7 +100,7 @@ export class SendingLink implements ClientLink {
       delivery.update(true, rejected(errorOnWire(error)))
       // The link of an entity that is gone is closed (TMP-12).
       if (errorCode(error) === 'ERR_MESSAGING_ENTITY_NOT_FOUND')
-        this.#host.close(this.#receiver, error)
+        this.#host.links.close(this.#receiver, error)
     }
   }
 

@@ -100,7 +100,7 @@ export async function startAmqpServer(options: AmqpServerOptions): Promise<Runni
     replacePolicies: (replaced) => {
       assertSafe(host, { ...options, policies: replaced })
       access.replace(replaced)
-      for (const connection of connections.all) connection.checkClaims()
+      for (const connection of connections.all) connection.links.checkClaims()
     },
     stop,
     [Symbol.asyncDispose]: stop,

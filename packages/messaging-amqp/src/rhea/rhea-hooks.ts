@@ -1,3 +1,4 @@
+import { endOfTurn } from '../platform/turns.ts'
 import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
 import type {
   RheaConnection,
@@ -183,7 +184,7 @@ export function unsentDeliveries({ outgoing }: RheaSession): number {
 export function finishDetach(link: RheaLink): void {
   link.close()
   // After the turn in which it is written.
-  process.nextTick(() => process.nextTick(() => link.remove()))
+  endOfTurn(() => endOfTurn(() => link.remove()))
 }
 
 type FrameMethod = 'on_open' | 'on_begin' | 'on_disposition' | 'on_transfer' | 'on_flow'

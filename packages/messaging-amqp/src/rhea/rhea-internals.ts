@@ -1,3 +1,4 @@
+import type { WireError } from '../errors/error-on-wire.ts'
 import type { EventEmitter } from 'node:events'
 
 /*
@@ -5,6 +6,11 @@ import type { EventEmitter } from 'node:events'
  * this folder show that it is still so.
  */
 export interface RheaContainer {
+  readonly sasl_server_mechanisms: {
+    enable_anonymous(): void
+    enable_plain(check: (name: string, key: string) => boolean): void
+    [mechanism: string]: unknown
+  }
   create_connection(options: Readonly<Record<string, unknown>>): RheaConnection
 }
 
@@ -12,7 +18,7 @@ export interface RheaConnection extends EventEmitter {
   readonly local_channel_map: Readonly<Record<number, RheaSession>>
   readonly remote_channel_map: Readonly<Record<number, RheaSession>>
   accept(socket: unknown): void
-  close(error?: RheaError): void
+  close(error?: WireError): void
   is_open(): boolean
   is_closed(): boolean
   _register(): void
@@ -32,11 +38,6 @@ export interface RheaFrame {
   payload?: Buffer | undefined
 }
 
-export interface RheaError {
-  readonly condition: string
-  readonly description?: string | undefined
-}
-
 export interface RheaSession extends EventEmitter {
   readonly outgoing: {
     readonly next_delivery_id: number
@@ -47,7 +48,7 @@ export interface RheaSession extends EventEmitter {
   readonly remote: { readonly handles: Record<number, RheaLink> }
   readonly links: Record<string, RheaLink>
   is_open(): boolean
-  end(error?: RheaError): void
+  end(error?: WireError): void
   remove(): void
 }
 
@@ -79,7 +80,7 @@ export interface RheaLink extends EventEmitter {
   delivery_count: number
   set_source(fields: Readonly<Record<string, unknown>>): void
   set_target(fields: Readonly<Record<string, unknown>>): void
-  close(error?: RheaError): void
+  close(error?: WireError): void
   remove(): void
   is_open(): boolean
   is_remote_open(): boolean

@@ -1,16 +1,22 @@
 import { errorCode } from '@tidemark/contracts'
 import { amqpCondition } from '@tidemark/messaging/front'
-import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
-import { MALFORMED_MESSAGE } from '../errors/malformed-message-error.ts'
-import type { RheaError } from './rhea-internals.ts'
+import { ProtocolViolationError } from './protocol-violation-error.ts'
+import { MALFORMED_MESSAGE } from './malformed-message-error.ts'
 
-/** An error that a client asked for something we do not offer. */
-export function notImplemented(what: string): RheaError {
-  return { condition: 'amqp:not-implemented', description: `${what} is not offered.` }
+/** As a client gets it. */
+export interface WireError {
+  /** Of AMQP or of the service. */
+  readonly condition: string
+  readonly description: string
+}
+
+/** @throws what a client is told that asked for something that we do not offer */
+export function notOffered(what: string): never {
+  throw new ProtocolViolationError(`The front does not offer ${what}.`, 'amqp:not-implemented')
 }
 
 /** An error as a client gets it: its condition and text. What is not coded is our fault, and tells nothing of the inside. */
-export function errorOnWire(error: unknown): RheaError {
+export function errorOnWire(error: unknown): WireError {
   if (error instanceof ProtocolViolationError) {
     return { condition: error.condition, description: error.message }
   }

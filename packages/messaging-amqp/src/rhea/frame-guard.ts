@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
+import { afterTurn, endOfTurn } from '../platform/turns.ts'
 import { endOfValue } from '../values/scan-values.ts'
 
 /** Of the frames of the SASL layer, and of everything before the connection is open. */
@@ -95,7 +96,7 @@ export class FrameGuard extends EventEmitter {
     if (!this.#isCorked) {
       this.#isCorked = true
       stream.cork()
-      process.nextTick(() => {
+      endOfTurn(() => {
         this.#isCorked = false
         stream.uncork()
       })
@@ -105,7 +106,7 @@ export class FrameGuard extends EventEmitter {
     if (this.#layer === 'sasl' && isOutcome(bytes)) {
       this.#layer = 'saslEnds'
       // rhea knows that this layer has ended when its own turn has.
-      setImmediate(() => {
+      afterTurn(() => {
         this.#layer = 'begin'
         this.#handOn()
       })
@@ -114,7 +115,7 @@ export class FrameGuard extends EventEmitter {
 
   end(): void {
     // After what was written in this turn.
-    process.nextTick(() => {
+    endOfTurn(() => {
       this.#parts.stream.end()
     })
   }
@@ -124,8 +125,7 @@ export class FrameGuard extends EventEmitter {
   }
 
   setNoDelay(): void {
-    const { stream } = this.#parts
-    if ('setNoDelay' in stream && typeof stream.setNoDelay === 'function') stream.setNoDelay(true)
+    // The listener has done it.
   }
 
   get_id_string(): string {

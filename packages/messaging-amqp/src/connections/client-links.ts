@@ -1,0 +1,150 @@
+import { SessionLockLostError, UnauthorizedAccessError } from '@tidemark/messaging'
+import type { SessionLink } from '@tidemark/messaging/front'
+import { AnswerLink } from '../links/answer-link.ts'
+import type { ClientLink, HostedLinks } from '../links/client-link.ts'
+import type { ConnectionClaims } from '../access/connection-claims.ts'
+import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
+import { finishDetach, holdAttach, incompleteBytes } from '../rhea/rhea-hooks.ts'
+import type { RheaLink, RheaSender } from '../rhea/rhea-internals.ts'
+import type { Work } from './work.ts'
+
+export interface ClientLinksParts {
+  readonly work: Work
+  readonly claims: ConnectionClaims
+  readonly report: (place: string, error: unknown) => void
+  /** Bytes of a transfer are no longer in memory. */
+  readonly release: (bytes: number) => void
+}
+
+/** The links of one client. An attach is answered when its link is open, or with the error. */
+export class ClientLinks implements HostedLinks {
+  readonly #parts: ClientLinksParts
+  readonly #open = new Map<RheaLink, ClientLink>()
+  /** Aborted when the client leaves before the answer. */
+  readonly #opening = new Map<RheaLink, AbortController>()
+
+  constructor(parts: ClientLinksParts) {
+    this.#parts = parts
+  }
+
+  has(link: RheaLink): boolean {
+    return this.#open.has(link)
+  }
+
+  maxTransferBytes(link: RheaLink): number {
+    return this.#open.get(link)?.maxTransferBytes ?? 0
+  }
+
+  /** Call it in the handler of rhea's event. */
+  attach(link: RheaLink, open: (signal: AbortSignal) => Promise<ClientLink>): void {
+    const { release } = holdAttach(link)
+    const leaving = new AbortController()
+    this.#opening.set(link, leaving)
+    this.#parts.work.start(this.#attach(link, { release, leaving: leaving.signal, open }))
+  }
+
+  /** The client has closed it. True: it is answered when what it held is given back. */
+  detached(link: RheaLink): boolean {
+    this.#opening.get(link)?.abort()
+    const ended = this.#end(link)
+    if (ended === undefined) return false
+    this.#parts.work.start(ended.finally(() => finishDetach(link)))
+    return true
+  }
+
+  close(link: RheaLink, error: unknown): void {
+    if (isOurs(error)) this.#parts.report(`the link '${link.name}'`, error)
+    const ended = this.#end(link)
+    if (ended !== undefined) this.#parts.work.start(ended)
+    if (link.is_open()) link.close(errorOnWire(error))
+  }
+
+  /** Links of sessions that have ended; with `all`, every one. */
+  drop({ all }: { readonly all: boolean }): void {
+    for (const [link, leaving] of this.#opening) {
+      if (all || !link.is_remote_open()) leaving.abort()
+    }
+    for (const link of this.#open.keys()) {
+      const ended = all || !link.is_remote_open() ? this.#end(link) : undefined
+      if (ended !== undefined) this.#parts.work.start(ended)
+    }
+  }
+
+  /** Closes those that the client may no longer use: a token has run out, or keys were replaced. */
+  checkClaims(): void {
+    const { claims } = this.#parts
+    for (const [link, { path, rights }] of this.#open) {
+      if (rights.length === 0 || rights.some((right) => claims.permits(right, path))) continue
+      const reason = `Unauthorized access: the token for '${path}' has expired.`
+      this.close(link, new UnauthorizedAccessError(reason))
+    }
+  }
+
+  /** The one that takes the answers of a node: by its name, or by its target. */
+  answerLink(path: string, replyTo: string): RheaSender | undefined {
+    for (const link of this.#open.values()) {
+      if (link instanceof AnswerLink && isSamePath(link.path, path) && link.takes(replyTo)) {
+        return link.sender
+      }
+    }
+    return undefined
+  }
+
+  /** @throws ERR_SESSION_LOCK_LOST when none of them holds it */
+  heldSession(path: string, sessionId: string, linkName: string | undefined): SessionLink {
+    for (const [link, { session, path: other }] of this.#open) {
+      const isNamed = linkName === undefined || link.name === linkName
+      if (isNamed && session?.held.sessionId === sessionId && isSamePath(other, path))
+        return session
+    }
+    throw new SessionLockLostError(sessionId)
+  }
+
+  async #attach(
+    link: RheaLink,
+    {
+      release,
+      leaving,
+      open,
+    }: {
+      readonly release: () => void
+      readonly leaving: AbortSignal
+      readonly open: (signal: AbortSignal) => Promise<ClientLink>
+    },
+  ): Promise<void> {
+    try {
+      const opened = await open(leaving)
+      if (leaving.aborted) {
+        await opened.end()
+        return
+      }
+      this.#open.set(link, opened)
+      release()
+      opened.begin()
+    } catch (error) {
+      // Who has left gets no answer: some clients end their connection for one.
+      if (leaving.aborted) return
+      if (isOurs(error)) this.#parts.report(`an attach to '${addressOf(link)}'`, error)
+      link.close(errorOnWire(error))
+      release()
+    } finally {
+      this.#opening.delete(link)
+    }
+  }
+
+  #end(link: RheaLink): Promise<void> | undefined {
+    const open = this.#open.get(link)
+    if (open === undefined) return undefined
+    this.#open.delete(link)
+    this.#parts.release(incompleteBytes(link))
+    return open.end()
+  }
+}
+
+function addressOf(link: RheaLink): string {
+  return String((link.is_receiver() ? link.target : link.source)?.address)
+}
+
+function isSamePath(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase()
+}

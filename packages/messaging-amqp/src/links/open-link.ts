@@ -1,0 +1,34 @@
+import { notOffered } from '../errors/error-on-wire.ts'
+import type { RheaReceiver, RheaSender } from '../rhea/rhea-internals.ts'
+import { parseAddress, type LinkAddress } from './address.ts'
+import { AnswerLink } from './answer-link.ts'
+import { openClaimsLink } from './claims-link.ts'
+import { NODE_RIGHTS, type ClientLink, type LinkHost } from './client-link.ts'
+import { openManagementLink } from './management-link.ts'
+import { openReceiving } from './open-receiving.ts'
+import { SendingLink } from './sending-link.ts'
+
+/** Opens a link on which the client sends. Rejects with what the client is told. */
+export async function openReceiverOf(receiver: RheaReceiver, host: LinkHost): Promise<ClientLink> {
+  const { node, path } = addressOf(receiver.target?.address)
+  if (node === 'claims') return openClaimsLink(receiver, host)
+  if (node === 'management') return openManagementLink(receiver, host, path)
+  return SendingLink.open(receiver, host, path)
+}
+
+/** Opens a link on which the client receives; `signal`: it has left. Rejects with what the client is told. */
+export async function openSenderOf(
+  sender: RheaSender,
+  host: LinkHost,
+  signal: AbortSignal,
+): Promise<ClientLink> {
+  const { node, path } = addressOf(sender.source?.address)
+  if (node === 'claims') return new AnswerLink(sender, { path, rights: [] })
+  if (node === 'entity') return openReceiving(sender, { host, path, signal })
+  const { path: entity } = await host.front.entity(path)
+  return new AnswerLink(sender, { path: entity, rights: NODE_RIGHTS })
+}
+
+function addressOf(address: unknown): LinkAddress {
+  return parseAddress(address) ?? notOffered('a link without the address of an entity')
+}

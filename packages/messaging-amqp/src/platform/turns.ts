@@ -1,0 +1,15 @@
+/** After what was said in this turn has gone to the socket. */
+export function afterTurn(act: () => void): void {
+  setImmediate(act)
+}
+
+/** In this turn, after what runs now. */
+export function endOfTurn(act: () => void): void {
+  process.nextTick(act)
+}
+
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
