@@ -1,47 +1,61 @@
-import { describe, expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { SimulatedBroker } from './simulated-broker.fixture.ts'
 
-describe('MessageFront', () => {
-  it('SET-09 peeks a session that another receiver holds, and as many bytes as it is told', async () => {
-    await using world = await SimulatedBroker.open()
-    const { broker } = world
-    await broker.createQueue('q', { requiresSession: true })
-    await broker
-      .createSender('q')
-      .sendMessages(['a', 'b', 'a'].map((sessionId) => ({ body: 'x'.repeat(100), sessionId })))
-    await using _held = await broker.acceptSession('q', 'a')
-    const numbers = async (session: string | undefined, maxBytes: number) => {
-      const request = { session, fromNumber: 1, max: 10, maxBytes }
-      return (await broker.front().peek('q', request)).map(({ number }) => number)
-    }
-    expect(await numbers('a', 10_000)).toEqual([1, 3])
-    expect(await numbers(undefined, 10_000)).toEqual([1, 2, 3])
-    expect(await numbers(undefined, 1)).toEqual([1])
-  })
+const WAITS = { maxWaitMs: Infinity, afterFirstMs: 0 }
 
-  it('peeks the scheduled messages of a topic', async () => {
-    await using world = await SimulatedBroker.open()
-    const { broker } = world
-    await broker.createTopic('t')
-    const at = new Date(world.clock.wallMs() + 60_000)
-    await broker.createSender('t').scheduleMessages({ body: 'later' }, at)
-    const request = { session: undefined, fromNumber: 1, max: 10, maxBytes: 1000 }
-    expect(await broker.front().peek('t', request)).toHaveLength(1)
-  })
+test('a wait that is ended receives what a command on its way brings, and gives nothing back', async () => {
+  await using world = await SimulatedBroker.open()
+  await world.broker.createQueue('q')
+  const link = world.broker.front().openLink('q', 'peekLock')
+  const wait = new AbortController()
+  const received = link.receive({ ...WAITS, max: 5, waitEnds: wait.signal, signal: undefined })
+  await world.settled()
+  await world.broker.createSender('q').sendMessages({ body: 1 })
+  wait.abort()
+  const early = await received
+  const rest = await link.receive({ ...WAITS, max: 5, waitEnds: wait.signal, signal: undefined })
+  // Whether the first or the second of them got it: it is there, and was delivered once.
+  expect([...early, ...rest].map(({ message }) => message.deliveries)).toEqual([0])
+  await link.close()
+})
 
-  it('SET-05 receives deferred messages in another mode than the link, and not too many bytes at once', async () => {
-    await using world = await SimulatedBroker.open()
-    const { broker } = world
-    await broker.createQueue('q')
-    await broker.createSender('q').sendMessages([{ body: 'a' }, { body: 'b' }])
-    await using receiver = broker.createReceiver('q')
-    for (const message of await receiver.receiveMessages(2)) await receiver.deferMessage(message)
-    const link = broker.front().openLink('q', 'peekLock')
-    await expect(link.receiveDeferred([1, 2], { maxBytes: 10 })).rejects.toMatchObject({
-      code: 'ERR_MESSAGE_SIZE_EXCEEDED',
-    })
-    const [taken] = await link.receiveDeferred([1], { mode: 'receiveAndDelete', maxBytes: 10 })
-    expect(taken?.lock).toBeUndefined()
-    expect((await receiver.peekMessages(5)).map(({ body }) => body)).toEqual(['b'])
+test('a link listens from its opening on, also without a receive (EXP-04)', async () => {
+  await using world = await SimulatedBroker.open()
+  await world.broker.createQueue('q', { deadLetteringOnMessageExpiration: true })
+  const link = world.broker.front().openLink('q', 'peekLock')
+  await link.listen()
+  await world.broker.createSender('q').sendMessages({ body: 1, timeToLive: 100 })
+  await world.pass(1_000)
+  const dead = world.broker.createReceiver('q', { subQueueType: 'deadLetter' })
+  expect(await dead.peekMessages(5)).toMatchObject([{ deadLetterReason: 'TTLExpiredException' }])
+  await link.close()
+})
+
+test('SES-11 the session of a link is released with it, and its lock is not renewed', async () => {
+  await using world = await SimulatedBroker.open()
+  await world.broker.createQueue('q', { requiresSession: true, lockDuration: 'PT10S' })
+  const front = world.broker.front()
+  const { signal } = new AbortController()
+  const accept = { mode: 'peekLock', sessionId: 'a', maxWaitMs: 0, signal } as const
+  const { link, held } = await front.acceptSession('q', accept)
+  await expect(front.acceptSession('q', accept)).rejects.toMatchObject({
+    code: 'ERR_SESSION_CANNOT_BE_LOCKED',
   })
+  await link.close()
+  const again = await front.acceptSession('q', accept)
+  await world.pass(11_000)
+  expect([held.isHeld, again.held.isHeld]).toEqual([false, false])
+  await again.link.close()
+})
+
+test('links of a front end with its broker', async () => {
+  await using world = await SimulatedBroker.open()
+  await world.broker.createQueue('q')
+  const link = world.broker.front().openLink('q', 'peekLock')
+  const received = link.receive({ ...WAITS, max: 1, signal: undefined })
+  await world.settled()
+  const closed = expect(received).rejects.toMatchObject({ code: 'ERR_LINK_CLOSED' })
+  await world.broker.close()
+  await closed
+  expect(link.isClosed).toBe(true)
 })
