@@ -29,19 +29,24 @@ export class Served {
     Served.#running.push(this)
   }
 
-  /** Resolves with the endpoint that its first line names. */
-  async endpoint(): Promise<string> {
+  /** Resolves with what it prints first, when it answers. */
+  async firstLine(): Promise<string> {
     while (!this.output.includes('\n')) {
       if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.errors}`)
       await Promise.race([once(this.#child.stdout, 'data'), this.#closed])
     }
-    return /https?:\/\/[^"\s;]+/.exec(this.output)?.[0] ?? ''
+    return this.output.slice(0, this.output.indexOf('\n'))
+  }
+
+  /** Resolves with the endpoint that its first lines name. */
+  async endpoint(): Promise<string> {
+    await this.firstLine()
+    return /https?:\/\/[^"\s;,]+/.exec(this.output)?.[0] ?? ''
   }
 
   /** Resolves with its first line, which is JSON. */
   async ready(): Promise<Record<string, unknown>> {
-    await this.endpoint()
-    return jsonLines(this.output)[0] ?? {}
+    return jsonLines(await this.firstLine())[0] ?? {}
   }
 
   async end(signal: 'SIGINT' | 'SIGTERM'): Promise<number | null> {
