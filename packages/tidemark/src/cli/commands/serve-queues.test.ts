@@ -174,6 +174,34 @@ test('AMQPS, and WebSockets on the port of the gateway, with one certificate', a
   expect(served.errors).toBe('')
 })
 
+test('administration alone says where it is, and that it is well', async () => {
+  const alone = new Served(['serve', '--memory', '--admin-port', '0', '--json'])
+  const { admin, ...rest } = await alone.ready()
+  expect(rest).toEqual({ ready: true })
+  expect((await fetch(`${String(admin)}health`)).status).toBe(200)
+  expect((await fetch(`${String(admin)}orders`)).status).toBe(401)
+  expect(await alone.end('SIGTERM')).toBe(0)
+})
+
+test('dev prints a connection string by which the official client finds a queue and a topic', async () => {
+  const served = new Served(['dev', '--port', '0', '--amqp-port', '0', '--admin-port', '0'])
+  await served.firstLine()
+  const connection = /^Endpoint=sb:.*$/m.exec(served.output)?.[0] ?? ''
+  expect(connection).toMatch(
+    /^Endpoint=sb:\/\/localhost:\d+;SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true;$/,
+  )
+  const bus = client(connection)
+  await bus.createSender('tasks').sendMessages({ body: 'a task' })
+  await bus.createSender('news').sendMessages({ body: 'a piece of news' })
+  const [task] = await bus.createReceiver('tasks').receiveMessages(1)
+  const [news] = await bus.createReceiver('news', 'all').receiveMessages(1)
+  expect([task?.body, news?.body]).toEqual(['a task', 'a piece of news'])
+  const admin = /http:\/\/[^\s,]+(?= for administration)/.exec(served.output)?.[0]
+  expect((await fetch(`${admin}health`)).status).toBe(200)
+  expect(await served.end('SIGTERM')).toBe(0)
+  expect(served.errors).toBe('')
+})
+
 test('the emulator’s key, and AMQP without TLS, are refused off loopback', async () => {
   const everywhere = ['--amqp-port', '0', '--host', '0.0.0.0']
   const known = await tidemark('serve', '--memory', ...everywhere, '--insecure-amqp')

@@ -1,6 +1,5 @@
 import { systemClock } from '@tidemark/contracts'
-import type { GatewayFailure, ServedRequest, StartGatewayOptions } from '@tidemark/gateway'
-import type { AmqpFailure } from '@tidemark/messaging-amqp'
+import type { ServedRequest, StartGatewayOptions } from '@tidemark/gateway'
 import type { Store } from '@tidemark/store'
 import type { CommandContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
@@ -50,12 +49,13 @@ export async function serveStore(run: ServeRun, context: CommandContext): Promis
     gateway: options.gateway && {
       ...options.gateway,
       store,
-      onFailure: (failure) => tell(gatewayFailureLine(failure)),
+      onFailure: ({ error, method, path, activityId }) =>
+        tell(failureLine(error, `${method} ${path}, activity ${activityId}`)),
       onRequest,
     },
     queues: options.queues && {
       ...options.queues,
-      onFailure: (failure) => tell(amqpFailureLine(failure)),
+      onFailure: (error, place) => tell(failureLine(error, place)),
     },
   })
   if (form === 'json') await writeJsonLine(context.output, readyLine(fronts))
@@ -78,10 +78,6 @@ async function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-function gatewayFailureLine({ error, method, path, activityId }: GatewayFailure): string {
-  return `${errorLine(error)} (${oneLine(`${method} ${path}, activity ${activityId}`)})`
-}
-
-function amqpFailureLine({ error, place, address }: AmqpFailure): string {
-  return `${errorLine(error)} (${oneLine(`${place}, client ${address}`)})`
+function failureLine(error: unknown, place: string): string {
+  return `${errorLine(error)} (${oneLine(place)})`
 }

@@ -19,7 +19,8 @@ export interface QueueFronts {
   readonly insecureAmqp?: boolean | undefined
   /** Accepts the emulator's key, too, where only this machine can connect. */
   readonly isForTests: boolean
-  readonly onFailure: AmqpServerOptions['onFailure']
+  /** For a log. `place` says who did what. */
+  readonly onFailure: (error: unknown, place: string) => void
 }
 
 export interface FrontsOptions {
@@ -98,16 +99,33 @@ async function startAmqp(
   { policies, host, tls, maxConnections }: SharedOptions,
 ): Promise<RunningAmqpServer | undefined> {
   if (port === undefined) return undefined
-  const options = { broker, policies, host, port, tls, insecureAmqp, maxConnections, onFailure }
-  return startAmqpServer(options)
+  return startAmqpServer({
+    broker,
+    policies,
+    host,
+    port,
+    tls,
+    insecureAmqp,
+    maxConnections,
+    onFailure: ({ error, place, address }) => onFailure(error, `${place}, client ${address}`),
+  })
 }
 
 async function startAdmin(
-  { broker, adminPort: port }: QueueFronts,
+  { broker, adminPort: port, onFailure }: QueueFronts,
   { policies, host, tls, insecureHttp }: SharedOptions,
 ): Promise<RunningAdminServer | undefined> {
   if (port === undefined) return undefined
-  return startAdminServer({ broker, policies, host, port, tls, insecureHttp })
+  return startAdminServer({
+    broker,
+    policies,
+    host,
+    port,
+    tls,
+    insecureHttp,
+    onFailure: ({ error, method, path, trackingId }) =>
+      onFailure(error, `${method} ${path}, tracking ${trackingId}`),
+  })
 }
 
 function gatewayKeysOf({ readWrite, readOnly }: ServedKeys) {
