@@ -202,9 +202,12 @@ export class ClientConnection implements LinkHost {
 
   /** Until the time is up, or the connection ends. */
   async #sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    const signals = signal === undefined ? [] : [signal]
+    const ended = this.#ended.signal
     try {
-      await this.front.clock.sleep(ms, AbortSignal.any([this.#ended.signal, ...signals]))
+      await this.front.clock.sleep(
+        ms,
+        signal === undefined ? ended : AbortSignal.any([ended, signal]),
+      )
     } catch {
       // It was ended.
     }

@@ -8,7 +8,7 @@ import type {
   SessionLink,
 } from '@tidemark/messaging/front'
 import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
-import { hookDrain, unsentDeliveries } from '../rhea/rhea-hooks.ts'
+import { hookDrain, settleSent, unsentDeliveries } from '../rhea/rhea-hooks.ts'
 import type { RheaDelivery, RheaEvent, RheaSender } from '../rhea/rhea-internals.ts'
 import { nextTurn } from '../platform/turns.ts'
 import { encodeDelivery } from '../messages/encode-delivery.ts'
@@ -76,7 +76,7 @@ export class ReceivingLink implements ClientLink {
     sender.on('rejected', (event: RheaEvent) => this.#settle(event, rejectedOutcome))
     sender.on('settled', ({ delivery }: RheaEvent) => {
       // Without an outcome: the lock ends in time.
-      if (delivery !== undefined && !this.#settling.has(delivery)) delivery.update(true)
+      if (delivery !== undefined && !this.#settling.has(delivery)) settleSent(delivery)
     })
   }
 
@@ -183,10 +183,10 @@ export class ReceivingLink implements ClientLink {
       if (this.session?.held.isHeld === false)
         throw new SessionLockLostError(this.session.held.sessionId)
       await this.#link.settle(tokenOfTag(delivery.tag), read(delivery.remote_state))
-      delivery.update(true, ACCEPTED)
+      settleSent(delivery, ACCEPTED)
     } catch (error) {
       if (isOurs(error)) this.#host.report(`a settlement in '${this.path}'`, error)
-      delivery.update(true, rejected(errorOnWire(error)))
+      settleSent(delivery, rejected(errorOnWire(error)))
     }
   }
 }

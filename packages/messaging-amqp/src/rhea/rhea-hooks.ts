@@ -2,6 +2,7 @@ import { endOfTurn } from '../platform/turns.ts'
 import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
 import type {
   RheaConnection,
+  RheaDelivery,
   RheaFrame,
   RheaLink,
   RheaSender,
@@ -178,6 +179,12 @@ export function hookDrain(sender: RheaSender): void {
 /** Deliveries of a session that rhea has taken and not sent yet. */
 export function unsentDeliveries({ outgoing }: RheaSession): number {
   return outgoing.next_delivery_id - outgoing.next_pending_delivery
+}
+
+/** Settles what was sent to a client. rhea forgets it only when both have settled, and who hears it from us says nothing more. */
+export function settleSent(delivery: RheaDelivery, state?: unknown): void {
+  delivery.update(true, state)
+  delivery.remote_settled = true
 }
 
 /** Answers a client's detach that was held. */

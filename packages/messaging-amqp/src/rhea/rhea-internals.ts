@@ -107,7 +107,7 @@ export interface RheaDelivery {
   readonly id: number
   readonly tag: Buffer
   /** The client has settled it: no answer is expected. */
-  readonly remote_settled: boolean
+  remote_settled: boolean
   readonly remote_state: Readonly<Record<string, unknown>> | undefined
   settled: boolean
   /** Settles it with an outcome. */
