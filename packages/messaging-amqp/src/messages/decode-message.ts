@@ -176,7 +176,7 @@ function bodyPlace(
   if (bodyCode !== DATA || valueAt === undefined || others.length > 0) {
     return {
       bodyKind: 'amqp',
-      bodyAt: [Math.min(bodyStart, bodyEnd) - keptStart, bodyEnd - keptStart],
+      bodyAt: [bodyStart - keptStart, bodyEnd - keptStart],
     }
   }
   const start = valueAt + (bytes[valueAt] === BINARY_8 ? 2 : 5)

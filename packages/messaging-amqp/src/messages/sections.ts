@@ -2,7 +2,10 @@ import { MalformedMessageError } from '../errors/malformed-message-error.ts'
 import { endOfValue, itemOffsets } from '../values/scan-values.ts'
 import * as code from '../values/type-codes.ts'
 
-/** The codes of a message's sections, which stand in this order (AMQP 1.0, part 3, section 3.2). */
+/**
+ * The codes of a message's sections, which stand in this order (AMQP 1.0, part 3, section 3.2). rhea, and so the official
+ * client for JavaScript, writes a footer before the body.
+ */
 export const HEADER = 0x70
 export const DELIVERY_ANNOTATIONS = 0x71
 export const MESSAGE_ANNOTATIONS = 0x72
@@ -37,7 +40,6 @@ export interface Sections {
   /** Where the properties begin, or what there is behind their place. What stands before is never kept. */
   readonly keptStart: number
   readonly bodyStart: number
-  /** Of the body sections, without the footer. */
   readonly bodyEnd: number
   readonly bodyCode: number | undefined
   /** Offsets of the values of the body's sections. */
@@ -78,17 +80,18 @@ export function readSections(bytes: Buffer, start: number, end: number): Section
   }
   const bodyValues: number[] = []
   let before = 0
+  let hasFooter = false
   for (let at = start; at < end;) {
     const section = sectionAt(bytes, at, end)
-    assertOrder(before, section.code)
+    assertNext(section.code, { before, hasFooter, bodyCode: found.bodyCode })
     if (section.code >= PROPERTIES && found.keptStart === end) found.keptStart = at
-    if (section.code >= DATA && found.bodyStart === end) found.bodyStart = at
-    if (section.code === FOOTER) found.bodyEnd = at
     before = section.code
     if (isBody(section.code)) {
+      if (found.bodyCode === undefined) found.bodyStart = at
       found.bodyCode = section.code
       bodyValues.push(section.valueAt)
       at = endOfBodyValue(bytes, section, end)
+      found.bodyEnd = at
     } else {
       const items = itemsOf(bytes, section, end)
       at = items.at(-1)!
@@ -96,6 +99,7 @@ export function readSections(bytes: Buffer, start: number, end: number): Section
       else if (section.code === MESSAGE_ANNOTATIONS) found.messageAnnotations = items
       else if (section.code === PROPERTIES) found.properties = items
       else if (section.code === APPLICATION_PROPERTIES) found.applicationProperties = items
+      else if (section.code === FOOTER) hasFooter = true
     }
   }
   return { ...found, bodyValues }
@@ -133,15 +137,21 @@ function endOfBodyValue(
   return endOfValue(bytes, valueAt, end)
 }
 
+interface Read {
+  /** Code of the section before; 0: there is none. */
+  readonly before: number
+  readonly hasFooter: boolean
+  readonly bodyCode: number | undefined
+}
+
 /** Each section once at most; a body may be several of data, or several sequences. */
-function assertOrder(before: number, after: number): void {
-  const isNext =
-    after > before
-      ? !(isBody(before) && isBody(after))
-      : after === before && (after === DATA || after === SEQUENCE)
+function assertNext(next: number, { before, hasFooter, bodyCode }: Read): void {
+  const isNext = isBody(next)
+    ? bodyCode === undefined || (next === before && next !== VALUE)
+    : next > before && !(next === FOOTER && hasFooter)
   if (!isNext) {
     throw new MalformedMessageError(
-      `a section 0x${after.toString(16)} must not follow a section 0x${before.toString(16)}`,
+      `a section 0x${next.toString(16)} must not follow a section 0x${before.toString(16)}`,
     )
   }
 }

@@ -33,15 +33,14 @@ export class ValueWriter {
     this.#byte(sectionCode)
   }
 
-  /** The items that `write` writes, as a list or map. It returns how many they are. */
-  list(typeCode: typeof code.LIST_32 | typeof code.MAP_32, write: () => number): void {
-    this.#reserve(9)
-    this.#byte(typeCode)
-    const start = this.#at
-    this.#at += 8
-    const count = write()
-    this.#buffer.writeUInt32BE(this.#at - start - 4, start)
-    this.#buffer.writeUInt32BE(count, start + 4)
+  /** A list of what `write` writes. It returns how many items they are. */
+  list(write: () => number): void {
+    this.#items(code.LIST_32, write)
+  }
+
+  /** A map of what `write` writes: keys and values in turn. It returns how many they are, together. */
+  map(write: () => number): void {
+    this.#items(code.MAP_32, write)
   }
 
   null(): void {
@@ -127,6 +126,15 @@ export class ValueWriter {
   fixed(typeCode: number, hex: string): void {
     this.#code(typeCode, hex.length / 2)
     this.#at += this.#buffer.write(hex, this.#at, 'hex')
+  }
+
+  #items(typeCode: number, write: () => number): void {
+    this.#code(typeCode, 8)
+    const start = this.#at
+    this.#at += 8
+    const count = write()
+    this.#buffer.writeUInt32BE(this.#at - start - 4, start)
+    this.#buffer.writeUInt32BE(count, start + 4)
   }
 
   #sizedText(narrow: number, wide: number, value: string): void {
