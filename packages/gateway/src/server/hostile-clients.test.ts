@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { LOCALHOST_TLS } from '@tidemark/testing/servers'
 import { expect, test } from 'vitest'
 import { rawRequest, rawSocket, received, send } from './raw-request.fixture.ts'
 import { TEST_KEY, testGateway } from './running-gateway.fixture.ts'
-import { LOCALHOST_TLS } from './tls.fixture.ts'
 
 const DOCS = '/dbs/db/colls/c/docs'
 const WAIT = { 'a-im': 'Incremental feed', 'if-none-match': '"0"', 'x-tidemark-wait-ms': '30000' }

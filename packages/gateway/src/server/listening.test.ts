@@ -1,8 +1,8 @@
+import { LOCALHOST_TLS } from '@tidemark/testing/servers'
 import { expect, test } from 'vitest'
 import { EMULATOR_KEY } from '../authorization/gateway-keys.ts'
 import { send } from './raw-request.fixture.ts'
 import { TEST_KEY, testGateway } from './running-gateway.fixture.ts'
-import { LOCALHOST_TLS } from './tls.fixture.ts'
 
 const NEW_KEY = Buffer.alloc(64, 7).toString('base64')
 

@@ -1,10 +1,10 @@
 import { request } from 'node:https'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
+import { LOCALHOST_TLS } from '@tidemark/testing/servers'
 import { expect, test } from 'vitest'
 import { rawSocket, received, send, signedHeaders } from './raw-request.fixture.ts'
 import { testGateway } from './running-gateway.fixture.ts'
-import { LOCALHOST_TLS } from './tls.fixture.ts'
 
 const DOCS = '/dbs/db/colls/c/docs'
 const WAIT = { 'a-im': 'Incremental feed', 'if-none-match': '*', 'x-tidemark-wait-ms': '30000' }

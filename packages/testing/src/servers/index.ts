@@ -1,3 +1,4 @@
+export { LOCALHOST_TLS } from './localhost-tls.ts'
 export { ensureNode, type EnsureNodeOptions } from './ensure-node.ts'
 export {
   ensureEmbeddedPostgres,

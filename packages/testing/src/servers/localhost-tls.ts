@@ -1,5 +1,5 @@
 /** A certificate of "localhost" that it signed itself, valid for a hundred years, and its key. Known to everybody: for tests. */
-export const LOCALHOST_TLS = {
+export const LOCALHOST_TLS: { readonly cert: string; readonly key: string } = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBfTCCASWgAwIBAgIUDxajQC/bgwFNtX+E5Axt5zXB2FYwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTIwNTgyMFoYDzIxMjYxMDI4
@@ -16,4 +16,4 @@ MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgPH+5lKuuT8AKVA4f
 WlGGv+75HO/vnWYqJoaI0x/Wo8qhRANCAAQ1BnsIYU237Eu4Sd2Qho5h8ws9F/nT
 AiXGQL+JDIbeGLvZT5Zom9Emv6yGDdieTgoqKBjKGfMRPWMjwxRB1SZ1
 -----END PRIVATE KEY-----\n`,
-} as const
+}
