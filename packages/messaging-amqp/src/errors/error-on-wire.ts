@@ -1,7 +1,7 @@
 import { errorCode } from '@tidemark/contracts'
 import { amqpCondition } from '@tidemark/messaging/front'
 import { ProtocolViolationError } from './protocol-violation-error.ts'
-import { MALFORMED_MESSAGE } from './malformed-message-error.ts'
+import { MalformedMessageError } from './malformed-message-error.ts'
 
 /** As a client gets it. */
 export interface WireError {
@@ -17,27 +17,25 @@ export function notOffered(what: string): never {
 
 /** An error as a client gets it: its condition and text. What is not coded is our fault, and tells nothing of the inside. */
 export function errorOnWire(error: unknown): WireError {
-  if (error instanceof ProtocolViolationError) {
-    return { condition: error.condition, description: error.message }
-  }
-  const code = errorCode(error)
-  const condition = code === MALFORMED_MESSAGE ? 'amqp:decode-error' : amqpCondition(code)
   return {
-    condition,
-    description: isOurs(error) ? 'The service had an internal error.' : describe(error),
+    condition: conditionOf(error),
+    description: isOurs(error) ? 'The service had an internal error.' : textOf(error),
   }
 }
 
 /** Whether an error is not the client's fault, and is worth a line in a log. */
 export function isOurs(error: unknown): boolean {
-  const code = errorCode(error)
-  return (
-    !(error instanceof ProtocolViolationError) &&
-    code !== MALFORMED_MESSAGE &&
-    amqpCondition(code) === 'amqp:internal-error'
-  )
+  return conditionOf(error) === INTERNAL_ERROR
 }
 
-function describe(error: unknown): string {
+const INTERNAL_ERROR = 'amqp:internal-error'
+
+function conditionOf(error: unknown): string {
+  if (error instanceof ProtocolViolationError) return error.condition
+  if (error instanceof MalformedMessageError) return 'amqp:decode-error'
+  return amqpCondition(errorCode(error))
+}
+
+function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

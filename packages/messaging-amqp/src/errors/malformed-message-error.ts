@@ -1,8 +1,5 @@
 import { CodedError } from '@tidemark/contracts'
 
-/** Its code. */
-export const MALFORMED_MESSAGE = 'ERR_MALFORMED_MESSAGE'
-
 /**
  * What a client sent is no AMQP message, or one with a value that AMQP does not allow there. Nothing was stored.
  *
@@ -10,6 +7,6 @@ export const MALFORMED_MESSAGE = 'ERR_MALFORMED_MESSAGE'
  */
 export class MalformedMessageError extends CodedError {
   override readonly name = 'MalformedMessageError'
-  readonly code: typeof MALFORMED_MESSAGE = MALFORMED_MESSAGE
+  readonly code = 'ERR_MALFORMED_MESSAGE'
   readonly retryable = false
 }
