@@ -1,5 +1,6 @@
 import type { MessageBroker } from '@tidemark/messaging'
 import type { AccessRight, MessageFront, SessionLink } from '@tidemark/messaging/front'
+import type { RequestFields } from './request-fields.ts'
 
 /** What an operation sees of the `$management` node that it was sent to, and of its connection. */
 export interface ManagementContext {
@@ -33,3 +34,13 @@ export interface ManagementAnswer {
   /** For rhea to encode as the value of the body. */
   readonly body: unknown
 }
+
+/** A request whose sender has the right to make it. */
+export interface ManagementCall {
+  readonly fields: RequestFields
+  readonly linkName: string | undefined
+  readonly context: ManagementContext
+}
+
+/** Resolves with the body of the answer; undefined: there is nothing. */
+export type PerformCall = (call: ManagementCall) => Promise<object | undefined>

@@ -1,0 +1,24 @@
+import { encodeDelivery } from '../messages/encode-delivery.ts'
+import type { ManagementCall } from './management-call.ts'
+import { useLink } from './use-link.ts'
+import { binary, uuid } from './wire-values.ts'
+
+/** The answer is one message, and all of it stands in memory. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+/** All or none, in the order of the numbers. */
+export async function receiveBySequenceNumber(call: ManagementCall): Promise<object> {
+  const { fields } = call
+  const numbers = fields.sequenceNumbers('sequence-numbers')
+  const settles = fields.number('receiver-settle-mode', { min: 0, max: 1 })
+  const mode = settles === 0 ? 'receiveAndDelete' : 'peekLock'
+  const received = await useLink(call, mode, (link) =>
+    link.receiveDeferred(numbers, { mode, maxBytes: MAX_ANSWER_BYTES }),
+  )
+  return {
+    messages: received.map(({ message, lock }) => ({
+      ...(lock === undefined ? {} : { 'lock-token': uuid(lock.token) }),
+      message: binary(encodeDelivery(message, lock)),
+    })),
+  }
+}

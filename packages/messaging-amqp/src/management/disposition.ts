@@ -1,0 +1,43 @@
+import { encodeChanges, type Outcome } from '@tidemark/messaging/front'
+import { propertyValues } from '../values/property-values.ts'
+import type { ManagementCall } from './management-call.ts'
+import type { RequestFields } from './request-fields.ts'
+import { useLink } from './use-link.ts'
+
+/** Settles each of the messages. The first that could not be settled makes an error of the answer. */
+export async function updateDisposition(call: ManagementCall): Promise<object> {
+  const { fields } = call
+  const tokens = fields.lockTokens('lock-tokens')
+  const outcome = readOutcome(fields)
+  const results = await useLink(call, 'peekLock', (link) =>
+    Promise.allSettled(tokens.map((token) => link.settle(token, outcome))),
+  )
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+  return {}
+}
+
+function readOutcome(fields: RequestFields): Outcome {
+  const name = 'disposition-status'
+  const status = fields.text(name)
+  if (status === 'completed') return { kind: 'complete' }
+  const given = fields.value('properties-to-modify')
+  const changes = encodeChanges(
+    given === undefined ? undefined : propertyValues(given, 'properties-to-modify'),
+  )
+  switch (status) {
+    case 'abandoned':
+      return { kind: 'abandon', changes }
+    // The client's own spelling.
+    case 'defered':
+      return { kind: 'defer', changes }
+    case 'suspended':
+      return {
+        kind: 'deadLetter',
+        changes,
+        reason: fields.optionalText('deadletter-reason'),
+        description: fields.optionalText('deadletter-description'),
+      }
+    default:
+      return fields.refuse(name, 'completed, abandoned, defered or suspended')
+  }
+}

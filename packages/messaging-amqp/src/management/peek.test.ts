@@ -1,0 +1,112 @@
+import rhea from 'rhea'
+import { describe, expect, it } from 'vitest'
+import { annotationsOf, ManagedBroker, wire, type DecodedAnswer } from './managed-broker.fixture.ts'
+
+function request(from: number, count: number, more: object = {}): object {
+  return { 'from-sequence-number': wire.long(from), 'message-count': wire.int(count), ...more }
+}
+
+function numbersOf({ body }: DecodedAnswer): readonly unknown[] {
+  return body.messages.map(({ message }) => annotationsOf(message)['x-opt-sequence-number'])
+}
+
+async function withMessages(...bodies: readonly unknown[]): Promise<ManagedBroker> {
+  const world = await ManagedBroker.open()
+  await world.broker.createQueue('q')
+  await world.broker.createSender('q').sendMessages(bodies.map((body) => ({ body })))
+  return world
+}
+
+describe('peek-message', () => {
+  it('SET-09 shows messages from a number on, without a lock token', async () => {
+    await using world = await withMessages('a', 'b', 'c')
+    await world.broker.createReceiver('q').receiveMessages(1)
+    const answer = await world.ask('q', 'peek-message', request(1, 2))
+    expect(answer.status).toBe(200)
+    expect(Object.keys(answer.body.messages[0] ?? {})).toEqual(['message'])
+    expect(numbersOf(answer)).toEqual([1, 2])
+    const [locked] = answer.body.messages
+    expect(annotationsOf(locked!.message)).not.toHaveProperty('x-opt-locked-until')
+    expect(numbersOf(await world.ask('q', 'peek-message', request(3, 10)))).toEqual([3])
+    expect(numbersOf(await world.ask('q', 'peek-message', request(-5, 1)))).toEqual([1])
+  })
+
+  it('answers 204 when there is nothing from there on', async () => {
+    await using world = await withMessages('a')
+    const beyond = { 'from-sequence-number': rhea.types.wrap_long(Buffer.alloc(8, 0x7f)) }
+    for (const more of [{}, beyond]) {
+      expect(await world.ask('q', 'peek-message', request(2, 1, more))).toMatchObject({
+        status: 204,
+      })
+    }
+  })
+
+  it('shows one session, which another receiver may hold', async () => {
+    await using world = await ManagedBroker.open()
+    await world.broker.createQueue('q', { requiresSession: true })
+    const messages = ['a', 'b', 'a'].map((sessionId) => ({ body: 1, sessionId }))
+    await world.broker.createSender('q').sendMessages(messages)
+    await using _held = await world.broker.acceptSession('q', 'a')
+    const one = await world.ask('q', 'peek-message', request(1, 10, { 'session-id': 'a' }))
+    expect(numbersOf(one)).toEqual([1, 3])
+    expect(numbersOf(await world.ask('q', 'peek-message', request(1, 10)))).toEqual([1, 2, 3])
+  })
+
+  it('shows the scheduled messages of a topic', async () => {
+    await using world = await ManagedBroker.open()
+    await world.broker.createTopic('t')
+    const at = new Date(world.clock.wallMs() + 60_000)
+    await world.broker.createSender('t').scheduleMessages({ body: 1 }, at)
+    const { body } = await world.ask('t', 'peek-message', request(1, 10))
+    expect(annotationsOf(body.messages[0]!.message)).toMatchObject({ 'x-opt-message-state': 2 })
+  })
+
+  it('keeps an answer near 1 MiB, and shows a larger message alone', async () => {
+    await using world = await withMessages()
+    for (const _ of [1, 2, 3]) {
+      await world.broker.createSender('q').sendMessages({ body: Buffer.alloc(400_000) })
+    }
+    expect(numbersOf(await world.ask('q', 'peek-message', request(1, 10)))).toEqual([1, 2])
+    await world.broker.createQueue('large', { maxMessageSizeInKilobytes: 4096 })
+    const bodies = [1, 2].map(() => ({ body: Buffer.alloc(3_000_000) }))
+    for (const body of bodies) await world.broker.createSender('large').sendMessages(body)
+    expect(numbersOf(await world.ask('large', 'peek-message', request(1, 10)))).toEqual([1])
+  })
+
+  it('shows at most 1000 messages', async () => {
+    await using world = await withMessages(...Array.from({ length: 1100 }, (_, n) => n))
+    expect(numbersOf(await world.ask('q', 'peek-message', request(1, 5000)))).toHaveLength(1000)
+  })
+
+  it('leaves out the bodies when it is asked to', async () => {
+    await using world = await withMessages({ much: 'text' }, Buffer.from('bytes'))
+    const answer = await world.ask(
+      'q',
+      'peek-message',
+      request(1, 9, { 'omit-message-body': true }),
+    )
+    for (const { message } of answer.body.messages) {
+      expect(message.toString('latin1')).not.toMatch(/text|bytes/)
+    }
+    expect(numbersOf(answer)).toEqual([1, 2])
+  })
+
+  it.each([
+    ['from-sequence-number', { 'message-count': 1 }],
+    ['message-count', { 'from-sequence-number': 1 }],
+    ['message-count', { 'from-sequence-number': 1, 'message-count': 'x' }],
+    ['message-count', { 'from-sequence-number': 1, 'message-count': 1.5 }],
+    ['session-id', { 'from-sequence-number': 1, 'message-count': 1, 'session-id': 5 }],
+    [
+      'omit-message-body',
+      { 'from-sequence-number': 1, 'message-count': 1, 'omit-message-body': 1 },
+    ],
+  ])('names %s when it is wrong or missing', async (name, body) => {
+    await using world = await withMessages('a')
+    expect(await world.ask('q', 'peek-message', body)).toMatchObject({
+      status: 400,
+      condition: 'com.microsoft:argument-error',
+      description: expect.stringContaining(name),
+    })
+  })
+})
