@@ -85,6 +85,14 @@ test('a part of a key in force does not replace it, however long it stays', asyn
   expect(replaced).toEqual([keys('secret-a', 'secret-b')])
 })
 
+test('a key in force that begins as another one does stays whole', async () => {
+  file = keys('secret-a', 'secret-and-more')
+  await clock.advance(5000)
+  file = keys('secret-a', 'secret-and-more', 'secret-b')
+  await clock.advance(5000)
+  expect(replaced).toHaveLength(2)
+})
+
 test('access policies are followed, too, also where only rights change', async () => {
   const policy = (rights: 'Listen' | 'Send', key: string): ServedKeys => ({
     ...keys('secret-a'),

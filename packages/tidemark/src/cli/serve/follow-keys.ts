@@ -64,7 +64,7 @@ export async function followKeys(
 function assertWhole(keys: ServedKeys, present: ServedKeys): void {
   const known = allKeys(present)
   const isPart = (key: string): boolean =>
-    known.some((other) => other !== key && other.startsWith(key))
+    !known.includes(key) && known.some((other) => other.startsWith(key))
   if (allKeys(keys).some(isPart)) {
     throw new InputError('a file of keys ends in the middle of a key: write it whole')
   }
