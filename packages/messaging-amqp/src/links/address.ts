@@ -20,3 +20,8 @@ export function parseAddress(address: unknown): LinkAddress | undefined {
   }
   return { node: 'entity', path }
 }
+
+/** The path of an entity's management node: a client may show a token for it alone. */
+export function managementNode(path: string): string {
+  return `${path}${MANAGEMENT}`
+}

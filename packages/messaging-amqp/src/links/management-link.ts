@@ -2,6 +2,7 @@ import rhea from 'rhea'
 import type { RheaReceiver } from '../rhea/rhea-internals.ts'
 import type { ManagementContext } from '../management/management-call.ts'
 import { performOperation } from '../management/perform-operation.ts'
+import { managementNode } from './address.ts'
 import { NODE_RIGHTS, type LinkHost } from './client-link.ts'
 import { RequestLink } from './request-link.ts'
 
@@ -15,20 +16,21 @@ export async function openManagementLink(
   given: string,
 ): Promise<RequestLink> {
   const { path, settings } = await host.front.entity(given)
-  if (!NODE_RIGHTS.some((right) => host.claims.permits(right, path)))
-    host.claims.assert('Listen', path)
+  const node = managementNode(path)
+  if (!NODE_RIGHTS.some((right) => host.claims.permits(right, node)))
+    host.claims.assert('Listen', node)
   const context: ManagementContext = {
     broker: host.broker,
     front: host.front,
     path,
-    assertRight: (right) => host.claims.assert(right, path),
+    assertRight: (right) => host.claims.assert(right, node),
     heldSession: (sessionId, linkName) => host.links.heldSession(path, sessionId, linkName),
     reportFailure: (error) => host.report(`an operation on '${path}'`, error),
   }
   return new RequestLink({
     receiver,
     host,
-    path,
+    path: node,
     rights: NODE_RIGHTS,
     maxTransferBytes: settings.maxMessageBytes + ENVELOPE_BYTES,
     answer: async ({ properties, body }) => {

@@ -1,6 +1,6 @@
 import { notOffered } from '../errors/error-on-wire.ts'
 import type { RheaReceiver, RheaSender } from '../rhea/rhea-internals.ts'
-import { parseAddress, type LinkAddress } from './address.ts'
+import { managementNode, parseAddress, type LinkAddress } from './address.ts'
 import { AnswerLink } from './answer-link.ts'
 import { openClaimsLink } from './claims-link.ts'
 import { NODE_RIGHTS, type ClientLink, type LinkHost } from './client-link.ts'
@@ -26,7 +26,7 @@ export async function openSenderOf(
   if (node === 'claims') return new AnswerLink(sender, { path, rights: [] })
   if (node === 'entity') return openReceiving(sender, { host, path, signal })
   const { path: entity } = await host.front.entity(path)
-  return new AnswerLink(sender, { path: entity, rights: NODE_RIGHTS })
+  return new AnswerLink(sender, { path: managementNode(entity), rights: NODE_RIGHTS })
 }
 
 function addressOf(address: unknown): LinkAddress {
