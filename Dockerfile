@@ -1,4 +1,4 @@
-# Tidemark's gateway: `tidemark serve` on a volume, for clients of Azure Cosmos DB.
+# Tidemark's gateway: `tidemark serve` on a volume, for clients of Azure Cosmos DB and, on request, of Azure Service Bus.
 #
 #   docker build -t tidemark .
 #   docker run -p 127.0.0.1:8081:8081 -v tidemark-data:/data tidemark
@@ -10,6 +10,11 @@
 #
 #   docker run --no-healthcheck -p 8081:8081 -v tidemark-data:/data -v ./tls:/tls:ro tidemark \
 #     serve /data --host 0.0.0.0 --tls-cert /tls/cert.pem --tls-key /tls/key.pem
+#
+# Queues and topics for clients of Azure Service Bus, on the machine that it runs on:
+#
+#   docker run -p 127.0.0.1:8081:8081 -p 127.0.0.1:5672:5672 -v tidemark-data:/data tidemark \
+#     serve /data --host 0.0.0.0 --port 8081 --insecure-http --amqp-port 5672 --insecure-amqp
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
@@ -33,7 +38,8 @@ COPY --from=packages /app ./
 RUN install -d -o node -g node /data
 USER node
 VOLUME /data
-EXPOSE 8081
+# The gateway, AMQP, administration.
+EXPOSE 8081 5672 5300
 # Without a signature it answers 401: that is how it says that it is well.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=5s --retries=5 \
   CMD ["node", "--eval", "fetch('http://127.0.0.1:8081/').then(({ status }) => process.exit(status === 401 ? 0 : 1), () => process.exit(1))"]

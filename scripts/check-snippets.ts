@@ -23,7 +23,14 @@ const ENTRIES = [
   '@tidemark/testing/simulation',
 ]
 /** What examples import beside our packages. */
-const COMPANIONS = ['@types/node', '@azure/cosmos', 'vitest']
+const COMPANIONS = [
+  '@types/node',
+  '@types/ws',
+  '@azure/cosmos',
+  '@azure/service-bus',
+  'vitest',
+  'ws',
+]
 const COMPILER_OPTIONS = {
   strict: true,
   exactOptionalPropertyTypes: true,
