@@ -118,6 +118,56 @@ test('a filter that would take too long fails', () => {
   )
 })
 
+/** Of types that only AMQP has. */
+const AMQP_HEAD: MessageHead = {
+  bodyKind: 'amqp',
+  properties: {
+    id: { uuid: '00112233-4455-6677-8899-aabbccddeeff' },
+    same: { uuid: '00112233-4455-6677-8899-aabbccddeeff' },
+    other: { uuid: '00112233-4455-6677-8899-aabbccddee00' },
+    huge: { ulong: '18446744073709551615' },
+    distant: { timestamp: '9000000000000000' },
+    nan: { double: 'NaN' },
+    n: 3,
+  },
+}
+
+test.each([
+  ['id = same', true],
+  ['id <> same', false],
+  ['id = other', false],
+  ['NOT (id = other)', false],
+  ["id = '00112233-4455-6677-8899-aabbccddeeff'", false],
+  ["id LIKE '%'", false],
+  ['id + 1 = 1', false],
+  ['EXISTS(id) AND id IS NOT NULL', true],
+  ['huge = huge AND distant = distant', true],
+  ['huge > n OR huge <= n', false],
+  ['nan = nan OR nan <> nan', false],
+  ['nan IS NULL', false],
+])(
+  'TOP-05 values of types that only AMQP has are the same, or cannot be compared: %s: %s',
+  (expression, expected) => {
+    expect(judge(subscription([sql(expression)]), AMQP_HEAD)).toHaveLength(expected ? 1 : 0)
+  },
+)
+
+test('TOP-04 TOP-06 such values are found by correlation filters, and copied by actions', () => {
+  const matched = (properties: MessageHead['properties']): boolean => {
+    const filter = { kind: 'correlation', filter: { applicationProperties: properties } } as const
+    return judge(subscription([{ filter }]), AMQP_HEAD).length > 0
+  }
+  expect(matched({ id: { uuid: '00112233-4455-6677-8899-aabbccddeeff' }, n: 3 })).toBe(true)
+  expect(matched({ id: { uuid: '00112233-4455-6677-8899-aabbccddee00' } })).toBe(false)
+  expect(matched({ id: '00112233-4455-6677-8899-aabbccddeeff' })).toBe(false)
+  const [copy] = judge(subscription([{ action: 'SET copy = id; SET big = huge' }]), AMQP_HEAD)
+  expect(copy?.changes?.properties).toEqual({
+    copy: AMQP_HEAD.properties?.['id'],
+    big: AMQP_HEAD.properties?.['huge'],
+    RuleName: 'r0',
+  })
+})
+
 test.each([
   ['', 'filter: expected a property at character 1, got the end'],
   ['n = = 3', 'filter: expected a property at character 5, got "="'],
