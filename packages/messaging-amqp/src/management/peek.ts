@@ -1,11 +1,13 @@
-import type { StoredMessage } from '@tidemark/messaging/front'
 import { encodeDelivery } from '../messages/encode-delivery.ts'
+import { APPLICATION_PROPERTIES, sectionAt } from '../messages/sections.ts'
+import { endOfValue } from '../values/scan-values.ts'
 import type { ManagementCall } from './management-call.ts'
 import { binary } from './wire-values.ts'
 
 /** Clients ask again, from the next number on. */
 const MAX_MESSAGES = 1_000
 const MAX_ANSWER_BYTES = 1024 * 1024
+const EMPTY_DATA = Buffer.from('005375a000', 'hex')
 
 /** Nobody needs to hold the session. Also shows the scheduled messages of a topic, as clients for topics could. */
 export async function peekMessages({
@@ -19,13 +21,23 @@ export async function peekMessages({
     maxBytes: MAX_ANSWER_BYTES,
   })
   if (messages.length === 0) return undefined
-  const shown = fields.flag('omit-message-body') ? messages.map(withoutBody) : messages
+  const omitsBody = fields.flag('omit-message-body')
   return {
-    messages: shown.map((message) => ({ message: binary(encodeDelivery(message, undefined)) })),
+    messages: messages.map((message) => {
+      const encoded = encodeDelivery(message, undefined)
+      return { message: binary(omitsBody ? withoutBody(encoded) : encoded) }
+    }),
   }
 }
 
-/** Its section of data is empty, or it has none. */
-function withoutBody(message: StoredMessage): StoredMessage {
-  return { ...message, body: new Uint8Array() }
+/** What stands before the body of an encoded message, and a body of no bytes: a message must have one. */
+function withoutBody(encoded: Buffer): Buffer {
+  const end = encoded.length
+  let at = 0
+  while (at < end) {
+    const { code, valueAt } = sectionAt(encoded, at, end)
+    if (code > APPLICATION_PROPERTIES) break
+    at = endOfValue(encoded, valueAt, end)
+  }
+  return Buffer.concat([encoded.subarray(0, at), EMPTY_DATA])
 }
