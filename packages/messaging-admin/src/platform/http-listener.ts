@@ -50,9 +50,8 @@ const LIMITS = {
 export async function openHttpListener(options: HttpListenerOptions): Promise<HttpListener> {
   const { host, port, tls, answer } = options
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    const isStopping = !server.listening
     answer(incoming)
-      .then((given) => sendAnswer(incoming, outgoing, given, isStopping))
+      .then((given) => sendAnswer({ incoming, outgoing }, given, { isLast: !server.listening }))
       .catch(() => outgoing.destroy())
   }
   const server =
@@ -79,17 +78,16 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Ht
 }
 
 function sendAnswer(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
+  { incoming, outgoing }: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse },
   { status, headers, body }: Answer,
-  isStopping: boolean,
+  { isLast }: { readonly isLast: boolean },
 ): void {
   // What is left of a body that was not read would be taken for the next request.
   const isUnread = !incoming.complete
   outgoing.writeHead(status, {
     ...headers,
     'content-length': Buffer.byteLength(body),
-    ...(isUnread || isStopping ? { connection: 'close' } : {}),
+    ...(isUnread || isLast ? { connection: 'close' } : {}),
   })
   outgoing.end(body)
 }

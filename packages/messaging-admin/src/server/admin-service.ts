@@ -77,7 +77,7 @@ export class AdminService {
 
   /** Never rejects: whatever fails is an answer. */
   async answer(incoming: IncomingMessage): Promise<Answer> {
-    const trackingId = this.#front.random.hex(32)
+    const trackingId = this.#front.random.hex(16)
     const told = (refusal: Refusal): Answer =>
       refusalAnswer(refusal, { trackingId, nowMs: this.#front.clock.wallMs() })
     try {
