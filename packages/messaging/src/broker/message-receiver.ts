@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import {
   checkOptions,
   option,
-  optionRule,
   type Clock,
   type OptionRules,
   type Random,
@@ -55,16 +54,9 @@ export interface MessageReceiverParts {
   readonly onClosed: () => void
 }
 
-/** The longest reason and description of a dead letter (SET-04). */
-const MAX_REASON_CHARACTERS = 4096
-
-const reasonText = optionRule(
-  `a text of at most ${MAX_REASON_CHARACTERS} characters`,
-  (value) => typeof value === 'string' && value.length <= MAX_REASON_CHARACTERS,
-)
 const DEAD_LETTER_RULES: OptionRules<DeadLetterOptions> = {
-  deadLetterReason: reasonText,
-  deadLetterErrorDescription: reasonText,
+  deadLetterReason: option.text,
+  deadLetterErrorDescription: option.text,
   propertiesToModify: option.anything,
 }
 

@@ -1,3 +1,4 @@
+import { InvalidOptionError } from '@tidemark/contracts'
 import type { Disposition, Outcome, ReceiveMode, StoredMessage } from '@tidemark/store/messages'
 import { LOCK_DIGITS } from '@tidemark/store/messages'
 import { isRetryable } from '../errors/is-retryable.ts'
@@ -54,6 +55,8 @@ interface Attached {
 /** The most bytes of one answer to a peek, unless its first message alone is larger. */
 const MAX_PEEK_BYTES = 8 * 1024 * 1024
 const MAX_DEFERRED_BYTES = 64 * 1024 * 1024
+/** The longest reason and description of a dead letter (SET-04). */
+const MAX_REASON_CHARACTERS = 4096
 
 /**
  * A receiver's link to its entity: messages as they are stored, and what is done with them. It listens from its first
@@ -179,8 +182,10 @@ export class ReceiverLink {
     return answer.messages
   }
 
+  /** Rejects with ERR_INVALID_OPTION when the reason of a dead letter is too long. */
   async settle(token: string, outcome: Outcome): Promise<void> {
     this.#assertOpen()
+    if (outcome.kind === 'deadLetter') assertReasons(outcome)
     const wasExpected = this.#unsettled.delete(token)
     try {
       await this.#dispose({ token, outcome })
@@ -335,5 +340,21 @@ export class ReceiverLink {
     const outcome = { kind: 'release' } as const
     // What cannot be released comes back when its lock ends.
     await Promise.allSettled(tokens.map((token) => this.#commands.settle({ token, outcome })))
+  }
+}
+
+function assertReasons({
+  reason,
+  description,
+}: {
+  readonly reason: string | undefined
+  readonly description: string | undefined
+}): void {
+  const texts = { deadLetterReason: reason, deadLetterErrorDescription: description }
+  for (const [name, text] of Object.entries(texts)) {
+    if (text === undefined || text.length <= MAX_REASON_CHARACTERS) continue
+    throw new InvalidOptionError(
+      `${name} must be a text of at most ${MAX_REASON_CHARACTERS} characters, got ${text.length}`,
+    )
   }
 }
