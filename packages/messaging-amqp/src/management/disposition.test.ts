@@ -132,6 +132,10 @@ describe('update-disposition', () => {
     ['properties-to-modify', { 'disposition-status': 'abandoned', 'properties-to-modify': 5 }],
     ['list', { 'disposition-status': 'abandoned', 'properties-to-modify': { list: [1] } }],
     ['deadletter-reason', { 'disposition-status': 'suspended', 'deadletter-reason': 5 }],
+    [
+      'at most 4096 characters',
+      { 'disposition-status': 'suspended', 'deadletter-description': 'x'.repeat(4097) },
+    ],
   ])('names %s when it is wrong, and settles nothing', async (name, wrong) => {
     const { world, receiver, tokens } = await withLocked()
     await using _ = world

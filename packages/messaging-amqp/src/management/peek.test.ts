@@ -107,6 +107,16 @@ describe('peek-message', () => {
     }
   })
 
+  it('shows the others of a damaged message, which it reports', async () => {
+    await using world = await withMessages('a')
+    const given = { session: undefined, ttlMs: undefined, scheduledMs: undefined, copies: [] }
+    const damaged = { ...given, head: '{', body: new Uint8Array(), bytes: 1, messageId: 'x' }
+    await world.front.send('q', [damaged])
+    expect(numbersOf(await world.ask('q', 'peek-message', request(1, 2)))).toEqual([1])
+    expect(world.failures).toMatchObject([{ code: 'ERR_STORE_DAMAGED' }])
+    expect(await world.ask('q', 'peek-message', request(2, 1))).toMatchObject({ status: 500 })
+  })
+
   it.each([
     ['from-sequence-number', { 'message-count': 1 }],
     ['message-count', { 'from-sequence-number': 1 }],

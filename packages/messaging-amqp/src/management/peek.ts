@@ -1,7 +1,9 @@
+import type { StoredMessage } from '@tidemark/messaging/front'
 import { encodeDelivery } from '../messages/encode-delivery.ts'
 import { APPLICATION_PROPERTIES, sectionAt } from '../messages/sections.ts'
 import { endOfValue } from '../values/scan-values.ts'
 import type { ManagementCall } from './management-call.ts'
+import { readableMessages } from './readable-messages.ts'
 import { binary } from './wire-values.ts'
 
 /** Clients ask again, from the next number on. */
@@ -22,11 +24,12 @@ export async function peekMessages({
   })
   if (messages.length === 0) return undefined
   const omitsBody = fields.flag('omit-message-body')
+  const encode = (message: StoredMessage): object => {
+    const encoded = encodeDelivery(message, undefined)
+    return { message: binary(omitsBody ? withoutBody(encoded) : encoded) }
+  }
   return {
-    messages: messages.map((message) => {
-      const encoded = encodeDelivery(message, undefined)
-      return { message: binary(omitsBody ? withoutBody(encoded) : encoded) }
-    }),
+    messages: readableMessages(messages, encode, (error) => context.reportFailure(error)),
   }
 }
 
