@@ -1,4 +1,3 @@
-import { Agent } from 'node:http'
 import { MAX_DURATION } from '@tidemark/messaging'
 import { expect, test } from 'vitest'
 import { administration, all, KEY, refusal, ROOT } from './administration.fixture.ts'
@@ -391,11 +390,17 @@ test('the older version of the protocol is served, too', async () => {
   expect(await all(older.listQueues())).toMatchObject([{ name: 'orders' }])
 })
 
-test('without a certificate a client is served whose agent speaks http', async () => {
+test('without a certificate a client is served that a policy turns to http', async () => {
   await using space = await administration({ tls: undefined })
-  // The client asks for https in any case, and the agent connects.
-  const agent = Object.assign(new Agent(), { protocol: 'https:' })
-  const client = space.connect(ROOT, { agent, tlsOptions: {} })
+  const client = space.connect(ROOT, { tlsOptions: {} })
+  client.pipeline.addPolicy({
+    name: 'plain http',
+    sendRequest: (request, next) => {
+      request.url = request.url.replace(/^https:/, 'http:')
+      request.allowInsecureConnection = true
+      return next(request)
+    },
+  })
   await client.createQueue('orders')
   expect(await client.queueExists('orders')).toBe(true)
 })
