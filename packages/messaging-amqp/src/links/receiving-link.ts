@@ -120,7 +120,7 @@ export class ReceivingLink implements ClientLink {
   }
 
   async #receive(max: number): Promise<void> {
-    const isDraining = this.#sender._draining
+    const isDraining = this.#isDraining
     // The client has changed its mind, and waits again.
     if (!isDraining && this.#drain.signal.aborted) this.#drain = new AbortController()
     const received = await this.#link.receive({
@@ -138,7 +138,7 @@ export class ReceivingLink implements ClientLink {
 
   /** No credit, or no room: until a flow, or until rhea has sent what it has. */
   async #rest(): Promise<void> {
-    if (this.#sender._draining && this.#sender.credit <= 0) this.#answerDrain()
+    if (this.#isDraining && this.#sender.credit <= 0) this.#answerDrain()
     if (this.#sender.credit > 0) {
       // What is in the way is on its way, or waits for settlements.
       await this.#host.pause()
@@ -146,9 +146,14 @@ export class ReceivingLink implements ClientLink {
     }
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#wake = resolve
-    if (this.#ended.signal.aborted || this.#sender.credit > 0 || this.#sender._draining) resolve()
+    if (this.#ended.signal.aborted || this.#sender.credit > 0 || this.#isDraining) resolve()
     await promise
     this.#wake = undefined
+  }
+
+  /** The client waits for what there is, and for the answer that this was all. */
+  get #isDraining(): boolean {
+    return this.#sender._draining && !this.#sender._drained
   }
 
   #answerDrain(): void {
