@@ -257,6 +257,16 @@ describe('properties of a message that came over AMQP', () => {
     expect(delivered(NEVER, changed({ diedMs: 5 }))).not.toHaveProperty('application_properties')
   })
 
+  test('changes may be much longer than what was sent', () => {
+    const properties = { [`${'n'.repeat(300)}é`]: 'x'.repeat(100_000), bytes: { bytes: 'AQL/' } }
+    const message = delivered(sent, changed({ properties, system: { subject: 's'.repeat(5_000) } }))
+    expect(message.application_properties).toMatchObject({
+      [`${'n'.repeat(300)}é`]: 'x'.repeat(100_000),
+      bytes: Buffer.from([1, 2, 255]),
+    })
+    expect(message).toMatchObject({ subject: 's'.repeat(5_000), body: rheaMessage(sent).body })
+  })
+
   test.each<[string, unknown, string]>([
     ['int', -5, '71fffffffb'],
     ['smallest int', -(2 ** 31), '7180000000'],

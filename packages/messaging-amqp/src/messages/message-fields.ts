@@ -64,7 +64,8 @@ export interface AmqpExtra {
 
 /** Undefined: there is nothing. */
 export function extraToStore(extra: AmqpExtra): MessageHead['extra'] {
-  const isEmpty = Object.values(extra).every((value) => value === undefined)
+  const { durable, priority, annotations } = extra
+  const isEmpty = durable === undefined && priority === undefined && annotations === undefined
   return isEmpty ? undefined : { ...extra }
 }
 

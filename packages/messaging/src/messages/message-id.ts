@@ -40,7 +40,14 @@ export const ID_RULES: OptionRules<MessageIds> = {
 
 /** Of a message that came as bytes. @throws ERR_INVALID_OPTION */
 export function checkMessageIds(ids: MessageIds): void {
-  checkOptions(ids, ID_RULES)
+  const { messageId = '', partitionKey = '', replyToSessionId = '', sessionId } = ids
+  const isRight =
+    isMessageId(messageId) &&
+    isMessageId(partitionKey) &&
+    isMessageId(replyToSessionId) &&
+    (sessionId === undefined || isSessionId(sessionId))
+  // It finds what is wrong, and takes longer than all else that is checked of a message.
+  if (!isRight) checkOptions(ids, ID_RULES)
   checkPartitionKey(ids)
 }
 
