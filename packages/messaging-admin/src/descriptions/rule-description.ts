@@ -28,6 +28,7 @@ const CORRELATION_READERS: PropertyReaders<CorrelationRuleFilter> = {
   MessageId: ({ text }) => ({ messageId: text }),
   Properties: (given) => ({ applicationProperties: readPropertyValues(given) }),
   ReplyTo: ({ text }) => ({ replyTo: text }),
+  RequiresPreprocessing: ignored,
   ReplyToSessionId: ({ text }) => ({ replyToSessionId: text }),
   SessionId: ({ text }) => ({ sessionId: text }),
   To: ({ text }) => ({ to: text }),
