@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from '@tidemark/contracts'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ManagedBroker, wire } from './managed-broker.fixture.ts'
 
@@ -24,7 +25,43 @@ const OPERATIONS: readonly (readonly [string, 'Listen' | 'Send' | 'Manage', obje
   ['enumerate-rules', 'Manage', PAGE],
 ]
 
+const FIELDS = [
+  ...new Set(OPERATIONS.flatMap(([, , body]) => Object.keys(body))),
+  ...['session-id', 'message', 'properties-to-modify', 'sql-filter', 'correlation-filter'],
+  ...['expression', 'properties', 'sql-rule-action', '__proto__', 'constructor'],
+]
+
+/** Bodies that have names of fields, and anything in them. */
+const BODIES = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom(null, true, 0, 1, -1, 0.5, 2 ** 40, 'completed', '1=1', '', 'a'),
+    fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+    fc.constantFrom(8, 16).map((bytes) => Buffer.alloc(bytes, 0xff)),
+    fc.date({ noInvalidDate: true }),
+    fc.array(tie('value'), { maxLength: 3 }),
+    tie('body'),
+  ),
+  body: fc.dictionary(fc.constantFrom(...FIELDS), tie('value'), { maxKeys: 6 }),
+})).body
+
 describe('performOperation', () => {
+  it('answers whatever a body has in its fields, and never fails itself', async () => {
+    await using world = await ManagedBroker.open()
+    await world.broker.createTopic('t')
+    await world.broker.createSubscription({ topic: 't', subscription: 's' })
+    const paths = fc.constantFrom('t', 't/Subscriptions/s', 't/Subscriptions/s/$DeadLetterQueue')
+    const operations = fc.constantFrom(...OPERATIONS.map(([operation]) => operation))
+    await fc.assert(
+      fc.asyncProperty(paths, operations, BODIES, async (path, operation, body) => {
+        const { status, condition } = await world.ask(path, operation, body)
+        expect(status < 300 || condition !== undefined).toBe(true)
+        expect(world.failures).toEqual([])
+      }),
+      { seed: 16, numRuns: 400 },
+    )
+  })
+
   it.each(OPERATIONS)('%s needs the right %s', async (operation, right, body) => {
     await using world = await ManagedBroker.open()
     await world.broker.createQueue('q')
