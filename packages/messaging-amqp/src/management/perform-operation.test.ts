@@ -27,8 +27,15 @@ const OPERATIONS: readonly (readonly [string, 'Listen' | 'Send' | 'Manage', obje
 
 const FIELDS = [
   ...new Set(OPERATIONS.flatMap(([, , body]) => Object.keys(body))),
-  ...['session-id', 'message', 'properties-to-modify', 'sql-filter', 'correlation-filter'],
-  ...['expression', 'properties', 'sql-rule-action', '__proto__', 'constructor'],
+  'message',
+  'properties-to-modify',
+  'sql-filter',
+  'correlation-filter',
+  'expression',
+  'properties',
+  'sql-rule-action',
+  '__proto__',
+  'constructor',
 ]
 
 /** Bodies that have names of fields, and anything in them. */
