@@ -4,7 +4,7 @@ import { CodedError } from '@tidemark/contracts'
  * A request to manage entities is not what the protocol allows, or asks for what this broker does not have. The message says
  * what was found where. Nothing was changed.
  *
- * @remedy Correct the request. What is not offered is listed in the README of `@tidemark/messaging-admin`.
+ * @remedy Correct the request. What is not offered is listed in `docs/guide/service-bus-administration.md`.
  */
 export class InvalidRequestError extends CodedError {
   override readonly name = 'InvalidRequestError'
