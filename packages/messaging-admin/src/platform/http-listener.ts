@@ -49,7 +49,10 @@ const LIMITS = {
 /** Rejects with ERR_ADDRESS_UNAVAILABLE. */
 export async function openHttpListener(options: HttpListenerOptions): Promise<HttpListener> {
   const { host, port, tls, answer } = options
+  const served = new Set<ServerResponse>()
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    served.add(outgoing)
+    outgoing.once('close', () => served.delete(outgoing))
     answer(incoming)
       .then((given) => sendAnswer({ incoming, outgoing }, given, { isLast: !server.listening }))
       .catch(() => outgoing.destroy())
@@ -73,7 +76,7 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Ht
     endpoint: `${tls === undefined ? 'http' : 'https'}://${reachableHost(host)}:${bound.port}/`,
     address: `${bracketed(bound.address)}:${bound.port}`,
     port: bound.port,
-    close: (timeoutMs) => closeServer(server, timeoutMs),
+    close: (timeoutMs) => closeServer(server, { served, timeoutMs }),
   }
 }
 
@@ -92,12 +95,21 @@ function sendAnswer(
   outgoing.end(body)
 }
 
-async function closeServer(server: Server | TlsServer, timeoutMs: number): Promise<void> {
+async function closeServer(
+  server: Server | TlsServer,
+  {
+    served,
+    timeoutMs,
+  }: { readonly served: ReadonlySet<ServerResponse>; readonly timeoutMs: number },
+): Promise<void> {
   const closed = once(server, 'close')
   server.close()
-  server.closeIdleConnections()
+  const answered = Promise.allSettled([...served].map((outgoing) => once(outgoing, 'close')))
   const timer = setTimeout(() => server.closeAllConnections(), timeoutMs)
   try {
+    await Promise.race([answered, closed])
+    // What is left has asked for nothing, and may never do so.
+    server.closeAllConnections()
     await closed
   } finally {
     clearTimeout(timer)

@@ -106,6 +106,16 @@ test('a stop lets what is being served finish', async () => {
   expect(await admin.broker.getQueue('orders')).toMatchObject({ name: 'orders' })
 })
 
+test('a stop does not wait for a connection that asks for nothing', async () => {
+  await using admin = await runningAdmin({ stopTimeoutMs: 60_000 })
+  const silent = await rawSocket(admin.server.port, '')
+  // By its answer the server knows the connection that came before.
+  await admin.send('GET', '/health', { token: undefined })
+  const ended = received(silent)
+  await admin.server.stop()
+  await ended
+})
+
 test('a stop ends what does not end by itself', async () => {
   await using admin = await runningAdmin({ stopTimeoutMs: 50 })
   const head = `PUT /orders HTTP/1.1\r\nhost: a\r\nauthorization: ${sasToken('https://localhost/')}\r\n`
