@@ -10,7 +10,7 @@ import { createRhea } from '../rhea/create-rhea.ts'
 import { errorOnWire, type WireError } from '../errors/error-on-wire.ts'
 import { FrameGuard } from '../rhea/frame-guard.ts'
 import { afterTurn } from '../platform/turns.ts'
-import { hookConnection } from '../rhea/rhea-hooks.ts'
+import { hookConnection, hookDrain, silence } from '../rhea/rhea-hooks.ts'
 import type { RheaConnection, RheaEvent } from '../rhea/rhea-internals.ts'
 import { Work } from './work.ts'
 
@@ -29,6 +29,8 @@ const MAX_SESSIONS = 1_000
 const IDLE_TIMEOUT_MS = 60_000
 /** Until a client has shown a token or a key. */
 const STRANGER_MS = 30_000
+/** Sessions, and links, until then: it needs two to show a token. */
+const STRANGER_LINKS = 16
 /** Of transfers that are not answered yet: above it, nothing more is read. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024
 /** For the client's last words after it was told that the connection is closed. */
@@ -63,12 +65,13 @@ export class ClientConnection implements LinkHost {
       maxFrameBytes: MAX_FRAME_BYTES,
       maxHeldBytes: MAX_HELD_BYTES,
       onViolation: (error) => this.#violated(error),
+      onLastWord: () => this.#finish(),
+      onEnd: () => this.#end(),
     })
     this.links = new ClientLinks({
       work: this.#work,
       claims: this.claims,
       report,
-      release: (bytes) => this.#guard.release(bytes),
     })
     this.#rhea = createRhea({
       maxFrameBytes: MAX_FRAME_BYTES,
@@ -88,11 +91,7 @@ export class ClientConnection implements LinkHost {
 
   /** Tells the client, and resolves when nothing of the connection is left. */
   async stop(error: WireError): Promise<void> {
-    if (this.#rhea.is_open()) {
-      this.#rhea.close(error)
-      await this.#sleep(CLOSE_MS)
-    }
-    this.destroy()
+    await this.#close(error)
     await this.#work.idle()
   }
 
@@ -129,10 +128,13 @@ export class ClientConnection implements LinkHost {
     const { links } = this
     const connection = this.#rhea
     hookConnection(connection, {
-      limits: { maxSessions: MAX_SESSIONS, maxLinks: this.#parts.maxLinks },
+      limits: () =>
+        this.isKnown
+          ? { maxSessions: MAX_SESSIONS, maxLinks: this.#parts.maxLinks }
+          : { maxSessions: STRANGER_LINKS, maxLinks: STRANGER_LINKS },
       maxTransferBytes: (link) => links.maxTransferBytes(link),
-      onTransferBytes: (link, bytes) => {
-        if (links.has(link)) this.#guard.hold(bytes)
+      onTransfer: (link, heldBytes) => {
+        if (links.has(link)) this.#guard.hold(heldBytes)
       },
       holdsDetach: (link) => links.detached(link),
     })
@@ -141,7 +143,9 @@ export class ClientConnection implements LinkHost {
       if (receiver !== undefined) links.attach(receiver, () => openReceiverOf(receiver, this))
     })
     connection.on('sender_open', ({ sender }: RheaEvent) => {
-      if (sender !== undefined) links.attach(sender, (signal) => openSenderOf(sender, this, signal))
+      if (sender === undefined) return
+      hookDrain(sender)
+      links.attach(sender, (signal) => openSenderOf(sender, this, signal))
     })
     connection.on('session_close', () => links.drop({ all: false }))
     for (const name of ['protocol_error', 'error']) {
@@ -149,7 +153,6 @@ export class ClientConnection implements LinkHost {
     }
     // What a client says of its own errors. Without a listener rhea throws some of them, or writes to the console.
     for (const name of QUIET_EVENTS) connection.on(name, () => undefined)
-    this.#guard.on('end', () => this.#end())
   }
 
   #logIn(name: string, key: string): boolean {
@@ -157,8 +160,6 @@ export class ClientConnection implements LinkHost {
       this.claims.putKey(name, key)
       return true
     } catch {
-      // After the outcome was written.
-      afterTurn(() => this.#guard.end())
       return false
     }
   }
@@ -177,7 +178,21 @@ export class ClientConnection implements LinkHost {
     await this.#sleep(STRANGER_MS)
     if (this.#ended.signal.aborted || this.isKnown) return
     const description = `The connection was closed: no token came within ${STRANGER_MS} ms.`
-    await this.stop({ condition: 'amqp:connection:forced', description })
+    await this.#close({ condition: 'amqp:connection:forced', description })
+  }
+
+  async #close(error: WireError): Promise<void> {
+    if (this.#rhea.is_open()) {
+      this.#rhea.close(error)
+      await this.#sleep(CLOSE_MS)
+    }
+    this.destroy()
+  }
+
+  /** The client is given some time to close the socket itself, so that it reads what was said last. */
+  #finish(): void {
+    this.links.drop({ all: true })
+    this.#work.start(this.#sleep(CLOSE_MS).then(() => this.destroy()))
   }
 
   /** Says why, and ends the connection. */
@@ -187,15 +202,13 @@ export class ClientConnection implements LinkHost {
         ? error
         : new ProtocolViolationError('The client broke the protocol.', undefined, { cause: error })
     if (this.#rhea.is_open()) this.#rhea.close(errorOnWire(known))
-    afterTurn(() => {
-      this.#guard.end()
-      this.#end()
-    })
+    afterTurn(() => this.#guard.end())
   }
 
   #end(): void {
     if (this.#ended.signal.aborted) return
     this.#ended.abort()
+    silence(this.#rhea)
     this.links.drop({ all: true })
     this.#parts.onEnded()
   }

@@ -4,16 +4,14 @@ import { AnswerLink } from '../links/answer-link.ts'
 import type { ClientLink, HostedLinks } from '../links/client-link.ts'
 import type { ConnectionClaims } from '../access/connection-claims.ts'
 import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
-import { finishDetach, holdAttach, incompleteBytes } from '../rhea/rhea-hooks.ts'
-import type { RheaLink, RheaSender } from '../rhea/rhea-internals.ts'
+import { finishDetach, holdAttach } from '../rhea/rhea-hooks.ts'
+import type { RheaLink } from '../rhea/rhea-internals.ts'
 import type { Work } from './work.ts'
 
 export interface ClientLinksParts {
   readonly work: Work
   readonly claims: ConnectionClaims
   readonly report: (place: string, error: unknown) => void
-  /** Bytes of a transfer are no longer in memory. */
-  readonly release: (bytes: number) => void
 }
 
 /** The links of one client. An attach is answered when its link is open, or with the error. */
@@ -81,10 +79,10 @@ export class ClientLinks implements HostedLinks {
   }
 
   /** The one that takes the answers of a node: by its name, or by its target. */
-  answerLink(path: string, replyTo: string): RheaSender | undefined {
+  answerLink(path: string, replyTo: string): AnswerLink | undefined {
     for (const link of this.#open.values()) {
       if (link instanceof AnswerLink && isSamePath(link.path, path) && link.takes(replyTo)) {
-        return link.sender
+        return link
       }
     }
     return undefined
@@ -136,7 +134,6 @@ export class ClientLinks implements HostedLinks {
     const open = this.#open.get(link)
     if (open === undefined) return undefined
     this.#open.delete(link)
-    this.#parts.release(incompleteBytes(link))
     return open.end()
   }
 }

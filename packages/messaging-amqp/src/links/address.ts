@@ -1,3 +1,5 @@
+import { withoutSlashes } from '@tidemark/messaging/front'
+
 /** What the address of a link names. */
 export interface LinkAddress {
   readonly node: 'entity' | 'management' | 'claims'
@@ -5,13 +7,15 @@ export interface LinkAddress {
   readonly path: string
 }
 
+/** Far above those of entities. */
+const MAX_CHARACTERS = 2048
 const CLAIMS = '$cbs'
 const MANAGEMENT = '/$management'
 
 /** Undefined for an address that names nothing, such as one that is missing. */
 export function parseAddress(address: unknown): LinkAddress | undefined {
-  if (typeof address !== 'string') return undefined
-  const path = address.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '').replaceAll(/^\/+|\/+$/g, '')
+  if (typeof address !== 'string' || address.length > MAX_CHARACTERS) return undefined
+  const path = withoutSlashes(address.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, ''))
   if (path === '') return undefined
   const lower = path.toLowerCase()
   if (lower === CLAIMS) return { node: 'claims', path: '' }

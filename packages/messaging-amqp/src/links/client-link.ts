@@ -1,7 +1,7 @@
 import type { MessageBroker } from '@tidemark/messaging'
 import type { AccessRight, MessageFront, SessionLink } from '@tidemark/messaging/front'
 import type { ConnectionClaims } from '../access/connection-claims.ts'
-import type { RheaLink, RheaSender } from '../rhea/rhea-internals.ts'
+import type { RheaLink } from '../rhea/rhea-internals.ts'
 
 /** A link that a client has opened. */
 export interface ClientLink {
@@ -37,12 +37,17 @@ export interface LinkHost {
   report(place: string, error: unknown): void
 }
 
+/** Takes answers to requests. */
+export interface AnswerTaker {
+  send(answer: Buffer): void
+}
+
 /** What a link sees of the others. */
 export interface HostedLinks {
   /** Closes one with an error, which is also reported if it is ours. */
   close(link: RheaLink, error: unknown): void
   /** The one that takes the answers of a node: by its name, or by its target. */
-  answerLink(path: string, replyTo: string): RheaSender | undefined
+  answerLink(path: string, replyTo: string): AnswerTaker | undefined
   /** @throws ERR_SESSION_LOCK_LOST when none of them holds it */
   heldSession(path: string, sessionId: string, linkName: string | undefined): SessionLink
 }

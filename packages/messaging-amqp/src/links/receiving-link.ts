@@ -8,7 +8,7 @@ import type {
   SessionLink,
 } from '@tidemark/messaging/front'
 import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
-import { hookDrain, settleSent, unsentDeliveries } from '../rhea/rhea-hooks.ts'
+import { PROCESSED, settleSent, unsentDeliveries } from '../rhea/rhea-hooks.ts'
 import type { RheaDelivery, RheaEvent, RheaSender } from '../rhea/rhea-internals.ts'
 import { nextTurn } from '../platform/turns.ts'
 import { encodeDelivery } from '../messages/encode-delivery.ts'
@@ -54,6 +54,9 @@ export class ReceivingLink implements ClientLink {
   readonly #settling = new Map<RheaDelivery, Promise<void>>()
   #drain = new AbortController()
   #wake: (() => void) | undefined
+  readonly #processed = (): void => {
+    if (this.#room() > 0) this.#wake?.()
+  }
   #run: Promise<void> | undefined
   #tag = 0
 
@@ -63,7 +66,6 @@ export class ReceivingLink implements ClientLink {
     this.#sender = sender
     this.#host = host
     this.#link = link
-    hookDrain(sender)
     const { local, target, snd_settle_mode: sends, rcv_settle_mode: receives } = sender
     local.attach['target'] = target?.described()
     local.attach['snd_settle_mode'] = sends
@@ -81,12 +83,14 @@ export class ReceivingLink implements ClientLink {
   }
 
   begin(): void {
+    this.#sender.session.on(PROCESSED, this.#processed)
     this.#run = this.#deliver()
   }
 
   /** Locks of messages stay until they end (SET-16); a session is released (SES-11). */
   async end(): Promise<void> {
     this.#ended.abort()
+    this.#sender.session.off(PROCESSED, this.#processed)
     this.#wake?.()
     await Promise.all(this.#settling.values())
     await Promise.all([this.#run, this.#link.close()])
@@ -94,7 +98,7 @@ export class ReceivingLink implements ClientLink {
 
   #flow(): void {
     // What was asked for before is delivered first.
-    this.#sender._drained = false
+    this.#sender.set_drained(false)
     if (this.#sender._draining) this.#drain.abort()
     this.#wake?.()
   }
@@ -105,7 +109,10 @@ export class ReceivingLink implements ClientLink {
         await this.#host.writable()
         const max = this.#room()
         if (max > 0) await this.#receive(max)
-        else await this.#rest()
+        else {
+          if (this.#sender._draining && this.#sender.credit <= 0) this.#answerDrain()
+          await this.#rest()
+        }
       }
     } catch (error) {
       if (!this.#ended.signal.aborted) this.#host.links.close(this.#sender, error)
@@ -120,7 +127,7 @@ export class ReceivingLink implements ClientLink {
   }
 
   async #receive(max: number): Promise<void> {
-    const isDraining = this.#isDraining
+    const isDraining = this.#sender._draining
     // The client has changed its mind, and waits again.
     if (!isDraining && this.#drain.signal.aborted) this.#drain = new AbortController()
     const received = await this.#link.receive({
@@ -130,30 +137,38 @@ export class ReceivingLink implements ClientLink {
       waitEnds: this.#drain.signal,
       signal: this.#ended.signal,
     })
-    for (const one of received) this.#send(one)
-    if (received.length > 0) await nextTurn()
+    await this.#sendAll(received)
     // Nothing came although it did not wait, or the wait was ended by a drain.
-    else if (isDraining) this.#answerDrain()
+    if (received.length === 0 && isDraining) {
+      if (unsentDeliveries(this.#sender.session) > 0) await this.#host.pause()
+      else this.#answerDrain()
+    }
+    await nextTurn()
   }
 
-  /** No credit, or no room: until a flow, or until rhea has sent what it has. */
-  async #rest(): Promise<void> {
-    if (this.#isDraining && this.#sender.credit <= 0) this.#answerDrain()
-    if (this.#sender.credit > 0) {
-      // What is in the way is on its way, or waits for settlements.
-      await this.#host.pause()
-      return
+  /** Credit and room may have gone meanwhile: other links of the session send, too, and the client may take its credit back. */
+  async #sendAll(received: readonly Received[]): Promise<void> {
+    for (const [index, one] of received.entries()) {
+      while (this.#room() <= 0 && this.#isWanted()) await this.#rest()
+      if (!this.#isWanted()) {
+        this.#link.giveBack(received.slice(index))
+        return
+      }
+      this.#send(one)
     }
+  }
+
+  #isWanted(): boolean {
+    return this.#sender.credit > 0 && !this.#ended.signal.aborted
+  }
+
+  /** No credit, or no room: until a flow, or until rhea has sent what is in the way, or forgotten what is settled. */
+  async #rest(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#wake = resolve
-    if (this.#ended.signal.aborted || this.#sender.credit > 0 || this.#isDraining) resolve()
+    if (this.#ended.signal.aborted || this.#room() > 0) resolve()
     await promise
     this.#wake = undefined
-  }
-
-  /** The client waits for what there is, and for the answer that this was all. */
-  get #isDraining(): boolean {
-    return this.#sender._draining && !this.#sender._drained
   }
 
   #answerDrain(): void {

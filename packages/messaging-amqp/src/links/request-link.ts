@@ -1,7 +1,10 @@
 import rhea from 'rhea'
-import { receivedTransfer } from '../rhea/rhea-hooks.ts'
-import type { RheaEvent, RheaReceiver, RheaSender } from '../rhea/rhea-internals.ts'
-import { assertWellFormed } from '../values/scan-values.ts'
+import { receivedTransfer } from '../rhea/incoming-transfers.ts'
+import type { RheaEvent, RheaReceiver } from '../rhea/rhea-internals.ts'
+import { MalformedMessageError } from '../errors/malformed-message-error.ts'
+import { readSections } from '../messages/sections.ts'
+import { endOfValue } from '../values/scan-values.ts'
+import { SMALL_ULONG, ULONG } from '../values/type-codes.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
 import { ACCEPTED } from './outcomes.ts'
 
@@ -30,8 +33,6 @@ export interface RequestLinkParts {
 
 /** Requests of one link that may be on their way. */
 const CREDIT = 100
-/** How long an answer waits for the credit of the client, in looks. */
-const MAX_LOOKS = 1_000
 
 /** A client sends requests to a node; the answers go to another link of its own. */
 export class RequestLink implements ClientLink {
@@ -65,13 +66,13 @@ export class RequestLink implements ClientLink {
 
   #take({ message, delivery }: RheaEvent): void {
     const { receiver, host } = this.#parts
-    const { bytes, isTooLarge } = receivedTransfer(receiver)
+    const { heldBytes, isTooLarge } = receivedTransfer(receiver)
     if (delivery === undefined || !Buffer.isBuffer(message)) return
     delivery.update(true, ACCEPTED)
     if (this.#hasEnded) return
     const answered = (isTooLarge ? Promise.resolve() : this.#answer(message)).finally(() => {
       this.#open.delete(answered)
-      host.release(bytes)
+      host.release(heldBytes)
       if (receiver.is_open()) receiver.flow(1)
     })
     this.#open.add(answered)
@@ -80,15 +81,13 @@ export class RequestLink implements ClientLink {
   async #answer(bytes: Buffer): Promise<void> {
     const { host, path, answer, receiver } = this.#parts
     try {
-      assertWellFormed(bytes)
+      await host.writable()
       const request = decodeRequest(bytes)
       const { properties, body } = await answer(request)
-      const link = host.links.answerLink(path, request.replyTo)
-      if (link === undefined) return
-      await this.#send(
-        link,
+      host.links.answerLink(path, request.replyTo)?.send(
         rhea.message.encode({
-          correlation_id: request.id,
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rhea takes bytes for a UUID.
+          correlation_id: request.id as string,
           to: request.replyTo,
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rhea takes typed values, too.
           application_properties: properties as Record<string, string>,
@@ -99,34 +98,41 @@ export class RequestLink implements ClientLink {
       host.links.close(receiver, error)
     }
   }
+}
 
-  /** Settled before it is sent: what nobody settles would fill the session. */
-  async #send(link: RheaSender, bytes: Buffer): Promise<void> {
-    for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-      if (this.#hasEnded || !link.is_open()) return
-      if (link.credit > 0 && link.session.outgoing.available() > 0) {
-        await this.#parts.host.writable()
-        link.send(bytes, Buffer.alloc(4), 0).settled = true
-        return
-      }
-      await this.#parts.host.pause()
-    }
+/** @throws ERR_MALFORMED_MESSAGE */
+function decodeRequest(
+  bytes: Buffer,
+): NodeRequest & { readonly id: MessageId; readonly replyTo: string } {
+  const decoded = decodeMessage(bytes)
+  const { message_id: id, application_properties: properties, reply_to: replyTo, body } = decoded
+  return {
+    id: isMessageId(id) ? id : undefined,
+    replyTo: typeof replyTo === 'string' ? replyTo : '',
+    properties: isObject(properties) ? properties : {},
+    body,
   }
 }
 
-function decodeRequest(
-  bytes: Buffer,
-): NodeRequest & { readonly id: string | undefined; readonly replyTo: string } {
-  const decoded: Readonly<Record<string, unknown>> = rhea.message.decode(bytes)
-  const properties: unknown = decoded['application_properties']
-  const replyTo: unknown = decoded['reply_to']
-  return {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Whatever the type of an id, it goes back as it came.
-    id: decoded['message_id'] as string | undefined,
-    replyTo: typeof replyTo === 'string' ? replyTo : '',
-    properties: isObject(properties) ? properties : {},
-    body: decoded['body'],
+/** rhea believes every byte, and writes to the console what it does not know. */
+function decodeMessage(bytes: Buffer): Readonly<Record<string, unknown>> {
+  readSections(bytes, 0, bytes.length)
+  for (let at = 0; at < bytes.length; at = endOfValue(bytes, at, bytes.length)) {
+    const isNumbered = bytes[at + 1] === SMALL_ULONG || bytes[at + 1] === ULONG
+    if (!isNumbered) throw new MalformedMessageError('a request has sections with names')
   }
+  try {
+    return rhea.message.decode(bytes)
+  } catch (cause) {
+    throw new MalformedMessageError('a request has a field of a wrong type', { cause })
+  }
+}
+
+/** As rhea shows it; bytes may be a UUID. */
+type MessageId = string | number | Buffer | undefined
+
+function isMessageId(id: unknown): id is string | number | Buffer {
+  return typeof id === 'string' || typeof id === 'number' || Buffer.isBuffer(id)
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

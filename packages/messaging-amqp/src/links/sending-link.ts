@@ -3,7 +3,7 @@ import { MessagingNotAllowedError } from '@tidemark/messaging'
 import { errorCode } from '@tidemark/contracts'
 import type { EntityRecord } from '@tidemark/messaging/front'
 import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
-import { receivedTransfer } from '../rhea/rhea-hooks.ts'
+import { receivedTransfer } from '../rhea/incoming-transfers.ts'
 import type { RheaDelivery, RheaEvent, RheaReceiver } from '../rhea/rhea-internals.ts'
 import { decodeTransfer } from '../messages/decode-transfer.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
@@ -66,7 +66,7 @@ export class SendingLink implements ClientLink {
   }
 
   #take({ message, delivery }: RheaEvent): void {
-    const { format, bytes, isTooLarge } = receivedTransfer(this.#receiver)
+    const { format, bytes, heldBytes, isTooLarge } = receivedTransfer(this.#receiver)
     if (delivery === undefined || !Buffer.isBuffer(message)) return
     if (this.#hasEnded) {
       delivery.settled = true
@@ -75,7 +75,7 @@ export class SendingLink implements ClientLink {
     const sent = isTooLarge ? this.#refuse(bytes) : this.#send(message, format)
     const answer = this.#answer(delivery, sent).finally(() => {
       this.#open.delete(answer)
-      this.#host.release(bytes)
+      this.#host.release(heldBytes)
       this.#giveCredit()
     })
     this.#open.add(answer)

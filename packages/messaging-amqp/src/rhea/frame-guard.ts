@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
 import { afterTurn, endOfTurn } from '../platform/turns.ts'
-import { endOfValue } from '../values/scan-values.ts'
+import { itemOffsets } from '../values/scan-values.ts'
+import { checkPerformative, TRANSFER, type Performative } from './performative-fields.ts'
 
 /** Of the frames of the SASL layer, and of everything before the connection is open. */
 const MAX_EARLY_FRAME_BYTES = 8192
@@ -10,19 +11,15 @@ const MAX_EARLY_FRAME_BYTES = 8192
 const MAX_UNWRITTEN_BYTES = 1024 * 1024
 /** Above it, nothing more is read of such a client, either: each frame may need an answer. */
 const MAX_UNREAD_ANSWERS_BYTES = 4 * 1024 * 1024
+/** Of the AMQP layer, before the SASL outcome. */
+const MAX_WAITING_BYTES = 64 * 1024
 const HEADER_BYTES = 8
 const SASL_HEADER = Buffer.from('AMQP\x03\x01\x00\x00', 'latin1')
 const AMQP_HEADER = Buffer.from('AMQP\x00\x01\x00\x00', 'latin1')
 const PROTOCOL_NAME = 0x414d5150
 const AMQP_FRAME = 0
 const SASL_FRAME = 1
-const DESCRIBED = 0x00
-const SMALL_ULONG = 0x53
-const ULONG = 0x80
-const TRANSFER = 0x14
 const SASL_OUTCOME = 0x44
-/** What a frame's performative can be encoded as. */
-const LISTS: ReadonlySet<number> = new Set([0x45, 0xc0, 0xd0])
 
 type Layer = 'begin' | 'sasl' | 'saslEnds' | 'amqp'
 
@@ -33,6 +30,10 @@ export interface FrameGuardParts {
   /** While more bytes of transfers are held, nothing is read. */
   readonly maxHeldBytes: number
   readonly onViolation: (error: ProtocolViolationError) => void
+  /** The last word is written: nothing more is read. */
+  readonly onLastWord: () => void
+  /** The connection is gone. */
+  readonly onEnd: () => void
 }
 
 /**
@@ -47,9 +48,12 @@ export class FrameGuard extends EventEmitter {
   #bytes = 0
   #held = 0
   #isCorked = false
+  /** Nothing more is read. */
   #isBroken = false
+  #hasSaidAll = false
   #hasEnded = false
   #isOpen = false
+  #drained: PromiseWithResolvers<void> | undefined
 
   constructor(parts: FrameGuardParts) {
     super()
@@ -59,17 +63,18 @@ export class FrameGuard extends EventEmitter {
     stream.on('end', () => this.#end())
     stream.on('close', () => this.#end())
     stream.on('error', () => this.#end())
-    stream.on('drain', () => this.#adjust())
+    stream.on('drain', () => {
+      this.#adjust()
+      this.#tellDrained()
+    })
   }
 
   /** Resolves when the client has taken most of what was written, or has gone. */
   async writable(): Promise<void> {
     const { stream } = this.#parts
     if (this.#hasEnded || stream.writableLength <= MAX_UNWRITTEN_BYTES) return
-    await new Promise<void>((resolve) => {
-      stream.once('drain', resolve)
-      stream.once('close', resolve)
-    })
+    this.#drained ??= Promise.withResolvers()
+    await this.#drained.promise
   }
 
   /** Bytes of a transfer are in memory until they are released. */
@@ -105,6 +110,10 @@ export class FrameGuard extends EventEmitter {
     this.#adjust()
     if (this.#layer === 'sasl' && isOutcome(bytes)) {
       this.#layer = 'saslEnds'
+      if (!isWelcome(bytes)) {
+        this.end()
+        return
+      }
       // rhea knows that this layer has ended when its own turn has.
       afterTurn(() => {
         this.#layer = 'begin'
@@ -114,6 +123,11 @@ export class FrameGuard extends EventEmitter {
   }
 
   end(): void {
+    if (this.#hasSaidAll) return
+    this.#isBroken = true
+    this.#hasSaidAll = true
+    this.#chunks = []
+    this.#parts.onLastWord()
     // After what was written in this turn.
     endOfTurn(() => {
       this.#parts.stream.end()
@@ -135,8 +149,16 @@ export class FrameGuard extends EventEmitter {
   #end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
+    this.#tellDrained()
+    // Not an event: rhea takes off every listener of a client that is silent for too long.
+    this.#parts.onEnd()
     this.emit('end')
     this.#parts.stream.destroy()
+  }
+
+  #tellDrained(): void {
+    this.#drained?.resolve()
+    this.#drained = undefined
   }
 
   #adjust(): void {
@@ -172,13 +194,17 @@ export class FrameGuard extends EventEmitter {
 
   /** How many bytes have to be there before it looks again. */
   #nextBytes(): number {
-    if (this.#layer === 'saslEnds') {
-      if (this.#bytes > MAX_EARLY_FRAME_BYTES * 8) violated('it does not wait for the SASL outcome')
-      return Infinity
-    }
+    if (this.#layer === 'saslEnds') return this.#waitingBytes()
     const [first] = this.#chunks
     if (first === undefined || first.length < 4 || this.#layer === 'begin') return HEADER_BYTES
-    return Math.max(HEADER_BYTES, this.#frameBytes(first, 0))
+    const waits = this.#layer === 'sasl' && first.readUInt32BE(0) === PROTOCOL_NAME
+    return waits ? this.#waitingBytes() : Math.max(HEADER_BYTES, this.#frameBytes(first, 0))
+  }
+
+  /** What comes before the SASL outcome waits for it. */
+  #waitingBytes(): number {
+    if (this.#bytes > MAX_WAITING_BYTES) violated('it does not wait for the SASL outcome')
+    return Infinity
   }
 
   /** The end of the last whole frame. */
@@ -210,7 +236,6 @@ export class FrameGuard extends EventEmitter {
 
   #frameBytes(buffer: Buffer, at: number): number {
     const size = buffer.readUInt32BE(at)
-    if (this.#layer === 'sasl' && size === PROTOCOL_NAME) return HEADER_BYTES
     const most = this.#isOpen ? this.#parts.maxFrameBytes : MAX_EARLY_FRAME_BYTES
     if (size < HEADER_BYTES || size > most) violated(`a frame has ${size} bytes`)
     return size
@@ -225,37 +250,26 @@ export class FrameGuard extends EventEmitter {
       violated('a frame has a wrong type')
     // An empty frame only says that the client is alive.
     if (body === end) return
-    const performative = performativeOf(buffer, body, end)
-    const payload = endOfPerformative(buffer, body, end)
-    if (payload < end && performative !== TRANSFER)
-      violated('a frame has bytes behind its performative')
+    const { code, end: payload } = this.#performative(buffer, body, end)
+    if (payload < end && code !== TRANSFER) violated('a frame has bytes behind its performative')
+  }
+
+  #performative(buffer: Buffer, at: number, end: number): Performative {
+    const layer = this.#layer === 'sasl' ? 'sasl' : 'amqp'
+    try {
+      return checkPerformative(buffer, { at, end, layer })
+    } catch (cause) {
+      if (cause instanceof ProtocolViolationError) throw cause
+      const message = 'The client broke the protocol: a frame has a broken value.'
+      throw new ProtocolViolationError(message, 'amqp:decode-error', { cause })
+    }
   }
 }
 
-/** The code of a frame's performative: a described list. */
-function performativeOf(buffer: Buffer, at: number, end: number): number {
-  const isLong = buffer[at + 1] === ULONG
-  const list = at + (isLong ? 10 : 3)
-  const isNumbered = isLong || buffer[at + 1] === SMALL_ULONG
-  if (list >= end || buffer[at] !== DESCRIBED || !isNumbered || !LISTS.has(buffer[list]!)) {
-    violated('a frame has no performative')
-  }
-  // Codes are small: the first bytes of a long one are 0, or rhea does not know it.
-  return isLong ? buffer.readUInt32BE(at + 6) : buffer[at + 2]!
-}
-
-function endOfPerformative(buffer: Buffer, at: number, end: number): number {
-  try {
-    return endOfValue(buffer, at, end)
-  } catch (cause) {
-    throw new ProtocolViolationError(
-      'The client broke the protocol: a frame has a broken value.',
-      undefined,
-      {
-        cause,
-      },
-    )
-  }
+/** Whether the outcome lets the client in. */
+function isWelcome(bytes: Buffer): boolean {
+  const [codeAt = 0] = itemOffsets(bytes, HEADER_BYTES + 3, bytes.length)
+  return bytes[codeAt + 1] === 0
 }
 
 function isOutcome(bytes: Buffer): boolean {

@@ -1,5 +1,7 @@
 import { endOfTurn } from '../platform/turns.ts'
 import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
+import { linkOf, sessionOf } from './frame-places.ts'
+import { IncomingTransfers, type TransferHooks } from './incoming-transfers.ts'
 import type {
   RheaConnection,
   RheaDelivery,
@@ -9,55 +11,57 @@ import type {
   RheaSession,
 } from './rhea-internals.ts'
 
-/** The transfer that a link is receiving, or has just received. */
-export interface IncomingTransfer {
-  readonly format: number
-  /** That have arrived. */
-  bytes: number
-  /** More have arrived than the link takes: those behind were thrown away. */
-  isTooLarge: boolean
-}
-
 export interface ConnectionLimits {
   readonly maxSessions: number
   readonly maxLinks: number
 }
 
-export interface ConnectionHooks {
-  readonly limits: ConnectionLimits
-  /** The most bytes of one transfer on this link. */
-  readonly maxTransferBytes: (link: RheaLink) => number
-  /** Bytes of a transfer have arrived. */
-  readonly onTransferBytes: (link: RheaLink, bytes: number) => void
+export interface ConnectionHooks extends TransferHooks {
+  /** As they are now. */
+  readonly limits: () => ConnectionLimits
   /** A client has closed a link. True: `finishDetach` answers it, and not rhea at once. */
   readonly holdsDetach: (link: RheaLink) => boolean
 }
 
-/** Deliveries in one disposition: more than a session can have open. */
-const MAX_DISPOSITION = 4096
+/** Event of a session: rhea has sent what it could, and forgotten what is settled. */
+export const PROCESSED = 'processed'
+
 /** Bounds of the idle time-out that a client may ask for: rhea makes a timer of it, and busy ones of its edges. */
 const IDLE_BOUNDS_MS = [1_000, 3_600_000] as const
-/** Any value but 0, for which rhea would decode the message. */
-const UNDECODED_FORMAT = 1
 /** Descriptors of sources and targets. */
 const TERMINI: ReadonlySet<string> = new Set(['40', '41', 'amqp:source:list', 'amqp:target:list'])
-const NO_BYTES = Buffer.alloc(0)
-
-const transfers = new WeakMap<RheaLink, IncomingTransfer>()
 
 /**
  * Makes rhea a server that trusts nobody: it checks what rhea believes, and mends where rhea loses or leaks something. Each
  * method of the connection that rhea calls with a frame is wrapped; what it throws ends the connection.
  */
 export function hookConnection(connection: RheaConnection, hooks: ConnectionHooks): void {
+  const transfers = new IncomingTransfers(connection, hooks)
   wrap(connection, 'on_open', ({ performative }) => {
     const idle = performative['idle_time_out']
     if (typeof idle !== 'number') return
     const [least, most] = IDLE_BOUNDS_MS
     performative['idle_time_out'] = Math.min(Math.max(idle, least), most)
   })
-  wrap(connection, 'on_begin', ({ channel, performative }) => {
-    const { maxSessions } = hooks.limits
+  hookSessions(connection, { hooks, transfers })
+  hookLinks(connection, { hooks, transfers })
+  wrap(connection, 'on_flow', (frame) => checkFlow(connection, frame))
+  const disposition = connection.on_disposition.bind(connection)
+  connection.on_disposition = (frame) => {
+    if (narrowDisposition(sessionOf(connection, frame), frame)) disposition(frame)
+  }
+}
+
+interface HookParts {
+  readonly hooks: ConnectionHooks
+  readonly transfers: IncomingTransfers
+}
+
+function hookSessions(connection: RheaConnection, { hooks, transfers }: HookParts): void {
+  const begin = connection.on_begin.bind(connection)
+  connection.on_begin = (frame) => {
+    const { channel, performative } = frame
+    const { maxSessions } = hooks.limits()
     if (performative['remote_channel'] !== undefined && performative['remote_channel'] !== null) {
       violated('a client begins sessions of its own only')
     }
@@ -66,28 +70,39 @@ export function hookConnection(connection: RheaConnection, hooks: ConnectionHook
     if (Object.keys(connection.local_channel_map).length >= maxSessions) {
       violated(`a connection has at most ${maxSessions} sessions`, 'amqp:resource-limit-exceeded')
     }
-  })
-  hookLinks(connection, hooks)
-  wrap(connection, 'on_disposition', ({ performative }) => {
-    const { first, last } = performative
-    if (typeof first !== 'number') violated('a disposition needs a first delivery')
-    if (typeof last === 'number' && (last < first || last - first > MAX_DISPOSITION)) {
-      violated('a disposition names too many deliveries')
-    }
-  })
+    begin(frame)
+    tellProcessed(sessionOf(connection, frame))
+  }
+  const end = connection.on_end.bind(connection)
+  connection.on_end = (frame) => {
+    const session = sessionOf(connection, frame)
+    end(frame)
+    for (const link of Object.values(session.links)) transfers.forget(link)
+    // The client may use the channel again at once (part 2, section 2.5.4).
+    delete connection.remote_channel_map[frame.channel]
+  }
 }
 
-function hookLinks(connection: RheaConnection, hooks: ConnectionHooks): void {
+function tellProcessed(session: RheaSession): void {
+  // Each link of the session may listen.
+  session.setMaxListeners(0)
+  const { outgoing } = session
+  const process = outgoing.process.bind(outgoing)
+  outgoing.process = () => {
+    process()
+    session.emit(PROCESSED)
+  }
+}
+
+function hookLinks(connection: RheaConnection, { hooks, transfers }: HookParts): void {
   const attach = connection.on_attach.bind(connection)
   connection.on_attach = (frame) => {
     const session = sessionOf(connection, frame)
-    const { name, handle, role } = frame.performative
-    if (typeof name !== 'string' || typeof handle !== 'number' || typeof role !== 'boolean') {
-      violated('an attach needs a name, a handle and a role')
-    }
+    const name = String(frame.performative['name'])
+    const handle = Number(frame.performative['handle'])
     if (linkAt(session, handle) !== undefined) violated(`handle ${handle} is in use`)
     if (session.links[name] !== undefined) violated('the name of a link is in use')
-    const { maxLinks } = hooks.limits
+    const { maxLinks } = hooks.limits()
     if (countLinks(connection) >= maxLinks) {
       violated(`a connection has at most ${maxLinks} links`, 'amqp:resource-limit-exceeded')
     }
@@ -95,7 +110,8 @@ function hookLinks(connection: RheaConnection, hooks: ConnectionHooks): void {
     attach(frame)
     // rhea looks for it in another place, and would keep every link that a session ever had.
     const link = linkAt(session, handle)
-    if (link !== undefined) link.remote.handle = handle
+    if (link === undefined) return
+    link.remote.handle = handle
   }
   const detach = connection.on_detach.bind(connection)
   connection.on_detach = (frame) => {
@@ -107,50 +123,46 @@ function hookLinks(connection: RheaConnection, hooks: ConnectionHooks): void {
     delete session.remote.handles[handle]
     if (link === undefined) return
     link.remote.handle = undefined
+    transfers.forget(link)
     // rhea answers in the next turn, unless another mark says that something has happened.
     if (hooks.holdsDetach(link)) link.state.mark({})
   }
-  wrap(connection, 'on_transfer', (frame) => {
-    const link = linkOf(connection, frame)
-    if (!link.is_receiver()) violated('a transfer on a link that receives')
-    const bytes = frame.payload?.length ?? 0
-    hooks.onTransferBytes(link, bytes)
-    const transfer = beginTransfer(link, frame)
-    transfer.bytes += bytes
-    transfer.isTooLarge ||= transfer.bytes > hooks.maxTransferBytes(link)
-    // rhea expects a payload.
-    if (transfer.isTooLarge || frame.payload === undefined) frame.payload = NO_BYTES
-  })
-  wrap(connection, 'on_flow', (frame) => {
-    const { handle, link_credit: credit, delivery_count: count, echo } = frame.performative
-    if (handle === undefined || handle === null) return
-    const link = linkOf(connection, frame)
-    if (link.is_receiver()) return
-    frame.performative['link_credit'] = typeof credit === 'number' ? credit : 0
-    // A client that has not seen our attach knows no count yet.
-    frame.performative['delivery_count'] = typeof count === 'number' ? count : link.delivery_count
-    if (echo === true) link.issue_flow = true
-  })
 }
 
-/** Bytes of a transfer of which more was to come. */
-export function incompleteBytes(link: RheaLink): number {
-  return link._incomplete === undefined ? 0 : (transfers.get(link)?.bytes ?? 0)
+function checkFlow(connection: RheaConnection, frame: RheaFrame): void {
+  const { performative } = frame
+  const { handle, link_credit: credit, delivery_count: count, echo } = performative
+  // A client that has not seen our begin, or our attach, knows none of our numbers yet.
+  performative['next_incoming_id'] ??= 0
+  if (handle === undefined || handle === null) return
+  const link = linkOf(connection, frame)
+  if (echo === true || echo === 1) link.issue_flow = true
+  if (link.is_receiver()) {
+    // We ask no client to drain: rhea would take over its numbers, and write to the console.
+    performative['drain'] = false
+    return
+  }
+  performative['link_credit'] = typeof credit === 'number' ? credit : 0
+  performative['delivery_count'] = typeof count === 'number' ? count : link.delivery_count
 }
 
-/** The transfer that rhea hands on as a message just now. It hands on the bytes of every format as they are. */
-export function receivedTransfer(link: RheaLink): IncomingTransfer {
-  return transfers.get(link) ?? violated('a message without a transfer')
-}
-
-function beginTransfer(link: RheaLink, { performative }: RheaFrame): IncomingTransfer {
-  const known = transfers.get(link)
-  if (link._incomplete !== undefined && known !== undefined) return known
-  const { message_format: format } = performative
-  const transfer = { format: typeof format === 'number' ? format : 0, bytes: 0, isTooLarge: false }
-  transfers.set(link, transfer)
-  performative['message_format'] = UNDECODED_FORMAT
-  return transfer
+/**
+ * Leaves of a disposition what concerns deliveries that are open, and were sent. rhea takes others for ones that they are not: it
+ * counts in a ring. False: nothing is left.
+ */
+function narrowDisposition(session: RheaSession, { performative }: RheaFrame): boolean {
+  const { outgoing, incoming } = session
+  const isOfSent = Boolean(performative['role'])
+  const { deliveries } = isOfSent ? outgoing : incoming
+  const [oldest, newest] = [deliveries.get_head()?.id, deliveries.get_tail()?.id]
+  if (oldest === undefined || newest === undefined) return false
+  const end = isOfSent ? Math.min(newest, outgoing.next_pending_delivery - 1) : newest
+  const first = Number(performative['first'])
+  const last = Math.min(Number(performative['last'] ?? first), end)
+  const from = Math.max(first, oldest)
+  performative['first'] = from
+  performative['last'] = Math.max(from, last)
+  return from <= last
 }
 
 /** Keeps the answer to a client's attach back. `release` writes it, and whatever was asked of the link meanwhile. */
@@ -165,13 +177,22 @@ export function holdAttach(link: RheaLink): { readonly release: () => void } {
   }
 }
 
-/** Answers a drain also when no credit is left: rhea does not, and the client would wait until it gives up. */
+/**
+ * Answers a drain when `set_drained` was called, and at no other time, also when no credit is left: rhea does not then, and the
+ * client would wait until it gives up. Nor does it count the credit down one by one, which may be 4 billion.
+ */
 export function hookDrain(sender: RheaSender): void {
+  let isDrained = false
+  sender.set_drained = (drained) => {
+    isDrained = drained
+    if (drained && sender._draining) sender.issue_flow = true
+  }
   sender._get_drain = () => {
-    if (!sender._draining || !sender._drained) return false
-    sender.delivery_count += Math.max(0, sender.credit)
+    if (!sender._draining || !isDrained) return false
+    sender.delivery_count = (sender.delivery_count + Math.max(0, sender.credit)) >>> 0
     sender.credit = 0
     sender._draining = false
+    isDrained = false
     return true
   }
 }
@@ -194,11 +215,14 @@ export function finishDetach(link: RheaLink): void {
   endOfTurn(() => endOfTurn(() => link.remove()))
 }
 
-type FrameMethod = 'on_open' | 'on_begin' | 'on_disposition' | 'on_transfer' | 'on_flow'
+/** The socket has gone: what is still asked of the connection is not written, and starts no timer. */
+export function silence(connection: RheaConnection): void {
+  connection.output = () => undefined
+}
 
 function wrap(
   connection: RheaConnection,
-  method: FrameMethod,
+  method: 'on_open' | 'on_flow',
   before: (frame: RheaFrame) => void,
 ): void {
   const original = connection[method].bind(connection)
@@ -206,16 +230,6 @@ function wrap(
     before(frame)
     original(frame)
   }
-}
-
-function sessionOf(connection: RheaConnection, { channel }: RheaFrame): RheaSession {
-  return connection.remote_channel_map[channel] ?? violated(`no session has channel ${channel}`)
-}
-
-function linkOf(connection: RheaConnection, frame: RheaFrame): RheaLink {
-  const handle = Number(frame.performative['handle'])
-  const link = sessionOf(connection, frame).remote.handles[handle]
-  return link ?? violated(`no link has handle ${handle}`)
 }
 
 function linkAt(session: RheaSession, handle: number): RheaLink | undefined {

@@ -16,14 +16,17 @@ export interface RheaContainer {
 
 export interface RheaConnection extends EventEmitter {
   readonly local_channel_map: Readonly<Record<number, RheaSession>>
-  readonly remote_channel_map: Readonly<Record<number, RheaSession>>
+  readonly remote_channel_map: Record<number, RheaSession>
   accept(socket: unknown): void
   close(error?: WireError): void
   is_open(): boolean
   is_closed(): boolean
   _register(): void
+  /** Writes what waits, and starts the timers of heartbeats. */
+  output(): void
   on_open(frame: RheaFrame): void
   on_begin(frame: RheaFrame): void
+  on_end(frame: RheaFrame): void
   on_attach(frame: RheaFrame): void
   on_detach(frame: RheaFrame): void
   on_transfer(frame: RheaFrame): void
@@ -38,13 +41,26 @@ export interface RheaFrame {
   payload?: Buffer | undefined
 }
 
+/** The deliveries of a session that are not settled yet, in their order. */
+export interface RheaRing {
+  get_head(): { readonly id: number } | undefined
+  get_tail(): { readonly id: number } | undefined
+}
+
 export interface RheaSession extends EventEmitter {
   readonly outgoing: {
     readonly next_delivery_id: number
     readonly next_pending_delivery: number
+    readonly deliveries: RheaRing
     available(): number
+    /** Sends what it can, and forgets what is settled. */
+    process(): void
   }
-  readonly incoming: { readonly window: number }
+  readonly incoming: {
+    readonly window: number
+    readonly deliveries: RheaRing
+    next_delivery_id: number
+  }
   readonly remote: { readonly handles: Record<number, RheaLink> }
   readonly links: Record<string, RheaLink>
   is_open(): boolean
@@ -74,7 +90,7 @@ export interface RheaLink extends EventEmitter {
   readonly remote: { handle: number | undefined }
   readonly state: { mark(token: object): void; readonly local_open: boolean }
   /** A delivery of which more is to come. */
-  readonly _incomplete: unknown
+  _incomplete: { settled: boolean; readonly frames: Buffer[] } | undefined
   issue_flow: boolean
   credit: number
   delivery_count: number
@@ -92,7 +108,6 @@ export interface RheaLink extends EventEmitter {
 /** Sends to a client that receives. */
 export interface RheaSender extends RheaLink {
   _draining: boolean
-  _drained: boolean
   set_drained(drained: boolean): void
   send(bytes: Buffer, tag: Buffer, format: number): RheaDelivery
   _get_drain(): boolean

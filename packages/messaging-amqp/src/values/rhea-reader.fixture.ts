@@ -1,14 +1,32 @@
 import rhea from 'rhea'
 
 interface RheaReader {
-  read(): unknown
+  read(): { readonly descriptor?: { readonly value: unknown }; readonly value: unknown }
   readonly position: number
 }
 
-/** Where rhea ends when it reads the value at the beginning of these bytes. Its declarations leave this class out. */
+/** Where rhea ends when it reads the value at the beginning of these bytes. */
 export function rheaEnd(bytes: Buffer): number {
-  const Reader = Reflect.get(rhea.types, 'Reader') as new (bytes: Buffer) => RheaReader
-  const reader = new Reader(bytes)
+  const reader = readerOf(bytes)
   reader.read()
   return reader.position
+}
+
+/** The described list at the beginning of these bytes, with its values as rhea shows them. */
+export function readDescribedList(bytes: Buffer): {
+  readonly code: number
+  readonly fields: readonly unknown[]
+} {
+  const { descriptor, value } = readerOf(bytes).read()
+  const items = Array.isArray(value) ? value : []
+  return {
+    code: Number(descriptor?.value),
+    fields: items.map((item: unknown): unknown => rhea.types.unwrap(item, true)),
+  }
+}
+
+/** rhea's declarations leave this class out. */
+function readerOf(bytes: Buffer): RheaReader {
+  const Reader = Reflect.get(rhea.types, 'Reader') as new (bytes: Buffer) => RheaReader
+  return new Reader(bytes)
 }

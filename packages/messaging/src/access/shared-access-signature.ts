@@ -44,8 +44,13 @@ export function parseSharedAccessSignature(token: string): SharedAccessSignature
 /** The path of a resource such as `sb://localhost:5672/orders/Subscriptions/all`, whatever its scheme and host. */
 export function resourcePath(resource: string): string {
   const withoutHost = resource.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
-  return withoutHost
-    .replace(/[?#].*$/s, '')
-    .replaceAll(/^\/+|\/+$/g, '')
-    .toLowerCase()
+  return withoutSlashes(withoutHost.replace(/[?#].*$/s, '')).toLowerCase()
+}
+
+/** A path without those at its ends. In one pass: a client may send thousands of them. */
+export function withoutSlashes(path: string): string {
+  let [start, end] = [0, path.length]
+  while (path[start] === '/') start++
+  while (end > start && path[end - 1] === '/') end--
+  return path.slice(start, end)
 }

@@ -7,7 +7,7 @@ export {
   type AccessPolicy,
   type AccessRight,
 } from '../access/access-policies.ts'
-export { resourcePath } from '../access/shared-access-signature.ts'
+export { resourcePath, withoutSlashes } from '../access/shared-access-signature.ts'
 export {
   MessageFront,
   type AcceptLinkOptions,
