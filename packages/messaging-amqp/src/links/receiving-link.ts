@@ -178,8 +178,16 @@ export class ReceivingLink implements ClientLink {
   }
 
   #send({ message, lock }: Received): void {
+    let bytes: Buffer
+    try {
+      bytes = encodeDelivery(message, lock)
+    } catch (error) {
+      // It must not take others along. It comes again when its lock ends, and is dead-lettered in the end.
+      this.#host.report(`message ${message.number} of '${this.path}'`, error)
+      return
+    }
     const tag = lock === undefined ? this.#nextTag() : tagOfToken(lock.token)
-    this.#sender.send(encodeDelivery(message, lock), tag, 0)
+    this.#sender.send(bytes, tag, 0)
   }
 
   #nextTag(): Buffer {

@@ -1,16 +1,19 @@
 import { encodeChanges, type Outcome } from '@tidemark/messaging/front'
-import type { PropertyValue } from '@tidemark/messaging'
+import { propertyValues } from '../values/property-values.ts'
 
 type State = Readonly<Record<string, unknown>> | undefined
 
 const REASON = 'DeadLetterReason'
 const DESCRIPTION = 'DeadLetterErrorDescription'
+const PROPERTIES = 'properties to modify'
 const DEAD_LETTER = 'com.microsoft:dead-letter'
 
 /** What a client's `modified` asks for. @throws ERR_INVALID_OPTION */
 export function modifiedOutcome(state: State): Outcome {
   const annotations = state?.['message_annotations']
-  const changes = encodeChanges(isObject(annotations) ? propertiesOf(annotations) : undefined)
+  const changes = encodeChanges(
+    isObject(annotations) ? propertyValues(annotations, PROPERTIES) : undefined,
+  )
   return { kind: state?.['undeliverable_here'] === true ? 'defer' : 'abandon', changes }
 }
 
@@ -30,18 +33,10 @@ export function rejectedOutcome(state: State): Outcome {
   } = isObject(error['info']) ? error['info'] : {}
   return {
     kind: 'deadLetter',
-    changes: encodeChanges(propertiesOf(properties)),
+    changes: encodeChanges(propertyValues(properties, PROPERTIES)),
     reason: textOf(reason) ?? (isOwn ? textOf(condition) : undefined),
     description: textOf(text) ?? (isOwn ? textOf(description) : undefined),
   }
-}
-
-/** What is no property is refused where it is encoded. */
-function propertiesOf(
-  values: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, PropertyValue>> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `encodeChanges` checks each value.
-  return values as Readonly<Record<string, PropertyValue>>
 }
 
 function textOf(value: unknown): string | undefined {
