@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { runAmqp } from './amqp/run-amqp.ts'
 import { runFeatures } from './features/run-features.ts'
 import { runGateway } from './gateway/run-gateway.ts'
 import { runMessaging } from './messaging/run-messaging.ts'
@@ -35,6 +36,13 @@ test('EXP-18 SET-18 kill -9 of sending and receiving processes loses no message 
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, twice: 0, faults: 0 })
 }, 120_000)
+
+test('EXP-18 SET-18 kill -9 of an AMQP server under official clients loses no message and repeats none that was completed', async () => {
+  await using folder = await temporaryFolder()
+  const { summary, ...verdict } = await runAmqp({ ...aRun(folder.path), rounds: 2 })
+  console.log(summary)
+  expect(verdict).toEqual({ lost: 0, twice: 0, faults: 0 })
+}, 180_000)
 
 function aRun(folder: string): {
   readonly folder: string

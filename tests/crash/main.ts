@@ -9,6 +9,7 @@ import {
   UsageError,
   whole,
 } from '../../scripts/command-line/read-arguments.ts'
+import { runAmqp } from './amqp/run-amqp.ts'
 import { FolderScene, type CrashScene } from './crash-scene.ts'
 import { runFeatures } from './features/run-features.ts'
 import { runGateway } from './gateway/run-gateway.ts'
@@ -16,7 +17,7 @@ import { runMessaging } from './messaging/run-messaging.ts'
 import { PostgresScene } from './postgres/postgres-scene.ts'
 import { runPlain } from './run-plain.ts'
 
-const USAGE = `usage: npm run crash -- [--rounds N] [--engine NAME] [--features all] [--gateway] [--messaging]
+const USAGE = `usage: npm run crash -- [--rounds N] [--engine NAME] [--features all] [--gateway] [--messaging] [--amqp]
                           [--seed N] [--folder PATH]
 
 Kills writing processes with SIGKILL over and over and looks for what they had acknowledged. On PostgreSQL, a
@@ -29,6 +30,7 @@ restart of the server, and after SIGKILL of the server.
                   background maintenance   (default: plain writes)
   --gateway       kills tidemark serve, while clients write over HTTP
   --messaging     kills processes that send messages, alone and with documents, receive, settle and schedule
+  --amqp          kills a server of AMQP under eight official clients, which connect again
   --seed N        of what is written       (default: random, printed)
   --folder PATH   made anew, left behind   (default: a temporary one, removed); of a server only the logs
 
@@ -41,12 +43,16 @@ const { values } = readArguments(
     features: oneOf(['all']),
     gateway: flag(),
     messaging: flag(),
+    amqp: flag(),
     engine: oneOf(['sqlite', 'postgres'], 'sqlite'),
     seed: whole(0, Math.floor(Math.random() * 1_000_000)),
     folder: text(),
   },
   {
-    check({ gateway, messaging, features, engine }) {
+    check({ gateway, messaging, amqp, features, engine }) {
+      if (amqp && (messaging || gateway || features !== undefined || engine !== 'sqlite')) {
+        throw new UsageError('--amqp goes without the others, and with --engine sqlite')
+      }
       if (messaging && (gateway || features !== undefined)) {
         throw new UsageError('--messaging goes without --gateway and --features')
       }
@@ -60,6 +66,7 @@ const { rounds, seed } = values
 const folder = values.folder ?? (await mkdtemp(join(tmpdir(), 'tidemark-crash-')))
 try {
   if (values.gateway) await crashGateway()
+  else if (values.amqp) await crashAmqp()
   else if (values.engine === 'postgres') {
     await using scene = await PostgresScene.start()
     await crash(scene)
@@ -92,6 +99,18 @@ async function crashGateway(): Promise<void> {
     report: console.log,
   })
   if (lost > 0 || indexFaults > 0) process.exitCode = 1
+  console.log(summary)
+}
+
+async function crashAmqp(): Promise<void> {
+  const { lost, twice, faults, summary } = await runAmqp({
+    folder,
+    seed,
+    rounds,
+    report: console.log,
+  })
+  if (lost > 0 || twice > 0 || faults > 0) process.exitCode = 1
+  if (faults > 0) console.error(`${faults} faults in numbers, sessions or rows`)
   console.log(summary)
 }
 

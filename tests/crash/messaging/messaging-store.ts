@@ -1,6 +1,7 @@
 import { openMessaging, type MessageBroker, type SubscriptionName } from '@tidemark/messaging'
 import { Store, type Collection } from '@tidemark/store'
 import { openEngineAt, type StorePlace } from '../store-place.ts'
+import type { MessagePlaces } from './look-everywhere.ts'
 
 /** Short, so that locks of killed workers end within a run. */
 const LOCK_DURATION = 'PT0.4S'
@@ -17,8 +18,7 @@ export const ORDERS = 'orders'
 export const ALL: SubscriptionName = { topic: NEWS, subscription: 'all' }
 export const ODD: SubscriptionName = { topic: NEWS, subscription: 'odd' }
 
-/** Entities that hold messages, by the names that journals use. */
-export const PLACES: readonly (readonly [name: string, entity: string | SubscriptionName])[] = [
+export const PLACES: MessagePlaces = [
   [WORK, WORK],
   [BRIEF, BRIEF],
   [LATER, LATER],

@@ -1,12 +1,11 @@
 import { join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MessageBroker } from '@tidemark/messaging'
 import { logSize } from '../acknowledgements.ts'
 import { CrashProcess } from '../crash-process.ts'
 import { FolderScene, type CrashScene, type Writing } from '../crash-scene.ts'
 import { generator } from '../lane.ts'
 import { safely, type StorePlace } from '../store-place.ts'
+import { lookEverywhere } from './look-everywhere.ts'
 import { readMessageJournal, type JournalLine } from './message-journal.ts'
 import { MessageLedger, SessionOrder, type FoundMessage } from './message-ledger.ts'
 import type { WorkerMessage, WorkerTask } from './messages.ts'
@@ -24,7 +23,6 @@ export interface MessagingRunResult {
 const MIN_WORKING_MS = 60
 const MAX_WORKING_MS = 500
 const BEGIN_LIMIT_MS = 25_000
-const PAGE = 500
 
 /**
  * Kills processes that send, also with documents, receive, settle, schedule and let messages expire, over and over on one
@@ -63,9 +61,7 @@ export async function runMessaging({
     ledger.read(lines)
     outbox.read(lines)
     await scene.settle()
-    const { found, documents, contradictions } = await lookEverywhere(
-      safely(scene.plan(round).place),
-    )
+    const { found, documents, contradictions } = await lookInto(safely(scene.plan(round).place))
     const verdict = ledger.judge(found)
     const others = [
       ...contradictions,
@@ -138,48 +134,17 @@ async function untilRemoved(journals: readonly string[], writing: Writing): Prom
   }
 }
 
-async function lookEverywhere(place: StorePlace): Promise<{
+async function lookInto(place: StorePlace): Promise<{
   readonly found: readonly FoundMessage[]
   /** Ids. */
   readonly documents: readonly string[]
   readonly contradictions: readonly string[]
 }> {
   await using store = await openMessagingStore(place)
-  let found = await peekEverywhere(store.broker)
-  // A lock that ends between two looks moves a message from where it was seen to where it is seen again.
-  for (;;) {
-    const again = await peekEverywhere(store.broker)
-    if (isDeepStrictEqual(again, found)) break
-    found = again
-  }
+  const found = await lookEverywhere(store.broker, PLACES)
   const documents: string[] = []
   for await (const { changes } of store.orders.changes({ from: 'beginning', follow: false })) {
     documents.push(...changes.map(({ id }) => id))
   }
   return { found, documents, contradictions: await store.check() }
-}
-
-async function peekEverywhere(broker: MessageBroker): Promise<readonly FoundMessage[]> {
-  const found: FoundMessage[] = []
-  for (const [name, entity] of PLACES) {
-    for (const subQueueType of [undefined, 'deadLetter'] as const) {
-      await using receiver = broker.createReceiver(entity, { subQueueType })
-      found.push(...(await peekAll(name, receiver)))
-    }
-  }
-  return found
-}
-
-async function peekAll(
-  entity: string,
-  receiver: ReturnType<MessageBroker['createReceiver']>,
-): Promise<readonly FoundMessage[]> {
-  const found: FoundMessage[] = []
-  for (;;) {
-    const messages = await receiver.peekMessages(PAGE)
-    if (messages.length === 0) return found
-    for (const { messageId: id, enqueuedSequenceNumber: number } of messages) {
-      found.push({ entity, id, number })
-    }
-  }
 }

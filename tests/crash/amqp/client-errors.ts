@@ -1,0 +1,21 @@
+/** Of a lock that ended meanwhile, and of a server that went away, which does not say whether a call happened. */
+const SERVICE_CODES = new Set([
+  'MessageLockLost',
+  'SessionLockLost',
+  'ServiceTimeout',
+  'SessionCannotBeLocked',
+  'ServiceCommunicationProblem',
+  // It was enqueued, or taken, meanwhile.
+  'MessageNotFound',
+])
+const SOCKET_ENDS = /ECONNREFUSED|ECONNRESET|EPIPE|connection|disconnect|not open|closed/i
+
+/** Whether the official client may fail so although nothing is wrong with what it was asked. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  // Of all attempts at a call.
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return error.errors.every(isOutage)
+  const code: unknown = Reflect.get(error, 'code')
+  return SERVICE_CODES.has(String(code)) || SOCKET_ENDS.test(`${String(code)} ${error.message}`)
+}
