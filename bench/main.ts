@@ -8,6 +8,7 @@ import {
   text,
   whole,
 } from '../scripts/command-line/read-arguments.ts'
+import { AMQP_SCENARIOS } from './amqp/scenarios.ts'
 import { GATEWAY_SCENARIOS } from './gateway/scenarios.ts'
 import { messagingScenarios } from './messaging/scenarios.ts'
 import { reachesGoal, reportTable } from './measuring/report-table.ts'
@@ -17,7 +18,7 @@ import { POSTGRES_SCENARIOS } from './postgres/scenarios.ts'
 import { SCENARIOS } from './scenarios/all-scenarios.ts'
 
 const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [--documents N] [--many N]
-                          [--engine NAME] [--messaging] [--gateway] [--only NAME]
+                          [--engine NAME] [--messaging] [--gateway] [--amqp] [--only NAME]
                           [--list]
 
   --json FILE     writes the results as one JSON array
@@ -28,6 +29,7 @@ const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [-
   --engine NAME   sqlite, or postgres for the scenarios on PostgreSQL, which start servers (default sqlite)
   --messaging     queues and topics instead of documents, beside other products, on the engine of --engine
   --gateway       the scenarios over HTTP instead, with servers and workers in processes of their own
+  --amqp          queues over AMQP instead, beside a bare server on rhea, each process one of its own
   --only NAME     only scenarios or figures whose name contains NAME
   --list          prints the names and ends`
 
@@ -61,6 +63,7 @@ function readOptions(): BenchOptions {
     engine: oneOf(['sqlite', 'postgres'], 'sqlite'),
     messaging: flag(),
     gateway: flag(),
+    amqp: flag(),
     only: text(''),
     list: flag(),
   })
@@ -83,12 +86,15 @@ function scenariosOf({
   engine,
   messaging,
   gateway,
+  amqp,
 }: {
   readonly engine: 'sqlite' | 'postgres'
   readonly messaging: boolean
   readonly gateway: boolean
+  readonly amqp: boolean
 }): readonly Scenario[] {
   if (gateway) return GATEWAY_SCENARIOS
+  if (amqp) return AMQP_SCENARIOS
   return messaging ? messagingScenarios(engine) : SCENARIOS_OF[engine]
 }
 
