@@ -71,7 +71,9 @@ function hookSessions(connection: RheaConnection, { hooks, transfers }: HookPart
       violated(`a connection has at most ${maxSessions} sessions`, 'amqp:resource-limit-exceeded')
     }
     begin(frame)
-    tellProcessed(sessionOf(connection, frame))
+    const session = sessionOf(connection, frame)
+    separateOutcomes(session)
+    tellProcessed(session)
   }
   const end = connection.on_end.bind(connection)
   connection.on_end = (frame) => {
@@ -195,6 +197,40 @@ export function hookDrain(sender: RheaSender): void {
     isDrained = false
     return true
   }
+}
+
+/**
+ * Writes outcomes that differ in dispositions of their own. rhea gives the second of two neighbours that are settled in one turn
+ * the outcome of the first: a message that was refused would be told as stored.
+ */
+function separateOutcomes({ incoming, outgoing }: RheaSession): void {
+  const receive = incoming.process.bind(incoming)
+  incoming.process = (session) => {
+    for (const run of runsOfOutcomes(incoming.updated)) {
+      incoming.updated = run
+      receive(session)
+    }
+  }
+  const send = outgoing.process.bind(outgoing)
+  outgoing.process = () => {
+    for (const run of runsOfOutcomes(outgoing.pending_dispositions)) {
+      outgoing.pending_dispositions = run
+      send()
+    }
+  }
+}
+
+/** At least one, which may be empty. */
+function runsOfOutcomes(deliveries: readonly RheaDelivery[]): RheaDelivery[][] {
+  const runs: RheaDelivery[][] = [[]]
+  for (const delivery of deliveries) {
+    const run = runs.at(-1)
+    const last = run?.at(-1)
+    if (run !== undefined && (last === undefined || last.state === delivery.state))
+      run.push(delivery)
+    else runs.push([delivery])
+  }
+  return runs
 }
 
 /** Deliveries of a session that rhea has taken and not sent yet. */

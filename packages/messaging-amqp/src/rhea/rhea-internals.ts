@@ -52,6 +52,8 @@ export interface RheaSession extends EventEmitter {
     readonly next_delivery_id: number
     readonly next_pending_delivery: number
     readonly deliveries: RheaRing
+    /** Outcomes that are to be written. */
+    pending_dispositions: RheaDelivery[]
     available(): number
     /** Sends what it can, and forgets what is settled. */
     process(): void
@@ -60,6 +62,9 @@ export interface RheaSession extends EventEmitter {
     readonly window: number
     readonly deliveries: RheaRing
     next_delivery_id: number
+    /** Outcomes that are to be written. */
+    updated: RheaDelivery[]
+    process(session: RheaSession): void
   }
   readonly remote: { readonly handles: Record<number, RheaLink> }
   readonly links: Record<string, RheaLink>
@@ -124,6 +129,8 @@ export interface RheaDelivery {
   /** The client has settled it: no answer is expected. */
   remote_settled: boolean
   readonly remote_state: Readonly<Record<string, unknown>> | undefined
+  /** Our outcome. */
+  readonly state: unknown
   settled: boolean
   /** Settles it with an outcome. */
   update(settled: boolean, state?: unknown): void
