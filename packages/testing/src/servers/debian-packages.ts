@@ -32,6 +32,13 @@ export async function simulatedInstall(name: string): Promise<string> {
   return stdout
 }
 
+/** What a simulated installation would add. A package that is there in another version is left alone. */
+export function addedPackages(simulation: string): string[] {
+  // A version in square brackets is the installed one: only an upgrade, which is not needed.
+  const lines = [...simulation.matchAll(/^Inst (\S+)( \[)?/gm)]
+  return lines.flatMap(([, name, installed]) => (name && installed === undefined ? [name] : []))
+}
+
 export interface UnpackedPackages {
   readonly packages: readonly string[]
   /** Where the packages' files are to be, below `root`. What is there goes when the new is complete. */

@@ -10,6 +10,7 @@ export {
   type PgBouncerProgram,
 } from './ensure-pgbouncer.ts'
 export { ensurePostgresServer, type EnsurePostgresServerOptions } from './ensure-postgres-server.ts'
+export { ensureProton, type EnsureProtonOptions, type ProtonPython } from './ensure-proton.ts'
 export { ensureRedisServer, type EnsureRedisServerOptions } from './ensure-redis-server.ts'
 export { freePort } from './free-port.ts'
 export { KillAtExit } from './kill-at-exit.ts'

@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  addedPackages,
   installDebianPackage,
   simulatedInstall,
   unpackDebianPackages,
@@ -48,10 +49,7 @@ const NOT_NEEDED =
 
 /** @internal What to download, from the output of `apt-get -s install postgresql`. */
 export function missingPackages(simulation: string): string[] {
-  const lines = [...simulation.matchAll(/^Inst (\S+)( \[)?/gm)]
-  // A version in square brackets is the installed one: only an upgrade, which is not needed.
-  const missing = lines.filter(([, , installed]) => installed === undefined)
-  return missing.flatMap(([, name]) => (name && !NOT_NEEDED.test(name) ? [name] : []))
+  return addedPackages(simulation).filter((name) => !NOT_NEEDED.test(name))
 }
 
 async function writeWrappers(target: string): Promise<void> {
