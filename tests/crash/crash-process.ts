@@ -34,6 +34,10 @@ export class CrashProcess<Message extends { readonly kind: string }> {
     return message as Extract<Message, { readonly kind: Kind }>
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
   tell(text: string): void {
     // One that has ended is found by whoever waits for its answer.
     this.#child.send(text, () => {})

@@ -6,6 +6,7 @@ export type Measure =
   | 'resources'
   | 'open files'
   | 'sockets'
+  | 'rhea links'
   | 'redis memory'
   | 'redis clients'
   | 'store'
@@ -50,6 +51,7 @@ const ALLOWED: Readonly<Record<Measure, Allowance>> = {
   resources: { ...PIECES, perHour: 6, inAll: 12 },
   'open files': { ...PIECES, perHour: 6, inAll: 12 },
   sockets: { ...PIECES, perHour: 6, inAll: 12 },
+  'rhea links': { ...PIECES, perHour: 6, inAll: 12 },
   'redis memory': { ...MEBIBYTES, perHour: 2, inAll: 8 },
   'redis clients': { ...PIECES, perHour: 6, inAll: 12 },
   store: { ...MEBIBYTES, perHour: 30, inAll: 64 },
