@@ -10,7 +10,14 @@ export async function sendStored(
   signal: AbortSignal | undefined,
 ): Promise<readonly (number | undefined)[]> {
   if (messages.length === 0) return []
-  assertSize(await commands.record(), messages)
+  const record = await commands.record()
+  try {
+    assertSize(record, messages)
+  } catch (error) {
+    // An activity, successful or not (TMP-10).
+    if (record.settings.autoDeleteOnIdleMs !== undefined) await commands.perform('touch', {})
+    throw error
+  }
   const answer = await commands.send(messages, signal)
   if (answer.kind === 'sent') return answer.numbers
   throw sendRefusal(await commands.record(), answer)

@@ -151,6 +151,10 @@ export function messagingTemporary(open: OpenNamespace): void {
         rejection(queue.sender.cancelScheduledMessages(99)).then((code) =>
           expect(code).toBe('ERR_MESSAGE_NOT_FOUND'),
         ),
+      'a send that is too large': (_, queue) =>
+        rejection(queue.sender.sendMessages({ body: 'x'.repeat(2 ** 21) })).then((code) =>
+          expect(code).toBe('ERR_MESSAGE_SIZE_EXCEEDED'),
+        ),
     }
     test.each(Object.entries(activities))(
       'TMP-05 TMP-09 TMP-10 %s restarts the period',
