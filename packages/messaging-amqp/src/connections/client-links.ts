@@ -70,11 +70,8 @@ export class ClientLinks implements HostedLinks {
 
   /** Closes those that the client may no longer use: a token has run out, or keys were replaced. */
   checkClaims(): void {
-    const { claims } = this.#parts
-    for (const [link, { path, rights }] of this.#open) {
-      if (rights.length === 0 || rights.some((right) => claims.permits(right, path))) continue
-      const reason = `Unauthorized access: the token for '${path}' has expired.`
-      this.close(link, new UnauthorizedAccessError(reason))
+    for (const [link, open] of this.#open) {
+      if (!this.#isPermitted(open)) this.close(link, expired(open))
     }
   }
 
@@ -116,6 +113,11 @@ export class ClientLinks implements HostedLinks {
         await opened.end()
         return
       }
+      // A client may wait for a session longer than its token lasts.
+      if (!this.#isPermitted(opened)) {
+        await opened.end()
+        throw expired(opened)
+      }
       this.#open.set(link, opened)
       release()
       opened.begin()
@@ -130,12 +132,21 @@ export class ClientLinks implements HostedLinks {
     }
   }
 
+  #isPermitted({ path, rights }: ClientLink): boolean {
+    const { claims } = this.#parts
+    return rights.length === 0 || rights.some((right) => claims.permits(right, path))
+  }
+
   #end(link: RheaLink): Promise<void> | undefined {
     const open = this.#open.get(link)
     if (open === undefined) return undefined
     this.#open.delete(link)
     return open.end()
   }
+}
+
+function expired({ path }: ClientLink): UnauthorizedAccessError {
+  return new UnauthorizedAccessError(`Unauthorized access: the token for '${path}' has expired.`)
 }
 
 function addressOf(link: RheaLink): string {

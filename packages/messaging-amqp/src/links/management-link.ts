@@ -9,16 +9,21 @@ import { RequestLink } from './request-link.ts'
 /** What a request adds to the messages in it. */
 const ENVELOPE_BYTES = 64 * 1024
 
+/** Whether the entity exists is told to those only who may use it. @throws ERR_UNAUTHORIZED_ACCESS */
+export function assertManages({ claims }: LinkHost, path: string): void {
+  const node = managementNode(path)
+  if (!NODE_RIGHTS.some((right) => claims.permits(right, node))) claims.assert('Listen', node)
+}
+
 /** The node `$management` of an entity. */
 export async function openManagementLink(
   receiver: RheaReceiver,
   host: LinkHost,
   given: string,
 ): Promise<RequestLink> {
+  assertManages(host, given)
   const { path, settings } = await host.front.entity(given)
   const node = managementNode(path)
-  if (!NODE_RIGHTS.some((right) => host.claims.permits(right, node)))
-    host.claims.assert('Listen', node)
   const context: ManagementContext = {
     broker: host.broker,
     front: host.front,
