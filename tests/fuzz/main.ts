@@ -1,7 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { oneOf, positive, readArguments, whole } from '../../scripts/command-line/read-arguments.ts'
+import {
+  flag,
+  oneOf,
+  positive,
+  readArguments,
+  whole,
+} from '../../scripts/command-line/read-arguments.ts'
+import type { ServingOptions } from '../gateway/serving-process.ts'
+import { AmqpTarget } from './amqp/amqp-target.ts'
+import { describeConversation } from './amqp/conversation.ts'
+import { generateConversation } from './amqp/generate-conversation.ts'
 import { describeRequest } from './describe-request.ts'
 import { generateRequest } from './generate/generate-request.ts'
 import { generateCostlyQuery } from './generate/costly-queries.ts'
@@ -25,6 +35,7 @@ another client reads documents.
   --from N        begin with this one
   --costly N      costly queries                   (default 200; none with --request)
   --query N       only this costly query of the seed
+  --amqp          conversations over AMQP instead, on a store in memory, while the official client sends and receives
   --hostile N     rounds of hostile connections beside another client's reads, on Linux (default 44; none with --request)
 
 Exit code 1 on a crash, an answer that is 500 or no JSON with a message, a hang, or a leak; where a costly query
@@ -40,6 +51,7 @@ const { values } = readArguments(USAGE, {
   costly: whole(0),
   query: whole(0),
   hostile: whole(0),
+  amqp: flag(),
 })
 const SQLITE_SHARE = 0.1
 const { seed, seconds } = values
@@ -47,19 +59,21 @@ const isOne = values.request !== undefined || values.query !== undefined
 const requests = isOne ? Number(values.request !== undefined) : values.requests
 const from = values.request ?? values.from
 const costlyFrom = values.query ?? 0
-const costly = values.query === undefined ? (values.costly ?? (isOne ? 0 : 200)) : 1
-const hostileRounds = values.hostile ?? (isOne ? 0 : 44)
+const costly = values.query === undefined ? (values.costly ?? (isOne || values.amqp ? 0 : 200)) : 1
+const hostileRounds = values.hostile ?? (isOne || values.amqp ? 0 : 44)
 
 const startedMs = performance.now()
 console.log(`seed ${seed}`)
-if (values.request !== undefined) console.log(describeRequest(generateRequest(seed, from)))
+if (values.request !== undefined) console.log(describe(from))
+if (values.amqp) await talk()
+const overHttp = values.amqp ? 0 : requests
 const onSqlite =
   values.store === 'memory'
     ? 0
     : values.store === 'sqlite'
-      ? requests
-      : Math.floor(requests * SQLITE_SHARE)
-const inMemory = requests - onSqlite
+      ? overHttp
+      : Math.floor(overHttp * SQLITE_SHARE)
+const inMemory = overHttp - onSqlite
 let [done, crashes, hangs] = [0, 0, 0]
 if (inMemory > 0) {
   const limit = seconds === undefined ? undefined : seconds * (inMemory / requests)
@@ -96,6 +110,25 @@ if (hostileRounds > 0 && process.platform === 'linux') await attack()
 console.log(`${((performance.now() - startedMs) / 1000).toFixed(1)} s`)
 console.log(`${done} requests, ${crashes} crashes, ${hangs} hangs`)
 
+function describe(index: number): string {
+  return values.amqp
+    ? describeConversation(generateConversation(seed, index))
+    : describeRequest(generateRequest(seed, index))
+}
+
+async function talk(): Promise<void> {
+  const arrivalsMs: number[] = []
+  const start = (place: ServingOptions): Promise<AmqpTarget> =>
+    AmqpTarget.start(place, (seen) => arrivalsMs.push(...seen.arrivalsMs))
+  const run = { seed, from, requests, seconds, place: {}, start, report: console.error }
+  take('memory', await runFuzz(run))
+  const sorted = arrivalsMs.toSorted((a, b) => a - b)
+  console.log(
+    `${sorted.length} messages of another client meanwhile, p50 ${percentile(sorted, 0.5).toFixed(1)} ms, ` +
+      `p99 ${percentile(sorted, 0.99).toFixed(1)} ms`,
+  )
+}
+
 function take(store: string, { requests: sent, findings, leaks, statuses }: FuzzResult): void {
   done += sent
   const counts = [...statuses].sort(([a], [b]) => String(a).localeCompare(String(b)))
@@ -109,8 +142,10 @@ function take(store: string, { requests: sent, findings, leaks, statuses }: Fuzz
     const which =
       indexes.length === 1 ? `--request ${first}` : `--from ${first} --requests ${indexes.length}`
     console.error(`${kind}: ${what}`)
-    if (indexes.length === 1) console.error(`  ${describeRequest(generateRequest(seed, first))}`)
-    console.error(`  again: npm run fuzz -- --seed ${seed} --store ${store} ${which}`)
+    if (indexes.length === 1) console.error(`  ${describe(first)}`)
+    console.error(
+      `  again: npm run fuzz -- --seed ${seed} ${values.amqp ? '--amqp' : `--store ${store}`} ${which}`,
+    )
   }
   for (const leak of leaks) console.error(`leak: ${leak}`)
   if (findings.length > 0 || leaks.length > 0) process.exitCode = 1

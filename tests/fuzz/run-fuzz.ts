@@ -1,8 +1,22 @@
-import type { ServingOptions } from '../gateway/serving-process.ts'
+import type { ServerUsage, ServingOptions, ServingProcess } from '../gateway/serving-process.ts'
 import type { FuzzOutcome } from './fuzz-outcome.ts'
 import { FuzzTarget } from './fuzz-target.ts'
 import { generateRequest } from './generate/generate-request.ts'
 import { judgeLeak, type LeakSample } from './judge-leak.ts'
+
+/** A server under fuzz. */
+export interface FuzzedServer extends AsyncDisposable {
+  readonly server: ServingProcess
+  send(seed: number, index: number): Promise<FuzzOutcome<FuzzStatus>>
+  /** Makes what requests go to again, so that what they leave behind does not add up. */
+  renew(): Promise<void>
+  /** Rejects when the server does not do right what good clients ask for. */
+  check(): Promise<void>
+  /** What it holds once all clients have left. */
+  usage(): Promise<ServerUsage>
+  /** Good clients leave. */
+  leave(): Promise<void>
+}
 
 export interface FuzzRun {
   readonly seed: number
@@ -11,6 +25,8 @@ export interface FuzzRun {
   /** It ends after this time, too. */
   readonly seconds?: number | undefined
   readonly place: ServingOptions
+  /** @default a gateway, which gets requests */
+  readonly start?: ((place: ServingOptions) => Promise<FuzzedServer>) | undefined
   readonly report: (line: string) => void
 }
 
@@ -26,8 +42,10 @@ export interface FuzzResult {
   readonly findings: readonly FuzzFinding[]
   readonly leaks: readonly string[]
   /** How many answers had which status; 0 = none. */
-  readonly statuses: ReadonlyMap<number | 'left', number>
+  readonly statuses: ReadonlyMap<FuzzStatus, number>
 }
+
+export type FuzzStatus = number | string
 
 /** Between looks at the server's health. */
 const BATCH = 2000
@@ -39,10 +57,11 @@ const MOST_FINDINGS = 20
 /** Sends requests to a server of its own and looks after every batch whether it is well. */
 export async function runFuzz(run: FuzzRun): Promise<FuzzResult> {
   const findings: FuzzFinding[] = []
-  const statuses = new Map<number | 'left', number>()
+  const statuses = new Map<FuzzStatus, number>()
   const samples: LeakSample[] = []
   const end = performance.now() + (run.seconds ?? Infinity) * 1000
-  let target = await FuzzTarget.start(run.place)
+  const { start = startGateway } = run
+  let target = await start(run.place)
   let done = 0
   try {
     for (let batch = 0; done < run.requests && performance.now() < end; batch++) {
@@ -68,7 +87,7 @@ export async function runFuzz(run: FuzzRun): Promise<FuzzResult> {
       if (harm !== undefined) {
         await target[Symbol.asyncDispose]()
         findings.push(await findCulprit(run, indexes, harm))
-        target = await FuzzTarget.start(run.place)
+        target = await start(run.place)
         samples.length = 0
       } else if ((batch + 1) % RENEW_EVERY === 0) {
         await target.renew()
@@ -83,16 +102,29 @@ export async function runFuzz(run: FuzzRun): Promise<FuzzResult> {
   }
 }
 
+async function startGateway(place: ServingOptions): Promise<FuzzedServer> {
+  const target = await FuzzTarget.start(place)
+  return {
+    server: target.server,
+    send: (seed, index) => target.send(generateRequest(seed, index)),
+    renew: () => target.renew(),
+    check: () => target.check(),
+    usage: () => target.usage(),
+    leave: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => target[Symbol.asyncDispose](),
+  }
+}
+
 async function sendAll(
-  target: FuzzTarget,
+  target: FuzzedServer,
   seed: number,
   indexes: readonly number[],
-): Promise<ReadonlyMap<number, FuzzOutcome>> {
-  const outcomes = new Map<number, FuzzOutcome>()
+): Promise<ReadonlyMap<number, FuzzOutcome<FuzzStatus>>> {
+  const outcomes = new Map<number, FuzzOutcome<FuzzStatus>>()
   let next = 0
   const loop = async (): Promise<void> => {
     for (let index = indexes[next++]; index !== undefined; index = indexes[next++]) {
-      outcomes.set(index, await target.send(generateRequest(seed, index)))
+      outcomes.set(index, await target.send(seed, index))
     }
   }
   await Promise.all(Array.from({ length: CONCURRENT }, loop))
@@ -100,7 +132,7 @@ async function sendAll(
 }
 
 /** What is wrong with a server; undefined when it is well. */
-async function harmTo(target: FuzzTarget): Promise<Omit<FuzzFinding, 'indexes'> | undefined> {
+async function harmTo(target: FuzzedServer): Promise<Omit<FuzzFinding, 'indexes'> | undefined> {
   try {
     await target.check()
   } catch (error) {
@@ -114,7 +146,7 @@ async function harmTo(target: FuzzTarget): Promise<Omit<FuzzFinding, 'indexes'> 
 
 /** Which request of a batch does it: each is sent alone to a server of its own. If none does, all of them are named. */
 async function findCulprit(
-  { seed, place, report }: FuzzRun,
+  { seed, place, report, start = startGateway }: FuzzRun,
   indexes: readonly number[],
   harm: Omit<FuzzFinding, 'indexes'>,
 ): Promise<FuzzFinding> {
@@ -127,7 +159,7 @@ async function findCulprit(
     const halves = [suspects.slice(0, half), suspects.slice(half)]
     let guilty: readonly number[] | undefined
     for (const some of halves) {
-      await using target = await FuzzTarget.start(place)
+      await using target = await start(place)
       await sendAll(target, seed, some)
       if (guilty === undefined && (await harmTo(target)) !== undefined) guilty = some
     }
@@ -138,7 +170,9 @@ async function findCulprit(
 }
 
 /** SIGTERM: a server that is well ends in order. */
-async function lastWords({ server }: FuzzTarget): Promise<readonly FuzzFinding[]> {
+async function lastWords(target: FuzzedServer): Promise<readonly FuzzFinding[]> {
+  await target.leave()
+  const { server } = target
   const code = await server.terminate()
   if (code === 0 && server.errors === '') return []
   return [{ kind: 'crash', indexes: [], what: `asked to stop it ended with ${server.ending}` }]

@@ -29,6 +29,7 @@ export class ServingProcess implements AsyncDisposable {
   readonly #exited: Promise<unknown>
   readonly #keyFolder: string
   #endpoint = ''
+  #amqp = ''
   #errors = ''
 
   private constructor(child: ChildProcess, keyFolder: string) {
@@ -56,7 +57,9 @@ export class ServingProcess implements AsyncDisposable {
     })
     const serving = new ServingProcess(child, keyFolder)
     try {
-      serving.#endpoint = await serving.#firstLine()
+      const { endpoint, amqp = '' } = await serving.#firstLine()
+      serving.#endpoint = endpoint
+      serving.#amqp = amqp
     } catch (error) {
       await serving.kill()
       throw error
@@ -70,6 +73,11 @@ export class ServingProcess implements AsyncDisposable {
 
   get port(): number {
     return Number(new URL(this.#endpoint).port)
+  }
+
+  /** With `--amqp-port`. */
+  get amqpPort(): number {
+    return Number(new URL(this.#amqp).port)
   }
 
   /** All that it wrote on its error output, since that was forgotten. */
@@ -129,7 +137,7 @@ export class ServingProcess implements AsyncDisposable {
     return rm(this.#keyFolder, { recursive: true, force: true })
   }
 
-  async #firstLine(): Promise<string> {
+  async #firstLine(): Promise<FirstLine> {
     let output = ''
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       output += text
@@ -140,7 +148,11 @@ export class ServingProcess implements AsyncDisposable {
         await Promise.race([once(this.#child.stdout, 'data'), this.#exited])
       }
     }
-    const line = JSON.parse(output) as { readonly endpoint: string }
-    return line.endpoint
+    return JSON.parse(output) as FirstLine
   }
+}
+
+interface FirstLine {
+  readonly endpoint: string
+  readonly amqp?: string
 }

@@ -26,6 +26,8 @@ export interface ConnectionHooks extends TransferHooks {
 /** Event of a session: rhea has sent what it could, and forgotten what is settled. */
 export const PROCESSED = 'processed'
 
+/** Of every peer (part 2, section 2.7.1). */
+const MIN_FRAME_BYTES = 512
 /** Bounds of the idle time-out that a client may ask for: rhea makes a timer of it, and busy ones of its edges. */
 const IDLE_BOUNDS_MS = [1_000, 3_600_000] as const
 /** Descriptors of sources and targets. */
@@ -38,7 +40,11 @@ const TERMINI: ReadonlySet<string> = new Set(['40', '41', 'amqp:source:list', 'a
 export function hookConnection(connection: RheaConnection, hooks: ConnectionHooks): void {
   const transfers = new IncomingTransfers(connection, hooks)
   wrap(connection, 'on_open', ({ performative }) => {
-    const idle = performative['idle_time_out']
+    const { idle_time_out: idle, max_frame_size: frameBytes } = performative
+    // rhea would cut messages into pieces without end.
+    if (typeof frameBytes === 'number' && frameBytes < MIN_FRAME_BYTES) {
+      violated(`a client takes frames of ${MIN_FRAME_BYTES} bytes at least`)
+    }
     if (typeof idle !== 'number') return
     const [least, most] = IDLE_BOUNDS_MS
     performative['idle_time_out'] = Math.min(Math.max(idle, least), most)

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import rhea from 'rhea'
-import { readDescribedList } from '../values/rhea-reader.fixture.ts'
+import { readDescribedList } from './read-values.ts'
 
 /** Codes of performatives. */
 export const OPEN = 0x10
@@ -145,11 +144,27 @@ export const frames = {
       ],
       payload,
     ),
+  /** As a client that receives. */
+  disposition: (channel: number, { first, last, state, settled }: DispositionOfReceiver): Buffer =>
+    frame(channel, DISPOSITION, [
+      value.true,
+      value.uint(first),
+      value.uint(last),
+      settled ? value.true : value.false,
+      state,
+    ]),
   detach: (channel: number, handle: number): Buffer =>
     frame(channel, DETACH, [value.uint(handle), value.true]),
   end: (channel: number): Buffer => frame(channel, END, []),
   close: (): Buffer => frame(0, CLOSE, []),
 } as const
+
+export interface DispositionOfReceiver {
+  readonly first: number
+  readonly last: number
+  readonly state: Buffer
+  readonly settled: boolean
+}
 
 export interface FlowOfLink {
   readonly handle: number
@@ -174,17 +189,30 @@ export function message(text: string): Buffer {
 
 /** A message to `$cbs` with a token. */
 export function tokenMessage(token: string, audience: string, replyTo: string): Buffer {
-  return rhea.message.encode({
-    message_id: 'token',
-    to: '$cbs',
-    reply_to: replyTo,
-    application_properties: {
-      operation: 'put-token',
-      type: 'servicebus.windows.net:sastoken',
-      name: audience,
-    },
-    body: token,
-  })
+  return Buffer.concat([
+    value.described(
+      0x73,
+      value.list(
+        value.string('token'),
+        value.null,
+        value.string('$cbs'),
+        value.null,
+        value.string(replyTo),
+      ),
+    ),
+    value.described(
+      0x74,
+      value.map(
+        value.string('operation'),
+        value.string('put-token'),
+        value.string('type'),
+        value.string('servicebus.windows.net:sastoken'),
+        value.string('name'),
+        value.string(audience),
+      ),
+    ),
+    value.described(0x77, value.string(token)),
+  ])
 }
 
 /** A client that says whatever a test lets it say, frame by frame, and understands nothing. */
