@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { countCases, readFeatures, withFeatures } from './gateway-table.ts'
+import { readFeatures, withFeatures } from './gateway-table.ts'
 import { readCases } from './gateway-table/read-cases.ts'
+import { countCases } from './gateway-table/read-suite.ts'
 
 const DOCUMENT = new URL('../docs/gateway.md', import.meta.url)
 

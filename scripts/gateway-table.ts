@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readCases, type Feature } from './gateway-table/read-cases.ts'
+import type { Feature } from './gateway-table/read-cases.ts'
+import { countCases, featuresAsMarkdown, readSuite } from './gateway-table/read-suite.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SUITE = join(ROOT, 'tests/interop')
@@ -39,14 +40,7 @@ const ORDER = [
 
 /** All features of the suite, in the order of the document. */
 export function readFeatures(): readonly Feature[] {
-  const place = (file: string): number => {
-    const index = ORDER.indexOf(file.replace('.test.ts', ''))
-    return index === -1 ? ORDER.length : index
-  }
-  return readdirSync(SUITE)
-    .filter((file) => file.endsWith('.test.ts'))
-    .toSorted((a, b) => place(a) - place(b))
-    .flatMap((file) => readCases(file, readFileSync(join(SUITE, file), 'utf8')))
+  return readSuite(SUITE, ORDER)
 }
 
 /** The document with the features in its marked region. */
@@ -55,29 +49,7 @@ export function withFeatures(document: string, features: readonly Feature[]): st
   const end = document.indexOf(END)
   if (begin === -1 || end < begin) throw new Error(`the document has no region ${BEGIN} … ${END}`)
   const before = document.slice(0, begin + BEGIN.length)
-  return `${before}\n\n${markdownOf(features)}\n\n${document.slice(end)}`
-}
-
-/** The number of cases, tables counted by their rows. */
-export function countCases(features: readonly Feature[]): number {
-  return features.flatMap(({ cases }) => cases).reduce((sum, { count }) => sum + count, 0)
-}
-
-function markdownOf(features: readonly Feature[]): string {
-  const rows = features.map((feature) => `| ${escaped(feature.name)} | ${countCases([feature])} |`)
-  const total = `| **together** | **${countCases(features)}** |`
-  const lists = features.map(({ name, cases }) => {
-    const lines = cases.map((one) => {
-      const times = one.count === 1 ? '' : ` (${one.count} cases)`
-      return `- ${escaped(one.name)}${times}`
-    })
-    return `### ${escaped(name)}\n\n${lines.join('\n')}`
-  })
-  return [['| Feature | Cases |', '|---|---|', ...rows, total].join('\n'), ...lists].join('\n\n')
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[*_<>[\]`|\\]/g, String.raw`\$&`)
+  return `${before}\n\n${featuresAsMarkdown(features)}\n\n${document.slice(end)}`
 }
 
 if (import.meta.main) {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readProtocolIds, readRules, type Rule } from './spec-rules/read-rules.ts'
+import { firstSentence, readProtocolIds, readRules, type Rule } from './spec-rules/read-rules.ts'
 import { readTestNames } from './spec-rules/read-test-names.ts'
 import { UNTESTED_RULES } from './spec-rules/untested-rules.ts'
 
@@ -99,13 +99,6 @@ the reasons of rules without a test are in \`scripts/spec-rules/untested-rules.t
 |---|---|---|
 ${rows.join('\n')}
 `
-}
-
-/** As a cell of a table. */
-function firstSentence(text: string): string {
-  const [paragraph = ''] = text.split('\n\n', 1)
-  const line = paragraph.replaceAll(/\s+/g, ' ')
-  return (/^.*?[.:](?= |$)/.exec(line)?.[0] ?? line).replaceAll('|', String.raw`\|`)
 }
 
 function ruleProblems(rules: readonly Rule[]): readonly string[] {

@@ -26,3 +26,10 @@ export function readRules(page: string, markdown: string): readonly Rule[] {
 export function readProtocolIds(markdown: string): readonly string[] {
   return [...markdown.matchAll(PROTOCOL_ROW)].map(({ groups }) => groups?.['id'] ?? '')
 }
+
+/** What a rule says in short, as a cell of a table. */
+export function firstSentence(text: string): string {
+  const [paragraph = ''] = text.split('\n\n', 1)
+  const line = paragraph.replaceAll(/\s+/g, ' ')
+  return (/^.*?[.:](?= |$)/.exec(line)?.[0] ?? line).replaceAll('|', String.raw`\|`)
+}
