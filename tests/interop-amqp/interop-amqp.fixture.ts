@@ -53,7 +53,7 @@ export interface ConnectOptions {
 }
 
 /** Without retries: a refusal is seen at once. */
-const ONCE = { maxRetries: 0, timeoutInMs: 30_000 }
+const ONCE = { maxRetries: 0, retryDelayInMs: 100, timeoutInMs: 30_000 }
 /** For clients whose connection breaks. */
 export const RETRYING = { maxRetries: 20, retryDelayInMs: 100, timeoutInMs: 2000 }
 
