@@ -5,6 +5,8 @@ const SERVICE_CODES = new Set([
   'ServiceTimeout',
   'SessionCannotBeLocked',
   'ServiceCommunicationProblem',
+  // On a machine that has much else to do.
+  'OperationTimeoutError',
   // It was enqueued, or taken, meanwhile.
   'MessageNotFound',
 ])
