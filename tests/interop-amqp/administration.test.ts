@@ -415,7 +415,8 @@ test.each([
   const unauthorized = {
     status: 401,
     code: 'UnauthorizedRequestError',
-    detail: 'Unauthorized access: the signature of the token is wrong.',
+    detail:
+      'Unauthorized access: the signature of the token is wrong: no policy has this name and key.',
   }
   expect(await refusal(stranger.getQueue('orders'))).toEqual(unauthorized)
   expect(await refusal(stranger.getQueue('none'))).toEqual(unauthorized)

@@ -113,8 +113,8 @@ function assertSafe(host: string, { policies, tls, insecureHttp }: AdminServerOp
   }
   if (tls === undefined && insecureHttp !== true) {
     throw new InvalidOptionError(
-      `plain http on ${host} lets everybody on the network read tokens: give a certificate (tls), or, in a network that you trust ` +
-        `or behind a proxy that speaks TLS, allow it (insecureHttp)`,
+      `plain http on ${host} lets everybody on the network read tokens: give a certificate (tls; --tls-cert and --tls-key), ` +
+        `or, in a network that you trust or behind a proxy that speaks TLS, allow it (insecureHttp; --insecure-http)`,
     )
   }
 }

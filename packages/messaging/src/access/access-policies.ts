@@ -64,7 +64,8 @@ export class AccessPolicies {
         (one.name === undefined || one.name === name) &&
         areEqualBytes(hmacSha256(one.secret, signed), bytes),
     )
-    if (key === undefined) throw unauthorized('the signature of the token is wrong')
+    if (key === undefined)
+      throw unauthorized('the signature of the token is wrong: no policy has this name and key')
     if (expiresMs <= nowMs) throw unauthorized('the token has expired')
     return { path, rights: key.rights, expiresMs, key }
   }

@@ -9,7 +9,10 @@ export async function readJsonFile(file: string): Promise<unknown> {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
     return value
   } catch (cause) {
-    const why = cause instanceof SyntaxError ? cause.message : (errorCode(cause) ?? 'it failed')
-    throw new InputError(`${file}: ${why}`, { cause })
+    const why =
+      cause instanceof SyntaxError
+        ? `is not JSON: ${cause.message}`
+        : `cannot be read: ${errorCode(cause) ?? 'it failed'}`
+    throw new InputError(`${file} ${why}`, { cause })
   }
 }

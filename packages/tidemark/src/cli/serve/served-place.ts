@@ -2,7 +2,7 @@ import type { Store } from '@tidemark/store'
 import { openStore } from '../../open-store.ts'
 import { postgresLocation } from '../../postgres-location.ts'
 
-/** What a gateway serves: a folder, a schema of PostgreSQL, or documents in memory. */
+/** What is served: a folder, a schema of PostgreSQL, or a store in memory. */
 export type ServedPlace =
   | { readonly kind: 'folder'; readonly folder: string }
   | { readonly kind: 'postgres'; readonly url: string }
@@ -29,7 +29,7 @@ export function openServedStore(
 
 /** For display; a URL is shown without its password. */
 export function describePlace(place: ServedPlace): string {
-  if (place.kind === 'memory') return 'documents in memory'
+  if (place.kind === 'memory') return 'a store in memory'
   if (place.kind === 'folder') return place.folder
   const { host, pathname } = new URL(place.url)
   return `postgres://${host}${pathname}`
