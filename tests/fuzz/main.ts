@@ -65,7 +65,6 @@ const hostileRounds = values.hostile ?? (isOne || values.amqp ? 0 : 44)
 const startedMs = performance.now()
 console.log(`seed ${seed}`)
 if (values.request !== undefined) console.log(describe(from))
-if (values.amqp) await talk()
 const overHttp = values.amqp ? 0 : requests
 const onSqlite =
   values.store === 'memory'
@@ -75,6 +74,7 @@ const onSqlite =
       : Math.floor(overHttp * SQLITE_SHARE)
 const inMemory = overHttp - onSqlite
 let [done, crashes, hangs] = [0, 0, 0]
+if (values.amqp) await talk()
 if (inMemory > 0) {
   const limit = seconds === undefined ? undefined : seconds * (inMemory / requests)
   take(
