@@ -89,8 +89,9 @@ export class ClientConnection implements LinkHost {
     return this.claims.isKnown
   }
 
-  /** Tells the client, and resolves when nothing of the connection is left. */
+  /** Answers what the client has asked for, tells it, and resolves when nothing of the connection is left. */
   async stop(error: WireError): Promise<void> {
+    await Promise.race([this.links.finish(), this.#sleep(CLOSE_MS)])
     await this.#close(error)
     await this.#work.idle()
   }

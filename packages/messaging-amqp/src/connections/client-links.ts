@@ -68,6 +68,17 @@ export class ClientLinks implements HostedLinks {
     }
   }
 
+  /** Takes nothing more from the client. Resolves when what it has asked for is answered. */
+  async finish(): Promise<void> {
+    const ended = [...this.#open].flatMap(([link, open]) =>
+      // Answers to requests go to these.
+      open instanceof AnswerLink ? [] : [this.#end(link)],
+    )
+    const finished = ended.filter((one) => one !== undefined)
+    for (const one of finished) this.#parts.work.start(one)
+    await Promise.allSettled(finished)
+  }
+
   /** Closes those that the client may no longer use: a token has run out, or keys were replaced. */
   checkClaims(): void {
     for (const [link, open] of this.#open) {
