@@ -156,7 +156,7 @@ function acceptClient(
     report: (place, error) => onFailure?.({ address, place, error }),
     onEnded: () => connections.remove(connection),
   })
-  connections.add(connection)
+  connections.add(connection, address)
 }
 
 function listenerOf({ tls }: AmqpServerOptions, accept: (socket: Socket) => void): Server {
@@ -186,7 +186,7 @@ async function stopServer(server: Server, connections: Connections): Promise<voi
     condition: 'amqp:connection:forced',
     description: 'The connection was closed: the server stops.',
   }
-  await Promise.all([...connections.all].map((connection) => connection.stop(error)))
+  await Promise.all(connections.all.map((connection) => connection.stop(error)))
   await closed
 }
 
