@@ -9,7 +9,7 @@ const PEEK = { 'from-sequence-number': wire.long(1), 'message-count': wire.int(1
 const PAGE = { skip: wire.int(0), top: wire.int(1) }
 const SQL = { 'rule-name': 'r', 'rule-description': { 'sql-filter': { expression: '1=1' } } }
 
-const OPERATIONS: readonly (readonly [string, 'Listen' | 'Send' | 'Manage', object])[] = [
+const OPERATIONS: readonly (readonly [string, 'Listen' | 'Send', object])[] = [
   ['peek-message', 'Listen', PEEK],
   ['renew-lock', 'Listen', TOKENS],
   ['update-disposition', 'Listen', { ...TOKENS, 'disposition-status': 'completed' }],
@@ -20,9 +20,9 @@ const OPERATIONS: readonly (readonly [string, 'Listen' | 'Send' | 'Manage', obje
   ['get-session-state', 'Listen', { 'session-id': 'a' }],
   ['set-session-state', 'Listen', { 'session-id': 'a', 'session-state': null }],
   ['get-message-sessions', 'Listen', PAGE],
-  ['add-rule', 'Manage', SQL],
-  ['remove-rule', 'Manage', { 'rule-name': 'r' }],
-  ['enumerate-rules', 'Manage', PAGE],
+  ['add-rule', 'Listen', SQL],
+  ['remove-rule', 'Listen', { 'rule-name': 'r' }],
+  ['enumerate-rules', 'Listen', PAGE],
 ]
 
 const FIELDS = [

@@ -35,9 +35,9 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['com.microsoft:set-session-state', { right: 'Listen', perform: setSessionState }],
   ['com.microsoft:get-session-state', { right: 'Listen', perform: getSessionState }],
   ['com.microsoft:get-message-sessions', { right: 'Listen', perform: listSessions }],
-  ['com.microsoft:add-rule', { right: 'Manage', perform: addRule }],
-  ['com.microsoft:remove-rule', { right: 'Manage', perform: removeRule }],
-  ['com.microsoft:enumerate-rules', { right: 'Manage', perform: listRules }],
+  ['com.microsoft:add-rule', { right: 'Listen', perform: addRule }],
+  ['com.microsoft:remove-rule', { right: 'Listen', perform: removeRule }],
+  ['com.microsoft:enumerate-rules', { right: 'Listen', perform: listRules }],
 ])
 
 /** Performs an operation that was sent to a `$management` node. Never rejects: an error is an answer. */
