@@ -71,9 +71,14 @@ export class AmqpBystander {
         const client = new ServiceBusClient(this.#connectionString)
         this.#client = client
         const receiver = client.createReceiver(this.#queue)
-        this.#receive(receiver)
-        number = await this.#sendSome(client.createSender(this.#queue), number)
+        const subscription = this.#receive(receiver)
+        const sender = client.createSender(this.#queue)
+        number = await this.#sendSome(sender, number)
         await this.#allArrived()
+        await subscription.close()
+        // In this order: a link that the client closes with its connection never hears the answer.
+        await receiver.close()
+        await sender.close()
         await client.close()
       }
     } catch (error) {
@@ -94,8 +99,8 @@ export class AmqpBystander {
     return number
   }
 
-  #receive(receiver: ServiceBusReceiver): void {
-    receiver.subscribe({
+  #receive(receiver: ServiceBusReceiver): { close(): Promise<void> } {
+    return receiver.subscribe({
       processMessage: ({ body }) => {
         const sentMs = this.#awaited.get(Number(body))
         if (sentMs === undefined) this.#wrong.push(`message ${String(body)} came again`)

@@ -18,7 +18,6 @@ class Fake {
 /** Each is in the set as a connection that is asked for these two only. */
 function add(connections: Connections, address: string, isKnown = false): Fake {
   const fake = new Fake(isKnown)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- All that the set asks of a connection.
   connections.add(fake as unknown as ClientConnection, address)
   return fake
 }
