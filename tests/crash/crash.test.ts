@@ -42,7 +42,7 @@ test('EXP-18 SET-18 kill -9 of an AMQP server under official clients loses no me
   const { summary, ...verdict } = await runAmqp({ ...aRun(folder.path), rounds: 2 })
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, twice: 0, faults: 0 })
-}, 180_000)
+}, 300_000)
 
 function aRun(folder: string): {
   readonly folder: string

@@ -10,7 +10,9 @@ const SERVICE_CODES = new Set([
   // It was enqueued, or taken, meanwhile.
   'MessageNotFound',
 ])
-const SOCKET_ENDS = /ECONNREFUSED|ECONNRESET|EPIPE|connection|disconnect|not open|closed/i
+/** The last is what it makes of a connection that ended while a link was being opened. */
+const SOCKET_ENDS =
+  /ECONNREFUSED|ECONNRESET|EPIPE|connection|disconnect|not open|closed|Unknown error encountered/i
 
 /** Whether the official client may fail so although nothing is wrong with what it was asked. */
 export function isOutage(error: unknown): boolean {

@@ -21,7 +21,7 @@ export interface AmqpRunResult {
 
 const MIN_WORKING_MS = 200
 const MAX_WORKING_MS = 900
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 120_000
 /** Everything that the clients do has happened in a round before its server is killed. */
 const REMOVED_FROM = [WORK, 'carts', 'later', 'news/all', 'news/odd']
 
@@ -197,31 +197,36 @@ class AmqpRun implements AsyncDisposable {
   /** The clients have connected again, each of them: something of everything was completed. */
   async #untilRemoved(): Promise<void> {
     const already = readMessageJournal(this.#patientJournal).length
-    await this.#until('hardly a message was completed', () => {
+    const missing = new Set([...REMOVED_FROM, PATIENT])
+    const isDone = (): boolean => {
       const fresh = readMessageJournal(this.#journal).slice(this.#linesRead)
-      const isRemoved = (name: string): boolean =>
-        fresh.some(({ deed, entity }) => deed === 'removed' && entity === name)
       const patient = readMessageJournal(this.#patientJournal).slice(already)
-      return REMOVED_FROM.every(isRemoved) && patient.some(({ deed }) => deed === 'removed')
-    })
+      for (const { deed, entity } of [...fresh, ...patient]) {
+        if (deed === 'removed') missing.delete(entity)
+      }
+      return missing.size === 0
+    }
+    await this.#until(() => `nothing was completed in ${[...missing].join(', ')}`, isDone)
   }
 
   /** The client that retries is connected again. */
   async #untilCalm(): Promise<void> {
     const already = readMessageJournal(this.#patientJournal).length
-    await this.#until('the client that retries did not connect again', () =>
-      readMessageJournal(this.#patientJournal)
-        .slice(already)
-        .some(({ deed }) => deed === 'removed'),
+    await this.#until(
+      () => 'the client that retries did not connect again',
+      () =>
+        readMessageJournal(this.#patientJournal)
+          .slice(already)
+          .some(({ deed }) => deed === 'removed'),
     )
   }
 
-  async #until(complaint: string, isSo: () => boolean): Promise<void> {
+  async #until(complaint: () => string, isSo: () => boolean): Promise<void> {
     const endMs = performance.now() + PATIENCE_MS
     while (!isSo()) {
       this.#clients.assertAlive()
       this.#front.assertAlive()
-      if (performance.now() > endMs) throw new Error(complaint)
+      if (performance.now() > endMs) throw new Error(complaint())
       await sleep(20)
     }
   }
