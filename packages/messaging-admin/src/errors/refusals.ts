@@ -52,7 +52,7 @@ export const TOO_BUSY: Refusal = {
 export const METHOD_NOT_ALLOWED: Refusal = {
   status: 405,
   subCode: 40500,
-  detail: 'The resource does not have this method.',
+  detail: 'The resource does not support this method.',
 }
 
 export function refusalOf(error: unknown): Refusal {

@@ -31,7 +31,7 @@ export interface HttpListener {
   /** As the system says it. */
   readonly address: string
   readonly port: number
-  /** Takes no more connections, and resolves when those that there are have had their answers, or `timeoutMs` is over. */
+  /** Accepts no more connections. Resolves when the open ones have had their answers, or after `timeoutMs`. */
   close(timeoutMs: number): Promise<void>
 }
 

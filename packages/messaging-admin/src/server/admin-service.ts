@@ -170,7 +170,7 @@ export class AdminService {
 const NOT_FOUND: Refusal = {
   status: 404,
   subCode: 40400,
-  detail: 'There is no resource of this path.',
+  detail: 'There is no resource at this path.',
 }
 
 /** Whether a browser's page from elsewhere, under whatever name, cannot have sent this. */
@@ -182,5 +182,5 @@ function isFromHere(host: string, origin: string | undefined): boolean {
 function readCondition(ifMatch: string | undefined): boolean {
   if (ifMatch === undefined) return false
   if (ifMatch.trim() === '*') return true
-  throw new InvalidRequestError('If-Match must be *, or not there.')
+  throw new InvalidRequestError('If-Match must be * or absent.')
 }

@@ -40,13 +40,13 @@ export interface AdminServerOptions {
 export interface RunningAdminServer {
   /** `http://127.0.0.1:5300/`, for clients on this machine. */
   readonly endpoint: string
-  /** Where the socket listens, as the system says it. */
+  /** Address and port of the socket. */
   readonly address: string
   readonly host: string
   readonly port: number
   /** From now on only these count. @throws ERR_INVALID_OPTION, and the old ones stay in force */
   replacePolicies(policies: readonly AccessPolicy[]): void
-  /** Takes no more connections, and lets what is being served finish up to `stopTimeoutMs`. Idempotent. */
+  /** Accepts no more connections, and lets requests in progress finish within `stopTimeoutMs`. Idempotent. */
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -103,7 +103,7 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Run
   }
 }
 
-/** What reaches other machines has a key that is secret, and TLS or a word that it may do without. */
+/** A server that other machines can reach needs secret keys, and TLS unless it is told to go without. */
 function assertSafe(host: string, { policies, tls, insecureHttp }: AdminServerOptions): void {
   if (isLoopbackAddress(host)) return
   if (includesEmulatorKey(policies)) {

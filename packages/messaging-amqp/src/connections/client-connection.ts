@@ -29,13 +29,13 @@ const MAX_SESSIONS = 1_000
 const IDLE_TIMEOUT_MS = 60_000
 /** Until a client has shown a token or a key. */
 const STRANGER_MS = 30_000
-/** Sessions, and links, until then: it needs two to show a token. */
+/** Most sessions, and most links, until then: a client needs two links to show a token. */
 const STRANGER_LINKS = 16
-/** Of transfers that are not answered yet: above it, nothing more is read. */
+/** Most bytes of transfers that are not answered yet: above it, nothing more is read. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024
-/** For the client's last words after it was told that the connection is closed. */
+/** For the client to close the socket after it was told that the connection is closed. */
 const CLOSE_MS = 5_000
-/** A token that runs out later is looked at again: the clock may be set. */
+/** The expiry of a token is checked at least this often, because the clock may be set. */
 const LONGEST_SLEEP_MS = 60_000
 /** For what is on its way to the client. */
 const PAUSE_MS = 5

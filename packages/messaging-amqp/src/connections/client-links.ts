@@ -133,7 +133,7 @@ export class ClientLinks implements HostedLinks {
       release()
       opened.begin()
     } catch (error) {
-      // Who has left gets no answer: some clients end their connection for one.
+      // A client that has left gets no answer: some close their connection when they get one.
       if (leaving.aborted) return
       if (isOurs(error)) this.#parts.report(`an attach to '${addressOf(link)}'`, error)
       link.close(errorOnWire(error))

@@ -13,9 +13,9 @@ export interface ClientLink {
   readonly session?: SessionLink | undefined
   /** The most bytes of a transfer from the client. */
   readonly maxTransferBytes: number
-  /** Our attach is on its way. */
+  /** Called after our attach was sent. */
   begin(): void
-  /** The link has ended. Resolves when nothing of it is held or runs any more. */
+  /** Ends the link. Resolves when it holds nothing and nothing of it is running. */
   end(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export interface LinkHost {
   claimed(): void
   /** Resolves when the client has taken enough of what was written. */
   writable(): Promise<void>
-  /** A short time, for what is on its way. */
+  /** Waits a moment for what is on its way to the client. */
   pause(): Promise<void>
   /** Bytes of a transfer are no longer held. */
   release(bytes: number): void

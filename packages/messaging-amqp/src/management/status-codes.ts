@@ -1,4 +1,4 @@
-/** Numbers that clients see beside conditions; those that look at no condition go by them. */
+/** The number that a client gets beside a condition. Clients that ignore conditions go by it. */
 const STATUS_CODES: ReadonlyMap<string, number> = new Map([
   ['amqp:decode-error', 400],
   ['amqp:not-allowed', 400],

@@ -40,9 +40,9 @@ export interface AmqpServerOptions {
   readonly port?: number | undefined
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
-  /** Allows AMQP without TLS on another address than loopback. @default false */
+  /** Allows AMQP without TLS on an address other than loopback. @default false */
   readonly insecureAmqp?: boolean | undefined
-  /** More connections are closed; those of clients without a valid token first. @default 5_000 */
+  /** At the limit a connection without a valid token is closed, or else the new one. @default 5_000 */
   readonly maxConnections?: number | undefined
   /** Of one connection, over all of its sessions. @default 1_000 */
   readonly maxLinksPerConnection?: number | undefined
@@ -54,15 +54,15 @@ export interface AmqpServerOptions {
 export interface RunningAmqpServer {
   /** `amqp://127.0.0.1:5672`, or `amqps://…`: for clients on this machine. */
   readonly url: string
-  /** Where the socket listens, as the system says it. */
+  /** Address and port of the socket. */
   readonly address: string
   readonly host: string
   readonly port: number
-  /** Serves a client that came another way, such as by a WebSocket. `address` is the client's. */
+  /** Serves a client that connected another way, such as over a WebSocket. `address` is the client's. */
   accept(stream: Duplex, client: { readonly address: string }): void
-  /** From now on only these count: links of others are closed. @throws ERR_INVALID_OPTION */
+  /** Replaces all policies, and closes links that are no longer permitted. @throws ERR_INVALID_OPTION */
   replacePolicies(policies: readonly AccessPolicy[]): void
-  /** Takes no more connections, and closes those that there are. Locks of messages stay; sessions are released. Idempotent. */
+  /** Accepts no more connections, and closes the open ones. Locks of messages stay; sessions are released. Idempotent. */
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -184,13 +184,13 @@ async function stopServer(server: Server, connections: Connections): Promise<voi
   server.close()
   const error = {
     condition: 'amqp:connection:forced',
-    description: 'The connection was closed: the server stops.',
+    description: 'The connection was closed: the server is stopping.',
   }
   await Promise.all(connections.all.map((connection) => connection.stop(error)))
   await closed
 }
 
-/** What reaches other machines has keys that are secret, and TLS or a word that it may do without. */
+/** A front that other machines can reach needs secret keys, and TLS unless it is told to go without. */
 function assertSafe(host: string, { policies, tls, insecureAmqp }: AmqpServerOptions): void {
   if (isLoopbackAddress(host)) return
   if (policies.some(({ keys }) => keys.includes(EMULATOR_ACCESS_KEY))) {

@@ -114,7 +114,7 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
     )
     .option(
       '--max-connections <n>',
-      'more connections are closed (default: 10000, of AMQP 5000)',
+      'most open connections (default: 10000; of AMQP: 5000)',
       wholeNumber(1),
     )
     .option('--json', 'print one JSON line when it is ready, and the access log as JSON')

@@ -40,7 +40,7 @@ export interface RunningFronts {
   readonly admin: RunningAdminServer | undefined
   /** For all of them. @throws ERR_INVALID_OPTION */
   replaceKeys(keys: ServedKeys): void
-  /** Takes no more connections, and resolves when what was in progress has ended. */
+  /** Accepts no more connections. Resolves when everything in progress has ended. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
