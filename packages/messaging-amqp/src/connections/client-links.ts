@@ -14,6 +14,9 @@ export interface ClientLinksParts {
   readonly report: (place: string, error: unknown) => void
 }
 
+/** Of a client's answers that have no credit: above it, further ones are lost. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024
+
 /** The links of one client. An attach is answered when its link is open, or with the error. */
 export class ClientLinks implements HostedLinks {
   readonly #parts: ClientLinksParts
@@ -86,14 +89,16 @@ export class ClientLinks implements HostedLinks {
     }
   }
 
-  /** The one that takes the answers of a node: by its name, or by its target. */
+  /** The one that takes the answers of a node: by its name, or by its target. None while too many wait for credit. */
   answerLink(path: string, replyTo: string): AnswerLink | undefined {
+    let waitingBytes = 0
+    let found: AnswerLink | undefined
     for (const link of this.#open.values()) {
-      if (link instanceof AnswerLink && isSamePath(link.path, path) && link.takes(replyTo)) {
-        return link
-      }
+      if (!(link instanceof AnswerLink)) continue
+      waitingBytes += link.waitingBytes
+      if (isSamePath(link.path, path) && link.takes(replyTo)) found ??= link
     }
-    return undefined
+    return waitingBytes > MAX_WAITING_BYTES ? undefined : found
   }
 
   /** @throws ERR_SESSION_LOCK_LOST when none of them holds it */

@@ -13,6 +13,7 @@ export class AnswerLink implements ClientLink {
   readonly #sender: RheaSender
   /** That have no credit yet. */
   readonly #waiting: Buffer[] = []
+  #waitingBytes = 0
   readonly #flush = (): void => this.#sendWaiting()
 
   constructor(sender: RheaSender, { path, rights }: Pick<ClientLink, 'path' | 'rights'>) {
@@ -38,13 +39,20 @@ export class AnswerLink implements ClientLink {
   end(): Promise<void> {
     this.#sender.session.off(PROCESSED, this.#flush)
     this.#waiting.length = 0
+    this.#waitingBytes = 0
     return Promise.resolve()
+  }
+
+  /** Of answers that have no credit yet. */
+  get waitingBytes(): number {
+    return this.#waitingBytes
   }
 
   /** Sends an answer as soon as the client gives credit. One that it has no room for is lost, as if it had come too late. */
   send(answer: Buffer): void {
     if (this.#waiting.length >= MAX_WAITING) return
     this.#waiting.push(answer)
+    this.#waitingBytes += answer.length
     this.#sendWaiting()
   }
 
@@ -59,6 +67,7 @@ export class AnswerLink implements ClientLink {
     while (this.#sender.credit > unsentDeliveries(session) && session.outgoing.available() > 0) {
       const answer = this.#waiting.shift()
       if (answer === undefined) return
+      this.#waitingBytes -= answer.length
       this.#sender.send(answer, Buffer.alloc(4), 0).settled = true
     }
   }
