@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { MessageFront } from '@tidemark/messaging/front'
-import rhea from 'rhea'
+import rhea, { type EventContext } from 'rhea'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { ServedBroker } from '../server/served-broker.fixture.ts'
 
@@ -20,7 +20,7 @@ it('keeps 32 MiB of answers for a client that gives no credit, and goes on when 
   const ids: unknown[] = []
   const peeked = vi.spyOn(MessageFront.prototype, 'peek')
   onTestFinished(() => peeked.mockRestore())
-  answers.on('message', ({ message }) => ids.push(message?.correlation_id))
+  answers.on('message', ({ message }: EventContext) => void ids.push(message?.correlation_id))
   const peek = (id: number): void => {
     requests.send({
       message_id: id,
