@@ -39,6 +39,7 @@ class EchoQueue {
   readonly #messages: Message[] = []
   readonly #senders = new Set<Sender>()
   #first = 0
+  #isFlushing = false
 
   put(message: Message): void {
     this.#messages.push(message)
@@ -53,8 +54,22 @@ class EchoQueue {
     this.#senders.delete(sender)
   }
 
+  /** After everything that came with what asks for it: rhea would send on a link that is closed in the same turn. */
   flush(): void {
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    setImmediate(() => {
+      this.#isFlushing = false
+      this.#flushNow()
+    })
+  }
+
+  #flushNow(): void {
     for (const sender of this.#senders) {
+      if (!sender.is_open()) {
+        this.#senders.delete(sender)
+        continue
+      }
       for (let room = roomOf(sender); room > 0 && this.#first < this.#messages.length; room--) {
         const message = this.#messages[this.#first]!
         this.#first++

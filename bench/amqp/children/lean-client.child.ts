@@ -6,6 +6,7 @@ import rhea, {
   type Message,
   type Receiver,
   type Sender,
+  type Session,
 } from 'rhea'
 import { orderDocument } from '../../data/order-document.ts'
 import { untilSize } from '../../measuring/latency-figures.ts'
@@ -169,7 +170,7 @@ class LeanClient implements LoadClient {
   }
 
   #sender(queue: string): Sender {
-    return this.#connected.open_sender({ target: { address: queue } })
+    return sessionOf(this.#connected).open_sender({ target: { address: queue } })
   }
 
   #receiver(queue: string): Receiver {
@@ -182,8 +183,15 @@ class LeanClient implements LoadClient {
   }
 }
 
+/** One for each link, as the official client has it: what a closed link left unsettled is in nobody's way. */
+function sessionOf(connection: Connection): Session {
+  const session = connection.create_session()
+  session.begin()
+  return session
+}
+
 function receiverOf(connection: Connection, queue: string): Receiver {
-  return connection.open_receiver({
+  return sessionOf(connection).open_receiver({
     source: { address: queue },
     snd_settle_mode: 0,
     rcv_settle_mode: 1,
@@ -203,6 +211,7 @@ async function closed(link: Sender | Receiver): Promise<void> {
   const event = once(link, link.is_sender() ? 'sender_close' : 'receiver_close')
   link.close()
   await event
+  link.session.close()
 }
 
 serveClient(new LeanClient())

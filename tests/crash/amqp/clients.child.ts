@@ -28,6 +28,8 @@ const CLIENTS = 8
 const CALL_MS = 3_000
 /** Nobody renews their locks, so that those of a broken connection come to their end. */
 const UNRENEWED = { maxAutoLockRenewalDurationInMs: 0 }
+/** Of all calls of an action. */
+const ACTION_MS = 20_000
 let made = 0
 let isFinishing = false
 
@@ -118,16 +120,23 @@ function nextId(): string {
 
 /** Runs an action over and over, but while the server is away; refusals that may happen are no faults. */
 async function over(action: () => Promise<void>): Promise<void> {
-  for (;;) {
-    await gate.run(async () => {
-      try {
-        await action()
-      } catch (error) {
-        if (!isOutage(error)) throw error
-        await sleep(5)
-      }
-    })
+  for (;;) await gate.run(() => withinLimit(attempt(action)))
+}
+
+async function attempt(action: () => Promise<void>): Promise<void> {
+  try {
+    await action()
+  } catch (error) {
+    if (!isOutage(error)) throw error
+    await sleep(5)
   }
+}
+
+/** Some calls of the client never end when their connection does. */
+async function withinLimit(work: Promise<void>): Promise<void> {
+  const done = new AbortController()
+  const limit = sleep(ACTION_MS, undefined, { signal: done.signal }).catch(() => {})
+  await Promise.race([work, limit]).finally(() => done.abort())
 }
 
 async function sendLane(
