@@ -23,6 +23,11 @@ function counted(receiver: Receiver): { count: number } {
   return seen
 }
 
+/** What was sent before has arrived: a later attach has its answer. */
+async function flowArrived({ session }: Receiver): Promise<void> {
+  await once(session.open_receiver('nowhere'), 'receiver_close')
+}
+
 test('a drain without credit left is answered, and the process goes on', async () => {
   await using world = await served(2)
   const receiver = await world.receiver('q')
@@ -67,6 +72,25 @@ test('without credit nothing is locked', async () => {
   await world.receiver('q')
   const other = world.broker.createReceiver('q')
   expect(await other.receiveMessages(5, { maxWaitTimeInMs: 0 })).toHaveLength(2)
+})
+
+test('messages for which the client has taken its credit back are given back, all of them', async () => {
+  await using world = await served(0)
+  const receiver = await world.receiver('q')
+  const seen = counted(receiver)
+  receiver.add_credit(3)
+  await flowArrived(receiver)
+  Reflect.set(receiver, 'credit', 0)
+  receiver.add_credit(1)
+  await flowArrived(receiver)
+  await send(world, 3)
+  await expect.poll(() => seen.count).toBe(1)
+  const other = world.broker.createReceiver('q')
+  const received = await other.receiveMessages(2, { maxWaitTimeInMs: 5_000 })
+  expect(received).toMatchObject([
+    { body: 1, deliveryCount: 0 },
+    { body: 2, deliveryCount: 0 },
+  ])
 })
 
 test('more deliveries than a session can hold unsettled go on when they are settled', async () => {

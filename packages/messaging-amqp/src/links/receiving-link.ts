@@ -55,8 +55,10 @@ export class ReceivingLink implements ClientLink {
   #drain = new AbortController()
   #wake: (() => void) | undefined
   readonly #processed = (): void => {
-    if (this.#room() > 0) this.#wake?.()
+    if (this.#room() > 0 || (this.#isHolding && !this.#isWanted())) this.#wake?.()
   }
+  /** Messages that were received, and not sent yet. */
+  #isHolding = false
   #run: Promise<void> | undefined
   #tag = 0
 
@@ -137,7 +139,9 @@ export class ReceivingLink implements ClientLink {
       waitEnds: this.#drain.signal,
       signal: this.#ended.signal,
     })
+    this.#isHolding = received.length > 0
     await this.#sendAll(received)
+    this.#isHolding = false
     // Nothing came although it did not wait, or the wait was ended by a drain.
     if (received.length === 0 && isDraining) {
       if (unsentDeliveries(this.#sender.session) > 0) await this.#host.pause()
