@@ -11,6 +11,7 @@ import {
   DETACH,
   DISPOSITION,
   EMPTY_FRAME,
+  END,
   FLOW,
   frame,
   frames,
@@ -190,6 +191,38 @@ test('pieces without an end are thrown away, and the message is refused', async 
       typeof part === 'bigint' ? Number(part) : part,
     ),
   ).toContain('amqp:link:message-size-exceeded')
+})
+
+test('two transfers that are refused in one turn are answered one by one', async () => {
+  await using client = await known()
+  await client.sendTo(0, 'orders')
+  const broken = [Buffer.from([0xff]), Buffer.alloc(0)]
+  client.write(...broken.map((payload, id) => frames.transfer(0, 0, id, payload)))
+  const first = await client.next(DISPOSITION)
+  expect(first.fields.slice(1, 3)).toEqual([0, 0])
+  const second = await client.next(DISPOSITION)
+  expect(second.fields.slice(1, 3)).toEqual([1, 1])
+  expect(second.fields[4]).not.toEqual(first.fields[4])
+})
+
+test.each([
+  ['link', frames.detach(1, 0), DETACH],
+  ['session', frames.end(1), END],
+])('pieces count no longer when their %s has ended', async (_what, end, answer) => {
+  const large = { maxMessageSizeInKilobytes: 102_400 }
+  await broker.createQueue('large', large)
+  await using client = await known()
+  const piece = frames.transfer(1, 0, 0, Buffer.alloc(60_000), true)
+  // 50 MB each, of which 128 MiB may be incomplete at once.
+  for (let round = 0; round < 3; round++) {
+    client.write(frames.begin(1), frames.attachSender(1, 0, 'large', `s${round}`))
+    await client.next(FLOW)
+    for (let bytes = 0; bytes < 50_000_000; bytes += 60_000) client.write(piece)
+    client.write(end)
+    await client.next(answer)
+    if (answer === DETACH) client.write(frames.end(1))
+  }
+  await isServed(client)
 })
 
 test('a disposition of deliveries that were not sent, or long ago, changes nothing', async () => {
