@@ -1,6 +1,12 @@
 import type { Connection, Receiver } from 'rhea'
-import { describe, expect, it } from 'vitest'
+import { systemClock } from '@tidemark/contracts'
+import { AccessPolicies } from '@tidemark/messaging/front'
+import { describe, expect, it, test, vi } from 'vitest'
+import { ConnectionClaims } from '../access/connection-claims.ts'
+import type { ClientLink } from '../links/client-link.ts'
 import { KEY, nextEvent, ServedBroker } from '../server/served-broker.fixture.ts'
+import { ClientLinks } from './client-links.ts'
+import { Work } from './work.ts'
 
 const ROOT = { name: 'root', keys: [KEY], rights: ['Manage'] } as const
 const LISTENER = { name: 'listener', keys: ['its key'], rights: ['Listen'] } as const
@@ -37,6 +43,26 @@ describe('an attach', () => {
       expect([sender.error, receiver.error]).toMatchObject([refused, refused])
     },
   )
+})
+
+test('a link whose client has left while it was opened holds nothing', async () => {
+  const work = new Work((error) => expect.fail(String(error)))
+  // Of a link that is never answered.
+  const link = { _process: () => undefined } as never
+  const policies = new AccessPolicies([ROOT])
+  const links = new ClientLinks({
+    work,
+    claims: new ConnectionClaims(policies, systemClock),
+    report: () => undefined,
+  })
+  const opened = Promise.withResolvers<ClientLink>()
+  links.attach(link, () => opened.promise)
+  expect(links.detached(link)).toBe(false)
+  const end = vi.fn(() => Promise.resolve())
+  opened.resolve({ path: 'q', rights: [], maxTransferBytes: 0, begin: expect.fail, end })
+  await work.idle()
+  expect(end).toHaveBeenCalledOnce()
+  expect(links.has(link)).toBe(false)
 })
 
 function acceptNext(connection: Connection, queue: string): Receiver {

@@ -48,6 +48,23 @@ test('SES-11 the session of a link is released with it, and its lock is not rene
   await again.link.close()
 })
 
+test('SES-12 a client that has left no longer waits for a session', async () => {
+  await using world = await SimulatedBroker.open()
+  await world.broker.createQueue('q', { requiresSession: true })
+  const leaving = new AbortController()
+  const accepted = world.broker.front().acceptSession('q', {
+    mode: 'peekLock',
+    sessionId: undefined,
+    maxWaitMs: 60_000,
+    signal: leaving.signal,
+  })
+  const refused = expect(accepted).rejects.toMatchObject({ name: 'AbortError' })
+  await world.settled()
+  leaving.abort()
+  await world.pass(61_000)
+  await refused
+})
+
 test('links of a front end with its broker', async () => {
   await using world = await SimulatedBroker.open()
   await world.broker.createQueue('q')
