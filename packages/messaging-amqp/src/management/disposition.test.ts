@@ -12,7 +12,8 @@ async function withLocked() {
     .sendMessages({ body: 1, applicationProperties: { kept: true, changed: 1 } })
   const receiver = world.broker.createReceiver('q')
   const [message] = await receiver.receiveMessages(1)
-  return { world, receiver, tokens: wire.uuids(message?.lockToken ?? '') }
+  const token = message?.lockToken ?? ''
+  return { world, receiver, token, tokens: wire.uuids(token) }
 }
 
 describe('update-disposition', () => {
@@ -26,6 +27,20 @@ describe('update-disposition', () => {
       status: 410,
       condition: 'com.microsoft:message-lock-lost',
     })
+  })
+
+  it('SET-06 answers 410 when one of the locks is lost, and settles the others', async () => {
+    const { world, receiver, token } = await withLocked()
+    await using _ = world
+    const body = {
+      'lock-tokens': wire.uuids(token, '00000000-0000-0000-0000-00000000000f'),
+      'disposition-status': 'completed',
+    }
+    expect(await world.ask('q', 'update-disposition', body)).toMatchObject({
+      status: 410,
+      condition: 'com.microsoft:message-lock-lost',
+    })
+    expect(await receiver.peekMessages(1)).toEqual([])
   })
 
   it('SET-02 abandons, with properties of each type that clients have', async () => {

@@ -246,6 +246,11 @@ describe('properties of a message that came over AMQP', () => {
     expect([body, footer]).toEqual([rheaMessage(sent).body, { 'x-sum': 1 }])
   })
 
+  test('TOP-06 those that an action has only removed are gone', () => {
+    const row = changed({ removed: ['gone', 'sym'] })
+    expect(Object.keys(delivered(sent, row).application_properties ?? {})).toEqual(['int', 'long'])
+  })
+
   test('SET-04 they are added to a message that had none', () => {
     const row = changed({ properties: { DeadLetterReason: 'because' } })
     const message = delivered(NEVER, row)
