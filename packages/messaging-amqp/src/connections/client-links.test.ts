@@ -58,10 +58,11 @@ test('a link whose client has left while it was opened holds nothing', async () 
   const opened = Promise.withResolvers<ClientLink>()
   links.attach(link, () => opened.promise)
   expect(links.detached(link)).toBe(false)
-  const end = vi.fn(() => Promise.resolve())
-  opened.resolve({ path: 'q', rights: [], maxTransferBytes: 0, begin: expect.fail, end })
+  const [begin, end] = [vi.fn(), vi.fn(() => Promise.resolve())]
+  opened.resolve({ path: 'q', rights: [], maxTransferBytes: 0, begin, end })
   await work.idle()
   expect(end).toHaveBeenCalledOnce()
+  expect(begin).not.toHaveBeenCalled()
   expect(links.has(link)).toBe(false)
 })
 
