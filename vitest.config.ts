@@ -12,17 +12,38 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
 // Tests run the TypeScript sources of all packages, so that no build can be stale.
 const conditions = ['@tidemark/source', 'module', 'node', 'development|production']
 
+const NEVER = ['**/node_modules/**', '**/dist/**', '**/.cache/**']
+const SERVER_TESTS = '**/*.{postgres,redis}.test.ts'
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    include: [
-      'packages/**/src/**/*.test.ts',
-      'tests/**/*.test.ts',
-      'examples/**/*.test.ts',
-      'scripts/**/*.test.ts',
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'packages',
+          include: ['packages/**/src/**/*.test.ts'],
+          exclude: [...NEVER, SERVER_TESTS],
+          // Files of one worker share its modules: to load them for each file took as long as the tests.
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'scenes',
+          include: [
+            `packages/**/src/${SERVER_TESTS}`,
+            'tests/**/*.test.ts',
+            'examples/**/*.test.ts',
+            'scripts/**/*.test.ts',
+          ],
+          exclude: NEVER,
+        },
+      },
     ],
-    exclude: ['**/node_modules/**', '**/dist/**', '**/.cache/**'],
     pool: 'forks',
     // One more than the two cores of CI: tests of faults wait more than they work.
     maxWorkers: 3,
