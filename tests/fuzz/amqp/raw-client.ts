@@ -12,7 +12,6 @@ export const DISPOSITION = 0x15
 export const DETACH = 0x16
 export const END = 0x17
 export const CLOSE = 0x18
-export const SASL_MECHANISMS = 0x40
 export const SASL_INIT = 0x41
 export const SASL_OUTCOME = 0x44
 

@@ -207,7 +207,7 @@ function symbolAt(bytes: Buffer, at: number, end: number): string {
 }
 
 function plainType(type: FieldType): PlainType {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A type without its mark.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Without its mark it is a plain type.
   return type.replace('!', '') as PlainType
 }
 

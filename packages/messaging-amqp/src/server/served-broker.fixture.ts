@@ -104,16 +104,6 @@ export class ServedBroker implements AsyncDisposable {
   }
 }
 
-/** The next so many messages of a receiver. */
-export async function nextMessages(
-  receiver: Receiver,
-  count: number,
-): Promise<readonly EventContext[]> {
-  const events: EventContext[] = []
-  while (events.length < count) events.push(await nextEvent(receiver, 'message'))
-  return events
-}
-
 export async function nextEvent(link: Receiver | Sender, name: string): Promise<EventContext> {
   const [event]: EventContext[] = await once(link, name)
   if (event === undefined) throw new Error(`'${name}' came without a context`)

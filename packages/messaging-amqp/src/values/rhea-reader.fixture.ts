@@ -12,19 +12,6 @@ export function rheaEnd(bytes: Buffer): number {
   return reader.position
 }
 
-/** The described list at the beginning of these bytes, with its values as rhea shows them. */
-export function readDescribedList(bytes: Buffer): {
-  readonly code: number
-  readonly fields: readonly unknown[]
-} {
-  const { descriptor, value } = readerOf(bytes).read()
-  const items = Array.isArray(value) ? value : []
-  return {
-    code: Number(descriptor?.value),
-    fields: items.map((item: unknown): unknown => rhea.types.unwrap(item, true)),
-  }
-}
-
 /** rhea's declarations leave this class out. */
 function readerOf(bytes: Buffer): RheaReader {
   const Reader = Reflect.get(rhea.types, 'Reader') as new (bytes: Buffer) => RheaReader
