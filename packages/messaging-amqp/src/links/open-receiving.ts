@@ -39,7 +39,7 @@ async function openPlain(
 ): Promise<ReceivingLink> {
   const link = host.front.openLink(record.path, receiveModeOf(sender))
   try {
-    await link.listen()
+    await link.listen((error) => host.links.close(sender, error))
   } catch (error) {
     await link.close()
     throw error

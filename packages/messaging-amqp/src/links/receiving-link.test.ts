@@ -148,12 +148,18 @@ test('TMP-12 links of a deleted entity are closed', async () => {
   await using world = await served(0)
   const receiver = await world.receiver('q')
   receiver.add_credit(1)
+  // Without credit.
+  const idle = await world.receiver('q')
   const sender = await world.sender('q')
-  const errors = [once(receiver, 'receiver_error'), once(sender, 'sender_error')]
+  const errors = [
+    once(receiver, 'receiver_error'),
+    once(idle, 'receiver_error'),
+    once(sender, 'sender_error'),
+  ]
   await world.broker.deleteQueue('q')
   sender.send({ body: 1 })
   await Promise.all(errors)
-  for (const { error } of [receiver, sender]) {
+  for (const { error } of [receiver, idle, sender]) {
     expect(error).toMatchObject({ condition: 'amqp:not-found' })
   }
 })

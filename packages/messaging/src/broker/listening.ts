@@ -11,8 +11,8 @@ import type { SessionQueue } from './session-queue.ts'
 
 /** Somebody in this broker for whom messages of an entity expire (decisions 1 and 2 of the semantics). */
 export type Listener =
-  /** Of an entity without sessions. */
-  | { readonly kind: 'receiver' }
+  /** Of an entity without sessions. `onEnd`: the entity or the store is gone. */
+  | { readonly kind: 'receiver'; readonly onEnd?: ((error: unknown) => void) | undefined }
   /** Waits for some session. */
   | { readonly kind: 'acceptor' }
   | { readonly kind: 'session'; readonly session: string; readonly queue: ReceiveQueue }
@@ -291,6 +291,7 @@ export class EntityListening {
     sessions.fail(error)
     for (const listener of this.#listeners) {
       if (listener.kind === 'session') listener.queue.fail(error)
+      else if (listener.kind === 'receiver') listener.onEnd?.(error)
     }
   }
 

@@ -74,6 +74,7 @@ export class ReceiverLink {
   /** Taken in receive-and-delete by a receive that was aborted. */
   #kept: Received[] = []
   #closed: Promise<void> | undefined
+  #onEnd: ((error: unknown) => void) | undefined
 
   constructor(parts: ReceiverLinkParts) {
     this.#parts = parts
@@ -142,9 +143,13 @@ export class ReceiverLink {
     })
   }
 
-  /** Begins to listen before the first receive. Rejects when its entity cannot be received from. */
-  async listen(): Promise<void> {
+  /**
+   * Begins to listen before the first receive. Rejects when its entity cannot be received from. `onEnd`: the entity or the store
+   * has gone since, also if nobody waits for messages.
+   */
+  async listen(onEnd?: (error: unknown) => void): Promise<void> {
     this.assertReceives()
+    this.#onEnd = onEnd
     await this.#attach()
   }
 
@@ -283,7 +288,7 @@ export class ReceiverLink {
     if (kind !== 'deadLetter' && settings.requiresSession) {
       throw new MessagingNotAllowedError(`'${path}' requires sessions: accept a session instead`)
     }
-    return this.#parts.listenings.attach(record, { kind: 'receiver' })
+    return this.#parts.listenings.attach(record, { kind: 'receiver', onEnd: this.#onEnd })
   }
 
   #prefetchFrom(source: ReceiveQueue): Prefetch | undefined {
