@@ -1,6 +1,9 @@
 import type { JournalLine } from '../messaging/message-journal.ts'
 
-/** Messages that somebody received although their completion had been acknowledged. */
+/**
+ * Messages whose completion was acknowledged twice. That somebody tries to complete one after that says nothing: it may have come
+ * before, under a lock that ended.
+ */
 export class CameAgain {
   readonly #removed = new Set<string>()
 
@@ -8,9 +11,10 @@ export class CameAgain {
   faults(lines: readonly JournalLine[]): readonly string[] {
     const faults: string[] = []
     for (const { deed, entity, id } of lines) {
+      if (deed !== 'removed') continue
       const key = `${entity} ${id}`
-      if (deed === 'removing' && this.#removed.has(key)) faults.push(`${key} came again`)
-      if (deed === 'removed') this.#removed.add(key)
+      if (this.#removed.has(key)) faults.push(`${key} came again`)
+      this.#removed.add(key)
     }
     return faults
   }
