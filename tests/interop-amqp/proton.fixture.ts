@@ -5,6 +5,9 @@ import { ensureProton } from '@tidemark/testing/servers'
 
 const PROGRAM = fileURLToPath(new URL('proton-client.py', import.meta.url))
 
+/** To ask whether a Python has Proton takes as long as to start it. */
+let python: ReturnType<typeof ensureProton> | undefined
+
 /** A message as Proton shows it. */
 export interface ProtonMessage {
   readonly id: unknown
@@ -61,7 +64,7 @@ export class ProtonClient implements AsyncDisposable {
 
   /** Rejects with what to do when the machine has no Proton and cannot get one. */
   static async start(): Promise<ProtonClient> {
-    const { path, env } = await ensureProton()
+    const { path, env } = await (python ??= ensureProton())
     return new ProtonClient(spawn(path, [PROGRAM], { env: { ...process.env, ...env } }))
   }
 

@@ -10,7 +10,7 @@ afterAll(() => postgres?.[Symbol.asyncDispose]())
 
 modelSlice({
   engine: 'postgres',
-  sequences: 60,
+  sequences: 30,
   messageSequences: 25,
   place: async () => ({ engine: 'postgres', url: (await postgres?.createDatabase()) ?? '' }),
 })

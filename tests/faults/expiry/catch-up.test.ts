@@ -6,8 +6,8 @@ import { writeExpiring } from './write-expiring.ts'
 const DAYS_MS = 3 * 86_400_000
 const MIB = 2 ** 20
 
-test('TTL-5 after days of downtime 200,000 expired documents are swept in bounded memory', async () => {
-  const count = 200_000
+test('TTL-5 after days of downtime 80,000 expired documents are swept in bounded memory', async () => {
+  const count = 80_000
   await using stage = await ExpiryStage.open()
   {
     await using past = await stage.openStore(-DAYS_MS)
