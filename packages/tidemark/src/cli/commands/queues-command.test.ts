@@ -289,7 +289,7 @@ test('a Config.json is applied as a whole, or not at all', async () => {
   })
   await writeFile(file, '{')
   expect((await queues('apply', 'shop', file)).errors).toMatch(
-    /^tidemark: ERR_INPUT: .*Config\.json: /,
+    /^tidemark: ERR_INPUT: .*Config\.json is not JSON: /,
   )
 })
 
