@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
 const MAX_OUTPUT = 16 * 1024 * 1024
+const MAX_ATTEMPTS = 60
+const ATTEMPT_MS = 2_000
 
 /** Told what is done, one line each. */
 export type Report = (line: string) => void
@@ -13,13 +16,22 @@ export type Report = (line: string) => void
 /** Installs one package of Debian's with what it cannot do without. */
 export async function installDebianPackage(name: string, report: Report): Promise<void> {
   report(`installing ${name} with apt-get`)
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update'], { env, timeout: 180_000, maxBuffer: MAX_OUTPUT })
-  await run('apt-get', ['install', '-y', '--no-install-recommends', name], {
-    env,
-    timeout: 600_000,
-    maxBuffer: MAX_OUTPUT,
-  })
+  await aptGet(['update'], 180_000)
+  await aptGet(['install', '-y', '--no-install-recommends', name], 600_000)
+}
+
+/** Waits for another process that is at it: tests install what they need at the same time. */
+async function aptGet(args: readonly string[], timeout: number): Promise<void> {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await run('apt-get', args, { env, timeout, maxBuffer: MAX_OUTPUT })
+      return
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !String(error).includes('Could not get lock')) throw error
+      await sleep(ATTEMPT_MS)
+    }
+  }
 }
 
 /** What `apt-get` would do to install a package, as it says it in English. Needs no root. */
