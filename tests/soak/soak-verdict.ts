@@ -47,8 +47,7 @@ const PIECES = { unit: '', scale: 1, swing: 3 } as const
 
 const ALLOWED: Readonly<Record<Measure, Allowance>> = {
   'heap after gc': { ...MEBIBYTES, perHour: 6, inAll: 24 },
-  // V8 and malloc take it in steps of some MiB, one of which may fall into a short run.
-  resident: { ...MEBIBYTES, perHour: 30, inAll: 64, swing: 6 },
+  resident: { ...MEBIBYTES, perHour: 30, inAll: 64 },
   resources: { ...PIECES, perHour: 6, inAll: 12 },
   'open files': { ...PIECES, perHour: 6, inAll: 12 },
   sockets: { ...PIECES, perHour: 6, inAll: 12 },

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { errorCode, isLoopbackHost, isLoopbackOrigin } from '@tidemark/contracts'
 import type { MessageBroker, MessageFront } from '@tidemark/messaging'
-import { AccessPolicies, EMULATOR_ACCESS_KEY, type AccessPolicy } from '@tidemark/messaging/front'
+import { AccessPolicies, includesEmulatorKey, type AccessPolicy } from '@tidemark/messaging/front'
 import { authorize, rightFor } from '../authorization/authorize.ts'
 import {
   BODY_TOO_LARGE,
@@ -43,11 +43,6 @@ const DEFAULT_API_VERSION = '2021-05'
 const MAX_API_VERSION_CHARACTERS = 40
 /** A name or an address, perhaps with a port: answers repeat it. */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
-
-/** Whether one of the keys is the emulator's, which everybody knows. */
-export function includesEmulatorKey(policies: readonly AccessPolicy[]): boolean {
-  return policies.some(({ keys }) => keys.includes(EMULATOR_ACCESS_KEY))
-}
 
 /** Answers requests one by one: who asks, what for, and what came of it. */
 export class AdminService {

@@ -10,8 +10,8 @@ import {
   type OptionRules,
 } from '@tidemark/contracts'
 import type { MessageBroker } from '@tidemark/messaging'
-import type { AccessPolicy } from '@tidemark/messaging/front'
-import { AdminService, includesEmulatorKey, type AdminFailure } from './admin-service.ts'
+import { includesEmulatorKey, type AccessPolicy } from '@tidemark/messaging/front'
+import { AdminService, type AdminFailure } from './admin-service.ts'
 import { openHttpListener } from '../platform/http-listener.ts'
 
 export type { AdminFailure } from './admin-service.ts'

@@ -52,5 +52,8 @@ export interface HostedLinks {
   heldSession(path: string, sessionId: string, linkName: string | undefined): SessionLink
 }
 
+/** What a batch, or a request, adds to the messages in it. */
+export const ENVELOPE_BYTES: number = 64 * 1024
+
 /** Any of these opens the management node of an entity: each operation needs its own. */
 export const NODE_RIGHTS: readonly AccessRight[] = ['Listen', 'Send', 'Manage']

@@ -3,11 +3,8 @@ import type { RheaReceiver } from '../rhea/rhea-internals.ts'
 import type { ManagementContext } from '../management/management-call.ts'
 import { performOperation } from '../management/perform-operation.ts'
 import { managementNode } from './address.ts'
-import { NODE_RIGHTS, type LinkHost } from './client-link.ts'
+import { ENVELOPE_BYTES, NODE_RIGHTS, type LinkHost } from './client-link.ts'
 import { RequestLink } from './request-link.ts'
-
-/** What a request adds to the messages in it. */
-const ENVELOPE_BYTES = 64 * 1024
 
 /** Whether the entity exists is told to those only who may use it. @throws ERR_UNAUTHORIZED_ACCESS */
 export function assertManages({ claims }: LinkHost, path: string): void {

@@ -6,15 +6,13 @@ import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
 import { receivedTransfer } from '../rhea/incoming-transfers.ts'
 import type { RheaDelivery, RheaEvent, RheaReceiver } from '../rhea/rhea-internals.ts'
 import { decodeTransfer } from '../messages/decode-transfer.ts'
-import type { ClientLink, LinkHost } from './client-link.ts'
+import { ENVELOPE_BYTES, type ClientLink, type LinkHost } from './client-link.ts'
 import { ACCEPTED, rejected } from './outcomes.ts'
 
 /** Transfers that may be on their way, as the service allows. */
 const CREDIT = 1_000
 /** Credit is given back in pieces, each a frame. */
 const CREDIT_PIECE = CREDIT / 4
-/** What a batch adds to its messages. */
-const ENVELOPE_BYTES = 64 * 1024
 
 /** A client sends to a queue or topic. Each transfer is answered when its messages are durable. */
 export class SendingLink implements ClientLink {

@@ -16,7 +16,7 @@ import {
   type OptionRules,
 } from '@tidemark/contracts'
 import type { MessageBroker } from '@tidemark/messaging'
-import { AccessPolicies, EMULATOR_ACCESS_KEY, type AccessPolicy } from '@tidemark/messaging/front'
+import { AccessPolicies, includesEmulatorKey, type AccessPolicy } from '@tidemark/messaging/front'
 import { ClientConnection } from '../connections/client-connection.ts'
 import { Connections } from './connections.ts'
 
@@ -193,7 +193,7 @@ async function stopServer(server: Server, connections: Connections): Promise<voi
 /** A front that other machines can reach needs secret keys, and TLS unless it is told to go without. */
 function assertSafe(host: string, { policies, tls, insecureAmqp }: AmqpServerOptions): void {
   if (isLoopbackAddress(host)) return
-  if (policies.some(({ keys }) => keys.includes(EMULATOR_ACCESS_KEY))) {
+  if (includesEmulatorKey(policies)) {
     throw new InvalidOptionError(
       `the emulator's key is known to everybody: with it the front listens on loopback only, not on ${host}; give it a key of your own`,
     )

@@ -20,6 +20,11 @@ export interface AccessPolicy {
   readonly rights: readonly AccessRight[]
 }
 
+/** Whether everybody knows one of the keys. */
+export function includesEmulatorKey(policies: readonly AccessPolicy[]): boolean {
+  return policies.some(({ keys }) => keys.includes(EMULATOR_ACCESS_KEY))
+}
+
 /** What a client may do, where, and until when. */
 export interface AccessClaims {
   /** In lower case and without slashes at its ends; empty: the whole namespace. It covers what stands below it, too. */

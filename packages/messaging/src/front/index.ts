@@ -2,6 +2,7 @@ export {
   AccessPolicies,
   ALL_RIGHTS,
   EMULATOR_ACCESS_KEY,
+  includesEmulatorKey,
   permits,
   type AccessClaims,
   type AccessPolicy,
