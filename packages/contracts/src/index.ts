@@ -58,6 +58,7 @@ export type {
   PatchOptions,
   ReadOptions,
   ReadResult,
+  CommitOptions,
   RequestOptions,
   WriteOptions,
   WriteResult,

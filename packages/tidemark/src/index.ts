@@ -257,6 +257,7 @@ export {
   type ReadOptions,
   type ReadResult,
   type RecordedError,
+  type CommitOptions,
   type RequestOptions,
   type Resynchronization,
   type SinkCallOptions,

@@ -8,6 +8,16 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface CommitOptions extends RequestOptions {
+  /**
+   * `false`: the batch is visible at once, and on disk with the next synced commit of its database, at the latest after
+   * 200 ms; `flush` tells when. The end of a process loses nothing; when the machine or the server ends first, the last
+   * such batches are lost, and the database begins an epoch, so that none of their etags comes back. Where each commit
+   * is synced anyway, or none can be, it changes nothing. @default true
+   */
+  readonly sync?: boolean | undefined
+}
+
 export interface ReadOptions extends RequestOptions {
   /** If the document has this etag, the result has no document (`notModified: true`). */
   readonly ifNoneMatch?: string | undefined
@@ -114,8 +124,10 @@ export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
   batch(
     partitionKey: PartitionKey,
     operations: readonly BatchOperation<T>[],
-    options?: RequestOptions,
+    options?: CommitOptions,
   ): Promise<BatchResult<T>>
+  /** Resolves when every batch that was acknowledged before the call is on disk. Absent where each is at once. */
+  flush?(options?: RequestOptions): Promise<void>
   /** Every live document of one partition key value, by id, in one snapshot. For small partitions. */
   readPartition(
     partitionKey: PartitionKey,

@@ -149,11 +149,16 @@ export interface LeaseGroup {
     request: HostIdentity & { readonly leaseIds: readonly string[] },
     signal?: AbortSignal,
   ): Promise<readonly AcquiredLease[]>
-  /** One outcome per request, in order. */
+  /**
+   * One outcome per request, in order. What is `stored` is visible to every host; a store may lose it with its machine
+   * until `flush` has resolved, except for tries (`attempts`).
+   */
   checkpoint(
     request: HostIdentity & { readonly checkpoints: readonly CheckpointRequest[] },
     signal?: AbortSignal,
   ): Promise<readonly CheckpointOutcome[]>
+  /** Resolves when every checkpoint that was stored before the call is on disk. Absent where each is at once. */
+  flush?(signal?: AbortSignal): Promise<void>
   /** Frees leases, each with its last checkpoint in the same step. One outcome per request, in order. */
   release(
     request: HostIdentity & { readonly releases: readonly ReleaseRequest[] },

@@ -84,6 +84,11 @@ export interface CommitRequest {
   readonly fence?: WriteFence | undefined
   /** Judged after the documents, and sent in the same transaction. */
   readonly sends?: CommitSends | undefined
+  /**
+   * `false`: resolves when the commit is visible, before it is on disk (`CommitOptions.sync`). Shares a transaction with
+   * others where it can, and is synced with them. @default true
+   */
+  readonly sync?: boolean | undefined
 }
 
 /** The step of a commit that gives a document an entry that another document has. */

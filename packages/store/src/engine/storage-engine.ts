@@ -146,6 +146,11 @@ export interface DatabaseEngine extends MaintenanceEngine {
    * A precondition that fails is an outcome, not a rejection, and never affects other commits.
    */
   commit(request: CommitRequest): Promise<CommitOutcome>
+  /**
+   * Resolves when every commit that this handle acknowledged before the call is on disk, also those with `sync: false`.
+   * Absent where each is at once.
+   */
+  flush?(): Promise<void>
   /** The live document of a key. An expired one counts as missing (TTL-4), here and in all methods below. */
   readDocument(key: DocumentKey): Promise<DocumentVersion | undefined>
   /** Live documents of a range of keys in (EPK, partition key text, id) order, in one snapshot. */
