@@ -51,6 +51,7 @@ import { changeCollection, insertCollection, removeCollection } from './writer/c
 import { CommitGroups } from './writer/commit-groups.ts'
 import { readPositions, storePositions } from './writer/position-writes.ts'
 import { mergeRanges, splitRange } from './writer/range-writes.ts'
+import { UnsyncedCommits } from './writer/unsynced-commits.ts'
 
 /** How often listeners for messages look without notifications. */
 const MESSAGE_POLL_MS = 1_000
@@ -81,6 +82,7 @@ export class PostgresDatabase implements DatabaseEngine {
   readonly #context: ReadContext
   readonly #reads: DocumentReads
   readonly #groups: CommitGroups
+  readonly #unsynced: UnsyncedCommits
   readonly #watch: CommitWatch
   #ended: Error | undefined
 
@@ -95,8 +97,10 @@ export class PostgresDatabase implements DatabaseEngine {
       pollIntervalMs: MESSAGE_POLL_MS,
       onCommitted: (entities, timeMs) => parts.onCommit({ ranges: [], entities }, timeMs),
     })
+    this.#unsynced = new UnsyncedCommits(parts)
     this.#groups = new CommitGroups({
       ...parts,
+      unsynced: this.#unsynced,
       database: database.number,
       messages: this.#messages,
       onCommitted: (touched, timeMs) => this.#tell(touched, timeMs),
@@ -187,6 +191,11 @@ export class PostgresDatabase implements DatabaseEngine {
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     this.#open()
     return this.#groups.commit(request)
+  }
+
+  async flush(): Promise<void> {
+    this.#open()
+    return this.#unsynced.flush()
   }
 
   async readDocument(key: DocumentKey): Promise<DocumentVersion | undefined> {
@@ -310,6 +319,7 @@ export class PostgresDatabase implements DatabaseEngine {
     await this.#watch.end(this.#ended)
     await this.#messages.end(this.#ended)
     await this.#groups.drain()
+    await this.#unsynced.end()
   }
 
   #rangesChanged(): void {

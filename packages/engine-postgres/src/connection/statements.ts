@@ -4,11 +4,13 @@ import type { Statement } from './sql.ts'
 
 /**
  * Creates the statements of one store. In their texts, `:schema` is the store's schema. `:now` is the store's clock in
- * the server, epoch ms, or 0 where processes have their own clocks. `:server_now`, `:timeline` and `:planner` come from
- * `Dialect`.
+ * the server, epoch ms, or 0 where processes have their own clocks. `:server_now`, `:timeline`, `:unlogged` and
+ * `:planner` come from `Dialect`.
  */
 export class Statements {
   readonly schema: string
+  /** Whether the store notices that the server lost commits. */
+  readonly noticesLoss: boolean
   readonly #replacements: ReadonlyMap<string, string>
   readonly #made = new Map<string, Statement>()
 
@@ -17,11 +19,13 @@ export class Statements {
     { dialect, clock }: { readonly dialect: Dialect; readonly clock: 'server' | 'own' },
   ) {
     this.schema = schema
+    this.noticesLoss = dialect.unlogged !== ''
     this.#replacements = new Map([
       ['schema', quoteIdentifier(schema)],
       ['now', clock === 'own' ? '0::bigint' : dialect.nowMs],
       ['server_now', dialect.nowMs],
       ['timeline', dialect.timeline],
+      ['unlogged', dialect.unlogged],
       ['planner', dialect.planner],
     ])
   }
@@ -40,7 +44,7 @@ export class Statements {
   /** A text that is complete except for its values. */
   fill(template: string): string {
     return template.replaceAll(
-      /(?<!:):(schema|now|server_now|timeline|planner)\b/g,
+      /(?<!:):(schema|now|server_now|timeline|unlogged|planner)\b/g,
       (_, name: string) => this.#replacements.get(name) ?? '',
     )
   }

@@ -12,6 +12,11 @@ export interface Dialect {
    */
   readonly timeline: string
   /**
+   * `UNLOGGED` where a crash and a fail-over empty such a table, which then tells that commits may be lost. Elsewhere
+   * every commit waits until it is safe.
+   */
+  readonly unlogged: 'UNLOGGED' | ''
+  /**
    * Settings of the functions. Their statements join short lists with indexed tables and are planned once for each
    * connection, perhaps while the tables are empty. So every plan is forbidden except walking through the lists with
    * index look-ups. Compilation is off too, because the estimated cost of such a plan would trigger it. (Without these
@@ -26,6 +31,7 @@ export const POSTGRES: Dialect = {
   nowMs: 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint',
   // Correct right after a promotion, unlike the control file, which waits for a checkpoint.
   timeline: `('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer`,
+  unlogged: 'UNLOGGED',
   planner: [
     'SET plan_cache_mode = force_generic_plan',
     'SET enable_seqscan = off',
@@ -38,7 +44,7 @@ export const POSTGRES: Dialect = {
 }
 
 /** All its instances share one storage, which acknowledges a commit only when it is on several machines. */
-export const AURORA: Dialect = { ...POSTGRES, name: 'aurora', timeline: '0' }
+export const AURORA: Dialect = { ...POSTGRES, name: 'aurora', timeline: '0', unlogged: '' }
 
 /** A majority commits, and there is no log of a single server with a timeline. */
-export const YUGABYTE: Dialect = { ...POSTGRES, name: 'yugabyte', timeline: '0' }
+export const YUGABYTE: Dialect = { ...POSTGRES, name: 'yugabyte', timeline: '0', unlogged: '' }

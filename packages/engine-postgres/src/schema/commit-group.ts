@@ -1,4 +1,5 @@
-import { WRITE_GUARDS } from './write-guards.ts'
+import { KNOWN_TIMELINE } from './timeline.ts'
+import { READS_COMMITTED, SYNCED } from './write-guards.ts'
 
 /**
  * Applies a group of commits in one round trip: a process that stalls, or dies, never holds a segment's lock
@@ -10,6 +11,8 @@ import { WRITE_GUARDS } from './write-guards.ts'
  * request, null without a fence; all of one job have the same epoch. `unique`: null, or see `ENTRY_FUNCTIONS`; no two
  * requests assign the same entry.
  *
+ * `p_sync` false: the commit does not wait for the disk. It does where it begins an epoch.
+ *
  * Order of locks: the database's row (only where processes have clocks of their own), segments by id, jobs by
  * name. Every statement after the locks has its own snapshot (READ COMMITTED), which includes what the previous
  * holder has committed.
@@ -17,24 +20,24 @@ import { WRITE_GUARDS } from './write-guards.ts'
  * Returns one row. `moved`: a segment is no longer open, or no longer that of the key, and nothing was done. Otherwise,
  * for each operation: its fault (0 none, 1 refused, 2 invalid ttl, 3 fenced, 4 of its request: not unique); the LSN of
  * the present document, the refusing epoch, or the number of the claim; the LSN of its batch; whether there was a live
- * document. A request with a fault was not carried out.
+ * document. A request with a fault was not carried out. `on_timeline`: see `TIMELINE_TABLE`.
  */
 export const COMMIT_GROUP: string = `
 CREATE FUNCTION :schema.commit_group(
-  p_db integer, p_at_least bigint, p_own_clock boolean,
+  p_db integer, p_at_least bigint, p_own_clock boolean, p_sync boolean,
   p_fence_job text[], p_fence_min text[], p_fence_max text[], p_fence_epoch bigint[],
   p_request integer[], p_batch integer[], p_segment integer[], p_coll integer[],
   p_epk text[], p_pk text[], p_id text[], p_kind integer[], p_cond integer[], p_cond_lsn bigint[],
   p_ttl integer[], p_until bigint[], p_rid text[], p_body text[], p_unique jsonb,
   OUT moved boolean, OUT time_ms bigint, OUT faults integer[], OUT fault_lsns bigint[],
-  OUT lsns bigint[], OUT existed boolean[])
+  OUT lsns bigint[], OUT existed boolean[], OUT on_timeline integer)
 LANGUAGE plpgsql :planner AS $$
 DECLARE
   v_open integer;
   v_clock bigint;
   v_second bigint;
-  v_timeline integer := :timeline;
-  v_has_other_timeline boolean;
+  v_oldest integer;
+  v_newest integer;
   v_fenced_by bigint[];
   v_broken integer[];
   v_ords integer[];
@@ -47,20 +50,25 @@ DECLARE
   v_astray boolean;
 BEGIN
   moved := false;
-  ${WRITE_GUARDS}
+  IF p_sync THEN${SYNCED}  ELSE
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+  ${READS_COMMITTED}
   IF p_own_clock THEN
     UPDATE :schema.database SET clock = p_at_least WHERE number = p_db AND clock < p_at_least;
   END IF;
-  SELECT count(*) FILTER (WHERE s.state = 'open'), max(s.clock), bool_or(s.timeline <> v_timeline)
-    INTO v_open, v_clock, v_has_other_timeline
+  SELECT count(*) FILTER (WHERE s.state = 'open'), max(s.clock), min(s.timeline), max(s.timeline),
+      ${KNOWN_TIMELINE}
+    INTO v_open, v_clock, v_oldest, v_newest, on_timeline
     FROM (SELECT state, clock, timeline FROM :schema.segment WHERE id = ANY(p_segment) ORDER BY id
       FOR NO KEY UPDATE) s;
   IF v_open < (SELECT count(DISTINCT s) FROM unnest(p_segment) s) THEN
     moved := true;
     RETURN;
   END IF;
-  IF v_has_other_timeline THEN
+  IF v_oldest IS DISTINCT FROM on_timeline OR v_newest IS DISTINCT FROM on_timeline THEN
     PERFORM :schema.begin_epoch(p_segment);
+    on_timeline := :schema.present_timeline();
   END IF;
   SELECT greatest(d.clock, v_clock, p_at_least, CASE WHEN p_own_clock THEN 0 ELSE :server_now END) INTO time_ms
     FROM :schema.database d WHERE d.number = p_db;

@@ -13,6 +13,7 @@ import { REMOVE_DROPPED } from './remove-dropped.ts'
 import type { SchemaProgram } from './schema-program.ts'
 import { SWEEP_EXPIRED } from './sweep-expired.ts'
 import { TABLES } from './tables.ts'
+import { TIMELINE_FUNCTIONS, TIMELINE_TABLE } from './timeline.ts'
 import { ENTRY_FUNCTIONS } from './unique-entries.ts'
 
 /**
@@ -26,9 +27,11 @@ export const STORE_SCHEMA: SchemaProgram = {
       ddl: TABLES,
     },
     { title: 'queues, topics and subscriptions, and their messages', ddl: MESSAGE_TABLES },
+    { title: 'the timeline, which a crash ends', ddl: TIMELINE_TABLE },
   ],
   functions: [
     EXPIRED_SECOND,
+    TIMELINE_FUNCTIONS,
     BEGIN_EPOCH,
     FENCES,
     ENTRY_FUNCTIONS,

@@ -60,7 +60,7 @@ export function namesInMark(mark: string): readonly string[] {
 }
 
 const CREATE_OR_DROP =
-  /^(CREATE|DROP) (?:UNIQUE )?(TABLE|INDEX|SEQUENCE) (?::schema\.)?([a-z0-9_]+)/gm
+  /^(CREATE|DROP) (?:UNIQUE |:unlogged )?(TABLE|INDEX|SEQUENCE) (?::schema\.)?([a-z0-9_]+)/gm
 
 function functionNames(text: string): string[] {
   return [...text.matchAll(/^CREATE FUNCTION :schema\.([a-z0-9_]+)\(/gm)].map(

@@ -10,8 +10,7 @@
  *              definition for SQL. logged: there may be entries in `log`.
  * segment      a run of rows with keys in [min, max), LSNs in (base, lsn]. state: open, sealed, folding,
  *              dropped. folded: filled by moving rows of others, which after a merge may be out of time
- *              order. clock: time of its newest commit, epoch ms. timeline: of the server, where a fail-over
- *              may lose commits. horizon, log_horizon: JSON, of the pkrange whose open segment it is.
+ *              order. clock: time of its newest commit, epoch ms. timeline: see `TIMELINE_TABLE`. horizon, log_horizon: JSON, of the pkrange whose open segment it is.
  *              Every commit locks its open segments first, in the order of their ids, and advances their lsn.
  * fence_job    one row for each job: locked by every fenced commit, exclusively by one that raises an epoch.
  * doc          kind 0: live, exp = second of expiry or 0. kind 1: pending delete, exp = second at which it

@@ -110,6 +110,8 @@ export class CommitWatch {
     if (touched.length > 0) this.committed(touched)
     else {
       this.#untoldMs = this.#options.clock.monotonicMs()
+      // A server that is back may have lost what was told.
+      this.#heard.forget()
       this.recheck()
     }
   }

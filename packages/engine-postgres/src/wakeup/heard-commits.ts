@@ -25,6 +25,10 @@ export class HeardCommits {
     this.#lsns.set(key, lsn)
   }
 
+  forget(): void {
+    this.#lsns.clear()
+  }
+
   /** The newest reported LSN of a pkrange; 0 = none. */
   newestLsn(collection: number, range: number): number {
     return this.#lsns.get(`${collection}/${range}`) ?? 0

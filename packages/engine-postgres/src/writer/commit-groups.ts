@@ -18,12 +18,14 @@ import { entryKeys } from './entry-values.ts'
 import {
   COMMIT,
   groupOutcomes,
+  groupTimeline,
   groupValues,
   type BatchPlace,
   type GroupOutcome,
   type PlacedCommit,
 } from './group-statement.ts'
 import { rollSegment } from './range-writes.ts'
+import type { UnsyncedCommits } from './unsynced-commits.ts'
 import { WriteQueue, documentKeys, type WaitingCommit } from './write-queue.ts'
 
 export interface CommitGroupsOptions {
@@ -33,7 +35,8 @@ export interface CommitGroupsOptions {
   readonly maxGroupOperations: number
   readonly segmentSlots: number
   readonly messages: Pick<PostgresMessages, 'commit'>
-  /** Called for each commit, once it is durable. */
+  readonly unsynced: UnsyncedCommits
+  /** Called for each commit, once it is visible, and durable unless it need not be. */
   readonly onCommitted: (touched: readonly TouchedRange[], timeMs: number) => void
 }
 
@@ -69,7 +72,7 @@ export class CommitGroups {
     this.#options = options
   }
 
-  /** Resolves when the commit is durable and visible. */
+  /** Resolves when the commit is visible, and durable unless it need not be. */
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const { maxPendingCommits } = this.#options
     if (this.#pending.size >= maxPendingCommits) {
@@ -160,7 +163,8 @@ export class CommitGroups {
     const key = queueKey(commit)
     const queue = this.#queues.get(key)
     const { promise, resolve, reject } = Promise.withResolvers<CommitOutcome | undefined>()
-    const queued = { ...commit, ...sizeOf(commit.request), resolve, reject }
+    const isSynced = this.#mustSync(commit.request)
+    const queued = { ...commit, ...sizeOf(commit.request), isSynced, resolve, reject }
     if (queue !== undefined) {
       queue.push(queued)
       return promise
@@ -203,7 +207,7 @@ export class CommitGroups {
       for (const commit of group) touched.push(...(await this.#write([commit])))
       return touched
     }
-    // Nothing below may lead to a second attempt: these commits are durable.
+    // Nothing below may lead to a second attempt: these commits are done.
     for (const [index, { resolve }] of group.entries()) {
       const result = outcomes?.[index]
       if (result !== undefined) this.#committed(result.outcome, result.touched)
@@ -213,16 +217,29 @@ export class CommitGroups {
   }
 
   async #send(group: readonly QueuedCommit[]): Promise<readonly GroupOutcome[] | undefined> {
-    const { context, database, messages } = this.#options
+    const { context, database, messages, unsynced } = this.#options
     if (group[0]?.request.sends !== undefined) {
       const write = (sql: Sql): Promise<readonly GroupOutcome[] | undefined> =>
         writeGroup(sql, context, { commits: group, database })
       return commitSending(group, { messages, write })
     }
     const { connections, statements, clock } = context
-    const store = { database, atLeastMs: clock.atLeastMs(), isOwnClock: clock.isOwn }
+    const isSynced = group.some((commit) => commit.isSynced)
+    const store = { database, atLeastMs: clock.atLeastMs(), isOwnClock: clock.isOwn, isSynced }
+    const before = unsynced.newest
     const [row = []] = await connections.write(statements.of(COMMIT), groupValues(group, store))
-    return groupOutcomes(row, group)
+    const outcomes = groupOutcomes(row, group)
+    if (outcomes?.some(({ outcome }) => outcome.kind === 'committed') === true) {
+      if (isSynced) unsynced.synced(before, groupTimeline(row))
+      else unsynced.made(groupTimeline(row))
+    }
+    return outcomes
+  }
+
+  /** Fences and messages are always durable. */
+  #mustSync({ sync, fence, sends }: CommitRequest): boolean {
+    const { noticesLoss } = this.#options.context.statements
+    return sync !== false || fence !== undefined || sends !== undefined || !noticesLoss
   }
 
   #committed(outcome: CommitOutcome, touched: readonly TouchedRange[]): void {

@@ -40,13 +40,13 @@ export function commitInTurn(
   )
 }
 
-/** Writes a group of commits within a transaction. Undefined: a segment is closed, and nothing was done. */
+/** Writes a group of commits within a transaction, which is synced. Undefined: a segment is closed, and nothing was done. */
 export async function writeGroup(
   sql: Sql,
   { statements, clock }: ReadContext,
   { commits, database }: { readonly commits: readonly PlacedCommit[]; readonly database: number },
 ): Promise<readonly GroupOutcome[] | undefined> {
-  const store = { database, atLeastMs: clock.atLeastMs(), isOwnClock: clock.isOwn }
+  const store = { database, atLeastMs: clock.atLeastMs(), isOwnClock: clock.isOwn, isSynced: true }
   const [row = []] = await sql.rows(statements.of(COMMIT), groupValues(commits, store))
   return groupOutcomes(row, commits)
 }

@@ -32,18 +32,24 @@ export interface BatchPlace {
   readonly range: number
 }
 
-export const COMMIT = `SELECT moved, time_ms, faults, fault_lsns, lsns, existed FROM :schema.commit_group(
-  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`
+export const COMMIT = `SELECT moved, time_ms, faults, fault_lsns, lsns, existed, on_timeline FROM :schema.commit_group(
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`
 
 /** Values of COMMIT; see `COMMIT_GROUP`. */
 export function groupValues(
   commits: readonly PlacedCommit[],
-  store: { readonly database: number; readonly atLeastMs: number; readonly isOwnClock: boolean },
+  store: {
+    readonly database: number
+    readonly atLeastMs: number
+    readonly isOwnClock: boolean
+    readonly isSynced: boolean
+  },
 ): readonly SqlValue[] {
   const columns = new GroupColumns()
   for (const [index, commit] of commits.entries()) columns.add(commit, index + 1)
   const entries = entryValues(commits.map(({ unique }) => unique))
-  return [store.database, store.atLeastMs, store.isOwnClock, ...columns.values(), entries]
+  const { database, atLeastMs, isOwnClock, isSynced } = store
+  return [database, atLeastMs, isOwnClock, isSynced, ...columns.values(), entries]
 }
 
 /** The outcome of each commit of a group; undefined when nothing was done because a segment is closed. */
@@ -81,6 +87,11 @@ export function groupOutcomes(
       ? { outcome: { kind: 'committed', timeMs, batches }, touched }
       : { outcome: failure, touched: [] }
   })
+}
+
+/** The server's timeline in which a group was committed. */
+export function groupTimeline(row: SqlRow): number {
+  return numberColumn(row, 6)
 }
 
 export interface GroupOutcome {

@@ -31,7 +31,7 @@ const INSERT_RANGE =
   'INSERT INTO :schema.pkrange(coll, number, min, max, parents, segment, ts) VALUES ($1, $2, $3, $4, $5, $6, $7)'
 const INSERT_SEGMENTS_OF_RANGE = `INSERT INTO :schema.pkrange_segment(coll, pkrange, segment)
 SELECT $1, $2, unnest($3::integer[])`
-const TIMELINE = 'SELECT :timeline'
+const TIMELINE = 'SELECT :schema.present_timeline()'
 
 /** Locks open segments, so that no commit is running in them, and returns their state. By id. */
 export async function lockSegments(

@@ -10,7 +10,11 @@ interface Named extends WaitingCommit {
   readonly name: string
 }
 
-function commit(name: string, ids: readonly string[], { chars = 1, epoch = 0 } = {}): Named {
+function commit(
+  name: string,
+  ids: readonly string[],
+  { chars = 1, epoch = 0, isSynced = true } = {},
+): Named {
   const request: CommitRequest = {
     batches: [
       {
@@ -32,6 +36,7 @@ function commit(name: string, ids: readonly string[], { chars = 1, epoch = 0 } =
     name,
     request,
     operations: ids.length,
+    isSynced,
     chars: commitChars(request.batches),
     keys: documentKeys(request),
   }
@@ -91,4 +96,24 @@ test('of two commits that give out one entry of a unique key the second waits fo
   }
   const waiting = [holding('a', 'm'), holding('b', 'm'), holding('c', 'n'), commit('d', ['d'])]
   expect(groupsOf(waiting)).toEqual([['a', 'c', 'd'], ['b']])
+})
+
+test('who does not wait for the disk goes without those who do, but with them when they go first', () => {
+  const [later, sooner] = [{ isSynced: true }, { isSynced: false }]
+  const limits = { maxOperations: 10, maxChars: 100 }
+  expect(
+    groupsOf(
+      [
+        commit('a', ['1'], sooner),
+        commit('b', ['2'], later),
+        commit('c', ['3'], sooner),
+        // Behind the one that waits.
+        commit('d', ['2'], sooner),
+      ],
+      limits,
+    ),
+  ).toEqual([['a', 'c'], ['b'], ['d']])
+  expect(groupsOf([commit('a', ['1'], later), commit('b', ['2'], sooner)], limits)).toEqual([
+    ['a', 'b'],
+  ])
 })

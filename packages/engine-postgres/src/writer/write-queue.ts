@@ -4,6 +4,8 @@ import type { CommitRequest } from '@tidemark/store/engine'
 export interface WaitingCommit {
   readonly request: CommitRequest
   readonly operations: number
+  /** Whether it waits for the disk. */
+  readonly isSynced: boolean
   /** Of the texts that it writes. */
   readonly chars: number
   /** One for each document that it concerns, and for each entry of a unique key that it assigns. */
@@ -31,12 +33,14 @@ export class WriteQueue<Commit extends WaitingCommit> {
   /**
    * The next group. It has at most one commit for each document or entry of a unique key, and one epoch for each job. A
    * commit that has to wait for the next group holds back the later ones of its documents, so that each document's
-   * commits stay in order.
+   * commits stay in order. If the first does not wait for the disk, nobody of its group does; otherwise the others may go
+   * with it, whose range is locked meanwhile anyway.
    */
   take({ maxOperations, maxChars }: GroupLimits): readonly Commit[] {
     const group: Commit[] = []
     const left: Commit[] = []
     const keys = new Set<string>()
+    const isSynced = this.#waiting[0]?.isSynced === true
     const epochs = new Map<string, number>()
     let operations = 0
     let chars = 0
@@ -51,7 +55,8 @@ export class WriteQueue<Commit extends WaitingCommit> {
       const { fence } = commit.request
       const otherEpoch =
         fence !== undefined && (epochs.get(fence.job) ?? fence.epoch) !== fence.epoch
-      const isHeldBack = otherEpoch || commit.keys.some((key) => keys.has(key))
+      const isHeldBack =
+        otherEpoch || (commit.isSynced && !isSynced) || commit.keys.some((key) => keys.has(key))
       for (const key of commit.keys) keys.add(key)
       if (isHeldBack) {
         left.push(commit)
