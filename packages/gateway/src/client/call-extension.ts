@@ -18,7 +18,7 @@ import type { RemoteContainer } from './remote-container.ts'
 import { parsed } from './wire-answer.ts'
 
 /** Where our gateway takes calls of its own. */
-export const EXTENSION_PATH: readonly string[] = ['operations', EXTENSION_OPERATION]
+const EXTENSION_PATH: readonly string[] = ['operations', EXTENSION_OPERATION]
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
@@ -33,8 +33,17 @@ export interface CallOptions {
 export async function callExtension(
   container: RemoteContainer,
   call: ExtensionCall,
-  { signal, sessionToken, range, waitMs }: CallOptions = {},
+  options?: CallOptions,
 ): Promise<unknown> {
+  return parsed(await callForText(container, call, options))
+}
+
+/** Calls an extension of our gateway; the text that it answers. */
+export async function callForText(
+  container: RemoteContainer,
+  call: ExtensionCall,
+  { signal, sessionToken, range, waitMs }: CallOptions = {},
+): Promise<string> {
   const { body } = await container.send({
     method: 'GET',
     path: EXTENSION_PATH,
@@ -46,11 +55,27 @@ export async function callExtension(
     waitMs,
     signal,
   })
-  return parsed(body)
+  return body
+}
+
+/** Calls what changes something, and what may be sent again when no answer comes. */
+export async function callToWrite(
+  container: RemoteContainer,
+  order: object,
+  { signal }: Pick<CallOptions, 'signal'> = {},
+): Promise<void> {
+  await container.send({
+    method: 'POST',
+    path: EXTENSION_PATH,
+    body: JSON.stringify(order),
+    subject: { resource: 'collection', id: container.name.container, effect: 'none' },
+    signal,
+  })
 }
 
 /**
- * Waits for up to `timeoutMs`, in calls that are each as long as the gateway allows; false when nothing came.
+ * Waits for up to `timeoutMs`, in calls that are each as long as the gateway allows; what it answers in the end, as text:
+ * `false` when nothing came.
  *
  * `restMs`: pause after an answer that came too soon, so that a gateway that lets no client wait is not asked in a loop.
  */
@@ -61,30 +86,32 @@ export async function callWaiting(
     timeoutMs,
     restMs,
     signal,
-    range,
+    ...options
   }: {
     readonly timeoutMs: number
     readonly restMs: number
     readonly signal: AbortSignal
-    readonly range?: FeedRange | undefined
-  },
-): Promise<boolean> {
+  } & Pick<CallOptions, 'range' | 'sessionToken'>,
+): Promise<string> {
   const { clock } = container.connection
   const deadlineMs = clock.monotonicMs() + timeoutMs
   for (;;) {
     const leftMs = Math.ceil(deadlineMs - clock.monotonicMs())
-    if (leftMs <= 0) return false
+    if (leftMs <= 0) return NOTHING_CAME
     const askedMs = Math.min(leftMs, LONGEST_WAIT_MS)
     const askedAtMs = clock.monotonicMs()
     const call = callOf(askedMs)
-    const came = await callExtension(container, call, { signal, range, waitMs: askedMs })
-    if (came === true) return true
+    const came = await callForText(container, call, { ...options, signal, waitMs: askedMs })
+    if (came !== NOTHING_CAME) return came
     const tookMs = clock.monotonicMs() - askedAtMs
     if (tookMs < Math.min(restMs, askedMs)) {
       await clock.sleep(Math.min(restMs, leftMs) - tookMs, signal)
     }
   }
 }
+
+/** Answer of a wait that was in vain. */
+export const NOTHING_CAME = 'false'
 
 /** Below what proxies on the way let a connection be silent for. */
 const LONGEST_WAIT_MS = 25_000

@@ -10,6 +10,7 @@ import {
   partitionKeyText,
   type BatchOperation,
   type BatchResult,
+  type CommitOptions,
   type DeleteResult,
   type DocumentBody,
   type DocumentCollection,
@@ -25,10 +26,10 @@ import {
   type WriteOptions,
   type WriteResult,
 } from '@tidemark/contracts'
-import { asciiJson } from '../protocol/extension-wire.ts'
+import { OWN_HEADER, asciiJson } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { batchBody, batchDocuments, batchLsns } from './batch-on-wire.ts'
-import { callWaiting } from './call-extension.ts'
+import { NOTHING_CAME, callToWrite, callWaiting } from './call-extension.ts'
 import type { CosmosConnection } from './cosmos-connection.ts'
 import { documentText, idOnPath, jsonText } from './document-text.ts'
 import { createContainer } from './create-container.ts'
@@ -159,9 +160,9 @@ export class CosmosDocumentCollection<
   async batch(
     partitionKey: PartitionKey,
     operations: readonly BatchOperation<T>[],
-    { signal }: RequestOptions = {},
+    { sync, signal }: CommitOptions = {},
   ): Promise<BatchResult<T>> {
-    await this.#container.facts(signal)
+    const { hasExtensions } = await this.#container.facts(signal)
     const onlyReads = operations.every(({ kind }) => kind === 'read')
     const answer = await this.#container.send({
       method: 'POST',
@@ -170,6 +171,7 @@ export class CosmosDocumentCollection<
         ...this.#keyHeader(partitionKey),
         [HEADER.isBatch]: 'true',
         [HEADER.batchAtomic]: 'true',
+        ...(sync === false && hasExtensions && { [OWN_HEADER.sync]: 'false' }),
       },
       body: batchBody(operations),
       subject: { resource: 'collection', id: this.id, effect: onlyReads ? 'none' : 'write' },
@@ -184,6 +186,12 @@ export class CosmosDocumentCollection<
       documents,
       serverTimeMs: serverTimeMs(answer),
     }
+  }
+
+  /** At a server that is not ours: at once, since it acknowledges nothing before it is durable. */
+  async flush({ signal }: RequestOptions = {}): Promise<void> {
+    const { hasExtensions } = await this.#container.facts(signal)
+    if (hasExtensions) await callToWrite(this.#container, { flush: true }, { signal })
   }
 
   async readPartition(
@@ -212,11 +220,12 @@ export class CosmosDocumentCollection<
     }
     const partitionKey = this.#keyText(request.partitionKey)
     const call = { call: 'waitForCommit', partitionKey, afterLsn } as const
-    return callWaiting(this.#container, (waitMs) => ({ ...call, timeoutMs: waitMs }), {
+    const came = await callWaiting(this.#container, (waitMs) => ({ ...call, timeoutMs: waitMs }), {
       timeoutMs,
       restMs: POLL_INTERVAL_MS,
       signal,
     })
+    return came !== NOTHING_CAME
   }
 
   /** Makes the database, too. One partition key path, hashed by version 2. */

@@ -1,75 +1,83 @@
 import {
-  extractPartitionKey,
-  lsn,
-  parsePartitionKeyText,
-  partitionKeyOf,
-  partitionKeyPathSegments,
+  changesOfPortable,
   type Change,
   type DocumentBody,
   type FeedPage,
-  type PartitionKeyDefinition,
+  type FeedRow,
+  type PortableChanges,
   type Stored,
-  type VersionChange,
+  type VersionRow,
 } from '@tidemark/contracts'
-import type { DocumentRow, VersionRowOnWire } from '../protocol/extension-wire.ts'
+import {
+  TEXTS_START,
+  type FeedRowOnWire,
+  type VersionOnWire,
+  type VersionRowOnWire,
+} from '../protocol/extension-wire.ts'
 import { isJsonRecord } from '../protocol/request-values.ts'
 import { notOurs, positionOf } from './call-extension.ts'
-
-/** Kind of a row that is a document; the other is a pending delete. */
-const DOCUMENT_ROW = 0
+import { parsed } from './wire-answer.ts'
 
 /**
- * Makes a page of what our gateway answers.
+ * Makes a page of the text that our gateway answers. Its documents are parsed when somebody looks at them, as in process.
  *
  * @throws ERR_SERVER_UNSUPPORTED when it is none
  */
-export function pageOf<T extends DocumentBody>(
-  value: unknown,
-  { paths }: PartitionKeyDefinition,
-): FeedPage<T> {
-  if (!isJsonRecord(value)) throw notOurs('page')
-  const { kind, caughtUp, rows } = value
-  if (!Array.isArray(rows) || typeof caughtUp !== 'boolean') throw notOurs('page')
-  const segments = paths.map(partitionKeyPathSegments)
-  const changes = rows.map((row: unknown) => {
-    if (!Array.isArray(row)) throw notOurs('page')
-    return kind === 'versions' ? versionOf<T>(row) : documentOf<T>(row, segments)
-  })
-  return { changes, ...positionOf(value), caughtUp }
+export function pageOf<T extends DocumentBody>(text: string): FeedPage<T> {
+  const end = text.indexOf(TEXTS_START)
+  const head = parsed(`${text.slice(0, Math.max(0, end))}}`)
+  if (!isJsonRecord(head) || typeof head['caughtUp'] !== 'boolean') throw notOurs('page')
+  const changes = changesOf<T>(head, new TextCutter(text, end + TEXTS_START.length))
+  return { changes, ...positionOf(head), caughtUp: head['caughtUp'] }
 }
 
-function documentOf<T extends DocumentBody>(
-  row: readonly unknown[],
-  paths: readonly (readonly string[])[],
-): Change<T> {
+function changesOf<T extends DocumentBody>(
+  { kind, collection, rows }: Readonly<Record<string, unknown>>,
+  texts: TextCutter,
+): readonly Change<T>[] {
+  if (!Array.isArray(rows) || !isJsonRecord(collection)) throw notOurs('page')
   // Rows are our own gateway's, whose release was seen in the page around them.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
-  const [at, kind, expirySecond, ts, body] = row as unknown as DocumentRow
-  const document = storedOf<T>(body)
-  const partitionKey = partitionKeyOf(extractPartitionKey(document, paths))
-  const known = { id: document.id, partitionKey, lsn: lsn(at), committedAtMs: ts * 1000 }
-  if (kind !== DOCUMENT_ROW) {
-    const expiredAtMs = expirySecond * 1000
-    return { kind: 'pendingDelete', ...known, lastVersion: document, expiredAtMs }
-  }
-  return expirySecond === 0
-    ? { kind: 'document', ...known, document }
-    : { kind: 'document', ...known, document, expiresAtMs: expirySecond * 1000 }
+  const portable = {
+    collection,
+    rows: rows.map((row: unknown) =>
+      kind === 'versions'
+        ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+          versionRow(row as VersionRowOnWire, texts)
+        : // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+          feedRow(row as FeedRowOnWire, texts),
+    ),
+  } as unknown as PortableChanges
+  return changesOfPortable<T>(portable)
 }
 
-function versionOf<T extends DocumentBody>(row: readonly unknown[]): VersionChange<T> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as in documentOf
-  const [at, operation, commitMs, id, key, current, previous] = row as unknown as VersionRowOnWire
-  return {
-    kind: 'version',
-    id,
-    partitionKey: partitionKeyOf(parsePartitionKeyText(key)),
-    lsn: lsn(at),
-    operationType: operation === 'expire' ? 'delete' : operation,
-    crts: commitMs,
-    timeToLiveExpired: operation === 'expire',
-    ...(current !== null && { current: storedOf<T>(current) }),
-    ...(previous !== null && { previous: storedOf<T>(previous) }),
+function feedRow([lsn, kind, units, ...rest]: FeedRowOnWire, texts: TextCutter): FeedRow {
+  return [lsn, kind, texts.next(units), ...rest]
+}
+
+function versionRow(row: VersionRowOnWire, texts: TextCutter): VersionRow {
+  const withText = (version: VersionOnWire | undefined): VersionRow['current'] =>
+    version && { ...version, body: texts.next(version.body) }
+  return { ...row, current: withText(row.current), previous: withText(row.previous) }
+}
+
+/** Cuts the texts of a page out of its body, one after the other. */
+class TextCutter {
+  readonly #whole: string
+  #at: number
+
+  constructor(whole: string, at: number) {
+    this.#whole = whole
+    this.#at = at
+  }
+
+  /** @throws ERR_SERVER_UNSUPPORTED when it is not as long */
+  next(units: number): string {
+    const text = this.#whole.slice(this.#at, this.#at + units)
+    if (text.length !== units) throw notOurs('page')
+    // One comma is between two texts.
+    this.#at += units + 1
+    return text
   }
 }
 

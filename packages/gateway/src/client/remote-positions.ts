@@ -1,6 +1,6 @@
 import { lsn, type GroupPosition, type GroupPositions } from '@tidemark/contracts'
 import { isJsonRecord } from '../protocol/request-values.ts'
-import { EXTENSION_PATH, callExtension, notOurs } from './call-extension.ts'
+import { callExtension, callToWrite, notOurs } from './call-extension.ts'
 import type { RemoteContainer } from './remote-container.ts'
 
 /** Positions of processor groups, kept by our gateway beside the collection. */
@@ -12,14 +12,8 @@ export class RemotePositions implements GroupPositions {
   }
 
   async report(positions: readonly GroupPosition[]): Promise<void> {
-    const { container: id } = this.#container.name
-    await this.#container.send({
-      method: 'POST',
-      path: EXTENSION_PATH,
-      body: JSON.stringify({ positions }),
-      // The last report counts, so that the same one again changes nothing.
-      subject: { resource: 'collection', id, effect: 'none' },
-    })
+    // The last report counts, so that the same one again changes nothing.
+    await callToWrite(this.#container, { positions })
   }
 
   async read(group: string): Promise<readonly GroupPosition[]> {

@@ -20,12 +20,15 @@ import {
 import type { ExtensionCall } from '../protocol/extension-wire.ts'
 import { isJsonRecord } from '../protocol/request-values.ts'
 import {
+  NOTHING_CAME,
   callExtension,
+  callForText,
   callWaiting,
   notOurs,
   positionOf,
   type CallOptions,
 } from './call-extension.ts'
+import { BroughtPages, type PageWanted } from './brought-pages.ts'
 import type { ResolvedFeedOptions } from './feed-options.ts'
 import { pageOf } from './decode-rows.ts'
 import { PresentPkRanges } from './present-pk-ranges.ts'
@@ -42,18 +45,19 @@ export class TidemarkChangeFeed<T extends DocumentBody> implements ChangeFeedSou
   readonly supports: FeedSupport = { waiting: true, childrenCarryParentChanges: true }
   readonly positions: GroupPositions
   readonly #container: RemoteContainer
-  readonly #facts: ContainerFacts
   readonly #ranges: PresentPkRanges
   readonly #options: ResolvedFeedOptions
+  readonly #brought: BroughtPages<T>
+  #shape: Pick<FeedPageRequest, 'maxItemCount' | 'pendingDeletes'> = {}
 
   constructor(container: RemoteContainer, facts: ContainerFacts, options: ResolvedFeedOptions) {
     this.identity = facts.identity
     this.description = container.description
     this.positions = new RemotePositions(container)
     this.#container = container
-    this.#facts = facts
     this.#ranges = new PresentPkRanges(container)
     this.#options = options
+    this.#brought = new BroughtPages(container.connection.clock)
   }
 
   async readFeedRanges({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<
@@ -86,29 +90,46 @@ export class TidemarkChangeFeed<T extends DocumentBody> implements ChangeFeedSou
   }
 
   async readPage(request: FeedPageRequest): Promise<FeedPage<T>> {
-    const { range, continuation, mode = LATEST, pendingDeletes = true, signal } = request
-    const { maxItemCount = this.#options.maxItemCount } = request
+    const { signal } = request
+    const wanted = this.#wanted(request)
+    signal?.throwIfAborted()
+    this.#shape = { maxItemCount: wanted.maxItemCount, pendingDeletes: wanted.pendingDeletes }
+    const brought = this.#brought.take(wanted)
+    if (brought !== undefined) return brought
+    const { range } = wanted
     const { sessionToken } = this.#options
-    const call = { call: 'readPage', continuation, maxItemCount, mode, pendingDeletes } as const
-    const options = { range, signal, sessionToken }
-    return pageOf(
-      await this.#call({ ...call, range: plain(range) }, options),
-      this.#facts.partitionKey,
+    const text = await this.#named({ range, signal }, () =>
+      callForText(
+        this.#container,
+        { call: 'readPage', ...wanted },
+        { range, signal, sessionToken },
+      ),
     )
+    return pageOf<T>(text)
   }
 
+  /** What has come is brought along, as the page that was read last would have it, for the next read of this position. */
   async waitForChanges(request: FeedWaitRequest): Promise<boolean> {
-    const { range, continuation, mode = LATEST, timeoutMs, signal } = request
-    const call = { call: 'waitForChanges', range: plain(range), continuation, mode } as const
-    const restMs = this.#options.pollIntervalMs
-    return this.#named({ range, signal }, () =>
-      callWaiting(this.#container, (waitMs) => ({ ...call, timeoutMs: waitMs }), {
-        timeoutMs,
-        restMs,
-        signal,
-        range,
-      }),
+    const { timeoutMs, signal } = request
+    const wanted = this.#wanted({ ...request, ...this.#shape })
+    const { range } = wanted
+    const { pollIntervalMs: restMs, sessionToken } = this.#options
+    const text = await this.#named({ range, signal }, () =>
+      callWaiting(
+        this.#container,
+        (waitMs) => ({ call: 'awaitPage', ...wanted, timeoutMs: waitMs }),
+        { timeoutMs, restMs, signal, range, sessionToken },
+      ),
     )
+    if (text === NOTHING_CAME) return false
+    this.#brought.put(wanted, pageOf<T>(text))
+    return true
+  }
+
+  #wanted(request: FeedPageRequest): PageWanted {
+    const { range, continuation, mode = LATEST, pendingDeletes = true } = request
+    const { maxItemCount = this.#options.maxItemCount } = request
+    return { range: plain(range), continuation, mode, maxItemCount, pendingDeletes }
   }
 
   async joinPositions(request: JoinPositionsRequest): Promise<FeedPosition | undefined> {

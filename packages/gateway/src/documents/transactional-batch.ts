@@ -9,6 +9,7 @@ import { BadRequestError } from '../errors/bad-request-error.ts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { ownErrorHeaders } from '../protocol/own-error-headers.ts'
+import { trueOrFalse } from '../protocol/request-values.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseOperations, type WireOperation } from './batch-operation.ts'
 import { checkTtl } from './document-ttl.ts'
@@ -19,6 +20,7 @@ import { storedHead } from './stored-head.ts'
 
 /** POST …/docs as a transactional batch: all operations on one partition key value, or none (ST-4). */
 export const runBatch: Operation = async (request, context) => {
+  const sync = trueOrFalse(OWN_HEADER.sync, request.header(OWN_HEADER.sync))
   const operations = parseOperations(await request.readBody(), request.queryBudget())
   return inKeyScope(request, context, async (scope) => {
     assertOneKey(operations, scope)
@@ -29,7 +31,7 @@ export const runBatch: Operation = async (request, context) => {
       const { texts, created, lsn, serverTimeMs } = await scope.collection.batch(
         scope.partitionKey,
         wanted,
-        { signal },
+        { signal, ...(sync !== undefined && { sync }) },
       )
       const results = operations.map(({ operation }, index) =>
         succeeded(operation.kind, { text: texts[index], created: created[index] === true }),

@@ -12,7 +12,7 @@ import { METADATA_CHARGE, chargeText, pageCharge } from '../protocol/request-cha
 import { parseJsonRecord } from '../protocol/request-values.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { collectionNames } from '../resources/resource-names.ts'
-import { parseCall, parsePositions } from './parse-call.ts'
+import { parseCall, parseOrder } from './parse-call.ts'
 import { rowsBody } from './rows-body.ts'
 
 /** Of documents in one snapshot. Leases and dead letters of large groups take a fraction of it. */
@@ -34,12 +34,13 @@ export const answerCall: Operation = async (request, context) => {
   )
 }
 
-/** POST …/operations/tidemark: keeps positions of processor groups. */
-export const reportPositions: Operation = async (request, context) => {
-  const positions = parsePositions(parseJsonRecord(await request.readBody()))
+/** POST …/operations/tidemark: keeps positions of processor groups, or waits until batches are on disk. */
+export const answerOrder: Operation = async (request, context) => {
+  const order = parseOrder(parseJsonRecord(await request.readBody()))
   return context.collections.use(collectionNames(request.path), async ({ collection, open }) => {
     assertIntended(request, open.record)
-    await collection.positions.report(positions)
+    if (order.kind === 'flush') await open.engine.flush?.()
+    else await collection.positions.report(order.positions)
     return { status: 204, headers: { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) } }
   })
 }
@@ -58,9 +59,9 @@ async function answerTo(call: ExtensionCall, scope: CallScope): Promise<Answer> 
     case 'readPage':
       return readPage(call, scope)
     case 'waitForChanges':
-      return waiting(call.timeoutMs, scope, (wait) =>
-        collection.waitForChanges({ ...call, ...wait }),
-      )
+      return answer(await hasCome(call, scope))
+    case 'awaitPage':
+      return (await hasCome(call, scope)) ? readPage(call, scope) : answer(false)
     case 'joinPositions':
       return answer((await collection.joinPositions({ ...call, signal })) ?? null)
     case 'readPositions':
@@ -70,8 +71,10 @@ async function answerTo(call: ExtensionCall, scope: CallScope): Promise<Answer> 
     case 'waitForCommit': {
       const partitionKey = fullPartitionKey(call.partitionKey, scope.found.open)
       const afterLsn = lsn(call.afterLsn)
-      return waiting(call.timeoutMs, scope, (wait) =>
-        collection.waitForCommit({ partitionKey, afterLsn, ...wait }),
+      return answer(
+        await waiting(call.timeoutMs, scope, (wait) =>
+          collection.waitForCommit({ partitionKey, afterLsn, ...wait }),
+        ),
       )
     }
     default:
@@ -81,7 +84,7 @@ async function answerTo(call: ExtensionCall, scope: CallScope): Promise<Answer> 
 
 /** A page of either mode, within the budget of its range; of the state that the session has seen, at least. */
 async function readPage(
-  call: Extract<ExtensionCall, { call: 'readPage' }>,
+  call: Extract<ExtensionCall, { call: 'readPage' | 'awaitPage' }>,
   { request, context, found: { collection, open } }: CallScope,
 ): Promise<Answer> {
   const { signal } = request
@@ -93,7 +96,7 @@ async function readPage(
       await context.sessions.assertReached(open, { range, keys, token, signal })
     }
     const page = await collection.readPageRows({ ...call, signal })
-    const body = rowsBody(page, { ...call, stamp: open.stamp })
+    const body = rowsBody(page, { ...call, collection: open.stamp.collection })
     let chars = 0
     for (const piece of body) chars += piece.length
     return { status: 200, charge: pageCharge(chars), lsn: page.lsn, body }
@@ -124,21 +127,29 @@ async function readPartition(
   })
 }
 
+function hasCome(
+  call: Extract<ExtensionCall, { call: 'waitForChanges' | 'awaitPage' }>,
+  scope: CallScope,
+): Promise<boolean> {
+  const { collection } = scope.found
+  return waiting(call.timeoutMs, scope, (wait) => collection.waitForChanges({ ...call, ...wait }))
+}
+
 /** Waits at most as long as the gateway allows. A gateway that stops answers that nothing has come. */
 async function waiting(
   wantedMs: number,
   { request, context }: CallScope,
   wait: (limits: { readonly timeoutMs: number; readonly signal: AbortSignal }) => Promise<boolean>,
-): Promise<Answer> {
+): Promise<boolean> {
   const { draining } = request
   const timeoutMs = Math.min(wantedMs, context.maxWaitMs)
   const signal = AbortSignal.any([request.signal, draining])
   try {
-    if (draining.aborted) return answer(false)
-    return answer(await request.whileWaiting(() => wait({ timeoutMs, signal })))
+    if (draining.aborted) return false
+    return await request.whileWaiting(() => wait({ timeoutMs, signal }))
   } catch (error) {
     if (!draining.aborted || request.signal.aborted) throw error
-    return answer(false)
+    return false
   }
 }
 

@@ -25,16 +25,18 @@ test('TTL-12 TTL-13 a page has the rows of the store: kind, instant and text of 
   const start = { call: 'resolveStart', range: FULL, start: 'beginning', mode }
   const position = (await call(started, start)).json as { continuation: string }
   const response = await call(started, { call: 'readPage', range: FULL, mode, ...position })
-  const page = response.json as { rows: unknown[][] }
+  const page = response.json as { rows: unknown[][]; texts: unknown[] }
   expect(page).toMatchObject({ kind: 'documents', caughtUp: true, lsn: 2 })
   expect(page.rows.map(([lsn, kind]) => [lsn, kind])).toEqual([
     [1, 0],
     [2, 0],
   ])
-  expect(page.rows[0]?.[2]).toBeGreaterThan(Date.now() / 1000)
-  expect(page.rows[1]?.[2]).toBe(0)
-  expect(page.rows[1]?.[3]).toBe(resource?._ts)
-  expect(page.rows[1]?.[4]).toMatchObject({ id: 'b', _etag: resource?._etag })
+  expect(page.rows[0]?.[3]).toBeGreaterThan(Date.now() / 1000)
+  expect(page.rows[1]).toEqual([
+    ...[2, 0, '{"id":"b","pk":"ü"}'.length, 0, resource?._ts, '["ü"]', 'b'],
+    ...[resource?._rid.slice(10, -2), null, null, null],
+  ])
+  expect(page.texts[1]).toEqual({ id: 'b', pk: 'ü' })
   expect(started.failures).toEqual([])
 })
 
@@ -56,6 +58,8 @@ test('a call that makes no sense is 400 and says which member is wrong', async (
     [{ call: 'resolveStart', mode, range: FULL, start: '7' }, /"start"/],
     [{ call: 'positionAt', mode, range: FULL, lsn: -1 }, /"lsn"/],
     [{ call: 'waitForChanges', mode, range: FULL, continuation: '' }, /"timeoutMs"/],
+    [{ call: 'awaitPage', mode, range: FULL, continuation: '' }, /"timeoutMs"/],
+    [{ call: 'awaitPage', mode, range: FULL, timeoutMs: 1 }, /"continuation"/],
     [{ call: 'joinPositions', mode, positions: {} }, /"positions"/],
     [{ call: 'readPartition', partitionKey: 'x' }, /not JSON/],
   ]
@@ -70,7 +74,7 @@ test('a call that makes no sense is 400 and says which member is wrong', async (
   expect(started.failures).toEqual([])
 })
 
-test('a key that may only read asks, and reports no positions', async () => {
+test('a key that may only read asks, reports no positions, and has nothing written to disk', async () => {
   const keys = { readWrite: [TEST_KEY], readOnly: [READ_ONLY_KEY] }
   await using started = await testGateway({ keys })
   await started.container({ id: 'c', partitionKey: '/pk' })
@@ -78,14 +82,26 @@ test('a key that may only read asks, and reports no positions', async () => {
   const headers = { [OWN_HEADER.call]: asciiJson({ call: 'readPositions', group: 'g' }) }
   const key = READ_ONLY_KEY
   expect((await send(endpoint, 'GET', PATH, { key, headers })).status).toBe(200)
-  const body = { positions: [{ group: 'g', range: FULL, lsn: 0 }] }
   const query = { 'x-ms-documentdb-isquery': 'true' }
-  for (const disguise of [{}, query]) {
-    const report = { key, body, headers: disguise }
-    expect((await send(endpoint, 'POST', PATH, report)).status).toBe(403)
+  for (const body of [{ positions: [{ group: 'g', range: FULL, lsn: 0 }] }, { flush: true }]) {
+    for (const disguise of [{}, query]) {
+      const order = { key, body, headers: disguise }
+      expect((await send(endpoint, 'POST', PATH, order)).status).toBe(403)
+    }
+    expect((await send(endpoint, 'POST', PATH, { body })).status).toBe(204)
   }
-  expect((await send(endpoint, 'POST', PATH, { body })).status).toBe(204)
 })
+
+test.each([{ flush: false }, { flush: true, positions: [] }, { flush: null }, {}, []])(
+  'an order that makes no sense is 400: %j',
+  async (body) => {
+    await using started = await testGateway()
+    await started.container({ id: 'c', partitionKey: '/pk' })
+    const response = await send(started.gateway.endpoint, 'POST', PATH, { body })
+    expect(response.status).toBe(400)
+    expect(started.failures).toEqual([])
+  },
+)
 
 test('CF-12 a gateway that stops answers those who wait that nothing has come', async () => {
   await using started = await testGateway()

@@ -42,14 +42,11 @@ export function parseCall(header: string | undefined): ExtensionCall {
         pendingDeletes: value['pendingDeletes'] !== false,
       }
     case 'readPage':
-      return {
-        call,
-        ...inRange(value),
-        continuation: text(value, 'continuation'),
-        maxItemCount:
-          value['maxItemCount'] === undefined ? undefined : number(value, 'maxItemCount'),
-        pendingDeletes: value['pendingDeletes'] !== false,
-      }
+      return { call, ...inRange(value), ...pageWanted(value) }
+    case 'awaitPage': {
+      const timeoutMs = count(value, 'timeoutMs')
+      return { call, ...inRange(value), ...pageWanted(value), timeoutMs }
+    }
     case 'waitForChanges':
       return {
         call,
@@ -75,13 +72,23 @@ export function parseCall(header: string | undefined): ExtensionCall {
   }
 }
 
+/** What a body asks for that changes something. */
+export type ExtensionOrder =
+  | { readonly kind: 'flush' }
+  | { readonly kind: 'report'; readonly positions: readonly GroupPosition[] }
+
 /**
- * Positions of groups, as a body says them.
+ * `{"flush":true}`, or positions of groups.
  *
  * @throws ERR_INVALID_OPTION
  */
-export function parsePositions(body: JsonRecord): readonly GroupPosition[] {
-  const { positions } = body
+export function parseOrder({ flush, positions }: JsonRecord): ExtensionOrder {
+  if (flush === undefined) return { kind: 'report', positions: groupPositions(positions) }
+  if (flush === true && positions === undefined) return { kind: 'flush' }
+  throw wrong('flush', 'true, and alone')
+}
+
+function groupPositions(positions: unknown): readonly GroupPosition[] {
   if (!Array.isArray(positions)) throw wrong('positions', 'a list')
   return positions.map((value: unknown) => {
     if (!isJsonRecord(value)) throw wrong('positions', 'a list of objects')
@@ -95,6 +102,18 @@ export function parsePositions(body: JsonRecord): readonly GroupPosition[] {
 
 function inRange(value: JsonRecord): { readonly range: FeedRange; readonly mode: FeedMode } {
   return { range: range(value['range']), mode: mode(value['mode']) }
+}
+
+function pageWanted(value: JsonRecord): {
+  readonly continuation: string
+  readonly maxItemCount: number | undefined
+  readonly pendingDeletes: boolean
+} {
+  return {
+    continuation: text(value, 'continuation'),
+    maxItemCount: value['maxItemCount'] === undefined ? undefined : number(value, 'maxItemCount'),
+    pendingDeletes: value['pendingDeletes'] !== false,
+  }
 }
 
 function range(value: unknown): FeedRange {

@@ -1,40 +1,52 @@
-import { LIVE_ROW, feedVersion, type DocumentStamp } from '@tidemark/contracts'
+import { LIVE_ROW, type DocumentVersion, type StampedCollection } from '@tidemark/contracts'
 import type { FeedRowsPage } from '@tidemark/store/engine'
+import {
+  TEXTS_END,
+  TEXTS_START,
+  type FeedRowOnWire,
+  type VersionOnWire,
+  type VersionRowOnWire,
+} from '../protocol/extension-wire.ts'
 
-/**
- * Pieces of the body of a page: `{"continuation","lsn","caughtUp","kind","rows":[…]}`, with documents as JSON
- * text.
- */
+/** Pieces of the body of a page, as `PageOnWire` has it. */
 export function rowsBody(
   page: FeedRowsPage,
-  options: { readonly pendingDeletes: boolean; readonly stamp: DocumentStamp },
+  options: { readonly pendingDeletes: boolean; readonly collection: StampedCollection },
 ): readonly string[] {
   const { continuation, lsn, caughtUp, kind } = page
-  const head = JSON.stringify({ continuation, lsn, caughtUp, kind })
-  const pieces: string[] = [`${head.slice(0, -1)},"rows":[`]
-  for (const row of rowTexts(page, options)) {
-    pieces.push(pieces.length === 1 ? row : `,${row}`)
-  }
-  pieces.push(']}')
+  const { number, rid, selfLink } = options.collection
+  const texts: string[] = []
+  const rows = rowsOf(page, options.pendingDeletes, texts)
+  const collection = { number, rid, selfLink }
+  const head = JSON.stringify({ continuation, lsn, caughtUp, kind, collection, rows })
+  const pieces: string[] = [head.slice(0, -1) + TEXTS_START]
+  for (const [index, text] of texts.entries()) pieces.push(index === 0 ? text : `,${text}`)
+  pieces.push(TEXTS_END)
   return pieces
 }
 
-function rowTexts(
+function rowsOf(
   page: FeedRowsPage,
-  { pendingDeletes, stamp }: { readonly pendingDeletes: boolean; readonly stamp: DocumentStamp },
-): readonly string[] {
+  pendingDeletes: boolean,
+  texts: string[],
+): readonly (FeedRowOnWire | VersionRowOnWire)[] {
+  const versionOf = ({ body, ...version }: DocumentVersion): VersionOnWire => {
+    texts.push(body)
+    return { ...version, body: body.length }
+  }
   if (page.kind === 'versions') {
-    return page.rows.map(
-      ({ lsn, operation, commitMs, id, partitionKey, current, previous }) =>
-        `[${lsn},"${operation}",${commitMs},${JSON.stringify(id)},${JSON.stringify(partitionKey)},` +
-        `${current ? stamp.text(current) : 'null'},${previous ? stamp.text(previous) : 'null'}]`,
-    )
+    return page.rows.map((row) => ({
+      ...row,
+      current: row.current && versionOf(row.current),
+      previous: row.previous && versionOf(row.previous),
+    }))
   }
-  const texts: string[] = []
+  const rows: FeedRowOnWire[] = []
   for (const row of page.rows) {
-    const [lsn, kind, , expirySecond, ts] = row
+    const [lsn, kind, body, ...rest] = row
     if (kind !== LIVE_ROW && !pendingDeletes) continue
-    texts.push(`[${lsn},${kind},${expirySecond},${ts},${stamp.text(feedVersion(row))}]`)
+    texts.push(body)
+    rows.push([lsn, kind, body.length, ...rest])
   }
-  return texts
+  return rows
 }

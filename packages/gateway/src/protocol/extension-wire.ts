@@ -1,11 +1,19 @@
-import type { FeedMode, FeedRange, HeldPosition, StartPosition } from '@tidemark/contracts'
+import type {
+  DocumentVersion,
+  FeedMode,
+  FeedRange,
+  HeldPosition,
+  RowKind,
+  StartPosition,
+  VersionRow,
+} from '@tidemark/contracts'
 
 /*
  * What the gateway and our own client say to one another beyond the service's protocol (see the README). A client
  * that knows nothing of it meets none of it.
  */
 
-/** Calls go to `…/colls/{coll}/operations/tidemark`: GET for those that read, POST for the one that writes. */
+/** Calls go to `…/colls/{coll}/operations/tidemark`: GET for those that read, POST for those that write. */
 export const EXTENSION_OPERATION = 'tidemark'
 
 /** Our own headers, beside `x-tidemark-wait-ms` of waiting reads. */
@@ -23,6 +31,8 @@ export const OWN_HEADER = {
   errorDetail: 'x-tidemark-error-detail',
   /** Answer of a batch that reads: the LSN of each result's document, joined by commas; empty where there is none. */
   lsns: 'x-tidemark-lsns',
+  /** Request, of a transactional batch: `false` = answered before it is on disk, as `CommitOptions.sync`. */
+  sync: 'x-tidemark-sync',
   /** Answer of an operation on documents: the store's clock, epoch ms. */
   serverTimeMs: 'x-tidemark-time-ms',
 } as const
@@ -52,6 +62,14 @@ export type ExtensionCall =
       readonly continuation: string
       readonly timeoutMs: number
     } & InRange)
+  /** Waits as `waitForChanges`, and answers `false` or what `readPage` would then. */
+  | ({
+      readonly call: 'awaitPage'
+      readonly continuation: string
+      readonly maxItemCount?: number | undefined
+      readonly pendingDeletes: boolean
+      readonly timeoutMs: number
+    } & InRange)
   | {
       readonly call: 'joinPositions'
       readonly mode: FeedMode
@@ -72,25 +90,39 @@ interface InRange {
   readonly mode: FeedMode
 }
 
-/** Of a document of the newest versions, or a pending delete (kind 1); numbers as of `FeedRow`. */
-export type DocumentRow = readonly [
+/*
+ * A page is one JSON object. All that is known of its changes comes first, and then the texts of the documents as they
+ * are stored, so that the client cuts them out by their lengths and parses those that somebody looks at:
+ *
+ * {"continuation","lsn","caughtUp","kind","collection":{"number","rid","selfLink"},"rows":[…],\n"texts":[…]}
+ */
+
+/** Between the rows and the first text; the only line break before it. */
+export const TEXTS_START = ',\n"texts":['
+export const TEXTS_END = ']}'
+
+/** A `FeedRow` whose text is elsewhere: in its place stands how many UTF-16 units that has. */
+export type FeedRowOnWire = readonly [
   lsn: number,
-  kind: number,
+  kind: RowKind,
+  units: number,
   expirySecond: number,
   ts: number,
-  document: unknown,
+  partitionKey: string,
+  id: string,
+  rid: string,
+  ttl: number | null,
+  versionLsn: number | null,
+  versionTs: number | null,
 ]
 
-/** Of the log of all versions; images that are not there are null. */
-export type VersionRowOnWire = readonly [
-  lsn: number,
-  operation: 'create' | 'replace' | 'delete' | 'expire',
-  commitMs: number,
-  id: string,
-  partitionKeyText: string,
-  current: unknown,
-  previous: unknown,
-]
+/** As `FeedRowOnWire`; the text of `current` is before that of `previous`. */
+export type VersionRowOnWire = Omit<VersionRow, 'current' | 'previous'> & {
+  readonly current?: VersionOnWire | undefined
+  readonly previous?: VersionOnWire | undefined
+}
+
+export type VersionOnWire = Omit<DocumentVersion, 'body'> & { readonly body: number }
 
 /** The text of a call, for a header: characters beyond ASCII are escaped as JSON has it. */
 export function asciiJson(value: unknown): string {

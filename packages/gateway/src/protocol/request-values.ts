@@ -68,6 +68,17 @@ export function isTrue(header: string | undefined): boolean {
 }
 
 /**
+ * A header of ours that is `true` or `false`; undefined when it is missing.
+ *
+ * @throws ERR_BAD_REQUEST
+ */
+export function trueOrFalse(name: string, header: string | undefined): boolean | undefined {
+  if (header === undefined) return undefined
+  if (header === 'true' || header === 'false') return header === 'true'
+  throw new BadRequestError(`header ${name} must be true or false, got ${JSON.stringify(header)}`)
+}
+
+/**
  * A header that is a whole number; undefined when it is missing.
  *
  * @throws ERR_BAD_REQUEST

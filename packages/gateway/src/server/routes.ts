@@ -6,7 +6,7 @@ import { readDocument } from '../documents/read-document.ts'
 import { deleteDocument, replaceDocument } from '../documents/write-document.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { MethodNotAllowedError } from '../errors/method-not-allowed-error.ts'
-import { answerCall, reportPositions } from '../extensions/answer-call.ts'
+import { answerCall, answerOrder } from '../extensions/answer-call.ts'
 import { EXTENSION_OPERATION } from '../protocol/extension-wire.ts'
 import {
   createContainer,
@@ -90,7 +90,7 @@ export const routes: readonly Route[] = [
   {
     method: 'POST',
     path: `${COLLECTION}/operations/${EXTENSION_OPERATION}`,
-    operation: reportPositions,
+    operation: answerOrder,
   },
   { method: 'GET', path: '/offers', operation: listOffers },
   { method: 'POST', path: '/offers', operation: listOffers, access: 'read' },

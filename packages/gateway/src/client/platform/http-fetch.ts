@@ -1,3 +1,6 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+
 /** What is needed of `fetch`; the global one fits. */
 export type HttpFetch = (
   url: string,
@@ -16,8 +19,39 @@ export interface HttpResponse {
   text(): Promise<string>
 }
 
-/** Node's own, which keeps connections alive. */
-export const systemFetch: HttpFetch = (url, request) => globalThis.fetch(url, request)
+/** By Node's own client, which keeps connections alive. It takes less processor time than the global `fetch`. */
+export const systemFetch: HttpFetch = (url, { method, headers, body, signal }) => {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>()
+  const send = url.startsWith('https:') ? httpsRequest : httpRequest
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+  const request = send(url, { method, headers: { ...headers, ...length }, signal })
+  request.on('error', reject)
+  request.once('response', (response) => {
+    response.on('error', reject)
+    const { statusCode: status = 0 } = response
+    const get = (name: string): string | null => {
+      const value = response.headers[name]
+      return Array.isArray(value) ? value.join(', ') : (value ?? null)
+    }
+    resolve({ status, headers: { get }, text: () => textOf(response) })
+  })
+  request.end(body)
+  return promise
+}
+
+/** Rejects when the connection ends before the text does. */
+async function textOf(response: IncomingMessage): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const pieces: Buffer[] = []
+  response.on('data', (piece: Buffer) => pieces.push(piece))
+  response.on('error', reject)
+  response.once('end', () => {
+    const [only] = pieces
+    const whole = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces)
+    resolve(whole.toString())
+  })
+  return promise
+}
 
 /** An instant as HTTP writes it. */
 export function httpDate(epochMs: number): string {

@@ -1,0 +1,85 @@
+import { FULL_RANGE, systemClock, type ChangeFeedSource, type Clock } from '@tidemark/contracts'
+import { openChangeFeed, type HttpFetch } from '@tidemark/gateway/client'
+import type { Collection } from '@tidemark/store'
+import { expect, test } from 'vitest'
+import { gatewayUnderTest } from './gateway-under-test.fixture.ts'
+
+interface Item {
+  readonly id: string
+  readonly pk: string
+}
+
+const TIMEOUT_MS = 10_000
+
+async function setUp() {
+  const under = await gatewayUnderTest()
+  const items: Collection<Item> = await under.store
+    .database('db')
+    .createCollectionIfNotExists<Item>({ id: 'items', partitionKey: '/pk' })
+  let aheadMs = 0
+  const clock: Clock = {
+    wallMs: () => systemClock.wallMs(),
+    monotonicMs: () => systemClock.monotonicMs() + aheadMs,
+    sleep: (...how) => systemClock.sleep(...how),
+  }
+  const calls: string[] = []
+  const counting: HttpFetch = (url, request) => {
+    const { call } = JSON.parse(request.headers['x-tidemark-call'] ?? '{}') as { call?: string }
+    if (call !== undefined) calls.push(call)
+    return fetch(url, request)
+  }
+  const connection = under.connect({ fetch: counting, clock })
+  const feed: ChangeFeedSource<Item> = await openChangeFeed<Item>(connection, {
+    database: 'db',
+    container: 'items',
+  })
+  const { continuation } = await feed.resolveStart({ range: FULL_RANGE, start: 'now' })
+  const signal = new AbortController().signal
+  const read = (from: string, maxItemCount: number = 10) =>
+    feed.readPage({ range: FULL_RANGE, continuation: from, maxItemCount })
+  const wait = (from: string) =>
+    feed.waitForChanges!({ range: FULL_RANGE, continuation: from, timeoutMs: TIMEOUT_MS, signal })
+  await read(continuation)
+  calls.length = 0
+  return {
+    items,
+    advance: (ms: number) => {
+      aheadMs += ms
+    },
+    calls,
+    start: continuation,
+    read,
+    wait,
+    [Symbol.asyncDispose]: () => under[Symbol.asyncDispose](),
+  }
+}
+
+test('CF-12 the page comes with the end of the wait, and is taken once', async () => {
+  await using all = await setUp()
+  const { items, calls, start, read, wait } = all
+  const waiting = wait(start)
+  await items.create({ id: 'a', pk: 'p' })
+  expect(await waiting).toBe(true)
+  const page = await read(start)
+  expect(page.changes).toMatchObject([{ id: 'a', document: { pk: 'p' } }])
+  expect(calls).toEqual(['awaitPage'])
+  await items.upsert({ id: 'a', pk: 'p' })
+  expect((await read(start)).changes).toMatchObject([{ lsn: 2 }])
+  expect(await wait(page.continuation)).toBe(true)
+  expect((await read(page.continuation)).changes).toMatchObject([{ id: 'a', lsn: 2 }])
+  expect(calls).toEqual(['awaitPage', 'readPage', 'awaitPage'])
+})
+
+test('CF-12 it is for the read that would have been answered so, and for this second', async () => {
+  await using all = await setUp()
+  const { items, advance, calls, start, read, wait } = all
+  for (const id of ['a', 'b']) await items.create({ id, pk: 'p' })
+  await wait(start)
+  expect((await read(start, 1)).changes).toMatchObject([{ id: 'a' }])
+  expect(calls).toEqual(['awaitPage', 'readPage'])
+  await wait(start)
+  await items.upsert({ id: 'a', pk: 'p' })
+  advance(1_001)
+  expect((await read(start, 1)).changes).toMatchObject([{ id: 'b' }])
+  expect(calls).toEqual(['awaitPage', 'readPage', 'awaitPage', 'readPage'])
+})
