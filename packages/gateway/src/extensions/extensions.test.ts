@@ -32,11 +32,11 @@ test('TTL-12 TTL-13 a page has the rows of the store: kind, instant and text of 
     [2, 0],
   ])
   expect(page.rows[0]?.[3]).toBeGreaterThan(Date.now() / 1000)
-  expect(page.rows[1]).toEqual([
-    ...[2, 0, '{"id":"b","pk":"ü"}'.length, 0, resource?._ts, '["ü"]', 'b'],
-    ...[resource?._rid.slice(10, -2), null, null, null],
-  ])
-  expect(page.texts[1]).toEqual({ id: 'b', pk: 'ü' })
+  const body = '{"id":"b","pk":"ü"}'
+  const ownRid = resource?._rid.slice(10, -2)
+  const row = [2, 0, body.length, 0, resource?._ts, '["ü"]', 'b', ownRid, null, null, null]
+  expect(page.rows[1]).toEqual(row)
+  expect(page.texts[1]).toEqual(JSON.parse(body))
   expect(started.failures).toEqual([])
 })
 
