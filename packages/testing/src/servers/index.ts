@@ -5,6 +5,11 @@ export {
   type EnsureEmbeddedPostgresOptions,
 } from './ensure-embedded-postgres.ts'
 export {
+  ensureNatsServer,
+  type EnsureNatsServerOptions,
+  type NatsServerProgram,
+} from './ensure-nats-server.ts'
+export {
   ensurePgBouncer,
   type EnsurePgBouncerOptions,
   type PgBouncerProgram,
@@ -14,6 +19,7 @@ export { ensureProton, type EnsureProtonOptions, type ProtonPython } from './ens
 export { ensureRedisServer, type EnsureRedisServerOptions } from './ensure-redis-server.ts'
 export { freePort } from './free-port.ts'
 export { KillAtExit } from './kill-at-exit.ts'
+export { NatsProcess, startNatsProcess } from './nats-process.ts'
 export { PgBouncer, startPgBouncer, type PgBouncerOptions } from './pgbouncer.ts'
 export {
   PostgresProcess,
