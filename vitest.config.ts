@@ -39,6 +39,7 @@ export default defineConfig({
             'tests/**/*.test.ts',
             'examples/**/*.test.ts',
             'scripts/**/*.test.ts',
+            'bench/**/*.test.ts',
           ],
           exclude: NEVER,
         },

@@ -14,12 +14,13 @@ import { messagingScenarios } from './messaging/scenarios.ts'
 import { reachesGoal, reportTable } from './measuring/report-table.ts'
 import { runScenario, type MeasuredResult, type Result } from './measuring/run-scenario.ts'
 import { ScenarioSkipped, type Scenario } from './measuring/scenario.ts'
+import { listPeers, runPeers } from './peers/run-peers.ts'
 import { POSTGRES_SCENARIOS } from './postgres/scenarios.ts'
 import { SCENARIOS } from './scenarios/all-scenarios.ts'
 
 const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [--documents N] [--many N]
-                          [--engine NAME] [--messaging] [--gateway] [--amqp] [--only NAME]
-                          [--list]
+                          [--engine NAME] [--messaging] [--gateway] [--amqp] [--peers] [--only NAME]
+                          [--without NAMES] [--list]
 
   --json FILE     writes the results as one JSON array
   --seconds N     length of one measurement of one side   (default 3)
@@ -30,7 +31,9 @@ const USAGE = `usage: npm run bench -- [--json FILE] [--seconds N] [--runs N] [-
   --messaging     queues and topics instead of documents, beside other products, on the engine of --engine
   --gateway       the scenarios over HTTP instead, with servers and workers in processes of their own
   --amqp          queues over AMQP instead, beside a bare server on rhea, each process one of its own
-  --only NAME     only scenarios or figures whose name contains NAME
+  --peers         Tidemark beside what one would pick instead, on servers that it starts
+  --only NAME     only scenarios or figures whose name contains NAME; with --peers as in drain.embedded
+  --without NAMES of peers to leave out, with commas between
   --list          prints the names and ends`
 
 /** What a run of one second reads; fixed costs count less in longer ones. */
@@ -51,6 +54,8 @@ interface BenchOptions {
   readonly manyDocuments: number
   readonly only: string
   readonly list: boolean
+  readonly peers: boolean
+  readonly without: readonly string[]
 }
 
 function readOptions(): BenchOptions {
@@ -64,10 +69,12 @@ function readOptions(): BenchOptions {
     messaging: flag(),
     gateway: flag(),
     amqp: flag(),
+    peers: flag(),
     only: text(''),
+    without: text(''),
     list: flag(),
   })
-  const { json, seconds, runs, only, list } = values
+  const { json, seconds, runs, only, list, peers, without } = values
   const documents =
     values.documents ?? Math.min(100_000, Math.round(MIN_DOCUMENTS * Math.max(seconds ** 2, 1)))
   return {
@@ -79,6 +86,8 @@ function readOptions(): BenchOptions {
     manyDocuments: values.many ?? Math.min(MAX_MANY, Math.round(documents ** 2 / MIN_DOCUMENTS)),
     only,
     list,
+    peers,
+    without: without.split(','),
   }
 }
 
@@ -100,6 +109,18 @@ function scenariosOf({
 
 async function main(): Promise<void> {
   const options = readOptions()
+  await (options.peers ? benchPeers(options) : benchScenarios(options))
+}
+
+async function benchPeers(options: BenchOptions): Promise<void> {
+  const names = listPeers(options)
+  if (names.length === 0) return refuseOnly(options)
+  if (options.list) return console.log(names.join('\n'))
+  printMachine(options)
+  await runPeers(options)
+}
+
+async function benchScenarios(options: BenchOptions): Promise<void> {
   const chosen = options.scenarios.filter(
     ({ name, measures }) =>
       name.includes(options.only) ||
@@ -111,18 +132,8 @@ async function main(): Promise<void> {
     }
     return
   }
-  if (chosen.length === 0) {
-    console.error(
-      `--only: no scenario or figure has ${JSON.stringify(options.only)} in its name; see --list`,
-    )
-    process.exitCode = 2
-    return
-  }
-  console.log(
-    `node ${process.versions.node}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown processor'}, ` +
-      `${process.platform} ${release()}; ${options.runs} x ${options.seconds} s a side, ` +
-      `${options.documents} (many: ${options.manyDocuments}) documents of 1,036 bytes`,
-  )
+  if (chosen.length === 0) return refuseOnly(options)
+  printMachine(options)
   const results: MeasuredResult[] = []
   for (const scenario of chosen) {
     process.stderr.write(`${scenario.name} …\n`)
@@ -139,6 +150,19 @@ async function main(): Promise<void> {
   if (options.json !== undefined) {
     await writeFile(options.json, `${JSON.stringify(results.map(published), null, 2)}\n`)
   }
+}
+
+function refuseOnly({ only }: BenchOptions): void {
+  console.error(`--only: no scenario or figure has ${JSON.stringify(only)} in its name; see --list`)
+  process.exitCode = 2
+}
+
+function printMachine({ runs, seconds, documents, manyDocuments }: BenchOptions): void {
+  console.log(
+    `node ${process.versions.node}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown processor'}, ` +
+      `${process.platform} ${release()}; ${runs} x ${seconds} s a side, ` +
+      `${documents} (many: ${manyDocuments}) documents of 1,036 bytes`,
+  )
 }
 
 /** What the result file holds of a figure. */

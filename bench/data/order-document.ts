@@ -41,6 +41,11 @@ export function orderId(index: number): string {
   return `order-${String(index).padStart(8, '0')}`
 }
 
+/** The `index` of an `orderId`. */
+export function orderIndex(id: string): number {
+  return Number(id.slice('order-'.length))
+}
+
 /** Document `index` in the given revision; its text has exactly `DOCUMENT_BYTES` bytes. */
 export function orderDocument(index: number, revision = 0, sentAtMs = 0): OrderDocument {
   const document: OrderDocument = {

@@ -30,6 +30,18 @@ export class BenchChild<Request extends object, Reply> implements AsyncDisposabl
     return new BenchChild(child)
   }
 
+  get pid(): number {
+    return this.#process.pid ?? 0
+  }
+
+  /** Resolves when the process is gone, also when it was stopped. */
+  async kill(): Promise<void> {
+    if (this.#isGone) return
+    const exited = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await exited
+  }
+
   call(request: Request): Promise<Reply> {
     const waiting = Promise.withResolvers<Reply>()
     this.#waiting = waiting
@@ -38,10 +50,14 @@ export class BenchChild<Request extends object, Reply> implements AsyncDisposabl
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
+    if (this.#isGone) return
     const exited = once(this.#process, 'exit')
     this.#process.disconnect()
     await exited
+  }
+
+  get #isGone(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null
   }
 
   #settle(answer: Answer<Reply>): void {

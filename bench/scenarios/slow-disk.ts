@@ -1,13 +1,8 @@
-import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import type { WriteReply, WriteRequest } from '../children/write-orders.child.ts'
 import { BenchChild } from '../measuring/child-process.ts'
-import { ScenarioSkipped, type PreparedScenario, type Scenario } from '../measuring/scenario.ts'
-
-const run = promisify(execFile)
-const SHIM_SOURCE = fileURLToPath(new URL('../raw/slow-sync.c', import.meta.url))
+import type { PreparedScenario, Scenario } from '../measuring/scenario.ts'
+import { compileSlowSync, slowSyncEnvironment } from '../measuring/slow-sync.ts'
 
 /**
  * Every disk sync takes 1 ms longer, as on disks that are not as fast as this machine's: what group
@@ -31,17 +26,11 @@ export const slowDisk: Scenario = {
     },
   ],
   async prepare({ folder, documents }): Promise<PreparedScenario> {
-    if (process.platform !== 'linux') throw new ScenarioSkipped('the shim is for Linux')
-    const shim = `${folder}/slow-sync.so`
-    try {
-      await run('cc', ['-shared', '-fPIC', '-O2', '-o', shim, SHIM_SOURCE, '-ldl'])
-    } catch {
-      throw new ScenarioSkipped('it needs a C compiler (cc)')
-    }
+    const shim = await compileSlowSync(folder)
     const counts = `${folder}/syncs`
     const writer = await BenchChild.start<WriteRequest, WriteReply>(
       new URL('../children/write-orders.child.ts', import.meta.url),
-      { env: { LD_PRELOAD: shim, SLOW_SYNC_US: '1000', SLOW_SYNC_COUNT_FILE: counts } },
+      { env: slowSyncEnvironment(shim, { ms: 1, countFile: counts }) },
     )
     const load = Math.min(documents, 10_000)
     await writer.call({ kind: 'open', folder: `${folder}/store`, load })

@@ -12,7 +12,7 @@ import type { OrderDocument } from '../data/order-document.ts'
 
 /** Ranges of the orders, as many as the prototype has segments. */
 export const PARTITION_COUNT = 4
-const DATABASE = 'shop'
+export const DATABASE = 'shop'
 
 /** The store that every scenario measures: orders, and beside them the leases of their readers. */
 export interface BenchStore extends AsyncDisposable {
@@ -35,6 +35,11 @@ export async function openBenchStore(place: string): Promise<BenchStore> {
   return { orders, leases, close: () => store.close(), [Symbol.asyncDispose]: () => store.close() }
 }
 
+/** The store's own folder in a scenario's. */
+export function storeFolder(place: string): string {
+  return join(place, 'store')
+}
+
 export interface OpenStoreOptions {
   /** @default the store's own default: in the background */
   readonly maintenance?: MaintenanceMode | undefined
@@ -53,7 +58,7 @@ export async function openStoreIn(
 
 async function openEngine(place: string, clock: Clock | undefined): Promise<StorageEngine> {
   if (!place.startsWith('postgres:')) {
-    return openSqliteEngine({ folder: join(place, 'store'), clock })
+    return openSqliteEngine({ folder: storeFolder(place), clock })
   }
   // Loaded when needed: the memory of a worker process on SQLite is a figure, without a driver for PostgreSQL in it.
   const { openPostgresEngine } = await import('@tidemark/engine-postgres')

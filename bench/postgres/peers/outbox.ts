@@ -35,12 +35,16 @@ export class Outbox implements AsyncDisposable {
     return new Outbox(client)
   }
 
-  /** Puts all documents in, in transactions of 100; with `slot` they are kept for who reads that slot too. */
-  async fill(slot?: string): Promise<void> {
+  /** Empties it; with `slot` what comes in from then on is kept for who reads that slot. */
+  async clear(slot?: string): Promise<void> {
     await this.#client.query('TRUNCATE outbox')
-    if (slot !== undefined) {
-      await this.#client.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [slot])
-    }
+    if (slot === undefined) return
+    await this.#client.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [slot])
+  }
+
+  /** Empties it, and puts all documents in, in transactions of 100; with `slot` as `clear`. */
+  async fill(slot?: string): Promise<void> {
+    await this.clear(slot)
     await this.#client.query(`DO $$
       DECLARE v_count integer := (SELECT count(*) FROM source);
       BEGIN
