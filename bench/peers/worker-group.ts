@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { BenchChild } from '../measuring/child-process.ts'
 import { machineMs } from '../measuring/stopwatch.ts'
 import type { PeerEntry } from './contract/peer.ts'
@@ -12,13 +13,20 @@ export type WorkerProcess = BenchChild<PeerWorkerRequest, PeerWorkerReply>
 const LOOK_MS = 5
 const SHARE_LIMIT_MS = 30_000
 
+/** Types are taken off our sources once, not in each worker and thread: users run JavaScript. */
+const COMPILE_CACHE = fileURLToPath(
+  new URL('../../node_modules/.cache/compile-cache', import.meta.url),
+)
+
 /** Starts a process that has loaded a peer's worker, and belongs to no group yet. */
 export async function startWorker(
   { worker }: PeerEntry,
   { env }: { readonly env?: NodeJS.ProcessEnv | undefined } = {},
 ): Promise<WorkerProcess> {
   const file = new URL('peer-worker.child.ts', import.meta.url)
-  const child = await BenchChild.start<PeerWorkerRequest, PeerWorkerReply>(file, { env })
+  const child = await BenchChild.start<PeerWorkerRequest, PeerWorkerReply>(file, {
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
+  })
   await child.call({ kind: 'load', worker: worker.href })
   return child
 }
