@@ -35,6 +35,53 @@ export interface PageStatement {
 }
 
 /**
+ * The cheaper statement of a page where it is simplest: one segment, of which all rows are wanted; undefined for others.
+ * The JSON of the first row also says whether the rows' texts fit; if not, no row follows. Without parts to merge and a
+ * last resort for large rows, the server takes a third of the time for a page of 100 rows, mostly for the plan.
+ */
+export function plainPage(
+  { collection, range: wanted, afterLsn, maxItems, maxChars }: FeedPageQuery,
+  { range, rows, time }: { range: RangeRow; rows: PageRows; time: PageTime },
+): PageStatement | undefined {
+  const needed = neededSegments(range, { wanted, afterLsn })
+  const isWhole = needed.every((each) => each.id === range.segment && rangeContains(wanted, each))
+  if (rows.condition !== undefined || needed.length !== 1 || !isWhole) return undefined
+  const place = `FROM :schema.${rows.table} d WHERE d.segment = $3 AND d.lsn > $4`
+  const columns = rows.columns.join(', ')
+  const nulls = rows.columns.map(() => 'NULL').join(', ')
+  const template = `WITH h AS MATERIALIZED (
+  SELECT s.lsn, c.version, s.epoch, ${timeOf(time)} AS now_ms, s.${rows.horizon} AS horizon ${HEAD}),
+f AS MATERIALIZED (
+  SELECT coalesce(sum(r.size), 0) <= $6 AS fits, count(*) AS items
+  FROM (SELECT d.lsn, ${rows.size} AS size ${place} ORDER BY d.lsn FETCH FIRST $5 ROWS WITH TIES) r)
+SELECT h.lsn, json_build_array(h.version, h.epoch, h.now_ms, h.horizon, f.fits)::text, ${nulls} FROM h, f
+UNION ALL
+(SELECT d.lsn, NULL, ${columns} ${place}
+  ORDER BY d.lsn, d.ord LIMIT coalesce((SELECT f.items FROM h, f WHERE f.fits), 0))`
+  const { number } = collection
+  const values = [number, time.atLeastMs, range.segment, afterLsn, maxItems, maxChars]
+  return { template, values, untilLsn: undefined }
+}
+
+/** Of collection $1 and its open segment $3. Nothing when the segment is not open any more. */
+const HEAD = `FROM :schema.collection c JOIN :schema.database b ON b.number = c.db
+  JOIN :schema.segment s ON s.id = $3 AND s.state = 'open' WHERE c.number = $1`
+
+function timeOf({ clock }: PageTime): string {
+  return clock === 'server' ? storeTime(2) : 'greatest(b.clock, $2::bigint)'
+}
+
+function neededSegments(
+  { segments }: RangeRow,
+  { wanted, afterLsn }: { readonly wanted: FeedRange; readonly afterLsn: number },
+): readonly SegmentRow[] {
+  return segments.filter(
+    (segment) =>
+      rangesOverlap(segment, wanted) && (segment.state === 'open' || segment.lsn > afterLsn),
+  )
+}
+
+/**
  * One page of a pkrange in one statement, and so in one snapshot. The first row has the range's newest LSN and, as
  * JSON, [version, epoch, store time, horizons]. Then follow rows of all its segments in LSN order. The page ends with
  * the whole LSN that reaches either limit (CF-7). Two halves that were merged may have the same LSN: then the segments'
@@ -47,10 +94,7 @@ export function pageStatement(
   { collection, range: wanted, afterLsn, maxItems, maxChars }: FeedPageQuery,
   { range, rows, time }: { range: RangeRow; rows: PageRows; time: PageTime },
 ): PageStatement {
-  const segments = range.segments.filter(
-    (segment) =>
-      rangesOverlap(segment, wanted) && (segment.state === 'open' || segment.lsn > afterLsn),
-  )
+  const segments = neededSegments(range, { wanted, afterLsn })
   const values: SqlValue[] = [collection.number, time.atLeastMs, range.segment, afterLsn]
   const parameter = (value: SqlValue): string => `$${values.push(value)}`
   // Of all parts or of none: otherwise each mixture would be a separate text, which each connection prepares.
@@ -80,12 +124,10 @@ export function pageStatement(
   }
   const names = rows.columns.map((_, index) => `c${index}`).join(', ')
   const nulls = rows.columns.map(() => 'NULL').join(', ')
-  const now = time.clock === 'server' ? storeTime(2) : 'greatest(b.clock, $2::bigint)'
+  const now = timeOf(time)
   const template = `WITH h AS MATERIALIZED (
   SELECT s.lsn, json_build_array(c.version, s.epoch, ${now}, s.${rows.horizon})::text AS head,
-    ${now} AS now_ms, c.default_ttl, c.eras
-  FROM :schema.collection c JOIN :schema.database b ON b.number = c.db
-  JOIN :schema.segment s ON s.id = $3 AND s.state = 'open' WHERE c.number = $1),
+    ${now} AS now_ms, c.default_ttl, c.eras ${HEAD}),
 f AS MATERIALIZED (
   SELECT (SELECT coalesce(sum(size), 0) FROM ${firstRows(`${rows.size} AS size`, 'true')}) <= ${chars} AS fits FROM h)
 SELECT lsn, head, ${nulls} FROM h

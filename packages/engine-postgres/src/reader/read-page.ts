@@ -8,7 +8,7 @@ import {
 import type { KnownRange } from '../catalog/collection-cache.ts'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'
-import { pageStatement, type PageRows } from './page-statement.ts'
+import { pageStatement, plainPage, type PageRows, type PageStatement } from './page-statement.ts'
 import type { ReadContext } from './read-context.ts'
 
 /** A page as read. */
@@ -78,20 +78,26 @@ async function readFrom(
 ): Promise<{ readonly head: PageHead; readonly page: ReadPage } | undefined> {
   const { range, rows: wanted } = request
   // A follower has a clock of its own, which does not count.
-  const time =
-    from === 'primary'
-      ? ({ atLeastMs: clock.atLeastMs(), clock: 'server' } as const)
-      : ({ atLeastMs: clock.nowMs(), clock: 'given' } as const)
-  const page = pageStatement(query, { range, rows: wanted, time })
-  const { signal } = query
-  const statement = statements.of(page.template)
-  const rows = await connections.read(statement, page.values, { from, signal })
-  const [first] = rows
-  const head = first && parseHead(first)
-  if (head === undefined) return undefined
-  if (from === 'primary') clock.heard(head.nowMs)
-  const { untilLsn } = page
-  return { head, page: pageOf(query, { head, rows: rows.slice(1), untilLsn }) }
+  const isServer = from === 'primary' && !clock.isOwn
+  const time = {
+    atLeastMs: from === 'primary' ? clock.atLeastMs() : clock.nowMs(),
+    clock: isServer ? 'server' : 'given',
+  } as const
+  const readWith = async ({ template, values, untilLsn }: PageStatement) => {
+    const { signal } = query
+    const rows = await connections.read(statements.of(template), values, { from, signal })
+    const [first] = rows
+    const head = first && parseHead(first)
+    if (head === undefined) return undefined
+    if (from === 'primary') clock.heard(head.nowMs)
+    return { head, page: pageOf(query, { head, rows: rows.slice(1), untilLsn }) }
+  }
+  const plain = plainPage(query, { range, rows: wanted, time })
+  if (plain !== undefined) {
+    const seen = await readWith(plain)
+    if (seen?.head.fits !== false) return seen
+  }
+  return readWith(pageStatement(query, { range, rows: wanted, time }))
 }
 
 interface PageHead {
@@ -100,18 +106,21 @@ interface PageHead {
   readonly epoch: number
   readonly nowMs: number
   readonly horizons: Horizons
+  /** Of a plain page: whether its rows follow. */
+  readonly fits: boolean | undefined
 }
 
 function parseHead(row: SqlRow): PageHead {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by pageStatement
-  const [version, epoch, nowMs, horizon] = JSON.parse(textColumn(row, 1)) as [
+  const [version, epoch, nowMs, horizon, fits] = JSON.parse(textColumn(row, 1)) as [
     number,
     number,
     number,
     string,
+    boolean?,
   ]
   const newestLsn = numberColumn(row, 0)
-  return { newestLsn, version, epoch, nowMs, horizons: parseHorizons(horizon) }
+  return { newestLsn, version, epoch, nowMs, horizons: parseHorizons(horizon), fits }
 }
 
 function pageOf(
