@@ -99,18 +99,19 @@ export class DocumentStamp {
   }
 
   /**
-   * As `document`, as JSON text. It is spliced, not parsed.
+   * As `document`, as JSON text. It is spliced, not parsed. `beforeLsn`: further members that are to stand before `_lsn`, with a
+   * comma behind them.
    *
    * @throws ERR_STORE_DAMAGED when the text has not the braces of an object; whoever parses it finds the rest
    */
-  text({ lsn, ts, rid, ttl, body }: DocumentVersion): string {
+  text({ lsn, ts, rid, ttl, body }: DocumentVersion, beforeLsn = ''): string {
     if (!body.startsWith('{') || !body.endsWith('}')) throw noObject(lsn)
     const whole = this.#ridStart + rid + RID_END
     const etag = this.#etagStart + lsnDigits(lsn)
     const made = ttl === null ? '' : `"ttl":${ttl},`
     return (
       `{"_rid":"${whole}","_self":"${this.#docsLink}${whole}/",` +
-      `"_etag":"\\"${etag}\\"","_ts":${ts},"_lsn":${lsn},${made}${body.slice(1)}`
+      `"_etag":"\\"${etag}\\"","_ts":${ts},${beforeLsn}"_lsn":${lsn},${made}${body.slice(1)}`
     )
   }
 }

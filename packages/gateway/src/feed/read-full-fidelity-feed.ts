@@ -65,10 +65,8 @@ export function versionText(
     ...(isDelete && { id: row.id, partitionKey: keyProperties(row.partitionKey, paths) }),
   }
   const image =
-    isDelete && previous !== undefined
-      ? `,"previous":${feedDocumentText(stamp.text(previous))}`
-      : ''
-  const present = current === undefined ? '{}' : feedDocumentText(stamp.text(current))
+    isDelete && previous !== undefined ? `,"previous":${feedDocumentText(stamp, previous)}` : ''
+  const present = current === undefined ? '{}' : feedDocumentText(stamp, current)
   return `{"current":${present}${image},"metadata":${JSON.stringify(metadata)}}`
 }
 

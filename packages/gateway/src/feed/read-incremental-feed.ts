@@ -28,7 +28,7 @@ async function readFrom(request: GatewayRequest, from: FeedFrom): Promise<Positi
     const bodies: string[] = []
     for (const row of rows) {
       open.turns.spend(row[2].length)
-      if (row[1] === LIVE_ROW) bodies.push(feedDocumentText(open.stamp.text(feedVersion(row))))
+      if (row[1] === LIVE_ROW) bodies.push(feedDocumentText(open.stamp, feedVersion(row)))
     }
     const items =
       partitionKey !== undefined && mayShareEpk(open, partitionKey)

@@ -2,8 +2,14 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Answer } from '../protocol/answer.ts'
 
-/** Pieces are put together up to this size: a write for each document would cost more than the copy. */
-const CHUNK_CHARS = 256 * 1024
+/** A text of this size is put together, and written with the head at once. */
+const TEXT_CHARS = 16 * 1024
+/** A larger one becomes bytes, piece by piece: to put it together as a text first takes ten times as long. */
+const CHUNK_BYTES = 256 * 1024
+/** An answer of this size says how long it is. */
+const SIZED_CHARS = 256 * 1024
+/** That a UTF-16 unit may have in UTF-8. */
+const BYTES_PER_UNIT = 3
 
 /**
  * Sends an answer with these headers, which it completes. Large ones go out in chunks while the socket takes them, so that a slow reader holds one chunk
@@ -24,7 +30,7 @@ export async function sendAnswer(
   headers['content-type'] ??= 'application/json'
   let chars = 0
   for (const piece of body) chars += piece.length
-  if (chars <= CHUNK_CHARS) {
+  if (chars <= TEXT_CHARS) {
     // As text, not bytes: Node then writes head and body to the socket at once.
     const text = body.length === 1 ? (body[0] ?? '') : body.join('')
     const bytes = Buffer.byteLength(text)
@@ -34,9 +40,13 @@ export async function sendAnswer(
     outgoing.end(text, bytes === text.length ? 'latin1' : 'utf8')
     return bytes
   }
+  const chunks = chars <= SIZED_CHARS ? Array.from(chunksOf(body, chars)) : chunksOf(body, chars)
+  if (Array.isArray(chunks)) {
+    headers['content-length'] = String(chunks.reduce((sum, { length }) => sum + length, 0))
+  }
   outgoing.writeHead(status, headers)
   let bytes = 0
-  for (const chunk of chunksOf(body)) {
+  for (const chunk of chunks) {
     if (outgoing.destroyed) return bytes
     bytes += chunk.length
     if (!outgoing.write(chunk)) await drained(outgoing, signal)
@@ -45,17 +55,26 @@ export async function sendAnswer(
   return bytes
 }
 
-function* chunksOf(pieces: readonly string[]): Generator<Buffer, void> {
-  let from = 0
-  let chars = 0
-  for (const [index, piece] of pieces.entries()) {
-    chars += piece.length
-    if (chars < CHUNK_CHARS) continue
-    yield Buffer.from(pieces.slice(from, index + 1).join(''))
-    from = index + 1
-    chars = 0
+function* chunksOf(pieces: readonly string[], chars: number): Generator<Buffer, void> {
+  const size = Math.min(CHUNK_BYTES, chars * BYTES_PER_UNIT)
+  let free = Buffer.allocUnsafe(size)
+  let used = 0
+  for (const piece of pieces) {
+    const most = piece.length * BYTES_PER_UNIT
+    if (most > free.length - used) {
+      if (used > 0) yield free.subarray(0, used)
+      // What was handed out may still be on its way.
+      free = free.subarray(used)
+      used = 0
+      if (most > size) {
+        yield Buffer.from(piece)
+        continue
+      }
+      if (most > free.length) free = Buffer.allocUnsafe(size)
+    }
+    used += free.write(piece, used)
   }
-  if (from < pieces.length) yield Buffer.from(pieces.slice(from).join(''))
+  if (used > 0) yield free.subarray(0, used)
 }
 
 async function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
