@@ -150,6 +150,7 @@ async function measure(
   const opened: { readonly peer: Started; readonly scenario: OpenedPeerScenario }[] = []
   for (const peer of peers) {
     const one = stack.use(await scenario.open(peer.session))
+    process.stderr.write(`${scenario.name}.${peer.entry.name} warm-up\n`)
     await one.warmUp?.()
     opened.push({ peer, scenario: one })
   }

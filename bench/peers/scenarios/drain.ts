@@ -35,8 +35,7 @@ export const peerDrain: PeerScenario = {
     const workers = [one, other]
     return {
       async warmUp() {
-        await drain(session, [one], 100)
-        await drain(session, [other], 100)
+        await drain(session, entry.sharing === 'standby' ? [one] : workers, PAGES[0])
       },
       async run() {
         const first = await firstDocument(session, one)

@@ -62,6 +62,8 @@ async function takeOver(session: PeerSession, signal: 'SIGKILL' | 'SIGSTOP'): Pr
   const endedMs = await endWith(victim, { signal, note: join(folder, 'note') })
   const times = await writing
   await group.untilHandled(indexes.size, patienceOf(session))
+  // What the victim does later moves nothing on.
+  const moved = judgeHandled(group.handled())
   if (signal === 'SIGSTOP') {
     process.kill(victim.pid, 'SIGCONT')
     // It finishes its page, and finds out whether it may say so.
@@ -71,8 +73,8 @@ async function takeOver(session: PeerSession, signal: 'SIGKILL' | 'SIGSTOP'): Pr
   const judged = judgeHandled(group.handled())
   // What a dead worker handled last comes again: no more than it had for each of its leases.
   checkOurs(entry, judged, { repeats: 4 * (entry.parts ?? 0) * PAGE })
-  const waitMs = longestWaitMs(judged, { indexes, times, endedMs })
-  if (entry.isOurs && waitMs === NEVER) throw new Error(`${entry.name}: documents were lost`)
+  const waitMs = longestWaitMs(moved, { indexes, times, endedMs })
+  if (entry.isOurs && waitMs === NEVER) throw new Error(`${entry.name}: nobody took over`)
   return { wait: waitMs, repeats: judged.repeats, orderBreaks: judged.orderBreaks }
 }
 
