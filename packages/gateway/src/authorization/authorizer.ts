@@ -26,6 +26,9 @@ export interface Signer {
 export const DATE_WINDOW_MS: number = 15 * 60 * 1000
 
 const MAX_SHOWN_CHARS = 100
+/** Signatures that are kept, if they are of usual length. */
+const MAX_KNOWN = 1_000
+const MAX_KNOWN_CHARS = 1_000
 
 export interface AuthorizedRequest extends Omit<SignedRequest, 'resourceLink'> {
   /** Those that the signature may cover. */
@@ -44,6 +47,8 @@ export interface AuthorizedRequest extends Omit<SignedRequest, 'resourceLink'> {
 export class Authorizer {
   #keys: readonly AcceptedKey[] = []
   #isKeyKnown = false
+  /** Who signed what, where it was found: within a second a client signs what it asks of one resource only once. */
+  readonly #known = new Map<string, Signer>()
   readonly #clock: Clock
   /** The last date that was read: requests of one second say the same. */
   #date: { readonly text: string; readonly timeMs: number | undefined } = {
@@ -64,6 +69,7 @@ export class Authorizer {
    */
   replaceKeys(keys: GatewayKeys): void {
     this.#keys = acceptedKeys(keys)
+    this.#known.clear()
     this.#isKeyKnown = includesEmulatorKey(keys)
   }
 
@@ -98,6 +104,18 @@ export class Authorizer {
   }
 
   #signerOf(request: AuthorizedRequest): Signer {
+    const { method, resourceType, resourceLinks, msDate, date, authorization } = request
+    const parts = [method, resourceType, msDate, date, authorization, ...resourceLinks]
+    const text = JSON.stringify(parts)
+    const known = this.#known.get(text)
+    if (known !== undefined) return known
+    const signer = this.#findSigner(request)
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    if (text.length <= MAX_KNOWN_CHARS) this.#known.set(text, signer)
+    return signer
+  }
+
+  #findSigner(request: AuthorizedRequest): Signer {
     if (request.authorization === '') {
       throw new UnauthorizedError('the authorization header is missing')
     }

@@ -11,7 +11,7 @@ import {
   type OptionRules,
   type Random,
 } from '@tidemark/contracts'
-import { signature, signedText } from '../authorization/signature.ts'
+import { RequestSigner } from '../authorization/request-signer.ts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { isJsonRecord } from '../protocol/request-values.ts'
@@ -80,7 +80,7 @@ export class CosmosConnection {
   /** With a slash at the end. */
   readonly endpoint: string
   readonly clock: Clock
-  readonly #key: Uint8Array
+  readonly #signer: RequestSigner
   readonly #fetch: HttpFetch
   readonly #random: Random
   readonly #timeoutMs: number
@@ -92,7 +92,7 @@ export class CosmosConnection {
     const { fetch = systemFetch, clock = systemClock, random = systemRandom } = options
     const { requestTimeoutMs = 10_000, maxAttempts = 10, maxRetryMs = 30_000 } = options
     this.endpoint = checkedEndpoint(options.endpoint)
-    this.#key = checkedKey(options.key)
+    this.#signer = new RequestSigner(checkedKey(options.key))
     this.#fetch = fetch
     this.clock = clock
     this.#random = random
@@ -166,7 +166,6 @@ export class CosmosConnection {
     const date = httpDate(this.clock.wallMs())
     const { resourceType, resourceLink } = resourcePath(`/${target}`)
     const signed = { method, resourceType, resourceLink, msDate: date, date: '' }
-    const token = signature(signedText(signed), this.#key).toString('base64')
     const response = await this.#fetch(`${this.endpoint}${target}`, {
       method,
       headers: {
@@ -177,7 +176,7 @@ export class CosmosConnection {
           method !== 'PATCH' && { [HEADER.contentType]: 'application/json' }),
         ...(body !== undefined && method === 'PATCH' && { [HEADER.contentType]: PATCH_TYPE }),
         ...headers,
-        [HEADER.authorization]: encodeURIComponent(`type=master&ver=1.0&sig=${token}`),
+        [HEADER.authorization]: this.#signer.authorization(signed),
       },
       ...(body !== undefined && { body }),
       signal,

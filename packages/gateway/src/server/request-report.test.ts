@@ -52,7 +52,7 @@ test('the time is when it came, the duration until it was answered, by the clock
 test('large answers count all their bytes, an answer that nobody took those that were sent', async () => {
   const told: ServedRequest[] = []
   await using started = await testGateway({
-    requestTimeoutMs: 400,
+    requestTimeoutMs: 1_500,
     onRequest: (request) => told.push(request),
   })
   const container = await started.container({ id: 'c', partitionKey: '/pk' })
@@ -67,7 +67,7 @@ test('large answers count all their bytes, an answer that nobody took those that
   const socket = await rawSocket(started.gateway.port)
   socket.pause()
   socket.write(rawRequest('GET', target, { headers }).repeat(4))
-  await expect.poll(() => told.length).toBe(5)
+  await expect.poll(() => told.length, { timeout: 15_000 }).toBe(5)
   expect(told.at(-1)?.bytes).toBeLessThan(told[0]!.bytes)
   const ended = received(socket)
   socket.resume()
