@@ -68,6 +68,8 @@ export interface WireRequest {
 
 const API_VERSION = '2020-07-15'
 const NEVER = new AbortController().signal
+/** Made once: an error costs more than the timer that ends with it. */
+const ANSWERED = new Error('the request is over')
 
 /**
  * Signed requests to a Cosmos DB account or to a Tidemark gateway: key authorization, gateway mode. It only connects
@@ -133,8 +135,9 @@ export class CosmosConnection {
     const timer = this.clock
       .sleep(timeoutMs, over.signal, { purpose: 'background' })
       .then(() => over.abort(), ignore)
+    const either = signal === NEVER ? over.signal : AbortSignal.any([signal, over.signal])
     try {
-      const answer = await this.#exchange(request, AbortSignal.any([signal, over.signal]))
+      const answer = await this.#exchange(request, either)
       if (answer.status < 400) return { kind: 'answered', answer }
       const failure = failureOf(answer)
       const { status, retryAfterMs } = failure
@@ -153,7 +156,7 @@ export class CosmosConnection {
       const error = new StoreUnavailableError(`${what}${unknownOutcome(subject)}`, { cause })
       return { kind: 'failed', error, failure: { kind: 'lost' } }
     } finally {
-      over.abort()
+      over.abort(ANSWERED)
       await timer
     }
   }
