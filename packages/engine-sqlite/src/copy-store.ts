@@ -3,9 +3,10 @@ import { join, resolve } from 'node:path'
 import { InvalidOptionError, StoreInUseError, systemRandom } from '@tidemark/contracts'
 import { textColumn } from './connection/column.ts'
 import { Connection } from './connection/connection.ts'
+import { removeRelaxedMarks } from './connection/relaxed-marks.ts'
 import { withStoreErrors } from './connection/sqlite-error.ts'
 import { assertDatabaseFileName, CATALOG_NAME } from './folder/database-catalog.ts'
-import { forgetRelaxedUse, isMarkedDeleted } from './folder/database-file.ts'
+import { isMarkedDeleted } from './folder/database-file.ts'
 import { markCopied } from './folder/file-copies.ts'
 import { syncFolder } from './folder/link-into-place.ts'
 import { makeFileFor, type StoreAccess } from './folder/store-access.ts'
@@ -122,7 +123,8 @@ function copyDatabase(source: string, target: string, copied: CopiedFile): boole
   }
   const copy = join(target, name)
   if (isMarkedDeleted(copy)) return false
-  changeCopy(copy, forgetRelaxedUse)
+  // It is on disk as a whole.
+  changeCopy(copy, removeRelaxedMarks)
   return true
 }
 

@@ -52,7 +52,11 @@ interface Opened {
   readonly collection: CollectionRecord
 }
 
-async function write({ database, collection }: Opened, id: string): Promise<number> {
+async function write(
+  { database, collection }: Opened,
+  id: string,
+  options: { readonly sync?: boolean } = {},
+): Promise<number> {
   const body = JSON.stringify({ id })
   const operation = {
     kind: 'put',
@@ -66,6 +70,7 @@ async function write({ database, collection }: Opened, id: string): Promise<numb
     batches: [
       { collection: collection.number, epk: '1A', partitionKey: '["p"]', operations: [operation] },
     ],
+    ...options,
   })
   if (outcome.kind !== 'committed') throw new Error(outcome.kind)
   return outcome.batches[0]?.lsn ?? 0
@@ -101,6 +106,34 @@ test('ST-6 after a relaxed process and its machine died, no LSN is given out aga
   expect(page).toMatchObject({ epoch: 1, lsn: lsn + JUMP + 1, caughtUp: true })
   expect(page.rows).toHaveLength(1)
   expect(await after.database.check()).toEqual([])
+})
+
+test('ST-6 after a machine died with commits that did not wait, no LSN is given out again', async () => {
+  const dying = await collectionIn(await open({ bootId: 'boot-1' }))
+  const other = await collectionIn(await open({ bootId: 'boot-1' }))
+  await write(dying, 'a', { sync: false })
+  const lsn = await write(other, 'b', { sync: false })
+  const after = await collectionIn(await open({ bootId: 'boot-2' }))
+  expect(await now(after)).toEqual({ lsn: lsn + JUMP, epoch: 1, horizon: 0, horizons: [] })
+  expect(await write(after, 'c')).toBe(lsn + JUMP + 1)
+  // Both marks were seen.
+  await collectionIn(await open({ bootId: 'boot-3' }))
+  expect(await now(after)).toMatchObject({ epoch: 1 })
+})
+
+test('commits that did not wait are visible at once, and flushed when the store is closed', async () => {
+  const closed = await open({ bootId: 'boot-1' })
+  const writing = await collectionIn(closed)
+  const reading = await collectionIn(await open({ bootId: 'boot-1' }))
+  await write(writing, 'a', { sync: false })
+  const lsn = await write(writing, 'b', { sync: false })
+  expect(await now(reading)).toMatchObject({ lsn })
+  await writing.database.flush?.()
+  await write(writing, 'c', { sync: false })
+  await closed.close()
+  await expect(writing.database.flush?.()).rejects.toMatchObject({ code: 'ERR_STORE_CLOSED' })
+  const after = await collectionIn(await open({ bootId: 'boot-2' }))
+  expect(await now(after)).toMatchObject({ lsn: lsn + 1, epoch: 0 })
 })
 
 test('ST-6 collections that the machine forgot do not give their numbers to others', async () => {

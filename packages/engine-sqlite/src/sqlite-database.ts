@@ -54,6 +54,7 @@ const NO_NEWS: MessageNews = { touched: [], news: 0 }
 export class SqliteDatabase implements DatabaseEngine {
   readonly record: DatabaseRecord
   readonly messages: MessageEngine
+  readonly flush?: () => Promise<void>
   readonly #place: DatabasePlace
   readonly #nowMs: (atLeastMs?: number) => number
   readonly #waits: DatabaseWaits
@@ -89,6 +90,7 @@ export class SqliteDatabase implements DatabaseEngine {
       },
       nowMs,
     })
+    if (place.writer.flush !== undefined) this.flush = () => this.#flush()
     nowMs(place.reader.highestCommitMs())
   }
 
@@ -320,6 +322,11 @@ export class SqliteDatabase implements DatabaseEngine {
     const result = await this.#request({ kind: 'commit', ...request })
     assert(result.kind === 'committed', `unexpected answer ${result.kind}`)
     return result
+  }
+
+  async #flush(): Promise<void> {
+    this.#assertOpen()
+    await this.#place.writer.flush?.()
   }
 
   async #perform(command: MessageCommand, caller: CallerTime): Promise<PerformedCommand> {

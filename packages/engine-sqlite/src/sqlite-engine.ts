@@ -19,7 +19,7 @@ import type {
 import { SEGMENT_SLOTS } from './connection/schema.ts'
 import { FilePlace } from './file-place.ts'
 import { DatabaseCatalog, type CatalogEntry } from './folder/database-catalog.ts'
-import { endRelaxedUse, prepareDatabaseFile } from './folder/database-file.ts'
+import { prepareDatabaseFile } from './folder/database-file.ts'
 import type { StoreAccess } from './folder/store-access.ts'
 import { openStoreFolder } from './folder/store-folder.ts'
 import { bootId } from './platform/boot-id.ts'
@@ -38,7 +38,7 @@ export interface SqliteEngineOptions {
   readonly access?: StoreAccess | undefined
   /**
    * `sync`: an acknowledged write survives a crash of the machine. `relaxed`: it survives the death of the process. A
-   * crash of the machine may lose the most recent writes, but never consistency (ST-6). @default 'sync'
+   * crash of the machine may lose the writes of the last 200 ms, but never consistency (ST-6). @default 'sync'
    */
   readonly durability?: 'sync' | 'relaxed' | undefined
   /** Maximum number of commits that wait for the disk, for each database. @default 100_000 */
@@ -237,42 +237,23 @@ class SqliteEngine implements StorageEngine {
     for (const opened of databases) {
       if (opened.status === 'fulfilled') await opened.value.close()
     }
-    try {
-      if (this.#options.durability === 'relaxed') await this.#endRelaxedUse()
-    } finally {
-      this.#databases.clear()
-      await this.#doorbells.close()
-      this.#catalog.close()
-    }
-  }
-
-  /** Without it, the next start after a reboot would treat this one as a crash. */
-  async #endRelaxedUse(): Promise<void> {
-    const { clock } = this.#options
-    for (const id of this.#databases.keys()) {
-      const entry = this.#catalog.find(id)
-      if (entry !== undefined) {
-        const file = this.#catalog.fileOf(entry)
-        await endRelaxedUse(file, { processId: this.#processId, clock })
-      }
-    }
+    this.#databases.clear()
+    await this.#doorbells.close()
+    this.#catalog.close()
   }
 
   async #open(entry: CatalogEntry): Promise<SqliteDatabase> {
     const { record } = entry
-    const { clock, durability, maxPendingCommits } = this.#options
+    const { clock } = this.#options
     const file = this.#catalog.fileOf(entry)
-    await prepareDatabaseFile(file, {
-      clock,
-      durability,
-      bootId: this.#options.bootId,
-      processId: this.#processId,
-    })
-    const { segmentSlots, lockTimeoutMs, maxGroupOperations, maxLogBytes } = this.#options
+    await prepareDatabaseFile(file, this.#options)
+    const { durability, bootId: boot, segmentSlots } = this.#options
+    const { lockTimeoutMs, maxGroupOperations, maxLogBytes } = this.#options
+    const limits = { segmentSlots, lockTimeoutMs, maxGroupOperations, maxLogBytes }
     const writer = await WriterClient.start(
-      { file, durability, segmentSlots, lockTimeoutMs, maxGroupOperations, maxLogBytes },
+      { file, durability, processId: this.#processId, bootId: boot, ...limits },
       {
-        maxPending: maxPendingCommits,
+        maxPending: this.#options.maxPendingCommits,
         onNotice: (notice) => this.#onNotice({ databaseId: record.id, ...notice }),
       },
     )

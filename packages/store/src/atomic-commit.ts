@@ -100,6 +100,7 @@ export async function commitAtomically(
     fence,
     messages,
     signal,
+    sync,
     maxDocumentBytes,
   }: AtomicCommitOptions & { readonly maxDocumentBytes: number },
 ): Promise<AtomicCommitResult> {
@@ -110,7 +111,11 @@ export async function commitAtomically(
   const opened = await openAll(engine, writes)
   const groups = groupWrites(writes, opened)
   const batches = groups.map(({ batch }) => batch)
-  const outcome = await commitSending(engine, { batches, fence }, { messages, maxDocumentBytes })
+  const outcome = await commitSending(
+    engine,
+    { batches, fence, sync },
+    { messages, maxDocumentBytes },
+  )
   switch (outcome.kind) {
     case 'committed': {
       const lsns: Lsn[] = []

@@ -1,7 +1,6 @@
 import {
   checkOptions,
   ResourceNotFoundError,
-  pkRangeId,
   type BatchOperation,
   type ChangeFeedSource,
   type DeleteResult,
@@ -41,7 +40,7 @@ import type { CollectionOptions } from './catalog/collection-options.ts'
 import type { CollectionSettings } from './catalog/collection-settings.ts'
 import { partitionKeyRange } from './catalog/partition-key-range-list.ts'
 import { readCollectionExpiry, type ReadExpiryOptions } from './catalog/read-expiry.ts'
-import { readRangesPage, type RangesPage } from './catalog/read-ranges.ts'
+import { readRangesPage, readSourceRanges, type RangesPage } from './catalog/read-ranges.ts'
 import { checkedDocumentId } from './catalog/resource-names.ts'
 import {
   CollectionFinder,
@@ -66,7 +65,7 @@ import {
 import { TransactionalBatch, type TextBatchResult } from './documents/transactional-batch.ts'
 import { deleteDocument, writeDocument } from './documents/write-document.ts'
 import { patchRules, readRules, writeRules } from './documents/write-rules.ts'
-import type { CollectionRecord, RangeRecord } from './engine/catalog.ts'
+import type { CollectionRecord } from './engine/catalog.ts'
 import type { ExpiryView } from './engine/maintenance.ts'
 import { singleEpkRange } from './engine/range-lookup.ts'
 import { rangeSplitEvent, rangesMergedEvent } from './events/range-events.ts'
@@ -230,6 +229,12 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return new TransactionalBatch(open, key, operations).run(options)
   }
 
+  /** Of all collections of the database. Cheap when everything is on disk. */
+  async flush({ signal }: RequestOptions = {}): Promise<void> {
+    signal?.throwIfAborted()
+    await (await this.open()).engine.flush?.()
+  }
+
   async readPartition(
     partitionKey: PartitionKey,
     options: RequestOptions = {},
@@ -297,7 +302,8 @@ export class Collection<T extends DocumentBody = DocumentBody>
       'rangeSplit',
       rangeSplitEvent(this, { rangeId, children, cause: 'request' }),
     )
-    return [listedRange(open, children[0]), listedRange(open, children[1])]
+    const { record } = open
+    return [partitionKeyRange(children[0], record), partitionKeyRange(children[1], record)]
   }
 
   /**
@@ -308,7 +314,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     const open = await this.open()
     const range = await mergeRanges(open, [rangeId, otherId])
     this.#location.events.emit('rangesMerged', rangesMergedEvent(this, [rangeId, otherId], range))
-    return listedRange(open, range)
+    return partitionKeyRange(range, open.record)
   }
 
   /** What expires when, and what waits for its purge. */
@@ -319,10 +325,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
 
   async readFeedRanges(options: RequestOptions = {}): Promise<readonly SourceRange[]> {
     options.signal?.throwIfAborted()
-    const { engine, record } = await this.open()
-    return (await engine.listRanges(record)).map(({ minInclusive, maxExclusive, number }) => {
-      return { minInclusive, maxExclusive, id: pkRangeId(String(number)) }
-    })
+    return readSourceRanges(await this.open())
   }
 
   resolveStart(request: FeedStartRequest): Promise<FeedPosition> {
@@ -393,8 +396,4 @@ export class Collection<T extends DocumentBody = DocumentBody>
     const encoded = open.encoder.encode(document, expected)
     return writeDocument<T>(open, kind, { encoded, options })
   }
-}
-
-function listedRange({ record }: OpenCollection, range: RangeRecord): PartitionKeyRange {
-  return partitionKeyRange(range, record)
 }

@@ -2,6 +2,7 @@ import type { Clock } from '@tidemark/contracts'
 import { isDropped, readCatalog } from '../connection/catalog-rows.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'
 import type { Connection } from '../connection/connection.ts'
+import { removeMarksOfOtherBoots } from '../connection/relaxed-marks.ts'
 import { retryWhileBusy } from '../connection/retry-while-busy.ts'
 import { DATABASE_TABLES } from '../connection/schema.ts'
 import { storeError } from '../connection/sqlite-error.ts'
@@ -11,11 +12,8 @@ import { noteCopy } from './file-copies.ts'
 import { createSqliteFile, openSqliteFile } from './sqlite-file.ts'
 import type { StoreAccess } from './store-access.ts'
 
-/** Rows of `meta` of processes that write with relaxed durability: name prefix, value = boot id. */
-const RELAXED = 'relaxed:'
 /**
- * LSNs that a new epoch skips: more than a crash can lose of those that were used but not yet durable (decision 0021,
- * rule 3).
+ * LSNs that a new epoch skips: more than a crash can lose of those that were used but not yet durable (decision 0033).
  */
 const EPOCH_JUMP: number = 2 ** 20
 /** The same for numbers of collections and databases. */
@@ -50,42 +48,14 @@ export function isMarkedDeleted(file: string): boolean {
  */
 export async function prepareDatabaseFile(
   file: string,
-  use: {
-    readonly durability: 'sync' | 'relaxed'
-    readonly bootId: string
-    readonly processId: string
-    readonly clock: Clock
-  },
+  use: { readonly bootId: string; readonly clock: Clock },
 ): Promise<void> {
   await withDatabaseFile(file, use.clock, (connection) =>
     connection.transaction('BEGIN IMMEDIATE', () => {
       beginEpochAfterLoss(connection, use.bootId)
       if (noteCopy(connection, file)) beginEpochOfCopy(connection, use.clock.wallMs())
-      if (use.durability === 'relaxed') {
-        connection.run(
-          'INSERT OR REPLACE INTO meta VALUES (?, ?)',
-          `${RELAXED}${use.processId}`,
-          use.bootId,
-        )
-      }
     }),
   )
-}
-
-/** After the last relaxed commit of this process: makes all of them durable and records that. */
-export async function endRelaxedUse(
-  file: string,
-  { processId, clock }: { readonly processId: string; readonly clock: Clock },
-): Promise<void> {
-  await withDatabaseFile(file, clock, (connection) => {
-    // Durable itself, and so is everything before it in the log.
-    connection.run('DELETE FROM meta WHERE name = ?', `${RELAXED}${processId}`)
-  })
-}
-
-/** For a copy, which is durable and has not been used yet. */
-export function forgetRelaxedUse(connection: Connection): void {
-  connection.run(`DELETE FROM meta WHERE name LIKE '${RELAXED}%'`)
 }
 
 /**
@@ -93,11 +63,7 @@ export function forgetRelaxedUse(connection: Connection): void {
  * another boot means that used LSNs may no longer exist. None of them is used again.
  */
 function beginEpochAfterLoss(connection: Connection, bootId: string): void {
-  const lost = connection.run(
-    `DELETE FROM meta WHERE name LIKE '${RELAXED}%' AND value <> ?`,
-    bootId,
-  )
-  if (lost === 0) return
+  if (!removeMarksOfOtherBoots(connection, bootId)) return
   connection.run(
     `UPDATE segment SET lsn = lsn + ${EPOCH_JUMP}, epoch = epoch + 1 WHERE state = 'open'`,
   )

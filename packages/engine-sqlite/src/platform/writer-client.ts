@@ -52,7 +52,11 @@ export class WriterClient implements TaskWriter {
   #isClosing = false
   /** Of the requests that the thread has not answered yet. */
   #sentChars = 0
+  /** Everything that the thread has answered. */
+  #isOnDisk = true
   #nextId = 1
+  /** Set when the thread ended without a sync that it owed. */
+  #unsynced: Error | undefined
   /** Set when the thread can no longer be used: the reason. */
   #broken: Error | undefined
 
@@ -105,7 +109,13 @@ export class WriterClient implements TaskWriter {
     return result
   }
 
-  /** Carries out the accepted requests, then ends the thread. */
+  async flush(): Promise<void> {
+    if (this.#broken !== undefined) throw this.#broken
+    // The next request tells this client of a sync that the thread began by itself.
+    if (!this.#isOnDisk) await this.request({ kind: 'flush' }, 0)
+  }
+
+  /** Carries out the accepted requests, then ends the thread. Rejects when commits that it answered cannot be synced. */
   async close(): Promise<void> {
     if (this.#broken === undefined) {
       this.#broken = new StoreClosedError('the store was closed')
@@ -114,6 +124,7 @@ export class WriterClient implements TaskWriter {
       this.#flush()
     }
     await this.#ended.promise
+    if (this.#unsynced !== undefined) throw this.#unsynced
   }
 
   #flushSoon(isIdle: boolean): void {
@@ -162,8 +173,10 @@ export class WriterClient implements TaskWriter {
         this.#onNotice(message.notice)
         return
       case 'closed':
+        this.#isOnDisk = true
         return
       case 'replies':
+        this.#isOnDisk = message.onDisk
         unpackReplies(message.committed, (id, result) => this.#settle(id, result))
         for (const { id, result } of message.others) this.#settle(id, result)
         this.#refuseOverdue(message.others.find(isLockedOut)?.result)
@@ -200,6 +213,7 @@ export class WriterClient implements TaskWriter {
     this.#broken ??= new StoreClosedError(`${text}; close the store and open it again`, { cause })
     this.#ready.reject(cause)
     const unknown = new StoreUnavailableError(`${text}; the outcome is unknown`, { cause })
+    if (!this.#isOnDisk) this.#unsynced = unknown
     for (const pending of this.#pending.values()) pending.reject(unknown)
     this.#pending.clear()
   }

@@ -3,6 +3,7 @@ import { portableError } from '../connection/sqlite-error.ts'
 import { packReply } from '../writer/committed-replies.ts'
 import type { BlockingClock } from '../writer/database-writer.ts'
 import { openFileWriter } from '../writer/file-writer.ts'
+import { syncFile } from './sync-file.ts'
 import { WriterTurns } from '../writer/writer-turns.ts'
 import { checkFile } from '../reader/check-file.ts'
 import type {
@@ -40,18 +41,18 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
   const send = (message: FromWriter): void => port.postMessage(message)
   let opened: ReturnType<typeof openFileWriter>
   try {
-    opened = openFileWriter(settings, blockingClock)
+    opened = openFileWriter(settings, { clock: blockingClock, syncFile })
   } catch (error) {
     send({ kind: 'broken', error: portableError(error, settings.file) })
     return
   }
   send({ kind: 'ready' })
-  const { writer, log } = opened
+  const { writer, log, unsynced } = opened
   const turns = new WriterTurns(writer, blockingClock)
   const reply = (replies: readonly WriterReply[]): void => {
     const committed: number[] = []
     const others = replies.filter((each) => !packReply(committed, each))
-    send({ kind: 'replies', committed, others })
+    send({ kind: 'replies', committed, others, onDisk: !unsynced.any })
   }
   let closing = false
   while (!closing || turns.hasRequests) {
@@ -62,7 +63,8 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
     closing ||= received.closing
     turns.add(received.requests)
     if (turns.work(reply) || closing || turns.purge()) continue
-    Atomics.wait(bell, 0, heard, log.retryInMs)
+    if (unsynced.dueInMs === 0) unsynced.sync()
+    Atomics.wait(bell, 0, heard, Math.min(log.retryInMs ?? Infinity, unsynced.dueInMs ?? Infinity))
   }
   writer.close()
   send({ kind: 'closed' })

@@ -64,6 +64,8 @@ export function carryOut(
       return { kind: 'done' }
     case 'messages':
       return performMessages(state, task)
+    case 'flush':
+      return { kind: 'done' }
     case 'drop':
       state.connection.run(`UPDATE meta SET value = 1 WHERE name = 'dropped'`)
       raiseCatalogVersion(state.connection)

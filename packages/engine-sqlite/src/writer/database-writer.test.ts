@@ -39,15 +39,20 @@ function writerWith({
     {
       file,
       durability: 'sync',
+      processId: 'process',
+      bootId: 'boot',
       segmentSlots: 2 ** 31,
       lockTimeoutMs: LOCK_TIMEOUT_MS,
       maxGroupOperations,
       maxLogBytes,
     },
     {
-      sleep: (ms) => void pauses.push(ms),
-      monotonicMs: () => (nowMs += stepMs),
-      fraction: () => 0,
+      clock: {
+        sleep: (ms) => void pauses.push(ms),
+        monotonicMs: () => (nowMs += stepMs),
+        fraction: () => 0,
+      },
+      syncFile: () => undefined,
     },
   )
   return { ...opened, pauses }

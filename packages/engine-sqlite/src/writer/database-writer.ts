@@ -4,6 +4,7 @@ import { carryOut, MaintenanceMemory } from './carry-out.ts'
 import { firstGroup } from './first-group.ts'
 import { purgeDropped } from './collection-writes.ts'
 import { TransactionState } from './transaction-state.ts'
+import type { UnsyncedCommits } from './unsynced-commits.ts'
 import type { WriterReply, WriterRequest } from './writer-messages.ts'
 
 /** Blocks the writer's thread, which has nothing else to do while another process writes. */
@@ -33,6 +34,8 @@ export interface DatabaseWriterOptions {
   readonly maxGroupOperations: number
   /** Called before each commit. Throws when nobody could read what is written. */
   readonly assertUsable: () => void
+  /** Undefined in memory, where nothing is synced. */
+  readonly unsynced?: UnsyncedCommits | undefined
 }
 
 /**
@@ -57,13 +60,27 @@ export class DatabaseWriter {
 
   /**
    * Carries out the first of these requests, as many as fit into one transaction: one reply each, in order. Replies are
-   * sent only when their writes are durable. Another process that holds the lock for too long fails all requests that
-   * waited for it.
+   * sent only when their writes are durable, except for commits that do not wait for that. Another process that holds
+   * the lock for too long fails all requests that waited for it. Throws when commits that were answered cannot be synced.
    */
   runGroup(waiting: readonly WriterRequest[]): readonly WriterReply[] {
     const group = firstGroup(waiting, this.#options.maxGroupOperations)
+    const replies = this.#runGroup(group, waiting)
+    const { unsynced } = this.#options
+    const isFlush = ({ task }: WriterRequest): boolean => task.kind === 'flush'
+    if (unsynced?.dueInMs === 0 || group.slice(0, replies.length).some(isFlush)) unsynced?.sync()
+    return replies
+  }
+
+  #runGroup(
+    group: readonly WriterRequest[],
+    waiting: readonly WriterRequest[],
+  ): readonly WriterReply[] {
+    if (group.every(({ task }) => task.kind === 'flush')) {
+      return group.map(({ id }) => ({ id, result: { kind: 'done' } }))
+    }
     try {
-      return this.#inTransaction(() => this.#replies(group))
+      return this.#inTransaction(group, () => this.#replies(group))
     } catch (error) {
       if (isBusy(error)) return waiting.map(({ id }) => this.#failure(id, error))
       if (group.length > 1) return this.#oneByOne(group, waiting)
@@ -80,7 +97,7 @@ export class DatabaseWriter {
     for (const request of group) {
       this.yieldToOthers()
       try {
-        replies.push(...this.#inTransaction(() => this.#replies([request])))
+        replies.push(...this.#inTransaction([request], () => this.#replies([request])))
       } catch (error) {
         // Requests that waited as long do not wait for the same lock again.
         const failed = isBusy(error) ? waiting.slice(replies.length) : [request]
@@ -94,7 +111,7 @@ export class DatabaseWriter {
   /** Deletes some rows of removed collections. False when nothing is left to do. */
   purge(): boolean {
     try {
-      return this.#inTransaction(() => purgeDropped(this.#connection))
+      return this.#inTransaction([], () => purgeDropped(this.#connection))
     } catch {
       // Housekeeping: the rest is done after the next start.
       return false
@@ -110,24 +127,47 @@ export class DatabaseWriter {
     this.#clock.sleep((isLong ? LONG_PAUSE_MS : MIN_PAUSE_MS) + this.#clock.fraction())
   }
 
+  /** Everything is on disk afterwards, or it throws. */
   close(): void {
-    this.#connection.close()
+    const { unsynced } = this.#options
+    try {
+      if (unsynced?.isMarked === true) this.#endUnsynced(unsynced)
+    } finally {
+      this.#connection.close()
+    }
   }
 
-  #inTransaction<Result>(act: () => Result): Result {
+  #endUnsynced(unsynced: UnsyncedCommits): void {
+    unsynced.sync()
+    try {
+      unsynced.begin([])
+      this.#begin()
+      // Of a deleted database, too: nobody opens it again.
+      unsynced.removeMark()
+      this.#connection.exec('COMMIT')
+    } catch {
+      // After the next boot, an epoch begins that is not needed.
+      this.#connection.rollback()
+    }
+  }
+
+  #inTransaction<Result>(requests: readonly WriterRequest[], act: () => Result): Result {
+    const { unsynced } = this.#options
+    unsynced?.begin(requests)
     this.#begin()
     const beganMs = this.#clock.monotonicMs()
+    let result: Result
+    let advanced: boolean
     try {
-      if (this.#state.refresh()) {
-        this.#sharedUntilMs = this.#clock.monotonicMs() + SHARED_WINDOW_MS
-      }
+      const hadOthers = this.#state.refresh()
+      if (hadOthers) this.#sharedUntilMs = this.#clock.monotonicMs() + SHARED_WINDOW_MS
       const { dropped } = this.#state.catalog
-      const result = act()
-      this.#state.store()
+      if (!dropped) unsynced?.began(requests, { hadOthers })
+      result = act()
+      advanced = this.#state.store()
       // Nothing is written to a deleted database, and its file may be gone.
       if (!dropped) this.#options.assertUsable()
       this.#connection.exec('COMMIT')
-      return result
     } catch (error) {
       this.#connection.rollback()
       this.#state.forget()
@@ -135,6 +175,8 @@ export class DatabaseWriter {
     } finally {
       this.#lastGroupMs = this.#clock.monotonicMs() - beganMs
     }
+    unsynced?.committed(requests, { advanced })
+    return result
   }
 
   #begin(): void {

@@ -3,6 +3,7 @@ import { READ_HEAD } from '../connection/head.ts'
 import { FileIdentity } from '../connection/file-identity.ts'
 import type { WriterSettings } from './writer-messages.ts'
 import { DatabaseWriter, type BlockingClock } from './database-writer.ts'
+import { UnsyncedCommits } from './unsynced-commits.ts'
 import { WriteAheadLog } from './write-ahead-log.ts'
 
 const OPEN_TIMEOUT_MS = 5000
@@ -10,18 +11,32 @@ const OPEN_TIMEOUT_MS = 5000
 /** Opens a file for its writer. Keep the log short between transactions. */
 export function openFileWriter(
   settings: WriterSettings,
-  clock: BlockingClock,
-): { readonly writer: DatabaseWriter; readonly log: WriteAheadLog } {
-  const { file, durability, maxLogBytes: maxBytes } = settings
+  {
+    clock,
+    syncFile,
+  }: {
+    readonly clock: BlockingClock
+    /** Puts on disk what any process wrote to a file that nobody locks. */
+    readonly syncFile: (file: string) => void
+  },
+): {
+  readonly writer: DatabaseWriter
+  readonly log: WriteAheadLog
+  readonly unsynced: UnsyncedCommits
+} {
+  const { file, maxLogBytes: maxBytes } = settings
   const connection = Connection.open(file, { timeoutMs: OPEN_TIMEOUT_MS })
   // Touches the file, so that the wait for another process that is recovering its log ends here.
   connection.get(READ_HEAD)
   // From now on, SQLite's own wait is off, because it is unfair between processes. The writer waits in 1 ms steps
   // (decision 0021, rule 4).
   connection.exec('PRAGMA busy_timeout = 0')
-  connection.exec(`PRAGMA synchronous = ${durability === 'sync' ? 'FULL' : 'NORMAL'}`)
   const identity = new FileIdentity(file)
   const assertUsable = (): void => identity.assertSame()
-  const writer = new DatabaseWriter(connection, { ...settings, name: file, assertUsable }, clock)
-  return { writer, log: new WriteAheadLog(connection, { file, maxBytes, clock }) }
+  // SQLite has no lock on the log: its locks are on the file itself and on the index of the log (`-shm`).
+  const syncLog = (): void => syncFile(`${file}-wal`)
+  const unsynced = new UnsyncedCommits(connection, { ...settings, clock, syncLog })
+  const options = { ...settings, name: file, assertUsable, unsynced }
+  const writer = new DatabaseWriter(connection, options, clock)
+  return { writer, unsynced, log: new WriteAheadLog(connection, { file, maxBytes, clock }) }
 }

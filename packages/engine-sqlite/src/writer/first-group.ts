@@ -1,5 +1,5 @@
 import type { MessageCommand } from '@tidemark/store/messages'
-import type { WriterRequest } from './writer-messages.ts'
+import type { WriterRequest, WriterTask } from './writer-messages.ts'
 
 /**
  * Maximum number of characters of one transaction's texts: other processes wait for the lock while they are written and
@@ -15,14 +15,14 @@ export function firstGroup(
   let operations = 0
   let chars = 0
   const end = waiting.findIndex((request, index) => {
-    operations += operationsOf(request)
+    operations += operationsOf(request.task)
     chars += request.chars
     return index > 0 && (operations > maxOperations || chars > MAX_GROUP_CHARS)
   })
   return end === -1 ? waiting : waiting.slice(0, end)
 }
 
-function operationsOf({ task }: WriterRequest): number {
+export function operationsOf(task: WriterTask): number {
   switch (task.kind) {
     case 'commit':
       return (task.sends?.commands ?? [])

@@ -48,13 +48,16 @@ export class OpenSegments {
     return segment
   }
 
-  /** Writes the counters that changed. */
-  store(): void {
+  /** Writes the counters that changed. True if there were any. */
+  store(): boolean {
+    let stored = false
     for (const segment of this.#segments.values()) {
       if (!segment.changed) continue
       this.#connection.run('UPDATE segment SET lsn = ? WHERE id = ?', segment.lsn, segment.id)
       segment.changed = false
+      stored = true
     }
+    return stored
   }
 }
 

@@ -6,6 +6,8 @@ import type { WriterResult, WriterTask } from './writer-messages.ts'
 export interface TaskWriter {
   /** Rejects with ERR_STORE_CLOSED, or ERR_STORE_UNAVAILABLE when too many requests are waiting. */
   request(task: WriterTask, nowMs: number): Promise<WriterResult>
+  /** Resolves when all that was answered before is on disk. Absent where there is none. */
+  flush?(): Promise<void>
   /** Carries out the accepted requests, then ends the writer. */
   close(): Promise<void>
 }

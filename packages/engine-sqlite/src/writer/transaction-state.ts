@@ -169,11 +169,13 @@ export class TransactionState implements CommitView<SegmentPlace, PresentRow> {
     return entryHolder(this.connection, claim)
   }
 
-  /** The last step before a transaction is committed. */
-  store(): void {
-    this.segments.store()
-    if (this.#wantedClockMs <= this.#storedClockMs) return
-    storeClock(this.connection, this.#wantedClockMs)
-    this.#storedClockMs = this.#wantedClockMs
+  /** The last step before a transaction is committed. True if a counter advanced. */
+  store(): boolean {
+    const advanced = this.segments.store()
+    if (this.#wantedClockMs > this.#storedClockMs) {
+      storeClock(this.connection, this.#wantedClockMs)
+      this.#storedClockMs = this.#wantedClockMs
+    }
+    return advanced
   }
 }

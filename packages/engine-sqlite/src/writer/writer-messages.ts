@@ -60,6 +60,8 @@ export type WriterTask =
     }
   | { readonly kind: 'releaseMaintenance'; readonly holder: string }
   | { readonly kind: 'messages'; readonly command: MessageCommand; readonly caller: CallerTime }
+  /** Answered when all requests before it are on disk. */
+  | { readonly kind: 'flush' }
   /** Marks the whole database as deleted, for the other processes that have it open. */
   | { readonly kind: 'drop' }
 
@@ -143,6 +145,8 @@ export type FromWriter =
       /** Successful commits, in the form of `packReply`. */
       readonly committed: readonly number[]
       readonly others: readonly WriterReply[]
+      /** Whether everything that was answered so far is on disk. */
+      readonly onDisk: boolean
     }
   | { readonly kind: 'notice'; readonly notice: LogNotice }
   | { readonly kind: 'closed' }
@@ -150,7 +154,11 @@ export type FromWriter =
 
 export interface WriterSettings {
   readonly file: string
+  /** `relaxed`: no request waits for the disk. */
   readonly durability: 'sync' | 'relaxed'
+  /** Of this process, for the mark that some of its commits may be lost with this boot of the machine. */
+  readonly processId: string
+  readonly bootId: string
   readonly segmentSlots: number
   /** How long a group waits for other processes' writers. */
   readonly lockTimeoutMs: number

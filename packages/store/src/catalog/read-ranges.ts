@@ -1,4 +1,4 @@
-import type { PartitionKeyRange } from '@tidemark/contracts'
+import { pkRangeId, type PartitionKeyRange, type SourceRange } from '@tidemark/contracts'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import { resolveItemCount } from '../paging/item-count.ts'
@@ -37,4 +37,17 @@ export async function readRangesPage(
     continuation:
       page.length < rest.length && end !== undefined ? encodePageToken(owner, [end]) : undefined,
   }
+}
+
+/** All pkranges of a collection, as a feed lists them. */
+export async function readSourceRanges({
+  engine,
+  record,
+}: {
+  readonly engine: DatabaseEngine
+  readonly record: CollectionRecord
+}): Promise<readonly SourceRange[]> {
+  return (await engine.listRanges(record)).map(({ minInclusive, maxExclusive, number }) => {
+    return { minInclusive, maxExclusive, id: pkRangeId(String(number)) }
+  })
 }

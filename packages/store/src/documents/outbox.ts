@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import {
   option,
   optionRule,
+  type CommitOptions,
   type OptionRule,
   type OptionRules,
-  type RequestOptions,
 } from '@tidemark/contracts'
 import type { CommitOutcome, CommitRequest } from '../engine/commit.ts'
 import { assertCommitSize } from '../engine/commit-size.ts'
@@ -12,7 +12,8 @@ import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import type { CommitSends, NotSent } from '../messages/commit-sends.ts'
 import type { OutgoingMessages, PreparedSend } from '../messages/outgoing-messages.ts'
 
-export interface BatchOptions extends RequestOptions {
+/** With messages or a fence, a commit is synced in any case. */
+export interface BatchOptions extends CommitOptions {
   /**
    * What `sender.outgoing(…)` returns, of brokers of the same database: delivered if and only if the commit succeeds. When
    * a message is refused, the call rejects as `sendMessages` does: nothing was written, and nothing was sent.
@@ -27,6 +28,7 @@ export const messagesRule: OptionRule = optionRule(
 
 export const batchRules: OptionRules<BatchOptions> = {
   messages: messagesRule,
+  sync: option.flag,
   signal: option.signal,
 }
 

@@ -113,11 +113,11 @@ export class TransactionalBatch<T extends DocumentBody> {
 
   async run(options: BatchOptions): Promise<TextBatchResult<T>> {
     checkOptions(options, batchRules)
-    const { messages, signal } = options
+    const { signal } = options
     signal?.throwIfAborted()
     const direct = this.#directPlan()
     if (direct !== undefined) {
-      const outcome = await this.#commit(direct, messages)
+      const outcome = await this.#commit(direct, options)
       if (outcome.kind === 'committed') return this.#result(direct, outcome)
       const { operationIndex, presentLsn } = outcome
       const { kind = 'read' } = this.#operations[operationIndex] ?? {}
@@ -128,7 +128,7 @@ export class TransactionalBatch<T extends DocumentBody> {
       signal?.throwIfAborted()
       const plan = this.#simulate(await this.#readAll())
       await this.#checkOverwritten(plan)
-      const outcome = await this.#commit(plan, messages)
+      const outcome = await this.#commit(plan, options)
       if (outcome.kind === 'committed') return this.#result(plan, outcome)
     }
     throw new WriteConflictError(this.#ids[0] ?? '', MAX_WRITE_ATTEMPTS)
@@ -225,7 +225,7 @@ export class TransactionalBatch<T extends DocumentBody> {
     })
   }
 
-  async #commit(plan: Plan, messages: BatchOptions['messages']): Promise<Committed | Refused> {
+  async #commit(plan: Plan, { messages, sync }: BatchOptions): Promise<Committed | Refused> {
     const { engine, record, encoder } = this.#open
     const { epk, text: partitionKey } = this.#key
     const { operations } = plan
@@ -234,7 +234,7 @@ export class TransactionalBatch<T extends DocumentBody> {
     const { maxBytes: maxDocumentBytes } = encoder
     const outcome = await commitSending(
       engine,
-      { batches: [batch] },
+      { batches: [batch], sync },
       { messages, maxDocumentBytes },
     )
     switch (outcome.kind) {

@@ -86,7 +86,7 @@ export interface CommitRequest {
   readonly sends?: CommitSends | undefined
   /**
    * `false`: resolves when the commit is visible, before it is on disk (`CommitOptions.sync`). Shares a transaction with
-   * others where it can, and is synced with them. @default true
+   * others where it can, and is synced with them. A commit with a fence or messages is synced in any case. @default true
    */
   readonly sync?: boolean | undefined
 }

@@ -1,0 +1,220 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
+import type { CommitRequest } from '@tidemark/store/engine'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createDatabaseFile } from '../folder/database-file.ts'
+import { openFileWriter } from './file-writer.ts'
+import type { WriterRequest, WriterTask } from './writer-messages.ts'
+
+let folder = ''
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+const COLLECTION: WriterTask = {
+  kind: 'createCollection',
+  collectionId: 'coll',
+  databaseRid: 'rid',
+  definition: {
+    partitionKey: partitionKeyDefinition('/pk'),
+    defaultTtl: null,
+    indexingMode: 'consistent',
+    pendingDeletes: { retentionSeconds: 3600, waitFor: [] },
+    allVersions: null,
+    splitAboveBytes: null,
+  },
+  ranges: [FULL_RANGE],
+}
+const FLUSH: WriterTask = { kind: 'flush' }
+
+function commitOf(id: string, options: Partial<CommitRequest> = {}): WriterTask {
+  const condition = { kind: 'none' } as const
+  const put = { kind: 'put', id, condition, rid: 'r', body: '{}', ttl: 0 } as const
+  const batch = { collection: 1, epk: '1A', partitionKey: '["p"]', operations: [put] }
+  return { kind: 'commit', batches: [batch], ...options }
+}
+
+const later = { sync: false } as const
+/** Not there, so that the commit writes nothing. */
+const REFUSED: WriterTask = {
+  kind: 'commit',
+  batches: [
+    {
+      collection: 1,
+      epk: '1A',
+      partitionKey: '["p"]',
+      operations: [{ kind: 'check', id: 'none', condition: { kind: 'lsn', lsn: 99 } }],
+    },
+  ],
+}
+
+function writerOf({ durability = 'sync' }: { readonly durability?: 'sync' | 'relaxed' } = {}) {
+  const file = join(folder, 'db.sqlite')
+  createDatabaseFile(file, 'owner')
+  const synced: string[] = []
+  let nowMs = 0
+  let failing = false
+  const opened = openFileWriter(
+    {
+      file,
+      durability,
+      processId: 'me',
+      bootId: 'boot-1',
+      segmentSlots: 2 ** 31,
+      lockTimeoutMs: 100,
+      maxGroupOperations: 2000,
+      maxLogBytes: 2 ** 26,
+    },
+    {
+      clock: { sleep: () => undefined, monotonicMs: () => nowMs, fraction: () => 0 },
+      syncFile: (path) => {
+        if (failing) throw new Error('EIO')
+        synced.push(path)
+      },
+    },
+  )
+  let id = 0
+  return {
+    ...opened,
+    /** Files that were synced beside SQLite. */
+    synced,
+    log: `${file}-wal`,
+    run: (...tasks: readonly WriterTask[]) => {
+      const requests = tasks.map((task): WriterRequest => ({ id: id++, nowMs: 0, chars: 0, task }))
+      return opened.writer.runGroup(requests).map(({ result }) => result.kind)
+    },
+    pass: (ms: number) => void (nowMs += ms),
+    fail: () => void (failing = true),
+    /** As another process sees the file. */
+    query: (sql: string) => {
+      const other = new DatabaseSync(file, { timeout: 100 })
+      try {
+        return other.prepare(sql).all()
+      } finally {
+        other.close()
+      }
+    },
+  }
+}
+
+const MARKS = `SELECT name, value FROM meta WHERE name LIKE 'relaxed:%'`
+const MARK = { name: 'relaxed:me', value: 'boot-1' }
+
+test('commits that wait for the disk leave no mark, and nothing to sync', () => {
+  const { run, query, unsynced } = writerOf()
+  const fence = { job: 'j', range: FULL_RANGE, epoch: 1 }
+  run(COLLECTION, FLUSH, commitOf('a'), commitOf('b', { ...later, fence }))
+  expect(query(MARKS)).toEqual([])
+  expect(unsynced.any).toBe(false)
+})
+
+test('the first commit that does not wait is synced, with the mark of the boot', () => {
+  const { run, query, unsynced } = writerOf()
+  run(COLLECTION)
+  run(commitOf('a', later))
+  expect(query(MARKS)).toEqual([MARK])
+  expect(unsynced.any).toBe(false)
+  run(commitOf('b', later))
+  expect(unsynced.any).toBe(true)
+  expect(query('SELECT count(*) AS n FROM doc')).toEqual([{ n: 2 }])
+})
+
+test('it is due after 200 ms from the first of them, or after many', () => {
+  const { run, pass, unsynced } = writerOf()
+  run(COLLECTION, commitOf('a', later))
+  expect(unsynced.dueInMs).toBeUndefined()
+  run(commitOf('b', later))
+  expect(unsynced.dueInMs).toBe(200)
+  pass(150)
+  run(commitOf('c', later))
+  expect(unsynced.dueInMs).toBe(50)
+  pass(60)
+  expect(unsynced.dueInMs).toBe(0)
+  unsynced.sync()
+  expect(unsynced.dueInMs).toBeUndefined()
+})
+
+test('and when they are many, with the group that makes them so', () => {
+  const { run, unsynced, synced, log } = writerOf()
+  run(COLLECTION, commitOf('a', later))
+  const condition = { kind: 'absent' } as const
+  const checks = Array.from({ length: 8192 }, (_, n) => {
+    return { kind: 'check', id: `n${n}`, condition } as const
+  })
+  const batch = { collection: 1, epk: '1A', partitionKey: '["p"]', operations: checks }
+  const many: WriterTask = { kind: 'commit', batches: [batch], sync: false }
+  for (let group = 0; group < 8; group++) run(many)
+  expect(unsynced.any).toBe(true)
+  expect(synced).toEqual([])
+  run(commitOf('b', later))
+  expect(unsynced.any).toBe(false)
+  expect(synced).toEqual([log])
+})
+
+test('a synced commit of the same group or a later one puts them on disk; one that is refused does not', () => {
+  const { run, unsynced, synced } = writerOf()
+  run(COLLECTION, commitOf('a', later))
+  run(commitOf('b', later), commitOf('c'))
+  expect(unsynced.any).toBe(false)
+  run(commitOf('d', later))
+  run(REFUSED)
+  expect(unsynced.any).toBe(true)
+  run(commitOf('e'))
+  expect(unsynced.any).toBe(false)
+  expect(synced).toEqual([])
+})
+
+test('a flush syncs the log once for all that came before, and nothing when there is nothing', () => {
+  const { run, synced, log } = writerOf()
+  run(COLLECTION, commitOf('a', later))
+  expect(run(FLUSH)).toEqual(['done'])
+  expect(synced).toEqual([])
+  run(commitOf('b', later))
+  expect(run(FLUSH, FLUSH)).toEqual(['done', 'done'])
+  expect(synced).toEqual([log])
+  expect(run(commitOf('c', later), FLUSH)).toEqual(['committed', 'done'])
+  expect(synced).toEqual([log, log])
+  // Nothing of this group is written, so that nothing was synced with it.
+  run(commitOf('d', later))
+  run(REFUSED, FLUSH)
+  expect(synced).toEqual([log, log, log])
+})
+
+test('what cannot be synced is not answered as if it were', () => {
+  const { run, fail, unsynced } = writerOf()
+  run(COLLECTION, commitOf('a', later))
+  fail()
+  run(commitOf('b', later))
+  expect(() => run(FLUSH)).toThrow('EIO')
+  expect(unsynced.any).toBe(true)
+})
+
+test('a mark that another process removed is written again before the answer', () => {
+  const { run, query, synced, log } = writerOf()
+  run(COLLECTION, commitOf('a', later))
+  query(`DELETE FROM meta WHERE name LIKE 'relaxed:%'`)
+  run(commitOf('b', later))
+  expect(query(MARKS)).toEqual([MARK])
+  expect(synced).toEqual([log])
+})
+
+test('a close syncs, and removes the mark', () => {
+  const closing = writerOf()
+  closing.run(COLLECTION, commitOf('a', later))
+  closing.run(commitOf('b', later))
+  closing.writer.close()
+  expect(closing.synced).toEqual([closing.log])
+  expect(closing.query(MARKS)).toEqual([])
+})
+
+test('relaxed, no request waits for the disk', () => {
+  const { run, query, unsynced } = writerOf({ durability: 'relaxed' })
+  run(COLLECTION)
+  expect(query(MARKS)).toEqual([MARK])
+  run(commitOf('a'))
+  expect(unsynced.any).toBe(true)
+})
