@@ -71,7 +71,11 @@ export interface PostgresDatabaseParts {
   /** See `MessageSqlParts`. */
   readonly firstSlot: number
   /** Called after each commit of this process, and after each change of ranges. */
-  readonly onCommit: (touched: Touched, timeMs: number | undefined) => void
+  readonly onCommit: (
+    touched: Touched,
+    timeMs: number | undefined,
+    options?: { readonly isUrgent: boolean },
+  ) => void
 }
 
 /** One database: the rows with its number in the tables of a store. */
@@ -103,7 +107,8 @@ export class PostgresDatabase implements DatabaseEngine {
       unsynced: this.#unsynced,
       database: database.number,
       messages: this.#messages,
-      onCommitted: (touched, timeMs) => this.#tell(touched, timeMs),
+      // Who needs it at once has it synced.
+      onCommitted: (touched, timeMs, { isSynced }) => this.#tell(touched, timeMs, isSynced),
     })
   }
 
@@ -327,11 +332,12 @@ export class PostgresDatabase implements DatabaseEngine {
     this.#watch.recheck()
   }
 
-  #tell(touched: readonly TouchedRange[], timeMs: number | undefined): void {
+  #tell(touched: readonly TouchedRange[], timeMs: number | undefined, isUrgent = true): void {
     this.#watch.committed(touched)
     this.#parts.onCommit(
       touched.length === 0 ? 'anything' : { ranges: touched, entities: [] },
       timeMs,
+      { isUrgent },
     )
   }
 

@@ -176,9 +176,9 @@ class PostgresEngine implements StorageEngine {
       hearsAllSinceMs: () => (this.#hearsAll() ? this.#hearsSinceMs : undefined),
       hears: () => this.#doorbell.isConnected,
       firstSlot: this.#firstSlot,
-      onCommit: (touched, timeMs) => {
+      onCommit: (touched, timeMs, options) => {
         if (touched === 'anything' || touched.ranges.length + touched.entities.length > 0) {
-          this.#ringer.ring(touched)
+          this.#ringer.ring(touched, options)
         }
         if (timeMs !== undefined) this.#keeper.keep(row.number, timeMs)
       },

@@ -39,6 +39,26 @@ function makeRinger(): { server: FakeServer; clock: SimulatedClock; ringer: Ring
   return { server, clock, ringer: new Ringer({ connections, channel: 'c', origin: 'me', clock }) }
 }
 
+test('what is not urgent waits 10 ms, or for what is', async () => {
+  const { server, clock, ringer } = makeRinger()
+  ringer.ring(touched(1), { isUrgent: false })
+  await clock.advance(5)
+  ringer.ring(touched(2), { isUrgent: false })
+  await clock.advance(4)
+  expect(server.sent).toEqual([])
+  await clock.advance(1)
+  expect(server.sent).toEqual(['me:1/1/5,1/2/5'])
+  await clock.advance(2)
+  ringer.ring(touched(3), { isUrgent: false })
+  await clock.advance(5)
+  ringer.ring(touched(4))
+  await settle()
+  expect(server.sent).toEqual(['me:1/1/5,1/2/5', 'me:1/3/5,1/4/5'])
+  ringer.ring(touched(5), { isUrgent: false })
+  await ringer.stop()
+  expect(server.sent).toHaveLength(3)
+})
+
 test('the first ring goes at once, those of the next 2 ms go together', async () => {
   const { server, clock, ringer } = makeRinger()
   ringer.ring(touched(1))

@@ -14,6 +14,8 @@ export interface RingerOptions {
 
 /** A notification takes a lock that all databases of the server share (decision 0021, rule 5). */
 const PAUSE_MS = 2
+/** How long a notification that is not urgent waits for others to go with. */
+const LATER_MS = 10
 /** Other processes use the list only while it is short. */
 const MOST_NAMES = 1_000
 
@@ -36,20 +38,26 @@ export class Ringer {
   #ranges = new Map<string, TouchedRange>()
   #entities = new Map<number, TouchedEntity>()
   #everything = false
+  #isUrgent = false
+  #hurry: AbortController | undefined
   #ringing: Promise<void> | undefined
 
   constructor(options: RingerOptions) {
     this.#options = options
   }
 
-  /** Never fails. */
-  ring(touched: Touched): void {
+  /** Never fails. `isUrgent` false: of what nobody waits for that soon. */
+  ring(touched: Touched, { isUrgent = true }: { readonly isUrgent?: boolean } = {}): void {
     if (this.#stop.signal.aborted) return
     if (touched === 'anything') this.#everything = true
     else {
       for (const each of touched.ranges) this.#add(each)
       for (const each of touched.entities) this.#addEntity(each)
       if (this.#ranges.size + this.#entities.size > MOST_NAMES) this.#everything = true
+    }
+    if (isUrgent) {
+      this.#isUrgent = true
+      this.#hurry?.abort()
     }
     this.#ringing ??= this.#run()
   }
@@ -63,6 +71,8 @@ export class Ringer {
   async #run(): Promise<void> {
     const { connections, channel, origin = '', clock } = this.#options
     while (this.#everything || this.#ranges.size + this.#entities.size > 0) {
+      if (!this.#isUrgent) await this.#untilUrgent()
+      this.#isUrgent = false
       const nextMs = clock.monotonicMs() + PAUSE_MS
       const touched: Touched = this.#everything
         ? 'anything'
@@ -81,6 +91,14 @@ export class Ringer {
       }
     }
     this.#ringing = undefined
+  }
+
+  async #untilUrgent(): Promise<void> {
+    const hurry = new AbortController()
+    this.#hurry = hurry
+    const signal = AbortSignal.any([hurry.signal, this.#stop.signal])
+    await this.#options.clock.sleep(LATER_MS, signal).catch(() => {})
+    this.#hurry = undefined
   }
 
   #add(touched: TouchedRange): void {

@@ -37,7 +37,11 @@ export interface CommitGroupsOptions {
   readonly messages: Pick<PostgresMessages, 'commit'>
   readonly unsynced: UnsyncedCommits
   /** Called for each commit, once it is visible, and durable unless it need not be. */
-  readonly onCommitted: (touched: readonly TouchedRange[], timeMs: number) => void
+  readonly onCommitted: (
+    touched: readonly TouchedRange[],
+    timeMs: number,
+    options: { readonly isSynced: boolean },
+  ) => void
 }
 
 interface QueuedCommit extends WaitingCommit, PlacedCommit {
@@ -153,7 +157,7 @@ export class CommitGroups {
         ? [await commitInTurn(context, parts)]
         : ((await commitSending([commit], { messages, write })) ?? [])
     if (result === undefined) return undefined
-    this.#committed(result.outcome, result.touched)
+    this.#committed(result, { isSynced: true })
     return result.outcome
   }
 
@@ -208,9 +212,9 @@ export class CommitGroups {
       return touched
     }
     // Nothing below may lead to a second attempt: these commits are done.
-    for (const [index, { resolve }] of group.entries()) {
+    for (const [index, { resolve, isSynced }] of group.entries()) {
       const result = outcomes?.[index]
-      if (result !== undefined) this.#committed(result.outcome, result.touched)
+      if (result !== undefined) this.#committed(result, { isSynced })
       resolve(result?.outcome)
     }
     return outcomes?.flatMap(({ touched }) => touched) ?? []
@@ -242,10 +246,10 @@ export class CommitGroups {
     return sync !== false || fence !== undefined || sends !== undefined || !noticesLoss
   }
 
-  #committed(outcome: CommitOutcome, touched: readonly TouchedRange[]): void {
+  #committed({ outcome, touched }: GroupOutcome, options: { readonly isSynced: boolean }): void {
     if (outcome.kind !== 'committed') return
     this.#options.context.clock.heard(outcome.timeMs)
-    this.#options.onCommitted(touched, outcome.timeMs)
+    this.#options.onCommitted(touched, outcome.timeMs, options)
   }
 
   /** Gives new segments to ranges whose segments are full. Never rejects: the next group tries again. */
