@@ -9,24 +9,22 @@ export function gatedFeed(
   feed: ChangeFeedSource<OrderDocument>,
   gate: Promise<void>,
 ): ChangeFeedSource<OrderDocument> {
-  return {
-    identity: feed.identity,
-    description: feed.description,
-    supports: feed.supports,
-    positions: feed.positions,
-    readFeedRanges: (options) => feed.readFeedRanges(options),
-    resolveStart: (request) => feed.resolveStart(request),
-    async readPage(request) {
-      await opened(gate, request.signal)
-      return feed.readPage(request)
-    },
-    ...(feed.waitForChanges !== undefined && {
-      waitForChanges: (request) => feed.waitForChanges?.(request) ?? Promise.resolve(false),
-    }),
-    ...(feed.joinPositions !== undefined && {
-      joinPositions: async (request) => feed.joinPositions?.(request),
-    }),
+  let isOpen = false
+  void gate.then(() => {
+    isOpen = true
+  })
+  const readPage: typeof feed.readPage = async (request) => {
+    if (!isOpen) await opened(gate, request.signal)
+    return feed.readPage(request)
   }
+  // Whatever else a feed has stays visible to hosts.
+  return new Proxy(feed, {
+    get(target, name): unknown {
+      if (name === 'readPage') return readPage
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }
 
 async function opened(gate: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
