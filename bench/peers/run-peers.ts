@@ -19,6 +19,8 @@ import { peerTakeover } from './scenarios/takeover.ts'
 
 /** Drains come first: later ones write more. */
 const SCENARIOS: readonly PeerScenario[] = [peerDrain, peerSlowDisk, peerLatency, peerTakeover]
+/** Figures of shorter runs only show that everything works. */
+const MEASURING_SECONDS = 1
 
 export interface PeersOptions {
   readonly seconds: number
@@ -144,14 +146,14 @@ function sessionOf(
 async function measure(
   scenario: PeerScenario,
   peers: readonly Started[],
-  { runs }: PeersOptions,
+  { runs, seconds }: PeersOptions,
 ): Promise<readonly MeasuredPeer[]> {
   await using stack = new AsyncDisposableStack()
   const opened: { readonly peer: Started; readonly scenario: OpenedPeerScenario }[] = []
   for (const peer of peers) {
     const one = stack.use(await scenario.open(peer.session))
-    process.stderr.write(`${scenario.name}.${peer.entry.name} warm-up\n`)
-    await one.warmUp?.()
+    process.stderr.write(`${scenario.name}.${peer.entry.name} ready\n`)
+    if (seconds >= MEASURING_SECONDS) await one.warmUp?.()
     opened.push({ peer, scenario: one })
   }
   const measured = peers.map(({ entry }): MeasuredPeer => ({ entry, runs: [] }))
