@@ -46,7 +46,7 @@ export const peerDrain: PeerScenario = {
           if (page === PAGES[0]) Object.assign(figures, await memoryOf(session, one))
           const both = await drainByTwo(session, workers, page)
           figures[`page${page}.2workers`] = both?.perSecond ?? NONE
-          figures['orderBreaks']! += both?.orderBreaks ?? 0
+          figures['orderBreaks']! += alone.orderBreaks + (both?.orderBreaks ?? 0)
           figures['repeats']! += alone.repeats + (both?.repeats ?? 0)
         }
         await peer.newGroup({ begin: 'now', takeoverMs: TAKEOVER_MS })
