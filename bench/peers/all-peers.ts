@@ -1,6 +1,7 @@
 import type { PeerEntry } from './contract/peer.ts'
 import { bullmq } from './products/bullmq/server.ts'
 import { naivePoll } from './products/naive-sqlite/server.ts'
+import { natsJetStream } from './products/nats-jetstream/server.ts'
 import { pgoutput } from './products/pgoutput/server.ts'
 import { redisStreams } from './products/redis-streams/server.ts'
 import { skipLocked } from './products/skip-locked/server.ts'
@@ -17,6 +18,7 @@ export const PEERS: readonly PeerEntry[] = [
   redisStreams('redis-everysec', 'everysec'),
   redisStreams('redis-always', 'always'),
   bullmq,
+  natsJetStream,
   skipLocked,
   pgoutput,
 ]
