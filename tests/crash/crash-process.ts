@@ -9,9 +9,14 @@ export class CrashProcess<Message extends { readonly kind: string }> {
   readonly #messages: Message[] = []
   #errors = ''
 
-  constructor(program: URL, task: object) {
+  constructor(
+    program: URL,
+    task: object,
+    { env = {} }: { readonly env?: Readonly<Record<string, string>> } = {},
+  ) {
     this.#child = fork(fileURLToPath(program), [JSON.stringify(task)], {
       execArgv: ['--conditions=@tidemark/source'],
+      env: { ...process.env, ...env },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     this.#exited = once(this.#child, 'exit')

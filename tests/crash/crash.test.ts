@@ -6,6 +6,7 @@ import { runAmqp } from './amqp/run-amqp.ts'
 import { runFeatures } from './features/run-features.ts'
 import { runGateway } from './gateway/run-gateway.ts'
 import { runMessaging } from './messaging/run-messaging.ts'
+import { runPower } from './power/run-power.ts'
 import { runPlain } from './run-plain.ts'
 
 // A slice of what `npm run crash` does, with one seed.
@@ -43,6 +44,13 @@ test('EXP-18 SET-18 kill -9 of an AMQP server under official clients loses no me
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, twice: 0, faults: 0 })
 }, 300_000)
+
+test('ST-6 what was synced or flushed survives the loss of power, and no LSN comes back', async () => {
+  await using folder = await temporaryFolder()
+  const { summary, faults } = await runPower({ ...aRun(folder.path), rounds: 3 })
+  console.log(summary)
+  expect(faults).toEqual([])
+}, 120_000)
 
 function aRun(folder: string): {
   readonly folder: string

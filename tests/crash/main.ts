@@ -15,10 +15,11 @@ import { runFeatures } from './features/run-features.ts'
 import { runGateway } from './gateway/run-gateway.ts'
 import { runMessaging } from './messaging/run-messaging.ts'
 import { PostgresScene } from './postgres/postgres-scene.ts'
+import { runPower } from './power/run-power.ts'
 import { runPlain } from './run-plain.ts'
 
 const USAGE = `usage: npm run crash -- [--rounds N] [--engine NAME] [--features all] [--gateway] [--messaging] [--amqp]
-                          [--seed N] [--folder PATH]
+                          [--power] [--seed N] [--folder PATH]
 
 Kills writing processes with SIGKILL over and over and looks for what they had acknowledged. On PostgreSQL, a
 durable server of its own, rounds end in turn by their death alone, after ended connections, after an immediate
@@ -31,6 +32,7 @@ restart of the server, and after SIGKILL of the server.
   --gateway       kills tidemark serve, while clients write over HTTP
   --messaging     kills processes that send messages, alone and with documents, receive, settle and schedule
   --amqp          kills a server of AMQP under eight official clients, which connect again
+  --power         kills writing processes and the machine: files keep what was synced (Linux; needs a C compiler)
   --seed N        of what is written       (default: random, printed)
   --folder PATH   made anew, left behind   (default: a temporary one, removed); of a server only the logs
 
@@ -44,12 +46,19 @@ const { values } = readArguments(
     gateway: flag(),
     messaging: flag(),
     amqp: flag(),
+    power: flag(),
     engine: oneOf(['sqlite', 'postgres'], 'sqlite'),
     seed: whole(0, Math.floor(Math.random() * 1_000_000)),
     folder: text(),
   },
   {
-    check({ gateway, messaging, amqp, features, engine }) {
+    check({ gateway, messaging, amqp, power, features, engine }) {
+      if (
+        power &&
+        (amqp || messaging || gateway || features !== undefined || engine !== 'sqlite')
+      ) {
+        throw new UsageError('--power goes without the others, and with --engine sqlite')
+      }
       if (amqp && (messaging || gateway || features !== undefined || engine !== 'sqlite')) {
         throw new UsageError('--amqp goes without the others, and with --engine sqlite')
       }
@@ -67,6 +76,7 @@ const folder = values.folder ?? (await mkdtemp(join(tmpdir(), 'tidemark-crash-')
 try {
   if (values.gateway) await crashGateway()
   else if (values.amqp) await crashAmqp()
+  else if (values.power) await crashPower()
   else if (values.engine === 'postgres') {
     await using scene = await PostgresScene.start()
     await crash(scene)
@@ -111,6 +121,12 @@ async function crashAmqp(): Promise<void> {
   })
   if (lost > 0 || twice > 0 || faults > 0) process.exitCode = 1
   if (faults > 0) console.error(`${faults} faults in numbers, sessions or rows`)
+  console.log(summary)
+}
+
+async function crashPower(): Promise<void> {
+  const { faults, summary } = await runPower({ folder, seed, rounds, report: console.log })
+  if (faults.length > 0) process.exitCode = 1
   console.log(summary)
 }
 
