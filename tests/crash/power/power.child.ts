@@ -6,7 +6,7 @@ import type { PowerTask } from './run-power.ts'
 /* Writes until it is killed, and notes what it was told: each line is one write(2). */
 
 const LANES = 8
-const FLUSH_SHARE = 0.02
+const FLUSH_SHARE = 0.005
 const READ_SHARE = 0.05
 
 // Only the crash command starts this file, with a task.
