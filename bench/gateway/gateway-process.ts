@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { KillAtExit } from '@tidemark/testing/servers'
 import { BENCH_KEY } from './signed-headers.ts'
 
 const BUILT = fileURLToPath(new URL('../../packages/tidemark/dist/cli/main.js', import.meta.url))
@@ -31,6 +32,8 @@ export class ServerProcess implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, TIDEMARK_GATEWAY_KEY: BENCH_KEY },
     })
+    // Also when a scenario fails before it could end it.
+    new KillAtExit().add(child)
     const exited = once(child, 'exit')
     const [line] = (await Promise.race([once(child.stdout, 'data'), exited])) as [unknown]
     if (!Buffer.isBuffer(line)) throw new Error('a server ended before it answered')
