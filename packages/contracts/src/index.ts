@@ -82,6 +82,7 @@ export type { PatchOperation } from './documents/patch.ts'
 export {
   effectivePartitionKey,
   epkPrefixRange,
+  divideRange,
   evenRanges,
 } from './partition-key/effective-partition-key.ts'
 export { murmur3x64, murmur3x86 } from './partition-key/murmur3.ts'
@@ -127,6 +128,7 @@ export {
 export type {
   ChangeFeedSource,
   FeedLag,
+  DivideRangeRequest,
   FeedLagRequest,
   FeedPage,
   FeedPageRequest,

@@ -11,6 +11,7 @@ export function profileText({
   leaving,
   standby = false,
   refuses = [],
+  leasesPerRange = 1,
 }: HostProfile): string {
   return JSON.stringify({
     weight,
@@ -20,6 +21,7 @@ export function profileText({
     leaving,
     ...(standby ? { standby } : {}),
     ...(refuses.length > 0 ? { refuses } : {}),
+    ...(leasesPerRange === 1 ? {} : { leasesPerRange }),
   })
 }
 
@@ -27,7 +29,7 @@ export function profileText({
 export function parseProfile(text: string): HostProfile | undefined {
   const parsed: unknown = JSON.parse(text)
   if (!isStoredProfile(parsed)) return undefined
-  const { weight, minLeases, maxLeases, leaving, standby, refuses } = parsed
+  const { weight, minLeases, maxLeases, leaving, standby, refuses, leasesPerRange } = parsed
   return {
     weight,
     minLeases,
@@ -35,6 +37,7 @@ export function parseProfile(text: string): HostProfile | undefined {
     leaving,
     ...(standby === undefined ? {} : { standby }),
     ...(refuses === undefined ? {} : { refuses }),
+    ...(leasesPerRange === undefined ? {} : { leasesPerRange }),
   }
 }
 
@@ -52,7 +55,8 @@ function isStoredProfile(
     'leaving' in value &&
     typeof value.leaving === 'boolean' &&
     (!('standby' in value) || typeof value.standby === 'boolean') &&
-    (!('refuses' in value) || isTexts(value.refuses))
+    (!('refuses' in value) || isTexts(value.refuses)) &&
+    (!('leasesPerRange' in value) || typeof value.leasesPerRange === 'number')
   )
 }
 

@@ -1,9 +1,11 @@
 import {
   checkOptions,
+  divideRange,
   ResourceNotFoundError,
   type BatchOperation,
   type ChangeFeedSource,
   type DeleteResult,
+  type DivideRangeRequest,
   type DocumentBody,
   type DocumentCollection,
   type FeedLag,
@@ -11,6 +13,7 @@ import {
   type FeedPage,
   type FeedPageRequest,
   type FeedPosition,
+  type FeedRange,
   type FeedStartRequest,
   type FeedSupport,
   type FeedWaitRequest,
@@ -326,6 +329,12 @@ export class Collection<T extends DocumentBody = DocumentBody>
   async readFeedRanges(options: RequestOptions = {}): Promise<readonly SourceRange[]> {
     options.signal?.throwIfAborted()
     return readSourceRanges(await this.open())
+  }
+
+  async divideRange(request: DivideRangeRequest): Promise<readonly FeedRange[]> {
+    request.signal?.throwIfAborted()
+    const { record } = await this.open()
+    return divideRange(request.range, request.count, record.definition.partitionKey)
   }
 
   resolveStart(request: FeedStartRequest): Promise<FeedPosition> {

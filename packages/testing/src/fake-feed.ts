@@ -8,6 +8,7 @@ import {
   RangeGoneError,
   changeOfRow,
   continuationPosition,
+  divideRange,
   effectivePartitionKey,
   encodeContinuation,
   evenRanges,
@@ -22,6 +23,7 @@ import {
   type ChangeFeedSource,
   type Clock,
   type Continuation,
+  type DivideRangeRequest,
   type FeedLag,
   type FeedLagRequest,
   type FeedMode,
@@ -216,6 +218,10 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
 
   async readFeedRanges(): Promise<readonly FeedRange[]> {
     return this.ranges
+  }
+
+  async divideRange({ range, count }: DivideRangeRequest): Promise<readonly FeedRange[]> {
+    return divideRange(range, count, PARTITION_KEY)
   }
 
   async resolveStart(request: FeedStartRequest): Promise<FeedPosition> {

@@ -234,6 +234,7 @@ export {
   type EtagConditions,
   type Fence,
   type FeedLag,
+  type DivideRangeRequest,
   type FeedLagRequest,
   type FeedMode,
   type FeedPage,

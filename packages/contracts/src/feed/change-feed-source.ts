@@ -74,6 +74,13 @@ export interface FeedLagRequest {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface DivideRangeRequest {
+  readonly range: FeedRange
+  /** Of parts at most. */
+  readonly count: number
+  readonly signal?: AbortSignal | undefined
+}
+
 /** The position of a reader in a feed range, which need not be a whole pkrange. */
 export interface HeldPosition {
   readonly range: FeedRange
@@ -145,6 +152,11 @@ export interface ChangeFeedSource<T extends DocumentBody = DocumentBody> {
 
   /** The current ranges, in EPK order; they cover every key. */
   readFeedRanges(options?: { signal?: AbortSignal | undefined }): Promise<readonly SourceRange[]>
+  /**
+   * Cuts an interval into at most `count` parts with about as many keys each, in EPK order; fewer where it has fewer
+   * keys. Reads no documents. Present iff intervals within a pkrange can be read (`leasesPerRange`).
+   */
+  divideRange?(request: DivideRangeRequest): Promise<readonly FeedRange[]>
   /**
    * Resolves a start position: "now" becomes the LSN of this moment.
    *

@@ -41,6 +41,8 @@ export interface HostProfile {
   readonly standby?: boolean | undefined
   /** Leases that this host cannot work on at present: its observer hangs there. @default none */
   readonly refuses?: readonly string[] | undefined
+  /** Leases that each pkrange is to have at least. The highest of all hosts that stay counts. @default 1 */
+  readonly leasesPerRange?: number | undefined
 }
 
 /** One group's record for one feed range (LE-1). */

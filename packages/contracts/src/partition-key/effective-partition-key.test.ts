@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import murmurOracle from 'murmurhash3js-revisited'
 import { describe, expect, test } from 'vitest'
-import { effectivePartitionKey, epkPrefixRange, evenRanges } from './effective-partition-key.ts'
+import { rangeContainsEpk } from '../ranges/feed-range.ts'
+import {
+  divideRange,
+  effectivePartitionKey,
+  epkPrefixRange,
+  evenRanges,
+} from './effective-partition-key.ts'
 import { murmur3x64, murmur3x86 } from './murmur3.ts'
 import { partitionKeyDefinition, type PartitionKeyComponent } from './partition-key.ts'
 
@@ -133,5 +139,56 @@ describe('even ranges', () => {
       '05C1E8',
       'FF',
     ])
+  })
+})
+
+describe('parts of a range', () => {
+  const definitions = [v1, v2, partitionKeyDefinition(['/a', '/b'])]
+  const key = (index: number, definition: (typeof definitions)[number]): string =>
+    effectivePartitionKey(
+      definition.paths.map((_, level) => `key ${level} ${index}`),
+      definition,
+    )
+
+  test('LE-15 cover it exactly once, and hold about as many keys each', () => {
+    for (const definition of definitions) {
+      const keys = Array.from({ length: 8000 }, (_, index) => key(index, definition)).sort()
+      const whole = { minInclusive: keys[1000]!, maxExclusive: keys[7000]! }
+      for (const [range, inside] of [
+        [{ minInclusive: '', maxExclusive: 'FF' }, 8000],
+        [whole, 6000],
+      ] as const) {
+        for (const count of [1, 2, 3, 7, 16]) {
+          const parts = divideRange(range, count, definition)
+          expect(parts).toHaveLength(count)
+          expect(parts[0]?.minInclusive).toBe(range.minInclusive)
+          expect(parts.at(-1)?.maxExclusive).toBe(range.maxExclusive)
+          for (const [index, part] of parts.entries()) {
+            expect(part.minInclusive < part.maxExclusive).toBe(true)
+            expect(parts[index + 1]?.minInclusive ?? range.maxExclusive).toBe(part.maxExclusive)
+            const own = keys.filter((epk) => part.minInclusive <= epk && epk < part.maxExclusive)
+            expect(own.length).toBeGreaterThan((inside / count) * 0.7)
+            expect(own.length).toBeLessThan((inside / count) * 1.3)
+          }
+        }
+      }
+    }
+  })
+
+  test('LE-15 are fewer where there are fewer keys', () => {
+    const single = { minInclusive: '20'.padEnd(32, '0'), maxExclusive: `${'20'.padEnd(31, '0')}1` }
+    expect(divideRange(single, 4, v2)).toEqual([single])
+    const three = { minInclusive: '20'.padEnd(32, '0'), maxExclusive: `${'20'.padEnd(31, '0')}3` }
+    expect(divideRange(three, 8, v2)).toHaveLength(3)
+  })
+
+  test('LE-15 divide the keys of one prefix of a hierarchical key too', () => {
+    const definition = partitionKeyDefinition(['/a', '/b'])
+    const parts = divideRange(epkPrefixRange(['tenant']), 4, definition)
+    const counts = parts.map((part) => {
+      const keys = Array.from({ length: 400 }, (_, n) => ['tenant', `user ${n}`] as const)
+      return keys.filter((one) => rangeContainsEpk(part, effectivePartitionKey(one, definition)))
+    })
+    for (const { length } of counts) expect(length).toBeGreaterThan(70)
   })
 })

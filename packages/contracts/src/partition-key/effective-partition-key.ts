@@ -49,6 +49,68 @@ export function evenRanges(
   }))
 }
 
+/**
+ * Cuts a range into at most `count` parts of about as many hashes each, in EPK order; fewer where it has not that many
+ * keys. With hash version 1 the parts differ by a quarter at most.
+ */
+export function divideRange(
+  { minInclusive, maxExclusive }: FeedRange,
+  count: number,
+  definition: PartitionKeyDefinition,
+): readonly FeedRange[] {
+  const version1 = definition.kind === 'Hash' && definition.version === 1
+  const range = { minInclusive, maxExclusive }
+  const wanted = version1
+    ? boundsV1(range, count, definition)
+    : boundsV2(range, count, 32 * definition.paths.length)
+  const bounds = [...new Set(wanted)].filter(
+    (bound) => minInclusive < bound && bound < maxExclusive,
+  )
+  return [...bounds, maxExclusive].map((end, index) => ({
+    minInclusive: bounds[index - 1] ?? minInclusive,
+    maxExclusive: end,
+  }))
+}
+
+/** Keys as numbers of `digits` hex digits. `FF` for a component is the end of its hashes, which is `40`. */
+function boundsV2(
+  { minInclusive, maxExclusive }: FeedRange,
+  count: number,
+  digits: number,
+): readonly string[] {
+  const number = (bound: string): bigint => {
+    const key = bound.replace(/^((?:.{32})*)FF$/, '$140')
+    return BigInt(`0x0${key.slice(0, digits).padEnd(digits, '0')}`)
+  }
+  const min = number(minInclusive)
+  const end = number(maxExclusive)
+  return Array.from({ length: count - 1 }, (_, index) => {
+    const at = min + ((end - min) * BigInt(index + 1)) / BigInt(count)
+    const text = at.toString(16).toUpperCase().padStart(digits, '0')
+    // The digits of further components say nothing as long as the first differs.
+    return text.slice(0, 32) + text.slice(32).replace(/(?:00)+$/, '')
+  })
+}
+
+const FINEST_PARTS_V1 = 65_536
+
+/** Of the finest even bounds that lie inside: enough of them to choose from. */
+function boundsV1(
+  { minInclusive, maxExclusive }: FeedRange,
+  count: number,
+  definition: PartitionKeyDefinition,
+): readonly string[] {
+  for (let parts = 2; ; parts *= 2) {
+    const inside = evenRanges(parts, definition)
+      .map((range) => range.minInclusive)
+      .filter((bound) => minInclusive < bound && bound < maxExclusive)
+    if (inside.length < 8 * count && parts < FINEST_PARTS_V1) continue
+    return Array.from({ length: count - 1 }, (_, index) => {
+      return inside[Math.round(((index + 1) * (inside.length + 1)) / count) - 1] ?? minInclusive
+    })
+  }
+}
+
 /** How much of all hashes lies below the bound of that number. */
 function shareByHalves(bound: number, count: number): number {
   const finest = 2 ** Math.ceil(Math.log2(count))

@@ -5,10 +5,13 @@ import {
   checkedStart,
   continuationPosition,
   encodeContinuation,
+  divideRange,
   errorCode,
   lsn,
+  rangeContains,
   rangesEqual,
   type ChangeFeedSource,
+  type DivideRangeRequest,
   type DocumentBody,
   type FeedMode,
   type FeedPage,
@@ -17,6 +20,7 @@ import {
   type FeedRange,
   type FeedStartRequest,
   type FeedSupport,
+  type JoinPositionsRequest,
   type SourceRange,
 } from '@tidemark/contracts'
 import { HEADER } from '../protocol/header-names.ts'
@@ -68,6 +72,10 @@ export class CosmosChangeFeed<T extends DocumentBody> implements ChangeFeedSourc
     return this.#ranges.refresh(signal)
   }
 
+  async divideRange({ range, count }: DivideRangeRequest): Promise<readonly FeedRange[]> {
+    return divideRange(range, count, this.#facts.partitionKey)
+  }
+
   async resolveStart(request: FeedStartRequest): Promise<FeedPosition> {
     const { range, mode = 'latestVersion', signal } = request
     const start = checkedStart('start', request.start)
@@ -84,6 +92,23 @@ export class CosmosChangeFeed<T extends DocumentBody> implements ChangeFeedSourc
     // The interval has to be one of now.
     await this.#ranges.holding(range, signal)
     return this.#position(range, mode, 0)
+  }
+
+  /** The server goes on after an etag in whatever interval of a pkrange: equal ones of neighbours are one of both. */
+  async joinPositions(request: JoinPositionsRequest): Promise<FeedPosition | undefined> {
+    const { positions, mode = 'latestVersion', signal } = request
+    const [first, ...others] = positions
+    const last = others.at(-1)
+    if (first === undefined || last === undefined) return undefined
+    const at = this.#lsnOf(first.continuation, first.range, mode)
+    if (others.some((one) => this.#lsnOf(one.continuation, one.range, mode) !== at))
+      return undefined
+    const { minInclusive } = first.range
+    const { maxExclusive } = last.range
+    const range = { minInclusive, maxExclusive }
+    const present = await this.#ranges.refresh(signal)
+    const isOne = present.some((each) => rangeContains(each, range))
+    return isOne ? this.#position(range, mode, at) : undefined
   }
 
   async readPage(request: FeedPageRequest): Promise<FeedPage<T>> {

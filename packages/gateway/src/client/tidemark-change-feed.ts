@@ -1,7 +1,9 @@
 import {
+  divideRange,
   errorCode,
   lsn,
   type ChangeFeedSource,
+  type DivideRangeRequest,
   type DocumentBody,
   type FeedLag,
   type FeedLagRequest,
@@ -64,6 +66,10 @@ export class TidemarkChangeFeed<T extends DocumentBody> implements ChangeFeedSou
     readonly SourceRange[]
   > {
     return this.#ranges.refresh(signal)
+  }
+
+  async divideRange({ range, count }: DivideRangeRequest): Promise<readonly FeedRange[]> {
+    return divideRange(range, count, this.#facts.partitionKey)
   }
 
   async resolveStart({ mode, ...request }: FeedStartRequest): Promise<FeedPosition> {

@@ -2,6 +2,8 @@ import {
   FULL_RANGE,
   InvalidOptionError,
   feedRangeId,
+  parseFeedRangeId,
+  rangeContains,
   type ChangeFeedSource,
   type DocumentBody,
   type FeedMode,
@@ -26,6 +28,8 @@ export interface PrepareLeasesOptions<T extends DocumentBody> {
   readonly mode: FeedMode
   /** Only this range. */
   readonly partitionKeyRangeId: string | undefined
+  /** Leases that are made for each range. */
+  readonly leasesPerRange: number
   readonly discardToken: string | undefined
   /** See `recoverLeases`. */
   readonly mayCreateIn: string | undefined
@@ -34,8 +38,8 @@ export interface PrepareLeasesOptions<T extends DocumentBody> {
 }
 
 /**
- * Sees to it that the group has leases: those that it has, else one for each range, with its start
- * position resolved now and stored with it. So whatever is written after this is not missed, by
+ * Sees to it that the group has leases: those that it has, else `leasesPerRange` for each range, with their start
+ * positions resolved now and stored with them. So whatever is written after this is not missed, by
  * whichever host, whatever crashes before the first checkpoint. The mirror has a position for each key
  * of them then. May be repeated.
  *
@@ -88,15 +92,22 @@ async function prepareOnce<T extends DocumentBody>(
   return { kind: 'ready', generation, leases: prepared, origin: areNew ? 'started' : 'found' }
 }
 
-/** One for each range. Rejects with ERR_INVALID_CONTINUATION when the start does not fit. */
+/** As many for each range as it is to have. Rejects with ERR_INVALID_CONTINUATION when the start does not fit. */
 async function startingLeases<T extends DocumentBody>(
   ranges: readonly FeedRange[],
-  { feed, start, mode, mirror }: PrepareLeasesOptions<T>,
+  { feed, start, mode, mirror, leasesPerRange: count }: PrepareLeasesOptions<T>,
   signal: AbortSignal,
 ): Promise<readonly NewLease[]> {
   const epochOf = await mirror?.readEpochs()
+  const parts = await Promise.all(
+    ranges.map(async (range) => {
+      return count === 1
+        ? [range]
+        : ((await feed.divideRange?.({ range, count, signal })) ?? [range])
+    }),
+  )
   return Promise.all(
-    ranges.map(async (range): Promise<NewLease> => {
+    parts.flat().map(async (range): Promise<NewLease> => {
       const checkpoint = await feed.resolveStart({ range, start, mode, signal })
       return { range: plainRange(range), checkpoint, epoch: epochOf?.(range) }
     }),
@@ -126,8 +137,10 @@ function refuseOthers(
   ranges: readonly FeedRange[],
   partitionKeyRangeId: string,
 ): void {
-  const wanted = new Set(ranges.map(feedRangeId))
-  const other = leases.find(({ id }) => !wanted.has(id))
+  const other = leases.find(({ id }) => {
+    const lease = parseFeedRangeId(id)
+    return lease === undefined || !ranges.some((range) => rangeContains(range, lease))
+  })
   if (other === undefined) return
   throw new InvalidOptionError(
     `partitionKeyRangeId ${JSON.stringify(partitionKeyRangeId)} needs a group of its own: this one has leases of other ranges (${other.id})`,

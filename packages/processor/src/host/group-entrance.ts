@@ -82,11 +82,12 @@ export class GroupEntrance<T extends DocumentBody> {
   /** For a host that starts. Rejects as `registerObserver` does, with `signal.reason` when it aborts. */
   enter(signal: AbortSignal): Promise<EnteredGroup> {
     const { clock, startTimeoutMs, leases, ...options } = this.#options
-    const { feed, start, mode, partitionKeyRangeId, discardExistingLeases: discardToken } = options
+    const { feed, start, mode, partitionKeyRangeId, leasesPerRange } = options
+    const { discardExistingLeases: discardToken } = options
     this.#deadlineMs = clock.monotonicMs() + startTimeoutMs
     // Whoever keeps leases for as long as a process wants a group to start over with each.
     const mirror = leases.endsWithProcess === true ? undefined : this.#mirror
-    const known = { feed, mirror, start, mode, partitionKeyRangeId, discardToken }
+    const known = { feed, mirror, start, mode, partitionKeyRangeId, leasesPerRange, discardToken }
     return this.#prepare((given, attempt) => prepareLeases({ ...known, ...given }, attempt), signal)
   }
 

@@ -46,7 +46,9 @@ export interface HostEvents extends OfLease<PumpEvents> {
   observerThreadEnded: { readonly error: unknown; readonly leaseIds: readonly string[] }
   /** The range was split, and leases of its parts replaced its lease (LE-10). */
   rangeReplaced: LeaseEventBase & { readonly next: readonly PlacedLease[] }
-  /** One lease replaced neighbouring leases whose ranges were merged. */
+  /** Leases of its parts replaced a lease, so that its pkrange has as many as `leasesPerRange` says (LE-15). */
+  leaseCut: LeaseEventBase & { readonly next: readonly PlacedLease[] }
+  /** One lease replaced neighbouring leases of one pkrange, which has fewer than before, or was merged. */
   leasesJoined: PlacedLease & { readonly old: readonly LeaseEventBase[] }
   /** The host could not report its positions to the feed. It retries; until then, the feed may keep more than needed. */
   positionReportFailed: {

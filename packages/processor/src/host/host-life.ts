@@ -21,7 +21,7 @@ import type { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import type { HostEventName, HostEvents, PlacedLease } from './host-events.ts'
 import type { LeaseHealth } from './host-health.ts'
 import { LeaseProgress } from './lease-progress.ts'
-import { LeaseJoiner, type JoinableLease } from './lease-joiner.ts'
+import { LeaseShaper, type JoinableLease } from './lease-shaper.ts'
 import { PositionReporter } from './position-reporter.ts'
 import type { ResolvedHostOptions } from './resolve-host-options.ts'
 
@@ -76,7 +76,7 @@ export class HostLife<T extends DocumentBody> {
   readonly #pumps = new Map<string, RunningPump<T>>()
   readonly #pumpRuns = new Set<Promise<void>>()
   readonly #turns: SuspectTurns
-  readonly #joiner: LeaseJoiner<T>
+  readonly #shaper: LeaseShaper<T>
   /** Undefined for feeds that keep no positions of groups. */
   readonly #reporter: PositionReporter | undefined
   readonly #coordinator: LeaseCoordinator
@@ -94,11 +94,13 @@ export class HostLife<T extends DocumentBody> {
     this.#emit = emit
     const { feed, mode, clock } = options
     this.#turns = new SuspectTurns(clock)
-    this.#joiner = new LeaseJoiner({
+    this.#shaper = new LeaseShaper({
       feed,
       mode,
       clock,
+      group: () => this.#coordinator.group,
       running: () => this.#joinable(),
+      cut: (held, parts) => this.#coordinator.cut(held, parts),
       join: (held, next) => this.#coordinator.join(held, next),
     })
     const { positions } = feed
@@ -162,7 +164,7 @@ export class HostLife<T extends DocumentBody> {
 
   start(): void {
     this.#coordinator.start()
-    this.#joiner.start()
+    this.#shaper.start()
   }
 
   /** Drains, checkpoints, releases, leaves. `ended` tells when it is done. */
@@ -179,7 +181,7 @@ export class HostLife<T extends DocumentBody> {
   async #untilEnded(): Promise<LifeEnd> {
     const { error } = await this.#coordinator.stopped
     await Promise.all(this.#pumpRuns)
-    await this.#joiner.stop()
+    await this.#shaper.stop()
     await this.#reporter?.stop()
     await this.#parts.group.close()
     const unreported = this.#reporter?.unreported ?? []
@@ -197,6 +199,7 @@ export class HostLife<T extends DocumentBody> {
           minLeases: options.minPartitionCount,
           maxLeases: options.maxPartitionCount,
           standby: options.standby,
+          leasesPerRange: options.leasesPerRange,
         },
         heartbeatMs: options.leaseRenewIntervalMs,
         ttlMs: options.leaseExpirationIntervalMs,
@@ -246,7 +249,7 @@ export class HostLife<T extends DocumentBody> {
     return pump
   }
 
-  /** Leases that are worked on, as the joiner sees them. */
+  /** Leases that are worked on, as the shaper sees them. */
   #joinable(): readonly JoinableLease[] {
     return this.#coordinator.held().flatMap((lease) => {
       const pump = this.#pumps.get(pumpKey(lease.held))?.pump
@@ -263,8 +266,11 @@ export class HostLife<T extends DocumentBody> {
     if (cause === 'join' && only !== undefined) {
       this.#emit('leasesJoined', { ...placedLease(only), old })
     }
-    if (cause === 'split' && parent !== undefined) {
-      this.#emit('rangeReplaced', { ...parent, next: next.map(placedLease) })
+    if ((cause === 'split' || cause === 'cut') && parent !== undefined) {
+      this.#emit(cause === 'split' ? 'rangeReplaced' : 'leaseCut', {
+        ...parent,
+        next: next.map(placedLease),
+      })
     }
   }
 
@@ -303,7 +309,7 @@ export class HostLife<T extends DocumentBody> {
         this.#reporter?.owned(notice.range, notice.held.epoch)
         // Whoever had it may have died before it told where it stood.
         this.#reporter?.stored(notice.range, notice.checkpoint.lsn)
-        this.#joiner.changed()
+        this.#shaper.changed()
         this.#emit('leaseAcquired', { ...notice.held, lsn: notice.checkpoint.lsn })
         return
       case 'stored':
@@ -322,6 +328,7 @@ export class HostLife<T extends DocumentBody> {
         return
       case 'rebalanced': {
         const { membershipVersion, hosts, leases, mine } = notice
+        this.#shaper.changed()
         this.#emit('rebalanced', { membershipVersion, hosts, leases, mine })
         return
       }

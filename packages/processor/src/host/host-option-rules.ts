@@ -14,6 +14,7 @@ import type { ChangeFeedProcessorHostOptions, FeedOptions, HostOptions } from '.
 /** Longest delay that the platform's timers keep. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1
 const MAX_COUNT = 2 ** 31 - 1
+const MAX_LEASES_PER_RANGE = 256
 
 /** What values an option may have, and which one it has if none is given. */
 interface Setting<Value> extends OptionRule {
@@ -52,6 +53,7 @@ const feedOptions: Settings<FeedOptions, OpenFeedOption> = {
   startTime: optionHaving('a Date', 'getTime'),
   startContinuation: option.text,
   partitionKeyRangeId: someText,
+  leasesPerRange: by(whole(1, MAX_LEASES_PER_RANGE), 1),
   pendingDeletes: option.flag,
   mode: by(oneOf('latestVersion', 'allVersions'), 'latestVersion'),
   onHorizonPassed: by(oneOf('fail', 'resync'), 'fail'),

@@ -25,6 +25,16 @@ export interface FeedOptions extends ReadOptions {
   startContinuation?: string | undefined
   /** Only this pkrange: its id, or its feed range as `min-max` for feeds without ids. @default all */
   partitionKeyRangeId?: string | undefined
+  /**
+   * Leases for each pkrange, so that more hosts than there are pkranges can share the work: each lease is an interval of keys
+   * of its own. Each of them reads the feed of its pkrange and skips the others' keys. A pkrange that was split or merged gets as
+   * many, too. From 1 to 256.
+   *
+   * It may be changed while the group runs, without repeats: leases are cut as soon as one host of the group wants more, and
+   * joined, one by one as they stand at one place, once no host does. ERR_INVALID_OPTION for feeds that read whole pkranges
+   * only. @default 1
+   */
+  leasesPerRange?: number | undefined
 }
 
 /** How a host keeps leases and works on them (PH-6). All intervals in ms. */

@@ -31,7 +31,7 @@ const DEFAULT_REFUSAL_MS = 600_000
 export interface ResolvedHostOptions<T extends DocumentBody>
   extends
     PumpOptions,
-    Pick<ReturnType<typeof withFeedDefaults>, 'partitionKeyRangeId'>,
+    Pick<ReturnType<typeof withFeedDefaults>, 'partitionKeyRangeId' | 'leasesPerRange'>,
     Omit<ReturnType<typeof withHostDefaults>, keyof WorkOptions | 'leasePrefix'> {
   readonly feed: ChangeFeedSource<T>
   readonly leases: LeaseStore
@@ -65,6 +65,11 @@ export function resolveHostOptions<T extends DocumentBody>(
   }
   const read = withFeedDefaults(feedOptions)
   const work = withHostDefaults(hostOptions)
+  if (read.leasesPerRange > 1 && feed.divideRange === undefined) {
+    throw new InvalidOptionError(
+      `feedOptions.leasesPerRange above 1 needs a feed that reads parts of a pkrange; ${feed.description} does not`,
+    )
+  }
   checkTogether({ ...read, ...work })
   const failurePolicy = withPolicyDefaults(work.failurePolicy)
   const { maxConcurrentKeys, maxBatchMs, leaseRenewIntervalMs } = work

@@ -14,7 +14,7 @@ import type { OpenPumps } from './open-pumps.ts'
 /**
  * - `waiting`: owned; the pump of an earlier epoch has not closed yet.
  * - `running`: owned, with a pump.
- * - `draining`: the pump finishes its batch; then `releasing`.
+ * - `draining`: the pump finishes its batch; then `releasing`, or `replacing` if it is to be cut.
  * - `aborting`: it took too long; the pump was aborted; then `releasing` without a checkpoint.
  * - `releasing`: no pump; the store is being told.
  * - `replacing`: other leases are to come in its place; its pump closes, or has closed.
@@ -55,6 +55,8 @@ export interface HeldRecord {
   dueMs: number
   final: Checkpoint | undefined
   replacement: Replacement | undefined
+  /** While it drains for it: the parts that it is to be cut into. */
+  cut: readonly FeedRange[] | undefined
 }
 
 /** A lease that has just come. */
@@ -74,6 +76,7 @@ export function newHeldRecord(
     dueMs: Infinity,
     final: undefined,
     replacement: undefined,
+    cut: undefined,
   }
 }
 

@@ -2,6 +2,7 @@ import {
   LeaseStoreUnavailableError,
   assertNever,
   type Clock,
+  type FeedRange,
   type HeldLease,
   type LeaseGroup,
   type NewLease,
@@ -17,6 +18,7 @@ import type {
   LeaseReply,
 } from './lease-protocol.ts'
 import type { HeldView } from './held-record.ts'
+import type { KnownGroup } from './plan-follower.ts'
 import { PumpSeat, type LeasePump, type SeatLinks } from './pump-seat.ts'
 
 export interface LeaseCoordinatorOptions {
@@ -93,6 +95,11 @@ export class LeaseCoordinator {
     return this.#core.deadlineMs
   }
 
+  /** The group as this host last saw it. */
+  get group(): KnownGroup {
+    return this.#core.group
+  }
+
   held(): readonly HeldView[] {
     return this.#core.held()
   }
@@ -117,6 +124,11 @@ export class LeaseCoordinator {
    */
   join(held: readonly HeldLease[], next: NewLease): void {
     this.#handle({ kind: 'join', held, next })
+  }
+
+  /** Cuts a lease at the position where it stands when its batch is done. Does nothing if it is not worked on any more. */
+  cut(held: HeldLease, parts: readonly FeedRange[]): void {
+    this.#handle({ kind: 'cut', held, parts })
   }
 
   /** Drains, releases, leaves. `stopped` tells when it is done. */

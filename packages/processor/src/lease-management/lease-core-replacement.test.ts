@@ -278,4 +278,114 @@ describe('replacement', () => {
     expect(started).toMatchObject({ held: held('-40', 9), lease: { checkpoint: at(0) } })
     expect(driver.core.held().find(({ held: one }) => one.leaseId === '-40')?.stored).toEqual(at(0))
   })
+
+  describe('LE-15 a lease that is to be cut', () => {
+    function cutting(): Driver {
+      const driver = running()
+      driver.tell({
+        kind: 'cut',
+        held: held('-40'),
+        parts: CHILDREN.map((id) => parseFeedRangeId(id)!),
+      })
+      return driver
+    }
+
+    test('LE-15 drains, and is replaced by its parts at the position where it then stands', () => {
+      const driver = cutting()
+      expect(driver.of('drainPump')).toMatchObject([{ held: held('-40'), reason: 'rangeGone' }])
+      expect(driver.pending('replace')).toBeUndefined()
+      driver.tell({
+        kind: 'pumpClosed',
+        held: held('-40'),
+        checkpoint: at(5),
+        reason: 'rangeGone',
+        replacement: undefined,
+      })
+      expect(driver.pending('replace')).toMatchObject({
+        request: {
+          old: [held('-40')],
+          next: CHILDREN.map((id) => ({ range: parseFeedRangeId(id), checkpoint: at(5) })),
+        },
+      })
+      driver.answer({ op: 'replace', reply: children() })
+      expect(driver.of('startPump')).toHaveLength(2)
+      expect(driver.notices('replaced')).toMatchObject([{ notice: { cause: 'cut' } }])
+    })
+
+    test('LE-15 keeps a position that was stored before where its pump tells of none', () => {
+      const driver = cutting()
+      driver.tell({ kind: 'progress', held: held('-40'), checkpoint: at(3) })
+      driver.tell({
+        kind: 'pumpClosed',
+        held: held('-40'),
+        checkpoint: undefined,
+        reason: 'rangeGone',
+        replacement: undefined,
+      })
+      const next = CHILDREN.map(() => ({ checkpoint: at(3) }))
+      expect(driver.pending('replace')).toMatchObject({ request: { next } })
+    })
+
+    test.each([
+      ['split', { cause: 'split', ranges: [parseFeedRangeId('-30')!, parseFeedRangeId('30-40')!] }],
+      ['restart', { cause: 'restart', checkpoint: at(1) }],
+    ] as const)('LE-15 whose pump ends with a %s goes that way', (_, replacement) => {
+      const driver = cutting()
+      driver.tell({
+        kind: 'pumpClosed',
+        held: held('-40'),
+        checkpoint: at(5),
+        reason: 'rangeGone',
+        replacement,
+      })
+      const next =
+        replacement.cause === 'split'
+          ? replacement.ranges.map((range) => ({ range, checkpoint: at(5) }))
+          : [{ range: parseFeedRangeId('-40'), checkpoint: at(1) }]
+      expect(driver.pending('replace')).toMatchObject({ request: { next } })
+    })
+
+    test.each([
+      ['observerStuck', 'releasing'],
+      ['fenced', 'fenced'],
+    ] as const)('LE-15 whose pump ends with %s is %s', (reason, state) => {
+      const driver = cutting()
+      driver.tell({
+        kind: 'pumpClosed',
+        held: held('-40'),
+        checkpoint: at(5),
+        reason,
+        replacement: undefined,
+      })
+      expect(states(driver)['-40']).toBe(state)
+      expect(driver.pending('replace')).toBeUndefined()
+    })
+
+    test('LE-15 is released as it is when the host leaves, in the time that it has for that', () => {
+      const driver = cutting()
+      driver.tell({ kind: 'leave' })
+      expect(driver.of('drainPump').map(({ reason }) => reason)).toEqual([
+        'rangeGone',
+        ...IDS.map(() => 'shutdown'),
+      ])
+      driver.tell({
+        kind: 'pumpClosed',
+        held: held('-40'),
+        checkpoint: at(5),
+        reason: 'shutdown',
+        replacement: undefined,
+      })
+      expect(driver.pending('release')).toMatchObject({ request: { releases: [held('-40')] } })
+      expect(driver.pending('replace')).toBeUndefined()
+    })
+
+    test('LE-15 at another epoch, or not worked on, is left alone', () => {
+      const driver = running()
+      const parts = CHILDREN.map((id) => parseFeedRangeId(id)!)
+      driver.tell({ kind: 'cut', held: held('-40', 6), parts })
+      split(driver)
+      driver.tell({ kind: 'cut', held: held('-40'), parts })
+      expect(driver.of('drainPump')).toEqual([])
+    })
+  })
 })

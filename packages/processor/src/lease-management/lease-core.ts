@@ -4,6 +4,7 @@ import { CoreState } from './core-state.ts'
 import { beginDueCalls } from './due-calls.ts'
 import type { HeldView } from './held-record.ts'
 import type { LeaseCoreOptions, LeaseEffect, LeaseEvent, LeaseOp } from './lease-protocol.ts'
+import type { KnownGroup } from './plan-follower.ts'
 import { takeAnswer } from './take-answer.ts'
 
 /** What the host is doing, for `health()`. */
@@ -49,6 +50,11 @@ export class LeaseCore {
   /** How much earlier than the store's this host's deadline is. */
   get marginMs(): number {
     return this.#core.session.marginMs
+  }
+
+  /** The group as this host last saw it. */
+  get group(): KnownGroup {
+    return this.#core.plan.group
   }
 
   held(): readonly HeldView[] {
@@ -126,6 +132,9 @@ export class LeaseCore {
         return
       case 'join':
         if (session.status === 'joined' && !this.#core.leaving) table.join(event.held, event.next)
+        return
+      case 'cut':
+        if (session.status === 'joined' && !this.#core.leaving) table.cut(event.held, event.parts)
         return
       case 'leave':
         this.#leave(nowMs)

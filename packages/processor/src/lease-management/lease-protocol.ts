@@ -96,12 +96,15 @@ export type LeaseReply =
   | { readonly op: 'replace'; readonly reply: readonly AcquiredLease[] | 'lost' }
   | { readonly op: 'reconcile'; readonly reply: ReconcileReply }
 
-/** Why leases are replaced: the range was split, neighbours are joined after a merge, one starts over. */
-export type ReplaceCause = 'split' | 'join' | 'restart'
+/**
+ * Why leases are replaced: the range was split, its pkrange is to have more leases, neighbours of one pkrange become one, one
+ * starts over.
+ */
+export type ReplaceCause = 'split' | 'cut' | 'join' | 'restart'
 
 /** What replaces a lease whose pump has closed. */
 export type PumpReplacement =
-  | { readonly cause: 'split'; readonly ranges: readonly FeedRange[] }
+  | { readonly cause: 'split' | 'cut'; readonly ranges: readonly FeedRange[] }
   | { readonly cause: 'restart'; readonly checkpoint: Checkpoint }
 
 /** What a core is told. `jitter` is a random number in [0, 1). */
@@ -143,6 +146,8 @@ export type LeaseEvent =
    * position of `next`.
    */
   | { readonly kind: 'join'; readonly held: readonly HeldLease[]; readonly next: NewLease }
+  /** A lease is to be cut into parts: the pkrange is to have more leases. */
+  | { readonly kind: 'cut'; readonly held: HeldLease; readonly parts: readonly FeedRange[] }
   /** Drain, release, leave. */
   | { readonly kind: 'leave' }
 

@@ -26,7 +26,7 @@ import {
   type HeldView,
   type Replacement,
 } from './held-record.ts'
-import type { EffectSink, LostCause, ReleaseReason } from './lease-protocol.ts'
+import type { EffectSink, LostCause, PumpReplacement, ReleaseReason } from './lease-protocol.ts'
 import { OpenPumps } from './open-pumps.ts'
 import type { PumpEnd } from './pump-seat.ts'
 import { WorkedEpochs } from './worked-epochs.ts'
@@ -114,6 +114,11 @@ export class LeaseTable {
         return
       case 'draining':
         record.dueMs = Math.min(record.dueMs, deadlineMs)
+        if (record.cut === undefined) return
+        // It goes as it is.
+        record.cut = undefined
+        record.releaseReason = reason
+        this.#effects.push({ kind: 'drainPump', held: record.held, reason: closeReasonOf(reason) })
         return
       case 'aborting':
       case 'releasing':
@@ -214,12 +219,20 @@ export class LeaseTable {
       record.final = checkpoint
       return
     }
+    const { cut } = record
+    record.cut = undefined
+    if (cut !== undefined && replacement === undefined && reason === 'rangeGone') {
+      if (checkpoint !== undefined) this.progress(held, checkpoint)
+      this.#replace(record, { cause: 'cut', ranges: cut })
+      return
+    }
+    // Whatever else has come to the pump while it drained to be cut counts as if it had not.
+    if (cut !== undefined) record.state = 'running'
     const isKept = replacement !== undefined || reason === 'rangeGone' || reason === 'fenced'
     if (record.state === 'running' && isKept) {
       if (checkpoint !== undefined) this.progress(held, checkpoint)
       if (replacement !== undefined) {
-        record.state = 'replacing'
-        record.replacement = replacementOf(record, replacement)
+        this.#replace(record, replacement)
         return
       }
       record.state = reason === 'fenced' ? 'fenced' : 'rangeGone'
@@ -252,6 +265,18 @@ export class LeaseTable {
       record.replacement = replacement
       this.#effects.push({ kind: 'drainPump', held: record.held, reason: 'rangeGone' })
     }
+  }
+
+  /**
+   * Leases of `parts` are to come in the place of a lease, at the position where it stands when its pump has drained. Does
+   * nothing if it is not worked on any more; whatever else becomes of it before comes first.
+   */
+  cut({ leaseId, epoch }: HeldLease, parts: readonly FeedRange[]): void {
+    const record = this.#records.get(leaseId)
+    if (record?.state !== 'running' || record.held.epoch !== epoch) return
+    record.state = 'draining'
+    record.cut = parts
+    this.#effects.push({ kind: 'drainPump', held: record.held, reason: 'rangeGone' })
   }
 
   /** The first replacement of leases of which no pump is open. */
@@ -361,6 +386,11 @@ export class LeaseTable {
   reassert(leaseId: string): void {
     const record = this.#records.get(leaseId)
     if (record !== undefined) record.dirty = true
+  }
+
+  #replace(record: HeldRecord, replacement: PumpReplacement): void {
+    record.state = 'replacing'
+    record.replacement = replacementOf(record, replacement)
   }
 
   #startPump(record: HeldRecord, generation: string): void {

@@ -1,9 +1,23 @@
-import type { Lease, LeaseGroupSnapshot } from '@tidemark/contracts'
+import {
+  feedRangeId,
+  type FeedRange,
+  type Lease,
+  type LeaseGroupSnapshot,
+} from '@tidemark/contracts'
+import { wantedLeasesPerRange } from '../load-balancing/leases-per-range.ts'
 import type { LeasePlan } from '../load-balancing/plan-leases.ts'
 import type { EffectSink } from './lease-protocol.ts'
 
 /** Joins come in bursts: one plan for all of them. The jitter lets one host be first. */
 const PLAN_DEBOUNCE_MS = 50
+
+/** What a host knows of its group without asking. */
+export interface KnownGroup {
+  /** Leases that each pkrange is to have. */
+  readonly leasesPerRange: number
+  /** Empty as long as nothing was read. */
+  readonly leases: readonly FeedRange[]
+}
 
 interface AppliedPlan {
   readonly membershipVersion: number
@@ -23,6 +37,7 @@ export class PlanFollower {
   /** When to plan; Infinity while the stored plan is current. */
   planDueMs: number = Infinity
   needsRead = false
+  group: KnownGroup = { leasesPerRange: 1, leases: [] }
   unowned: readonly string[] = []
 
   constructor(host: string, effects: EffectSink) {
@@ -56,6 +71,10 @@ export class PlanFollower {
   /** Follows the plan that the store has, current or not. */
   applySnapshot(snapshot: LeaseGroupSnapshot): void {
     const { membershipVersion, planVersion, hosts, leases } = snapshot
+    this.group = {
+      leasesPerRange: wantedLeasesPerRange(hosts),
+      leases: leases.map(({ range }) => range),
+    }
     const targets = new Map<string, string>()
     const unowned: string[] = []
     for (const { id, target } of leases) {
@@ -94,6 +113,9 @@ export class PlanFollower {
     for (const id of oldIds) targets.delete(id)
     for (const { id, target } of next) if (target !== undefined) targets.set(id, target)
     this.#follow(targets)
+    const old = new Set(oldIds)
+    const kept = this.group.leases.filter((range) => !old.has(feedRangeId(range)))
+    this.group = { ...this.group, leases: [...kept, ...next.map(({ range }) => range)] }
   }
 
   /** The session is over: whatever the next one reads is news. */

@@ -194,7 +194,8 @@ function profilesEqual(a: HostProfile, b: HostProfile): boolean {
     a.maxLeases === b.maxLeases &&
     a.leaving === b.leaving &&
     (a.standby ?? false) === (b.standby ?? false) &&
-    (a.refuses ?? []).join() === (b.refuses ?? []).join()
+    (a.refuses ?? []).join() === (b.refuses ?? []).join() &&
+    (a.leasesPerRange ?? 1) === (b.leasesPerRange ?? 1)
   )
 }
 

@@ -9,13 +9,10 @@ export interface JoinCandidate {
 /** Old leases of one replacement at most; the rest follows with the next look. */
 const MAX_RUN = 32
 
-/**
- * Runs of two or more neighbouring leases, in EPK order. With `present`, only those of which all leases
- * lie in one present range: what was merged, or what a host's start cut finer than the feed.
- */
+/** Runs of two or more neighbouring leases, in EPK order. With `joins`, only those that lie in one of these intervals. */
 export function joinableRuns<Candidate extends JoinCandidate>(
   candidates: readonly Candidate[],
-  present?: readonly FeedRange[],
+  joins?: readonly FeedRange[],
 ): readonly (readonly Candidate[])[] {
   const runs: Candidate[][] = []
   const sorted = [...candidates].sort((a, b) =>
@@ -29,7 +26,7 @@ export function joinableRuns<Candidate extends JoinCandidate>(
       last !== undefined &&
       run.length < MAX_RUN &&
       last.range.maxExclusive === candidate.range.minInclusive &&
-      (present === undefined || shareRange(run, candidate, present))
+      (joins === undefined || shareRange(run, candidate, joins))
     if (belongs) run.push(candidate)
     else runs.push([candidate])
   }
@@ -46,10 +43,10 @@ export function runsAtOnePlace<Candidate extends JoinCandidate & { readonly lsn:
 function shareRange(
   run: readonly JoinCandidate[],
   { range }: JoinCandidate,
-  present: readonly FeedRange[],
+  joins: readonly FeedRange[],
 ): boolean {
   const first = run[0]?.range
-  return present.some(
+  return joins.some(
     (whole) => rangeContains(whole, range) && first !== undefined && rangeContains(whole, first),
   )
 }

@@ -125,6 +125,7 @@ const EVENTS: readonly HostEventName[] = [
   'feedError',
   'rangeGone',
   'rangeReplaced',
+  'leaseCut',
   'leasesJoined',
   'horizonPassed',
   'resynchronized',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { parseFeedRangeId, rangesOverlap, type FeedRange } from '@tidemark/contracts'
+import { feedRangeId, parseFeedRangeId, rangesOverlap, type FeedRange } from '@tidemark/contracts'
 import type { Delivery, Fleet } from './fleet.ts'
 
 /**
@@ -7,8 +7,8 @@ import type { Delivery, Fleet } from './fleet.ts'
  * docs/spec/lease-protocol.md):
  *
  * - each open has at most one close, and nothing comes after it;
- * - batches are never empty, and one observer's batches come in feed order, without a gap as long as no
- *   range was split or merged;
+ * - batches are never empty, and one observer's batches come in feed order, without a gap if its lease
+ *   is of a whole range that was not split or merged;
  * - of each key, whichever leases it was in, first deliveries come in order, and none is skipped.
  *
  * `lanes`: the hosts work on several keys of a range at the same time, so that only each key has an order.
@@ -70,6 +70,7 @@ function assertLifecycles({ calls }: Fleet): void {
 
 function assertObserverOrder({ deliveries, feed }: Fleet, bisects: boolean): void {
   const lastOfObserver = new Map<string, Delivery>()
+  const wholes = new Set(feed.ranges.map(feedRangeId))
   for (const delivery of deliveries) {
     const { host, leaseId, epoch, attempt, changes } = delivery
     assert(changes.length > 0, 'an empty batch was dispatched')
@@ -83,7 +84,8 @@ function assertObserverOrder({ deliveries, feed }: Fleet, bisects: boolean): voi
       const isPart = before.outcome === 'failed' && first >= from && first <= to + 1
       const isCut = bisects && first === to && changes[0]!.id !== before.changes.at(-1)!.id
       // A part of a range sees the LSNs of its own keys only; that nothing is missing show the keys.
-      const follows = feed.reshapes > 0 ? first > to : first === to + 1
+      const isWhole = feed.reshapes === 0 && wholes.has(leaseId)
+      const follows = isWhole ? first === to + 1 : first > to
       assert(follows || isPart || isCut, `${observer}: batch begins at ${first} after ${to}`)
     }
     lastOfObserver.set(observer, delivery)

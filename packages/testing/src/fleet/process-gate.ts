@@ -20,6 +20,8 @@ import type {
   RequestOptions,
   PositionAtRequest,
   SourceRange,
+  DivideRangeRequest,
+  FeedRange,
 } from '@tidemark/contracts'
 import { LeaseStoreUnavailableError } from '@tidemark/contracts'
 
@@ -173,6 +175,7 @@ export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
   readonly waitForChanges?: (request: FeedWaitRequest) => Promise<boolean>
   readonly positionAt?: (request: PositionAtRequest) => Promise<FeedPosition>
   readonly measureLag?: (request: FeedLagRequest) => Promise<FeedLag>
+  readonly divideRange?: (request: DivideRangeRequest) => Promise<readonly FeedRange[]>
   readonly joinPositions?: (request: JoinPositionsRequest) => Promise<FeedPosition | undefined>
   readonly positions: GroupPositions | undefined
   readonly #inner: ChangeFeedSource<T>
@@ -192,6 +195,9 @@ export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
     }
     if (inner.measureLag !== undefined) {
       this.measureLag = (request) => this.#pass(() => inner.measureLag!(request))
+    }
+    if (inner.divideRange !== undefined) {
+      this.divideRange = (request) => this.#pass(() => inner.divideRange!(request))
     }
     if (inner.joinPositions !== undefined) {
       this.joinPositions = (request) => this.#pass(() => inner.joinPositions!(request))

@@ -269,7 +269,7 @@ function isGroupDocument(document: DocumentBody): document is GroupDocument {
     hasNumbers(document, ['setVersion']) &&
     typeof property(document, 'generation') === 'string' &&
     typeof property(document, 'discarding') === 'boolean' &&
-    isOptionalBoolean(property(document, 'paused')) &&
+    isOptional('boolean', property(document, 'paused')) &&
     isClaim(property(document, 'creating')) &&
     Array.isArray(sessions) &&
     sessions.every(isSession)
@@ -304,13 +304,14 @@ function isSession(value: unknown): value is StoredSession {
   )
 }
 
-/** `standby` and `refuses` are absent in what an older release wrote. */
+/** All but numbers of leases and `leaving` may be absent in what an older release wrote. */
 function isProfile(value: unknown): value is StoredSession['profile'] {
   return (
     isObject(value) &&
     hasNumbers(value, ['weight', 'minLeases']) &&
-    isOptionalBoolean(property(value, 'standby')) &&
-    isOptionalTexts(property(value, 'refuses'))
+    isOptional('boolean', property(value, 'standby')) &&
+    isOptionalTexts(property(value, 'refuses')) &&
+    isOptional('number', property(value, 'leasesPerRange'))
   )
 }
 
@@ -320,8 +321,8 @@ function isAttempts(value: unknown): value is BatchAttempts {
   return first === undefined || typeof first === 'string'
 }
 
-function isOptionalBoolean(value: unknown): boolean {
-  return value === undefined || typeof value === 'boolean'
+function isOptional(type: 'boolean' | 'number', value: unknown): boolean {
+  return value === undefined || typeof value === type
 }
 
 function isOptionalTexts(value: unknown): boolean {

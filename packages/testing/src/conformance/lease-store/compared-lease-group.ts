@@ -217,7 +217,8 @@ function comparable(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const fields = comparableFields(value)
   if (!isSession(value)) return fields
-  return { ...fields, profile: { standby: false, refuses: [], ...comparableFields(value.profile) } }
+  const defaults = { standby: false, refuses: [], leasesPerRange: 1 }
+  return { ...fields, profile: { ...defaults, ...comparableFields(value.profile) } }
 }
 
 function comparableFields(value: object): Record<string, unknown> {

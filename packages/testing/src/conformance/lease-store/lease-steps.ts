@@ -144,6 +144,8 @@ const profile: fc.Arbitrary<HostProfile> = fc.constantFrom(
   { ...PROFILE, standby: true },
   { ...PROFILE, refuses: ['-FF'] },
   { ...PROFILE, weight: 0.5, refuses: ['-80', '80-FF'] },
+  { ...PROFILE, leasesPerRange: 1 },
+  { ...PROFILE, leasesPerRange: 4 },
 )
 
 const TEXTS = ['next', '', '1|2|3|x', '\u0001', '\u00011,2\u0001x', 'two\nlines', '"ü" \u{1f30a}']

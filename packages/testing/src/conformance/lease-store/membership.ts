@@ -67,7 +67,7 @@ export function describeMembership(suite: LeaseStoreSuite): void {
     test('every part of a profile counts when it alone changes; left out and said to be the default are the same', async () => {
       const { one, two } = await suite.group()
       const joined = await syncOk(one, A, 'join')
-      const same = { ...PROFILE, standby: false, refuses: [] }
+      const same = { ...PROFILE, standby: false, refuses: [], leasesPerRange: 1 }
       const beaten = await syncOk(one, A, 'beat', { profile: same })
       expect(beaten.membershipVersion).toBe(joined.membershipVersion)
       let { membershipVersion } = beaten
@@ -81,6 +81,7 @@ export function describeMembership(suite: LeaseStoreSuite): void {
         { refuses: ['-80'] },
         { refuses: ['80-FF'] },
         { refuses: ['-80', '80-FF'] },
+        { leasesPerRange: 4 },
       ]) {
         profile = { ...profile, ...change }
         const changed = await syncOk(one, A, 'beat', { profile })
