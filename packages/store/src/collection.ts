@@ -1,6 +1,5 @@
 import {
   checkOptions,
-  divideRange,
   ResourceNotFoundError,
   type BatchOperation,
   type ChangeFeedSource,
@@ -331,28 +330,20 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return readSourceRanges(await this.open())
   }
 
-  async divideRange(request: DivideRangeRequest): Promise<readonly FeedRange[]> {
-    request.signal?.throwIfAborted()
-    const { record } = await this.open()
-    return divideRange(request.range, request.count, record.definition.partitionKey)
+  divideRange(request: DivideRangeRequest): Promise<readonly FeedRange[]> {
+    return this.#feed.divideRange(request)
   }
 
   resolveStart(request: FeedStartRequest): Promise<FeedPosition> {
     return this.#feed.resolveStart(request)
   }
 
-  /**
-   * A reader that continues from here gets an error for every purge above the LSN, even for purges that an earlier
-   * reader at this LSN had already seen. So it may have to resynchronise where the earlier one did not.
-   */
+  /** Its reader is told of every purge above the LSN, also of those that an earlier reader at this LSN had seen. */
   positionAt(request: PositionAtRequest): Promise<FeedPosition> {
     return this.#feed.positionAt(request)
   }
 
-  /**
-   * Reads only as many rows as it counts, and no document's text. `limit` is at most 100,000. An expired document
-   * counts once its pending delete is written.
-   */
+  /** Reads as many rows as it counts, and no text. `limit` <= 100,000. Of expiries it counts the pending deletes. */
   measureLag(request: FeedLagRequest): Promise<FeedLag> {
     return this.#feed.measureLag(request)
   }

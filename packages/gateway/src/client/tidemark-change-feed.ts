@@ -69,7 +69,7 @@ export class TidemarkChangeFeed<T extends DocumentBody> implements ChangeFeedSou
   }
 
   async divideRange({ range, count }: DivideRangeRequest): Promise<readonly FeedRange[]> {
-    return divideRange(range, count, this.#facts.partitionKey)
+    return divideRange(range, count, this.#container.present.partitionKey)
   }
 
   async resolveStart({ mode, ...request }: FeedStartRequest): Promise<FeedPosition> {

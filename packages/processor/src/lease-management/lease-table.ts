@@ -12,9 +12,9 @@ import {
   type NewLease,
   type ReleaseRequest,
 } from '@tidemark/contracts'
+import { drainRecord } from './drain-record.ts'
 import { endDue, nextDueMs } from './due-records.ts'
 import {
-  closeReasonOf,
   digestOf,
   isCheckpointDue,
   mayProgress,
@@ -94,38 +94,7 @@ export class LeaseTable {
 
   drain(leaseId: string, reason: ReleaseReason, deadlineMs: number): void {
     const record = this.#records.get(leaseId)
-    if (record === undefined) return
-    switch (record.state) {
-      case 'waiting':
-      case 'rangeGone':
-      case 'fenced':
-        record.state = 'releasing'
-        record.releaseReason = reason
-        return
-      case 'running':
-        record.state = 'draining'
-        record.releaseReason = reason
-        record.dueMs = deadlineMs
-        this.#effects.push({
-          kind: 'drainPump',
-          held: record.held,
-          reason: closeReasonOf(reason),
-        })
-        return
-      case 'draining':
-        record.dueMs = Math.min(record.dueMs, deadlineMs)
-        if (record.cut === undefined) return
-        // It goes as it is.
-        record.cut = undefined
-        record.releaseReason = reason
-        this.#effects.push({ kind: 'drainPump', held: record.held, reason: closeReasonOf(reason) })
-        return
-      case 'aborting':
-      case 'releasing':
-      // What comes in its place goes the way that it was to go.
-      case 'replacing':
-        return
-    }
+    if (record !== undefined) drainRecord(record, { reason, deadlineMs }, this.#effects)
   }
 
   drainAll(reason: ReleaseReason, deadlineMs: number): void {

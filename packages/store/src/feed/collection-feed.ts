@@ -1,15 +1,18 @@
-import type {
-  DocumentBody,
-  FeedLag,
-  FeedLagRequest,
-  FeedMode,
-  FeedPage,
-  FeedPageRequest,
-  FeedPosition,
-  FeedStartRequest,
-  FeedWaitRequest,
-  JoinPositionsRequest,
-  PositionAtRequest,
+import {
+  type DocumentBody,
+  type FeedLag,
+  type FeedLagRequest,
+  type FeedMode,
+  type FeedPage,
+  type FeedPageRequest,
+  type FeedPosition,
+  type FeedStartRequest,
+  type FeedWaitRequest,
+  type JoinPositionsRequest,
+  type PositionAtRequest,
+  divideRange,
+  type DivideRangeRequest,
+  type FeedRange,
 } from '@tidemark/contracts'
 import type { OpenCollection } from '../documents/open-collection.ts'
 import {
@@ -39,6 +42,12 @@ export class CollectionFeed<T extends DocumentBody> {
 
   constructor(open: () => Promise<OpenCollection>) {
     this.#open = open
+  }
+
+  async divideRange(request: DivideRangeRequest): Promise<readonly FeedRange[]> {
+    request.signal?.throwIfAborted()
+    const { record } = await this.#open()
+    return divideRange(request.range, request.count, record.definition.partitionKey)
   }
 
   async resolveStart({ range, start, mode, signal }: FeedStartRequest): Promise<FeedPosition> {
