@@ -30,33 +30,71 @@ const cases = Object.entries(SIZES).flatMap(([name, sizes]) =>
   (['ascii', 'mixed'] as const).map((kind) => [name, kind, sizes] as const),
 )
 
-test.each(cases)('%s arrive as they are, also at a slow reader: %s', async (_, kind, sizes) => {
-  const pieces = sizes.map((units, index) => text(units, kind, index))
-  const told = Promise.withResolvers<number>()
-  const server = createServer((_incoming, outgoing) => {
+/** Serves an answer of these pieces at each path that is a number; what was told of each comes in order of the ends. */
+async function serving(answers: readonly (readonly string[])[]) {
+  const sent: number[] = []
+  const server = createServer((incoming, outgoing) => {
+    const body = answers[Number(incoming.url?.slice(1))] ?? []
     const { signal } = new AbortController()
-    const answer = { status: 200, headers: {}, body: pieces }
-    sendAnswer(outgoing, answer, { headers: {}, signal }).then(told.resolve, told.reject)
+    sendAnswer(outgoing, { status: 200, headers: {}, body }, { headers: {}, signal }).then(
+      (bytes) => sent.push(bytes),
+      (error: unknown) => outgoing.destroy(error instanceof Error ? error : undefined),
+    )
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  try {
-    const { port } = server.address() as AddressInfo
-    const outgoing = request({ port, host: '127.0.0.1', agent: false }).end()
-    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
-    const received: Buffer[] = []
-    for await (const piece of incoming) {
-      received.push(piece as Buffer)
-      await setImmediate()
+  const { port } = server.address() as AddressInfo
+  return {
+    sent,
+    async get(path: number): Promise<IncomingMessage> {
+      const outgoing = request({ port, host: '127.0.0.1', agent: false, path: `/${path}` }).end()
+      const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+      return incoming
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function slowly(incoming: IncomingMessage): Promise<Buffer> {
+  const received: Buffer[] = []
+  for await (const piece of incoming) {
+    received.push(piece as Buffer)
+    await setImmediate()
+  }
+  return Buffer.concat(received)
+}
+
+test.each(cases)('%s arrive as they are, also at a slow reader: %s', async (_, kind, sizes) => {
+  const pieces = sizes.map((units, index) => text(units, kind, index))
+  await using server = await serving([pieces])
+  const incoming = await server.get(0)
+  const whole = await slowly(incoming)
+  const expected = Buffer.from(pieces.join(''))
+  expect(whole.length).toBe(expected.length)
+  expect(whole.equals(expected)).toBe(true)
+  expect(server.sent).toEqual([expected.length])
+  const { 'content-length': length } = incoming.headers
+  expect(length).toBe(pieces.join('').length <= 256 * 1024 ? String(expected.length) : undefined)
+})
+
+test('answers that are sent at the same time, and readers that leave, do not mix', async () => {
+  const answers = Array.from({ length: 24 }, (_, n) =>
+    Array.from({ length: 40 + 60 * n }, () => String.fromCodePoint(65 + n).repeat(1_000)),
+  )
+  await using server = await serving(answers)
+  for (let round = 0; round < 3; round++) {
+    const read = async (n: number): Promise<void> => {
+      const incoming = await server.get(n)
+      if (n % 3 === 0) {
+        incoming.destroy()
+        return
+      }
+      expect((await slowly(incoming)).toString() === answers[n]?.join('')).toBe(true)
     }
-    const whole = Buffer.concat(received)
-    const expected = Buffer.from(pieces.join(''))
-    expect(whole.length).toBe(expected.length)
-    expect(whole.equals(expected)).toBe(true)
-    expect(await told.promise).toBe(expected.length)
-    const { 'content-length': length } = incoming.headers
-    expect(length).toBe(pieces.join('').length <= 256 * 1024 ? String(expected.length) : undefined)
-  } finally {
-    server.close()
+    await Promise.all(answers.map((_, n) => read(n)))
   }
 })

@@ -6,6 +6,8 @@ import type { Answer } from '../protocol/answer.ts'
 const TEXT_CHARS = 16 * 1024
 /** A larger one becomes bytes, piece by piece: to put it together as a text first takes ten times as long. */
 const CHUNK_BYTES = 256 * 1024
+/** Chunks that are kept for other answers: the memory of a new one has to be mapped page by page, which costs more than what is written. */
+const SPARE_CHUNKS = 16
 /** An answer of this size says how long it is. */
 const SIZED_CHARS = 256 * 1024
 /** That a UTF-16 unit may have in UTF-8. */
@@ -40,41 +42,58 @@ export async function sendAnswer(
     outgoing.end(text, bytes === text.length ? 'latin1' : 'utf8')
     return bytes
   }
-  const chunks = chars <= SIZED_CHARS ? Array.from(chunksOf(body, chars)) : chunksOf(body, chars)
+  const chunks = chars <= SIZED_CHARS ? Array.from(chunksOf(body)) : chunksOf(body)
   if (Array.isArray(chunks)) {
-    headers['content-length'] = String(chunks.reduce((sum, { length }) => sum + length, 0))
+    const length = chunks.reduce((sum, { bytes: { length: each } }) => sum + each, 0)
+    headers['content-length'] = String(length)
   }
   outgoing.writeHead(status, headers)
-  let bytes = 0
-  for (const chunk of chunks) {
-    if (outgoing.destroyed) return bytes
-    bytes += chunk.length
-    if (!outgoing.write(chunk)) await drained(outgoing, signal)
+  let sent = 0
+  for (const { bytes, taken } of chunks) {
+    if (outgoing.destroyed) return sent
+    sent += bytes.length
+    if (!outgoing.write(bytes, taken)) await drained(outgoing, signal)
   }
   if (!outgoing.destroyed) outgoing.end()
-  return bytes
+  return sent
 }
 
-function* chunksOf(pieces: readonly string[], chars: number): Generator<Buffer, void> {
-  const size = Math.min(CHUNK_BYTES, chars * BYTES_PER_UNIT)
-  let free = Buffer.allocUnsafe(size)
+interface Chunk {
+  readonly bytes: Buffer
+  /** Called when the system has the bytes, or without them with an error. */
+  readonly taken: (error?: Error | null) => void
+}
+
+const spare: Buffer[] = []
+
+function* chunksOf(pieces: readonly string[]): Generator<Chunk, void> {
+  let chunk: Buffer | undefined
   let used = 0
   for (const piece of pieces) {
     const most = piece.length * BYTES_PER_UNIT
-    if (most > free.length - used) {
-      if (used > 0) yield free.subarray(0, used)
-      // What was handed out may still be on its way.
-      free = free.subarray(used)
-      used = 0
-      if (most > size) {
-        yield Buffer.from(piece)
-        continue
-      }
-      if (most > free.length) free = Buffer.allocUnsafe(size)
+    if (chunk !== undefined && most > CHUNK_BYTES - used) {
+      yield spareChunk(chunk, used)
+      chunk = undefined
     }
-    used += free.write(piece, used)
+    if (most > CHUNK_BYTES) {
+      yield { bytes: Buffer.from(piece), taken: () => {} }
+      continue
+    }
+    if (chunk === undefined) {
+      chunk = spare.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)
+      used = 0
+    }
+    used += chunk.write(piece, used)
   }
-  if (used > 0) yield free.subarray(0, used)
+  if (chunk !== undefined) yield spareChunk(chunk, used)
+}
+
+/** After an error nobody knows whether the bytes are still looked at. */
+function spareChunk(chunk: Buffer, used: number): Chunk {
+  const taken: Chunk['taken'] = (error) => {
+    if (!error && spare.length < SPARE_CHUNKS) spare.push(chunk)
+  }
+  return { bytes: chunk.subarray(0, used), taken }
 }
 
 async function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
