@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { Collection } from '@tidemark/store'
+import { expect, test, vi } from 'vitest'
 import { OWN_HEADER, asciiJson } from '../protocol/extension-wire.ts'
 import { send } from '../server/raw-request.fixture.ts'
 import { TEST_KEY, testGateway, type TestGateway } from '../server/running-gateway.fixture.ts'
@@ -7,6 +8,10 @@ const READ_ONLY_KEY = Buffer.from('a key that may only read, really').toString('
 const PATH = '/dbs/db/colls/c/operations/tidemark'
 const FULL = { minInclusive: '', maxExclusive: 'FF' }
 const mode = 'latestVersion'
+const ATOMIC_BATCH = {
+  'x-ms-cosmos-is-batch-request': 'true',
+  'x-ms-cosmos-batch-atomic': 'true',
+}
 
 async function call(
   { gateway }: TestGateway,
@@ -102,6 +107,31 @@ test.each([{ flush: false }, { flush: true, positions: [] }, { flush: null }, {}
     expect(started.failures).toEqual([])
   },
 )
+
+test('a batch may say whether it waits for the disk, in two words only', async () => {
+  const keys = { readWrite: [TEST_KEY], readOnly: [READ_ONLY_KEY] }
+  await using started = await testGateway({ keys })
+  await started.container({ id: 'c', partitionKey: '/pk' })
+  const batch = vi.spyOn(Collection.prototype, 'batch')
+  const body = [{ operationType: 'Upsert', resourceBody: { id: 'a', pk: 'x' } }]
+  const post = (sync: string, key: string = TEST_KEY) => {
+    const own = { [OWN_HEADER.sync]: sync }
+    const headers = { ...own, ...ATOMIC_BATCH, 'x-ms-documentdb-partitionkey': '["x"]' }
+    return send(started.gateway.endpoint, 'POST', '/dbs/db/colls/c/docs', { key, headers, body })
+  }
+  for (const malformed of ['False', '0', 'no', 'false,false']) {
+    const response = await post(malformed)
+    expect(response.status).toBe(400)
+    expect(response.json).toMatchObject({ message: expect.stringContaining(OWN_HEADER.sync) })
+  }
+  expect((await post('false', READ_ONLY_KEY)).status).toBe(403)
+  expect(batch).not.toHaveBeenCalled()
+  for (const sync of [true, false]) {
+    expect((await post(String(sync))).status).toBe(200)
+    expect(batch.mock.lastCall?.[2]).toMatchObject({ sync })
+  }
+  batch.mockRestore()
+})
 
 test('CF-12 a gateway that stops answers those who wait that nothing has come', async () => {
   await using started = await testGateway()
