@@ -35,6 +35,8 @@ export interface CoverOptions {
   readonly areNew: boolean
   /** The token with which leases were discarded for these. */
   readonly discardToken: string | undefined
+  /** Resolves when the leases are on disk as they were read. */
+  readonly flush: () => Promise<void>
 }
 
 /**
@@ -92,7 +94,7 @@ export class LeaseMirror {
    */
   async cover(
     leases: readonly Lease[],
-    { told, areNew, discardToken }: CoverOptions,
+    { told, areNew, discardToken, flush }: CoverOptions,
   ): Promise<void> {
     const due = leases
       .filter((lease) => !isCovered(lease, told, areNew))
@@ -102,6 +104,7 @@ export class LeaseMirror {
     const all = [...due, ...marks]
     if (all.length === 0) return
     try {
+      await flush()
       await this.#positions.report(all)
     } catch (error) {
       if (this.#onFailure === undefined) throw error

@@ -88,7 +88,8 @@ async function prepareOnce<T extends DocumentBody>(
   const areNew = leases.length === 0
   const prepared = areNew ? await group.create(next, signal) : leases
   if (partitionKeyRangeId !== undefined) refuseOthers(prepared, present, partitionKeyRangeId)
-  await mirror?.cover(prepared, { told, areNew, discardToken: newToken })
+  const flush = async (): Promise<void> => group.flush?.(signal)
+  await mirror?.cover(prepared, { told, areNew, discardToken: newToken, flush })
   return { kind: 'ready', generation, leases: prepared, origin: areNew ? 'started' : 'found' }
 }
 

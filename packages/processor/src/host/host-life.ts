@@ -106,8 +106,10 @@ export class HostLife<T extends DocumentBody> {
     const { positions } = feed
     const onFailure = (failure: HostEvents['positionReportFailed']): void =>
       this.#emit('positionReportFailed', failure)
+    const flush = group.flush?.bind(group)
     this.#reporter =
-      positions && new PositionReporter({ positions, group: options.group, clock, onFailure })
+      positions &&
+      new PositionReporter({ positions, group: options.group, clock, flush, onFailure })
     this.#coordinator = this.#newCoordinator(group)
   }
 

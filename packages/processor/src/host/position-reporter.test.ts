@@ -16,10 +16,11 @@ interface Reporting {
   readonly told: () => Promise<Record<string, number>>
 }
 
-function reporting(): Reporting {
+function reporting(flush?: (signal: AbortSignal) => Promise<void>): Reporting {
   const clock = new SimulatedClock()
   const positions = new FakeGroupPositions()
-  const reporter = new PositionReporter({ positions, group: 'g', clock, onFailure: () => {} })
+  const onFailure = (): void => {}
+  const reporter = new PositionReporter({ positions, group: 'g', clock, flush, onFailure })
   const told = async (): Promise<Record<string, number>> => {
     const all = await positions.read('g')
     return Object.fromEntries(all.map((one) => [feedRangeId(one.range), one.lsn]))
@@ -50,6 +51,59 @@ describe('positions told to the feed', () => {
     expect(positions.reports.length).toBeLessThanOrEqual(6)
     await clock.advance(1_000)
     expect(await told()).toEqual({ '-80': 50 })
+    await reporter.stop()
+  })
+})
+
+describe('positions that are not on disk yet', () => {
+  test('TTL-14 are told after a flush that began when they were stored', async () => {
+    const flushes: PromiseWithResolvers<void>[] = []
+    const { clock, reporter, told } = reporting(() => {
+      flushes.push(Promise.withResolvers<void>())
+      return flushes.at(-1)!.promise
+    })
+    reporter.stored(FIRST, lsn(5))
+    await clock.advance(100)
+    reporter.stored(FIRST, lsn(7))
+    await clock.advance(100)
+    expect([flushes.length, await told()]).toEqual([1, {}])
+    flushes[0]!.resolve()
+    await clock.advance(100)
+    expect(await told()).toEqual({ '-80': 5 })
+    await clock.advance(2_000)
+    expect([flushes.length, await told()]).toEqual([2, { '-80': 5 }])
+    flushes[1]!.resolve()
+    await clock.advance(100)
+    expect(await told()).toEqual({ '-80': 7 })
+    await reporter.stop()
+  })
+
+  test.each(['fails', 'hangs'])(
+    'TTL-14 a flush that %s delays the report, and no more',
+    async (how) => {
+      let troubles = 2
+      const { clock, reporter, told } = reporting(async () => {
+        troubles -= 1
+        if (troubles < 0) return
+        if (how === 'fails') throw new Error('no disk')
+        await new Promise<never>(() => {})
+      })
+      reporter.stored(FIRST, lsn(5))
+      await clock.advance(3_000)
+      expect(await told()).toEqual({})
+      await clock.advance(9_000)
+      expect(await told()).toEqual({ '-80': 5 })
+      await reporter.stop()
+    },
+  )
+
+  test('are told without it once the lease store has lost its data', async () => {
+    const { clock, reporter, told } = reporting(() => new Promise<never>(() => {}))
+    reporter.stored(FIRST, lsn(5))
+    await clock.advance(10)
+    reporter.keep([{ range: FIRST, lsn: lsn(6) }])
+    await clock.advance(10)
+    expect(await told()).toEqual({ '-80': 6 })
     await reporter.stop()
   })
 })

@@ -1,4 +1,5 @@
 import {
+  LeaseStoreUnavailableError,
   feedRangeId,
   lsn,
   type Clock,
@@ -14,6 +15,8 @@ export interface PositionReporterOptions {
   readonly positions: GroupPositions
   readonly group: string
   readonly clock: Clock
+  /** Resolves when the positions that are stored are on disk. @default they are at once */
+  readonly flush?: ((signal: AbortSignal) => Promise<void>) | undefined
   /** Must not throw. */
   readonly onFailure: (failure: {
     readonly error: unknown
@@ -29,10 +32,12 @@ const LONGEST_PAUSE_MS = 30_000
 const REPEAT_MS = 300_000
 /** For the last report of a host that stops. */
 const LAST_REPORT_MS = 2_000
+/** What hangs is tried again. */
+const LONGEST_FLUSH_MS = 2_000
 
 /**
- * Tells the feed how far the group has come, so that it knows what may be purged (TTL-14). Only stored
- * positions are told, about once a second at most. A report that fails is repeated with the newest
+ * Tells the feed how far the group has come, so that it knows what may be purged (TTL-14). Only positions
+ * that are on disk are told, about once a second at most. A report that fails is repeated with the newest
  * positions; nothing else waits for it.
  */
 export class PositionReporter {
@@ -51,6 +56,7 @@ export class PositionReporter {
   #failures = 0
   /** Leases of which nothing is forgotten any more; undefined while the store has its data. */
   #kept: ReadonlySet<string> | undefined
+  readonly #storeLost = new AbortController()
   #running: Promise<void> | undefined
 
   constructor(options: PositionReporterOptions) {
@@ -85,6 +91,7 @@ export class PositionReporter {
    */
   keep(positions: readonly { readonly range: FeedRange; readonly lsn: Lsn }[]): void {
     this.#kept = new Set(positions.map(({ range }) => feedRangeId(range)))
+    this.#storeLost.abort()
     this.#pending.clear()
     for (const { range, lsn } of positions) {
       // Of two that overlap the later one is told last, and counts.
@@ -171,6 +178,7 @@ export class PositionReporter {
     this.#epochs.clear()
     this.#taken = taken
     try {
+      await this.#flushed()
       await positions.report([...taken, ...epochs].map(([, position]) => position))
       this.#failures = 0
       this.#taken = []
@@ -184,6 +192,25 @@ export class PositionReporter {
         if (isDue && !this.#pending.has(id)) this.#pending.set(id, position)
       }
       onFailure({ error, positions: taken.length, attempt: this.#failures })
+    }
+  }
+
+  /** What was stored before is on disk, or lost with the store: then these positions are where its leases begin again. */
+  async #flushed(): Promise<void> {
+    const { flush, clock } = this.#options
+    if (flush === undefined || this.#kept !== undefined) return
+    const over = new AbortController()
+    const end = AbortSignal.any([over.signal, this.#storeLost.signal])
+    const limit = clock.sleep(LONGEST_FLUSH_MS, end).then(
+      () => {
+        throw new LeaseStoreUnavailableError(`no flush within ${LONGEST_FLUSH_MS} ms`)
+      },
+      () => {},
+    )
+    try {
+      await Promise.race([flush(over.signal), limit])
+    } finally {
+      over.abort()
     }
   }
 }

@@ -124,6 +124,7 @@ export class GatedLeaseStore implements LeaseStore {
       plan: (request, s) => pass('plan', () => group.plan(request, s)),
       acquire: (request, s) => pass('acquire', () => group.acquire(request, s)),
       checkpoint: (request, s) => pass('checkpoint', () => group.checkpoint(request, s)),
+      ...(group.flush && { flush: (s) => pass('flush', () => group.flush!(s)) }),
       release: (request, s) => pass('release', () => group.release(request, s)),
       replace: (request, s) => pass('replace', () => group.replace(request, s)),
       override: (request, s) => pass('override', () => group.override(request, s)),

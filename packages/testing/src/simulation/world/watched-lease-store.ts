@@ -53,6 +53,9 @@ function watchedGroup(group: LeaseGroup, watch: CallWatch): LeaseGroup {
       call('checkpoint', { caller: request, leases: request.checkpoints, request, signal: s }, () =>
         group.checkpoint(request, s),
       ),
+    ...(group.flush && {
+      flush: (s: AbortSignal | undefined) => call('flush', { signal: s }, () => group.flush!(s)),
+    }),
     release: (request, s) =>
       call('release', { caller: request, leases: request.releases, request, signal: s }, () =>
         group.release(request, s),
