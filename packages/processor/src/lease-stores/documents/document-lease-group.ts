@@ -142,12 +142,16 @@ export class DocumentLeaseGroup implements LeaseGroup {
       const reply = await this.#writeOwned(
         checkpoints.map(({ leaseId }) => leaseId),
         (leases, storeTimeUs) => checkpointLeases(leases, { ...request, checkpoints }, storeTimeUs),
-        { success: 'stored', announce: false },
+        { success: 'stored', announce: false, sync: haveTries },
         signal,
       )
       outcomes.push(...reply)
     }
     return outcomes
+  }
+
+  flush(signal?: AbortSignal): Promise<void> {
+    return this.#partition.flush(signal)
   }
 
   async release(
@@ -159,7 +163,7 @@ export class DocumentLeaseGroup implements LeaseGroup {
       const reply = await this.#writeOwned(
         releases.map(({ leaseId }) => leaseId),
         (leases, storeTimeUs) => releaseLeases(leases, { ...request, releases }, storeTimeUs),
-        { success: 'released', announce: true },
+        { success: 'released', announce: true, sync: () => true },
         signal,
       )
       outcomes.push(...reply)
@@ -274,7 +278,16 @@ export class DocumentLeaseGroup implements LeaseGroup {
       leases: ReadonlyMap<string, LeaseRecord>,
       storeTimeUs: number,
     ) => LeaseGroupStep<readonly Outcome[]>,
-    { success, announce }: { success: NoInfer<Outcome>; announce: boolean },
+    {
+      success,
+      announce,
+      sync,
+    }: {
+      readonly success: NoInfer<Outcome>
+      readonly announce: boolean
+      /** Whether the lease records, as they were or as they become, must be on disk at once. */
+      readonly sync: (records: readonly LeaseRecord[]) => boolean
+    },
     signal?: AbortSignal,
   ): Promise<readonly Outcome[]> {
     const partition = this.#partition
@@ -290,6 +303,7 @@ export class DocumentLeaseGroup implements LeaseGroup {
       const records = [...(step.changes.leases?.values() ?? [])]
       if (records.length === 0) return step.reply
       const seen = records.map(({ id }) => this.#seen.get(id))
+      const before = seen.flatMap((one) => (one === undefined ? [] : [one.record]))
       const etags = await partition.commit(
         [
           ...records.map((record, index) =>
@@ -298,6 +312,7 @@ export class DocumentLeaseGroup implements LeaseGroup {
           ...(announce ? [releasedOperation(partition)] : []),
         ],
         signal,
+        sync([...before, ...records]),
       )
       this.#rememberWritten(seen[0]?.set ?? '', records, etags)
       return step.reply
@@ -346,6 +361,14 @@ export class DocumentLeaseGroup implements LeaseGroup {
       this.#seen.set(record.id, { set, record, etag: etags[index] ?? '' })
     }
   }
+}
+
+/**
+ * A position may be lost with the machine: then changes come again. Tries may not, nor that they are over: the next owner
+ * would miss a death, or count one that did not happen.
+ */
+function haveTries(records: readonly LeaseRecord[]): boolean {
+  return records.some(({ checkpoint }) => checkpoint.attempts !== undefined)
 }
 
 /** Tells waiting hosts that leases came free. Unconditional, so that it never makes a release wait. */

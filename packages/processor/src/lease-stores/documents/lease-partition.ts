@@ -140,16 +140,31 @@ export class LeasePartition {
     return { ...stored, etag, storeTimeUs, state, etags, strays, unreadable }
   }
 
-  /** All or nothing; a lost race rejects so that `retryLostRaces` begins again. */
-  async commit(operations: readonly BatchOperation[], signal?: AbortSignal): Promise<string[]> {
+  /**
+   * All or nothing; a lost race rejects so that `retryLostRaces` begins again. `sync` false: it need not be on disk yet.
+   */
+  async commit(
+    operations: readonly BatchOperation[],
+    signal?: AbortSignal,
+    sync = true,
+  ): Promise<string[]> {
     const { documents, lsn, serverTimeMs } = await this.collection.batch(
       this.group,
       operations.map(neverExpiring),
-      { signal },
+      sync ? { signal } : { signal, sync },
     )
     this.#noteTime(serverTimeMs)
     this.noteLsn(lsn ?? 0)
     return documents.map((document) => document?._etag ?? '')
+  }
+
+  /** Resolves when everything that was committed is on disk. Rejects as `retryLostRaces` does. */
+  async flush(signal?: AbortSignal): Promise<void> {
+    try {
+      await this.collection.flush?.({ signal })
+    } catch (error) {
+      throw leaseStoreError(error, this.collection.id, signal)
+    }
   }
 
   noteLsn(lsn: number): void {
