@@ -4,7 +4,7 @@ import {
   dispatchesPast,
   missing,
   repeated,
-  repeatedBeyondOneBatch,
+  repeatedBeyondTwoBatches,
   staleDispatches,
 } from './check-history.ts'
 import type { HistoryEntry } from './history.ts'
@@ -39,19 +39,19 @@ test('a dispatch past the deadline counts only for leases opened before the faul
   expect(dispatchesPast(late, { openedBeforeMs: 10, deadlineMs: 20 })).toEqual([history[2]])
 })
 
-test('the last batch of a dead owner may come again, an earlier one may not', () => {
-  const dead = [dispatch(1, 1, [1, 2]), dispatch(2, 1, [3, 4])]
-  expect(repeatedBeyondOneBatch([dead, [dispatch(9, 2, [3, 4, 5])]])).toEqual([])
-  expect(repeatedBeyondOneBatch([dead, [dispatch(9, 2, [2, 3])]])).toEqual([
+test('the last two batches of a dead owner may come again, an earlier one may not', () => {
+  const dead = [dispatch(1, 1, [1, 2]), dispatch(2, 1, [3]), dispatch(3, 1, [4])]
+  expect(repeatedBeyondTwoBatches([dead, [dispatch(9, 2, [3, 4, 5])]])).toEqual([])
+  expect(repeatedBeyondTwoBatches([dead, [dispatch(9, 2, [2, 3])]])).toEqual([
     { lease: LEASE, lsn: 2 },
   ])
 })
 
-test("each death may repeat one batch: the next owner's last batch may come again too", () => {
+test("each death may repeat two batches: the next owner's last ones may come again too", () => {
   const histories = [
-    [dispatch(1, 1, [1]), dispatch(2, 1, [2])],
-    [dispatch(5, 2, [2]), dispatch(6, 2, [3])],
-    [dispatch(9, 3, [3])],
+    [dispatch(1, 1, [1]), dispatch(2, 1, [2]), dispatch(3, 1, [3])],
+    [dispatch(5, 2, [2]), dispatch(6, 2, [3]), dispatch(7, 2, [4])],
+    [dispatch(9, 3, [3, 4])],
   ]
-  expect(repeatedBeyondOneBatch(histories)).toEqual([])
+  expect(repeatedBeyondTwoBatches(histories)).toEqual([])
 })

@@ -52,11 +52,14 @@ export function dispatchesPast(
   )
 }
 
+/** Default of `maxUnstoredBatches`: so many batches of a lease come again when its host dies. */
+export const UNSTORED_BATCHES = 2
+
 /**
- * Changes that came again although an earlier owner was past them: not in the last batch that it had
- * begun. At most that one is uncheckpointed when a host dies (checkpoint after every batch).
+ * Changes that came again although an earlier owner was past them: not in the last two batches that it had
+ * begun. At most those are not stored when a host dies (a checkpoint after every batch).
  */
-export function repeatedBeyondOneBatch(
+export function repeatedBeyondTwoBatches(
   histories: readonly (readonly HistoryEntry[])[],
 ): readonly { readonly lease: string; readonly lsn: number }[] {
   const beyond: { lease: string; lsn: number }[] = []
@@ -65,7 +68,7 @@ export function repeatedBeyondOneBatch(
       for (const { lease, lsns } of owner) {
         for (const lsn of lsns) {
           const earlier = owners.slice(0, index)
-          if (earlier.some((batches) => batches.slice(0, -1).some((b) => b.lsns.includes(lsn)))) {
+          if (earlier.some((batches) => storedOf(batches).some((b) => b.lsns.includes(lsn)))) {
             beyond.push({ lease, lsn })
           }
         }
@@ -73,6 +76,10 @@ export function repeatedBeyondOneBatch(
     }
   }
   return beyond
+}
+
+function storedOf(batches: readonly Dispatch[]): readonly Dispatch[] {
+  return batches.slice(0, -UNSTORED_BATCHES)
 }
 
 /** Of each lease, the batches of each epoch in the order of the epochs. */

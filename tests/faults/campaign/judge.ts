@@ -1,3 +1,4 @@
+import { UNSTORED_BATCHES } from '../check-history.ts'
 import { entriesOf, type HistoryEntry } from '../history.ts'
 import {
   neverDone,
@@ -55,8 +56,8 @@ export function judge(
       ...stale.map(({ lease, epoch }) => `${lease} was dispatched at epoch ${epoch}, a stale one`),
     ],
     duplicates: duplicates(histories),
-    bound: ends * promised.maxItemCount + inWindow,
-    boundText: `${ends} leases ended abruptly x ${promised.maxItemCount}${window}`,
+    bound: ends * UNSTORED_BATCHES * promised.maxItemCount + inWindow,
+    boundText: `${ends} leases ended abruptly x ${UNSTORED_BATCHES} x ${promised.maxItemCount}${window}`,
   }
 }
 
@@ -76,7 +77,7 @@ function duplicates(histories: Histories): number {
 
 /**
  * Leases that a process had opened and neither gave back in order, nor replaced by others, nor has open still: the
- * batch that it was at may come again. Their number follows from what the processes noted, so that a fault that did
+ * batch that it was at, and the one before, may come again. Their number follows from what the processes noted, so that a fault that did
  * not happen allows nothing.
  */
 function abruptEnds(histories: Histories, living: Histories): number {

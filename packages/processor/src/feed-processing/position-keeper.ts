@@ -22,8 +22,10 @@ export class PositionKeeper {
   /** As `#asked`, without what an observer asked for before it was done. */
   #own: Checkpoint
   #storedLsn: number
-  /** What was done and is not stored, in order; only where the store is waited for. */
+  /** Batches that are done and not stored, in order; only where the store is waited for. */
   readonly #unstored: { readonly lsn: number; readonly changes: number }[] = []
+  /** Nothing more is called before everything up to here is stored: else tries of it would count once more. */
+  #triedLsn = 0
   #unstoredChanges = 0
   #emptyStoredMs: number
   /** Changes done since a position was last to be stored, and when that was. */
@@ -57,10 +59,12 @@ export class PositionKeeper {
     return this.#askedStores > 0
   }
 
-  /** Whether the next batch has to wait until the one before is stored. */
+  /** Whether the next batch has to wait until one before it is stored. */
   get mustWait(): boolean {
-    const { lsn } = this.#processed ?? this.#parts.seat.lease.checkpoint
-    return this.#waitsForStore && this.#storedLsn < lsn
+    if (!this.#waitsForStore) return false
+    const { maxUnstoredBatches } = this.#parts.options
+    // The next one would be in hand.
+    return this.#unstored.length >= maxUnstoredBatches || this.#storedLsn < this.#triedLsn
   }
 
   /** Changes that are done and would come again; 0 where nobody waits for the store. */
@@ -168,6 +172,7 @@ export class PositionKeeper {
   #triesAreOver(processed: Checkpoint, { continuation, lsn }: Checkpoint): void {
     if (this.isAutomatic) {
       this.#marked = undefined
+      this.#triedLsn = processed.lsn
       this.#isRequested(this.#parts.clock.monotonicMs())
       this.#store(processed).catch(() => {})
       return
@@ -191,7 +196,7 @@ export class PositionKeeper {
     return this.#parts.options.checkpointFrequency
   }
 
-  /** Whether a crash may repeat one batch at most: then the next one waits for the store. */
+  /** Whether a crash may repeat a few batches at most: then the next one waits for the store. */
   get #waitsForStore(): boolean {
     return this.#frequency === 'everyBatch'
   }

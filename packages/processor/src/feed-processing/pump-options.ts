@@ -4,7 +4,8 @@ import type { FeedMode } from '@tidemark/contracts'
  * When the end of a processed batch is stored as the position to resume from (PH-5). It is also stored
  * on close and hand-over, except with `manual`.
  *
- * - `everyBatch`: before the next batch is dispatched, so that a crash repeats at most one batch.
+ * - `everyBatch`: each one. The next batch begins while it is on its way, so that a crash repeats at most
+ *   `maxUnstoredBatches`.
  * - `everyChanges`, `everyMs`: after this many processed changes, or this much time, since the last
  *   checkpoint. A crash repeats the changes after it.
  * - `manual`: only when the observer calls `context.checkpoint()`.
@@ -65,6 +66,11 @@ export interface WorkOptions {
   feedPollDelayMs?: number | undefined
   /** @default 'everyBatch' */
   checkpointFrequency?: CheckpointFrequency | undefined
+  /**
+   * With `checkpointFrequency: 'everyBatch'`: the most batches of one lease that are in hand, or done and not stored, and so
+   * come again when the process dies. 1 = each batch waits until the position of the one before is stored. @default 2
+   */
+  maxUnstoredBatches?: number | undefined
   /** What happens to changes that keep failing: a mode, or all options. @default 'retryForever' */
   failurePolicy?: FailurePolicyOptions['mode'] | FailurePolicyOptions | undefined
   /** How often the host looks for letters that an operator sent back, for each lease. @default 10_000 */

@@ -199,8 +199,8 @@ describe('splits', () => {
         two.feed.split(firstRange(two))
         write(two)
         await two.until(() => two.coversAll() && two.matchesRanges() && two.isDrained(), 40_000)
-        // One batch of each of the two children at most, and one of their parent.
-        expect(two.duplicates().size).toBeLessThanOrEqual(3 * 8)
+        // Two batches of each of the two children at most, or of their parent.
+        expect(two.duplicates().size).toBeLessThanOrEqual(2 * 2 * 8)
         assertFleetHistory(two)
         await two.end()
       }

@@ -84,6 +84,7 @@ const hostOptions: Settings<HostOptions, OpenHostOption> = {
   leaseAcquireIntervalMs: by(interval, 2_000),
   feedPollDelayMs: by(interval, 1_000),
   checkpointFrequency: by(checkpointFrequency, 'everyBatch' as const),
+  maxUnstoredBatches: count(1, 2),
   minPartitionCount: count(0, 0),
   maxPartitionCount: count(1, MAX_COUNT),
   weight: by(

@@ -3,6 +3,7 @@ import { RangeGoneError, errorCode, type ObserverContext } from '@tidemark/contr
 import { Fleet } from '@tidemark/testing'
 import type { CheckpointFrequency } from '../feed-processing/pump-options.ts'
 import { fleetsWith } from './fleets.fixture.ts'
+import type { HostOptions } from './host-options.ts'
 
 const never = new AbortController().signal
 
@@ -178,29 +179,35 @@ describe('observers', () => {
 })
 
 describe('checkpoints', () => {
-  async function run(checkpointFrequency: CheckpointFrequency): Promise<Fleet> {
+  async function run(
+    checkpointFrequency: CheckpointFrequency,
+    hostOptions: HostOptions = {},
+  ): Promise<Fleet> {
     const one = newFleet({
       ranges: 1,
-      hostOptions: { checkpointFrequency },
+      hostOptions: { ...hostOptions, checkpointFrequency },
       feedOptions: { startFromBeginning: true, maxItemCount: 10 },
     })
     await one.start('a')
     return one
   }
 
-  test('PH-5 everyBatch: the next batch waits for the store, while reading goes on', async () => {
-    const one = await run('everyBatch')
-    const [a] = one.hosts
-    await one.advance(200)
-    a!.store.link = 'down'
-    write(one, 100)
-    await one.advance(1_000)
-    expect(one.deliveries).toHaveLength(1)
-    expect(one.feed.reads).toBeGreaterThanOrEqual(3)
-    a!.store.link = 'up'
-    await one.until(() => one.isDrained())
-    await one.until(() => a!.host.health().leases[0]?.checkpointLsn === 100)
-  })
+  test.each([1, 2, 3])(
+    'PH-5 everyBatch: not more than %d batches are not stored, while reading goes on',
+    async (maxUnstoredBatches) => {
+      const one = await run('everyBatch', { maxUnstoredBatches })
+      const [a] = one.hosts
+      await one.advance(200)
+      a!.store.link = 'down'
+      write(one, 100)
+      await one.advance(1_000)
+      expect(one.deliveries).toHaveLength(maxUnstoredBatches)
+      expect(one.feed.reads).toBeGreaterThanOrEqual(3)
+      a!.store.link = 'up'
+      await one.until(() => one.isDrained())
+      await one.until(() => a!.host.health().leases[0]?.checkpointLsn === 100)
+    },
+  )
 
   test('PH-5 everyChanges: stored when so many were processed, and on close', async () => {
     const one = await run({ everyChanges: 40 })

@@ -38,6 +38,7 @@ test('PH-6 defaults', () => {
     leaseExpirationIntervalMs: 8_000,
     leaseAcquireIntervalMs: 2_000,
     checkpointFrequency: 'everyBatch',
+    maxUnstoredBatches: 2,
     minPartitionCount: 0,
     weight: 1,
     maxConcurrentObservers: 32,

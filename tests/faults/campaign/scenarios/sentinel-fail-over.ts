@@ -43,7 +43,7 @@ export const sentinelFailOver: StagedScenario = {
         ).length,
       },
       exclusive: false,
-      // What is done later can not be stored before the fail-over: one batch a lease at most.
+      // What is done later can not be stored before the fail-over: two batches a lease at most.
       lost: { fromMs, toMs: killedMs },
       figures:
         `promoted ${Math.round(promotedMs - killedMs)} ms after the death, ` +

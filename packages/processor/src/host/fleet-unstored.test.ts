@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import type { Clock, LeaseStore } from '@tidemark/contracts'
+import type { Delivery, Fleet, FleetOptions } from '@tidemark/testing'
+import { leaseStoreOn } from '../lease-stores/memory-lease-store.ts'
+import { fleetsWith } from './fleets.fixture.ts'
+
+const BATCH = 4
+const OBSERVER_MS = 10
+const never = new AbortController().signal
+const newFleet = fleetsWith({
+  ranges: 1,
+  feedOptions: { startFromBeginning: true, maxItemCount: BATCH },
+})
+
+/** Stores positions slowly, and not at all when the host that sent one is dead by the time that it would arrive. */
+function slowly(
+  store: LeaseStore,
+  clock: Clock,
+  { takesMs, isDead }: { readonly takesMs: number; readonly isDead: (host: string) => boolean },
+): LeaseStore {
+  const openGroup = store.openGroup.bind(store)
+  store.openGroup = async (name, options) => {
+    const group = await openGroup(name, options)
+    const checkpoint = group.checkpoint.bind(group)
+    group.checkpoint = async (request, signal) => {
+      await clock.sleep(takesMs / 2, never)
+      if (isDead(request.host)) await new Promise<never>(() => {})
+      const outcomes = await checkpoint(request, signal)
+      await clock.sleep(takesMs / 2, never)
+      return outcomes
+    }
+    return group
+  }
+  return store
+}
+
+function slowFleet(takesMs: number, options: FleetOptions): Fleet {
+  const isDead = (host: string): boolean =>
+    fleet.hosts.some(({ name, gate }) => name === host && gate.isFrozen)
+  const fleet: Fleet = newFleet({
+    ...options,
+    leases: (clock, memory) => slowly(leaseStoreOn(memory, { clock }), clock, { takesMs, isDead }),
+  })
+  return fleet
+}
+
+/** Batches that one host began and another one was given again, in whatever pieces. */
+function batchesAgain({ deliveries }: Fleet, of: string): readonly Delivery[] {
+  const later = new Set(
+    deliveries.flatMap(({ host, changes }) => (host === of ? [] : changes.map(({ id }) => id))),
+  )
+  return deliveries.filter(({ host, changes }) => {
+    return host === of && changes.some(({ id }) => later.has(id))
+  })
+}
+
+/** A host is killed at one moment of its `n`th call; its successor does the rest. Returns what came again. */
+async function killedAt(
+  { n, when, takesMs }: { readonly n: number; readonly when: 'begin' | 'end'; takesMs: number },
+  hostOptions: FleetOptions['hostOptions'],
+): Promise<number> {
+  const two: Fleet = slowFleet(takesMs, {
+    hostOptions,
+    behaviour: async ({ hostName }) => {
+      const isNow = hostName === 'a' && two.deliveries.length === n
+      if (isNow && when === 'begin') two.kill(two.hosts[0]!)
+      await two.clock.sleep(OBSERVER_MS, never)
+      if (isNow && when === 'end') two.clock.sleep(0, never).then(() => two.kill(two.hosts[0]!))
+    },
+  })
+  await two.start('a')
+  await two.until(() => two.isBalanced())
+  for (let batch = 0; batch < 10 * BATCH; batch += 1) two.feed.append('key')
+  await two.until(() => two.hosts[0]!.gate.isFrozen)
+  await two.start('b')
+  await two.until(() => two.isDrained(), 60_000)
+  const { length } = batchesAgain(two, 'a')
+  await two.end()
+  return length
+}
+
+describe('what comes again when a process dies', () => {
+  test.each([1, 2, 3])(
+    'PH-4 PH-5 at most %d batches of a lease, whenever it dies and however slowly positions are stored',
+    async (maxUnstoredBatches) => {
+      let most = 0
+      for (const takesMs of [0, 16, 50]) {
+        for (const when of ['begin', 'end'] as const) {
+          for (let n = 1; n <= 6; n += 1) {
+            const again = await killedAt({ n, when, takesMs }, { maxUnstoredBatches })
+            most = Math.max(most, again)
+          }
+        }
+      }
+      expect(most).toBe(maxUnstoredBatches)
+    },
+  )
+
+  test('PH-4 PH-7 nothing is called before it is stored that the tries of the page before are over', async () => {
+    const one = slowFleet(50, {
+      hostOptions: { failurePolicy: 'haltRange' },
+      behaviour: async () => {
+        const group = await one.leases.openGroup('group')
+        const [lease] = (await group.read()).leases
+        const tried = lease?.checkpoint.attempts?.first
+        seen.push({ lsn: lease?.checkpoint.lsn, isTried: tried !== undefined })
+        await one.clock.sleep(OBSERVER_MS, never)
+      },
+    })
+    const seen: { lsn: number | undefined; isTried: boolean }[] = []
+    await one.start('a')
+    await one.until(() => one.isBalanced())
+    for (let n = 0; n < 4 * BATCH; n += 1) one.feed.append('key')
+    await one.until(() => one.isDrained())
+    expect(seen.slice(0, 3)).toEqual([
+      { lsn: 0, isTried: true },
+      { lsn: BATCH, isTried: false },
+      // From then on the next page begins while the position of the one before is on its way.
+      { lsn: BATCH, isTried: false },
+    ])
+  })
+})
