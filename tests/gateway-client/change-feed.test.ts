@@ -285,13 +285,7 @@ describe('what only our gateway has', () => {
     await using all = await setUp({ fetch: plainServerFetch() })
     const { feed } = all
     expect(feed.supports).toEqual({ waiting: false, childrenCarryParentChanges: true })
-    for (const name of [
-      'positions',
-      'waitForChanges',
-      'positionAt',
-      'measureLag',
-      'joinPositions',
-    ]) {
+    for (const name of ['positions', 'waitForChanges', 'positionAt', 'measureLag']) {
       expect(name in feed).toBe(false)
     }
   })

@@ -14,7 +14,7 @@ test.each(['folder', 'memory'])(
     const store = await Store.open({ engine, maintenance: 'manual' })
     const items = await store
       .database('db')
-      .createCollectionIfNotExists({ id: 'items', partitionKey: '/pk' })
+      .createCollectionIfNotExists<{ id: string; pk: string }>({ id: 'items', partitionKey: '/pk' })
     const create = (id: string, sync: boolean) =>
       items.batch('p', [{ kind: 'create', document: { id, pk: 'p' } }], { sync })
     await create('a', false)
