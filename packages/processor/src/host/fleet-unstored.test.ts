@@ -65,7 +65,8 @@ async function killedAt(
       const isNow = hostName === 'a' && two.deliveries.length === n
       if (isNow && when === 'begin') two.kill(two.hosts[0]!)
       await two.clock.sleep(OBSERVER_MS, never)
-      if (isNow && when === 'end') two.clock.sleep(0, never).then(() => two.kill(two.hosts[0]!))
+      if (isNow && when === 'end')
+        void two.clock.sleep(0, never).then(() => two.kill(two.hosts[0]!))
     },
   })
   await two.start('a')
