@@ -54,7 +54,8 @@ async function openDatabase(
   return { database, request }
 }
 
-test('when the writer dies, pending and later commits are refused, and reads go on', async () => {
+/** Every thread that gets a message from now on. */
+function watchThreads(): ReadonlySet<Worker> {
   const workers = new Set<Worker>()
   // oxlint-disable-next-line typescript/unbound-method -- called with the worker as `this` below
   const post = Worker.prototype.postMessage
@@ -65,6 +66,30 @@ test('when the writer dies, pending and later commits are refused, and reads go 
     workers.add(this)
     return post.apply(this, values)
   })
+  return workers
+}
+
+test('a thread whose file was closed serves the next one, and each open file has its own', async () => {
+  const { request } = await openDatabase()
+  await engine?.createDatabase('other')
+  await engine?.close()
+  const workers = watchThreads()
+  const open = async (id: string): Promise<void> => {
+    engine = await openTestedEngine({ folder })
+    const database = await engine.openDatabase('db')
+    expect(await database.commit(request(id))).toMatchObject({ kind: 'committed' })
+    expect(await database.check()).toEqual([])
+  }
+  await open('a')
+  await engine?.close()
+  await open('b')
+  expect(workers.size).toBe(1)
+  await engine?.openDatabase('other')
+  expect(workers.size).toBe(2)
+})
+
+test('when the writer dies, pending and later commits are refused, and reads go on', async () => {
+  const workers = watchThreads()
   const { database, request } = await openDatabase()
   await database.commit(request('before'))
   const pending = Promise.allSettled(

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { ResourceNotFoundError } from '@tidemark/contracts'
 import { errorFromPortable } from '../connection/sqlite-error.ts'
 import type { CheckThreadData, FromChecker } from '../writer/writer-messages.ts'
-import { threadFile } from './writer-client.ts'
+import { threadFile } from './writer-threads.ts'
 
 /** Checks single files, each in a thread of its own: SQLite's part is one statement, which can take minutes. */
 export class FileChecks {

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs'
-import { pathToFileURL } from 'node:url'
-import { Worker } from 'node:worker_threads'
-import { InvalidOptionError, StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
+import type { Worker } from 'node:worker_threads'
+import { StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
 import { errorFromPortable } from '../connection/sqlite-error.ts'
 import { unpackReplies } from '../writer/committed-replies.ts'
 import { textChars, type TaskWriter } from '../writer/task-writer.ts'
@@ -14,8 +12,8 @@ import type {
   WriterResult,
   WriterSettings,
   WriterTask,
-  WriterThreadData,
 } from '../writer/writer-messages.ts'
+import { keepSpareThread, takeThread } from './writer-threads.ts'
 
 interface Pending {
   readonly chars: number
@@ -65,15 +63,11 @@ export class WriterClient implements TaskWriter {
     this.#onNotice = onNotice
     this.#lockTimeoutMs = settings.lockTimeoutMs
     this.#bell = new Int32Array(new SharedArrayBuffer(4))
-    const workerData: WriterThreadData = { settings, bell: this.#bell }
-    this.#worker = new Worker(threadFile(), { workerData })
-    this.#worker.unref()
+    this.#worker = takeThread()
     this.#worker.on('message', (message: FromWriter) => this.#receive(message))
     this.#worker.on('error', (error: unknown) => this.#break(error))
-    this.#worker.on('exit', () => {
-      this.#break(new Error('the thread ended'))
-      this.#ended.resolve()
-    })
+    this.#worker.on('exit', () => this.#end())
+    this.#post({ kind: 'open', settings, bell: this.#bell })
   }
 
   /** Starts the thread. Rejects with the coded error of a file that cannot be opened. */
@@ -115,7 +109,7 @@ export class WriterClient implements TaskWriter {
     if (!this.#isOnDisk) await this.request({ kind: 'flush' }, 0)
   }
 
-  /** Carries out the accepted requests, then ends the thread. Rejects when commits that it answered cannot be synced. */
+  /** Carries out the accepted requests, then closes the file. Rejects when commits that it answered cannot be synced. */
   async close(): Promise<void> {
     if (this.#broken === undefined) {
       this.#broken = new StoreClosedError('the store was closed')
@@ -174,6 +168,8 @@ export class WriterClient implements TaskWriter {
         return
       case 'closed':
         this.#isOnDisk = true
+        keepSpareThread(this.#worker)
+        this.#end()
         return
       case 'replies':
         this.#isOnDisk = message.onDisk
@@ -207,6 +203,11 @@ export class WriterClient implements TaskWriter {
     })
   }
 
+  #end(): void {
+    this.#break(new Error('the thread ended'))
+    this.#ended.resolve()
+  }
+
   #break(cause: unknown): void {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const text = `the writer stopped: ${reason}`
@@ -221,24 +222,4 @@ export class WriterClient implements TaskWriter {
 
 function isLockedOut({ result }: WriterReply): boolean {
   return result.kind === 'failed' && result.error.kind === 'locked'
-}
-
-/**
- * Next to this file, in the sources and in the published package. In a bundle it is next to the bundle if it is an
- * entry of its own, else where the package is installed.
- */
-export function threadFile(): URL {
-  // A CommonJS bundle has no import.meta.
-  const here = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href
-  const extension = here.endsWith('.ts') ? 'ts' : 'js'
-  const beside = new URL(`./writer-thread.${extension}`, here)
-  if (existsSync(beside)) return beside
-  try {
-    return new URL(import.meta.resolve('@tidemark/engine-sqlite/writer-thread'))
-  } catch (cause) {
-    throw new InvalidOptionError(
-      `${beside.pathname} is missing: make @tidemark/engine-sqlite/writer-thread an entry of your bundle, beside the program`,
-      { cause },
-    )
-  }
 }

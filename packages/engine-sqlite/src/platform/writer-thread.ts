@@ -12,12 +12,11 @@ import type {
   ToWriter,
   WriterReply,
   WriterRequest,
-  WriterThreadData,
 } from '../writer/writer-messages.ts'
 
 /*
- * The writer's thread. It sleeps on the bell instead of in its event loop: that wakes it faster, and it
- * has nothing else to listen to.
+ * The writer's thread. While a file is open it sleeps on the bell instead of in its event loop: that wakes it
+ * faster, and it has nothing else to listen to.
  */
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4))
@@ -32,18 +31,24 @@ const blockingClock: BlockingClock = {
 // Node 22 warns once in each thread that SQLite is experimental. The caller's thread has done so already.
 process.removeAllListeners('warning')
 if (parentPort === null) throw new Error('the writer runs in a worker thread')
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what WriterClient and checkInThread start this thread with
-const data = workerData as WriterThreadData | CheckThreadData
-if ('fileToCheck' in data) parentPort.postMessage(checkFile(data.fileToCheck))
-else run(parentPort, data)
+const port = parentPort
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what FileChecks starts this thread with, and WriterClient without
+const data = workerData as CheckThreadData | null
+if (data !== null) port.postMessage(checkFile(data.fileToCheck))
+else {
+  port.on('message', (message: ToWriter) => {
+    if (message.kind === 'open') run(port, message)
+  })
+}
 
-function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
+function run(port: MessagePort, { settings, bell }: ToWriter & { readonly kind: 'open' }): void {
   const send = (message: FromWriter): void => port.postMessage(message)
   let opened: ReturnType<typeof openFileWriter>
   try {
     opened = openFileWriter(settings, { clock: blockingClock, syncFile })
   } catch (error) {
     send({ kind: 'broken', error: portableError(error, settings.file) })
+    port.close()
     return
   }
   send({ kind: 'ready' })
@@ -68,7 +73,6 @@ function run(port: MessagePort, { settings, bell }: WriterThreadData): void {
   }
   writer.close()
   send({ kind: 'closed' })
-  port.close()
 }
 
 /** The messages in the port: the caller's end limits their number. */
@@ -82,7 +86,7 @@ function receive(port: MessagePort): {
     if (received === undefined) return { requests, closing: false }
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only WriterClient posts to this port
     const message = received.message as ToWriter
-    if (message.kind === 'close') return { requests, closing: true }
+    if (message.kind !== 'requests') return { requests, closing: true }
     for (const request of message.requests) requests.push(request)
   }
 }

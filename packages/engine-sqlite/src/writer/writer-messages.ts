@@ -134,6 +134,8 @@ export interface LogNotice {
 
 /** Caller to writer. */
 export type ToWriter =
+  /** Starts a writer of one file. `bell` rings for each message that follows. */
+  | { readonly kind: 'open'; readonly settings: WriterSettings; readonly bell: Int32Array }
   | { readonly kind: 'requests'; readonly requests: readonly WriterRequest[] }
   | { readonly kind: 'close' }
 
@@ -149,6 +151,7 @@ export type FromWriter =
       readonly onDisk: boolean
     }
   | { readonly kind: 'notice'; readonly notice: LogNotice }
+  /** The thread has let go of the file, and waits for the next `open`. */
   | { readonly kind: 'closed' }
   | { readonly kind: 'broken'; readonly error: PortableError }
 
@@ -164,12 +167,6 @@ export interface WriterSettings {
   readonly lockTimeoutMs: number
   readonly maxGroupOperations: number
   readonly maxLogBytes: number
-}
-
-/** The start data of the thread. `bell` is woken for each message: waiting on it is faster than the event loop. */
-export interface WriterThreadData {
-  readonly settings: WriterSettings
-  readonly bell: Int32Array
 }
 
 /** The start data of a thread that only checks a file. */
