@@ -1,20 +1,24 @@
 import { Store } from '@tidemark/store'
 import { collectionConformance } from '@tidemark/testing/conformance'
 import { sharedPostgres } from '@tidemark/testing/servers'
+import pg from 'pg'
 import { afterAll } from 'vitest'
 import { openPostgresEngine } from './postgres-engine.ts'
 
 const server = await sharedPostgres()
-const url = await server.createDatabase()
+const pool = new pg.Pool({ connectionString: await server.createDatabase() })
 let stores = 0
-afterAll(() => server[Symbol.asyncDispose]())
+afterAll(async () => {
+  await pool.end()
+  await server[Symbol.asyncDispose]()
+})
 
 collectionConformance({
   name: 'postgres',
   async open({ clock, maintenance }) {
     // Tests of expiry step the clock.
     const schema = `store_${++stores}`
-    const engine = await openPostgresEngine({ url, schema, clock, storeTime: 'process' })
+    const engine = await openPostgresEngine({ pool, schema, clock, storeTime: 'process' })
     const store = await Store.open({ engine, maintenance })
     return { store, dispose: () => store.close() }
   },
