@@ -1,12 +1,17 @@
 import { storageEngineConformance } from '@tidemark/testing/conformance'
 import { sharedPostgres } from '@tidemark/testing/servers'
+import pg from 'pg'
 import { afterAll } from 'vitest'
 import { openTestedEngine, type TestedEngineOptions } from './testing.ts'
 
 const server = await sharedPostgres()
-const url = await server.createDatabase()
+// Of all tests: a new connection costs as much as many statements.
+const pool = new pg.Pool({ connectionString: await server.createDatabase(), max: 30 })
 let schemas = 0
-afterAll(() => server[Symbol.asyncDispose]())
+afterAll(async () => {
+  await pool.end()
+  await server[Symbol.asyncDispose]()
+})
 
 for (const { name, scope, ...options } of [
   { name: 'postgres', scope: 'everything' },
@@ -21,7 +26,7 @@ for (const { name, scope, ...options } of [
       const open = async () => {
         // Tests of expiry step the clock.
         const engine = await openTestedEngine({
-          url,
+          pool,
           schema,
           clock,
           storeTime: 'process',
