@@ -112,6 +112,7 @@ export class PositionReporter {
     if (this.#kept !== undefined) return
     this.#known.delete(leaseId)
     this.#pending.delete(leaseId)
+    this.#taken = this.#taken.filter(([id]) => id !== leaseId)
   }
 
   /** The lease was given back: its last position is told at once. */
@@ -172,18 +173,19 @@ export class PositionReporter {
 
   async #report(): Promise<void> {
     const { positions, onFailure } = this.#options
-    const taken = [...this.#pending]
+    this.#taken = [...this.#pending]
     const epochs = [...this.#epochs]
     this.#pending.clear()
     this.#epochs.clear()
-    this.#taken = taken
     try {
       await this.#flushed()
-      await positions.report([...taken, ...epochs].map(([, position]) => position))
+      const due = [...this.#taken, ...epochs].map(([, position]) => position)
+      if (due.length > 0) await positions.report(due)
       this.#failures = 0
       this.#taken = []
     } catch (error) {
       this.#failures += 1
+      const taken = this.#taken
       this.#taken = []
       // What came meanwhile is newer.
       for (const [id, epoch] of epochs) if (!this.#epochs.has(id)) this.#epochs.set(id, epoch)

@@ -3,7 +3,9 @@ import {
   lsn,
   ResourceNotFoundError,
   StoreUnavailableError,
+  type BatchAttempts,
   type DocumentCollection,
+  type HeldLease,
   type LeaseGroup,
 } from '@tidemark/contracts'
 import { FakeDocumentCollection } from '@tidemark/testing'
@@ -283,6 +285,55 @@ test('a position whose attempts nobody can read counts all the same', async () =
   const checkpoints = [{ leaseId: lease.leaseId, epoch: lease.epoch, checkpoint }]
   expect(await group.checkpoint({ ...A, checkpoints })).toEqual(['stored'])
   expect((await group.read()).leases[0]?.checkpoint).toEqual(leasePosition(7))
+})
+
+test('TTL-14 a machine that dies takes positions only, and no flush succeeds before they are stored again', async () => {
+  const { collection, open } = stage()
+  const group = await open()
+  const [first, second] = await ownedGroup(group, A, 2)
+  if (first === undefined || second === undefined) throw new Error('two leases were acquired')
+  const store = (lease: HeldLease, lsn: number, attempts?: BatchAttempts): Promise<unknown> =>
+    group.checkpoint({
+      ...A,
+      checkpoints: [{ ...lease, checkpoint: { ...leasePosition(lsn), attempts } }],
+    })
+  await store(first, 4, { count: 1, size: 1 })
+  expect(collection.unsyncedCommits).toBe(0)
+  // That they are over must not be forgotten either.
+  await store(first, 5)
+  expect(collection.unsyncedCommits).toBe(0)
+  await store(first, 6)
+  await store(second, 7)
+  expect(collection.unsyncedCommits).toBe(2)
+  collection.crash({ kept: 1 })
+  await expect(group.flush?.()).rejects.toMatchObject(UNAVAILABLE)
+  await expect(group.flush?.()).rejects.toMatchObject(UNAVAILABLE)
+  expect((await group.read()).leases.map(({ checkpoint }) => checkpoint.lsn)).toEqual([6, 0])
+  await store(second, 7)
+  await group.flush?.()
+  collection.crash({ kept: 0 })
+  expect((await group.read()).leases.map(({ checkpoint }) => checkpoint.lsn)).toEqual([6, 7])
+})
+
+test('TTL-14 a flush does not count what was stored again while it was under way', async () => {
+  const { collection, open, faults } = stage()
+  const group = await open()
+  const [lease] = await ownedGroup(group, A, 1)
+  if (lease === undefined) throw new Error('a lease was acquired')
+  const store = (lsn: number): Promise<unknown> =>
+    group.checkpoint({ ...A, checkpoints: [{ ...lease, checkpoint: leasePosition(lsn) }] })
+  await store(4)
+  collection.crash({ kept: 0 })
+  faults.after = async (method) => {
+    if (method !== 'flush') return
+    faults.after = () => {}
+    await group.read()
+    await store(5)
+  }
+  await expect(group.flush?.()).rejects.toMatchObject(UNAVAILABLE)
+  expect(collection.unsyncedCommits).toBe(1)
+  await group.flush?.()
+  expect(collection.unsyncedCommits).toBe(0)
 })
 
 test('closing ends the wait for hints', async () => {

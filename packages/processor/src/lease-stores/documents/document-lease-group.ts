@@ -26,13 +26,7 @@ import { planDocument, RELEASED_ID } from './lease-documents.ts'
 import { replaceLeaseDocuments } from './replace-lease-documents.ts'
 import { chunks, type LeasePartition, type PartitionView } from './lease-partition.ts'
 import { createLeaseSet, finishDiscard } from './lease-set-documents.ts'
-
-/** A lease document as this handle last saw it: lets a checkpoint go out without a read. */
-interface SeenLease {
-  readonly set: string
-  readonly record: LeaseRecord
-  readonly etag: string
-}
+import { UnflushedLeases, type SeenLease } from './unflushed-leases.ts'
 
 /**
  * A lease group on documents: each operation reads a snapshot, asks the pure model, and writes what
@@ -43,11 +37,13 @@ export class DocumentLeaseGroup implements LeaseGroup {
   readonly #partition: LeasePartition
   readonly #hints: DocumentHints
   readonly #seen = new Map<string, SeenLease>()
+  readonly #unflushed: UnflushedLeases
 
   constructor(partition: LeasePartition, hints: DocumentHints) {
     this.group = partition.group
     this.#partition = partition
     this.#hints = hints
+    this.#unflushed = new UnflushedLeases(partition)
   }
 
   sync(asked: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
@@ -151,7 +147,7 @@ export class DocumentLeaseGroup implements LeaseGroup {
   }
 
   flush(signal?: AbortSignal): Promise<void> {
-    return this.#partition.flush(signal)
+    return this.#unflushed.flush(signal)
   }
 
   async release(
@@ -266,6 +262,7 @@ export class DocumentLeaseGroup implements LeaseGroup {
   async close(): Promise<void> {
     await this.#hints.close()
     this.#seen.clear()
+    this.#unflushed.clear()
   }
 
   /**
@@ -304,6 +301,7 @@ export class DocumentLeaseGroup implements LeaseGroup {
       if (records.length === 0) return step.reply
       const seen = records.map(({ id }) => this.#seen.get(id))
       const before = seen.flatMap((one) => (one === undefined ? [] : [one.record]))
+      const synced = sync([...before, ...records])
       const etags = await partition.commit(
         [
           ...records.map((record, index) =>
@@ -312,9 +310,13 @@ export class DocumentLeaseGroup implements LeaseGroup {
           ...(announce ? [releasedOperation(partition)] : []),
         ],
         signal,
-        sync([...before, ...records]),
+        synced,
       )
       this.#rememberWritten(seen[0]?.set ?? '', records, etags)
+      for (const [index, { id }] of records.entries()) {
+        const lease = this.#seen.get(id)
+        if (lease !== undefined) this.#unflushed.wrote(lease, { over: seen[index]?.etag, synced })
+      }
       return step.reply
     }, signal)
   }

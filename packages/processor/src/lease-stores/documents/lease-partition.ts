@@ -167,6 +167,26 @@ export class LeasePartition {
     }
   }
 
+  /** Of these lease documents the records that are stored, by lease id; in place of them, when one is gone, all of the group. */
+  readLeases(
+    documentIds: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<ReadonlyMap<string, LeaseRecord>> {
+    return this.retryLostRaces(async () => {
+      try {
+        const operations = documentIds.map((id) => ({ kind: 'read' as const, id }))
+        const { documents } = await this.collection.batch(this.group, operations, { signal })
+        const records = documents.flatMap((document) =>
+          document !== undefined && isLeaseDocument(document) ? [parseLeaseDocument(document)] : [],
+        )
+        return new Map(records.map((record) => [record.id, record]))
+      } catch (error) {
+        if (!isLostRace(error)) throw error
+        return (await this.readAll(signal)).state.leases
+      }
+    }, signal)
+  }
+
   noteLsn(lsn: number): void {
     this.#newestLsn = Math.max(this.#newestLsn, lsn)
   }
