@@ -139,6 +139,33 @@ export function describeOwnership(suite: LeaseStoreSuite): void {
       expect(await at(2 ** 53 - 2)).toEqual(['regress'])
     })
 
+    test('TTL-14 a flush resolves, where there is one: with nothing new, with more on its way, and for leases that others have by then', async ({
+      skip,
+    }) => {
+      const { one, two } = await suite.group()
+      const flush = one.flush?.bind(one) ?? skip('positions are on disk at once')
+      await flush()
+      const held = await ownedGroup(one, A, 3)
+      const at = (value: number): Promise<readonly string[]> =>
+        one.checkpoint({
+          ...A,
+          checkpoints: held.map((lease) => ({ ...lease, checkpoint: position(value) })),
+        })
+      await at(5)
+      await flush()
+      await Promise.all([at(6), flush(), at(7), flush()])
+      await flush()
+      expect((await two.read()).leases.map(({ checkpoint }) => checkpoint.lsn)).toEqual([7, 7, 7])
+      await at(8)
+      await one.release({ ...A, releases: held })
+      const leaseIds = held.map(({ leaseId }) => leaseId)
+      await syncOk(two, B, 'join')
+      await joinAndPlan(two, B, leaseIds)
+      await two.acquire({ ...B, leaseIds })
+      await flush()
+      await two.flush?.()
+    })
+
     test('LE-11 a stale epoch, incarnation or host is refused, alone or among others', async () => {
       const { one } = await suite.group()
       const [first, second] = await ownedGroup(one, A, 2)
