@@ -24,7 +24,7 @@ export async function runSeeds(
   let simulatedMs = 0
   let changes = 0
   for (let seed = from; seed < until; seed += 1) {
-    const schedule = scheduleOf(seed, store)
+    const schedule = generateSchedule(seed, { store })
     const result = await runTwiceNowAndThen(schedule)
     simulatedMs += result.simulatedMs
     changes += result.changes
@@ -42,11 +42,6 @@ export async function replay(schedule: Schedule): Promise<FoundViolation | undef
   const result = await runSchedule(schedule)
   const { violation } = result
   return violation === undefined ? undefined : explain(schedule, { ...result, violation })
-}
-
-function scheduleOf(seed: number, store: CampaignTask['store']): Schedule {
-  const schedule = generateSchedule(seed)
-  return store === undefined ? schedule : { ...schedule, store }
 }
 
 async function runTwiceNowAndThen(schedule: Schedule): Promise<RunResult> {

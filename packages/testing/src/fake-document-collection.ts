@@ -14,6 +14,7 @@ import {
   type BatchOperation,
   type BatchResult,
   type Clock,
+  type CommitOptions,
   type DeleteResult,
   type DocumentBody,
   type DocumentCollection,
@@ -56,7 +57,9 @@ export class FakeDocumentCollection implements DocumentCollection {
   readonly requests: Map<string, number> = new Map()
   readonly #options: FakeDocumentCollectionOptions
   readonly #waiting = new Set<() => void>()
-  #documents = new Map<string, Stored<DocumentBody>>()
+  #documents: DocumentsSnapshot = new Map()
+  /** What was held before each commit that is not on disk, oldest first. */
+  #unsynced: DocumentsSnapshot[] = []
   #lsn = 0
 
   constructor(options: FakeDocumentCollectionOptions) {
@@ -80,7 +83,30 @@ export class FakeDocumentCollection implements DocumentCollection {
   /** Goes back to what it held, as after a fail-over to a replica that lagged. Etags do not come again. */
   restore(snapshot: DocumentsSnapshot): void {
     this.#documents = new Map(snapshot)
+    this.#unsynced = []
     this.#lsn += 1
+  }
+
+  /** What it would hold at least if its machine died at this moment. */
+  get synced(): DocumentsSnapshot {
+    return this.#unsynced[0] ?? this.#documents
+  }
+
+  /** Commits that are not on disk: made with `sync: false`, with no flush and no other commit since. */
+  get unsyncedCommits(): number {
+    return this.#unsynced.length
+  }
+
+  /** Its machine dies and comes back: of the commits that were not on disk, only the `kept` oldest are still there. Etags do not come again. */
+  crash({ kept }: { kept: number }): void {
+    this.restore(this.#unsynced[kept] ?? this.#documents)
+  }
+
+  /** Everything that was committed before is on disk. */
+  flush({ signal }: RequestOptions = {}): Promise<void> {
+    return this.#request('flush', signal, () => {
+      this.#unsynced = []
+    })
   }
 
   read(
@@ -121,7 +147,7 @@ export class FakeDocumentCollection implements DocumentCollection {
     options: WriteOptions = {},
   ): Promise<DeleteResult> {
     return this.#request('delete', options.signal, () => {
-      this.#apply(partitionKey, [{ kind: 'delete', id, ...conditions(options) }], false)
+      this.#apply(partitionKey, [{ kind: 'delete', id, ...conditions(options) }])
       return { lsn: lsn(this.#lsn), serverTimeMs: this.#options.clock.wallMs() }
     })
   }
@@ -129,12 +155,17 @@ export class FakeDocumentCollection implements DocumentCollection {
   batch(
     partitionKey: PartitionKey,
     operations: readonly BatchOperation[],
-    { signal }: RequestOptions = {},
+    { signal, sync = true }: CommitOptions = {},
   ): Promise<BatchResult<DocumentBody>> {
     return this.#request('batch', signal, () => {
       if (operations.length > 100) throw new Error(`a batch of ${operations.length} operations`)
-      const documents = this.#apply(partitionKey, operations, true)
-      return { lsn: lsn(this.#lsn), documents, serverTimeMs: this.#options.clock.wallMs() }
+      const documents = this.#apply(partitionKey, operations, { batch: true, sync })
+      const onlyReads = operations.every(({ kind }) => kind === 'read')
+      return {
+        lsn: onlyReads ? undefined : lsn(this.#lsn),
+        documents,
+        serverTimeMs: this.#options.clock.wallMs(),
+      }
     })
   }
 
@@ -191,7 +222,7 @@ export class FakeDocumentCollection implements DocumentCollection {
       const paths = this.partitionKeyPaths.map(partitionKeyPathSegments)
       const partitionKey = partitionKeyOf(extractPartitionKey(operation.document, paths))
       const created = !this.#documents.has(this.#key(partitionKey, operation.document.id))
-      const [document] = this.#apply(partitionKey, [operation], false)
+      const [document] = this.#apply(partitionKey, [operation])
       if (document === undefined) throw new Error('a write answers with its document')
       const serverTimeMs = this.#options.clock.wallMs()
       return { document, etag: document._etag, lsn: lsn(this.#lsn), created, serverTimeMs }
@@ -211,7 +242,7 @@ export class FakeDocumentCollection implements DocumentCollection {
   #apply(
     partitionKey: PartitionKey,
     operations: readonly BatchOperation[],
-    batch: boolean,
+    { batch = false, sync = true }: { batch?: boolean; sync?: boolean } = {},
   ): (Stored<DocumentBody> | undefined)[] {
     const before = this.#documents
     const after = new Map(before)
@@ -223,6 +254,8 @@ export class FakeDocumentCollection implements DocumentCollection {
         throw batch && error instanceof CodedError ? new BatchFailedError(index, error) : error
       }
     })
+    if (operations.every(({ kind }) => kind === 'read')) return documents
+    this.#unsynced = sync ? [] : [...this.#unsynced, before]
     this.#documents = after
     this.#lsn = next
     for (const wake of this.#waiting) wake()

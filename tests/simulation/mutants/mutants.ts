@@ -411,9 +411,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a lease is handed over while its observer still works (LE-12, I1)',
     edits: [
       {
-        file: 'lease-management/lease-table.ts',
-        find: "        record.state = 'draining'\n",
-        replace: "        record.state = 'releasing'\n",
+        file: 'lease-management/drain-record.ts',
+        find: "      record.state = 'draining'\n",
+        replace: "      record.state = 'releasing'\n",
       },
     ],
     killedBy: 13,
@@ -528,6 +528,55 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
     killedBy: 17,
+  },
+  {
+    name: 'one-batch-too-many',
+    why: 'more comes again after a death than maxUnstoredBatches says (PH-5)',
+    edits: [
+      {
+        file: 'feed-processing/position-keeper.ts',
+        find: 'this.#unstored.length >= maxUnstoredBatches ||',
+        replace: 'this.#unstored.length > maxUnstoredBatches ||',
+      },
+    ],
+    killedBy: 8,
+  },
+  // What the death of the lease store's machine may take.
+  {
+    name: 'tries-without-sync',
+    why: 'a machine that dies takes tries with it (PH-10)',
+    edits: [
+      {
+        file: 'lease-stores/documents/document-lease-group.ts',
+        find: 'announce: false, sync: haveTries',
+        replace: 'announce: false, sync: (records) => haveTries(records) && records.length > 1e3',
+      },
+    ],
+    killedBy: 1781,
+  },
+  {
+    name: 'told-before-flush',
+    why: 'a purge may follow from positions that are not on disk (TTL-14)',
+    edits: [
+      {
+        file: 'host/position-reporter.ts',
+        find: '      await this.#flushed()\n',
+        replace: '',
+      },
+    ],
+    killedBy: 43,
+  },
+  {
+    name: 'flush-unconfirmed',
+    why: 'a store that died and came back flushes what it has, and the feed is told what it has not (TTL-14)',
+    edits: [
+      {
+        file: 'lease-stores/documents/unflushed-leases.ts',
+        find: 'if (!isThere) this.#losses += 1',
+        replace: '',
+      },
+    ],
+    killedBy: 533,
   },
   {
     name: 'recovers-from-now',

@@ -1,6 +1,7 @@
 import type { Change } from '@tidemark/contracts'
 import { assertRunsReadyWork, outsideOfReactions } from '../platform/run-ready-work.ts'
 import { costOracle } from './oracles/cost.ts'
+import { crashOracle } from './oracles/crash.ts'
 import { deadlineOracle } from './oracles/deadline.ts'
 import { deliveryOracle } from './oracles/delivery.ts'
 import { endsOracle } from './oracles/ends.ts'
@@ -10,6 +11,7 @@ import { orderOracle } from './oracles/order.ts'
 import { positionsOracle } from './oracles/positions.ts'
 import { repetitionOracle } from './oracles/repetition.ts'
 import { sinkOracle } from './oracles/sink.ts'
+import { unstoredOracle } from './oracles/unstored.ts'
 import { onUnhandledRejection } from './platform/on-unhandled-rejection.ts'
 import type { FaultKind } from './schedule/fault.ts'
 import type { Schedule } from './schedule/schedule.ts'
@@ -23,11 +25,13 @@ import { HOST_TIMES, World } from './world/world.ts'
 const ORACLES: readonly MakeOracle[] = [
   grantsOracle,
   positionsOracle,
+  crashOracle,
   deliveryOracle,
   orderOracle,
   deadlineOracle,
   sinkOracle,
   repetitionOracle,
+  unstoredOracle,
   endsOracle,
   costOracle,
 ]
@@ -205,7 +209,7 @@ class Run {
 function restLimitMs({ faults }: Schedule): number {
   const { ttlMs, heartbeatMs, handoffTimeoutMs, abortGraceMs, retryMaxDelayMs } = HOST_TIMES
   const drainMs = handoffTimeoutMs + abortGraceMs
-  const isDamaged = faults.some(({ kind }) => kind === 'leaseDamage')
+  const isDamaged = faults.some(({ kind }) => kind === 'leaseDamage' || kind === 'storeCrash')
   const losesData =
     isDamaged || faults.some(({ kind }) => kind === 'storeWipe' || kind === 'storeRollback')
   // It is noticed by every tenth beat, unless something is under way just then.

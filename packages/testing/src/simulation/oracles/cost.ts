@@ -7,17 +7,19 @@ const CALLS_PER_CHANGE = 3
 const CALLS_PER_FAULT = 5
 
 /**
- * O11: what keeping leases costs. One heartbeat a host and interval, a checkpoint for what was done, and a bounded number
- * of calls for each host that comes or goes, each lease that changes hands, and each fault.
+ * O11: what keeping leases costs. One heartbeat a host and interval, a checkpoint for what was done, a flush for each report
+ * to the feed, and a bounded number of calls for each host that comes or goes, each lease that changes hands, and each fault.
  */
 export const costOracle: MakeOracle = (verdict, { schedule }) => {
   let calls = 0
+  let flushes = 0
   let hosts = 0
   let done = 0
   let changes = 0
   return {
-    sent() {
-      calls += 1
+    sent({ operation }) {
+      if (operation === 'flush') flushes += 1
+      else calls += 1
     },
     started() {
       hosts += 1
@@ -40,6 +42,11 @@ export const costOracle: MakeOracle = (verdict, { schedule }) => {
       const limit = beats + positions + hosts * events
       if (calls > limit) {
         verdict.fail('O11', `${calls} calls to the lease store; ${Math.round(limit)} would do`)
+      }
+      // Before each report to the feed: one a second, and one when a lease comes or is given back.
+      const reports = (hosts * nowMs) / 1_000 + events
+      if (flushes > reports) {
+        verdict.fail('O11', `${flushes} flushes; ${Math.round(reports)} would do`)
       }
     },
   }

@@ -13,7 +13,7 @@ export const endsOracle: MakeOracle = (verdict) => {
   let hasLostData = false
   return {
     storeChanged({ cause }) {
-      if (cause !== 'request') hasLostData = true
+      if (cause !== 'request' && cause !== 'crash') hasLostData = true
     },
     started({ name }) {
       processes.set(name, (processes.get(name) ?? 0) + 1)

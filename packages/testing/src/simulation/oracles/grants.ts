@@ -132,6 +132,7 @@ class SessionTimes {
 
   changed({ before, after, cause, by, atMs }: StoreChange): void {
     if (before.head.sessions === after.head.sessions) return
+    if (cause === 'crash') return
     if (cause !== 'request') {
       // Of those that were lost, or are back, the store may know less than their hosts do.
       this.#renewedMs.clear()

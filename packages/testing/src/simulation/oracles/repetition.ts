@@ -84,6 +84,16 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
     )
   }
 
+  /** What was stored and not on disk is to come again. */
+  function lostWith(leaseId: string, storedLsn: number, leftLsn: number): void {
+    const range = parseFeedRangeId(leaseId)
+    if (range === undefined) return
+    for (const progress of keys.values()) {
+      if (!rangeContainsEpk(range, progress.epk)) continue
+      progress.owed += countAgain(progress, leftLsn) - countAgain(progress, storedLsn)
+    }
+  }
+
   function forgive(leaseId: string): void {
     const range = parseFeedRangeId(leaseId)
     if (range !== undefined) forgiven.push({ range, untilMs: Infinity })
@@ -93,6 +103,13 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
     storeChanged(change) {
       const { before, after, by, cause } = change
       if (before.leases === after.leases) return
+      if (cause === 'crash') {
+        for (const [id, { checkpoint }] of after.leases) {
+          const old = before.leases.get(id)?.checkpoint
+          if (old !== undefined && checkpoint.lsn < old.lsn) lostWith(id, old.lsn, checkpoint.lsn)
+        }
+        return
+      }
       const isSetBack = cause !== 'request' || by?.name === 'operator'
       for (const [id, record] of after.leases) {
         const old = before.leases.get(id)

@@ -44,6 +44,16 @@ export type FaultAction =
     }
   /** A replica takes over that lags. */
   | { readonly kind: 'storeRollback'; readonly lostMs: number }
+  /**
+   * The machine of the lease store dies, with all hosts or without them. Of what was not on disk this part is lost, the newest.
+   * Of documents only.
+   */
+  | {
+      readonly kind: 'storeCrash'
+      readonly lostPart: number
+      readonly withHosts: boolean
+      readonly forMs: number
+    }
   /** All data of the lease store are lost. */
   | { readonly kind: 'storeWipe' }
   /** Somebody deletes a lease, or writes something else over it. */
@@ -108,6 +118,7 @@ export const CLASS_OF_KIND: Readonly<Record<FaultKind, FaultClass>> = {
   storeClock: 'store',
   cutAndStep: 'store',
   storeRollback: 'store',
+  storeCrash: 'store',
   storeWipe: 'store',
   leaseDamage: 'store',
   kill: 'process',

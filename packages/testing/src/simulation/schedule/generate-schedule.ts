@@ -6,12 +6,13 @@ import {
   type FaultClass,
   type FaultKind,
 } from './fault.ts'
-import type { HostSettings, Schedule } from './schedule.ts'
+import type { HostSettings, LeaseStoreKind, Schedule } from './schedule.ts'
 
 /** Session time to live of the simulated hosts, to which the lengths of faults are related. */
 const TTL_MS = 8_000
 
 const DAMAGE_STREAM = 1_001
+const CRASH_STREAM = 1_002
 
 /** Whoever owns a lease may learn of these only by being refused. */
 const UNNOTICED: ReadonlySet<FaultKind> = new Set(['release', 'seek', 'twin'])
@@ -107,10 +108,18 @@ const MAKERS: Readonly<Record<FaultClass, readonly MakeFault[]>> = {
   fleet: [() => ({ kind: 'join' }), (random) => ({ kind: 'leave', host: host(random) })],
 }
 
+/** What a seed does not decide. */
+export interface ScheduleLimits {
+  /** @default all */
+  readonly allowed?: readonly FaultClass[] | undefined
+  /** @default as the seed says */
+  readonly store?: LeaseStoreKind | undefined
+}
+
 /** The schedule of a seed: which of the allowed classes of faults are on, which faults come when, and how large the world is. */
 export function generateSchedule(
   seed: number,
-  allowed: readonly FaultClass[] = FAULT_CLASSES,
+  { allowed = FAULT_CLASSES, store: chosen }: ScheduleLimits = {},
 ): Schedule {
   const random = SeededRandom.stream(seed, 0)
   const classes = FAULT_CLASSES.filter((one) => random.chance(0.5) && allowed.includes(one))
@@ -122,9 +131,14 @@ export function generateSchedule(
     faults.push({ atMs: random.between(500, faultsForMs - 1), ...make(random) })
   }
   if (classes.includes('store')) faults.push(...damageOf(seed, faultsForMs))
+  const drawn = random.chance(0.06) ? 'documents' : 'model'
+  const store = chosen ?? drawn
+  if (store === 'documents' && classes.includes('store')) {
+    faults.push(...crashesOf(seed, faultsForMs))
+  }
   return {
     seed,
-    store: random.chance(0.06) ? 'documents' : 'model',
+    store,
     hosts: random.between(2, 5),
     settings: settingsOf(random),
     ranges: random.between(1, 6),
@@ -144,6 +158,19 @@ function damageOf(seed: number, faultsForMs: number): readonly Fault[] {
   const atMs = random.between(500, faultsForMs - 1)
   const how = random.pick(['deleted', 'overwritten'] as const)
   return [{ kind: 'leaseDamage', atMs, range: range(random), how }]
+}
+
+/** Drawn apart too. Several: only those lose anything that come when something is not on disk. */
+function crashesOf(seed: number, faultsForMs: number): readonly Fault[] {
+  const random = SeededRandom.stream(seed, CRASH_STREAM)
+  if (random.chance(0.25)) return []
+  return Array.from({ length: random.between(2, 6) }, () => ({
+    kind: 'storeCrash' as const,
+    atMs: random.between(500, faultsForMs - 1),
+    lostPart: random.pick([1, 1, random.fraction()]),
+    withHosts: random.chance(0.4),
+    forMs: longMs(random, 100, 5_000),
+  }))
 }
 
 function settingsOf(random: SeededRandom): HostSettings {

@@ -69,7 +69,7 @@ function scheduleOf<T extends DocumentBody, World>(
   { faults, hostSettings, feed }: SimulateObserverOptions<T, World>,
 ): Schedule {
   const allowed = faults ?? FAULT_CLASSES.filter((one) => one !== 'operator')
-  const schedule = generateSchedule(seed, allowed)
+  const schedule = generateSchedule(seed, { allowed })
   return {
     ...schedule,
     settings: {

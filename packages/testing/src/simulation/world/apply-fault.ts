@@ -24,6 +24,8 @@ export function applyFault(world: World, fault: Fault): boolean {
     }
     case 'storeRollback':
       return world.server.rollBack(fault.lostMs)
+    case 'storeCrash':
+      return crashStore(world, fault)
     case 'storeWipe':
       world.server.wipe()
       return true
@@ -75,6 +77,20 @@ function disturbLink(world: World, fault: FaultAction & { kind: 'link' }): boole
     if (way === 'reply' || way === 'both') link.reply.disturb(trouble, forMs)
   }
   if (way === 'hints') member.link.hints.disturb(disturbance, forMs)
+  return true
+}
+
+/** The machine of the lease store dies, perhaps with all hosts, and is back after a while. */
+function crashStore(world: World, fault: FaultAction & { kind: 'storeCrash' }): boolean {
+  const { server, time, alive } = world
+  const { lostPart, withHosts, forMs } = fault
+  if (!server.crash(lostPart)) return false
+  server.pause()
+  time.after(forMs, () => server.resume())
+  if (!withHosts) return true
+  const names = new Set(alive.map(({ name }) => name))
+  for (const member of alive) world.kill(member)
+  for (const name of names) time.after(forMs, () => void world.start(name))
   return true
 }
 

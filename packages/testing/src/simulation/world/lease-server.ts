@@ -24,8 +24,8 @@ export interface StoreChange {
   readonly before: LeaseGroupState
   readonly after: LeaseGroupState
   readonly by: SimulatedProcess | undefined
-  /** `wipe`: all data were lost, or hosts declared them lost after damage. */
-  readonly cause: 'request' | 'rollback' | 'wipe' | 'damage'
+  /** `wipe`: all data were lost, or hosts declared them lost after damage. `crash`: what was not on disk was lost. */
+  readonly cause: 'request' | 'rollback' | 'wipe' | 'damage' | 'crash'
   readonly atMs: number
   /** What the caller says of leases that it owns. Of kind `model`. */
   readonly claims: readonly HeldLease[]
@@ -41,6 +41,8 @@ export interface LeaseServerOptions {
   readonly time: VirtualTime
   readonly seed: number
   readonly onChange: (change: StoreChange) => void
+  /** Told of what a crash cannot take any more, of kind `documents`. */
+  readonly onSynced: (state: LeaseGroupState) => void
 }
 
 /** The server that keeps the leases: one of the two models, with a clock of its own, that can stand still, go back and forget. The clock of documents never goes back. */
@@ -54,7 +56,10 @@ export class LeaseServer implements SimulatedServer {
   readonly #memory: LeaseMemory
   readonly #time: VirtualTime
   readonly #onChange: (change: StoreChange) => void
+  readonly #onSynced: (state: LeaseGroupState) => void
   readonly #documentState = new DocumentState()
+  readonly #syncedState = new DocumentState()
+  #synced: LeaseGroupState | undefined
   readonly #history: Snapshot[] = []
   #state: LeaseGroupState = newGroupState('')
   #wallOffsetMs = 0
@@ -63,10 +68,11 @@ export class LeaseServer implements SimulatedServer {
   /** Requests that were carried out. */
   requests = 0
 
-  constructor({ kind, time, seed, onChange }: LeaseServerOptions) {
+  constructor({ kind, time, seed, onChange, onSynced }: LeaseServerOptions) {
     this.kind = kind
     this.#time = time
     this.#onChange = onChange
+    this.#onSynced = onSynced
     let latestMs = 0
     this.clock = {
       wallMs: () => {
@@ -154,6 +160,16 @@ export class LeaseServer implements SimulatedServer {
     return true
   }
 
+  /** Its machine dies: of the commits that were not on disk, this part is lost, the newest first; false when none was. */
+  crash(lostPart: number): boolean {
+    const { documents } = this
+    const { unsyncedCommits } = documents
+    if (unsyncedCommits === 0) return false
+    documents.crash({ kept: Math.floor(unsyncedCommits * (1 - lostPart)) })
+    this.#look('crash')
+    return true
+  }
+
   /** All data are lost. */
   wipe(): void {
     if (this.kind === 'model') this.#memory.loseAllData()
@@ -197,6 +213,7 @@ export class LeaseServer implements SimulatedServer {
     by?: SimulatedProcess,
     claims: readonly HeldLease[] = [],
   ): void {
+    this.#lookAtDisk()
     const before = this.#state
     const after = this.#read()
     if (after === before) return
@@ -208,6 +225,14 @@ export class LeaseServer implements SimulatedServer {
       before.leases.size > 0 && before.head.generation !== after.head.generation
     const seen = cause === 'request' && isDeclaredLost ? 'wipe' : cause
     this.#onChange({ before, after, by, cause: seen, atMs: this.#time.nowMs, claims })
+  }
+
+  #lookAtDisk(): void {
+    if (this.kind !== 'documents') return
+    const synced = this.#syncedState.read(this.documents.synced)
+    if (synced === this.#synced) return
+    this.#synced = synced
+    this.#onSynced(synced)
   }
 
   #read(): LeaseGroupState {

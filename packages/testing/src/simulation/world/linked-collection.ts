@@ -39,7 +39,10 @@ export function linkedCollection(
     delete: (of, key, options) =>
       call('delete', options, () => documents.delete(of, key, { ...options, signal: undefined })),
     batch: (key, operations, options) =>
-      call('batch', options, () => documents.batch(key, operations)),
+      call('batch', options, () =>
+        documents.batch(key, operations, { ...options, signal: undefined }),
+      ),
+    flush: (options) => call('flush', options, () => documents.flush()),
     readPartition: (key, options) =>
       call('readPartition', options, () => documents.readPartition(key)),
     readFeedRanges: (options) => call('readFeedRanges', options, () => documents.readFeedRanges()),

@@ -2,6 +2,7 @@ import {
   StoreUnavailableError,
   type ChangeFeedSource,
   type DocumentBody,
+  type GroupPosition,
 } from '@tidemark/contracts'
 import type { FakeGroupPositions } from '../../fake-group-positions.ts'
 import type { SeededRandom } from '../time/seeded-random.ts'
@@ -21,6 +22,7 @@ export interface SourceTrouble {
 export class SimulatedSource<T extends DocumentBody> {
   readonly feed: SimulatedFeed<T>
   readonly positions: FakeGroupPositions
+  readonly #onTold: (positions: readonly GroupPosition[]) => void
   readonly #time: VirtualTime
   readonly #random: SeededRandom
   #troubles: readonly (SourceTrouble & { readonly endMs: number })[] = []
@@ -29,12 +31,19 @@ export class SimulatedSource<T extends DocumentBody> {
     feed: SimulatedFeed<T>,
     {
       positions,
+      onTold,
       time,
       random,
-    }: { positions: FakeGroupPositions; time: VirtualTime; random: SeededRandom },
+    }: {
+      positions: FakeGroupPositions
+      onTold: (positions: readonly GroupPosition[]) => void
+      time: VirtualTime
+      random: SeededRandom
+    },
   ) {
     this.feed = feed
     this.positions = positions
+    this.#onTold = onTold
     this.#time = time
     this.#random = random
   }
@@ -67,7 +76,11 @@ export class SimulatedSource<T extends DocumentBody> {
       description: 'simulated feed',
       supports: { waiting: true, childrenCarryParentChanges: true },
       positions: {
-        report: (reported) => request(undefined, () => positions.report(reported)),
+        report: (reported) =>
+          request(undefined, () => {
+            this.#onTold(reported)
+            return positions.report(reported)
+          }),
         read: (group) => request(undefined, () => positions.read(group)),
       },
       readFeedRanges: ({ signal } = {}) => request(signal, () => feed.ranges),

@@ -3,9 +3,11 @@ import type {
   DeadLetter,
   DocumentBody,
   FeedRange,
+  GroupPosition,
   HostIdentity,
   ObserverContext,
 } from '@tidemark/contracts'
+import type { LeaseGroupState } from '@tidemark/processor/lease-model'
 import type { Fault } from '../schedule/fault.ts'
 import type { Member } from './member.ts'
 import type { SimulatedChange } from './simulated-feed.ts'
@@ -53,4 +55,8 @@ export interface WorldListener {
   closed?(life: ObserverLife, reason: CloseReason, context: ObserverContext): void
   sent?(call: SentCall): void
   answered?(call: SentCall, reply: unknown): void
+  /** Positions came to the feed. */
+  told?(positions: readonly GroupPosition[]): void
+  /** This of the leases survives the death of the store's machine. Of documents only. */
+  synced?(state: LeaseGroupState): void
 }

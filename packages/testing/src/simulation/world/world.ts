@@ -91,10 +91,16 @@ export class World {
       time,
       seed,
       onChange: (change) => this.#storeChanged(change),
+      onSynced: (state) => {
+        for (const listener of listeners) listener.synced?.(state)
+      },
     })
     this.feed = new SimulatedFeed(ranges)
     this.source = new SimulatedSource(this.feed, {
       positions: new FakeGroupPositions(),
+      onTold: (told) => {
+        for (const listener of listeners) listener.told?.(told)
+      },
       time,
       random: SeededRandom.stream(seed, 3),
     })

@@ -1,0 +1,51 @@
+import type { HeldLease } from '@tidemark/contracts'
+import type { ObserverLife } from '../world/world-events.ts'
+import type { MakeOracle } from './oracle.ts'
+
+/** Batches of a lease that the death of its process may repeat, as hosts have it by default. */
+const MAX_UNSTORED_BATCHES = 2
+
+/**
+ * O9, for hosts that store each batch: at most so many batches of a lease are in hand or done and not stored. Judged of
+ * observers that have never failed: who tries a batch in parts makes more calls than it has batches.
+ */
+export const unstoredOracle: MakeOracle = (verdict, { schedule }) => {
+  const { checkpointFrequency, maxConcurrentKeys } = schedule.settings
+  if (checkpointFrequency !== 'everyBatch' || maxConcurrentKeys > 1) return {}
+  const stored = new Map<string, number>()
+  /** LSNs at which calls ended that are done, by observer. */
+  const done = new Map<string, number[]>()
+  const failed = new Set<string>()
+  return {
+    storeChanged({ before, after }) {
+      if (before.leases === after.leases) return
+      for (const { id, epoch, checkpoint } of after.leases.values()) {
+        const lease = leaseKey({ leaseId: id, epoch })
+        stored.set(lease, Math.max(checkpoint.lsn, stored.get(lease) ?? 0))
+      }
+    },
+    dispatched(life) {
+      const storedLsn = stored.get(leaseKey(life)) ?? 0
+      const unstored = (done.get(lifeKey(life)) ?? []).filter((lsn) => lsn > storedLsn)
+      done.set(lifeKey(life), unstored)
+      if (unstored.length < MAX_UNSTORED_BATCHES || failed.has(lifeKey(life))) return
+      verdict.fail(
+        'O9',
+        `${life.member.process.name} ${life.leaseId}: called while ${unstored.length} batches were not stored`,
+      )
+    },
+    settled({ outcome, changes, ...life }) {
+      const last = changes.at(-1)
+      if (outcome !== 'done') failed.add(lifeKey(life))
+      else if (last !== undefined) done.get(lifeKey(life))?.push(last.change.lsn)
+    },
+  }
+}
+
+function leaseKey({ leaseId, epoch }: HeldLease): string {
+  return `${leaseId}@${epoch}`
+}
+
+function lifeKey(life: ObserverLife): string {
+  return `${life.member.id} ${leaseKey(life)}`
+}
