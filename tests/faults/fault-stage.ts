@@ -7,28 +7,40 @@ import { openFeedStore, type FeedStore } from './feed-store.ts'
 import { HostProcess, type HostProcessOptions, FAULT_TIMES } from './host-process.ts'
 import { until } from './until.ts'
 
-/** What every test needs: a folder with a store, a Redis, and hosts that are killed at the end. */
+/** What every test needs: a folder with a store, a Redis unless leases are in the folder, and hosts that are killed at the end. */
 export class FaultStage implements AsyncDisposable {
   readonly folder: string
   readonly store: FeedStore
-  readonly redis: RedisProcess
+  readonly #redis: RedisProcess | undefined
   readonly #hosts: HostProcess[] = []
 
-  private constructor(stage: { folder: string; store: FeedStore; redis: RedisProcess }) {
+  private constructor(stage: {
+    folder: string
+    store: FeedStore
+    redis: RedisProcess | undefined
+  }) {
     this.folder = stage.folder
     this.store = stage.store
-    this.redis = stage.redis
+    this.#redis = stage.redis
+  }
+
+  get redis(): RedisProcess {
+    if (this.#redis === undefined) throw new Error('leases are in the folder here')
+    return this.#redis
   }
 
   static async open({
     ranges,
     redisArgs,
+    leases = 'redis',
   }: {
     readonly ranges: number
     readonly redisArgs?: readonly string[] | undefined
+    /** @default `redis` */
+    readonly leases?: 'redis' | 'folder' | undefined
   }): Promise<FaultStage> {
     const folder = await mkdtemp(join(tmpdir(), 'tidemark-faults-'))
-    const redis = await startRedisProcess({ args: redisArgs })
+    const redis = leases === 'redis' ? await startRedisProcess({ args: redisArgs }) : undefined
     const store = await openFeedStore(folder, ranges)
     return new FaultStage({ folder, store, redis })
   }
@@ -48,7 +60,7 @@ export class FaultStage implements AsyncDisposable {
         hostName,
         group: 'faults',
         folder: this.folder,
-        redisPort: this.redis.port,
+        redisPort: this.#redis?.port,
         ...FAULT_TIMES,
         maxItemCount: 20,
         observerMs: 0,
@@ -75,7 +87,7 @@ export class FaultStage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#hosts.map((host) => host[Symbol.asyncDispose]()))
     await this.store.close()
-    await this.redis.stop()
+    await this.#redis?.stop()
     await rm(this.folder, { recursive: true, force: true })
   }
 }

@@ -10,6 +10,8 @@ export interface Order {
 /** The monitored collection, in a folder that several processes share. */
 export interface FeedStore {
   readonly orders: Collection<Order>
+  /** For leases; made when it is needed. */
+  readonly leases: Collection
   close(): Promise<void>
 }
 
@@ -18,10 +20,11 @@ export async function openFeedStore(folder: string, ranges = 1): Promise<FeedSto
   const store = await Store.open({
     engine: await openSqliteEngine({ folder: join(folder, 'store') }),
   })
-  const orders = await store.database('shop').createCollectionIfNotExists<Order>({
+  const shop = store.database('shop')
+  const orders = await shop.createCollectionIfNotExists<Order>({
     id: 'orders',
     partitionKey: '/id',
     partitionCount: ranges,
   })
-  return { orders, close: () => store.close() }
+  return { orders, leases: shop.collection('leases'), close: () => store.close() }
 }

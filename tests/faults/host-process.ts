@@ -10,8 +10,8 @@ export interface HostProcessOptions {
   readonly group: string
   /** The store's folder; histories are kept beside it. */
   readonly folder: string
-  /** Of Redis, or of a proxy in front of it. */
-  readonly redisPort: number
+  /** Of Redis, or of a proxy in front of it; undefined: leases are documents in the folder. */
+  readonly redisPort: number | undefined
   readonly renewMs: number
   readonly expirationMs: number
   readonly maxItemCount: number

@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Change, IChangeFeedObserver, ObserverContext } from '@tidemark/contracts'
 import { RedisLeaseStore } from '@tidemark/lease-redis'
-import { ChangeFeedProcessorHost, type HostEventName } from '@tidemark/processor'
+import {
+  ChangeFeedProcessorHost,
+  DocumentLeaseStore,
+  type HostEventName,
+} from '@tidemark/processor'
 import { Redis } from 'ioredis'
 import { openFeedStore, type Order } from './feed-store.ts'
 import { HistoryWriter, machineMs } from './history.ts'
@@ -67,19 +71,25 @@ function detailOf(event: unknown): string {
 }
 
 const store = await openFeedStore(options.folder)
-const redis = new Redis({
-  host: '127.0.0.1',
-  port: options.redisPort,
-  retryStrategy: () => 50,
-  maxRetriesPerRequest: null,
-})
-redis.on('error', () => {})
+const redis =
+  options.redisPort === undefined
+    ? undefined
+    : new Redis({
+        host: '127.0.0.1',
+        port: options.redisPort,
+        retryStrategy: () => 50,
+        maxRetriesPerRequest: null,
+      })
+redis?.on('error', () => {})
 
 const host = new ChangeFeedProcessorHost<Order>({
   hostName: options.hostName,
   group: options.group,
   feed: store.orders,
-  leases: new RedisLeaseStore(redis, { commandTimeoutMs: options.renewMs, allowVolatile: true }),
+  leases:
+    redis === undefined
+      ? new DocumentLeaseStore(store.leases)
+      : new RedisLeaseStore(redis, { commandTimeoutMs: options.renewMs, allowVolatile: true }),
   feedOptions: { startFromBeginning: true, maxItemCount: options.maxItemCount },
   hostOptions: {
     leaseRenewIntervalMs: options.renewMs,
@@ -99,7 +109,7 @@ history.note({ kind: 'event', name: 'registered', detail: '' })
 
 async function stop(): Promise<void> {
   await host.unregisterObservers()
-  redis.disconnect()
+  redis?.disconnect()
   await store.close()
   process.exit(0)
 }
