@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import murmurOracle from 'murmurhash3js-revisited'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { rangeContainsEpk } from '../ranges/feed-range.ts'
 import {
   divideRange,
@@ -173,6 +173,22 @@ describe('parts of a range', () => {
         }
       }
     }
+  })
+
+  test('LE-15 of version 1 are those of the even bounds, and cost little more than their own', () => {
+    const range = evenRanges(64, v1)[9]!
+    const finest = evenRanges(65_536, v1).map(({ minInclusive }) => minInclusive)
+    const inside = finest.filter((bound) => rangeContainsEpk(range, bound))
+    expect(inside).toHaveLength(1024)
+    const built = vi.spyOn(DataView.prototype, 'setFloat64')
+    const parts = divideRange(range, 256, v1)
+    expect(built.mock.calls.length).toBeLessThan(300)
+    vi.restoreAllMocks()
+    expect(parts.map(({ minInclusive }) => minInclusive)).toEqual(
+      inside.filter((_, index) => index % 4 === 0),
+    )
+    // Not even the finest ones are enough of them.
+    expect(divideRange(range, 2048, v1).map(({ minInclusive }) => minInclusive)).toEqual(inside)
   })
 
   test('LE-15 are fewer where there are fewer keys', () => {

@@ -61,7 +61,7 @@ export function divideRange(
   const version1 = definition.kind === 'Hash' && definition.version === 1
   const range = { minInclusive, maxExclusive }
   const wanted = version1
-    ? boundsV1(range, count, definition)
+    ? boundsV1(range, count)
     : boundsV2(range, count, 32 * definition.paths.length)
   const bounds = [...new Set(wanted)].filter(
     (bound) => minInclusive < bound && bound < maxExclusive,
@@ -94,21 +94,35 @@ function boundsV2(
 
 const FINEST_PARTS_V1 = 65_536
 
-/** Of the finest even bounds that lie inside: enough of them to choose from. */
-function boundsV1(
-  { minInclusive, maxExclusive }: FeedRange,
-  count: number,
-  definition: PartitionKeyDefinition,
-): readonly string[] {
-  for (let parts = 2; ; parts *= 2) {
-    const inside = evenRanges(parts, definition)
-      .map((range) => range.minInclusive)
-      .filter((bound) => minInclusive < bound && bound < maxExclusive)
-    if (inside.length < 8 * count && parts < FINEST_PARTS_V1) continue
+/** Of the finest even bounds that lie inside, by halving until there are enough of them to choose from. */
+function boundsV1({ minInclusive, maxExclusive }: FeedRange, count: number): readonly string[] {
+  const first = firstBoundV1((bound) => minInclusive < bound)
+  const end = firstBoundV1((bound) => maxExclusive <= bound)
+  for (let step = FINEST_PARTS_V1 / 2; ; step /= 2) {
+    const from = Math.ceil(first / step)
+    const inside = Math.max(0, Math.ceil(end / step) - from)
+    if (inside < 8 * count && step > 1) continue
     return Array.from({ length: count - 1 }, (_, index) => {
-      return inside[Math.round(((index + 1) * (inside.length + 1)) / count) - 1] ?? minInclusive
+      const chosen = Math.round(((index + 1) * (inside + 1)) / count) - 1
+      return chosen >= 0 && chosen < inside ? boundV1((from + chosen) * step) : minInclusive
     })
   }
+}
+
+/** Bounds rise with their numbers: the number of the first of the finest ones that is high enough. */
+function firstBoundV1(isHigh: (bound: string) => boolean): number {
+  let low = 1
+  let high = FINEST_PARTS_V1
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (isHigh(boundV1(middle))) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+function boundV1(finest: number): string {
+  return hex(sortableNumber(finest * (2 ** 32 / FINEST_PARTS_V1)))
 }
 
 /** How much of all hashes lies below the bound of that number. */

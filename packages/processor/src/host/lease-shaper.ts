@@ -129,7 +129,7 @@ export class LeaseShaper<T extends DocumentBody> {
 
   /** What is to become of the group's leases, pkrange by pkrange; nothing of those that are as they are to be. */
   async #shapes(present: readonly FeedRange[]): Promise<readonly RangeShape[]> {
-    const { feed, group } = this.#options
+    const { feed, group, clock } = this.#options
     const { signal } = this.#stop
     const { leasesPerRange, leases } = group()
     const shapes: RangeShape[] = []
@@ -147,6 +147,8 @@ export class LeaseShaper<T extends DocumentBody> {
           bounds.map(({ minInclusive }) => minInclusive),
         ),
       )
+      // There may be thousands of pkranges: heartbeats come between two of them.
+      await clock.sleep(0, signal)
     }
     return shapes
   }

@@ -84,6 +84,16 @@ describe('shapes', () => {
     expect(shape([wide, ...narrow], 2).joins).toEqual([divide(FULL_RANGE, 2)[1]!])
   })
 
+  test('LE-15 more leases than one step replaces are joined in several', () => {
+    let leases: readonly FeedRange[] = divide(FULL_RANGE, 40)
+    const { joins } = shape(leases, 1)
+    const sizes = joins.map((join) => leases.filter((lease) => rangeContains(join, lease)).length)
+    expect(joins.length).toBeGreaterThan(1)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(32)
+    for (let step = 0; step < 2; step += 1) leases = reshaped(leases, shape(leases, 1))
+    expect(leases).toEqual([FULL_RANGE])
+  })
+
   test('LE-15 whatever leases a pkrange has, steps come to the number that is wanted, and to rest', () => {
     const cuts = fc.array(fc.tuple(fc.nat(100), fc.integer({ min: 2, max: 5 })), { maxLength: 6 })
     fc.assert(
