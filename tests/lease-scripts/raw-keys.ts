@@ -93,11 +93,20 @@ function positionText({ continuation, attempts }: Checkpoint): string {
 }
 
 function profileText(profile: HostProfile): string {
-  const { weight, minLeases, maxLeases, leaving, standby, refuses = [] } = profile
+  const {
+    weight,
+    minLeases,
+    maxLeases,
+    leaving,
+    standby,
+    refuses = [],
+    leasesPerRange = 1,
+  } = profile
   const highest = maxLeases === Infinity ? null : maxLeases
   const stored: Record<string, unknown> = { weight, minLeases, maxLeases: highest, leaving }
   if (standby === true) stored['standby'] = true
   if (refuses.length > 0) stored['refuses'] = refuses
+  if (leasesPerRange !== 1) stored['leasesPerRange'] = leasesPerRange
   return JSON.stringify(stored)
 }
 

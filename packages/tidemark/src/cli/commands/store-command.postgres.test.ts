@@ -34,7 +34,7 @@ test('init makes a store once, check finds it, migrate has nothing to do', async
   const made = await tidemark('store', 'init', url)
   expect(made).toMatchObject({ code: 0, errors: '' })
   expect(made.output).toMatch(
-    /^made a store in schema tidemark, version 2, id [0-9a-f]{32}, on PostgreSQL \d+\.\d+\n$/,
+    /^made a store in schema tidemark, version 3, id [0-9a-f]{32}, on PostgreSQL \d+\.\d+\n$/,
   )
   const store = made.output.slice('made '.length)
   expect(await tidemark('store', 'init', url)).toMatchObject({
@@ -44,14 +44,14 @@ test('init makes a store once, check finds it, migrate has nothing to do', async
   expect(await tidemark('store', 'check', url)).toMatchObject({ code: 0, output: store })
   expect(await tidemark('store', 'migrate', url)).toMatchObject({
     code: 0,
-    output: 'nothing to do: schema tidemark has version 2\n',
+    output: 'nothing to do: schema tidemark has version 3\n',
   })
 })
 
 test('a schema is named by --schema or in the URL, and the outcome is told as JSON', async () => {
   const url = await server.createDatabase()
   const made = await tidemark('store', 'init', url, '--schema', 'mine', '--json')
-  expect(jsonLines(made.output)).toMatchObject([{ schema: 'mine', version: 2, created: true }])
+  expect(jsonLines(made.output)).toMatchObject([{ schema: 'mine', version: 3, created: true }])
   const checked = await tidemark('store', 'check', `${url}?schema=mine`, '--deep', '--json')
   expect(jsonLines(checked.output)).toMatchObject([{ schema: 'mine', problems: [] }])
   const wrong = await tidemark('store', 'migrate', url)
