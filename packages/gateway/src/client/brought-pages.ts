@@ -1,11 +1,11 @@
 import {
   feedRangeId,
-  type Clock,
   type DocumentBody,
   type FeedMode,
   type FeedPage,
   type FeedRange,
 } from '@tidemark/contracts'
+import { eventLoopTurn } from '../query/platform/event-loop-turn.ts'
 
 /** What decides on a page, beside the time at which it is read. */
 export interface PageWanted {
@@ -16,36 +16,26 @@ export interface PageWanted {
   readonly pendingDeletes: boolean
 }
 
-/** A reader takes its page in the turn in which its wait ended. Those of readers that were stopped then are left. */
-const MAX_PAGES = 16
-/** So that what is left is not taken for the present state. */
-const MAX_AGE_MS = 1_000
-
-/** Pages that came with the end of a wait, each for one read. */
+/**
+ * Pages that came with the end of a wait, each for one read. A reader takes its page in the turn of the event loop in which its
+ * wait ended. Later a write that was acknowledged in the meantime would be missing in it, so it is dropped.
+ */
 export class BroughtPages<T extends DocumentBody> {
-  readonly #clock: Clock
-  readonly #pages = new Map<string, { readonly page: FeedPage<T>; readonly cameMs: number }>()
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
+  readonly #pages = new Map<string, FeedPage<T>>()
 
   put(wanted: PageWanted, page: FeedPage<T>): void {
-    this.#pages.set(keyOf(wanted), { page, cameMs: this.#clock.monotonicMs() })
-    if (this.#pages.size <= MAX_PAGES) return
-    for (const oldest of this.#pages.keys()) {
-      this.#pages.delete(oldest)
-      return
-    }
+    const key = keyOf(wanted)
+    this.#pages.set(key, page)
+    void eventLoopTurn().then(() => {
+      if (this.#pages.get(key) === page) this.#pages.delete(key)
+    })
   }
 
   take(wanted: PageWanted): FeedPage<T> | undefined {
     const key = keyOf(wanted)
-    const brought = this.#pages.get(key)
-    if (brought === undefined) return undefined
+    const page = this.#pages.get(key)
     this.#pages.delete(key)
-    const ageMs = this.#clock.monotonicMs() - brought.cameMs
-    return ageMs <= MAX_AGE_MS ? brought.page : undefined
+    return page
   }
 }
 

@@ -49,7 +49,7 @@ export class TidemarkChangeFeed<T extends DocumentBody> implements ChangeFeedSou
   readonly #container: RemoteContainer
   readonly #ranges: PresentPkRanges
   readonly #options: ResolvedFeedOptions
-  readonly #brought: BroughtPages<T>
+  readonly #brought = new BroughtPages<T>()
   #shape: Pick<FeedPageRequest, 'maxItemCount' | 'pendingDeletes'> = {}
 
   constructor(container: RemoteContainer, facts: ContainerFacts, options: ResolvedFeedOptions) {
@@ -59,7 +59,6 @@ export class TidemarkChangeFeed<T extends DocumentBody> implements ChangeFeedSou
     this.#container = container
     this.#ranges = new PresentPkRanges(container)
     this.#options = options
-    this.#brought = new BroughtPages(container.connection.clock)
   }
 
   async readFeedRanges({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<
