@@ -201,3 +201,21 @@ test('a process killed while it creates leaves a file that the next start remove
   expect(await namesOf(after)).toEqual(['db'])
   expect((await filesOfDatabases()).filter((name) => name.endsWith('.sqlite'))).toHaveLength(1)
 })
+
+test('a writer with commits that do not wait for the disk survives a deletion by another program', async () => {
+  const [engine, other] = [await open(), await open()]
+  const { database, collection } = await openCollection(engine)
+  const later = { sync: false }
+  await commitOne(database, collection, { id: 'a', ...later })
+  await commitOne(database, collection, { id: 'b', ...later })
+  await other.deleteDatabase('db')
+  await database.flush?.()
+  await expect(commitOne(database, collection, { id: 'c' })).rejects.toMatchObject({
+    code: 'ERR_NOT_FOUND',
+  })
+  await engine.createDatabase('db')
+  const again = await openCollection(engine)
+  expect(await commitOne(again.database, again.collection, { id: 'd' })).toMatchObject({
+    kind: 'committed',
+  })
+})

@@ -46,12 +46,19 @@ export function commitOne(
     id,
     filler = '',
     epoch,
-  }: { readonly id: string; readonly filler?: string; readonly epoch?: number },
+    sync,
+  }: {
+    readonly id: string
+    readonly filler?: string
+    readonly epoch?: number
+    readonly sync?: boolean | undefined
+  },
 ): Promise<CommitOutcome> {
   const condition = { kind: 'none' } as const
   const body = JSON.stringify({ id, filler })
   const operation = { kind: 'put', id, condition, rid: 'r', body, ttl: 0 } as const
   return database.commit({
+    ...(sync === undefined ? {} : { sync }),
     batches: [
       { collection: collection.number, epk: '1A', partitionKey: '["p"]', operations: [operation] },
     ],

@@ -149,3 +149,30 @@ test.each([
     message: expect.stringMatching(message),
   })
 })
+
+test('a flush asks the thread for what it owes, and the thread syncs by itself when nobody asks', async () => {
+  const workers = watchThreads()
+  const { database, request } = await openDatabase()
+  const [thread] = [...workers].slice(-1)
+  const synced = new Promise<void>((resolve) => {
+    thread?.on('message', ({ kind }: { readonly kind: string }) => {
+      if (kind === 'synced') resolve()
+    })
+  })
+  const flushes = (): number =>
+    vi
+      .mocked(Worker.prototype.postMessage)
+      .mock.calls.filter(([message]) => JSON.stringify(message).includes('"kind":"flush"')).length
+  await database.commit({ ...request('a'), sync: false })
+  await database.flush?.()
+  expect(flushes()).toBe(0)
+  await database.commit({ ...request('b'), sync: false })
+  await database.flush?.()
+  expect(flushes()).toBe(1)
+  await database.commit({ ...request('c'), sync: false })
+  thread?.ref()
+  await synced
+  thread?.unref()
+  await database.flush?.()
+  expect(flushes()).toBe(1)
+})

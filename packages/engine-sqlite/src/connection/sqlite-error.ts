@@ -3,6 +3,7 @@ import { StoreDamagedError, StoreUnavailableError, type CodedError } from '@tide
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
 const BUSY = 5
 const LOCKED = 6
+const IOERR = 10
 const CORRUPT = 11
 const NOT_A_DATABASE = 26
 /** Extended ones: a row is there that cannot be there. */
@@ -24,6 +25,11 @@ function extendedCode(error: unknown): number | undefined {
 export function isBusy(error: unknown): boolean {
   const code = sqliteCode(error)
   return code === BUSY || code === LOCKED
+}
+
+/** The system could not read, write or sync a file. */
+export function isIoError(error: unknown): boolean {
+  return sqliteCode(error) === IOERR
 }
 
 /** The error that callers see for a failure of SQLite. Other errors are returned unchanged. */

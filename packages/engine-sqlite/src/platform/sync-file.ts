@@ -1,16 +1,14 @@
 import { closeSync, constants, fdatasyncSync, openSync } from 'node:fs'
+import type { SyncedFile } from '../writer/unsynced-commits.ts'
 
 /**
- * Puts on disk what any process wrote to a file. Through a descriptor of its own: closing one releases the locks that
- * this process has on the file, so that it is for files that nobody locks.
+ * Opens a file to put on disk what any process wrote to it. The descriptor stays open: the system tells each one of a
+ * failure that comes while it is open, whoever meets it first, and a new one of none. Closing it releases the locks
+ * that this process has on the file, so that it is for files that nobody locks.
  */
-export function syncFile(file: string): void {
+export function openSyncedFile(file: string): SyncedFile {
   // Absent on Windows.
   const noFollow = (constants.O_NOFOLLOW as number | undefined) ?? 0
   const descriptor = openSync(file, constants.O_RDWR | noFollow)
-  try {
-    fdatasyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+  return { sync: () => fdatasyncSync(descriptor), close: () => closeSync(descriptor) }
 }

@@ -105,7 +105,6 @@ export class WriterClient implements TaskWriter {
 
   async flush(): Promise<void> {
     if (this.#broken !== undefined) throw this.#broken
-    // The next request tells this client of a sync that the thread began by itself.
     if (!this.#isOnDisk) await this.request({ kind: 'flush' }, 0)
   }
 
@@ -165,6 +164,9 @@ export class WriterClient implements TaskWriter {
         return
       case 'notice':
         this.#onNotice(message.notice)
+        return
+      case 'synced':
+        this.#isOnDisk = true
         return
       case 'closed':
         this.#isOnDisk = true

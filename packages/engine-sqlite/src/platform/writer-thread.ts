@@ -3,7 +3,7 @@ import { portableError } from '../connection/sqlite-error.ts'
 import { packReply } from '../writer/committed-replies.ts'
 import type { BlockingClock } from '../writer/database-writer.ts'
 import { openFileWriter } from '../writer/file-writer.ts'
-import { syncFile } from './sync-file.ts'
+import { openSyncedFile } from './sync-file.ts'
 import { WriterTurns } from '../writer/writer-turns.ts'
 import { checkFile } from '../reader/check-file.ts'
 import type {
@@ -45,7 +45,7 @@ function run(port: MessagePort, { settings, bell }: ToWriter & { readonly kind: 
   const send = (message: FromWriter): void => port.postMessage(message)
   let opened: ReturnType<typeof openFileWriter>
   try {
-    opened = openFileWriter(settings, { clock: blockingClock, syncFile })
+    opened = openFileWriter(settings, { clock: blockingClock, openSyncedFile })
   } catch (error) {
     send({ kind: 'broken', error: portableError(error, settings.file) })
     port.close()
@@ -68,7 +68,10 @@ function run(port: MessagePort, { settings, bell }: ToWriter & { readonly kind: 
     closing ||= received.closing
     turns.add(received.requests)
     if (turns.work(reply) || closing || turns.purge()) continue
-    if (unsynced.dueInMs === 0) unsynced.sync()
+    if (unsynced.dueInMs === 0) {
+      unsynced.sync()
+      send({ kind: 'synced' })
+    }
     Atomics.wait(bell, 0, heard, Math.min(log.retryInMs ?? Infinity, unsynced.dueInMs ?? Infinity))
   }
   writer.close()

@@ -52,7 +52,7 @@ function writerWith({
         monotonicMs: () => (nowMs += stepMs),
         fraction: () => 0,
       },
-      syncFile: () => undefined,
+      openSyncedFile: () => ({ sync: () => undefined, close: () => undefined }),
     },
   )
   return { ...opened, pauses }

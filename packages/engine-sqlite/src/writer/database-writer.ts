@@ -82,6 +82,7 @@ export class DatabaseWriter {
     try {
       return this.#inTransaction(group, () => this.#replies(group))
     } catch (error) {
+      this.#options.unsynced?.assertNotLost(error)
       if (isBusy(error)) return waiting.map(({ id }) => this.#failure(id, error))
       if (group.length > 1) return this.#oneByOne(group, waiting)
       return group.map(({ id }) => this.#failure(id, error))
@@ -99,6 +100,7 @@ export class DatabaseWriter {
       try {
         replies.push(...this.#inTransaction([request], () => this.#replies([request])))
       } catch (error) {
+        this.#options.unsynced?.assertNotLost(error)
         // Requests that waited as long do not wait for the same lock again.
         const failed = isBusy(error) ? waiting.slice(replies.length) : [request]
         replies.push(...failed.map(({ id }) => this.#failure(id, error)))
@@ -108,11 +110,12 @@ export class DatabaseWriter {
     return replies
   }
 
-  /** Deletes some rows of removed collections. False when nothing is left to do. */
+  /** Deletes some rows of removed collections. False when nothing is left to do. Throws as `runGroup` does. */
   purge(): boolean {
     try {
       return this.#inTransaction([], () => purgeDropped(this.#connection))
-    } catch {
+    } catch (error) {
+      this.#options.unsynced?.assertNotLost(error)
       // Housekeeping: the rest is done after the next start.
       return false
     }
@@ -133,6 +136,7 @@ export class DatabaseWriter {
     try {
       if (unsynced?.isMarked === true) this.#endUnsynced(unsynced)
     } finally {
+      unsynced?.close()
       this.#connection.close()
     }
   }
@@ -171,6 +175,7 @@ export class DatabaseWriter {
     } catch (error) {
       this.#connection.rollback()
       this.#state.forget()
+      unsynced?.rolledBack()
       throw error
     } finally {
       this.#lastGroupMs = this.#clock.monotonicMs() - beganMs

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { FULL_RANGE, partitionKeyDefinition } from '@tidemark/contracts'
 import type { CommitRequest } from '@tidemark/store/engine'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createDatabaseFile } from '../folder/database-file.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Connection } from '../connection/connection.ts'
+import { createDatabaseFile, prepareDatabaseFile } from '../folder/database-file.ts'
 import { openFileWriter } from './file-writer.ts'
 import type { WriterRequest, WriterTask } from './writer-messages.ts'
 
@@ -13,6 +14,7 @@ let folder = ''
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-'))
 })
+afterEach(() => vi.restoreAllMocks())
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 const COLLECTION: WriterTask = {
@@ -52,7 +54,12 @@ const REFUSED: WriterTask = {
   ],
 }
 
-function writerOf({ durability = 'sync' }: { readonly durability?: 'sync' | 'relaxed' } = {}) {
+interface WriterOptions {
+  readonly durability?: 'sync' | 'relaxed'
+  readonly maxLogBytes?: number
+}
+
+function writerOf({ durability = 'sync', maxLogBytes = 2 ** 26 }: WriterOptions = {}) {
   const file = join(folder, 'db.sqlite')
   createDatabaseFile(file, 'owner')
   const synced: string[] = []
@@ -67,28 +74,33 @@ function writerOf({ durability = 'sync' }: { readonly durability?: 'sync' | 'rel
       segmentSlots: 2 ** 31,
       lockTimeoutMs: 100,
       maxGroupOperations: 2000,
-      maxLogBytes: 2 ** 26,
+      maxLogBytes,
     },
     {
       clock: { sleep: () => undefined, monotonicMs: () => nowMs, fraction: () => 0 },
-      syncFile: (path) => {
-        if (failing) throw new Error('EIO')
-        synced.push(path)
-      },
+      openSyncedFile: (path) => ({
+        sync: () => {
+          if (failing) throw new Error('EIO')
+          synced.push(path)
+        },
+        close: () => undefined,
+      }),
     },
   )
   let id = 0
   return {
     ...opened,
+    file,
     /** Files that were synced beside SQLite. */
     synced,
     log: `${file}-wal`,
+    keepShort: () => opened.log.keepShort(),
     run: (...tasks: readonly WriterTask[]) => {
       const requests = tasks.map((task): WriterRequest => ({ id: id++, nowMs: 0, chars: 0, task }))
       return opened.writer.runGroup(requests).map(({ result }) => result.kind)
     },
     pass: (ms: number) => void (nowMs += ms),
-    fail: () => void (failing = true),
+    fail: (fails = true) => void (failing = fails),
     /** As another process sees the file. */
     query: (sql: string) => {
       const other = new DatabaseSync(file, { timeout: 100 })
@@ -107,7 +119,9 @@ const MARK = { name: 'relaxed:me', value: 'boot-1' }
 test('commits that wait for the disk leave no mark, and nothing to sync', () => {
   const { run, query, unsynced } = writerOf()
   const fence = { job: 'j', range: FULL_RANGE, epoch: 1 }
+  const sends = { database: 'db', commands: [] } as never
   run(COLLECTION, FLUSH, commitOf('a'), commitOf('b', { ...later, fence }))
+  run(commitOf('b', { ...later, sends }))
   expect(query(MARKS)).toEqual([])
   expect(unsynced.any).toBe(false)
 })
@@ -191,6 +205,78 @@ test('what cannot be synced is not answered as if it were', () => {
   run(commitOf('b', later))
   expect(() => run(FLUSH)).toThrow('EIO')
   expect(unsynced.any).toBe(true)
+  fail(false)
+  expect(() => run(FLUSH)).toThrow('EIO')
+})
+
+test('after a sync that failed, the next opening begins an epoch in the same boot', async () => {
+  const { run, fail, file, query } = writerOf()
+  run(COLLECTION, commitOf('a', later))
+  fail()
+  run(commitOf('b', later))
+  expect(() => run(FLUSH)).toThrow('EIO')
+  const clock = { wallMs: () => 0, monotonicMs: () => 0 } as never
+  await prepareDatabaseFile(file, { bootId: 'boot-1', clock })
+  expect(query(MARKS)).toEqual([])
+  expect(query('SELECT max(epoch) AS n FROM segment')).toEqual([{ n: 1 }])
+})
+
+/** A sync of SQLite's own that the disk fails, once. */
+function failSqlite(method: 'exec' | 'get', statement: string): () => number {
+  const real = Connection.prototype[method] as (this: Connection, sql: string) => never
+  let failed = 0
+  vi.spyOn(Connection.prototype, method).mockImplementation(function (this: Connection, sql) {
+    if (!sql.includes(statement) || failed > 0) return real.call(this, sql)
+    failed++
+    throw Object.assign(new Error('disk I/O error'), { errcode: 1034 })
+  })
+  return () => failed
+}
+
+test.each([1, 2])('a synced commit of %i that meets a failed sync ends the writer', (count) => {
+  const { run, unsynced } = writerOf()
+  run(COLLECTION, commitOf('a', later))
+  run(commitOf('b', later))
+  const failed = failSqlite('exec', 'COMMIT')
+  expect(() => run(...Array.from({ length: count }, () => commitOf('c')))).toThrow('disk I/O error')
+  expect(failed()).toBe(1)
+  expect(unsynced.any).toBe(true)
+  expect(() => run(FLUSH)).toThrow('disk I/O error')
+})
+
+test('with nothing unsynced, a failed sync fails only that commit', () => {
+  const { run } = writerOf()
+  run(COLLECTION, commitOf('a', later))
+  const failed = failSqlite('exec', 'COMMIT')
+  expect(run(commitOf('c'))).toEqual(['failed'])
+  expect(failed()).toBe(1)
+  expect(run(commitOf('c'), FLUSH)).toEqual(['committed', 'done'])
+})
+
+test('a checkpoint of SQLite that meets a failed sync ends the writer', () => {
+  const { run, keepShort } = writerOf({ maxLogBytes: 1 })
+  run(COLLECTION, commitOf('a', later))
+  run(commitOf('b', later))
+  const failed = failSqlite('get', 'wal_checkpoint')
+  expect(() => keepShort()).toThrow('disk I/O error')
+  expect(failed()).toBe(1)
+  expect(() => run(FLUSH)).toThrow('disk I/O error')
+})
+
+test('that another process removed the mark is not forgotten before the next commit that needs it', () => {
+  const { run, query, synced, log } = writerOf()
+  run(COLLECTION, commitOf('a', later))
+  query(`DELETE FROM meta WHERE name LIKE 'relaxed:%'`)
+  run(commitOf('b'))
+  run(commitOf('c', later))
+  expect(query(MARKS)).toEqual([MARK])
+  expect(synced).toEqual([log])
+  query(`DELETE FROM meta WHERE name LIKE 'relaxed:%'`)
+  const failed = failSqlite('exec', 'COMMIT')
+  expect(run(commitOf('d'))).toEqual(['failed'])
+  expect(failed()).toBe(1)
+  run(commitOf('e', later))
+  expect(query(MARKS)).toEqual([MARK])
 })
 
 test('a mark that another process removed is written again before the answer', () => {

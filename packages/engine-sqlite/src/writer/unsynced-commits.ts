@@ -1,5 +1,6 @@
 import type { Connection } from '../connection/connection.ts'
 import { hasRelaxedMark, removeRelaxedMark, writeRelaxedMark } from '../connection/relaxed-marks.ts'
+import { isIoError } from '../connection/sqlite-error.ts'
 import { operationsOf } from './first-group.ts'
 import type { WriterRequest, WriterTask } from './writer-messages.ts'
 
@@ -8,9 +9,20 @@ const SYNC_WITHIN_MS = 200
 /** And after this many operations: far fewer than the LSNs that an epoch skips. */
 const MAX_OPERATIONS: number = 2 ** 16
 
+/** Wait for another process' lock, to note a failure. */
+const NOTE_TIMEOUT_MS = 1000
+/** In place of a boot: what was lost is lost in any. */
+const LOST = 'lost'
+
+/** A file that is kept open for its syncs. */
+export interface SyncedFile {
+  sync(): void
+  close(): void
+}
+
 export interface UnsyncedCommitsOptions {
-  /** Syncs the log of writes. */
-  readonly syncLog: () => void
+  /** The log of writes. */
+  readonly log: SyncedFile
   readonly durability: 'sync' | 'relaxed'
   readonly processId: string
   readonly bootId: string
@@ -27,6 +39,10 @@ export class UnsyncedCommits {
   readonly #options: UnsyncedCommitsOptions
   #level: 'FULL' | 'NORMAL' | undefined
   #isMarked = false
+  /** False when another process may have removed the mark since it was last seen. */
+  #isChecked = false
+  /** Why commits that were answered may be lost. */
+  #lost: unknown
   /** By the present transaction. */
   #isMarking = false
   #operations = 0
@@ -64,11 +80,19 @@ export class UnsyncedCommits {
 
   /** In the transaction, before its requests. */
   began(requests: readonly WriterRequest[], { hadOthers }: { readonly hadOthers: boolean }): void {
+    if (hadOthers) this.#isChecked = false
     if (requests.every(({ task }) => this.#needOf(task) !== 'none')) return
     // Another process may have removed it: where a boot has no id, that is computed, and can be a minute off.
-    if (this.#isMarked && !(hadOthers && !hasRelaxedMark(this.#connection, this.#options))) return
+    if (this.#isMarked && this.#isChecked) return
+    this.#isChecked = true
+    if (this.#isMarked && hasRelaxedMark(this.#connection, this.#options)) return
     writeRelaxedMark(this.#connection, this.#options)
     this.#isMarking = true
+  }
+
+  /** What the transaction saw is not reliable. */
+  rolledBack(): void {
+    this.#isChecked = false
   }
 
   /** After the transaction. `advanced`: it changed a counter, so something was written, and synced if it was to be. */
@@ -96,13 +120,45 @@ export class UnsyncedCommits {
    */
   sync(): void {
     if (!this.any) return
-    this.#options.syncLog()
+    if (this.#lost !== undefined) throw this.#lost
+    try {
+      this.#options.log.sync()
+    } catch (error) {
+      this.#lose(error)
+    }
     this.#allSynced()
+  }
+
+  /**
+   * After a transaction or a checkpoint that failed. Throws the error if that may have been a sync: the next one would
+   * succeed without what this one could not write.
+   */
+  assertNotLost(error: unknown): void {
+    if (this.any && isIoError(error)) this.#lose(error)
+  }
+
+  close(): void {
+    this.#options.log.close()
   }
 
   /** In the last transaction, with nothing left to sync. */
   removeMark(): void {
     removeRelaxedMark(this.#connection, this.#options)
+  }
+
+  /** Notes it for the next opening, if possible. That sees it without a sync, or in another boot, which counts anyway. */
+  #lose(error: unknown): never {
+    this.#lost = error
+    try {
+      this.#setLevel('NORMAL')
+      this.#connection.exec(`PRAGMA busy_timeout = ${NOTE_TIMEOUT_MS}`)
+      this.#connection.transaction('BEGIN IMMEDIATE', () =>
+        writeRelaxedMark(this.#connection, { ...this.#options, bootId: LOST }),
+      )
+    } catch {
+      // The failure itself is what the caller must know.
+    }
+    throw error
   }
 
   #allSynced(): void {

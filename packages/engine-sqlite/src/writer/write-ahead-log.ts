@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { numberColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { sqliteCode } from '../connection/sqlite-error.ts'
+import type { UnsyncedCommits } from './unsynced-commits.ts'
 import type { LogNotice } from './writer-messages.ts'
 
 /** How long the write lock is held for readers to end: many times the duration of a page. */
@@ -24,6 +25,7 @@ export class WriteAheadLog {
   readonly #file: string
   readonly #maxBytes: number
   readonly #clock: { monotonicMs(): number }
+  readonly #unsynced: UnsyncedCommits
   #retryAtMs: number | undefined
   /** Consecutive tries for which readers did not end. */
   #failures = 0
@@ -35,16 +37,19 @@ export class WriteAheadLog {
       file,
       maxBytes,
       clock,
+      unsynced,
     }: {
       readonly file: string
       readonly maxBytes: number
       readonly clock: { monotonicMs(): number }
+      readonly unsynced: UnsyncedCommits
     },
   ) {
     this.#connection = connection
     this.#file = `${file}-wal`
     this.#maxBytes = maxBytes
     this.#clock = clock
+    this.#unsynced = unsynced
   }
 
   /** How long to wait before the next try, if one is due at all. */
@@ -53,7 +58,7 @@ export class WriteAheadLog {
     return Math.max(0, this.#retryAtMs - this.#clock.monotonicMs())
   }
 
-  /** Call it between transactions. Returns what to report. */
+  /** Call it between transactions. Returns what to report. Throws when commits that were answered may be lost. */
   keepShort(): LogNotice | undefined {
     let bytes = this.#bytes()
     if (bytes > this.#maxBytes / 2 && (this.retryInMs ?? 0) === 0) {
@@ -93,6 +98,7 @@ export class WriteAheadLog {
     } catch (error) {
       // Housekeeping: if the disk has a problem, the next commit reports it.
       if (sqliteCode(error) === undefined) throw error
+      this.#unsynced.assertNotLost(error)
       return 'held'
     } finally {
       this.#connection.exec('PRAGMA busy_timeout = 0')

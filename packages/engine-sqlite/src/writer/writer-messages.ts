@@ -151,6 +151,8 @@ export type FromWriter =
       readonly onDisk: boolean
     }
   | { readonly kind: 'notice'; readonly notice: LogNotice }
+  /** By the thread itself: all that it has answered is on disk. */
+  | { readonly kind: 'synced' }
   /** The thread has let go of the file, and waits for the next `open`. */
   | { readonly kind: 'closed' }
   | { readonly kind: 'broken'; readonly error: PortableError }
