@@ -225,7 +225,10 @@ test('after a sync that failed, the next opening begins an epoch in the same boo
 function failSqlite(method: 'exec' | 'get', statement: string): () => number {
   const real = Connection.prototype[method] as (this: Connection, sql: string) => never
   let failed = 0
-  vi.spyOn(Connection.prototype, method).mockImplementation(function (this: Connection, sql) {
+  vi.spyOn(Connection.prototype, method).mockImplementation(function (
+    this: Connection,
+    sql: string,
+  ) {
     if (!sql.includes(statement) || failed > 0) return real.call(this, sql)
     failed++
     throw Object.assign(new Error('disk I/O error'), { errcode: 1034 })
