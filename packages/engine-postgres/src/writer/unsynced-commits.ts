@@ -6,7 +6,7 @@ import type { ReadContext } from '../reader/read-context.ts'
 const FLUSH_AFTER_MS = 200
 /** For so long after a loss no flush succeeds: whoever lost commits learns it from their etags meanwhile. */
 const LOSS_MS = 30_000
-/** How long the last flush may take. */
+/** How long the last flush may take, with the one that is under way. */
 const END_MS = 1_000
 const FLUSH = 'SELECT :schema.flush_commits()'
 
@@ -71,7 +71,6 @@ export class UnsyncedCommits {
   /** Flushes for the last time. Never rejects. */
   async end(): Promise<void> {
     this.#stop.abort()
-    await this.#later
     if (this.#durable === this.#newest) return
     const ended = new AbortController()
     const limit = this.#options.clock.sleep(END_MS, ended.signal, BACKGROUND).catch(() => {})
