@@ -5,6 +5,9 @@ import { fleetsWith } from './fleets.fixture.ts'
 
 const never = new AbortController().signal
 const newFleet = fleetsWith({ ranges: 2 })
+const newFleetWithLanes = fleetsWith({ ranges: 1 }, (fleet) =>
+  assertFleetHistory(fleet, { lanes: true }),
+)
 const KEYS = Array.from({ length: 64 }, (_, index) => `key${index}`)
 const START = { startFromBeginning: true, maxItemCount: 8 }
 
@@ -175,6 +178,40 @@ describe('LE-15 leases per range', () => {
     expect(fleet.eventsOf(a, 'leaseReleased')).toHaveLength(2)
     await fleet.until(() => isShaped(fleet, 3) && fleet.isDrained())
     expect(fleet.duplicates().size).toBe(0)
+  })
+
+  test('LE-15 PH-8 a key that hangs does not keep the others of its lease from going on after a cut', async () => {
+    const hang = new AbortController()
+    const fleet = newFleetWithLanes({
+      feedOptions: START,
+      hostOptions: { maxConcurrentKeys: 8 },
+      behaviour: async (_, changes) => {
+        const hangs = changes.some(({ id }) => id.startsWith('key0-'))
+        if (hangs) await fleet.clock.sleep(1e9, hang.signal).catch(() => {})
+      },
+    })
+    const a = await fleet.start('a')
+    write(fleet)
+    await fleet.advance(1_000)
+    expect(fleet.deliveries.filter(({ outcome }) => outcome === undefined)).toHaveLength(1)
+    await fleet.start('b', of(4))
+    await fleet.advance(1_000)
+    expect(a.host.health().leases.map(({ state }) => state)).toEqual(['draining'])
+    write(fleet)
+    const othersDone = (rounds: number): boolean => {
+      const done = fleet.deliveries.filter(({ outcome }) => outcome === 'done')
+      const ids = new Set(done.flatMap(({ changes }) => changes.map(({ id }) => id)))
+      return ids.size === rounds * (KEYS.length - 1)
+    }
+    await fleet.until(() => leasesOfRanges(fleet)[0] === 4 && othersDone(2), 45_000)
+    expect(fleet.eventsOf(a, 'leaseCut')).toHaveLength(1)
+    // It goes on to hang in its part, and the others are done.
+    await fleet.advance(60_000)
+    write(fleet)
+    await fleet.until(() => othersDone(3), 1_000)
+    expect(fleet.eventsOf(a, 'leaseCut')).toHaveLength(1)
+    hang.abort()
+    await fleet.until(() => isShaped(fleet, 4) && fleet.isDrained())
   })
 
   test.each(['before', 'after'] as const)(

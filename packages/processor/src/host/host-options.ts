@@ -30,9 +30,9 @@ export interface FeedOptions extends ReadOptions {
    * of its own. Each of them reads the feed of its pkrange and skips the others' keys. A pkrange that was split or merged gets as
    * many, too. From 1 to 256.
    *
-   * It may be changed while the group runs, without repeats: leases are cut as soon as one host of the group wants more, and
-   * joined, one by one as they stand at one place, once no host does. ERR_INVALID_OPTION for feeds that read whole pkranges
-   * only. @default 1
+   * It may be changed while the group runs, with no more repeats than hand-overs have: leases are cut as soon as one host of the
+   * group wants more, and joined, one by one as they stand at one place, once no host does. ERR_INVALID_OPTION for feeds that read
+   * whole pkranges only. @default 1
    */
   leasesPerRange?: number | undefined
 }
@@ -75,8 +75,8 @@ export interface HostOptions extends WorkOptions {
    */
   maxConcurrentObservers?: number | undefined
   /**
-   * How long a batch in flight may take when its lease must move to another host. Then it is aborted,
-   * and the lease is handed over without its checkpoint. @default 30_000
+   * How long a batch in flight may take when its lease must move to another host, or is to be cut. Then it is aborted, and the
+   * lease is handed over, or cut, without its checkpoint. @default 30_000
    */
   handoffTimeoutMs?: number | undefined
   /** The same for `unregisterObservers`. @default 30_000 */

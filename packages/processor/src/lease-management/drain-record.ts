@@ -25,14 +25,21 @@ export function drainRecord(
       })
       return
     case 'draining':
-      record.dueMs = Math.min(record.dueMs, deadlineMs)
-      if (record.cut === undefined) return
+      if (record.cut === undefined) {
+        record.dueMs = Math.min(record.dueMs, deadlineMs)
+        return
+      }
       // It goes as it is.
       record.cut = undefined
+      record.dueMs = deadlineMs
       record.releaseReason = reason
       effects.push({ kind: 'drainPump', held: record.held, reason: closeReasonOf(reason) })
       return
     case 'aborting':
+      if (record.cut === undefined) return
+      record.cut = undefined
+      record.releaseReason = reason
+      return
     case 'releasing':
     // What comes in its place goes the way that it was to go.
     case 'replacing':

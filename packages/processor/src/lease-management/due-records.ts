@@ -9,8 +9,11 @@ export function endDue(records: Iterable<HeldRecord>, nowMs: number, effects: Ef
     if (record.state !== 'draining') continue
     record.state = 'aborting'
     record.dirty = false
-    const { held, releaseReason } = record
-    effects.push({ kind: 'abortPump', held, reason: closeReasonOf(releaseReason) })
+    // Whoever asked for a later position is told that it was not stored.
+    record.wanted = record.stored
+    const { held, releaseReason, cut } = record
+    const reason = cut === undefined ? closeReasonOf(releaseReason) : 'rangeGone'
+    effects.push({ kind: 'abortPump', held, reason })
   }
 }
 

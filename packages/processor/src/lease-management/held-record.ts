@@ -15,7 +15,7 @@ import type { OpenPumps } from './open-pumps.ts'
  * - `waiting`: owned; the pump of an earlier epoch has not closed yet.
  * - `running`: owned, with a pump.
  * - `draining`: the pump finishes its batch; then `releasing`, or `replacing` if it is to be cut.
- * - `aborting`: it took too long; the pump was aborted; then `releasing` without a checkpoint.
+ * - `aborting`: it took too long; the pump was aborted; then `releasing` without a checkpoint, or `replacing` if it is to be cut.
  * - `releasing`: no pump; the store is being told.
  * - `replacing`: other leases are to come in its place; its pump closes, or has closed.
  * - `rangeGone`: owned, no pump: the range is gone, and nothing is known to come in its place.
@@ -55,7 +55,7 @@ export interface HeldRecord {
   dueMs: number
   final: Checkpoint | undefined
   replacement: Replacement | undefined
-  /** While it drains for it: the parts that it is to be cut into. */
+  /** While its pump ends for it: the parts that it is to be cut into. */
   cut: readonly FeedRange[] | undefined
 }
 

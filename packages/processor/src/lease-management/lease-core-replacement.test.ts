@@ -281,7 +281,7 @@ describe('replacement', () => {
 
   describe('LE-15 a lease that is to be cut', () => {
     function cutting(): Driver {
-      const driver = running()
+      const driver = running({ handoffTimeoutMs: 1_000, shutdownTimeoutMs: 1_500 })
       driver.tell({
         kind: 'cut',
         held: held('-40'),
@@ -377,6 +377,54 @@ describe('replacement', () => {
       })
       expect(driver.pending('release')).toMatchObject({ request: { releases: [held('-40')] } })
       expect(driver.pending('replace')).toBeUndefined()
+    })
+
+    /** A pump that was aborted closes. */
+    function abortedPumpCloses(driver: Driver): void {
+      const { reason } = driver.of('abortPump')[0]!
+      driver.tell({
+        kind: 'pumpClosed',
+        held: held('-40'),
+        checkpoint: at(5),
+        reason,
+        replacement: undefined,
+      })
+    }
+
+    test('LE-15 and whose batch hangs is aborted, and cut at the position that is stored', () => {
+      const driver = cutting()
+      driver.tell({ kind: 'progress', held: held('-40'), checkpoint: at(3) })
+      driver.answer({ op: 'checkpoint', reply: ['stored'] })
+      driver.tell({ kind: 'progress', held: held('-40'), checkpoint: at(4) })
+      driver.passTo(999)
+      expect(driver.of('abortPump')).toEqual([])
+      driver.passTo(1_000)
+      expect(driver.of('abortPump')).toMatchObject([{ held: held('-40'), reason: 'rangeGone' }])
+      abortedPumpCloses(driver)
+      const next = CHILDREN.map((id) => ({ range: parseFeedRangeId(id), checkpoint: at(3) }))
+      expect(driver.pending('replace')).toMatchObject({ request: { old: [held('-40')], next } })
+      driver.answer({ op: 'replace', reply: children() })
+      expect(driver.of('startPump')).toHaveLength(2)
+    })
+
+    test('LE-15 and whose batch hangs is aborted when the time of what came between is over', () => {
+      const driver = cutting()
+      driver.passTo(900)
+      driver.tell({ kind: 'leave' })
+      driver.passTo(2_399)
+      expect(driver.of('abortPump')).toEqual([])
+      driver.passTo(2_400)
+      const aborted = driver.of('abortPump').find((one) => one.held.leaseId === '-40')
+      expect(aborted).toMatchObject({ reason: 'shutdown' })
+    })
+
+    test('LE-15 and is aborted for it goes as it is when the host leaves then', () => {
+      const driver = cutting()
+      driver.passTo(1_000)
+      driver.tell({ kind: 'leave' })
+      abortedPumpCloses(driver)
+      expect(driver.pending('replace')).toBeUndefined()
+      expect(driver.pending('release')).toMatchObject({ request: { releases: [held('-40')] } })
     })
 
     test('LE-15 at another epoch, or not worked on, is left alone', () => {

@@ -134,7 +134,10 @@ export class LeaseCore {
         if (session.status === 'joined' && !this.#core.leaving) table.join(event.held, event.next)
         return
       case 'cut':
-        if (session.status === 'joined' && !this.#core.leaving) table.cut(event.held, event.parts)
+        if (session.status === 'joined' && !this.#core.leaving) {
+          const deadlineMs = nowMs + this.#core.options.handoffTimeoutMs
+          table.cut(event.held, event.parts, deadlineMs)
+        }
         return
       case 'leave':
         this.#leave(nowMs)

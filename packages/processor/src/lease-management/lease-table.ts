@@ -237,14 +237,16 @@ export class LeaseTable {
   }
 
   /**
-   * Leases of `parts` are to come in the place of a lease, at the position where it stands when its pump has drained. Does
-   * nothing if it is not worked on any more; whatever else becomes of it before comes first.
+   * Leases of `parts` are to come in the place of a lease, at the position where it stands when its pump has drained, or,
+   * if that takes until the deadline, at the one that is stored. Does nothing if it is not worked on any more; whatever else
+   * becomes of it before comes first.
    */
-  cut({ leaseId, epoch }: HeldLease, parts: readonly FeedRange[]): void {
+  cut({ leaseId, epoch }: HeldLease, parts: readonly FeedRange[], deadlineMs: number): void {
     const record = this.#records.get(leaseId)
     if (record?.state !== 'running' || record.held.epoch !== epoch) return
     record.state = 'draining'
     record.cut = parts
+    record.dueMs = deadlineMs
     this.#effects.push({ kind: 'drainPump', held: record.held, reason: 'rangeGone' })
   }
 
