@@ -154,13 +154,9 @@ test('a flush asks the thread for what it owes, and the thread syncs by itself w
   const workers = watchThreads()
   const { database, request } = await openDatabase()
   const [thread] = [...workers].slice(-1)
-  const synced = new Promise<void>((resolve) => {
-    thread?.on('message', ({ kind }: { readonly kind: string }) => {
-      if (kind === 'synced') resolve()
-    })
-  })
   const flushes = (): number =>
     vi
+      // oxlint-disable-next-line typescript/unbound-method -- only its calls are looked at
       .mocked(Worker.prototype.postMessage)
       .mock.calls.filter(([message]) => JSON.stringify(message).includes('"kind":"flush"')).length
   await database.commit({ ...request('a'), sync: false })
@@ -170,6 +166,12 @@ test('a flush asks the thread for what it owes, and the thread syncs by itself w
   await database.flush?.()
   expect(flushes()).toBe(1)
   await database.commit({ ...request('c'), sync: false })
+  // What the thread told of earlier commits has come before the answer.
+  const synced = new Promise<void>((resolve) => {
+    thread?.on('message', ({ kind }: { readonly kind: string }) => {
+      if (kind === 'synced') resolve()
+    })
+  })
   thread?.ref()
   await synced
   thread?.unref()

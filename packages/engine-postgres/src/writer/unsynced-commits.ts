@@ -28,7 +28,7 @@ export class UnsyncedCommits {
   #timeline: number | undefined
   #lostAtMs = -Infinity
   #flushing: Promise<void> | undefined
-  #later: Promise<void> | undefined
+  #isFlushDue = false
 
   constructor(options: UnsyncedCommitsOptions) {
     this.#options = options
@@ -44,7 +44,7 @@ export class UnsyncedCommits {
     this.#saw(timeline)
     this.#newest++
     this.#timeline = timeline
-    this.#later ??= this.#flushLater()
+    if (!this.#isFlushDue) void this.#flushLater()
   }
 
   /** A synced commit was acknowledged that was sent when `newest` was that. */
@@ -88,13 +88,14 @@ export class UnsyncedCommits {
   /** Never rejects. */
   async #flushLater(): Promise<void> {
     const { clock } = this.#options
+    this.#isFlushDue = true
     while (this.#durable < this.#newest && !this.#stop.signal.aborted) {
       const newest = this.#newest
       await clock.sleep(FLUSH_AFTER_MS, this.#stop.signal, BACKGROUND).catch(() => {})
       // Where the server is away, it is tried again after the next pause.
       if (this.#durable < newest) await this.flush().catch(() => {})
     }
-    this.#later = undefined
+    this.#isFlushDue = false
   }
 
   /** What was made on another timeline and is not known to be durable may be lost. */

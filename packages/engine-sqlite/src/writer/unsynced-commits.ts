@@ -42,7 +42,7 @@ export class UnsyncedCommits {
   /** False when another process may have removed the mark since it was last seen. */
   #isChecked = false
   /** Why commits that were answered may be lost. */
-  #lost: unknown
+  #lost: Error | undefined
   /** By the present transaction. */
   #isMarking = false
   #operations = 0
@@ -148,7 +148,7 @@ export class UnsyncedCommits {
 
   /** Notes it for the next opening, if possible. That sees it without a sync, or in another boot, which counts anyway. */
   #lose(error: unknown): never {
-    this.#lost = error
+    this.#lost = error instanceof Error ? error : new Error(String(error))
     try {
       this.#setLevel('NORMAL')
       this.#connection.exec(`PRAGMA busy_timeout = ${NOTE_TIMEOUT_MS}`)
@@ -158,7 +158,7 @@ export class UnsyncedCommits {
     } catch {
       // The failure itself is what the caller must know.
     }
-    throw error
+    throw this.#lost
   }
 
   #allSynced(): void {
