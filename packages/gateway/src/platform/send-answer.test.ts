@@ -5,8 +5,9 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { sendAnswer } from './send-answer.ts'
 
-/** A text of so many UTF-16 units; `mixed` has characters of one to four bytes. */
-function text(units: number, kind: 'ascii' | 'mixed', first: number): string {
+/** A text of so many UTF-16 units; `mixed` has characters of one to four bytes, `wide` three bytes for each unit. */
+function text(units: number, kind: 'ascii' | 'mixed' | 'wide', first: number): string {
+  if (kind === 'wide') return '潮'.repeat(units)
   const unit = kind === 'ascii' ? 'abcdefgh' : 'aü€😀bcd'
   const start = first % 4
   const shifted = kind === 'ascii' ? unit.slice(start) + unit.slice(0, start) : unit
@@ -21,13 +22,18 @@ const SIZES: Readonly<Record<string, readonly number[]>> = {
   'a page of small texts': Array.from({ length: 150 }, (_, n) => 900 + n),
   'large texts that say how long they are': [8, 100_000, 16, 100_000, 24],
   'many pages of small texts': Array.from({ length: 3_000 }, (_, n) => (n * 37) % 1_500),
+  'texts that fill a chunk of 256 KiB to the last byte and beyond': [
+    ...Array.from({ length: 10 }, () => 8 * 1_092),
+    8 * 12_000,
+    8 * 1_092,
+  ],
   'large texts between small ones': Array.from({ length: 24 }, (_, n) =>
     n % 2 === 0 ? 8 : 30_000 * n,
   ),
 }
 
 const cases = Object.entries(SIZES).flatMap(([name, sizes]) =>
-  (['ascii', 'mixed'] as const).map((kind) => [name, kind, sizes] as const),
+  (['ascii', 'mixed', 'wide'] as const).map((kind) => [name, kind, sizes] as const),
 )
 
 /** Serves an answer of these pieces at each path that is a number; what was told of each comes in order of the ends. */
