@@ -281,6 +281,45 @@ describe('what only our gateway has', () => {
     expect(feed.identity).toBe(items.identity)
   })
 
+  test('LE-15 a plain server joins positions that are all at one LSN, of one pkrange', async () => {
+    await using all = await setUp({ fetch: plainServerFetch() })
+    const { items, feed } = all
+    const seen: boolean[] = []
+    await items.split('0')
+    await items.create({ id: 'a', pk: 'p' })
+    const [low, high] = await feed.readFeedRanges()
+    const positionsOf = async (
+      range: FeedRange | undefined,
+      count: number,
+      start: StartPosition,
+    ) => {
+      const parts = await feed.divideRange!({ range: range ?? FULL_RANGE, count })
+      return Promise.all(
+        parts.map(async (part) => {
+          return { range: part, continuation: await startOf(feed, start, { range: part }) }
+        }),
+      )
+    }
+    const join = (positions: Awaited<ReturnType<typeof positionsOf>>) =>
+      feed.joinPositions!({ positions })
+    for (const range of [low, high]) {
+      const begun = await positionsOf(range, 3, 'beginning')
+      expect((await join(begun))?.lsn).toBe(0)
+      const now = await positionsOf(range, 3, 'now')
+      const isBehind = now.some(({ continuation }, n) => continuation !== begun[n]?.continuation)
+      if (isBehind) expect(await join([...now.slice(0, 2), ...begun.slice(2)])).toBeUndefined()
+      if (isBehind) expect(await join([...begun.slice(0, 1), ...now.slice(1)])).toBeUndefined()
+      seen.push(isBehind)
+    }
+    // The change is in one of the two.
+    expect(seen.toSorted()).toEqual([false, true])
+    const ends = [
+      ...(await positionsOf(low, 2, 'beginning')).slice(1),
+      ...(await positionsOf(high, 2, 'beginning')).slice(0, 1),
+    ]
+    expect(await join(ends)).toBeUndefined()
+  })
+
   test('a plain server has neither, so that nobody relies on them', async () => {
     await using all = await setUp({ fetch: plainServerFetch() })
     const { feed } = all
