@@ -312,7 +312,7 @@ describe('what only our gateway has', () => {
       seen.push(isBehind)
     }
     // The change is in one of the two.
-    expect(seen.toSorted()).toEqual([false, true])
+    expect(seen.filter(Boolean)).toHaveLength(1)
     const ends = [
       ...(await positionsOf(low, 2, 'beginning')).slice(1),
       ...(await positionsOf(high, 2, 'beginning')).slice(0, 1),
