@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -264,6 +265,25 @@ test('a checkpoint of SQLite that meets a failed sync ends the writer', () => {
   expect(() => keepShort()).toThrow('disk I/O error')
   expect(failed()).toBe(1)
   expect(() => run(FLUSH)).toThrow('disk I/O error')
+})
+
+test('no commit syncs the log by a checkpoint whose failure nobody sees', () => {
+  const { run, file, unsynced } = writerOf()
+  const body = JSON.stringify({ text: 'x'.repeat(2 ** 20) })
+  const large = (id: string, options: Partial<CommitRequest> = {}): WriterTask => {
+    const condition = { kind: 'none' } as const
+    const operations = [{ kind: 'put', id, condition, rid: id, body, ttl: 0 } as const]
+    const batch = { collection: 1, epk: '1A', partitionKey: '["p"]', operations }
+    return { kind: 'commit', batches: [batch], ...options }
+  }
+  run(COLLECTION, commitOf('a', later))
+  const bytes = statSync(file).size
+  for (let n = 0; n < 8; n++) run(large(`n${n}`, later))
+  expect(unsynced.any).toBe(true)
+  expect(statSync(file).size).toBe(bytes)
+  // That of a synced commit comes after its own sync, which tells.
+  run(large('n8'))
+  expect(statSync(file).size).toBeGreaterThan(bytes + 8 * body.length)
 })
 
 test('that another process removed the mark is not forgotten before the next commit that needs it', () => {

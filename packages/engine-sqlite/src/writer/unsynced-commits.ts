@@ -9,6 +9,9 @@ const SYNC_WITHIN_MS = 200
 /** And after this many operations: far fewer than the LSNs that an epoch skips. */
 const MAX_OPERATIONS: number = 2 ** 16
 
+/** Of the log, before a synced commit copies them into the database: SQLite's default. */
+const CHECKPOINT_PAGES = 1000
+
 /** Wait for another process' lock, to note a failure. */
 const NOTE_TIMEOUT_MS = 1000
 /** In place of a boot: what was lost is lost in any. */
@@ -174,10 +177,16 @@ export class UnsyncedCommits {
     return task.fence === undefined && task.sends === undefined ? 'none' : 'sync'
   }
 
-  /** A pragma takes effect when it is prepared, so that it cannot be a prepared statement. */
+  /**
+   * A pragma takes effect when it is prepared, so that it cannot be a prepared statement. SQLite says nothing of a failure
+   * in a checkpoint that it runs within a commit. So it runs none where that would be the first sync of the log.
+   */
   #setLevel(level: 'FULL' | 'NORMAL'): void {
     if (level === this.#level) return
-    this.#connection.exec(`PRAGMA synchronous = ${level}`)
+    const checkpointPages = level === 'FULL' ? CHECKPOINT_PAGES : 0
+    this.#connection.exec(
+      `PRAGMA synchronous = ${level}; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
+    )
     this.#level = level
   }
 }
