@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, request, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { sendAnswer } from './send-answer.ts'
@@ -103,4 +104,35 @@ test('answers that are sent at the same time, and readers that leave, do not mix
     }
     await Promise.all(answers.map((_, n) => read(n)))
   }
+})
+
+/** More chunks at once than are kept, so that every kept one is among them. */
+const MANY_CHUNKS = Array.from({ length: 20 }, () => 'x'.repeat(80_000))
+
+test('memory of a write that failed is not used again: the system may still look at it', async () => {
+  const memoryOf = async (error: Error | null): Promise<readonly ArrayBufferLike[]> => {
+    const memory = new Set<ArrayBufferLike>()
+    const outgoing = Object.assign(
+      new Writable({
+        highWaterMark: 2 ** 30,
+        write: ({ buffer }: Buffer, _, taken) => {
+          memory.add(buffer)
+          void setImmediate().then(() => taken(error))
+        },
+      }),
+      { writeHead: () => undefined },
+    )
+    const ended = once(outgoing, error === null ? 'finish' : 'error')
+    const answer = { status: 200, headers: {}, body: MANY_CHUNKS }
+    const { signal } = new AbortController()
+    await sendAnswer(outgoing as never, answer, { headers: {}, signal })
+    await ended
+    return [...memory]
+  }
+  const [failed, ...others] = await memoryOf(new Error('EPIPE'))
+  expect(failed).toBeDefined()
+  expect(others).toEqual([])
+  const used = await memoryOf(null)
+  expect(used.length).toBe(MANY_CHUNKS.length)
+  expect(used.some((memory) => memory === failed)).toBe(false)
 })
