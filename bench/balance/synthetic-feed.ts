@@ -33,7 +33,11 @@ export interface Tick {
 export class SyntheticFeed implements ChangeFeedSource<Tick> {
   readonly identity = 'synthetic'
   readonly description = 'synthetic feed'
-  readonly supports: FeedSupport = { waiting: true, childrenCarryParentChanges: true }
+  readonly supports: FeedSupport = {
+    waiting: true,
+    childrenCarryParentChanges: true,
+    cuttable: true,
+  }
   readonly #ranges: readonly FeedRange[]
   /** Times of the changes of each range; the LSN is the index + 1. */
   readonly #changes = new Map<string, number[]>()

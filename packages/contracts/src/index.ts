@@ -143,6 +143,7 @@ export type {
   PositionAtRequest,
   SourceRange,
 } from './feed/change-feed-source.ts'
+export { cutPage } from './feed/cut-page.ts'
 export { checkedStart, type StartPosition } from './feed/start-position.ts'
 export type {
   DeadLetter,

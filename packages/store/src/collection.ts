@@ -72,7 +72,7 @@ import type { ExpiryView } from './engine/maintenance.ts'
 import { singleEpkRange } from './engine/range-lookup.ts'
 import { rangeSplitEvent, rangesMergedEvent } from './events/range-events.ts'
 import type { ChangesOptions, ChangesPage } from './feed/changes-options.ts'
-import { CollectionFeed } from './feed/collection-feed.ts'
+import { CollectionFeed, FEED_SUPPORT } from './feed/collection-feed.ts'
 import { CollectionPositions } from './feed/collection-positions.ts'
 import type { FeedRowsPage, FeedTextPage } from './feed/read-page.ts'
 
@@ -88,7 +88,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
 {
   readonly id: string
   readonly databaseId: string
-  readonly supports: FeedSupport = { waiting: true, childrenCarryParentChanges: true }
+  readonly supports: FeedSupport = FEED_SUPPORT
   /** How far processor groups have come. `pendingDeletes.waitFor` uses these positions. */
   readonly positions: GroupPositions
   readonly #location: CollectionLocation

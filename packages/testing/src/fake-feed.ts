@@ -96,7 +96,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   constructor(options: FakeFeedOptions) {
     const { clock, ranges = 4, waiting = true, childrenCarryParentChanges = true } = options
     this.identity = options.identity ?? 'fake-feed'
-    this.supports = { waiting, childrenCarryParentChanges }
+    this.supports = { waiting, childrenCarryParentChanges, cuttable: true }
     this.#clock = clock
     this.#beforeRead = options.beforeRead
     this.#afterJoin = options.afterJoin

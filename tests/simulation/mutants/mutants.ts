@@ -73,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 477,
+    killedBy: 750,
   },
   {
     name: 'lease-clock-runs-free',
@@ -109,7 +109,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'if (planVersion > request.membershipVersion + membershipVersion) {',
       },
     ],
-    killedBy: 4440,
+    killedBy: 168,
   },
   {
     name: 'override-keeps-epochs',

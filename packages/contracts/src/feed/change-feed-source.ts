@@ -131,6 +131,11 @@ export interface FeedSupport {
   readonly waiting: boolean
   /** A child's feed carries its parent's changes, so that a parent's continuation is valid on it. */
   readonly childrenCarryParentChanges: boolean
+  /**
+   * Continuations are Tidemark's, so `cutPage` can cut a page: a reader that is behind may ask for several of its pages at
+   * once (CF-16). @default false
+   */
+  readonly cuttable?: boolean | undefined
 }
 
 /** A current range of a feed, with the id of its pkrange, if the feed has such ids. */

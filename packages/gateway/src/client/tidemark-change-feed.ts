@@ -44,7 +44,11 @@ import { RemotePositions } from './remote-positions.ts'
 export class TidemarkChangeFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
   readonly identity: string
   readonly description: string
-  readonly supports: FeedSupport = { waiting: true, childrenCarryParentChanges: true }
+  readonly supports: FeedSupport = {
+    waiting: true,
+    childrenCarryParentChanges: true,
+    cuttable: true,
+  }
   readonly positions: GroupPositions
   readonly #container: RemoteContainer
   readonly #ranges: PresentPkRanges

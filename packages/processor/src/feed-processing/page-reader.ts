@@ -1,4 +1,5 @@
 import {
+  cutPage,
   errorCode,
   findDamage,
   lsn,
@@ -18,6 +19,8 @@ import type { PumpParts } from './pump-parts.ts'
 const WAIT_TIMEOUT_MS = 30_000
 /** A range that stopped because something was purged is looked at again, in case somebody helped it. */
 const HORIZON_PAUSE_MS = 30_000
+/** The most changes that one read of several pages asks for: as many as a store's own choice of a page has. */
+const CHANGES_A_READ = 1_000
 
 /** The range was split or merged away. */
 export interface RangeGone {
@@ -34,7 +37,8 @@ export interface HorizonPassed {
 
 /**
  * Reads one range ahead of its observer, a bounded number of pages, so that the observer never waits
- * for a page that could have been there. A feed that fails is tried again for ever.
+ * for a page that could have been there. An observer that waits although more is there gets twice as many pages with the
+ * next read, where pages can be cut (CF-16). A feed that fails is tried again for ever.
  */
 export class PageReader<T extends DocumentBody> {
   readonly #parts: PumpParts<T>
@@ -48,6 +52,10 @@ export class PageReader<T extends DocumentBody> {
   #gone: RangeGone | undefined
   #passed: HorizonPassed | undefined
   #isCaughtUp = false
+  /** Of the observer's size, that the next read asks for. */
+  #pagesARead = 1
+  /** Somebody came for a page since the last read, and there was none. */
+  #isAwaited = false
   #nudge = new AbortController()
   #lastError: unknown
 
@@ -95,7 +103,8 @@ export class PageReader<T extends DocumentBody> {
 
   take(): FeedPage<T> | undefined {
     const page = this.#pages.shift()
-    if (page !== undefined) this.#space.ring()
+    if (page === undefined) this.#isAwaited = true
+    else this.#space.ring()
     return page
   }
 
@@ -119,17 +128,21 @@ export class PageReader<T extends DocumentBody> {
         continue
       }
       try {
-        const page = await this.#read()
+        const read = await this.#read()
         if (signal.aborted) return
-        this.#assertUndamaged(page)
-        failures = 0
-        this.#lastError = undefined
-        this.#accept(page)
-        this.#isCaughtUp = page.caughtUp
-        if (page.caughtUp) await this.#waitForMore()
+        for (const page of this.#cut(read)) {
+          this.#assertUndamaged(page)
+          failures = 0
+          this.#lastError = undefined
+          this.#accept(page)
+        }
+        this.#isCaughtUp = read.caughtUp
+        this.#grow(read)
+        if (read.caughtUp) await this.#waitForMore()
       } catch (error) {
         if (signal.aborted) return
         this.#isCaughtUp = false
+        this.#pagesARead = 1
         failures += 1
         await this.#failed(error, failures)
       }
@@ -142,11 +155,28 @@ export class PageReader<T extends DocumentBody> {
     return feed.readPage({
       range: seat.lease.range,
       continuation: this.#position.continuation,
-      maxItemCount,
+      maxItemCount: this.#pagesARead === 1 ? maxItemCount : this.#pageSize * this.#pagesARead,
       pendingDeletes,
       mode,
       signal: this.#stop.signal,
     })
+  }
+
+  /** Infinity where the feed decides. */
+  get #pageSize(): number {
+    const { maxItemCount = -1 } = this.#parts.options
+    return maxItemCount === -1 ? Infinity : maxItemCount
+  }
+
+  #cut(read: FeedPage<T>): readonly FeedPage<T>[] {
+    return this.#pagesARead === 1 ? [read] : cutPage(read, this.#pageSize)
+  }
+
+  #grow({ caughtUp }: FeedPage<T>): void {
+    const most = Math.max(1, Math.floor(CHANGES_A_READ / this.#pageSize))
+    if (caughtUp || this.#parts.feed.supports.cuttable !== true) this.#pagesARead = 1
+    else if (this.#isAwaited) this.#pagesARead = Math.min(2 * this.#pagesARead, most)
+    this.#isAwaited = false
   }
 
   #assertUndamaged({ changes }: FeedPage<T>): void {

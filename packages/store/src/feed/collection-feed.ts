@@ -7,6 +7,7 @@ import {
   type FeedPageRequest,
   type FeedPosition,
   type FeedStartRequest,
+  type FeedSupport,
   type FeedWaitRequest,
   type JoinPositionsRequest,
   type PositionAtRequest,
@@ -34,6 +35,12 @@ import {
   type FeedRowsPage,
   type FeedTextPage,
 } from './read-page.ts'
+
+export const FEED_SUPPORT: FeedSupport = {
+  waiting: true,
+  childrenCarryParentChanges: true,
+  cuttable: true,
+}
 
 /** One collection's feed by continuations, in both modes. See the methods of the same names of `Collection`. */
 export class CollectionFeed<T extends DocumentBody> {

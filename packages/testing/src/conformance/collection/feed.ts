@@ -1,4 +1,4 @@
-import { FULL_RANGE, encodeContinuation, lsn, rangeContainsEpk } from '@tidemark/contracts'
+import { FULL_RANGE, cutPage, encodeContinuation, lsn, rangeContainsEpk } from '@tidemark/contracts'
 import type { Continuation, FeedPosition, FeedRange, StartPosition } from '@tidemark/contracts'
 import { describe, expect, test } from 'vitest'
 import { settle } from '../../platform/settle.ts'
@@ -38,6 +38,30 @@ export function collectionFeed(open: OpenStore): void {
       expect(last?.kind === 'document' && last.document).toEqual(
         (await collection.read('a', 'p')).document,
       )
+    })
+
+    test('CF-16 parts of a page have the positions that they would have if they were read alone', async () => {
+      const collection = await makeCollection(await open())
+      expect(collection.supports.cuttable).toBe(true)
+      for (const [index, count] of [1, 3, 2, 1, 5, 1, 1].entries()) {
+        const operations = Array.from({ length: count }, (_, n) => {
+          return { kind: 'create' as const, document: { id: `${index}-${n}`, pk: 'p' } }
+        })
+        await collection.batch('p', operations)
+        await collection.upsert({ id: 'again', pk: 'p' })
+      }
+      let { continuation } = await start(collection, 'beginning')
+      const whole = await collection.readPage({ range: FULL_RANGE, continuation })
+      const parts = cutPage(whole, 2)
+      expect(parts.length).toBeGreaterThan(3)
+      for (const part of parts) {
+        const maxItemCount = part.changes.length
+        const alone = await collection.readPage({ range: FULL_RANGE, continuation, maxItemCount })
+        expect(idsOf(part.changes)).toEqual(idsOf(alone.changes))
+        expect([part.continuation, part.lsn]).toEqual([alone.continuation, alone.lsn])
+        expect(part.caughtUp).toBe(alone.caughtUp)
+        continuation = part.continuation
+      }
     })
 
     test('CF-7 a page is cut between transactions only; its continuation goes on right after it', async () => {

@@ -74,7 +74,7 @@ export class SimulatedSource<T extends DocumentBody> {
     return {
       identity: feed.identity,
       description: 'simulated feed',
-      supports: { waiting: true, childrenCarryParentChanges: true },
+      supports: { waiting: true, childrenCarryParentChanges: true, cuttable: true },
       positions: {
         report: (reported) =>
           request(undefined, () => {
