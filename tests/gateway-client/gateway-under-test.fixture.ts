@@ -20,11 +20,14 @@ export interface GatewayUnderTest extends AsyncDisposable {
 export async function gatewayUnderTest({
   clock,
   maintenance,
+  store: given,
 }: {
   readonly clock?: Clock
   readonly maintenance?: MaintenanceMode
+  /** In place of one that is made. Closed with the gateway. */
+  readonly store?: Store
 } = {}): Promise<GatewayUnderTest> {
-  const store = await openMemoryStore({ clock, maintenance })
+  const store = given ?? (await openMemoryStore({ clock, maintenance }))
   const failures: unknown[] = []
   const gateway = await startGateway({
     store,

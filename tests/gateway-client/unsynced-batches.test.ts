@@ -7,7 +7,8 @@ import {
   CosmosDocumentCollection,
   type CosmosConnectionOptions,
 } from '@tidemark/gateway/client'
-import { Collection } from '@tidemark/store'
+import { openMemoryEngine } from '@tidemark/engine-sqlite'
+import { Collection, Store } from '@tidemark/store'
 import { expect, test, vi } from 'vitest'
 import { ServingProcess } from '../gateway/serving-process.ts'
 import { SERVED_KEY } from '../gateway/signed-request.ts'
@@ -49,6 +50,35 @@ test('what is flushed of no container is not found', async () => {
   const collection = new CosmosDocumentCollection(under.connect(), LEASES)
   const error = await collection.flush().catch((caught: unknown) => caught)
   expect(errorCode(error)).toBe('ERR_NOT_FOUND')
+})
+
+test('a flush over HTTP ends when the engine has flushed, and fails if that does', async () => {
+  const engine = openMemoryEngine()
+  const openDatabase = engine.openDatabase.bind(engine)
+  const flushes: PromiseWithResolvers<void>[] = []
+  const flush = (): Promise<void> => {
+    const next = Promise.withResolvers<void>()
+    flushes.push(next)
+    return next.promise
+  }
+  vi.spyOn(engine, 'openDatabase').mockImplementation(async (id) => {
+    return Object.assign(await openDatabase(id), { flush })
+  })
+  await using under = await gatewayUnderTest({ store: await Store.open({ engine }) })
+  const collection = new CosmosDocumentCollection(under.connect({ maxAttempts: 1 }), LEASES)
+  await collection.createIfNotExists(KEY)
+  const ended = vi.fn<() => void>()
+  const first = collection.flush().then(ended)
+  await vi.waitFor(() => expect(flushes).toHaveLength(1))
+  // Whatever else is asked meanwhile is answered.
+  await collection.readPartition('p')
+  expect(ended).not.toHaveBeenCalled()
+  flushes[0]?.resolve()
+  await first
+  const second = collection.flush().catch((error: unknown) => errorCode(error))
+  await vi.waitFor(() => expect(flushes.length).toBeGreaterThan(1))
+  for (const each of flushes) each.reject(new Error('the disk is gone'))
+  expect(await second).toMatch(/^ERR_/)
 })
 
 test('a server that is killed loses none of the batches that did not wait for the disk', async () => {

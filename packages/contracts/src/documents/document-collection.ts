@@ -126,7 +126,11 @@ export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
     operations: readonly BatchOperation<T>[],
     options?: CommitOptions,
   ): Promise<BatchResult<T>>
-  /** Resolves when every batch that was acknowledged before the call is on disk. Absent where each is at once. */
+  /**
+   * Resolves when every batch that was acknowledged before the call is on disk. Absent where each is at once. Over HTTP it
+   * speaks for the server that answers: if its machine ended meanwhile, another one does not know what that had acknowledged.
+   * So read what must be there afterwards.
+   */
   flush?(options?: RequestOptions): Promise<void>
   /** Every live document of one partition key value, by id, in one snapshot. For small partitions. */
   readPartition(
