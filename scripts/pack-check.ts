@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -53,14 +55,17 @@ export function staleOutput(folder: string, files: readonly string[]): string[] 
     .map((file) => `publishes ${file}, which has no source: remove dist and build again`)
 }
 
-async function packageProblems(root: string, folder: string): Promise<string[]> {
+/** Packs each package once, into this folder. */
+async function packageProblems(
+  root: string,
+  { folder, destination }: { readonly folder: string; readonly destination: string },
+): Promise<string[]> {
   const path = join(root, 'packages', folder)
   const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as PackManifest
-  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-    cwd: path,
-    maxBuffer: 64 * 1024 * 1024,
-  })
-  const packed = packedFiles(JSON.parse(stdout))
+  const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', destination]
+  const { stdout } = await run('npm', pack, { cwd: path, maxBuffer: 64 * 1024 * 1024 })
+  const { filename, files } = packedPackage(JSON.parse(stdout))
+  const packed = files.map((file) => file.path).sort()
   const problems = [...packListProblems(manifest, packed), ...staleOutput(path, packed)]
   const license = join(path, 'LICENSE')
   if (
@@ -72,34 +77,28 @@ async function packageProblems(root: string, folder: string): Promise<string[]> 
   // The tools below need the files that are missing, and would only repeat it at length.
   if (problems.length > 0) return problems
   const bin = join(root, 'node_modules', '.bin')
-  problems.push(
-    ...(await complaints(join(bin, 'publint'), ['run', '--strict', '--pack', 'npm'], path)),
-  )
-  problems.push(
-    ...(await complaints(
-      join(bin, 'attw'),
-      ['--pack', '.', '--profile', 'esm-only', '--no-emoji'],
-      path,
-    )),
-  )
-  return problems
+  const tarball = join(destination, filename)
+  return [
+    ...(await complaints(join(bin, 'publint'), ['run', '--strict', tarball])),
+    ...(await complaints(join(bin, 'attw'), [tarball, '--profile', 'esm-only', '--no-emoji'])),
+  ]
+}
+
+interface PackedPackage {
+  readonly filename: string
+  readonly files: readonly { readonly path: string }[]
 }
 
 /** npm 11 answers with an array, npm 12 with an object by package name. */
-function packedFiles(answer: unknown): string[] {
-  const [entry] = Object.values(
-    answer as Record<string, { readonly files: { readonly path: string }[] }>,
-  )
-  return (entry?.files ?? []).map(({ path }) => path).sort()
+function packedPackage(answer: unknown): PackedPackage {
+  const [entry] = Object.values(answer as Record<string, PackedPackage>)
+  if (entry === undefined) throw new Error('npm pack names no package')
+  return entry
 }
 
-async function complaints(
-  command: string,
-  args: readonly string[],
-  cwd: string,
-): Promise<string[]> {
+async function complaints(command: string, args: readonly string[]): Promise<string[]> {
   try {
-    await run(command, args, { cwd, env: { ...process.env, FORCE_COLOR: '0', NO_COLOR: '1' } })
+    await run(command, args, { env: { ...process.env, FORCE_COLOR: '0', NO_COLOR: '1' } })
     return []
   } catch (error) {
     const { stdout = '', stderr = '' } = error as {
@@ -116,9 +115,11 @@ if (import.meta.main) {
   const folders = readdirSync(join(root, 'packages')).filter((folder) =>
     existsSync(join(root, 'packages', folder, 'package.json')),
   )
+  await using tarballs = await mkdtempDisposable(join(tmpdir(), 'tidemark-pack-'))
+  const destination = tarballs.path
   let count = 0
   for (const folder of folders.sort()) {
-    for (const problem of await packageProblems(root, folder)) {
+    for (const problem of await packageProblems(root, { folder, destination })) {
       console.error(`packages/${folder} ${problem}`)
       count += 1
     }
