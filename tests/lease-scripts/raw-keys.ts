@@ -101,12 +101,14 @@ function profileText(profile: HostProfile): string {
     standby,
     refuses = [],
     leasesPerRange = 1,
+    presence,
   } = profile
   const highest = maxLeases === Infinity ? null : maxLeases
   const stored: Record<string, unknown> = { weight, minLeases, maxLeases: highest, leaving }
   if (standby === true) stored['standby'] = true
   if (refuses.length > 0) stored['refuses'] = refuses
   if (leasesPerRange !== 1) stored['leasesPerRange'] = leasesPerRange
+  if (presence !== undefined) stored['presence'] = presence
   return JSON.stringify(stored)
 }
 

@@ -121,6 +121,14 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     find: 'for _, name in ipairs(expired) do drop(name) end',
     replace: '',
   }),
+  mutant('sync', 'LE-16 the session of a host that is gone is dropped', {
+    find: 'drop(gone[i])',
+    replace: '',
+  }),
+  mutant('sync', 'LE-16 another incarnation is not gone', {
+    find: "redis.call('HGET', incarnations, gone[i]) == gone[i + 1]",
+    replace: "redis.call('HGET', incarnations, gone[i])",
+  }),
   mutant('sync', 'a beat makes no session', {
     find: "elseif intent == 'beat' and not mine then",
     replace: 'elseif false then',
@@ -134,7 +142,7 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     replace: 'not mine',
   }),
   mutant('sync', 'the digest compares the LSNs', {
-    find: ' and lsns == tonumber(ARGV[15])',
+    find: ' and lsns == tonumber(ARGV[16])',
     replace: '',
   }),
   mutant('sync', 'the digest is of this host alone', {

@@ -207,6 +207,7 @@ export {
   type SyncReply,
   type SyncRequest,
 } from './leases/lease-store.ts'
+export type { AnnouncedPresence, Presence } from './presence.ts'
 export {
   checkOptions,
   describeValue,

@@ -1,16 +1,17 @@
--- sync: moves the lease clock on, drops expired sessions, then joins, renews or leaves.
+-- sync: moves the lease clock on, drops sessions that expired or whose process is gone, then joins, renews or leaves.
 --
 -- KEYS, ARGV[1..3]  see prelude.lua
 -- ARGV[4] host      ARGV[5] incarnation   ARGV[6] join, beat or leave   ARGV[7] profile
 -- ARGV[8] time to live of the session, lease-clock ms     ARGV[9] cap of the lease clock, ms
 -- ARGV[10] '' or what the host saw of the lease clock; then ARGV[11] the store time that came with it, ARGV[12] ms that
 --                   have passed since by the host's own clock
--- ARGV[13] '' or the number of leases held; then ARGV[14] sum of epochs, ARGV[15] sum of LSNs, ARGV[16] modulus,
--- ARGV[17..] what the group works on, if that is known: for each range its first key, and the one after its last
+-- ARGV[13] '' or hosts whose processes are gone: JSON of a flat list of host and incarnation
+-- ARGV[14] '' or the number of leases held; then ARGV[15] sum of epochs, ARGV[16] sum of LSNs, ARGV[17] modulus,
+-- ARGV[18..] what the group works on, if that is known: for each range its first key, and the one after its last
 -- returns           {'ok', gen, clock, mv, av, ms until the first deadline of others or '', digest matches 0/1, store time}
 --                   or {'fenced', gen}
 -- guarantees        the clock moves by at most the cap, and by nothing but what the host saw pass; mv rises iff sessions or
---                   profiles changed; publishes then. Work: O(expired hosts); with a digest O(leases), so callers send it with every 10th beat
+--                   profiles changed; publishes then. Work: O(hosts dropped); with a digest O(leases), so callers send it with every 10th beat
 local host, incarnation, intent, profile = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local group, failure = open_group()
 if failure then return failure end
@@ -52,6 +53,13 @@ end
 local expired = redis.call('ZRANGEBYSCORE', deadlines, '-inf', text(group.clock))
 for _, name in ipairs(expired) do drop(name) end
 local changed = #expired > 0
+local gone = ARGV[13] == '' and {} or cjson.decode(ARGV[13])
+for i = 1, #gone, 2 do
+  if redis.call('HGET', incarnations, gone[i]) == gone[i + 1] then
+    drop(gone[i])
+    changed = true
+  end
+end
 local present = redis.call('HGET', incarnations, host)
 local mine = present == incarnation
 local fenced = false
@@ -86,8 +94,8 @@ for i = 1, #first, 2 do
 end
 
 local matches = 1
-if ARGV[13] ~= '' then
-  local modulus = tonumber(ARGV[16])
+if ARGV[14] ~= '' then
+  local modulus = tonumber(ARGV[17])
   local count, epochs, lsns = 0, 0, 0
   local suffix = '|' .. incarnation .. '|' .. host
   local owned, held = redis.call('HGETALL', owners), {}
@@ -110,8 +118,8 @@ if ARGV[13] ~= '' then
     end
   end
   -- Without keys nothing is known of what the group works on.
-  local whole = #ARGV < 17 or judge_cover(17)
-  local same = whole and count == tonumber(ARGV[13]) and epochs == tonumber(ARGV[14]) and lsns == tonumber(ARGV[15])
+  local whole = #ARGV < 18 or judge_cover(18)
+  local same = whole and count == tonumber(ARGV[14]) and epochs == tonumber(ARGV[15]) and lsns == tonumber(ARGV[16])
   matches = same and 1 or 0
 end
 return { 'ok', group.gen, text(group.clock), text(group.mv), text(group.av), next_deadline, matches, text(now_ms) }

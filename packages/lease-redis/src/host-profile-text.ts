@@ -12,6 +12,7 @@ export function profileText({
   standby = false,
   refuses = [],
   leasesPerRange = 1,
+  presence,
 }: HostProfile): string {
   return JSON.stringify({
     weight,
@@ -22,6 +23,7 @@ export function profileText({
     ...(standby ? { standby } : {}),
     ...(refuses.length > 0 ? { refuses } : {}),
     ...(leasesPerRange === 1 ? {} : { leasesPerRange }),
+    ...(presence === undefined ? {} : { presence }),
   })
 }
 
@@ -29,7 +31,8 @@ export function profileText({
 export function parseProfile(text: string): HostProfile | undefined {
   const parsed: unknown = JSON.parse(text)
   if (!isStoredProfile(parsed)) return undefined
-  const { weight, minLeases, maxLeases, leaving, standby, refuses, leasesPerRange } = parsed
+  const { weight, minLeases, maxLeases, leaving, standby, refuses, leasesPerRange, presence } =
+    parsed
   return {
     weight,
     minLeases,
@@ -38,6 +41,7 @@ export function parseProfile(text: string): HostProfile | undefined {
     ...(standby === undefined ? {} : { standby }),
     ...(refuses === undefined ? {} : { refuses }),
     ...(leasesPerRange === undefined ? {} : { leasesPerRange }),
+    ...(presence === undefined ? {} : { presence }),
   }
 }
 
@@ -56,7 +60,8 @@ function isStoredProfile(
     typeof value.leaving === 'boolean' &&
     (!('standby' in value) || typeof value.standby === 'boolean') &&
     (!('refuses' in value) || isTexts(value.refuses)) &&
-    (!('leasesPerRange' in value) || typeof value.leasesPerRange === 'number')
+    (!('leasesPerRange' in value) || typeof value.leasesPerRange === 'number') &&
+    (!('presence' in value) || typeof value.presence === 'string')
   )
 }
 

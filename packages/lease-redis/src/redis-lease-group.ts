@@ -72,7 +72,7 @@ export class RedisLeaseGroup implements LeaseGroup {
   }
 
   async sync(request: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
-    const { intent, profile, ttlMs, clockCapMs, observed, held, keys } = request
+    const { intent, profile, ttlMs, clockCapMs, observed, gone = [], held, keys } = request
     const digest = held
       ? [...[held.count, held.epochSum, held.lsnSum, DIGEST_MODULUS].map(String), ...keysArgs(keys)]
       : ['']
@@ -80,7 +80,8 @@ export class RedisLeaseGroup implements LeaseGroup {
       ? [observed.clockMs, observed.storeMs, observed.elapsedMs].map(String)
       : ['', '', '']
     const times = [String(ttlMs), String(clockCapMs), ...seen]
-    const args = [intent, profileText(profile), ...times, ...digest]
+    const dead = gone.length === 0 ? '' : JSON.stringify(gone.flatMap(identityArgs))
+    const args = [intent, profileText(profile), ...times, dead, ...digest]
     const reply = await this.#run('sync', [...identityArgs(request), ...args], signal)
     const [kind, generation, clock, membership, plan, deadline, matches, storeTime] =
       replyList(reply)
@@ -271,7 +272,7 @@ const RELEASE_LETTERS: ReadonlyMap<string, 'released' | 'lost'> = new Map([
 ])
 
 /** The scripts split the stored owner at the first bars, so an incarnation must not contain any. */
-function identityArgs({ host, incarnation }: HostIdentity): readonly string[] {
+function identityArgs({ host, incarnation }: HostIdentity): [string, string] {
   return [host, encodeURIComponent(incarnation)]
 }
 

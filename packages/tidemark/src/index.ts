@@ -254,6 +254,8 @@ export {
   type PatchOperation,
   type PatchOptions,
   type PendingDeleteChange,
+  type AnnouncedPresence,
+  type Presence,
   type Random,
   type ReadOptions,
   type ReadResult,

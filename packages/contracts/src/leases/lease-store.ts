@@ -8,6 +8,7 @@ import type {
   NewLease,
 } from './lease.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
+import type { Presence } from '../presence.ts'
 
 /** Sums over the leases that a host holds, to compare with what the store attributes to it. */
 export interface HeldDigest {
@@ -33,6 +34,11 @@ export interface SyncRequest extends HostIdentity {
   readonly clockCapMs: number
   /** Absent in the first call of a process. It alone moves the lease clock. */
   readonly observed?: ObservedClock | undefined
+  /**
+   * Other hosts whose processes are certainly dead: their sessions end with this call, if these incarnations still have them.
+   * @default none
+   */
+  readonly gone?: readonly HostIdentity[] | undefined
   /** Sent with every 10th beat; answered by `heldMatches`. */
   readonly held?: HeldDigest | undefined
   /** What the group works on; no two of them touch. With a digest, the answer tells whether the leases cover it. */
@@ -122,7 +128,7 @@ export type LeaseHint = 'membership' | 'plan' | 'released'
 export interface LeaseGroup {
   readonly group: string
 
-  /** Joins, renews or leaves, and drops sessions that expired. One round trip whatever the number of leases (LE-13). */
+  /** Joins, renews or leaves, and drops sessions that expired or whose process is gone. One round trip whatever the number of leases (LE-13). */
   sync(request: SyncRequest, signal?: AbortSignal): Promise<SyncReply>
   /**
    * Stores the whole set iff the group has no leases; otherwise changes nothing. Either way returns
@@ -264,6 +270,8 @@ export interface LeaseStore {
    * then, whatever its feed remembers of an earlier process. @default false
    */
   readonly endsWithProcess?: boolean | undefined
+  /** How hosts that keep leases here on one machine know of each other's death. @default by the end of sessions only */
+  readonly presence?: Presence | undefined
   /**
    * Creates what storage is missing, idempotently by many hosts (LE-14).
    *

@@ -43,6 +43,8 @@ export interface HostProfile {
   readonly refuses?: readonly string[] | undefined
   /** Leases that each pkrange is to have at least. The highest of all hosts that stay counts. @default 1 */
   readonly leasesPerRange?: number | undefined
+  /** What other hosts watch it by: see `AnnouncedPresence`. @default its death shows by its silence only */
+  readonly presence?: string | undefined
 }
 
 /** One group's record for one feed range (LE-1). */

@@ -13,7 +13,7 @@ import {
 import { leaseSetDamage, rangesOf } from './lease-set-damage.ts'
 
 /**
- * `LeaseGroup.sync`: moves the lease clock on, drops expired sessions, then joins, renews or leaves.
+ * `LeaseGroup.sync`: moves the lease clock on, drops sessions that expired or whose process is gone, then joins, renews or leaves.
  *
  * `leases` is needed only when the request carries a digest.
  */
@@ -26,11 +26,12 @@ export function syncGroup(
   const { clockMs, latestMs, ahead } = passTime(head, request, nowMs)
   const sessions = new Map<string, SessionRecord>()
   for (const [host, session] of head.sessions) {
-    if (session.deadlineMs > clockMs) sessions.set(host, session)
+    const isGone = request.gone?.some((one) => sameIdentity(one, session)) ?? false
+    if (session.deadlineMs > clockMs && !isGone) sessions.set(host, session)
   }
-  const expired = sessions.size < head.sessions.size
+  const dropped = sessions.size < head.sessions.size
   const renewed = renew(sessions, request, { latestMs, nowMs })
-  const changed = expired || renewed === 'changed'
+  const changed = dropped || renewed === 'changed'
   const after: GroupHead = {
     ...head,
     clockMs,
@@ -195,7 +196,8 @@ function profilesEqual(a: HostProfile, b: HostProfile): boolean {
     a.leaving === b.leaving &&
     (a.standby ?? false) === (b.standby ?? false) &&
     (a.refuses ?? []).join() === (b.refuses ?? []).join() &&
-    (a.leasesPerRange ?? 1) === (b.leasesPerRange ?? 1)
+    (a.leasesPerRange ?? 1) === (b.leasesPerRange ?? 1) &&
+    a.presence === b.presence
   )
 }
 

@@ -311,7 +311,8 @@ function isProfile(value: unknown): value is StoredSession['profile'] {
     hasNumbers(value, ['weight', 'minLeases']) &&
     isOptional('boolean', property(value, 'standby')) &&
     isOptionalTexts(property(value, 'refuses')) &&
-    isOptional('number', property(value, 'leasesPerRange'))
+    isOptional('number', property(value, 'leasesPerRange')) &&
+    isOptional('string', property(value, 'presence'))
   )
 }
 
@@ -321,7 +322,7 @@ function isAttempts(value: unknown): value is BatchAttempts {
   return first === undefined || typeof first === 'string'
 }
 
-function isOptional(type: 'boolean' | 'number', value: unknown): boolean {
+function isOptional(type: 'boolean' | 'number' | 'string', value: unknown): boolean {
   return value === undefined || typeof value === type
 }
 

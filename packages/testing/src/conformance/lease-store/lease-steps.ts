@@ -57,6 +57,7 @@ export interface SyncStep {
   readonly ttlMs: number
   readonly clockCapMs: number
   readonly observed: StepObserved | undefined
+  readonly gone?: readonly HostIdentity[] | undefined
   /** None: no digest is sent. Else added to the right sum of LSNs. */
   readonly digestShift: number | undefined
   readonly keys?: readonly FeedRange[] | undefined
@@ -146,6 +147,8 @@ const profile: fc.Arbitrary<HostProfile> = fc.constantFrom(
   { ...PROFILE, weight: 0.5, refuses: ['-80', '80-FF'] },
   { ...PROFILE, leasesPerRange: 1 },
   { ...PROFILE, leasesPerRange: 4 },
+  { ...PROFILE, presence: 'boot/1' },
+  { ...PROFILE, presence: 'boot/2' },
 )
 
 const TEXTS = ['next', '', '1|2|3|x', '\u0001', '\u00011,2\u0001x', 'two\nlines', '"ü" \u{1f30a}']
@@ -210,6 +213,7 @@ const sync: fc.Arbitrary<LeaseStep> = fc.record({
     }),
     { nil: undefined, freq: 4 },
   ),
+  gone: fc.option(fc.array(host, { maxLength: 3 }), { nil: undefined, freq: 2 }),
   digestShift: fc.constantFrom(undefined, 0, 0, 1),
   keys: fc.constantFrom(undefined, undefined, ...LOSS_KEYS),
 })

@@ -131,6 +131,36 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       expect(await one.sync(syncRequest(A, 'beat'))).toMatchObject({ kind: 'fenced' })
     })
 
+    test('LE-16 the session of a host that is gone ends at once, and its leases are free', async () => {
+      const { one, two } = await suite.group()
+      await ownedGroup(one, A, 2)
+      const { membershipVersion } = await syncOk(two, B, 'join')
+      const told = await syncOk(two, B, 'beat', { gone: [A] })
+      expect(told.membershipVersion).toBe(membershipVersion + 1)
+      const { hosts, leases } = await two.read()
+      expect(hosts).toMatchObject([B])
+      const targets = new Map(leases.map(({ id }) => [id, 'b']))
+      await two.plan({ membershipVersion: told.membershipVersion, targets })
+      const taken = await two.acquire({ ...B, leaseIds: leases.map(({ id }) => id) })
+      for (const { lease, epoch } of taken) {
+        expect(epoch).toBeGreaterThan(leases.find(({ id }) => id === lease.id)?.epoch ?? Infinity)
+      }
+      expect(taken).toHaveLength(2)
+      expect(await one.sync(syncRequest(A, 'beat'))).toMatchObject({ kind: 'fenced' })
+      const again = await syncOk(two, B, 'beat', { gone: [A] })
+      expect(again.membershipVersion).toBe(told.membershipVersion)
+    })
+
+    test('LE-16 that another incarnation or another host is gone ends no session', async () => {
+      const { one, two } = await suite.group()
+      await syncOk(one, A, 'join')
+      const { membershipVersion } = await syncOk(two, B, 'join')
+      const gone = [identity('a', 'a-0'), identity('c', A.incarnation), identity('c')]
+      expect((await syncOk(two, B, 'beat', { gone })).membershipVersion).toBe(membershipVersion)
+      expect((await two.read()).hosts).toMatchObject([A, B])
+      expect(await one.sync(syncRequest(A, 'beat'))).toMatchObject({ kind: 'ok' })
+    })
+
     test('the lease clock never jumps by more than the cap and never goes back', async () => {
       const { one, two } = await suite.group()
       const { clockMs } = await syncOk(one, A, 'join')
