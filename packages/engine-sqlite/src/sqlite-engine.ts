@@ -8,6 +8,7 @@ import {
   systemClock,
   systemRandom,
   type Clock,
+  type Presence,
   type Random,
 } from '@tidemark/contracts'
 import type {
@@ -24,6 +25,7 @@ import type { StoreAccess } from './folder/store-access.ts'
 import { openStoreFolder } from './folder/store-folder.ts'
 import { bootId } from './platform/boot-id.ts'
 import { Doorbells } from './platform/doorbells.ts'
+import { SocketPresence } from './platform/socket-presence.ts'
 import { WriterClient } from './platform/writer-client.ts'
 import { SqliteDatabase } from './sqlite-database.ts'
 import { StoreClock } from './store-clock.ts'
@@ -104,6 +106,7 @@ class SqliteEngine implements StorageEngine {
   readonly description: string
   readonly storeId: string
   readonly supports: EngineSupport = { processes: 'many', durable: true }
+  readonly presence: Presence
   readonly #options: ResolvedOptions
   readonly #catalog: DatabaseCatalog
   readonly #processId: string
@@ -120,6 +123,8 @@ class SqliteEngine implements StorageEngine {
     this.#catalog = catalog
     this.#clock = new StoreClock(options.clock)
     this.#processId = options.random.hex(8)
+    const { access, random } = options
+    this.presence = new SocketPresence(join(options.folder, 'presence'), { access, random })
     this.#doorbells = new Doorbells(join(options.folder, 'doorbells'), {
       id: this.#processId,
       access: options.access,

@@ -1,4 +1,4 @@
-import { DocumentStamp, ResourceNotFoundError, errorCode } from '@tidemark/contracts'
+import { DocumentStamp, ResourceNotFoundError, errorCode, type Presence } from '@tidemark/contracts'
 import type { CollectionOptions } from './catalog/collection-options.ts'
 import type { KnownCollections } from './catalog/known-collections.ts'
 import { collectionSelfLink } from './engine/resource-ids.ts'
@@ -14,6 +14,7 @@ export interface CollectionLocation {
   readonly storeId: string
   readonly databaseId: string
   readonly id: string
+  readonly presence: Presence | undefined
   readonly known: KnownCollections
   readonly events: Pick<StoreEventEmitter, 'emit'>
   readonly maxDocumentBytes: number

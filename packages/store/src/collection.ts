@@ -18,12 +18,12 @@ import {
   type FeedWaitRequest,
   type GroupPositions,
   type JoinPositionsRequest,
-  type Lsn,
   type PartitionKeyRange,
   type PartitionKey,
   type PatchOperation,
   type PatchOptions,
   type PositionAtRequest,
+  type Presence,
   type ReadOptions,
   type ReadResult,
   type RequestOptions,
@@ -113,6 +113,10 @@ export class Collection<T extends DocumentBody = DocumentBody>
 
   get description(): string {
     return `${this.databaseId}/${this.id}`
+  }
+
+  get presence(): Presence | undefined {
+    return this.#location.presence
   }
 
   /** @throws ERR_NOT_FOUND before the first call to a collection that this store has not seen */
@@ -245,12 +249,9 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return readPartition<T>(await this.open(), partitionKey)
   }
 
-  async waitForCommit(request: {
-    readonly partitionKey: PartitionKey
-    readonly afterLsn: Lsn
-    readonly timeoutMs: number
-    readonly signal: AbortSignal
-  }): Promise<boolean> {
+  async waitForCommit(
+    request: Parameters<NonNullable<DocumentCollection['waitForCommit']>>[0],
+  ): Promise<boolean> {
     const { engine, encoder, record } = await this.open()
     const { afterLsn, timeoutMs, signal } = request
     const range = singleEpkRange(encoder.encodeKey(request.partitionKey).epk)

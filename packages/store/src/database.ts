@@ -202,6 +202,7 @@ export class Database {
       storeId: engine.storeId,
       databaseId: this.id,
       id: checkedResourceId('collection', id),
+      presence: engine.presence,
       known,
       events,
       maxDocumentBytes,

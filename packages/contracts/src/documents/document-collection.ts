@@ -1,3 +1,4 @@
+import type { Presence } from '../presence.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
 import type { Lsn } from '../ranges/lsn.ts'
 import type { PartitionKey } from '../partition-key/partition-key.ts'
@@ -152,6 +153,8 @@ export interface DocumentCollection<T extends DocumentBody = DocumentBody> {
    * one.
    */
   createIfNotExists?(options: { readonly partitionKey: string } & RequestOptions): Promise<void>
+  /** Optional: how processes that have this collection on one machine know of each other's death. */
+  readonly presence?: Presence | undefined
   /** The intervals of the current pkranges, in EPK order. */
   readFeedRanges(options?: RequestOptions): Promise<readonly FeedRange[]>
 }

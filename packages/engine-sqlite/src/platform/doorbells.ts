@@ -1,9 +1,9 @@
-import { chmodSync, closeSync, constants, existsSync, lstatSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, constants, openSync } from 'node:fs'
 import { lstat, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { createConnection, createServer, type Server, type Socket } from 'node:net'
+import { createConnection, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { errnoOf } from '../folder/link-into-place.ts'
-import { FILE_MODE, makeFolderFor, type StoreAccess } from '../folder/store-access.ts'
+import { FILE_MODE, type StoreAccess } from '../folder/store-access.ts'
+import { listenAt, makeSocketFolder } from './socket-folder.ts'
 
 /** Longest path of a unix socket on Linux is 107 bytes, on macOS 103. */
 const MAX_SOCKET_PATH = 100
@@ -89,13 +89,7 @@ export class Doorbells {
   }
 
   async #makeFolder(): Promise<void> {
-    if (!existsSync(this.#folder)) {
-      await makeFolderFor(this.#access, this.#folder).catch((error: unknown) => {
-        if (errnoOf(error) !== 'EEXIST') throw error
-      })
-    }
-    if (!lstatSync(this.#folder).isDirectory())
-      throw new Error(`${this.#folder} is a link or a file`)
+    await makeSocketFolder(this.#folder, this.#access)
     const longest = join(this.#folder, `${this.#id}${ENDING}`)
     if (process.platform === 'win32' || Buffer.byteLength(longest) <= MAX_SOCKET_PATH) return
     if (process.platform !== 'linux') throw new Error(`${longest} is too long for a socket`)
@@ -109,10 +103,10 @@ export class Doorbells {
     const made = join(this.#place, `${this.#id}.new`)
     const onPeer = (peer: Socket): void => this.#adopt(peer)
     if (process.platform === 'win32') {
-      this.#server = await listen(pipeOf(this.#id), onPeer)
+      this.#server = await listenAt(pipeOf(this.#id), onPeer)
       await writeFile(made, '')
     } else {
-      this.#server = await listen(made, onPeer)
+      this.#server = await listenAt(made, onPeer)
       chmodSync(made, FILE_MODE[this.#access])
     }
     await rename(made, join(this.#place, `${this.#id}${ENDING}`))
@@ -156,21 +150,6 @@ function isGone(error: unknown): boolean {
 
 function pipeOf(id: string): string {
   return `\\\\.\\pipe\\tidemark-${id}`
-}
-
-async function listen(path: string, onPeer: (peer: Socket) => void): Promise<Server> {
-  const server = createServer(onPeer)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    // By this process itself, also where it is a worker of a cluster.
-    server.listen({ path, exclusive: true }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-  server.on('error', () => undefined)
-  server.unref()
-  return server
 }
 
 async function connected(path: string): Promise<Socket> {

@@ -18,7 +18,7 @@ import type {
 import type { MessageEngine } from '../messages/message-engine.ts'
 import type { MaintenanceEngine } from './maintenance.ts'
 import type { DocumentKey, ScanPage, ScanQuery } from './document-query.ts'
-import type { DocumentVersion, FeedRange, GroupPosition } from '@tidemark/contracts'
+import type { DocumentVersion, FeedRange, GroupPosition, Presence } from '@tidemark/contracts'
 
 /** The differences between engines, as data. */
 export interface EngineSupport {
@@ -47,6 +47,8 @@ export interface StorageEngine {
   /** A random id. It is created with the store and never changes. */
   readonly storeId: string
   readonly supports: EngineSupport
+  /** How processes on one machine that have the store open know of each other's death. Absent where they cannot. */
+  readonly presence?: Presence | undefined
 
   /**
    * Sets the listener for the engine's own notices from now on. An engine that never sends any does not have this

@@ -12,6 +12,7 @@ import {
   type DocumentCollection,
   type LeaseGroup,
   type LeaseStore,
+  type Presence,
   type RequestOptions,
   type Random,
   type OptionRules,
@@ -78,6 +79,10 @@ export class DocumentLeaseStore implements LeaseStore {
   /** A host compares it with the monitored collection's. */
   get collectionIdentity(): string {
     return this.#collection.identity
+  }
+
+  get presence(): Presence | undefined {
+    return this.#collection.presence
   }
 
   async openGroup(group: string, { signal }: RequestOptions = {}): Promise<LeaseGroup> {
