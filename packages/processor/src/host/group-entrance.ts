@@ -1,5 +1,6 @@
 import {
   LeasesVanishedError,
+  type AnnouncedPresence,
   type DocumentBody,
   type FeedRange,
   type LeaseGroup,
@@ -28,6 +29,8 @@ export interface EnteredGroup {
   readonly generation: string
   /** What the group works on. No two of them touch. */
   readonly keys: readonly FeedRange[]
+  /** Of this process, where its death would show. To be closed by whoever gets it. */
+  readonly presence: AnnouncedPresence | undefined
 }
 
 type Prepare = (
@@ -119,7 +122,10 @@ export class GroupEntrance<T extends DocumentBody> {
         signal,
       )
       this.lastError = undefined
-      if (prepared.kind === 'ready') return this.#entered(group, prepared)
+      if (prepared.kind === 'ready') {
+        const presence = await this.#options.leases.presence?.announce()
+        return { ...this.#entered(group, prepared), presence }
+      }
       await group.close()
       // A host that was in the group has told already what it saw.
       if (prepared.damage !== undefined && this.#deadlineMs !== undefined) {
@@ -172,7 +178,7 @@ export class GroupEntrance<T extends DocumentBody> {
   #entered(
     group: LeaseGroup,
     { generation, leases, origin }: Extract<PreparedLeases, { kind: 'ready' }>,
-  ): EnteredGroup {
+  ): Omit<EnteredGroup, 'presence'> {
     const loss = this.#loss
     if (loss !== undefined) {
       this.#loss = undefined

@@ -2,6 +2,7 @@ import type PQueue from 'p-queue'
 import {
   errorCode,
   feedRangeId,
+  type AnnouncedPresence,
   type DocumentBody,
   type FeedRange,
   type GroupPosition,
@@ -33,6 +34,8 @@ export interface HostLifeOptions<T extends DocumentBody> {
   readonly generation: string
   /** What the group works on. */
   readonly keys: readonly FeedRange[]
+  /** Closed at the end. */
+  readonly presence: AnnouncedPresence | undefined
   /** Of this stay in the group. Of one process all begin alike, up to a dot. */
   readonly incarnation: string
   readonly createObserver: ObserverFactory<T>
@@ -185,6 +188,7 @@ export class HostLife<T extends DocumentBody> {
     await Promise.all(this.#pumpRuns)
     await this.#shaper.stop()
     await this.#reporter?.stop()
+    await this.#parts.presence?.close()
     await this.#parts.group.close()
     const unreported = this.#reporter?.unreported ?? []
     return { error: error ?? this.#feedClosed, loss: this.#loss && { ...this.#loss, unreported } }
@@ -192,6 +196,7 @@ export class HostLife<T extends DocumentBody> {
 
   #newCoordinator(group: LeaseGroup): LeaseCoordinator {
     const { clock, random, hostName, ...options } = this.#options
+    const { presence } = this.#parts
     return new LeaseCoordinator({
       core: {
         host: hostName,
@@ -202,6 +207,7 @@ export class HostLife<T extends DocumentBody> {
           maxLeases: options.maxPartitionCount,
           standby: options.standby,
           leasesPerRange: options.leasesPerRange,
+          presence: presence?.id,
         },
         heartbeatMs: options.leaseRenewIntervalMs,
         ttlMs: options.leaseExpirationIntervalMs,
@@ -215,6 +221,7 @@ export class HostLife<T extends DocumentBody> {
       group,
       clock,
       random,
+      presence,
       callTimeoutMs: options.leaseStoreTimeoutMs,
       startPump: (seat) => this.#startPump(seat),
       onNotice: (notice) => this.#onLeaseNotice(notice),

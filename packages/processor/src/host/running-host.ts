@@ -142,13 +142,11 @@ export class RunningHost<T extends DocumentBody> {
     return this.#entered === 1 ? this.#process : `${this.#process}.e${this.#entered}`
   }
 
-  #begin({ group, generation, keys }: EnteredGroup): HostLife<T> {
+  #begin(entered: EnteredGroup): HostLife<T> {
     const { createObserver, threads, emit } = this.#parts
     const life = new HostLife({
       options: this.#options,
-      group,
-      generation,
-      keys,
+      ...entered,
       incarnation: this.#nextIncarnation(),
       createObserver,
       threads,

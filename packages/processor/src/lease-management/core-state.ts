@@ -1,4 +1,4 @@
-import type { HeldLease, LeaseGroupSnapshot } from '@tidemark/contracts'
+import type { HeldLease, HostIdentity, LeaseGroupSnapshot } from '@tidemark/contracts'
 import type { LeasePlan } from '../load-balancing/plan-leases.ts'
 import { CallSlots } from './call-slots.ts'
 import { FencePauses } from './fence-pauses.ts'
@@ -32,6 +32,8 @@ export class CoreState {
   needsReconcile = false
   /** Leases whose observer hangs here, and until when they are refused. */
   readonly refused: Map<string, number> = new Map()
+  /** Hosts that are certainly dead, until the store was told. */
+  gone: HostIdentity[] = []
   storeAvailable = true
   /** Since when the group has had no leases at all. */
   vanishedSinceMs: number | undefined

@@ -65,10 +65,8 @@ function sessionCalls(core: CoreState, calls: DueCalls): void {
     calls.begin('sync', 0, () => syncCall(core, 'leave', calls.nowMs))
     return
   }
-  const mustAnnounce = core.leaving && !core.leavingAnnounced
-  calls.begin('sync', mustAnnounce ? 0 : session.nextBeatMs, () =>
-    syncCall(core, 'beat', calls.nowMs),
-  )
+  const mustTell = (core.leaving && !core.leavingAnnounced) || core.gone.length > 0
+  calls.begin('sync', mustTell ? 0 : session.nextBeatMs, () => syncCall(core, 'beat', calls.nowMs))
 }
 
 function planCalls(core: CoreState, calls: DueCalls): void {
@@ -145,6 +143,7 @@ function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave', nowMs: num
       ttlMs,
       clockCapMs: heartbeatMs,
       ...(observed === undefined ? {} : { observed }),
+      ...(core.gone.length > 0 ? { gone: [...core.gone] } : {}),
       ...(withDigest ? { held: table.digest(), ...(keys && { keys }) } : {}),
     },
   }

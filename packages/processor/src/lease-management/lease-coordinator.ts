@@ -1,6 +1,7 @@
 import {
   LeaseStoreUnavailableError,
   assertNever,
+  type AnnouncedPresence,
   type Clock,
   type FeedRange,
   type HeldLease,
@@ -18,6 +19,7 @@ import type {
   LeaseReply,
 } from './lease-protocol.ts'
 import type { HeldView } from './held-record.ts'
+import { PeerWatch } from './peer-watch.ts'
 import type { KnownGroup } from './plan-follower.ts'
 import { PumpSeat, type LeasePump, type SeatLinks } from './pump-seat.ts'
 
@@ -26,6 +28,8 @@ export interface LeaseCoordinatorOptions {
   readonly group: LeaseGroup
   readonly clock: Clock
   readonly random: Random
+  /** By which deaths of other hosts are seen. @default they are not */
+  readonly presence?: AnnouncedPresence | undefined
   /** A call without answer counts as failed after this long. */
   readonly callTimeoutMs: number
   /** Begins to work on a lease. Must not throw. */
@@ -50,6 +54,7 @@ export class LeaseCoordinator {
   readonly #options: LeaseCoordinatorOptions
   readonly #core: LeaseCore
   readonly #links: SeatLinks
+  readonly #peers: PeerWatch | undefined
   readonly #pumps = new Map<string, SeatedPump>()
   readonly #queue: LeaseEvent[] = []
   readonly #calls = new Set<Promise<void>>()
@@ -69,6 +74,9 @@ export class LeaseCoordinator {
     this.#options = options
     this.#core = new LeaseCore(options.core)
     this.#wallAheadMs = options.clock.wallMs() - options.clock.monotonicMs()
+    this.#peers =
+      options.presence &&
+      new PeerWatch(options.presence, (peer) => this.#handle({ kind: 'gone', peer }))
     this.#links = {
       mayDispatch: () => this.#mayDispatch(),
       progress: (held, checkpoint) => this.#handle({ kind: 'progress', held, checkpoint }),
@@ -197,6 +205,9 @@ export class LeaseCoordinator {
       case 'emit':
         this.#options.onNotice(effect.notice)
         return
+      case 'watch':
+        this.#peers?.follow(effect.peers)
+        return
       case 'stopped':
         this.#end(effect.error)
         return
@@ -271,6 +282,7 @@ export class LeaseCoordinator {
 
   #end(error: Error | undefined): void {
     this.#unsubscribe()
+    this.#peers?.follow([])
     this.#ended.abort()
     this.#alarm.abort()
     this.#stopped.resolve(Promise.all([this.#loop, ...this.#calls]).then(() => ({ error })))

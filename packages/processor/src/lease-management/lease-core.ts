@@ -122,6 +122,9 @@ export class LeaseCore {
         else if (event.hint === 'plan') plan.needsRead = true
         else plan.planSoon(nowMs, event.jitter)
         return
+      case 'gone':
+        this.#core.gone.push(event.peer)
+        return
       case 'progress':
         table.progress(event.held, event.checkpoint)
         return

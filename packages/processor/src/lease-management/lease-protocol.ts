@@ -19,6 +19,7 @@ import type {
   SyncRequest,
 } from '@tidemark/contracts'
 import type { LeaseSetDamage } from '../lease-stores/lease-set-damage.ts'
+import type { WatchedPeer } from './watched-peers.ts'
 
 /*
  * What goes into the lease protocol's core and what comes out of it. See docs/spec/lease-protocol.md.
@@ -126,6 +127,8 @@ export type LeaseEvent =
       readonly jitter: number
     }
   | { readonly kind: 'hint'; readonly hint: LeaseHint; readonly jitter: number }
+  /** A host that `watch` named is certainly dead. */
+  | { readonly kind: 'gone'; readonly peer: HostIdentity }
   /** Wall time ran ahead of monotonic time: the machine may have slept. */
   | { readonly kind: 'clockJumped' }
   /** A pump asks that its position be stored. */
@@ -169,6 +172,8 @@ export type LeaseEffect =
   /** A position that `progress` asked for, or a later one, is stored. */
   | { readonly kind: 'checkpointed'; readonly held: HeldLease; readonly checkpoint: Checkpoint }
   | { readonly kind: 'emit'; readonly notice: LeaseNotice }
+  /** Watch these hosts for their death, and no others. Only of a host that has a presence itself. */
+  | { readonly kind: 'watch'; readonly peers: readonly WatchedPeer[] }
   /** The last effect: no pump is open, nothing will be called. */
   | { readonly kind: 'stopped'; readonly error: Error | undefined }
 

@@ -12,6 +12,7 @@ import { planLeases } from '../load-balancing/plan-leases.ts'
 import type { SettledCall } from './call-slots.ts'
 import type { CoreState } from './core-state.ts'
 import type { LeaseReply } from './lease-protocol.ts'
+import { watchedPeers } from './watched-peers.ts'
 
 interface AnswerTime {
   readonly nowMs: number
@@ -126,7 +127,8 @@ function synced(
 ): void {
   if (call.op !== 'sync') return
   const { session } = core
-  const { intent, profile } = call.request
+  const { intent, profile, gone = [] } = call.request
+  core.gone = core.gone.filter((peer) => !gone.includes(peer))
   if (intent === 'leave') {
     core.stop(undefined)
     return
@@ -188,6 +190,11 @@ function readDone(
   const planWasDue = nowMs >= core.plan.planDueMs
   const isStale = snapshot.planVersion < snapshot.membershipVersion
   core.plan.applySnapshot(snapshot)
+  const { presence } = core.options.profile
+  if (presence !== undefined) {
+    const peers = watchedPeers(snapshot.hosts, { host, presence })
+    core.effects.push({ kind: 'watch', peers })
+  }
   followPlan(core, snapshot, { nowMs, isStale })
   if (!isStale) return
   if (planWasDue) propose(core, snapshot)
