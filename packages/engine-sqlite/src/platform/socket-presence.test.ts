@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdtemp, readdir, rename, rm, stat, statfs, symlink, unlink } from 'node:fs/promises'
+import { watch as watchFolder } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -204,6 +205,16 @@ describe.runIf(process.platform === 'linux')('LE-16 a process announces itself',
     expect((await stat(pathOf(a.id))).mode & 0o777).toBe(0o600)
     await Promise.all([a.close(), b.close()])
     expect(await readdir(folder)).toEqual([])
+  })
+
+  test('an entry gets its name when its socket listens already', async () => {
+    await announce()
+    const names: string[] = []
+    const folderWatch = watchFolder(folder, (_event, name) => names.push(name ?? ''))
+    const entry = pathOf((await announce()).id).slice(folder.length + 1)
+    await expect.poll(() => names).toContain(entry)
+    folderWatch.close()
+    expect(names[0]).toBe(entry.replace('.sock', '.new'))
   })
 
   test('nothing is announced on a file system that other machines may have, or through a link', async () => {

@@ -46,7 +46,7 @@ export interface HostOptions extends WorkOptions {
   leaseRenewIntervalMs?: number | undefined
   /**
    * A host without a heartbeat for this long loses its leases. Longer: fewer takeovers from hosts that only
-   * paused. Shorter: the ranges of a killed host continue sooner. @default 8_000
+   * paused. Shorter: the ranges of a killed host continue sooner, where its death does not show at once (LE-16). @default 8_000
    */
   leaseExpirationIntervalMs?: number | undefined
   /**
@@ -104,7 +104,7 @@ export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = Documen
   /**
    * Unique among running processes: a second process with the same name takes over from the first. With a stable name,
    * such as that of a pod, a host that was killed continues as soon as it restarts. With a new name, its leases wait for
-   * the old session to expire (`leaseExpirationIntervalMs`). @default machine name, process id and a random part
+   * the old session to expire (`leaseExpirationIntervalMs`), unless its death shows at once (LE-16). @default machine name, process id and a random part
    */
   hostName?: string | undefined
   /** The processor group; groups process the feed independently. @default `hostOptions.leasePrefix` */
