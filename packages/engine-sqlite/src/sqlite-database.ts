@@ -11,6 +11,7 @@ import {
 import {
   type CollectionDefinition,
   type CollectionRecord,
+  type CommitBatch,
   type CommitOutcome,
   type CommitRequest,
   type DatabaseEngine,
@@ -43,7 +44,7 @@ import { PiecewiseReads } from './piecewise-reads.ts'
 import { refuse } from './refuse.ts'
 import type { DatabasePlace } from './database-place.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
-import type { WriterResult, WriterTask } from './writer/writer-messages.ts'
+import type { TouchedRange, WriterResult, WriterTask } from './writer/writer-messages.ts'
 
 type CommittedResult = Extract<WriterResult, { kind: 'committed' }>
 
@@ -187,6 +188,23 @@ export class SqliteDatabase implements DatabaseEngine {
       this.#waits.committed(result.touched)
     }
     return result.outcome
+  }
+
+  async commitEach(batches: readonly CommitBatch[]): Promise<readonly (CommitOutcome | Error)[]> {
+    this.#assertOpen()
+    const tasks = batches.map((batch) => ({ kind: 'commit', batches: [batch] }) as const)
+    const results = await this.#place.writer.requestEach(tasks, this.#nowMs())
+    const touched = new Map<string, TouchedRange>()
+    const outcomes = results.map((result) => {
+      if (result instanceof Error) return result
+      if (result.kind === 'databaseGone') return this.#gone()
+      assert(result.kind === 'committed', `unexpected answer ${result.kind}`)
+      for (const each of result.touched) touched.set(`${each.collection}/${each.range}`, each)
+      if (result.outcome.kind === 'committed') this.#nowMs(result.outcome.timeMs)
+      return result.outcome
+    })
+    this.#waits.committed([...touched.values()])
+    return outcomes
   }
 
   readDocument(key: DocumentKey): Promise<DocumentVersion | undefined> {
@@ -352,8 +370,12 @@ export class SqliteDatabase implements DatabaseEngine {
   async #request(task: WriterTask): Promise<WriterResult> {
     this.#assertOpen()
     const result = await this.#place.writer.request(task, this.#nowMs())
-    if (result.kind === 'databaseGone') throw new ResourceNotFoundError('database', this.record.id)
+    if (result.kind === 'databaseGone') throw this.#gone()
     return result
+  }
+
+  #gone(): ResourceNotFoundError {
+    return new ResourceNotFoundError('database', this.record.id)
   }
 
   #assertOpen(): void {

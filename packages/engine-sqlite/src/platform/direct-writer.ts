@@ -1,9 +1,9 @@
+import assert from 'node:assert/strict'
 import { StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
 import type { Connection } from '../connection/connection.ts'
-import { errorFromPortable } from '../connection/sqlite-error.ts'
 import { DatabaseWriter, type BlockingClock } from '../writer/database-writer.ts'
 import { WriterTurns } from '../writer/writer-turns.ts'
-import { textChars, type TaskWriter } from '../writer/task-writer.ts'
+import { settledEach, textChars, type Settling, type TaskWriter } from '../writer/task-writer.ts'
 import type {
   WriterReply,
   WriterRequest,
@@ -31,7 +31,7 @@ export class DirectWriter implements TaskWriter {
   /** Stand for milliseconds, by which background work waits for requests. */
   #rounds = 0
   readonly #turns: LoopTurns
-  readonly #pending = new Map<number, (result: WriterResult) => void>()
+  readonly #pending = new Map<number, Settling>()
   #outbox: WriterRequest[] = []
   #nextId = 1
   #isWorkDue = false
@@ -57,18 +57,26 @@ export class DirectWriter implements TaskWriter {
   }
 
   async request(task: WriterTask, nowMs: number): Promise<WriterResult> {
+    const [result] = await this.requestEach([task], nowMs)
+    assert(result !== undefined, 'each request has a result')
+    if (result instanceof Error) throw result
+    return result
+  }
+
+  async requestEach(
+    tasks: readonly WriterTask[],
+    nowMs: number,
+  ): Promise<readonly (WriterResult | Error)[]> {
     if (this.#closed !== undefined) throw this.#closed
     if (this.#pending.size >= MAX_PENDING) {
       throw new StoreUnavailableError(`${MAX_PENDING} writes are already waiting`)
     }
-    const id = this.#nextId++
-    const { promise, resolve } = Promise.withResolvers<WriterResult>()
-    this.#pending.set(id, resolve)
-    this.#outbox.push({ id, nowMs, chars: textChars(task), task })
     this.#workSoon()
-    const result = await promise
-    if (result.kind === 'failed') throw errorFromPortable(result.error)
-    return result
+    return settledEach(tasks, (task, settling) => {
+      const id = this.#nextId++
+      this.#pending.set(id, settling)
+      this.#outbox.push({ id, nowMs, chars: textChars(task), task })
+    })
   }
 
   async close(): Promise<void> {
@@ -104,7 +112,7 @@ export class DirectWriter implements TaskWriter {
 
   #settle(replies: readonly WriterReply[]): void {
     for (const { id, result } of replies) {
-      this.#pending.get(id)?.(result)
+      this.#pending.get(id)?.resolve(result)
       this.#pending.delete(id)
     }
   }

@@ -2,7 +2,8 @@ import type { Worker } from 'node:worker_threads'
 import { StoreClosedError, StoreUnavailableError } from '@tidemark/contracts'
 import { errorFromPortable } from '../connection/sqlite-error.ts'
 import { unpackReplies } from '../writer/committed-replies.ts'
-import { textChars, type TaskWriter } from '../writer/task-writer.ts'
+import { packRequests } from '../writer/packed-requests.ts'
+import { settledEach, textChars, type Settling, type TaskWriter } from '../writer/task-writer.ts'
 import type {
   FromWriter,
   LogNotice,
@@ -18,8 +19,7 @@ import { keepSpareThread, takeThread } from './writer-threads.ts'
 interface Pending {
   readonly chars: number
   readonly acceptedMs: number
-  resolve(result: WriterResult): void
-  reject(error: Error): void
+  readonly settling: Settling
 }
 
 /**
@@ -86,21 +86,20 @@ export class WriterClient implements TaskWriter {
   }
 
   async request(task: WriterTask, nowMs: number): Promise<WriterResult> {
-    if (this.#broken !== undefined) throw this.#broken
-    if (this.#pending.size >= this.#maxPending) {
-      throw new StoreUnavailableError(`${this.#maxPending} writes are already waiting for the disk`)
-    }
-    const id = this.#nextId++
-    const chars = textChars(task)
+    this.#assertRoom()
     const { promise, resolve, reject } = Promise.withResolvers<WriterResult>()
-    const isIdle = this.#pending.size === 0
-    if (isIdle) this.#worker.ref()
-    this.#pending.set(id, { chars, acceptedMs: performance.now(), resolve, reject })
-    this.#outbox.push({ id, nowMs, chars, task })
-    this.#flushSoon(isIdle)
+    this.#accept(task, nowMs, { resolve, reject })
     const result = await promise
     if (result.kind === 'failed') throw errorFromPortable(result.error)
     return result
+  }
+
+  async requestEach(
+    tasks: readonly WriterTask[],
+    nowMs: number,
+  ): Promise<readonly (WriterResult | Error)[]> {
+    this.#assertRoom()
+    return settledEach(tasks, (task, settling) => this.#accept(task, nowMs, settling))
   }
 
   async flush(): Promise<void> {
@@ -118,6 +117,22 @@ export class WriterClient implements TaskWriter {
     }
     await this.#ended.promise
     if (this.#unsynced !== undefined) throw this.#unsynced
+  }
+
+  #assertRoom(): void {
+    if (this.#broken !== undefined) throw this.#broken
+    if (this.#pending.size < this.#maxPending) return
+    throw new StoreUnavailableError(`${this.#maxPending} writes are already waiting for the disk`)
+  }
+
+  #accept(task: WriterTask, nowMs: number, settling: Settling): void {
+    const id = this.#nextId++
+    const chars = textChars(task)
+    const isIdle = this.#pending.size === 0
+    if (isIdle) this.#worker.ref()
+    this.#pending.set(id, { chars, acceptedMs: performance.now(), settling })
+    this.#outbox.push({ id, nowMs, chars, task })
+    this.#flushSoon(isIdle)
   }
 
   #flushSoon(isIdle: boolean): void {
@@ -142,7 +157,7 @@ export class WriterClient implements TaskWriter {
     })
     const requests = fitting === -1 ? this.#outbox : this.#outbox.slice(0, fitting)
     this.#outbox = fitting === -1 ? [] : this.#outbox.slice(fitting)
-    if (requests.length > 0) this.#post({ kind: 'requests', requests })
+    if (requests.length > 0) this.#post({ kind: 'requests', ...packRequests(requests) })
     if (!this.#isClosing || this.#outbox.length > 0) return
     this.#isClosing = false
     this.#post({ kind: 'close' })
@@ -189,7 +204,7 @@ export class WriterClient implements TaskWriter {
     if (pending === undefined) return
     this.#pending.delete(id)
     this.#sentChars -= pending.chars
-    pending.resolve(result)
+    pending.settling.resolve(result)
   }
 
   /** A request that has waited here as long as the thread waited for the lock does not wait that long again. */
@@ -200,7 +215,7 @@ export class WriterClient implements TaskWriter {
       const pending = this.#pending.get(id)
       if (pending === undefined || pending.acceptedMs > acceptedBeforeMs) return true
       this.#pending.delete(id)
-      pending.resolve(locked)
+      pending.settling.resolve(locked)
       return false
     })
   }
@@ -217,7 +232,7 @@ export class WriterClient implements TaskWriter {
     this.#ready.reject(cause)
     const unknown = new StoreUnavailableError(`${text}; the outcome is unknown`, { cause })
     if (!this.#isOnDisk) this.#unsynced = unknown
-    for (const pending of this.#pending.values()) pending.reject(unknown)
+    for (const pending of this.#pending.values()) pending.settling.reject(unknown)
     this.#pending.clear()
   }
 }

@@ -1,6 +1,7 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
 import { portableError } from '../connection/sqlite-error.ts'
 import { packReply } from '../writer/committed-replies.ts'
+import { unpackRequests } from '../writer/packed-requests.ts'
 import type { BlockingClock } from '../writer/database-writer.ts'
 import { openFileWriter } from '../writer/file-writer.ts'
 import { openSyncedFile } from './sync-file.ts'
@@ -90,6 +91,6 @@ function receive(port: MessagePort): {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only WriterClient posts to this port
     const message = received.message as ToWriter
     if (message.kind !== 'requests') return { requests, closing: true }
-    for (const request of message.requests) requests.push(request)
+    for (const request of unpackRequests(message)) requests.push(request)
   }
 }

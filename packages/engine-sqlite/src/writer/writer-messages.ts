@@ -82,6 +82,15 @@ export interface WriterRequest {
   readonly task: WriterTask
 }
 
+/** What `packRequests` makes of commits. */
+export type PackedRequests = readonly (string | number | boolean | undefined)[]
+
+/** A message's requests: what is packed, and what is not, in one order. */
+export interface CrossingRequests {
+  readonly packed: PackedRequests
+  readonly others: readonly WriterRequest[]
+}
+
 /** A pkrange that a commit advanced. */
 export interface TouchedRange {
   readonly collection: number
@@ -136,7 +145,7 @@ export interface LogNotice {
 export type ToWriter =
   /** Starts a writer of one file. `bell` rings for each message that follows. */
   | { readonly kind: 'open'; readonly settings: WriterSettings; readonly bell: Int32Array }
-  | { readonly kind: 'requests'; readonly requests: readonly WriterRequest[] }
+  | ({ readonly kind: 'requests' } & CrossingRequests)
   | { readonly kind: 'close' }
 
 /** Writer to caller. */

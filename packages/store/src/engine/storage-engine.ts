@@ -1,4 +1,4 @@
-import type { CommitOutcome, CommitRequest } from './commit.ts'
+import type { CommitBatch, CommitOutcome, CommitRequest } from './commit.ts'
 import type {
   CollectionDefinition,
   CollectionRecord,
@@ -148,6 +148,11 @@ export interface DatabaseEngine extends MaintenanceEngine {
    * A precondition that fails is an outcome, not a rejection, and never affects other commits.
    */
   commit(request: CommitRequest): Promise<CommitOutcome>
+  /**
+   * Each batch as a commit of its own, begun in this order: one entry each, with what would reject it. Absent where many
+   * calls of `commit` at once cost no more.
+   */
+  commitEach?(batches: readonly CommitBatch[]): Promise<readonly (CommitOutcome | Error)[]>
   /**
    * Resolves when every commit that this handle acknowledged before the call is on disk, also those with `sync: false`.
    * Absent where each is at once.
