@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { HostProfile } from '@tidemark/contracts'
-import { planLeases, type PlannedHost, type PlannedLease } from './plan-leases.ts'
+import type { PlannedHost, PlannedLease } from './holders.ts'
+import { planLeases } from './plan-leases.ts'
 
 const NO_BOUND = 2 ** 31 - 1
 

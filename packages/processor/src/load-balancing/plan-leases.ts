@@ -1,18 +1,14 @@
-import type { HostProfile } from '@tidemark/contracts'
+import { fillRoom } from './fill-room.ts'
+import {
+  Refusals,
+  groupByHolder,
+  isOnStandby,
+  movesOf,
+  takersOf,
+  type PlannedHost,
+  type PlannedLease,
+} from './holders.ts'
 import { shareOut } from './share-out.ts'
-
-export interface PlannedHost {
-  readonly host: string
-  readonly profile: HostProfile
-}
-
-export interface PlannedLease {
-  readonly id: string
-  /** Name of the host that owns it; it need not be among the hosts. */
-  readonly owner: string | undefined
-  /** Host that the plan before gives it to. */
-  readonly target: string | undefined
-}
 
 export interface LeasePlan {
   /** Lease id to host name. */
@@ -34,11 +30,9 @@ export function planLeases(
   hosts: readonly PlannedHost[],
   leases: readonly PlannedLease[],
 ): LeasePlan {
-  const takers = hosts
-    .filter(({ profile }) => !profile.leaving)
-    .sort((a, b) => (a.host < b.host ? -1 : 1))
+  const takers = takersOf(hosts)
   const refusals = new Refusals(takers)
-  const sorted = [...leases].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const sorted = leases.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const { held, free } = groupByHolder(sorted, refusals)
   const room = sharesOf(takers, held, { leases: sorted, refusals })
   const targets = new Map<string, string>()
@@ -50,26 +44,8 @@ export function planLeases(
     room.set(host, (room.get(host) ?? 0) - kept)
     moving.push(...own.slice(kept))
   }
-  const unassigned = fill([...free, ...moving], { takers, room, refusals, targets })
-  const moves = sorted.filter((lease) => {
-    const holder = holderOf(lease, refusals)
-    return holder !== undefined && targets.get(lease.id) !== holder
-  }).length
-  return { targets, unassigned, moves }
-}
-
-/** Which host works on which lease not at all. */
-class Refusals {
-  readonly #ofHost: ReadonlyMap<string, ReadonlySet<string>>
-
-  constructor(hosts: readonly PlannedHost[]) {
-    this.#ofHost = new Map(hosts.map(({ host, profile }) => [host, new Set(profile.refuses)]))
-  }
-
-  /** Whether the host is one of those that may get leases, and does not refuse this one. */
-  mayHave(host: string, leaseId: string): boolean {
-    return this.#ofHost.get(host)?.has(leaseId) === false
-  }
+  const unassigned = fillRoom([...free, ...moving], { takers, room, refusals, targets })
+  return { targets, unassigned, moves: movesOf(sorted, targets, refusals) }
 }
 
 /**
@@ -102,118 +78,4 @@ function sharesOf(
     }
   }
   return room
-}
-
-function isOnStandby({ profile }: PlannedHost): boolean {
-  return profile.standby ?? false
-}
-
-/**
- * A lease belongs to the host that the last plan gave it to, if that is still there, else to its
- * owner: a hand-over that is under way is not turned back by the next plan.
- */
-function groupByHolder(
-  leases: readonly PlannedLease[],
-  refusals: Refusals,
-): { held: Map<string, PlannedLease[]>; free: PlannedLease[] } {
-  const held = new Map<string, PlannedLease[]>()
-  const free: PlannedLease[] = []
-  for (const lease of leases) {
-    const holder = holderOf(lease, refusals)
-    if (holder === undefined) {
-      free.push(lease)
-      continue
-    }
-    const own = held.get(holder)
-    if (own === undefined) held.set(holder, [lease])
-    else own.push(lease)
-  }
-  // What a host has in hand stays with it before what it was only promised.
-  for (const [host, own] of held) {
-    own.sort((a, b) => Number(b.owner === host) - Number(a.owner === host))
-  }
-  return { held, free }
-}
-
-function holderOf({ id, target, owner }: PlannedLease, refusals: Refusals): string | undefined {
-  return [target, owner].find((name) => name !== undefined && refusals.mayHave(name, id))
-}
-
-interface Placing {
-  readonly takers: readonly PlannedHost[]
-  /** How many more leases each host gets. */
-  readonly room: Map<string, number>
-  readonly refusals: Refusals
-  readonly targets: Map<string, string>
-}
-
-/** Gives free leases, then moving ones, to the hosts with room; returns the ids that are left over. */
-function fill(leases: readonly PlannedLease[], placing: Placing): string[] {
-  const { room, refusals } = placing
-  const rest: PlannedLease[] = []
-  // A lease that is still in the hands of a host with room goes back to it: nothing moves.
-  for (const lease of leases) {
-    const { id, owner } = lease
-    if (owner !== undefined && (room.get(owner) ?? 0) > 0 && refusals.mayHave(owner, id)) {
-      place(id, owner, placing)
-    } else {
-      rest.push(lease)
-    }
-  }
-  const unassigned: string[] = []
-  // Running hosts' leases come last, so that what stays over is what nobody works on anyway.
-  for (const lease of rest) {
-    const { id } = lease
-    const withRoom = [...room].filter(([, count]) => count > 0).map(([host]) => host)
-    const host = withRoom.find((name) => refusals.mayHave(name, id))
-    if (host !== undefined) place(id, host, placing)
-    else if (!exchange(id, withRoom, placing) && !exceed(lease, placing)) unassigned.push(id)
-  }
-  return unassigned.sort()
-}
-
-function place(leaseId: string, host: string, { room, targets }: Placing): void {
-  targets.set(leaseId, host)
-  room.set(host, (room.get(host) ?? 0) - 1)
-}
-
-/** All that have room refuse it: a host that has none takes it, and gives one of its own to them. */
-function exchange(leaseId: string, withRoom: readonly string[], placing: Placing): boolean {
-  const { refusals, targets } = placing
-  for (const [other, holder] of targets) {
-    if (!refusals.mayHave(holder, leaseId)) continue
-    const taker = withRoom.find((host) => refusals.mayHave(host, other))
-    if (taker === undefined) continue
-    place(other, taker, placing)
-    targets.set(leaseId, holder)
-    return true
-  }
-  return false
-}
-
-/**
- * Nobody who is to have more takes it: better one more than its share for another than a lease that nobody has.
- * A host that has it already goes on with it.
- */
-function exceed(lease: PlannedLease, placing: Placing): boolean {
-  const { takers, refusals, targets } = placing
-  const counts = new Map<string, number>()
-  for (const host of targets.values()) counts.set(host, (counts.get(host) ?? 0) + 1)
-  const holder = holderOf(lease, refusals)
-  const rank = (taker: PlannedHost): readonly number[] => [
-    Number(isOnStandby(taker)),
-    Number(taker.host !== holder),
-    (counts.get(taker.host) ?? 0) / taker.profile.weight,
-  ]
-  const [taker] = takers
-    .filter(({ host, profile }) => {
-      return refusals.mayHave(host, lease.id) && (counts.get(host) ?? 0) < profile.maxLeases
-    })
-    .sort((a, b) => {
-      const other = rank(b)
-      return rank(a).reduce((sign, value, index) => sign || value - (other[index] ?? 0), 0)
-    })
-  if (taker === undefined) return false
-  place(lease.id, taker.host, placing)
-  return true
 }
