@@ -77,6 +77,7 @@ export {
   ownRidPart,
   type DocumentVersion,
 } from './documents/document-stamp.ts'
+export type { BulkOperation, BulkOutcome } from './documents/bulk.ts'
 export type { PatchOperation } from './documents/patch.ts'
 
 export {

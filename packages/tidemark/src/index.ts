@@ -220,6 +220,8 @@ export {
   systemRandom,
   type BatchOperation,
   type BatchResult,
+  type BulkOperation,
+  type BulkOutcome,
   type Change,
   type ChangeFeedSource,
   type Clock,

@@ -5,10 +5,20 @@ import {
   type DeleteResult,
   type DocumentBody,
   type DocumentVersion,
+  type EtagConditions,
   type Lsn,
+  type PartitionKey,
+  type RequestOptions,
   type WriteOptions,
 } from '@tidemark/contracts'
-import type { CommitOperation, CommitOutcome, WriteCondition } from '../engine/commit.ts'
+import { checkedDocumentId } from '../catalog/resource-names.ts'
+import type { CollectionRecord } from '../engine/catalog.ts'
+import type {
+  CommitBatch,
+  CommitOperation,
+  CommitOutcome,
+  WriteCondition,
+} from '../engine/commit.ts'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { invalidTtl, type EncodedDocument, type EncodedPartitionKey } from './document-encoder.ts'
 import { lazily } from './lazily.ts'
@@ -22,11 +32,45 @@ export const MAX_WRITE_ATTEMPTS = 100
 export type Committed = Extract<CommitOutcome, { kind: 'committed' }>
 export type Refused = Extract<CommitOutcome, { kind: 'refused' }>
 
+/** A document's id and key, checked. */
+export function addressOf(
+  { encoder }: OpenCollection,
+  id: string,
+  partitionKey: PartitionKey,
+): { readonly id: string; readonly key: EncodedPartitionKey } {
+  return { id: checkedDocumentId(id), key: encoder.encodeKey(partitionKey) }
+}
+
+/** A document, encoded. A key that is given must be its own. */
+export function encodedDocument(
+  { encoder }: OpenCollection,
+  document: DocumentBody,
+  partitionKey: PartitionKey | undefined,
+): EncodedDocument {
+  return encoder.encode(
+    document,
+    partitionKey === undefined ? undefined : encoder.encodeKey(partitionKey),
+  )
+}
+
 /** Creates, upserts or replaces one document. */
 export async function writeDocument<T extends DocumentBody>(
   open: OpenCollection,
   kind: 'create' | 'upsert' | 'replace',
-  { encoded, options }: { readonly encoded: EncodedDocument; readonly options: WriteOptions },
+  { document, options }: { readonly document: T; readonly options: WriteOptions },
+): Promise<TextWriteResult<T>> {
+  const encoded = encodedDocument(open, document, options.partitionKey)
+  return writeEncoded(open, kind, { encoded, options })
+}
+
+/** As `writeDocument`, for a document that was encoded. */
+export async function writeEncoded<T extends DocumentBody>(
+  open: OpenCollection,
+  kind: 'create' | 'upsert' | 'replace',
+  {
+    encoded,
+    options,
+  }: { readonly encoded: EncodedDocument; readonly options: EtagConditions & RequestOptions },
 ): Promise<TextWriteResult<T>> {
   const { id, partitionKey: key } = encoded
   const outcome = await commitConditioned(open, { kind, id, key, encoded }, options)
@@ -45,7 +89,7 @@ export async function deleteDocument(
 async function commitConditioned(
   open: OpenCollection,
   target: WriteTarget & { readonly kind: 'create' | 'upsert' | 'replace' | 'delete' },
-  options: WriteOptions,
+  options: EtagConditions & RequestOptions,
 ): Promise<Committed> {
   const { kind, id, key } = target
   const { signal } = options
@@ -69,32 +113,48 @@ async function commitConditioned(
   throw new WriteConflictError(id, MAX_WRITE_ATTEMPTS)
 }
 
-interface WriteTarget {
+export interface WriteTarget {
   readonly id: string
   readonly key: EncodedPartitionKey
   /** Undefined for a delete. */
   readonly encoded?: EncodedDocument | undefined
 }
 
-/**
- * Commits one put or delete. It is never too large for a commit: the encoder has checked its text.
- *
- * @throws ERR_NOT_FOUND when the collection is gone, ERR_INVALID_DOCUMENT for a `ttl` that is none while the collection
- *   has TTL on (TTL-9), ERR_UNIQUE_KEY
- */
+/** Commits one put or delete. Throws as `judged` does. */
 export async function commitOne(
   { engine, record }: OpenCollection,
-  { id, key, encoded }: WriteTarget,
+  target: WriteTarget,
   condition: WriteCondition,
 ): Promise<Committed | Refused> {
-  const { number: collection, definition } = record
+  const batch = batchOf(record, target, condition)
+  return judged(record, target, await engine.commit({ batches: [batch] }))
+}
+
+/** One put or delete. It is never too large for a commit: the encoder has checked its text. */
+export function batchOf(
+  { number: collection, definition }: CollectionRecord,
+  { id, key, encoded }: WriteTarget,
+  condition: WriteCondition,
+): CommitBatch {
   const { epk, text: partitionKey } = key
   const operations = [
     encoded ? putOperation(encoded, condition) : ({ kind: 'delete', id, condition } as const),
   ]
   const uniqueSteps = definition.uniqueKeys && [{ id, entries: encoded?.uniqueEntries ?? [] }]
-  const batch = { collection, epk, partitionKey, operations, uniqueSteps }
-  const outcome = await engine.commit({ batches: [batch] })
+  return { collection, epk, partitionKey, operations, uniqueSteps }
+}
+
+/**
+ * What became of one put or delete.
+ *
+ * @throws ERR_NOT_FOUND when the collection is gone, ERR_INVALID_DOCUMENT for a `ttl` that is none while the collection
+ *   has TTL on (TTL-9), ERR_UNIQUE_KEY
+ */
+export function judged(
+  record: CollectionRecord,
+  { id, encoded }: WriteTarget,
+  outcome: CommitOutcome,
+): Committed | Refused {
   switch (outcome.kind) {
     case 'committed':
     case 'refused':

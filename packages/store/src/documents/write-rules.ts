@@ -6,11 +6,13 @@ import {
   optionRule,
   requiredOption,
   type BatchOperation,
+  type BulkOperation,
   type DocumentBody,
   type OptionRule,
   type OptionRules,
   type PatchOptions,
   type ReadOptions,
+  type RequestOptions,
   type WriteOptions,
 } from '@tidemark/contracts'
 
@@ -52,7 +54,19 @@ const BATCH_RULES: Readonly<Record<BatchOperation['kind'], Rules>> = {
   delete: { ...ID, ...CONDITIONS },
 }
 
-const KEY = { ...ID, ...CONDITIONS, partitionKey: option.anything }
+const KEYED = { partitionKey: option.anything }
+
+const BULK_RULES: Readonly<Record<BulkOperation['kind'], Rules>> = {
+  create: { ...BATCH_RULES.create, ...KEYED },
+  upsert: { ...BATCH_RULES.upsert, ...KEYED },
+  replace: { ...BATCH_RULES.replace, ...KEYED },
+  patch: { ...BATCH_RULES.patch, ...KEYED },
+  delete: { ...BATCH_RULES.delete, ...KEYED },
+}
+
+export const bulkRules: OptionRules<RequestOptions> = { signal: option.signal }
+
+const KEY = { ...BATCH_RULES.delete, ...KEYED }
 
 const ATOMIC_RULES: Readonly<Record<'put' | 'delete' | 'check', Rules>> = {
   put: { ...DOCUMENT, ...CONDITIONS, expiresAtMs: option.number },
@@ -72,6 +86,11 @@ export const fenceRule: OptionRule = {
 /** @throws ERR_INVALID_OPTION */
 export function checkBatchOperation(operation: { readonly kind: string }): void {
   checkOperation(operation, BATCH_RULES)
+}
+
+/** @throws ERR_INVALID_OPTION */
+export function checkBulkOperation(operation: { readonly kind: string }): void {
+  checkOperation(operation, BULK_RULES)
 }
 
 /** @throws ERR_INVALID_OPTION */

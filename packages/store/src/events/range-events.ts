@@ -2,7 +2,7 @@ import { pkRangeId } from '@tidemark/contracts'
 import type { RangeRecord } from '../engine/catalog.ts'
 import type { EventRange, StoreEvents } from './store-events.ts'
 
-interface EventCollection {
+export interface EventCollection {
   readonly databaseId: string
   readonly id: string
 }

@@ -1,6 +1,7 @@
 import { errorCode } from '@tidemark/contracts'
 import type { Store } from '@tidemark/store'
 import { afterEach, describe, expect } from 'vitest'
+import { collectionBulk } from './bulk.ts'
 import { collectionCatalog } from './catalog.ts'
 import { collectionDocuments } from './documents.ts'
 import { collectionExpiry } from './expiry.ts'
@@ -48,6 +49,7 @@ export function collectionConformance(options: CollectionConformance): void {
     collectionCatalog(open)
     collectionDocuments(open)
     collectionWrites(open)
+    collectionBulk(open)
     collectionFeed(open)
     collectionSettings(open)
     collectionExpiry(open)

@@ -1,0 +1,96 @@
+import { eventLoopTurn } from '../platform/event-loop-turn.ts'
+
+/** A chunk is full at this number of items, or of characters. */
+const MAX_ITEMS = 256
+const MAX_CHARS: number = 2 ** 20
+
+export type ManyOf<Item> = Iterable<Item> | AsyncIterable<Item>
+
+export interface Chunk<Item> {
+  readonly items: readonly Item[]
+  readonly chars: number
+}
+
+/**
+ * Reads a source in chunks: what it has in one turn of the event loop, until a chunk is full. What came before the source
+ * failed is handed on first. Once `stopped` resolves, nothing more is read, even if the source does not answer.
+ */
+export async function* readInChunks<Given, Item extends { readonly chars: number }>(
+  source: ManyOf<Given>,
+  {
+    prepare,
+    stopped,
+  }: { readonly prepare: (given: Given) => Item; readonly stopped: Promise<void> },
+): AsyncGenerator<Chunk<Item>, void, undefined> {
+  const reader = new SourceReader(source, stopped)
+  let items: Item[] = []
+  let chars = 0
+  let failure: { readonly error: unknown } | undefined
+  try {
+    while (failure === undefined && !reader.hasEnded) {
+      const turn = eventLoopTurn()
+      try {
+        while (items.length < MAX_ITEMS && chars < MAX_CHARS) {
+          const given = await reader.next(items.length > 0 ? turn : undefined)
+          if (given === undefined) break
+          const item = prepare(given.value)
+          items.push(item)
+          chars += item.chars
+        }
+      } catch (error) {
+        failure = { error }
+      }
+      if (items.length > 0) yield { items, chars }
+      items = []
+      chars = 0
+      // Others have their turn.
+      await turn
+    }
+    if (failure !== undefined) throw failure.error
+  } finally {
+    await reader.close()
+  }
+}
+
+class SourceReader<Given> {
+  #hasEnded = false
+  readonly #iterator: Iterator<Given> | AsyncIterator<Given>
+  readonly #stopped: Promise<undefined>
+  /** Asked for, and not there yet. */
+  #pending: Promise<IteratorResult<Given>> | undefined
+
+  constructor(source: ManyOf<Given>, stopped: Promise<void>) {
+    this.#iterator =
+      Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
+    this.#stopped = stopped.then(() => {
+      this.#hasEnded = true
+      return undefined
+    })
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** Undefined when there is no more, or none has come when `patience` resolves. */
+  async next(patience: Promise<void> | undefined): Promise<{ readonly value: Given } | undefined> {
+    const step = this.#pending ?? this.#iterator.next()
+    let result: IteratorResult<Given> | undefined
+    if ('then' in step) {
+      this.#pending = step
+      result = (await Promise.race([step, patience ?? this.#stopped])) ?? undefined
+      if (result === undefined) return undefined
+      this.#pending = undefined
+    } else result = step
+    if (result.done !== true) return result
+    this.#hasEnded = true
+    return undefined
+  }
+
+  async close(): Promise<void> {
+    const closing = this.#iterator.return?.()
+    // A source that is busy closes when it is done; what it had to say is of no interest any more.
+    if (this.#pending === undefined) await closing
+    else Promise.all([this.#pending, closing]).catch(() => undefined)
+  }
+}
