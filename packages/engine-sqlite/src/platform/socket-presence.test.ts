@@ -1,6 +1,18 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readdir, rename, rm, stat, statfs, symlink, unlink } from 'node:fs/promises'
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  statfs,
+  symlink,
+  unlink,
+} from 'node:fs/promises'
 import { watch as watchFolder } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -130,6 +142,19 @@ describe.runIf(process.platform === 'linux')('LE-16 a process announces itself',
       expect(watches.map(({ times }) => times())).toEqual([0, 0, 0, 0, 0])
       for (const { stop } of watches) stop()
     }
+  })
+
+  test('one that cannot remove its entry goes on listening: nobody sees it refuse', async () => {
+    const [watcher, closing] = [await announce(), await announce()]
+    const entry = pathOf(closing.id)
+    await rename(entry, `${entry}.kept`)
+    await mkdir(entry)
+    await closing.close()
+    await rmdir(entry)
+    await rename(`${entry}.kept`, entry)
+    const watch = watched(watcher, closing.id)
+    await sleep(QUIET_MS)
+    expect(watch.times()).toBe(0)
   })
 
   test('a folder that is renamed is the same one: to those who live, and to those who come', async () => {
