@@ -102,6 +102,8 @@ function profileText(profile: HostProfile): string {
     refuses = [],
     leasesPerRange = 1,
     presence,
+    balanceBy = 'count',
+    load,
   } = profile
   const highest = maxLeases === Infinity ? null : maxLeases
   const stored: Record<string, unknown> = { weight, minLeases, maxLeases: highest, leaving }
@@ -109,6 +111,8 @@ function profileText(profile: HostProfile): string {
   if (refuses.length > 0) stored['refuses'] = refuses
   if (leasesPerRange !== 1) stored['leasesPerRange'] = leasesPerRange
   if (presence !== undefined) stored['presence'] = presence
+  if (balanceBy !== 'count') stored['balanceBy'] = balanceBy
+  if (load !== undefined) stored['load'] = load
   return JSON.stringify(stored)
 }
 

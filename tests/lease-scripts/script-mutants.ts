@@ -65,8 +65,20 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     replace: '',
   }),
   mutant('plan', 'the first plan for a membership wins', {
-    find: ' or group.av >= group.mv',
+    find: " or (current and ARGV[5] ~= '1')",
     replace: '',
+  }),
+  mutant('plan', 'a plan that rebalances takes the place of a current one', {
+    find: "(current and ARGV[5] ~= '1')",
+    replace: 'current',
+  }),
+  mutant('plan', 'the membership version rises with a plan that rebalances', {
+    find: 'version = version + 1',
+    replace: '',
+  }),
+  mutant('sync', 'a load is no change of membership', {
+    find: 'without_load(stored) ~= without_load(profile)',
+    replace: 'stored ~= profile',
   }),
   mutant('plan', 'a paused group has no targets', { find: ' and not group.paused', replace: '' }),
   mutant('plan', 'only of leases that are there', {

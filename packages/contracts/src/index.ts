@@ -202,6 +202,7 @@ export {
   type LeaseGroup,
   type LeaseHint,
   type LeaseLoss,
+  type PlanRequest,
   type LeaseStore,
   type ReconcileReply,
   type ReleaseRequest,

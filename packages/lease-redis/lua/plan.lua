@@ -1,17 +1,21 @@
--- plan: replaces all targets iff nobody planned for this membership yet. Of a paused group no lease has a target then.
+-- plan: replaces all targets iff nobody planned for this membership yet, or the caller rebalances. Of a paused group no lease has a target then.
 --
 -- KEYS, ARGV[1..3]  see prelude.lua
 -- ARGV[4]           membership version that the plan is for
--- ARGV[5..]         for each lease: id, host
+-- ARGV[5]           1 = also replaces a plan for this membership; the membership version then rises with it
+-- ARGV[6..]         for each lease: id, host
 -- returns           1 if the plan was stored, else 0
 -- guarantees        compare-and-set: of the hosts that plan for one membership the first wins; publishes then
 local group, failure = open_group()
 if failure then return failure end
-if tonumber(ARGV[4]) ~= group.mv or group.av >= group.mv then return 0 end
+local current = group.av >= group.mv
+if tonumber(ARGV[4]) ~= group.mv or (current and ARGV[5] ~= '1') then return 0 end
+local version = group.mv
+if current then version = version + 1 end
 local known = {}
 for _, id in ipairs(redis.call('HKEYS', checkpoints)) do known[id] = true end
 local fields = {}
-for i = 5, #ARGV, 2 do
+for i = 6, #ARGV, 2 do
   if known[ARGV[i]] and not group.paused then
     fields[#fields + 1] = ARGV[i]
     fields[#fields + 1] = ARGV[i + 1]
@@ -19,6 +23,6 @@ for i = 5, #ARGV, 2 do
 end
 redis.call('DEL', targets)
 set_fields(targets, fields)
-redis.call('HSET', meta, 'av', text(group.mv))
+redis.call('HSET', meta, 'mv', text(version), 'av', text(version))
 publish('plan')
 return 1

@@ -50,6 +50,11 @@ local function drop(name)
   redis.call('HDEL', beats, name)
 end
 
+-- Loads change all the time: they are for the next plan, and no reason for one.
+local function without_load(value)
+  return value and string.gsub(value, ',"load":"[^"]*"}$', '}', 1)
+end
+
 local expired = redis.call('ZRANGEBYSCORE', deadlines, '-inf', text(group.clock))
 for _, name in ipairs(expired) do drop(name) end
 local changed = #expired > 0
@@ -73,10 +78,11 @@ if intent == 'leave' then
 elseif intent == 'beat' and not mine then
   fenced = true
 else
-  if not mine or redis.call('HGET', profiles, host) ~= profile then
+  local stored = redis.call('HGET', profiles, host)
+  if not mine or stored ~= profile then
     redis.call('HSET', incarnations, host, incarnation)
     redis.call('HSET', profiles, host, profile)
-    changed = true
+    changed = changed or not mine or without_load(stored) ~= without_load(profile)
   end
   redis.call('ZADD', deadlines, text(latest + ARGV[8]), host)
   redis.call('HSET', beats, host, text(now_ms))

@@ -13,6 +13,8 @@ export function profileText({
   refuses = [],
   leasesPerRange = 1,
   presence,
+  balanceBy = 'count',
+  load,
 }: HostProfile): string {
   return JSON.stringify({
     weight,
@@ -24,6 +26,9 @@ export function profileText({
     ...(refuses.length > 0 ? { refuses } : {}),
     ...(leasesPerRange === 1 ? {} : { leasesPerRange }),
     ...(presence === undefined ? {} : { presence }),
+    ...(balanceBy === 'count' ? {} : { balanceBy }),
+    // The last: sync.lua compares what is before it.
+    ...(load === undefined ? {} : { load }),
   })
 }
 
@@ -31,8 +36,18 @@ export function profileText({
 export function parseProfile(text: string): HostProfile | undefined {
   const parsed: unknown = JSON.parse(text)
   if (!isStoredProfile(parsed)) return undefined
-  const { weight, minLeases, maxLeases, leaving, standby, refuses, leasesPerRange, presence } =
-    parsed
+  const {
+    weight,
+    minLeases,
+    maxLeases,
+    leaving,
+    standby,
+    refuses,
+    leasesPerRange,
+    presence,
+    balanceBy,
+    load,
+  } = parsed
   return {
     weight,
     minLeases,
@@ -42,6 +57,8 @@ export function parseProfile(text: string): HostProfile | undefined {
     ...(refuses === undefined ? {} : { refuses }),
     ...(leasesPerRange === undefined ? {} : { leasesPerRange }),
     ...(presence === undefined ? {} : { presence }),
+    ...(balanceBy === undefined ? {} : { balanceBy }),
+    ...(load === undefined ? {} : { load }),
   }
 }
 
@@ -61,7 +78,9 @@ function isStoredProfile(
     (!('standby' in value) || typeof value.standby === 'boolean') &&
     (!('refuses' in value) || isTexts(value.refuses)) &&
     (!('leasesPerRange' in value) || typeof value.leasesPerRange === 'number') &&
-    (!('presence' in value) || typeof value.presence === 'string')
+    (!('presence' in value) || typeof value.presence === 'string') &&
+    (!('balanceBy' in value) || value.balanceBy === 'count' || value.balanceBy === 'load') &&
+    (!('load' in value) || typeof value.load === 'string')
   )
 }
 

@@ -18,6 +18,7 @@ import {
   type LeaseHint,
   type LeaseLoss,
   type NewLease,
+  type PlanRequest,
   type ReconcileReply,
   type SyncReply,
   type SyncRequest,
@@ -112,10 +113,10 @@ export class RedisLeaseGroup implements LeaseGroup {
   }
 
   async plan(
-    request: { readonly membershipVersion: number; readonly targets: ReadonlyMap<string, string> },
+    { membershipVersion, targets, rebalances = false }: PlanRequest,
     signal?: AbortSignal,
   ): Promise<boolean> {
-    const args = [String(request.membershipVersion), ...[...request.targets].flat()]
+    const args = [String(membershipVersion), rebalances ? '1' : '0', ...[...targets].flat()]
     return replyNumber(await this.#run('plan', args, signal)) === 1
   }
 

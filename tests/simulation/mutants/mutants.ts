@@ -105,8 +105,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lease-stores/membership-model.ts',
-        find: 'if (request.membershipVersion !== membershipVersion || planVersion >= membershipVersion) {',
-        replace: 'if (planVersion > request.membershipVersion + membershipVersion) {',
+        find: 'if (request.membershipVersion !== membershipVersion || (isCurrent && !request.rebalances)) {',
+        replace: 'if (head.planVersion > request.membershipVersion + membershipVersion) {',
       },
     ],
     killedBy: 168,

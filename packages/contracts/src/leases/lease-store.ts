@@ -77,6 +77,16 @@ export type SyncReply =
   /** This incarnation has no session: it expired, was replaced, or the store lost its data. */
   | { readonly kind: 'fenced'; readonly generation: string }
 
+/** A whole new plan. */
+export interface PlanRequest {
+  /** Of the snapshot that it was made for. */
+  readonly membershipVersion: number
+  /** Lease id to host name. */
+  readonly targets: ReadonlyMap<string, string>
+  /** True: it replaces a plan that is current, too; the membership version then rises with it. @default false */
+  readonly rebalances?: boolean | undefined
+}
+
 export interface HeldLease {
   readonly leaseId: string
   readonly epoch: number
@@ -138,13 +148,10 @@ export interface LeaseGroup {
   create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]>
   read(signal?: AbortSignal): Promise<LeaseGroupSnapshot>
   /**
-   * Replaces the targets iff `membershipVersion` is current and the stored plan is older. Leases that are not
-   * named then have no target. Returns false if another host was first.
+   * Replaces the targets iff `membershipVersion` is current and the stored plan is older, or the request `rebalances`. Leases
+   * that are not named then have no target. Returns false if another host was first.
    */
-  plan(
-    request: { readonly membershipVersion: number; readonly targets: ReadonlyMap<string, string> },
-    signal?: AbortSignal,
-  ): Promise<boolean>
+  plan(request: PlanRequest, signal?: AbortSignal): Promise<boolean>
   /**
    * Takes those of the leases whose target is this host, and that are free, or whose owner's session is gone,
    * or that an earlier incarnation of this host owned. Re-acquiring a lease that this incarnation owns returns it

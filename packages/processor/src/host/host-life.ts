@@ -17,6 +17,7 @@ import type { CoreStatus } from '../lease-management/lease-core.ts'
 import { LeaseCoordinator } from '../lease-management/lease-coordinator.ts'
 import type { LeaseNotice } from '../lease-management/lease-protocol.ts'
 import type { LeasePump, PumpSeat } from '../lease-management/pump-seat.ts'
+import { LoadMeter, type LeaseWork } from '../load-balancing/load-meter.ts'
 import type { ObserverFactory } from '../observers/observer-factory.ts'
 import type { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import type { HostEventName, HostEvents, PlacedLease } from './host-events.ts'
@@ -79,6 +80,7 @@ export class HostLife<T extends DocumentBody> {
   readonly #pumps = new Map<string, RunningPump<T>>()
   readonly #pumpRuns = new Set<Promise<void>>()
   readonly #turns: SuspectTurns
+  readonly #meter = new LoadMeter()
   readonly #shaper: LeaseShaper<T>
   /** Undefined for feeds that keep no positions of groups. */
   readonly #reporter: PositionReporter | undefined
@@ -208,6 +210,7 @@ export class HostLife<T extends DocumentBody> {
           standby: options.standby,
           leasesPerRange: options.leasesPerRange,
           presence: presence?.id,
+          balanceBy: options.balanceBy,
         },
         heartbeatMs: options.leaseRenewIntervalMs,
         ttlMs: options.leaseExpirationIntervalMs,
@@ -224,6 +227,7 @@ export class HostLife<T extends DocumentBody> {
       presence,
       callTimeoutMs: options.leaseStoreTimeoutMs,
       startPump: (seat) => this.#startPump(seat),
+      measureLoad: options.balanceBy === 'load' ? () => this.#measureLoad() : undefined,
       onNotice: (notice) => this.#onLeaseNotice(notice),
     })
   }
@@ -256,6 +260,16 @@ export class HostLife<T extends DocumentBody> {
     })
     this.#pumpRuns.add(run)
     return pump
+  }
+
+  #measureLoad(): string {
+    const works = [...this.#pumps].map(([key, { held, pump, progress }]): LeaseWork => {
+      const { inFlightMs = 0, isBehind } = pump.view()
+      const { leaseId } = held
+      const busyMs = progress.busyMs + inFlightMs
+      return { key, leaseId, busyMs, changes: progress.changes, isBehind }
+    })
+    return this.#meter.measure(works, this.#options.clock.monotonicMs())
   }
 
   /** Leases that are worked on, as the shaper sees them. */

@@ -54,6 +54,7 @@ const feedOptions: Settings<FeedOptions, OpenFeedOption> = {
   startContinuation: option.text,
   partitionKeyRangeId: someText,
   leasesPerRange: by(whole(1, MAX_LEASES_PER_RANGE), 1),
+  balanceBy: by(oneOf('count', 'load'), 'count' as const),
   pendingDeletes: option.flag,
   mode: by(oneOf('latestVersion', 'allVersions'), 'latestVersion'),
   onHorizonPassed: by(oneOf('fail', 'resync'), 'fail'),

@@ -6,6 +6,7 @@ export class LeaseProgress {
   readonly #clock: Clock
   #changes = 0
   #batches = 0
+  #busyMs = 0
   #lastProgressMs: number | undefined
   /** Monotonic time since which nothing has come forward. */
   #sinceMs: number
@@ -26,6 +27,11 @@ export class LeaseProgress {
     return this.#batches
   }
 
+  /** Time in those calls. */
+  get busyMs(): number {
+    return this.#busyMs
+  }
+
   /** Wall time at which it last accepted some, epoch ms. */
   get lastProgressMs(): number | undefined {
     return this.#lastProgressMs
@@ -41,6 +47,7 @@ export class LeaseProgress {
       case 'batchDone':
         this.#changes += notice.changes
         this.#batches += 1
+        this.#busyMs += notice.durationMs
         this.#lastProgressMs = this.#clock.wallMs()
         this.#cameForward()
         return

@@ -31,7 +31,10 @@ const DEFAULT_REFUSAL_MS = 600_000
 export interface ResolvedHostOptions<T extends DocumentBody>
   extends
     PumpOptions,
-    Pick<ReturnType<typeof withFeedDefaults>, 'partitionKeyRangeId' | 'leasesPerRange'>,
+    Pick<
+      ReturnType<typeof withFeedDefaults>,
+      'partitionKeyRangeId' | 'leasesPerRange' | 'balanceBy'
+    >,
     Omit<ReturnType<typeof withHostDefaults>, keyof WorkOptions | 'leasePrefix'> {
   readonly feed: ChangeFeedSource<T>
   readonly leases: LeaseStore

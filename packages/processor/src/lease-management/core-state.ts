@@ -1,17 +1,10 @@
-import type { HeldLease, HostIdentity, LeaseGroupSnapshot } from '@tidemark/contracts'
-import type { LeasePlan } from '../load-balancing/plan-leases.ts'
+import type { HeldLease, HostIdentity } from '@tidemark/contracts'
 import { CallSlots } from './call-slots.ts'
 import { FencePauses } from './fence-pauses.ts'
 import { HostSessionState } from './host-session.ts'
 import { LeaseTable } from './lease-table.ts'
 import type { LeaseCoreOptions, LeaseEffect } from './lease-protocol.ts'
-import { PlanFollower } from './plan-follower.ts'
-
-/** A plan that this host made and wants to store. */
-export interface PlanProposal {
-  readonly plan: LeasePlan
-  readonly snapshot: LeaseGroupSnapshot
-}
+import { PlanFollower, type PlanProposal } from './plan-follower.ts'
 
 /** All that one host knows, and the effects of the event that is being handled. */
 export class CoreState {

@@ -77,12 +77,14 @@ function planCalls(core: CoreState, calls: DueCalls): void {
     else calls.wakeBy(giveUpMs)
   }
   if (proposal !== undefined) {
-    const { membershipVersion } = proposal.snapshot
+    const { snapshot, rebalances } = proposal
+    const { membershipVersion } = snapshot
     const { targets } = proposal.plan
-    calls.begin('plan', 0, () => ({ op: 'plan', request: { membershipVersion, targets } }))
+    const request = { membershipVersion, targets, ...(rebalances ? { rebalances } : {}) }
+    calls.begin('plan', 0, () => ({ op: 'plan', request }))
     return
   }
-  const readDueMs = plan.needsRead ? 0 : plan.planDueMs
+  const readDueMs = plan.needsRead ? 0 : Math.min(plan.planDueMs, plan.roundDueMs)
   if (readDueMs === Infinity) return
   calls.begin('read', readDueMs, () => {
     plan.needsRead = false

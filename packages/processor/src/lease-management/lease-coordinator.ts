@@ -34,6 +34,8 @@ export interface LeaseCoordinatorOptions {
   readonly callTimeoutMs: number
   /** Begins to work on a lease. Must not throw. */
   readonly startPump: (seat: PumpSeat) => LeasePump
+  /** What this host's leases cost, for its profile. Must not throw. @default nothing is told */
+  readonly measureLoad?: (() => string) | undefined
   /** Must not throw. */
   readonly onNotice: (notice: LeaseNotice) => void
 }
@@ -223,7 +225,7 @@ export class LeaseCoordinator {
     const { random, clock } = this.#options
     let event: LeaseEvent
     try {
-      const answer = await this.#answerTo(call)
+      const answer = await this.#answerTo(this.#withLoad(call))
       event = { kind: 'replied', callId, answer, jitter: random.fraction() }
     } catch (error) {
       event = { kind: 'failed', callId, error, jitter: random.fraction() }
@@ -234,6 +236,15 @@ export class LeaseCoordinator {
     if (!couldDispatch && this.#mayDispatch()) {
       for (const { pump } of this.#pumps.values()) pump.wake()
     }
+  }
+
+  /** Each beat tells what the leases cost: a measurement, which the protocol need not know. */
+  #withLoad(call: LeaseCall): LeaseCall {
+    const { measureLoad } = this.#options
+    if (measureLoad === undefined || call.op !== 'sync' || call.request.intent === 'leave')
+      return call
+    const profile = { ...call.request.profile, load: measureLoad() }
+    return { ...call, request: { ...call.request, profile } }
   }
 
   /** A call without answer in time fails, also if the group ignores its signal. */

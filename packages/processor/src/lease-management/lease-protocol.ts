@@ -13,6 +13,7 @@ import type {
   LeaseHint,
   Lsn,
   NewLease,
+  PlanRequest,
   ReconcileReply,
   ReleaseRequest,
   SyncReply,
@@ -30,7 +31,7 @@ export interface LeaseCoreOptions {
   readonly host: string
   /** Random, new with every start of a process up to the first dot. Each re-join adds a number to it. */
   readonly incarnation: string
-  readonly profile: Omit<HostProfile, 'leaving' | 'refuses'>
+  readonly profile: Omit<HostProfile, 'leaving' | 'refuses' | 'load'>
   /** HB: interval of heartbeats. */
   readonly heartbeatMs: number
   /** TTL: session time to live. */
@@ -53,10 +54,7 @@ export type LeaseCall =
   | { readonly op: 'read' }
   | {
       readonly op: 'plan'
-      readonly request: {
-        readonly membershipVersion: number
-        readonly targets: ReadonlyMap<string, string>
-      }
+      readonly request: PlanRequest
     }
   | {
       readonly op: 'acquire'

@@ -5,11 +5,15 @@ import {
   type LeaseGroupSnapshot,
 } from '@tidemark/contracts'
 import { wantedLeasesPerRange } from '../load-balancing/leases-per-range.ts'
+import { balancesByLoad } from '../load-balancing/plan-snapshot.ts'
 import type { LeasePlan } from '../load-balancing/plan-leases.ts'
 import type { EffectSink } from './lease-protocol.ts'
 
 /** Joins come in bursts: one plan for all of them. The jitter lets one host be first. */
 const PLAN_DEBOUNCE_MS = 50
+
+/** Between two looks whether loads differ, by the one host that looks. */
+const ROUND_MS = 15_000
 
 /** What a host knows of its group without asking. */
 export interface KnownGroup {
@@ -17,6 +21,14 @@ export interface KnownGroup {
   readonly leasesPerRange: number
   /** Empty as long as nothing was read. */
   readonly leases: readonly FeedRange[]
+}
+
+/** A plan that this host made and wants to store. */
+export interface PlanProposal {
+  readonly plan: LeasePlan
+  readonly snapshot: LeaseGroupSnapshot
+  /** It takes the place of a plan that is current. */
+  readonly rebalances: boolean
 }
 
 interface AppliedPlan {
@@ -36,6 +48,8 @@ export class PlanFollower {
   #appliedVersion = -1
   /** When to plan; Infinity while the stored plan is current. */
   planDueMs: number = Infinity
+  /** When to look whether loads differ; Infinity while that is another host's to do, or nobody's. */
+  roundDueMs: number = Infinity
   needsRead = false
   group: KnownGroup = { leasesPerRange: 1, leases: [] }
   unowned: readonly string[] = []
@@ -69,7 +83,7 @@ export class PlanFollower {
   }
 
   /** Follows the plan that the store has, current or not. */
-  applySnapshot(snapshot: LeaseGroupSnapshot): void {
+  applySnapshot(snapshot: LeaseGroupSnapshot, nowMs: number): void {
     const { membershipVersion, planVersion, hosts, leases } = snapshot
     this.group = {
       leasesPerRange: wantedLeasesPerRange(hosts),
@@ -81,6 +95,7 @@ export class PlanFollower {
       if (target === undefined) unowned.push(id)
       else targets.set(id, target)
     }
+    this.roundDueMs = this.#looksAtLoads(snapshot) ? nowMs + ROUND_MS : Infinity
     const isCurrent = planVersion >= membershipVersion
     if (isCurrent) this.planDueMs = Infinity
     this.#apply({
@@ -93,9 +108,10 @@ export class PlanFollower {
     if (isCurrent) this.#setUnowned(unowned)
   }
 
-  /** Follows the plan that this host has made and stored for `snapshot`. */
-  applyOwn(plan: LeasePlan, snapshot: LeaseGroupSnapshot): void {
-    const { membershipVersion, hosts, leases } = snapshot
+  /** Follows the plan that this host has made and stored. */
+  applyOwn({ plan, snapshot, rebalances }: PlanProposal): void {
+    const { hosts, leases } = snapshot
+    const membershipVersion = snapshot.membershipVersion + (rebalances ? 1 : 0)
     this.planDueMs = Infinity
     this.#apply({
       membershipVersion,
@@ -124,7 +140,15 @@ export class PlanFollower {
     this.#mine = new Set()
     this.#appliedVersion = -1
     this.planDueMs = Infinity
+    this.roundDueMs = Infinity
     this.needsRead = false
+  }
+
+  /** One host does it for all: the first by name of those that stay. */
+  #looksAtLoads({ hosts, paused }: LeaseGroupSnapshot): boolean {
+    if (paused || hosts.length < 2 || !balancesByLoad(hosts)) return false
+    const staying = hosts.filter(({ profile }) => !profile.leaving).map(({ host }) => host)
+    return staying.every((host) => this.#host <= host)
   }
 
   #apply({ membershipVersion, planVersion, targets, hosts, leases }: AppliedPlan): void {

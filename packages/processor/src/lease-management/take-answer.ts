@@ -8,7 +8,7 @@ import {
   type SyncReply,
 } from '@tidemark/contracts'
 import { damageText, leaseSetDamage } from '../lease-stores/lease-set-damage.ts'
-import { planLeases } from '../load-balancing/plan-leases.ts'
+import { planSnapshot } from '../load-balancing/plan-snapshot.ts'
 import type { SettledCall } from './call-slots.ts'
 import type { CoreState } from './core-state.ts'
 import type { LeaseReply } from './lease-protocol.ts'
@@ -188,14 +188,16 @@ function readDone(
   )
   core.table.loseThoseNotIn(owned, callId)
   const planWasDue = nowMs >= core.plan.planDueMs
+  const roundWasDue = nowMs >= core.plan.roundDueMs
   const isStale = snapshot.planVersion < snapshot.membershipVersion
-  core.plan.applySnapshot(snapshot)
   const { presence } = core.options.profile
   if (presence !== undefined) {
     const peers = watchedPeers(snapshot.hosts, { host, presence })
     core.effects.push({ kind: 'watch', peers })
   }
+  core.plan.applySnapshot(snapshot, nowMs)
   followPlan(core, snapshot, { nowMs, isStale })
+  if (!isStale && roundWasDue) proposeRound(core, snapshot)
   if (!isStale) return
   if (planWasDue) propose(core, snapshot)
   else core.plan.planSoon(nowMs, jitter)
@@ -217,14 +219,13 @@ function rejoinOrYield(core: CoreState, snapshot: LeaseGroupSnapshot): void {
 /** Makes a plan for what was read. Of the hosts that do, the first one wins. */
 function propose(core: CoreState, snapshot: LeaseGroupSnapshot): void {
   core.plan.planDueMs = Infinity
-  const leases = snapshot.leases.map(({ id, owner, target }) => ({
-    id,
-    owner: owner?.host,
-    target,
-  }))
-  // Of a paused group the store keeps an empty plan, whatever is proposed.
-  const plan = planLeases(snapshot.paused ? [] : snapshot.hosts, leases)
-  core.proposal = { plan: snapshot.paused ? { ...plan, unassigned: [] } : plan, snapshot }
+  core.proposal = { plan: planSnapshot(snapshot), snapshot, rebalances: false }
+}
+
+/** Proposes a plan in the place of a current one, if loads have come to differ. */
+function proposeRound(core: CoreState, snapshot: LeaseGroupSnapshot): void {
+  const plan = planSnapshot(snapshot)
+  if (plan.by === 'load' && plan.moves > 0) core.proposal = { plan, snapshot, rebalances: true }
 }
 
 function planned(core: CoreState, isFirst: boolean, nowMs: number): void {
@@ -234,7 +235,7 @@ function planned(core: CoreState, isFirst: boolean, nowMs: number): void {
     core.plan.needsRead = true
     return
   }
-  core.plan.applyOwn(proposal.plan, proposal.snapshot)
+  core.plan.applyOwn(proposal)
   followPlan(core, proposal.snapshot, { nowMs, isStale: false })
 }
 

@@ -1,5 +1,5 @@
 import { DIGEST_MODULUS, type HeldDigest, type HostIdentity } from '@tidemark/contracts'
-import type { HostProfile, SyncReply, SyncRequest } from '@tidemark/contracts'
+import type { HostProfile, PlanRequest, SyncReply, SyncRequest } from '@tidemark/contracts'
 import {
   sameIdentity,
   type ClockAhead,
@@ -67,16 +67,23 @@ export function syncGroup(
  */
 export function planGroup(
   { head, leases }: Pick<LeaseGroupState, 'head' | 'leases'>,
-  request: { readonly membershipVersion: number; readonly targets: ReadonlyMap<string, string> },
+  request: PlanRequest,
 ): LeaseGroupStep<boolean> {
-  const { membershipVersion, planVersion } = head
-  if (request.membershipVersion !== membershipVersion || planVersion >= membershipVersion) {
+  const { membershipVersion } = head
+  const isCurrent = head.planVersion >= membershipVersion
+  if (request.membershipVersion !== membershipVersion || (isCurrent && !request.rebalances)) {
     return { changes: {}, reply: false }
   }
+  // A plan for the present membership is followed: a newer one is for a newer membership.
+  const planVersion = membershipVersion + (isCurrent ? 1 : 0)
   const wanted = head.paused ? [] : [...request.targets]
   const targets = new Map(wanted.filter(([leaseId]) => leases.has(leaseId)))
   return {
-    changes: { head: { ...head, planVersion: membershipVersion }, targets, hints: ['plan'] },
+    changes: {
+      head: { ...head, membershipVersion: planVersion, planVersion },
+      targets,
+      hints: ['plan'],
+    },
     reply: true,
   }
 }
@@ -188,6 +195,7 @@ function nextDeadlineInMs({ sessions, clockMs }: GroupHead, host: string): numbe
   return earliest
 }
 
+/** Loads change all the time: they are for the next plan, and no reason for one. */
 function profilesEqual(a: HostProfile, b: HostProfile): boolean {
   return (
     a.weight === b.weight &&
@@ -197,7 +205,8 @@ function profilesEqual(a: HostProfile, b: HostProfile): boolean {
     (a.standby ?? false) === (b.standby ?? false) &&
     (a.refuses ?? []).join() === (b.refuses ?? []).join() &&
     (a.leasesPerRange ?? 1) === (b.leasesPerRange ?? 1) &&
-    a.presence === b.presence
+    a.presence === b.presence &&
+    (a.balanceBy ?? 'count') === (b.balanceBy ?? 'count')
   )
 }
 

@@ -15,6 +15,7 @@ import {
   type LeaseStore,
   type RequestOptions,
   type NewLease,
+  type PlanRequest,
   type Random,
   type ReconcileReply,
   type SyncReply,
@@ -171,10 +172,7 @@ class MemoryLeaseGroup implements LeaseGroup {
     }))
   }
 
-  plan(
-    request: { readonly membershipVersion: number; readonly targets: ReadonlyMap<string, string> },
-    signal?: AbortSignal,
-  ): Promise<boolean> {
+  plan(request: PlanRequest, signal?: AbortSignal): Promise<boolean> {
     return this.#run('plan', undefined, signal, (state) => planGroup(state, request))
   }
 

@@ -7,6 +7,7 @@ import type {
   LeaseHint,
   LeaseLoss,
   NewLease,
+  PlanRequest,
   ReconcileReply,
   SyncReply,
   SyncRequest,
@@ -82,10 +83,7 @@ export class DocumentLeaseGroup implements LeaseGroup {
     }, signal)
   }
 
-  plan(
-    request: { readonly membershipVersion: number; readonly targets: ReadonlyMap<string, string> },
-    signal?: AbortSignal,
-  ): Promise<boolean> {
+  plan(request: PlanRequest, signal?: AbortSignal): Promise<boolean> {
     const partition = this.#partition
     return partition.retryLostRaces(async () => {
       const view = await partition.readAll(signal)

@@ -312,7 +312,9 @@ function isProfile(value: unknown): value is StoredSession['profile'] {
     isOptional('boolean', property(value, 'standby')) &&
     isOptionalTexts(property(value, 'refuses')) &&
     isOptional('number', property(value, 'leasesPerRange')) &&
-    isOptional('string', property(value, 'presence'))
+    isOptional('string', property(value, 'presence')) &&
+    [undefined, 'count', 'load'].some((one) => one === property(value, 'balanceBy')) &&
+    isOptional('string', property(value, 'load'))
   )
 }
 

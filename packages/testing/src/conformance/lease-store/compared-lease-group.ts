@@ -217,7 +217,7 @@ function comparable(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const fields = comparableFields(value)
   if (!isSession(value)) return fields
-  const defaults = { standby: false, refuses: [], leasesPerRange: 1 }
+  const defaults = { standby: false, refuses: [], leasesPerRange: 1, balanceBy: 'count' }
   return { ...fields, profile: { ...defaults, ...comparableFields(value.profile) } }
 }
 

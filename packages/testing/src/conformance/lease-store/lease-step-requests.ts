@@ -7,6 +7,7 @@ import {
   type HostIdentity,
   type LeaseGroup,
   type NewLease,
+  type PlanRequest,
   type ReleaseRequest,
   type SyncRequest,
 } from '@tidemark/contracts'
@@ -66,12 +67,12 @@ export class LeaseStepRequests {
     return overlapping && count > 0 ? [...leases, { range: FULL_RANGE, checkpoint }] : leases
   }
 
-  plan({ lag, targets: hosts }: LeaseStep & { kind: 'plan' }): Parameters<LeaseGroup['plan']>[0] {
+  plan({ lag, targets: hosts, rebalances }: LeaseStep & { kind: 'plan' }): PlanRequest {
     const targets = new Map<string, string>()
     for (const [index, host] of hosts.entries()) {
       if (host !== '') targets.set(this.#leaseId(index), host)
     }
-    return { membershipVersion: this.#state.head.membershipVersion - lag, targets }
+    return { membershipVersion: this.#state.head.membershipVersion - lag, targets, rebalances }
   }
 
   acquire(step: AcquireStep): Parameters<LeaseGroup['acquire']>[0] {

@@ -36,6 +36,7 @@ export type LeaseStep =
       readonly lag: number
       /** Hosts by the leases' places; `''` = not named. */
       readonly targets: readonly string[]
+      readonly rebalances?: boolean | undefined
     }
   | AcquireStep
   | OwnerStep
@@ -149,6 +150,10 @@ const profile: fc.Arbitrary<HostProfile> = fc.constantFrom(
   { ...PROFILE, leasesPerRange: 4 },
   { ...PROFILE, presence: 'boot/1' },
   { ...PROFILE, presence: 'boot/2' },
+  { ...PROFILE, balanceBy: 'count', load: '' },
+  { ...PROFILE, balanceBy: 'load' },
+  { ...PROFILE, balanceBy: 'load', load: '0.1 1b=2' },
+  { ...PROFILE, balanceBy: 'load', load: '7' },
 )
 
 const TEXTS = ['next', '', '1|2|3|x', '\u0001', '\u00011,2\u0001x', 'two\nlines', '"ü" \u{1f30a}']
@@ -228,6 +233,7 @@ const create: fc.Arbitrary<LeaseStep> = fc.record({
 const plan: fc.Arbitrary<LeaseStep> = fc.record({
   kind: fc.constant('plan'),
   lag: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, -1),
+  rebalances: fc.constantFrom(undefined, undefined, true, false),
   targets: fc.oneof(
     fc.array(fc.constantFrom(...HOSTS), {
       minLength: STEP_LEASE_COUNT + 1,

@@ -67,7 +67,13 @@ export function describeMembership(suite: LeaseStoreSuite): void {
     test('every part of a profile counts when it alone changes; left out and said to be the default are the same', async () => {
       const { one, two } = await suite.group()
       const joined = await syncOk(one, A, 'join')
-      const same = { ...PROFILE, standby: false, refuses: [], leasesPerRange: 1 }
+      const same = {
+        ...PROFILE,
+        standby: false,
+        refuses: [],
+        leasesPerRange: 1,
+        balanceBy: 'count' as const,
+      }
       const beaten = await syncOk(one, A, 'beat', { profile: same })
       expect(beaten.membershipVersion).toBe(joined.membershipVersion)
       let { membershipVersion } = beaten
@@ -82,6 +88,7 @@ export function describeMembership(suite: LeaseStoreSuite): void {
         { refuses: ['80-FF'] },
         { refuses: ['-80', '80-FF'] },
         { leasesPerRange: 4 },
+        { balanceBy: 'load' as const },
       ]) {
         profile = { ...profile, ...change }
         const changed = await syncOk(one, A, 'beat', { profile })
@@ -349,6 +356,44 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       const snapshot = await one.read()
       expect(snapshot.planVersion).toBe(membershipVersion)
       expect(snapshot.leases.map(({ target }) => target)).toEqual(leases.map(() => winner))
+    })
+
+    test('a plan that rebalances takes the place of a current one, once for each membership version', async () => {
+      const { one, two } = await suite.group()
+      const [lease] = await one.create(newLeases(4))
+      await syncOk(one, A, 'join')
+      const { membershipVersion } = await syncOk(two, B, 'join')
+      const to = (host: string): ReadonlyMap<string, string> => new Map([[lease!.id, host]])
+      await one.plan({ membershipVersion, targets: to('a') })
+      const outcomes = await Promise.all([
+        one.plan({ membershipVersion, targets: to('b'), rebalances: true }),
+        two.plan({ membershipVersion, targets: to('b'), rebalances: true }),
+      ])
+      expect(outcomes.toSorted()).toEqual([false, true])
+      const after = await two.read()
+      expect(after.membershipVersion).toBe(membershipVersion + 1)
+      expect(after.planVersion).toBe(membershipVersion + 1)
+      expect(after.leases.find(({ id }) => id === lease!.id)?.target).toBe('b')
+      expect(await one.plan({ membershipVersion, targets: to('a') })).toBe(false)
+      await syncOk(one, A, 'leave')
+      const left = await syncOk(two, B, 'beat')
+      const request = { membershipVersion: left.membershipVersion, targets: to('b') }
+      expect(await two.plan({ ...request, rebalances: true })).toBe(true)
+      // The plan that was there was older: this one is for the membership as it is.
+      expect((await two.read()).planVersion).toBe(left.membershipVersion)
+    })
+
+    test('a load is kept with the session, and no change of membership', async () => {
+      const { one, two } = await suite.group()
+      const profile = { ...PROFILE, balanceBy: 'load' as const }
+      const { membershipVersion } = await syncOk(one, A, 'join', { profile })
+      for (const load of ['0.1 1b=2', '', undefined, '7']) {
+        const beaten = await syncOk(one, A, 'beat', { profile: { ...profile, load } })
+        expect(beaten.membershipVersion).toBe(membershipVersion)
+        expect((await two.read()).hosts[0]?.profile.load).toBe(load)
+      }
+      const other = await syncOk(one, A, 'beat', { profile: { ...profile, weight: 2, load: '7' } })
+      expect(other.membershipVersion).toBe(membershipVersion + 1)
     })
 
     test('a plan for an earlier membership, or for one not there yet, changes nothing', async () => {

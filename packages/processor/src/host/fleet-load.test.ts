@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest'
+import { feedRangeId } from '@tidemark/contracts'
+import type { Fleet } from '@tidemark/testing'
+import { fleetsWith } from './fleets.fixture.ts'
+
+const never = new AbortController().signal
+const newFleet = fleetsWith({ ranges: 8 })
+const KEYS = Array.from({ length: 64 }, (_, index) => `key${index}`)
+const BY_LOAD = { startFromBeginning: true, balanceBy: 'load' as const }
+
+async function work(fleet: Fleet, seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second += 1) {
+    for (const key of KEYS) fleet.feed.append(key)
+    await fleet.advance(1_000)
+  }
+}
+
+/** A fleet whose first two leases take 10 ms a change, and both begin with one host. */
+function skewedFleet(feedOptions = BY_LOAD): {
+  fleet: Fleet
+  ownersOfHot: () => (string | undefined)[]
+  handOvers: () => number
+} {
+  const fleet: Fleet = newFleet({
+    feedOptions,
+    behaviour: async ({ leaseId }, changes) => {
+      if (hot.includes(leaseId)) await fleet.clock.sleep(10 * changes.length, never)
+    },
+  })
+  const hot = fleet.feed.ranges.slice(0, 2).map(feedRangeId)
+  const owner = (id: string): string | undefined =>
+    fleet.hosts.find(({ host }) => host.health().leases.some(({ leaseId }) => leaseId === id))?.name
+  return {
+    fleet,
+    ownersOfHot: () => hot.map(owner),
+    handOvers: () =>
+      fleet.hosts
+        .flatMap((member) => fleet.eventsOf(member, 'leaseReleased'))
+        .filter(({ reason }) => reason === 'leaseHandedOver').length,
+  }
+}
+
+test('PH-14 two leases that cost much end on two hosts, by one hand-over that repeats nothing', async () => {
+  const { fleet, ownersOfHot, handOvers } = skewedFleet()
+  for (const name of ['a', 'b']) await fleet.start(name)
+  await fleet.until(() => fleet.isBalanced())
+  expect(new Set(ownersOfHot()).size).toBe(1)
+  const before = handOvers()
+  await work(fleet, 180)
+  expect(new Set(ownersOfHot()).size).toBe(2)
+  expect(handOvers() - before).toBe(1)
+  await work(fleet, 300)
+  expect(handOvers() - before).toBe(1)
+  await fleet.until(() => fleet.isDrained())
+  expect(fleet.duplicates().size).toBe(0)
+})
+
+test('PH-14 by count they stay together', async () => {
+  const { fleet, ownersOfHot } = skewedFleet({ ...BY_LOAD, balanceBy: 'count' as never })
+  for (const name of ['a', 'b']) await fleet.start(name)
+  await fleet.until(() => fleet.isBalanced())
+  await work(fleet, 180)
+  expect(new Set(ownersOfHot()).size).toBe(1)
+})
+
+test('PH-14 a host that comes gets its share of the load, and one that goes leaves it to the others', async () => {
+  const { fleet, ownersOfHot } = skewedFleet()
+  const a = await fleet.start('a')
+  await work(fleet, 90)
+  await fleet.start('b')
+  await fleet.until(() => new Set(ownersOfHot()).size === 2)
+  await work(fleet, 30)
+  await fleet.stop(a)
+  await fleet.until(() => ownersOfHot().every((name) => name === 'b') && fleet.coversAll())
+})
+
+test('PH-14 while one host counts all count', async () => {
+  const { fleet, ownersOfHot } = skewedFleet()
+  await fleet.start('a')
+  await fleet.start('b', { feedOptions: { ...BY_LOAD, balanceBy: 'count' } })
+  await work(fleet, 180)
+  expect(new Set(ownersOfHot()).size).toBe(1)
+  expect(fleet.isBalanced()).toBe(true)
+})
