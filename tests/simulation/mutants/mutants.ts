@@ -73,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 750,
+    killedBy: 3222,
   },
   {
     name: 'lease-clock-runs-free',
@@ -85,7 +85,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'seen.elapsedMs',
       },
     ],
-    killedBy: 263,
+    killedBy: 828,
   },
   {
     name: 'lease-clock-stands',
@@ -552,7 +552,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'announce: false, sync: (records) => haveTries(records) && records.length > 1e3',
       },
     ],
-    killedBy: 1781,
+    killedBy: 1960,
   },
   {
     name: 'told-before-flush',

@@ -107,6 +107,7 @@ describe('lanes', () => {
     write(one, 3, 3)
     const tookMs = await one.until(() => done() === 453, 5_000)
     expect(tookMs).toBeLessThanOrEqual(20)
+    await one.advance(1)
     expect(a.host.health().leases[0]?.inFlightMs).toBeGreaterThan(0)
     open()
     await one.until(() => one.isDrained())

@@ -112,8 +112,7 @@ export class Driver {
   }
 
   read(leases: readonly Lease[], fields: Partial<LeaseGroupSnapshot> = {}): void {
-    const profile = { weight: 1, minLeases: 0, maxLeases: 100, leaving: false }
-    const hosts = [{ host: 'a', incarnation: 'i', profile, deadlineMs: TTL_MS }]
+    const hosts = [hostNamed('a')]
     const versions = { clockMs: 0, membershipVersion: 1, planVersion: 1, generation: 'g' }
     this.answer({ op: 'read', reply: { ...versions, paused: false, hosts, leases, ...fields } })
   }
@@ -156,4 +155,10 @@ export function running(
 
 export function held(leaseId: string, epoch = 7): HeldLease {
   return { leaseId, epoch }
+}
+
+/** As others see it in a snapshot. */
+export function hostNamed(host: string): LeaseGroupSnapshot['hosts'][number] {
+  const profile = { weight: 1, minLeases: 0, maxLeases: 100, leaving: false }
+  return { host, incarnation: 'i', profile, deadlineMs: TTL_MS }
 }

@@ -8,6 +8,7 @@ import {
   TTL_MS,
   at,
   held,
+  hostNamed,
   lease,
   running,
 } from './lease-core-driver.fixture.ts'
@@ -153,12 +154,26 @@ describe('plan', () => {
     const driver = new Driver()
     driver.tell({ kind: 'start' })
     driver.synced({ planVersion: 0 })
-    driver.read(
-      IDS.map((id) => lease(id, { target: undefined })),
-      { planVersion: 0 },
-    )
+    const leases = IDS.map((id) => lease(id, { target: undefined }))
+    const snapshot = { planVersion: 0, hosts: ['a', 'b'].map(hostNamed) }
+    driver.read(leases, snapshot)
     expect(driver.pending('plan')).toBeUndefined()
     driver.passTo(50)
+    driver.read(leases, snapshot)
+    const targets = new Map(IDS.map((id, index) => [id, index < 2 ? 'a' : 'b']))
+    expect(driver.pending('plan')).toEqual({
+      op: 'plan',
+      request: { membershipVersion: 1, targets },
+    })
+    driver.answer({ op: 'plan', reply: true })
+    const mine = IDS.slice(0, 2)
+    expect(driver.pending('acquire')).toMatchObject({ request: { leaseIds: mine } })
+  })
+
+  test('a host that is alone plans at once', () => {
+    const driver = new Driver()
+    driver.tell({ kind: 'start' })
+    driver.synced({ planVersion: 0 })
     driver.read(
       IDS.map((id) => lease(id, { target: undefined })),
       { planVersion: 0 },
@@ -179,11 +194,7 @@ describe('plan', () => {
       IDS.map((id) => lease(id)),
       { planVersion: 0 },
     )
-    driver.passTo(50)
-    driver.read(
-      IDS.map((id) => lease(id)),
-      { planVersion: 0 },
-    )
+    expect(driver.pending('read')).toBeUndefined()
     driver.answer({ op: 'plan', reply: false })
     expect(driver.pending('read')).toBeDefined()
   })

@@ -199,7 +199,9 @@ function readDone(
   followPlan(core, snapshot, { nowMs, isStale })
   if (!isStale && roundWasDue) proposeRound(core, snapshot)
   if (!isStale) return
-  if (planWasDue) propose(core, snapshot)
+  // Alone there is nobody to be first before. Who joins meanwhile raises the version, and this plan is not stored.
+  const isAlone = snapshot.hosts.length === 1
+  if (planWasDue || isAlone) propose(core, snapshot)
   else core.plan.planSoon(nowMs, jitter)
 }
 
