@@ -7,6 +7,9 @@ import { MessageWatches } from './messages/message-watches.ts'
 import type { MessageNews } from './messages/sqlite-messages.ts'
 import type { TouchedRange } from './writer/writer-messages.ts'
 
+/** Why a timer of a wait ends. Without a reason, an abort makes an error with a stack. */
+const WAIT_IS_OVER = 'the wait is over'
+
 /** Who waits for commits to one database: readers of feeds, and those who watch messages. Costs nothing without them. */
 export class DatabaseWaits {
   readonly #place: DatabasePlace
@@ -51,7 +54,7 @@ export class DatabaseWaits {
       endWait()
       this.#watchWhileNeeded()
       signal.removeEventListener('abort', abort)
-      stopTimer.abort()
+      stopTimer.abort(WAIT_IS_OVER)
       await timer
     }
   }
@@ -60,11 +63,14 @@ export class DatabaseWaits {
     return this.#messages.add(listener)
   }
 
-  /** Of this process. */
-  committed(touched: readonly TouchedRange[]): void {
+  /** Of this process. `isQuiet`: readers in other processes find it by their next poll. */
+  committed(
+    touched: readonly TouchedRange[],
+    { isQuiet = false }: { readonly isQuiet?: boolean } = {},
+  ): void {
     if (touched.length === 0) return
     if (this.#readers.size > 0) for (const each of touched) this.#readers.committed(each)
-    this.#place.announce()
+    if (!isQuiet) this.#place.announce()
   }
 
   /** Of this process: ranges or collections are no longer what they were. */

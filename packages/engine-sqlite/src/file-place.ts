@@ -49,7 +49,12 @@ export class FilePlace implements DatabasePlace {
       Connection.open(file, { timeoutMs: READ_TIMEOUT_MS }),
     )
     connection.exec('PRAGMA query_only = 1')
-    this.reader = new DatabaseReader(connection, { name: file, databaseId, nowMs })
+    this.reader = new DatabaseReader(connection, {
+      name: file,
+      databaseId,
+      nowMs,
+      isFollowed: true,
+    })
     this.writer = parts.writer
     this.announce = parts.announce
     this.#clock = parts.clock

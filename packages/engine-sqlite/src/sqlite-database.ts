@@ -185,7 +185,8 @@ export class SqliteDatabase implements DatabaseEngine {
           )
     if (result.outcome.kind === 'committed') {
       this.#nowMs(result.outcome.timeMs)
-      this.#waits.committed(result.touched)
+      // To ring at other processes costs as much as the commit, and checkpoints are nobody's news.
+      this.#waits.committed(result.touched, { isQuiet: request.sync === false })
     }
     return result.outcome
   }

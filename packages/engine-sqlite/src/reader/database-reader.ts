@@ -1,5 +1,6 @@
 import {
   FULL_RANGE,
+  rangeContains,
   RangeGoneError,
   ResourceNotFoundError,
   type CodedError,
@@ -81,6 +82,10 @@ export class DatabaseReader {
   readonly #maintenanceViews = new MaintenanceViews()
   #catalog: CatalogRows | undefined
   #hasMessages = false
+  readonly #isFollowed: boolean
+  /** Counters of segments, all of them present while `#countersVersion` is the database's. */
+  readonly #counters = new Map<number, number>()
+  #countersVersion = -1
 
   constructor(
     connection: Connection,
@@ -90,8 +95,11 @@ export class DatabaseReader {
       readonly databaseId: string
       /** The store's clock in this process, raised to the value that it gets. */
       readonly nowMs: (atLeastMs: number) => number
+      /** Whether all commits come from other connections, so that `dataVersion` tells of each. @default false */
+      readonly isFollowed?: boolean
     },
   ) {
+    this.#isFollowed = options.isFollowed ?? false
     this.#connection = connection
     this.#name = options.name
     this.#databaseId = options.databaseId
@@ -246,6 +254,8 @@ export class DatabaseReader {
 
   /** The newest LSN of the pkrange that holds `wanted`, and which pkrange that is. */
   counter(collection: CollectionRecord, wanted: FeedRange): PlaceCounter {
+    const known = this.#knownCounter(collection, wanted)
+    if (known !== undefined) return known
     return this.#inCollection(collection, ({ ranges }) =>
       this.#counter(rangeHolding(ranges, wanted)),
     )
@@ -261,9 +271,12 @@ export class DatabaseReader {
 
   /** Changes when another connection committed. */
   dataVersion(): number {
-    return withStoreErrors(this.#name, () =>
+    const version = withStoreErrors(this.#name, () =>
       numberColumn(this.#connection.get('PRAGMA data_version') ?? [], 0),
     )
+    if (version !== this.#countersVersion) this.#counters.clear()
+    this.#countersVersion = version
+    return version
   }
 
   /** Contradictions. Undefined for a database of more than `maxBytes`. */
@@ -277,9 +290,26 @@ export class DatabaseReader {
     })
   }
 
-  #counter({ segment, number }: RangeRow): PlaceCounter {
-    const row = this.#connection.get(READ_COUNTER, segment) ?? []
-    return { lsn: numberColumn(row, 0), rangeNumber: number }
+  /** From what was read before, if nothing was committed since: a reader waits right after its page. */
+  #knownCounter({ number }: CollectionRecord, wanted: FeedRange): PlaceCounter | undefined {
+    if (this.#counters.size === 0) return undefined
+    this.dataVersion()
+    const ranges = this.#catalog?.collections.get(number)?.ranges ?? []
+    const holder = ranges.find((range) => rangeContains(range, wanted))
+    const lsn = holder && this.#counters.get(holder.segment)
+    return lsn === undefined ? undefined : { lsn, rangeNumber: holder!.number }
+  }
+
+  #counter(range: RangeRow): PlaceCounter {
+    const row = this.#connection.get(READ_COUNTER, range.segment) ?? []
+    const lsn = numberColumn(row, 0)
+    this.#noteCounter(range, lsn)
+    return { lsn, rangeNumber: range.number }
+  }
+
+  /** Of a snapshot, which cannot be older than the last `dataVersion`. */
+  #noteCounter({ segment }: RangeRow, lsn: number): void {
+    if (this.#isFollowed) this.#counters.set(segment, lsn)
   }
 
   #documentBySnapshot({
@@ -301,6 +331,7 @@ export class DatabaseReader {
     return this.#inCollection(query.collection, (collection, { nowMs }) => {
       const range = rangeHolding(collection.ranges, query.range)
       const head = readRangeHead(this.#connection, range)
+      this.#noteCounter(range, head.lsn)
       const nowSecond = seconds(nowMs)
       return act({ connection: this.#connection, collection, range, head, nowSecond })
     })

@@ -57,6 +57,8 @@ export class PageReader<T extends DocumentBody> {
   /** Somebody came for a page since the last read, and there was none. */
   #isAwaited = false
   #nudge = new AbortController()
+  /** Ends a wait. Kept from one wait to the next: making one costs more than to read a page of one change. */
+  #waiting: AbortSignal = AbortSignal.any([this.#stop.signal, this.#nudge.signal])
   #lastError: unknown
 
   /**
@@ -206,9 +208,9 @@ export class PageReader<T extends DocumentBody> {
   async #waitForMore(): Promise<void> {
     const { feed, seat, clock, options } = this.#parts
     const { range } = seat.lease
-    this.#nudge = new AbortController()
+    if (this.#nudge.signal.aborted) this.#renewNudge()
     const nudged = this.#nudge.signal
-    const signal = AbortSignal.any([this.#stop.signal, nudged])
+    const signal = this.#waiting
     try {
       if (!feed.supports.waiting || feed.waitForChanges === undefined) {
         await clock.sleep(options.feedPollDelayMs, signal)
@@ -220,6 +222,11 @@ export class PageReader<T extends DocumentBody> {
     } catch (error) {
       if (!nudged.aborted || this.#stop.signal.aborted) throw error
     }
+  }
+
+  #renewNudge(): void {
+    this.#nudge = new AbortController()
+    this.#waiting = AbortSignal.any([this.#stop.signal, this.#nudge.signal])
   }
 
   async #failed(error: unknown, attempt: number): Promise<void> {

@@ -3,6 +3,7 @@ import {
   continuationPosition,
   encodeContinuation,
   lsn,
+  rangesEqual,
   type Change,
   type Continuation,
   type DocumentBody,
@@ -32,6 +33,9 @@ import {
   positionAfter,
 } from './reader-position.ts'
 
+/** Continuations that are kept with their positions: the newest of each of this many ranges, if all are read in turn. */
+const MAX_MADE = 1_000
+
 /** Changes after one position, and the position after them. */
 export interface ReadChanges<T extends DocumentBody> {
   readonly changes: Change<T>[]
@@ -58,6 +62,8 @@ export interface PageLimits {
 export class FeedReader<T extends DocumentBody> {
   readonly open: OpenCollection
   readonly mode: FeedMode
+  /** Positions of continuations that were made here last: they come back with the next read and the next wait. */
+  readonly #made = new Map<string, RangePosition>()
 
   constructor(open: OpenCollection, mode: FeedMode = 'latestVersion') {
     this.open = open
@@ -67,12 +73,22 @@ export class FeedReader<T extends DocumentBody> {
   /** @throws ERR_INVALID_CONTINUATION when the text does not fit this collection, mode and range */
   position(continuation: string, range: FeedRange): RangePosition {
     const { rid } = this.open.record
+    const made = this.#made.get(continuation)
+    if (made !== undefined && rangesEqual(made.range, range)) return made
     return continuationPosition(continuation, { collectionRid: rid, mode: this.mode, range })
   }
 
   continuation(positions: readonly RangePosition[]): Continuation {
     const { rid } = this.open.record
     return encodeContinuation({ collectionRid: rid, mode: this.mode, positions })
+  }
+
+  /** Of one range. */
+  continuationOf(position: RangePosition): Continuation {
+    const continuation = this.continuation([position])
+    this.#made.set(continuation, position)
+    if (this.#made.size > MAX_MADE) this.#made.delete(this.#made.keys().next().value ?? '')
+    return continuation
   }
 
   /** @throws ERR_HORIZON_PASSED when the log of all versions does not reach back to a start by time */

@@ -77,5 +77,5 @@ export function feedPosition<T extends DocumentBody>(
   reader: FeedReader<T>,
   position: RangePosition,
 ): FeedPosition {
-  return { continuation: reader.continuation([position]), lsn: position.lsn }
+  return { continuation: reader.continuationOf(position), lsn: position.lsn }
 }
