@@ -11,7 +11,12 @@ import { openSqliteEngine } from './sqlite-engine.ts'
 /** What a process is told to do, once it said that it is ready. */
 export type ProcessTask = { readonly folder: string } & (
   | { readonly kind: 'create' }
-  | { readonly kind: 'write'; readonly name: string; readonly writers: number; readonly ms: number }
+  | {
+      readonly kind: 'write'
+      readonly name: string
+      readonly writers: number
+      readonly each: number
+    }
   | { readonly kind: 'wait'; readonly commits: number }
   | { readonly kind: 'fill'; readonly bytes: number }
   | { readonly kind: 'leaveOpen' }
@@ -27,7 +32,7 @@ export type ProcessMessage =
       readonly databaseRid: string
       readonly collectionRid: string
     }
-  | { readonly kind: 'wrote'; readonly commits: number; readonly longestMs: number }
+  | { readonly kind: 'wrote' }
   /** Machine clock at which each commit was seen. */
   | { readonly kind: 'woken'; readonly atMs: readonly number[] }
   | { readonly kind: 'filled'; readonly commits: number; readonly code: string | undefined }
@@ -100,19 +105,13 @@ async function carryOut(task: ProcessTask, engine: StorageEngine): Promise<Proce
       return { kind: 'created', storeId, databaseRid, collectionRid: collection.rid }
     }
     case 'write': {
-      const endMs = machineMs() + task.ms
-      let commits = 0
-      let longestMs = 0
       const write = async (writer: number): Promise<void> => {
-        for (let n = 0; machineMs() < endMs; n++) {
-          const beganMs = machineMs()
+        for (let n = 0; n < task.each; n++) {
           await commitOne(database, collection, { id: `${task.name}-${writer}-${n}` })
-          commits++
-          longestMs = Math.max(longestMs, machineMs() - beganMs)
         }
       }
       await Promise.all(Array.from({ length: task.writers }, (_, writer) => write(writer)))
-      return { kind: 'wrote', commits, longestMs }
+      return { kind: 'wrote' }
     }
     case 'wait': {
       const where = { collection, range: FULL_RANGE }
