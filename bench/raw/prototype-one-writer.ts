@@ -17,11 +17,11 @@ export class PrototypeOneWriter implements Disposable {
     this.#writer = new PrototypeWriter(this.#database)
   }
 
-  /** Loads documents 0 to `count`, a thousand a commit. */
-  load(count: number): void {
-    for (let from = 0; from < count; from += 1_000) {
+  /** Loads `count` documents from `first` on, a thousand a commit. */
+  load(count: number, first = 0): void {
+    for (let from = first; from < first + count; from += 1_000) {
       this.#commit(() => {
-        for (let index = from; index < Math.min(from + 1_000, count); index++) {
+        for (let index = from; index < Math.min(from + 1_000, first + count); index++) {
           this.#writer.write([this.#data.write(index, 0)])
         }
       })

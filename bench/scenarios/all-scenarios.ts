@@ -21,6 +21,7 @@ import { ttlWriteOverhead } from './ttl-write-overhead.ts'
 import { wakeOtherProcess } from './wake-other-process.ts'
 import { writeBatch } from './write-batch.ts'
 import { writeBesideScan } from './write-beside-scan.ts'
+import { writeBulk } from './write-bulk.ts'
 import { writeMany } from './write-many.ts'
 import { writeOne } from './write-one.ts'
 import { writingProcesses } from './writing-processes.ts'
@@ -30,6 +31,7 @@ export const SCENARIOS: readonly Scenario[] = [
   writeOne,
   writeMany,
   writeBatch,
+  writeBulk,
   writeBesideScan,
   writingProcesses,
   slowDisk,
