@@ -155,7 +155,7 @@ describe.runIf(isRoot)('users of one machine', () => {
 
   test('several of one group work on a store together, and nobody else gets in', async () => {
     await (await open('group')).close()
-    const write = { folder, kind: 'write', writers: 2, ms: 200 } as const
+    const write = { folder, kind: 'write', writers: 2, each: 10 } as const
     const both = await Promise.all([
       as({ uid: 60_001, gid: GROUP }, { ...write, name: 'a' }),
       as({ uid: 60_002, gid: GROUP }, { ...write, name: 'b' }),
