@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { feedRangeId } from '@tidemark/contracts'
+import {
+  effectivePartitionKey,
+  feedRangeId,
+  partitionKeyDefinition,
+  rangeContainsEpk,
+} from '@tidemark/contracts'
 import type { Fleet } from '@tidemark/testing'
 import { fleetsWith } from './fleets.fixture.ts'
 
@@ -81,4 +86,53 @@ test('PH-14 while one host counts all count', async () => {
   await work(fleet, 180)
   expect(new Set(ownersOfHot()).size).toBe(1)
   expect(fleet.isBalanced()).toBe(true)
+})
+
+/** A key of each of the first four ranges, and of each of the others. */
+function keysOf({ feed }: Fleet): readonly (readonly string[])[] {
+  const definition = partitionKeyDefinition('/key')
+  const keyIn = feed.ranges.map((range) => {
+    for (let n = 0; ; n += 1) {
+      if (rangeContainsEpk(range, effectivePartitionKey([`k${n}`], definition))) return `k${n}`
+    }
+  })
+  return [keyIn.slice(0, 4), keyIn.slice(4)]
+}
+
+/** Changes that four hosts, each with one call at a time, process in a minute of 64 ranges of which 4 have 90 %. */
+async function processed(
+  balanceBy: 'count' | 'load',
+): Promise<{ changes: number; handOvers: number }> {
+  const fleet = newFleet({
+    ranges: 64,
+    feedOptions: { startFromBeginning: true, maxItemCount: 20, balanceBy },
+    hostOptions: { maxConcurrentObservers: 1 },
+    behaviour: (_context, changes) => fleet.clock.sleep(20 * changes.length, never),
+  })
+  for (const name of ['a', 'b', 'c', 'd']) await fleet.start(name)
+  await fleet.until(() => fleet.isBalanced(64))
+  const [hot = [], cold = []] = keysOf(fleet)
+  const seconds = async (count: number): Promise<void> => {
+    for (let second = 0; second < count; second += 1) {
+      for (const key of hot) fleet.feed.append(key, 39)
+      for (let n = 0; n < 17; n += 1) fleet.feed.append(cold[(17 * second + n) % cold.length]!)
+      await fleet.advance(1_000)
+    }
+  }
+  // Until the hosts have measured, and have moved what they move.
+  await seconds(240)
+  const before = fleet.deliveries.length
+  await seconds(60)
+  const done = fleet.deliveries.slice(before).filter(({ outcome }) => outcome === 'done')
+  const handOvers = fleet.hosts
+    .flatMap((member) => fleet.eventsOf(member, 'leaseReleased'))
+    .filter(({ reason }) => reason === 'leaseHandedOver').length
+  return { changes: done.reduce((sum, { changes }) => sum + changes.length, 0), handOvers }
+}
+
+test('PH-14 of 64 ranges 4 have 90 % of the changes: by load four hosts do twice as much as by count, or more', async () => {
+  const byCount = await processed('count')
+  const byLoad = await processed('load')
+  expect(byLoad.changes).toBeGreaterThanOrEqual(2 * byCount.changes)
+  expect(byLoad.handOvers - byCount.handOvers).toBeLessThanOrEqual(8)
 })

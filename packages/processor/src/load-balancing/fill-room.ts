@@ -16,7 +16,7 @@ export interface Placing {
 
 /** Gives free leases, then moving ones, to the hosts with room; returns the ids that are left over. */
 export function fillRoom(leases: readonly PlannedLease[], placing: Placing): string[] {
-  const { room, refusals } = placing
+  const { takers, room, refusals } = placing
   const rest: PlannedLease[] = []
   // A lease that is still in the hands of a host with room goes back to it: nothing moves.
   for (const lease of leases) {
@@ -31,10 +31,9 @@ export function fillRoom(leases: readonly PlannedLease[], placing: Placing): str
   // Running hosts' leases come last, so that what stays over is what nobody works on anyway.
   for (const lease of rest) {
     const { id } = lease
-    const withRoom = [...room].filter(([, count]) => count > 0).map(([host]) => host)
-    const host = withRoom.find((name) => refusals.mayHave(name, id))
-    if (host !== undefined) place(id, host, placing)
-    else if (!exchange(id, withRoom, placing) && !exceed(lease, placing)) unassigned.push(id)
+    const taker = takers.find(({ host }) => (room.get(host) ?? 0) > 0 && refusals.mayHave(host, id))
+    if (taker !== undefined) place(id, taker.host, placing)
+    else if (!exchange(id, placing) && !exceed(lease, placing)) unassigned.push(id)
   }
   return unassigned.sort()
 }
@@ -45,8 +44,9 @@ function place(leaseId: string, host: string, { room, targets }: Placing): void 
 }
 
 /** All that have room refuse it: a host that has none takes it, and gives one of its own to them. */
-function exchange(leaseId: string, withRoom: readonly string[], placing: Placing): boolean {
-  const { refusals, targets } = placing
+function exchange(leaseId: string, placing: Placing): boolean {
+  const { room, refusals, targets } = placing
+  const withRoom = [...room].filter(([, count]) => count > 0).map(([host]) => host)
   for (const [other, holder] of targets) {
     if (!refusals.mayHave(holder, leaseId)) continue
     const taker = withRoom.find((host) => refusals.mayHave(host, other))
