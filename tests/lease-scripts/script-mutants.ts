@@ -150,7 +150,7 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     replace: 'elseif false then',
   }),
   mutant('sync', 'a changed profile is a changed membership', {
-    find: "not mine or redis.call('HGET', profiles, host) ~= profile",
+    find: 'not mine or without_load(stored) ~= without_load(profile)',
     replace: 'not mine',
   }),
   mutant('sync', 'the digest compares the LSNs', {
