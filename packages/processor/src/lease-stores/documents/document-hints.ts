@@ -2,8 +2,11 @@ import { lsn, type LeaseHint } from '@tidemark/contracts'
 import { RELEASED_ID } from './lease-documents.ts'
 import type { LeasePartition } from './lease-partition.ts'
 
-/** The group's document is read again at most this often, whatever is written to the partition. */
-const READ_INTERVAL_MS = 50
+/**
+ * The group's document is read again at most this often, whatever is written to the partition. Every read that found nothing new
+ * doubles the time: positions are written many times a second, also by this process.
+ */
+const READ_INTERVAL_MS = { first: 50, highest: 200 } as const
 /** After an error: heartbeats carry the group meanwhile. */
 const ERROR_PAUSE_MS = 1_000
 const WAIT_MS = 30_000
@@ -58,12 +61,15 @@ export class DocumentHints {
   /** Ends, without an error, when `signal` aborts. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock } = this.#partition
+    const { first, highest } = READ_INTERVAL_MS
+    let intervalMs: number = first
     while (!signal.aborted) {
       try {
         const readAtMs = clock.monotonicMs()
-        this.#compare(await readSeen(this.#partition, signal))
+        const isNews = this.#compare(await readSeen(this.#partition, signal))
+        intervalMs = isNews ? first : Math.min(2 * intervalMs, highest)
         await this.#waitForCommit(signal)
-        const restMs = readAtMs + READ_INTERVAL_MS - clock.monotonicMs()
+        const restMs = readAtMs + intervalMs - clock.monotonicMs()
         if (restMs > 0) await clock.sleep(restMs, signal)
       } catch {
         // A hint may be lost; whether the store answers is for the heartbeats to say.
@@ -82,16 +88,16 @@ export class DocumentHints {
     })
   }
 
-  #compare(now: Seen): void {
+  /** Whether there is something new. */
+  #compare(now: Seen): boolean {
     const before = this.#seen
     this.#seen = now
-    if (now.membershipVersion !== before.membershipVersion) this.#announce('membership')
-    if (now.planVersion !== before.planVersion) this.#announce('plan')
-    if (now.releasedEtag !== before.releasedEtag) this.#announce('released')
-  }
-
-  #announce(hint: LeaseHint): void {
-    for (const listener of this.#listeners) listener(hint)
+    const news: LeaseHint[] = []
+    if (now.membershipVersion !== before.membershipVersion) news.push('membership')
+    if (now.planVersion !== before.planVersion) news.push('plan')
+    if (now.releasedEtag !== before.releasedEtag) news.push('released')
+    for (const hint of news) for (const listener of this.#listeners) listener(hint)
+    return news.length > 0
   }
 }
 
