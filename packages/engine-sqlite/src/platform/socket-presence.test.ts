@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from 'node:child_process'
+import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
   cp,
@@ -13,7 +13,7 @@ import {
   symlink,
   unlink,
 } from 'node:fs/promises'
-import { watch as watchFolder } from 'node:fs'
+import { readFileSync, watch as watchFolder } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,6 +24,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SocketPresence, type SocketPresenceOptions } from './socket-presence.ts'
 
 const CHILD = fileURLToPath(new URL('./socket-presence.child.ts', import.meta.url))
+const STARVED = fileURLToPath(new URL('./starved-watcher.child.ts', import.meta.url))
+const CONDITIONS = '--conditions=@tidemark/source'
 /** Long enough for a watcher that takes anything else for a death to say so; whoever does not needs no time. */
 const QUIET_MS = 300
 
@@ -56,7 +58,7 @@ async function announce(options: Partial<SocketPresenceOptions> = {}): Promise<A
 
 /** A process that announces itself. */
 async function announcingProcess(): Promise<{ readonly child: ChildProcess; readonly id: string }> {
-  const child = fork(CHILD, [folder], { execArgv: ['--conditions=@tidemark/source'] })
+  const child = fork(CHILD, [folder], { execArgv: [CONDITIONS] })
   children.add(child)
   const [id] = (await once(child, 'message')) as [string]
   return { child, id }
@@ -76,8 +78,13 @@ function watched(
   return { times: () => times, first, stop }
 }
 
+function nameOf(id: string): string {
+  const [name = ''] = id.slice(id.indexOf('/') + 1).split('.')
+  return name
+}
+
 function pathOf(id: string): string {
-  return join(folder, `${id.slice(id.indexOf('/') + 1).split('.')[0]}.sock`)
+  return join(folder, `${nameOf(id)}.sock`)
 }
 
 async function killed(child: ChildProcess): Promise<void> {
@@ -117,6 +124,30 @@ describe.runIf(process.platform === 'linux')('LE-16 a process announces itself',
     for (const socket of sockets) socket.destroy()
     await killed(child)
     await Promise.all([watch.first, late.first])
+  })
+
+  test('one that dies before it has accepted the connection of whoever watches is gone', async () => {
+    const { child, id } = await announcingProcess()
+    const watcher = await announce()
+    child.kill('SIGSTOP')
+    const watch = watched(watcher, id)
+    child.kill('SIGKILL')
+    // As after a long computation, the watching process sees the end of its connection before it has seen its beginning.
+    while (readFileSync('/proc/net/unix', 'utf8').includes(nameOf(id)));
+    await watch.first
+  })
+
+  test('a watch that begins while there is no descriptor left sees the death when there is one', async () => {
+    const { child, id } = await announcingProcess()
+    await killed(child)
+    const starved = spawn(
+      'sh',
+      ['-c', 'ulimit -n 200 && exec "$@"', 'sh', process.execPath, CONDITIONS, STARVED, folder, id],
+      { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+    )
+    children.add(starved)
+    const exited = once(starved, 'exit').then(() => ['exited'])
+    expect(await Promise.race([once(starved, 'message'), exited])).toEqual(['gone', undefined])
   })
 
   test('one that closes is not gone, nor when it dies afterwards', async () => {

@@ -32,6 +32,17 @@ const LOCAL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
 ])
 
 const ENTRY = /^[0-9a-f]{32}\.(?:sock|new)$/
+/** How a connection ends or fails that says nothing yet. Whoever sees it connects again. */
+const UNDECIDED: ReadonlySet<string | undefined> = new Set([
+  'ended',
+  // The process ended, or closed, before it had accepted the connection.
+  'ECONNRESET',
+  // More connections wait to be accepted than there is room for. So somebody listens.
+  'EAGAIN',
+  // The one that watches has no descriptor left.
+  'EMFILE',
+  'ENFILE',
+])
 const NAME_AND_INODE = /^([0-9a-f]{32})\.([0-9]{1,20})$/
 /** Between two connections to one process: a dying one closes its connections and its socket one after the other. */
 const RECONNECT_PAUSE_MS = 50
@@ -226,8 +237,7 @@ async function untilDead(entry: string, ino: bigint, signal: AbortSignal): Promi
     if (signal.aborted) return false
     // Looked at afterwards: a process that closes its socket removes the entry before.
     if (end === 'ECONNREFUSED') return isSameSocket(entry, ino)
-    // EAGAIN: more connections wait to be accepted than there is room for. So somebody listens.
-    if (end !== 'ended' && end !== 'EAGAIN') return false
+    if (!UNDECIDED.has(end)) return false
     await sleep(RECONNECT_PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined)
   }
   return false
