@@ -21,6 +21,7 @@ faults of every kind, and judges what they did. See tests/simulation/README.md.
   --seed N          of the first                     (default: random, printed)
   --replay JSON     only this schedule, as a violation is printed, or a file that holds it
   --store KIND      model or documents, instead of what each seed says
+  --balance-by HOW  count or load, instead of what each seed says
   --processes N     that share the work              (default: one a core)
   --trace N         events shown of a violation      (default 60)
   --platform-abort  the platform's AbortController, in the place of a light one: slower
@@ -32,11 +33,12 @@ const { values } = readArguments(USAGE, {
   seed: whole(0, Math.floor(Math.random() * 1_000_000_000)),
   replay: text(),
   store: oneOf(['model', 'documents']),
+  'balance-by': oneOf(['count', 'load']),
   processes: whole(1, availableParallelism()),
   trace: whole(0, 60),
   'platform-abort': flag(),
 })
-const { schedules, seed, processes, trace: shown, store } = values
+const { schedules, seed, processes, trace: shown, store, 'balance-by': balanceBy } = values
 
 /** So many violations are shown whole; a mistake that shows in every schedule says the same each time. */
 const SHOWN_VIOLATIONS = 5
@@ -73,6 +75,7 @@ async function runAll(first: number, count: number): Promise<void> {
   }
   const task = {
     store: isStore(store) ? store : undefined,
+    balanceBy: isBalance(balanceBy) ? balanceBy : undefined,
     platformAbort: values['platform-abort'],
   }
   await runCampaign(task, {
@@ -117,4 +120,8 @@ function print({ seed: failed, schedule, violation, trace }: FoundViolation): vo
 
 function isStore(value: string | undefined): value is LeaseStoreKind {
   return value === 'model' || value === 'documents'
+}
+
+function isBalance(value: string | undefined): value is 'count' | 'load' {
+  return value === 'count' || value === 'load'
 }

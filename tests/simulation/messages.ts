@@ -1,9 +1,17 @@
-import type { FaultKind, LeaseStoreKind, Schedule, Violation } from '@tidemark/testing/simulation'
+import type {
+  FaultKind,
+  HostSettings,
+  LeaseStoreKind,
+  Schedule,
+  Violation,
+} from '@tidemark/testing/simulation'
 
 /** What a child of a campaign is started with. */
 export interface CampaignTask {
   /** Instead of what the seed says. */
   readonly store?: LeaseStoreKind | undefined
+  /** Instead of what the seed says. */
+  readonly balanceBy?: HostSettings['balanceBy']
   /** Whether the platform's AbortController is used, instead of a light one. */
   readonly platformAbort: boolean
   /** Whether the hashes of all histories are told. */

@@ -16,7 +16,7 @@ const TWICE_EVERY = 250
 /** Runs the schedules of some seeds. */
 export async function runSeeds(
   { from, until }: SeedRange,
-  { store, hashes: isAsked }: Pick<CampaignTask, 'store' | 'hashes'> = {},
+  { store, balanceBy, hashes: isAsked }: Omit<CampaignTask, 'platformAbort'> = {},
 ): Promise<SeedsDone> {
   const faults: Partial<Record<FaultKind, number>> = {}
   const violations: FoundViolation[] = []
@@ -24,7 +24,7 @@ export async function runSeeds(
   let simulatedMs = 0
   let changes = 0
   for (let seed = from; seed < until; seed += 1) {
-    const schedule = generateSchedule(seed, { store })
+    const schedule = generateSchedule(seed, { store, balanceBy })
     const result = await runTwiceNowAndThen(schedule)
     simulatedMs += result.simulatedMs
     changes += result.changes

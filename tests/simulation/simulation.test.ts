@@ -8,7 +8,7 @@ const SEED = 20_261_121
 const SCHEDULES = 1_000
 
 test(
-  `I1 to I9 PH-4 LE-10 LE-11 ${SCHEDULES} schedules with faults of every kind: O1 to O12 object to nothing`,
+  `I1 to I9 PH-4 LE-10 LE-11 ${SCHEDULES} schedules with faults of every kind: O1 to O13 object to nothing`,
   { timeout: 300_000 },
   async () => {
     const violations: FoundViolation[] = []

@@ -1,7 +1,9 @@
+import { LOAD_MUTANTS } from './load-mutants.ts'
 import type { Mutant } from './mutant.ts'
 
 /** Each takes one rule of safety out of the shipped code. All of them have to be noticed. */
 export const MUTANTS: readonly Mutant[] = [
+  ...LOAD_MUTANTS,
   // What a lease store promises.
   {
     name: 'checkpoint-without-epoch',

@@ -5,7 +5,7 @@ import type { Mutant } from './mutant.ts'
 /** What showed a mutant. */
 export interface Kill {
   readonly seed: number
-  /** O1 to O12, or `process`: the schedule did not come to an end, or ended the process. */
+  /** O1 to O13, or `process`: the schedule did not come to an end, or ended the process. */
   readonly oracle: string
   readonly message: string
 }

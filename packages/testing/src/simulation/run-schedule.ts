@@ -7,6 +7,7 @@ import { deliveryOracle } from './oracles/delivery.ts'
 import { endsOracle } from './oracles/ends.ts'
 import { grantsOracle } from './oracles/grants.ts'
 import type { MakeOracle, Oracle, Violation } from './oracles/oracle.ts'
+import { movesOracle } from './oracles/moves.ts'
 import { orderOracle } from './oracles/order.ts'
 import { positionsOracle } from './oracles/positions.ts'
 import { repetitionOracle } from './oracles/repetition.ts'
@@ -19,6 +20,7 @@ import { SeededRandom } from './time/seeded-random.ts'
 import { Trace, type TraceEntry } from './time/trace.ts'
 import { applyFault } from './world/apply-fault.ts'
 import { healWorld, keepAlive, unrest, type Unrest } from './world/rest.ts'
+import { loadSteadily } from './world/steady-load.ts'
 import type { Workload } from './world/workload.ts'
 import { HOST_TIMES, World } from './world/world.ts'
 
@@ -34,6 +36,7 @@ const ORACLES: readonly MakeOracle[] = [
   unstoredOracle,
   endsOracle,
   costOracle,
+  movesOracle,
 ]
 
 /** What became of one schedule. */
@@ -141,11 +144,26 @@ class Run {
     world.time.run(faultsForMs, () => this.#isOver)
   }
 
-  /** Ends all faults, and waits until everything is as it should be. Returns for how long. */
+  /** Ends all faults, and judges what is at rest. Returns after how long that was. */
   #comeToRest(): number {
     const world = this.#world
-    const { time } = world
     healWorld(world)
+    const restAfterMs = this.#untilRest()
+    const { steadyForMs = 0 } = this.#schedule
+    if (!this.#isOver && steadyForMs > 0) {
+      for (const oracle of this.#oracles) oracle.steady?.(world)
+      loadSteadily(world, steadyForMs)
+      world.time.run(world.nowMs + steadyForMs, () => this.#isOver)
+      if (!this.#isOver) this.#untilRest()
+    }
+    if (!this.#isOver) for (const oracle of this.#oracles) oracle.atRest?.(world)
+    return restAfterMs
+  }
+
+  /** Waits until everything is as it should be. Returns for how long. */
+  #untilRest(): number {
+    const world = this.#world
+    const { time } = world
     const healedMs = time.nowMs
     const limitMs = healedMs + restLimitMs(this.#schedule)
     let why: Unrest | undefined = unrest(world)
@@ -155,9 +173,8 @@ class Run {
       why = unrest(world)
     }
     const restAfterMs = time.nowMs - healedMs
-    if (this.#isOver) return restAfterMs
-    if (why === undefined) for (const oracle of this.#oracles) oracle.atRest?.(world)
-    else this.#fail(why.oracle, `${restAfterMs} ms after the end of all faults: ${why.message}`)
+    if (!this.#isOver && why !== undefined)
+      this.#fail(why.oracle, `${restAfterMs} ms after the end of all faults: ${why.message}`)
     return restAfterMs
   }
 

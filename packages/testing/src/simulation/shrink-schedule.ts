@@ -72,7 +72,10 @@ class Shrinker {
   async reduceWorld(): Promise<void> {
     const { schedule } = this.best
     await this.#try({ store: 'model' })
+    const { balanceBy } = schedule.settings
+    await this.#try({ settings: { ...PLAIN_SETTINGS, balanceBy } })
     await this.#try({ settings: PLAIN_SETTINGS })
+    await this.#try({ steadyForMs: undefined })
     await this.#lower('hosts', 1)
     await this.#lower('ranges', 1)
     await this.#lower('commits', 0)

@@ -5,7 +5,7 @@ import type { WorldListener } from '../world/world-events.ts'
 
 /** What an oracle found. */
 export interface Violation {
-  /** Of the oracle, as in docs/spec: O1 to O12. */
+  /** Of the oracle, as in docs/spec: O1 to O13. */
   readonly oracle: string
   readonly message: string
   readonly atMs: number
@@ -19,6 +19,8 @@ export interface Verdict {
 /** One property that has to hold of every run. */
 export interface Oracle extends WorldListener {
   storeChanged?(change: StoreChange): void
+  /** Everything has come to rest; now nothing happens for a while but that each lease costs what it costs. */
+  steady?(world: World): void
   /** All faults are over, and everything has come to rest. */
   atRest?(world: World): void
 }

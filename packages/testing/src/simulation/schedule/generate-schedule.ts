@@ -13,6 +13,13 @@ const TTL_MS = 8_000
 
 const DAMAGE_STREAM = 1_001
 const CRASH_STREAM = 1_002
+/** By this one the seeds that were known to show mutants have the histories that they had. */
+const LOAD_STREAM = 1_937
+
+/** Until hosts have told what their leases cost. */
+const LOADS_KNOWN_MS = 35_000
+/** Until what leases cost is known, those that are to move have moved, and nothing has for a minute and more. */
+const STEADY_MS = 305_000
 
 /** Whoever owns a lease may learn of these only by being refused. */
 const UNNOTICED: ReadonlySet<FaultKind> = new Set(['release', 'seek', 'twin'])
@@ -114,12 +121,14 @@ export interface ScheduleLimits {
   readonly allowed?: readonly FaultClass[] | undefined
   /** @default as the seed says */
   readonly store?: LeaseStoreKind | undefined
+  /** @default as the seed says */
+  readonly balanceBy?: HostSettings['balanceBy']
 }
 
 /** The schedule of a seed: which of the allowed classes of faults are on, which faults come when, and how large the world is. */
 export function generateSchedule(
   seed: number,
-  { allowed = FAULT_CLASSES, store: chosen }: ScheduleLimits = {},
+  { allowed = FAULT_CLASSES, store: chosen, balanceBy }: ScheduleLimits = {},
 ): Schedule {
   const random = SeededRandom.stream(seed, 0)
   const classes = FAULT_CLASSES.filter((one) => random.chance(0.5) && allowed.includes(one))
@@ -136,7 +145,7 @@ export function generateSchedule(
   if (store === 'documents' && classes.includes('store')) {
     faults.push(...crashesOf(seed, faultsForMs))
   }
-  return {
+  const schedule: Schedule = {
     seed,
     store,
     hosts: random.between(2, 5),
@@ -148,6 +157,22 @@ export function generateSchedule(
       ...forgottenOf(stormOf(faults, random), { random, faultsForMs }),
       ...cutOf(classes, { random: SeededRandom.stream(seed, 7), faultsForMs }),
     ]).sort((a, b) => a.atMs - b.atMs),
+  }
+  // Drawn apart too.
+  const loads = SeededRandom.stream(seed, LOAD_STREAM)
+  const drawnBalance = loads.chance(1 / 6) ? 'load' : 'count'
+  return (balanceBy ?? drawnBalance) === 'load' ? byLoad(schedule, loads) : schedule
+}
+
+/** Its faults come when hosts balance by load already. */
+function byLoad(schedule: Schedule, random: SeededRandom): Schedule {
+  return {
+    ...schedule,
+    settings: { ...schedule.settings, balanceBy: 'load' },
+    faultsForMs: schedule.faultsForMs + LOADS_KNOWN_MS,
+    // It takes as long as twenty other schedules.
+    ...(random.chance(0.25) ? { steadyForMs: STEADY_MS } : {}),
+    faults: schedule.faults.map((fault) => ({ ...fault, atMs: fault.atMs + LOADS_KNOWN_MS })),
   }
 }
 

@@ -12,6 +12,8 @@ export interface HostSettings {
   readonly failurePolicy: 'retryForever' | 'deadLetter'
   /** Whether calls that take longer than 5 s are taken for ones that never return. */
   readonly watchdog: boolean
+  /** `load`: observers take their time by what they are called with, more for some keys. @default count */
+  readonly balanceBy?: 'count' | 'load' | undefined
 }
 
 /** All that decides what happens in one run. The same schedule is the same run, to the last event. */
@@ -27,6 +29,13 @@ export interface Schedule {
   readonly commits: number
   /** For so long commits and faults come; then everything works. */
   readonly faultsForMs: number
+  /** When all is at rest then, for so long each key has a change every 2 s and nothing else happens. @default 0 */
+  readonly steadyForMs?: number | undefined
   /** In the order of their times. */
   readonly faults: readonly Fault[]
+}
+
+/** Whether its hosts share out what leases cost. */
+export function balancesByLoad({ settings }: Pick<Schedule, 'settings'>): boolean {
+  return settings.balanceBy === 'load'
 }

@@ -69,7 +69,10 @@ function scheduleOf<T extends DocumentBody, World>(
   { faults, hostSettings, feed }: SimulateObserverOptions<T, World>,
 ): Schedule {
   const allowed = faults ?? FAULT_CLASSES.filter((one) => one !== 'operator')
-  const schedule = generateSchedule(seed, { allowed })
+  const schedule = generateSchedule(seed, {
+    allowed,
+    balanceBy: hostSettings?.balanceBy ?? 'count',
+  })
   return {
     ...schedule,
     settings: {
@@ -80,6 +83,8 @@ function scheduleOf<T extends DocumentBody, World>(
       ...hostSettings,
     },
     commits: documentsOf(seed, feed).length,
+    // What is written is the user's.
+    steadyForMs: undefined,
   }
 }
 

@@ -2,6 +2,7 @@ import type { DocumentBody } from '@tidemark/contracts'
 import { SeededRandom } from '../time/seeded-random.ts'
 import type { VirtualTime } from '../time/virtual-time.ts'
 import type { Member } from './member.ts'
+import type { ObserverCosts } from './observer-costs.ts'
 import type { SimulatedChange } from './simulated-feed.ts'
 import type { Delivery } from './world-events.ts'
 
@@ -17,6 +18,7 @@ const never = new AbortController().signal
 export class ObserverBehaviour {
   readonly #time: VirtualTime
   readonly #random: SeededRandom
+  readonly #costs: ObserverCosts | undefined
   readonly #slow = new Map<Member, Slowness>()
   readonly #hanging = new Map<Member, { readonly deaf: boolean }>()
   readonly #released = new Set<() => void>()
@@ -24,8 +26,10 @@ export class ObserverBehaviour {
   #throws = 0
   #isHealed = false
 
-  constructor(time: VirtualTime, seed: number) {
+  /** Without costs, calls take some ms by chance. */
+  constructor(time: VirtualTime, seed: number, costs: ObserverCosts | undefined) {
     this.#time = time
+    this.#costs = costs
     this.#random = SeededRandom.stream(seed, 2)
   }
 
@@ -73,7 +77,7 @@ export class ObserverBehaviour {
     const isSlow = slowness !== undefined && slowness.endMs > this.#time.nowMs
     const workMs = isSlow
       ? this.#random.fraction() * slowness.upToMs
-      : 20 * this.#random.fraction() ** 2
+      : (this.#costs?.ofAll(changes) ?? 20 * this.#random.fraction() ** 2)
     await process.sleep(workMs, isSlow && slowness.deaf ? never : context.signal)
     if (this.#throws > 0) {
       this.#throws -= 1

@@ -1,5 +1,7 @@
 import { parseFeedRangeId } from '@tidemark/contracts'
 import type { LeaseHealth } from '@tidemark/processor'
+import type { LeaseGroupState } from '@tidemark/processor/lease-model'
+import { balancesByLoad } from '../schedule/schedule.ts'
 import type { World } from './world.ts'
 
 /** All faults end: whatever is stopped goes on, whatever is cut is whole, observers do what they should. */
@@ -38,7 +40,7 @@ export function unrest(world: World): Unrest | undefined {
   return whyLeases(world)
 }
 
-function whyHosts({ alive, server }: World): string | undefined {
+function whyHosts({ alive, server, schedule }: World): string | undefined {
   if (server.state.head.paused) return 'the group is paused'
   const counts: number[] = []
   for (const { status, host, process } of alive) {
@@ -49,8 +51,19 @@ function whyHosts({ alive, server }: World): string | undefined {
     if (running.length !== leases.length) return `${process.name} has leases on their way`
     counts.push(running.length)
   }
+  if (balancesByLoad(schedule)) return whyPlan(server.state)
   if (Math.max(...counts) - Math.min(...counts) > 1) return `shares are ${counts.join(', ')}`
   return undefined
+}
+
+/** Where load counts, shares are as somebody has planned for the present hosts. */
+function whyPlan({ head, leases, targets }: LeaseGroupState): string | undefined {
+  const { planVersion, membershipVersion } = head
+  if (planVersion < membershipVersion)
+    return `the plan is for ${planVersion} of ${membershipVersion}`
+  const [away] = [...leases.values()].filter(({ id, owner }) => targets.get(id) !== owner?.host)
+  if (away === undefined) return undefined
+  return `${away.id} is with ${away.owner?.host}, and planned for ${targets.get(away.id)}`
 }
 
 function whyLeases({ alive, server, feed }: World): Unrest | undefined {

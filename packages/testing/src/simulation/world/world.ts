@@ -11,7 +11,7 @@ import {
 import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor'
 import { StoreUnavailableError } from '@tidemark/contracts'
 import { FakeGroupPositions } from '../../fake-group-positions.ts'
-import type { Schedule } from '../schedule/schedule.ts'
+import { balancesByLoad, type Schedule } from '../schedule/schedule.ts'
 import { SeededRandom } from '../time/seeded-random.ts'
 import { SimulatedProcess } from '../time/simulated-process.ts'
 import type { Trace } from '../time/trace.ts'
@@ -24,6 +24,7 @@ import { linkedCollection } from './linked-collection.ts'
 import { linkedLeaseStore } from './linked-lease-store.ts'
 import { isAlive, type Member } from './member.ts'
 import { NetworkLink } from './network-link.ts'
+import { ObserverCosts } from './observer-costs.ts'
 import { OutsideLink } from './outside-link.ts'
 import { SimulatedFeed } from './simulated-feed.ts'
 import { watchedLeaseStore } from './watched-lease-store.ts'
@@ -104,7 +105,8 @@ export class World {
       time,
       random: SeededRandom.stream(seed, 3),
     })
-    this.behaviour = new ObserverBehaviour(time, seed)
+    const costs = balancesByLoad(schedule) ? new ObserverCosts(seed) : undefined
+    this.behaviour = new ObserverBehaviour(time, seed, costs)
     this.operator = new SimulatedProcess('operator', { time, random: SeededRandom.stream(seed, 4) })
   }
 
@@ -226,7 +228,11 @@ export class World {
       clock: process,
       random,
       logger: false,
-      feedOptions: { startFromBeginning: true, maxItemCount: MAX_BATCH },
+      feedOptions: {
+        startFromBeginning: true,
+        maxItemCount: MAX_BATCH,
+        balanceBy: settings.balanceBy,
+      },
       hostOptions: {
         handoffTimeoutMs: HOST_TIMES.handoffTimeoutMs,
         shutdownTimeoutMs: HOST_TIMES.handoffTimeoutMs,
