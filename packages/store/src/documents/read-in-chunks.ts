@@ -55,16 +55,16 @@ export async function* readInChunks<Given, Item extends { readonly chars: number
 class SourceReader<Given> {
   #hasEnded = false
   readonly #iterator: Iterator<Given> | AsyncIterator<Given>
-  readonly #stopped: Promise<undefined>
+  #giveUp: (() => void) | undefined
   /** Asked for, and not there yet. */
   #pending: Promise<IteratorResult<Given>> | undefined
 
   constructor(source: ManyOf<Given>, stopped: Promise<void>) {
     this.#iterator =
       Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
-    this.#stopped = stopped.then(() => {
+    void stopped.then(() => {
       this.#hasEnded = true
-      return undefined
+      this.#giveUp?.()
     })
   }
 
@@ -78,13 +78,23 @@ class SourceReader<Given> {
     let result: IteratorResult<Given> | undefined
     if ('then' in step) {
       this.#pending = step
-      result = (await Promise.race([step, patience ?? this.#stopped])) ?? undefined
+      const wait =
+        patience === undefined ? this.#unlessStopped(step) : Promise.race([step, patience])
+      result = (await wait) ?? undefined
       if (result === undefined) return undefined
       this.#pending = undefined
     } else result = step
     if (result.done !== true) return result
     this.#hasEnded = true
     return undefined
+  }
+
+  /** No race with one promise for all: that would keep what every one of them came to. */
+  #unlessStopped(step: Promise<IteratorResult<Given>>): Promise<IteratorResult<Given> | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Given> | undefined>()
+    this.#giveUp = () => resolve(undefined)
+    step.then(resolve, reject)
+    return promise
   }
 
   async close(): Promise<void> {
