@@ -45,3 +45,34 @@ test.each([
     expect(await documents.count()).toBeLessThanOrEqual(read)
   },
 )
+
+test('ST-12 writes that read first are under way in a bounded number, and all are done', async () => {
+  await using store = await openMemoryStore({})
+  const documents = await store
+    .database('db')
+    .createCollectionIfNotExists<TextDocument>({ id: 'coll', partitionKey: '/id' })
+  const { engine } = await documents.open()
+  const ids = Array.from({ length: 1000 }, (_, n) => `d${n}`)
+  await Promise.all(ids.map((id) => documents.create({ id, text: '' })))
+  let most = 0
+  let present = 0
+  const commit = engine.commit.bind(engine)
+  vi.spyOn(engine, 'commit').mockImplementation(async (request) => {
+    most = Math.max(most, ++present)
+    await setImmediate()
+    try {
+      return await commit(request)
+    } finally {
+      present--
+    }
+  })
+  const patches = ids.map((id): BulkOperation<TextDocument> => {
+    const operations = [{ op: 'set', path: '/text', value: id }] as const
+    return { kind: 'patch', id, partitionKey: id, operations }
+  })
+  const kinds: string[] = []
+  for await (const { kind } of documents.bulk(patches)) kinds.push(kind)
+  expect(kinds).toEqual(ids.map(() => 'written'))
+  expect(most).toBeGreaterThan(1)
+  expect(most).toBeLessThanOrEqual(256)
+})

@@ -32,6 +32,9 @@ import { bulkRules, checkBulkOperation } from './write-rules.ts'
 const WINDOW_OPERATIONS = 16_384
 const WINDOW_CHARS: number = 16 * 2 ** 20
 
+/** Of the writes that read first: what they read and write has no place in the window of characters. */
+const MAX_READING = 256
+
 /** What became of an operation; also an error that ends the whole. */
 type Settled<T extends DocumentBody> =
   | Exclude<BulkOutcome<T>, { kind: 'failed' }>
@@ -68,6 +71,7 @@ export async function* bulkWrite<T extends DocumentBody>(
   const { signal } = options
   signal?.throwIfAborted()
   const open = await opening()
+  signal?.throwIfAborted()
   const writer = new BulkWriter<T>(open)
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
   const abort = (): void => stop()
@@ -170,6 +174,9 @@ class BulkWriter<T extends DocumentBody> {
   readonly #open: OpenCollection
   /** The latest operation on each document that has one under way. */
   readonly #latest = new Map<string, Promise<unknown>>()
+  /** Room for writes that read first. */
+  #room = MAX_READING
+  readonly #forRoom: (() => void)[] = []
 
   constructor(open: OpenCollection) {
     this.#open = open
@@ -264,9 +271,24 @@ class BulkWriter<T extends DocumentBody> {
   async #runAfter(
     before: Promise<unknown> | undefined,
     operation: BulkOperation<T>,
-    { id, key, encoded }: PreparedWrite,
+    write: PreparedWrite,
   ): Promise<Settled<T>> {
     await before
+    if (write.condition !== undefined) return this.#runAlone(operation, write)
+    if (this.#room > 0) this.#room -= 1
+    else await new Promise<void>((resolve) => this.#forRoom.push(resolve))
+    const settled = await this.#runAlone(operation, write)
+    const next = this.#forRoom.shift()
+    if (next === undefined) this.#room += 1
+    else next()
+    return settled
+  }
+
+  /** Never rejects. */
+  async #runAlone(
+    operation: BulkOperation<T>,
+    { id, key, encoded }: PreparedWrite,
+  ): Promise<Settled<T>> {
     try {
       const conditions = conditionsOf(operation)
       switch (operation.kind) {

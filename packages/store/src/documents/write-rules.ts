@@ -99,9 +99,12 @@ export function checkAtomicOperation(operation: { readonly kind: string }): void
 }
 
 function checkOperation(
-  operation: { readonly kind: string },
+  operation: { readonly kind: string } | null | undefined,
   rules: Readonly<Record<string, Rules>>,
 ): void {
+  if (operation === null || operation === undefined) {
+    throw new InvalidOptionError(`an operation must be an object, got ${describeValue(operation)}`)
+  }
   const { kind } = operation
   const known = Object.hasOwn(rules, kind) ? rules[kind] : undefined
   if (known === undefined) {

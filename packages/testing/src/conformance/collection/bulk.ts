@@ -82,6 +82,7 @@ export function collectionBulk(open: OpenStore): void {
         { kind: 'delete', id: 'gone', partitionKey: ['two', 'keys'] },
         { kind: 'upsert', document: { id: 'c', pk: 'p' }, ifmatch: etag },
         { kind: 'read', id: 'there', partitionKey: 'p' },
+        null,
         { kind: 'upsert', document: { id: 'last', pk: 'p', mail: 'last', ttl: 5 } },
       ]
       const [etag = '', twinEtag = ''] = etags
@@ -256,6 +257,21 @@ export function collectionBulk(open: OpenStore): void {
       expect(await collection.count()).toBe(10)
     })
 
+    test('ST-12 a signal that aborts before anything was read ends it, whatever the source does', async () => {
+      const store = await open()
+      await makeCollection(store)
+      const aborted = new AbortController()
+      const silent: AsyncIterable<Operation> = {
+        [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
+      }
+      // A handle of its own, which is not open yet.
+      const collection = store.database('db').collection<TestDocument>('coll')
+      const first = collection.bulk(silent, { signal: aborted.signal }).next()
+      const reason = new Error('enough')
+      aborted.abort(reason)
+      await expect(first).rejects.toBe(reason)
+    })
+
     test('ST-12 an error of the source comes after the outcomes', async () => {
       const collection = await makeCollection(await open())
       const broken = new Error('broken')
@@ -323,7 +339,7 @@ function inWords(outcome: Outcome): string {
 }
 
 /** The same as a single write. */
-async function runAlone(collection: TestCollection, operation: Operation): Promise<string> {
+async function runAlone(collection: TestCollection, operation: Operation | null): Promise<string> {
   const code = async (
     write: Promise<{ readonly created?: boolean }>,
     kind: string,
@@ -332,7 +348,7 @@ async function runAlone(collection: TestCollection, operation: Operation): Promi
     if (failure !== 'none') return failure
     return (await write).created === true ? 'created' : kind
   }
-  switch (operation.kind) {
+  switch (operation?.kind) {
     case 'create':
     case 'upsert':
     case 'replace': {
