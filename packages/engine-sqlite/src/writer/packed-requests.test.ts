@@ -81,6 +81,12 @@ test('only what is more than documents crosses as it is', () => {
     task: { kind: 'commit', batches: [one], ...more },
   })
   const fence = { job: 'j', range: { minInclusive: '', maxExclusive: 'FF' }, epoch: 1 }
-  const { others } = packRequests([commit(1, {}), commit(2, { fence }), commit(3, { sync: false })])
-  expect(others.map(({ id }) => id)).toEqual([2])
+  const unique = { ...one, uniqueSteps: [{ id: 'a', entries: [] }] }
+  const { others } = packRequests([
+    commit(1, {}),
+    commit(2, { fence }),
+    commit(3, { sync: false }),
+    commit(4, { batches: [one, unique] }),
+  ])
+  expect(others.map(({ id }) => id)).toEqual([2, 4])
 })

@@ -139,6 +139,20 @@ export function collectionBulk(open: OpenStore): void {
       expect(await liveIds(collection)).toEqual([])
     })
 
+    test('ST-12 a write waits for the patch before it', async () => {
+      const collection = await makeCollection(await open())
+      const [id, pk] = ['a', 'p']
+      await collection.create({ id, pk })
+      const value = 1
+      const outcomes = await outcomesOf(
+        collection.bulk([
+          { kind: 'patch', id, partitionKey: pk, operations: [{ op: 'set', path: '/n', value }] },
+          { kind: 'delete', id, partitionKey: pk },
+        ]),
+      )
+      expect(outcomes.map(inWords)).toEqual(['written', 'deleted'])
+    })
+
     test('ST-5, ST-12 the feed has each write once, at the LSN of its outcome, LSNs rising in each range', async () => {
       const collection = await makeCollection(await open(), { partitionCount: 4 })
       const documents = Array.from({ length: 1500 }, (_, n) => ({ id: `d${n}`, pk: n % 50, n }))
