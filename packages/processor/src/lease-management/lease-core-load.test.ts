@@ -128,3 +128,11 @@ test('PH-14 even loads lead to no plan', () => {
 test('hosts that count leases read nothing at rest', () => {
   expect(untilRead(running(), 120_000)).toBe(false)
 })
+
+test('PH-14 while the leases are gone there is nothing to look at: no read follows the other at once', () => {
+  const driver = follower('a')
+  expect(untilRead(driver, 60_000)).toBe(true)
+  driver.read([], { hosts: LOADS })
+  driver.passTo(driver.nowMs + 100)
+  expect(driver.pending('read')).toBeUndefined()
+})

@@ -304,6 +304,7 @@ function leasesVanished(core: CoreState, { leases }: LeaseGroupSnapshot, nowMs: 
     core.table.loseAll('takenOver')
     // There is nothing to plan. Each beat looks again, and so does the hint of whoever makes leases.
     core.plan.planDueMs = Infinity
+    core.plan.roundDueMs = Infinity
     return true
   }
   core.stop(
