@@ -70,6 +70,25 @@ test('PH-14 epochs tell which leases have come just now', () => {
   expect(planSnapshot(snapshot({ heldMs: 61_000 })).moves).toBe(1)
 })
 
+test('PH-14 a lease that was last changed before the clock was set back hides not which ones have come just now', () => {
+  const given = snapshot({ heldMs: 59_000 })
+  const changedAhead = given.leases.map((lease, index) =>
+    index === 7 ? { ...lease, timestampMs: NOW_MS + 3_600_000 } : lease,
+  )
+  expect(planSnapshot({ ...given, leases: changedAhead }).moves).toBe(0)
+})
+
+test('PH-14 a lease whose owner is gone says nothing of the time', () => {
+  const refuses = [IDS[7]!]
+  const given = snapshot({ a: { refuses }, b: { refuses } })
+  const left = given.leases.map((lease, index) =>
+    index === 7
+      ? { ...lease, owner: { host: 'dead', incarnation: 'i' }, timestampMs: NOW_MS - 3_600_000 }
+      : lease,
+  )
+  expect(planSnapshot({ ...given, leases: left })).toMatchObject({ by: 'load', moves: 1 })
+})
+
 test('PH-14 counts decide while one of the hosts that stay does not say load, or is of an older release', () => {
   expect(planSnapshot(snapshot({ b: { balanceBy: 'count' } }))).toMatchObject({
     by: 'count',

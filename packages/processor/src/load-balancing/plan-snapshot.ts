@@ -21,14 +21,25 @@ export function planSnapshot(snapshot: LeaseGroupSnapshot): GroupPlan {
   const { hosts } = snapshot
   // Of a paused group the store keeps an empty plan, whatever is proposed.
   if (snapshot.paused) return { targets: new Map(), unassigned: [], moves: 0, by: 'count' }
-  // The store's time: no later than it is.
-  const nowMs = snapshot.leases.reduce((last, { timestampMs }) => Math.max(last, timestampMs), 0)
+  const nowMs = storeTimeOf(snapshot)
   const leases = plannedLeases(snapshot, balancesByLoad(hosts) ? nowMs : undefined)
   const known = leases.filter(({ cost }) => cost !== undefined)
   if (known.length === 0 || 2 * known.length < leases.length) {
     return { ...planLeases(hosts, leases), by: 'count' }
   }
   return { ...planByLoad(hosts, leases, nowMs), by: 'load' }
+}
+
+/**
+ * Store time at which all owners had told what their leases cost. The earliest, for a lease that nobody has changed since the
+ * store's clock was set back has a time to come.
+ */
+function storeTimeOf({ hosts, leases }: LeaseGroupSnapshot): number {
+  const present = new Set(hosts.map(({ host, incarnation }) => `${incarnation} ${host}`))
+  return leases.reduce((earliest, { owner, timestampMs }) => {
+    const isOwned = owner !== undefined && present.has(`${owner.incarnation} ${owner.host}`)
+    return isOwned ? Math.min(earliest, timestampMs) : earliest
+  }, Infinity)
 }
 
 /** Whether hosts agree to share out what leases cost. */
