@@ -14,39 +14,52 @@ export interface Placing {
   readonly targets: Map<string, string>
 }
 
+interface Filling extends Placing {
+  /** How many leases each host has so far. */
+  readonly counts: Map<string, number>
+}
+
 /** Gives free leases, then moving ones, to the hosts with room; returns the ids that are left over. */
-export function fillRoom(leases: readonly PlannedLease[], placing: Placing): string[] {
-  const { takers, room, refusals } = placing
+export function fillRoom(leases: readonly PlannedLease[], given: Placing): string[] {
+  const { takers, room, refusals, targets } = given
+  const counts = new Map<string, number>()
+  for (const host of targets.values()) counts.set(host, (counts.get(host) ?? 0) + 1)
+  const placing: Filling = { ...given, counts }
+  const hasRoom = (host: string): boolean => (room.get(host) ?? 0) > 0
   const rest: PlannedLease[] = []
   // A lease that is still in the hands of a host with room goes back to it: nothing moves.
   for (const lease of leases) {
     const { id, owner } = lease
-    if (owner !== undefined && (room.get(owner) ?? 0) > 0 && refusals.mayHave(owner, id)) {
+    if (owner !== undefined && hasRoom(owner) && refusals.mayHave(owner, id)) {
       place(id, owner, placing)
     } else {
       rest.push(lease)
     }
   }
+  const open = takers.map(({ host }) => host)
   const unassigned: string[] = []
   // Running hosts' leases come last, so that what stays over is what nobody works on anyway.
   for (const lease of rest) {
     const { id } = lease
-    const taker = takers.find(({ host }) => (room.get(host) ?? 0) > 0 && refusals.mayHave(host, id))
-    if (taker !== undefined) place(id, taker.host, placing)
+    while (open[0] !== undefined && !hasRoom(open[0])) open.shift()
+    const taker = open.find((host) => hasRoom(host) && refusals.mayHave(host, id))
+    if (taker !== undefined) place(id, taker, placing)
     else if (!exchange(id, placing) && !exceed(lease, placing)) unassigned.push(id)
   }
   return unassigned.sort()
 }
 
-function place(leaseId: string, host: string, { room, targets }: Placing): void {
+function place(leaseId: string, host: string, { room, targets, counts }: Filling): void {
   targets.set(leaseId, host)
+  counts.set(host, (counts.get(host) ?? 0) + 1)
   room.set(host, (room.get(host) ?? 0) - 1)
 }
 
 /** All that have room refuse it: a host that has none takes it, and gives one of its own to them. */
-function exchange(leaseId: string, placing: Placing): boolean {
+function exchange(leaseId: string, placing: Filling): boolean {
   const { room, refusals, targets } = placing
   const withRoom = [...room].filter(([, count]) => count > 0).map(([host]) => host)
+  if (withRoom.length === 0) return false
   for (const [other, holder] of targets) {
     if (!refusals.mayHave(holder, leaseId)) continue
     const taker = withRoom.find((host) => refusals.mayHave(host, other))
@@ -62,10 +75,8 @@ function exchange(leaseId: string, placing: Placing): boolean {
  * Nobody who is to have more takes it: better one more than its share for another than a lease that nobody has.
  * A host that has it already goes on with it.
  */
-function exceed(lease: PlannedLease, placing: Placing): boolean {
-  const { takers, refusals, targets } = placing
-  const counts = new Map<string, number>()
-  for (const host of targets.values()) counts.set(host, (counts.get(host) ?? 0) + 1)
+function exceed(lease: PlannedLease, placing: Filling): boolean {
+  const { takers, refusals, counts } = placing
   const holder = holderOf(lease, refusals)
   const rank = (taker: PlannedHost): readonly number[] => [
     Number(isOnStandby(taker)),

@@ -34,6 +34,10 @@ export class Refusals {
     this.#ofHost = new Map(hosts.map(({ host, profile }) => [host, new Set(profile.refuses)]))
   }
 
+  isOfNone(host: string): boolean {
+    return this.#ofHost.get(host)?.size === 0
+  }
+
   /** Whether the host is one of those that may get leases, and does not refuse this one. */
   mayHave(host: string, leaseId: string): boolean {
     return this.#ofHost.get(host)?.has(leaseId) === false
@@ -71,7 +75,8 @@ export function holderOf(
   { id, target, owner }: PlannedLease,
   refusals: Refusals,
 ): string | undefined {
-  return [target, owner].find((name) => name !== undefined && refusals.mayHave(name, id))
+  if (target !== undefined && refusals.mayHave(target, id)) return target
+  return owner !== undefined && refusals.mayHave(owner, id) ? owner : undefined
 }
 
 /** How many leases are taken from a host that could have kept them. */

@@ -11,11 +11,13 @@ export class LoadedHost {
   readonly weight: number
   readonly maxLeases: number
   readonly isOnStandby: boolean
-  minLeases = 0
-  leases: WeighedLease[] = []
+  readonly minLeases: number
+  /** In the order in which they came. */
+  readonly leases: Set<WeighedLease> = new Set()
   load = 0
 
-  constructor(taker: PlannedHost) {
+  constructor(taker: PlannedHost, minLeases: number) {
+    this.minLeases = minLeases
     this.name = taker.host
     this.weight = taker.profile.weight
     this.maxLeases = taker.profile.maxLeases
@@ -33,16 +35,16 @@ export class LoadedHost {
 
   /** Whether it has told what each of its leases costs. */
   get isKnown(): boolean {
-    return this.leases.every(({ cost }) => cost !== undefined)
+    return [...this.leases].every(({ cost }) => cost !== undefined)
   }
 
   add(lease: WeighedLease): void {
-    this.leases.push(lease)
+    this.leases.add(lease)
     this.load += lease.weight
   }
 
   give(lease: WeighedLease, taker: LoadedHost): void {
-    this.leases.splice(this.leases.indexOf(lease), 1)
+    this.leases.delete(lease)
     this.load -= lease.weight
     taker.add(lease)
   }

@@ -44,10 +44,13 @@ export function planByLoad(
   const takers = takersOf(hosts)
   const refusals = new Refusals(takers)
   const weighed = weigh(leases)
-  const { targets, unassigned } = keepAndPlace(takers, weighed, refusals)
-  const all = seated(takers, weighed, targets)
   const minimums = minimumsOf(takers, leases.length)
-  for (const host of all) host.minLeases = minimums.get(host.name) ?? 0
+  const seats = (): LoadedHost[] =>
+    takers.map((taker) => new LoadedHost(taker, minimums.get(taker.host) ?? 0))
+  const { targets, unassigned } = keepAndPlace(seats(), { takers, leases: weighed, refusals })
+  const all = seats()
+  const byName = new Map(all.map((host) => [host.name, host]))
+  for (const lease of weighed) byName.get(targets.get(lease.id) ?? '')?.add(lease)
   const holders = new Map(weighed.map((lease) => [lease.id, holderOf(lease, refusals)]))
   const holding = new Set(holders.values())
   /** Not on its way, and not placed just now. */
@@ -62,7 +65,7 @@ export function planByLoad(
     meetMinimums(group, refusals)
     const newcomers = group.filter(({ name }) => !holding.has(name))
     evenOut({ givers: group, takers: newcomers, movable: isSettled, refusals })
-    const idle = newcomers.filter((host) => host.leases.length === 0)
+    const idle = newcomers.filter((host) => host.leases.size === 0)
     evenOut({ givers: group, takers: idle, movable: isInHand, refusals })
     const known = group.filter((host) => host.isKnown && !newcomers.includes(host))
     limit -= evenOut({ givers: known, takers: known, movable: isSettled, refusals, limit })
@@ -85,13 +88,18 @@ function weigh(leases: readonly PlannedLease[]): readonly WeighedLease[] {
 
 /** What each host keeps, and who gets the rest. */
 function keepAndPlace(
-  takers: readonly PlannedHost[],
-  leases: readonly WeighedLease[],
-  refusals: Refusals,
+  seats: readonly LoadedHost[],
+  {
+    takers,
+    leases,
+    refusals,
+  }: {
+    readonly takers: readonly PlannedHost[]
+    readonly leases: readonly WeighedLease[]
+    readonly refusals: Refusals
+  },
 ): { readonly targets: Map<string, string>; readonly unassigned: readonly string[] } {
   const { held, free } = groupByHolder(leases, refusals)
-  const minimums = minimumsOf(takers, leases.length)
-  const seats = takers.map((taker) => new LoadedHost(taker))
   for (const seat of seats) {
     const own = held.get(seat.name) ?? []
     // What a host on standby has goes to one of the others, if one may have it.
@@ -103,39 +111,25 @@ function keepAndPlace(
   const rest: PlannedLease[] = []
   for (const lease of free) {
     const holder = holderOf(lease, refusals)
-    const rank = (seat: LoadedHost): readonly number[] => [
-      Number(seat.isOnStandby),
-      Number(seat.isOnStandby && seat.name !== holder),
-      Number(seat.leases.length >= (minimums.get(seat.name) ?? 0)),
-      seat.levelWith(lease),
-    ]
+    const lacksMore = (a: LoadedHost, b: LoadedHost): boolean =>
+      (Number(a.isOnStandby) - Number(b.isOnStandby) ||
+        Number(a.isOnStandby && a.name !== holder) - Number(b.isOnStandby && b.name !== holder) ||
+        Number(a.leases.size >= a.minLeases) - Number(b.leases.size >= b.minLeases) ||
+        a.levelWith(lease) - b.levelWith(lease)) < 0
     let best: LoadedHost | undefined
     for (const seat of seats) {
-      if (seat.leases.length >= seat.maxLeases || !refusals.mayHave(seat.name, lease.id)) continue
-      if (best === undefined || compare(rank(seat), rank(best)) < 0) best = seat
+      if (seat.leases.size >= seat.maxLeases) continue
+      if (best !== undefined && !lacksMore(seat, best)) continue
+      if (refusals.mayHave(seat.name, lease.id)) best = seat
     }
     if (best === undefined) rest.push(lease)
     else best.add(lease)
   }
   const targets = new Map(
-    seats.flatMap((seat) => seat.leases.map(({ id }): [string, string] => [id, seat.name])),
+    seats.flatMap((seat) => [...seat.leases].map(({ id }): [string, string] => [id, seat.name])),
   )
-  const room = new Map(seats.map((seat) => [seat.name, seat.maxLeases - seat.leases.length]))
+  const room = new Map(seats.map((seat) => [seat.name, seat.maxLeases - seat.leases.size]))
   return { targets, unassigned: fillRoom(rest, { takers, room, refusals, targets }) }
-}
-
-function compare(a: readonly number[], b: readonly number[]): number {
-  return a.reduce((sign, value, index) => sign || value - (b[index] ?? 0), 0)
-}
-
-function seated(
-  takers: readonly PlannedHost[],
-  leases: readonly WeighedLease[],
-  targets: ReadonlyMap<string, string>,
-): readonly LoadedHost[] {
-  const seats = new Map(takers.map((taker) => [taker.host, new LoadedHost(taker)]))
-  for (const lease of leases) seats.get(targets.get(lease.id) ?? '')?.add(lease)
-  return [...seats.values()]
 }
 
 /** Leases that each host is to have at least, shared out if there are too few. Those on standby have no such claim. */
@@ -152,11 +146,11 @@ function minimumsOf(takers: readonly PlannedHost[], count: number): ReadonlyMap<
 /** The minimum comes before the even share (LE-7). */
 function meetMinimums(hosts: readonly LoadedHost[], refusals: Refusals): void {
   for (const taker of hosts) {
-    while (taker.leases.length < taker.minLeases) {
-      const givers = hosts.filter(({ leases, minLeases }) => leases.length > minLeases)
+    while (taker.leases.size < taker.minLeases) {
+      const givers = hosts.filter(({ leases, minLeases }) => leases.size > minLeases)
       givers.sort((a, b) => b.level - a.level)
       const given = givers.some((giver) => {
-        const [lease] = giver.leases.filter(({ id }) => refusals.mayHave(taker.name, id))
+        const lease = [...giver.leases].find(({ id }) => refusals.mayHave(taker.name, id))
         if (lease !== undefined) giver.give(lease, taker)
         return lease !== undefined
       })
@@ -181,7 +175,7 @@ function evenOut({ givers, takers, movable, refusals, limit = Infinity }: Evenin
   const mean = load / all.reduce((sum, host) => sum + host.weight, 0)
   const stock = new Map(
     givers.map((giver) => {
-      const own = giver.leases.filter(movable).sort((a, b) => a.weight - b.weight)
+      const own = [...giver.leases].filter(movable).sort((a, b) => a.weight - b.weight)
       return [giver, own]
     }),
   )
@@ -203,10 +197,10 @@ function moveOne({
   readonly leastGap: number
 }): boolean {
   const fullest = givers
-    .filter((giver) => giver.leases.length > giver.minLeases && stock.get(giver)?.length)
+    .filter((giver) => giver.leases.size > giver.minLeases && stock.get(giver)?.length)
     .sort((a, b) => b.level - a.level)
   const emptiest = takers
-    .filter((taker) => taker.leases.length < taker.maxLeases)
+    .filter((taker) => taker.leases.size < taker.maxLeases)
     .sort((a, b) => a.level - b.level)
   for (const giver of fullest) {
     const own = stock.get(giver) ?? []
@@ -240,15 +234,18 @@ function bestMove(
   // A move of this weight leaves them even.
   const ideal = gap / (1 / giver.weight + 1 / taker.weight)
   const limit = Math.min(1.5 * ideal, 0.75 * gap * taker.weight)
-  let best = -1
+  // The heaviest that does not overshoot: it is half of `ideal` or more, or the nearest one below.
+  let best = firstAbove(sorted, limit) - 1
+  while (best >= 0 && !refusals.mayHave(taker.name, sorted[best]!.id)) best -= 1
+  if (best < 0) return -1
+  const mayHaveAll = refusals.isOfNone(taker.name)
+  // The heavier half of them alone, at least: spares a sum of thousands for each move.
+  const middle = best >>> 1
+  if (mayHaveAll && 2 * (best - middle) * sorted[middle]!.weight > 1.001 * ideal) return best
   let together = 0
-  // Below `ideal` each is worse than the one before.
-  for (let index = firstAbove(sorted, limit) - 1; index >= 0 && 2 * together < ideal; index -= 1) {
-    const lease = sorted[index]
-    if (lease === undefined || !refusals.mayHave(taker.name, lease.id)) continue
-    together += lease.weight
-    const off = Math.abs(lease.weight - ideal)
-    if (best === -1 || off < Math.abs((sorted[best]?.weight ?? 0) - ideal)) best = index
+  for (let index = best; index >= 0 && 2 * together < ideal; index -= 1) {
+    const { id, weight } = sorted[index]!
+    if (mayHaveAll || refusals.mayHave(taker.name, id)) together += weight
   }
   return 2 * together < ideal ? -1 : best
 }

@@ -15,47 +15,52 @@ export interface ShareBounds {
  * Equal candidates are told apart by what they have, then by their place in `hosts`.
  */
 export function shareOut(hosts: readonly ShareBounds[], count: number): number[] {
-  const shares = hosts.map(() => 0)
+  const shares = hosts.map((bounds, place) => ({ ...bounds, place, share: 0 }))
   let left = count
-  const mins = hosts.map(({ min, max }) => Math.min(min, max))
-  const maxes = hosts.map(({ max }) => max)
-  for (const limits of [mins, maxes]) {
-    while (left > 0) {
-      const next = lowest(hosts, shares, limits)
-      if (next === undefined) break
-      shares[next] = shares[next]! + 1
+  for (const limitOf of [minOf, maxOf]) {
+    /** Those below their limit, the lowest last. */
+    const below = shares.filter((host) => host.share < limitOf(host)).sort(highestFirst)
+    for (let next = below.pop(); next !== undefined && left > 0; next = below.pop()) {
+      next.share += 1
       left -= 1
+      if (next.share < limitOf(next)) insert(below, next)
     }
   }
-  return shares
+  return shares.map(({ share }) => share)
 }
 
-function lowest(
-  hosts: readonly ShareBounds[],
-  shares: readonly number[],
-  limits: readonly number[],
-): number | undefined {
-  let best: number | undefined
-  for (let index = 0; index < hosts.length; index += 1) {
-    if (shares[index]! >= limits[index]!) continue
-    if (best === undefined || comesBefore(index, best, hosts, shares)) best = index
-  }
-  return best
+interface Share extends ShareBounds {
+  readonly place: number
+  /** So far. */
+  share: number
 }
 
-function comesBefore(
-  a: number,
-  b: number,
-  hosts: readonly ShareBounds[],
-  shares: readonly number[],
-): boolean {
-  const levelA = (shares[a]! + 1) / hosts[a]!.weight
-  const levelB = (shares[b]! + 1) / hosts[b]!.weight
-  if (levelA !== levelB) return levelA < levelB
-  return keeps(a, hosts, shares) > keeps(b, hosts, shares)
+function minOf({ min, max }: ShareBounds): number {
+  return Math.min(min, max)
+}
+
+function maxOf({ max }: ShareBounds): number {
+  return max
+}
+
+function highestFirst(a: Share, b: Share): number {
+  return (
+    (b.share + 1) / b.weight - (a.share + 1) / a.weight || keeps(a) - keeps(b) || b.place - a.place
+  )
 }
 
 /** How many more than its share so far the host has. */
-function keeps(index: number, hosts: readonly ShareBounds[], shares: readonly number[]): number {
-  return Math.max(0, hosts[index]!.current - shares[index]!)
+function keeps({ current, share }: Share): number {
+  return Math.max(0, current - share)
+}
+
+function insert(below: Share[], host: Share): void {
+  let low = 0
+  let high = below.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (highestFirst(below[middle]!, host) < 0) low = middle + 1
+    else high = middle
+  }
+  below.splice(low, 0, host)
 }
