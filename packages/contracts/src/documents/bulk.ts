@@ -1,4 +1,3 @@
-import type { CodedError } from '../errors/coded-error.ts'
 import type { PartitionKey } from '../partition-key/partition-key.ts'
 import type { Lsn } from '../ranges/lsn.ts'
 import type { DocumentBody, Stored } from './document.ts'
@@ -44,5 +43,5 @@ export type BulkOutcome<T extends DocumentBody = DocumentBody> =
       readonly created: boolean
     }
   | { readonly kind: 'deleted'; readonly operation: BulkOperation<T>; readonly lsn: Lsn }
-  /** `error` is what the same write alone would have rejected with. */
-  | { readonly kind: 'failed'; readonly operation: BulkOperation<T>; readonly error: CodedError }
+  /** `error` is what the same write alone would have rejected with: a `CodedError`, or what a patch's `condition` has thrown. */
+  | { readonly kind: 'failed'; readonly operation: BulkOperation<T>; readonly error: Error }

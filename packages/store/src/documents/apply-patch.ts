@@ -21,9 +21,11 @@ export function applyPatch(
   operations: readonly PatchOperation[],
   partitionKeyPaths: readonly string[],
 ): void {
-  if (operations.length < 1 || operations.length > MAX_OPERATIONS) {
+  // Callers without types can send anything, here and below.
+  const count = Array.isArray(operations) ? operations.length : shown(operations)
+  if (typeof count === 'string' || count < 1 || count > MAX_OPERATIONS) {
     throw new InvalidPatchError(
-      `a patch has 1 to ${MAX_OPERATIONS} operations, got ${operations.length}`,
+      `a patch is a list of 1 to ${MAX_OPERATIONS} operations, got ${count}`,
     )
   }
   const guarded = [
@@ -33,8 +35,9 @@ export function applyPatch(
   ]
   for (const [index, operation] of operations.entries()) {
     const fail = (why: string): never => {
-      throw new InvalidPatchError(`patch operation ${index} (${shown(operation.op)}): ${why}`)
+      throw new InvalidPatchError(`patch operation ${index} (${shown(operation?.op)}): ${why}`)
     }
+    if (typeof operation !== 'object' || operation === null) fail('it must be an object')
     applyOne(document, operation, { guarded, fail })
   }
 }
@@ -87,7 +90,6 @@ function applyOne(document: object, operation: PatchOperation, context: PatchCon
       return
     }
     default:
-      // Callers without types can send anything.
       context.fail(`unknown operation ${shown(op)}`)
   }
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import {
-  CodedError,
   ResourceNotFoundError,
   checkOptions,
   documentEtag,
@@ -137,7 +136,7 @@ function comesFirst(one: Promise<unknown>, other: Promise<unknown>): Promise<boo
 function outcomeOf<T extends DocumentBody>(settled: Settled<T>): BulkOutcome<T> {
   if (settled.kind !== 'failed') return settled
   const { kind, operation, error } = settled
-  if (!(error instanceof CodedError) || errorCode(error) === 'ERR_STORE_CLOSED') throw error
+  if (!(error instanceof Error) || errorCode(error) === 'ERR_STORE_CLOSED') throw error
   if (error instanceof ResourceNotFoundError && error.resource !== 'document') throw error
   return { kind, operation, error }
 }

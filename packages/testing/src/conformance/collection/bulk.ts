@@ -71,6 +71,17 @@ export function collectionBulk(open: OpenStore): void {
           partitionKey: 'p',
           operations: [{ op: 'remove', path: '/no' }],
         },
+        { kind: 'patch', id: 'there', partitionKey: 'p', operations: null },
+        { kind: 'patch', id: 'there', partitionKey: 'p', operations: [null] },
+        {
+          kind: 'patch',
+          id: 'there',
+          partitionKey: 'p',
+          operations: [{ op: 'set', path: '/n', value: 1 }],
+          condition: () => {
+            throw new RangeError('of the caller')
+          },
+        },
         {
           kind: 'patch',
           id: 'missing',

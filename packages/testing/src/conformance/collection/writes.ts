@@ -78,8 +78,10 @@ export function collectionWrites(open: () => Promise<Store>): void {
           'ERR_INVALID_PATCH',
         ])
       }
-      for (const operations of [[], Array.from({ length: 11 }, () => good)]) {
-        expect(await rejection(collection.patch('a', 'p', operations))).toBe('ERR_INVALID_PATCH')
+      const eleven = Array.from({ length: 11 }, () => good)
+      for (const operations of [[], eleven, null, undefined, good, [null], [undefined], ['add']]) {
+        const patch = collection.patch('a', 'p', operations as never)
+        expect([operations, await rejection(patch)]).toEqual([operations, 'ERR_INVALID_PATCH'])
       }
       expect((await collection.read('a', 'p')).document).toEqual(document)
       await collection.patch(
