@@ -1,4 +1,5 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process'
+import cluster from 'node:cluster'
 import { once } from 'node:events'
 import {
   cp,
@@ -21,6 +22,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { systemRandom, type AnnouncedPresence } from '@tidemark/contracts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { kernelBootId } from './boot-id.ts'
 import { SocketPresence, type SocketPresenceOptions } from './socket-presence.ts'
 
 const CHILD = fileURLToPath(new URL('./socket-presence.child.ts', import.meta.url))
@@ -103,6 +105,18 @@ describe.runIf(process.platform === 'linux')('LE-16 a process announces itself',
     await watch.first
     await sleep(QUIET_MS)
     expect(watch.times()).toBe(1)
+  })
+
+  test('a worker of a cluster that is killed is gone', async () => {
+    cluster.setupPrimary({ exec: CHILD, args: [folder], execArgv: [CONDITIONS] })
+    const worker = cluster.fork()
+    children.add(worker.process)
+    const [id] = (await once(worker, 'message')) as [string]
+    const watch = watched(await announce(), id)
+    await sleep(QUIET_MS)
+    expect(watch.times()).toBe(0)
+    await killed(worker.process)
+    await watch.first
   })
 
   test('one that was killed before anybody watched is gone', async () => {
@@ -257,6 +271,8 @@ describe.runIf(process.platform === 'linux')('LE-16 a process announces itself',
   test('every announcement has an id of its own, and its socket is for the owner of the store', async () => {
     const [a, b] = [await announce(), await announce()]
     expect(a.id).not.toBe(b.id)
+    // Another boot, or another machine, is another place.
+    expect(a.id.split('.')[0]).toBe(kernelBootId())
     expect((await stat(folder)).mode & 0o777).toBe(0o700)
     expect((await stat(pathOf(a.id))).mode & 0o777).toBe(0o600)
     await Promise.all([a.close(), b.close()])

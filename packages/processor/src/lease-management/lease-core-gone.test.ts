@@ -50,6 +50,15 @@ describe('LE-16 a host that is certainly dead', () => {
     expect(toldInBeat(driver)).toEqual([C])
   })
 
+  test('is told with the join of a host that was fenced before it could tell', () => {
+    const driver = running()
+    driver.passTo(driver.nowMs + HEARTBEAT_MS)
+    driver.tell({ kind: 'gone', peer: B })
+    driver.answer({ op: 'sync', reply: { kind: 'fenced', generation: 'g' } })
+    driver.read([], { hosts: [session('b', 'b1')] })
+    expect(driver.pending('sync')).toMatchObject({ request: { intent: 'join', gone: [B] } })
+  })
+
   test('is named by the incarnation that died, whatever this host reads meanwhile', () => {
     const driver = running()
     driver.tell({ kind: 'hint', hint: 'plan', jitter: 0 })

@@ -142,7 +142,7 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       const { one, two } = await suite.group()
       await ownedGroup(one, A, 2)
       const { membershipVersion } = await syncOk(two, B, 'join')
-      const told = await syncOk(two, B, 'beat', { gone: [A] })
+      const told = await syncOk(two, B, 'beat', { gone: [identity('c'), A] })
       expect(told.membershipVersion).toBe(membershipVersion + 1)
       const { hosts, leases } = await two.read()
       expect(hosts).toMatchObject([B])
