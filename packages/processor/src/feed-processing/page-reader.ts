@@ -99,11 +99,6 @@ export class PageReader<T extends DocumentBody> {
     return this.#lastError
   }
 
-  /** There is more than what waits to be taken. */
-  get isBehind(): boolean {
-    return this.hasPage && !this.#isCaughtUp
-  }
-
   get hasPage(): boolean {
     return this.#pages.length > 0
   }

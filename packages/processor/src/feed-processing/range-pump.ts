@@ -31,8 +31,6 @@ export interface PumpView {
   readonly processedLsn: Lsn | undefined
   /** The end of what was there when it was last read, if all of it is processed. */
   readonly caughtUpLsn: Lsn | undefined
-  /** The feed has more than what was read and waits for the observer. */
-  readonly isBehind: boolean
   readonly attempt: number
   readonly inFlightMs: number | undefined
   readonly lastError: unknown
@@ -86,7 +84,6 @@ export class RangePump<T extends DocumentBody> {
     return {
       processedLsn: this.#keeper.processed?.lsn,
       caughtUpLsn: this.#isIdle ? this.#reader.caughtUpAt?.lsn : undefined,
-      isBehind: this.#reader.isBehind,
       attempt,
       inFlightMs:
         calledAtMs === undefined ? undefined : this.#parts.clock.monotonicMs() - calledAtMs,

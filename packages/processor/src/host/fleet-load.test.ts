@@ -136,3 +136,26 @@ test('PH-14 of 64 ranges 4 have 90 % of the changes: by load four hosts do twice
   expect(byLoad.changes).toBeGreaterThanOrEqual(2 * byCount.changes)
   expect(byLoad.handOvers - byCount.handOvers).toBeLessThanOrEqual(8)
 })
+
+test('PH-14 equal leases of hosts that cannot keep up come to rest', async () => {
+  const fleet: Fleet = newFleet({
+    ranges: 5,
+    feedOptions: { ...BY_LOAD, maxItemCount: 20 },
+    hostOptions: { maxConcurrentObservers: 1 },
+    behaviour: (_context, changes) => fleet.clock.sleep(20 * changes.length, never),
+  })
+  for (const name of ['a', 'b']) await fleet.start(name)
+  await fleet.until(() => fleet.isBalanced(5))
+  const keys = keysOf(fleet).flat()
+  const handedOver = async (minutes: number): Promise<number> => {
+    for (let second = 0; second < 60 * minutes; second += 1) {
+      for (const key of keys) fleet.feed.append(key, 20)
+      await fleet.advance(1_000)
+    }
+    return fleet.hosts
+      .flatMap((member) => fleet.eventsOf(member, 'leaseReleased'))
+      .filter(({ reason }) => reason === 'leaseHandedOver').length
+  }
+  const early = await handedOver(5)
+  expect(await handedOver(8)).toBe(early)
+})

@@ -264,10 +264,10 @@ export class HostLife<T extends DocumentBody> {
 
   #measureLoad(): string {
     const works = [...this.#pumps].map(([key, { held, pump, progress }]): LeaseWork => {
-      const { inFlightMs = 0, isBehind } = pump.view()
+      const { inFlightMs = 0 } = pump.view()
       const { leaseId } = held
       const busyMs = progress.busyMs + inFlightMs
-      return { key, leaseId, busyMs, changes: progress.changes, isBehind }
+      return { key, leaseId, busyMs, changes: progress.changes }
     })
     return this.#meter.measure(works, this.#options.clock.monotonicMs())
   }

@@ -39,3 +39,8 @@ test.each(['', 'x', '-', 'NaN a=Infinity', '-1 a=-2', '{"a":1}', ' a'])(
     expect(parseLoads(text)).toEqual({ restCost: undefined, named: new Map() })
   },
 )
+
+test('PH-14 what no host can have done counts as a bound, so that sums stay numbers', () => {
+  const bound = 1_000_000
+  expect(parseLoads('1e308 a=1e300')).toEqual({ restCost: bound, named: new Map([['a', bound]]) })
+})

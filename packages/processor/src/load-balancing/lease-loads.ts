@@ -2,6 +2,8 @@ import { murmur3x86 } from '@tidemark/contracts'
 
 /** Leases that are named: those that cost most. */
 const MAX_NAMED = 32
+/** What is told beyond this, ms a second, counts as this much: a thousand calls at a time. */
+const MAX_COST = 1_000_000
 
 /** What a host has told of its leases. */
 export interface ToldLoads {
@@ -41,7 +43,7 @@ export function loadKey(leaseId: string): string {
 
 function costOf(text: string | undefined): number | undefined {
   const cost = text === undefined || text === '' ? NaN : Number(text)
-  return Number.isFinite(cost) && cost >= 0 ? cost : undefined
+  return Number.isFinite(cost) && cost >= 0 ? Math.min(cost, MAX_COST) : undefined
 }
 
 function rounded(cost: number): string {

@@ -5,7 +5,7 @@ import { LoadMeter, type LeaseWork } from './load-meter.ts'
 const BEAT_MS = 2_000
 
 function work(leaseId: string, fields: Partial<LeaseWork> = {}): LeaseWork {
-  return { key: `${leaseId}@1`, leaseId, busyMs: 0, changes: 0, isBehind: false, ...fields }
+  return { key: `${leaseId}@1`, leaseId, busyMs: 0, changes: 0, ...fields }
 }
 
 /** Beats with a lease that is busy for so many ms a second. */
@@ -19,8 +19,7 @@ function measured(
     meter.busyMs += ((perSecond.busyMs ?? 0) * BEAT_MS) / 1_000
     meter.changes += ((perSecond.changes ?? 0) * BEAT_MS) / 1_000
     const { busyMs, changes } = meter
-    const isBehind = perSecond.isBehind ?? false
-    meter.text = meter.meter.measure([work('a', { busyMs, changes, isBehind })], meter.nowMs)
+    meter.text = meter.meter.measure([work('a', { busyMs, changes })], meter.nowMs)
   }
   return parseLoads(meter.text).named.get(loadKey('a'))
 }
@@ -53,9 +52,8 @@ test('PH-14 a change of rate is smoothed over about a minute', () => {
   expect(measured(meter, 240_000, { busyMs: 900 })).toBeGreaterThan(850)
 })
 
-test('PH-14 changes cost something, and so does a lease that is behind', () => {
+test('PH-14 changes cost something', () => {
   expect(measured(newMeter(), 60_000, { changes: 1_000 })).toBeCloseTo(10, 0)
-  expect(measured(newMeter(), 60_000, { isBehind: true })).toBeCloseTo(250, 0)
 })
 
 test('PH-14 a call that fails takes nothing back, and a lease that comes again is measured again', () => {

@@ -8,8 +8,6 @@ export interface LeaseWork {
   /** Time in observer calls, those under way included. */
   readonly busyMs: number
   readonly changes: number
-  /** Whether the feed has more than was read, and what was read is not taken yet. */
-  readonly isBehind: boolean
 }
 
 /** Loads are smoothed: what was this long ago counts a third. */
@@ -18,8 +16,6 @@ const SMOOTHING_MS = 60_000
 const TELL_AFTER_MS = 15_000
 /** To read and parse a change, and to store positions. */
 const MS_PER_CHANGE = 0.01
-/** A lease that is behind gets less than it needs: that counts as so much of its time. */
-const BEHIND_PART = 0.25
 
 interface Rate {
   readonly sinceMs: number
@@ -47,16 +43,14 @@ export class LoadMeter {
     return loadText(new Map(known))
   }
 
-  #rateOf({ key, busyMs, changes, isBehind }: LeaseWork, nowMs: number): Rate {
+  #rateOf({ key, busyMs, changes }: LeaseWork, nowMs: number): Rate {
     const before = this.#rates.get(key)
     const now = { atMs: nowMs, busyMs, changes }
     if (before === undefined) return { ...now, sinceMs: nowMs, cost: 0, part: 0 }
     const passedMs = nowMs - before.atMs
     if (passedMs <= 0) return before
     const workMs =
-      Math.max(0, busyMs - before.busyMs) +
-      MS_PER_CHANGE * Math.max(0, changes - before.changes) +
-      (isBehind ? BEHIND_PART * passedMs : 0)
+      Math.max(0, busyMs - before.busyMs) + MS_PER_CHANGE * Math.max(0, changes - before.changes)
     const kept = Math.exp(-passedMs / SMOOTHING_MS)
     return {
       ...now,
