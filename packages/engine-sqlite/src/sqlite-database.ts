@@ -185,7 +185,7 @@ export class SqliteDatabase implements DatabaseEngine {
           )
     if (result.outcome.kind === 'committed') {
       this.#nowMs(result.outcome.timeMs)
-      // To ring at other processes costs as much as the commit, and checkpoints are nobody's news.
+      // To ring at other processes costs as much as such a commit: their poll finds it within 10 ms.
       this.#waits.committed(result.touched, { isQuiet: request.sync === false })
     }
     return result.outcome

@@ -52,6 +52,22 @@ test('CF-12 what another connection commits between a page and the wait behind i
   await rm(folder, { recursive: true })
 })
 
+test('CF-12 a bulk of writes ends the waits of its own process at once, and rings once at others', async () => {
+  const announce = vi.spyOn(MemoryPlace.prototype, 'announce')
+  const { items, close } = await openItems(openMemoryEngine())
+  const [range = FULL_RANGE] = await items.readFeedRanges()
+  const { continuation } = await items.resolveStart({ range, start: 'now' })
+  const { signal } = new AbortController()
+  const waiting = items.waitForChanges({ range, continuation, timeoutMs: 60_000, signal })
+  const before = announce.mock.calls.length
+  const creates = ['a', 'b'].map((id) => ({ kind: 'create', document: { id, pk: id } }) as const)
+  for await (const { kind } of items.bulk(creates)) expect(kind).toBe('written')
+  expect(await waiting).toBe(true)
+  expect(announce.mock.calls.length - before).toBe(1)
+  await close()
+  announce.mockRestore()
+})
+
 test('other processes are rung at for commits, and not for those that do not wait for the disk', async () => {
   const announce = vi.spyOn(MemoryPlace.prototype, 'announce')
   const { items, close } = await openItems(openMemoryEngine())

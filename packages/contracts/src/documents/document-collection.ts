@@ -12,9 +12,10 @@ export interface RequestOptions {
 export interface CommitOptions extends RequestOptions {
   /**
    * `false`: the batch is visible at once, and on disk with the next synced commit of its database, at the latest after
-   * 200 ms; `flush` tells when. The end of a process loses nothing; when the machine or the server ends first, the last
-   * such batches are lost, and the database begins an epoch, so that none of their etags comes back. Where each commit
-   * is synced anyway, or none can be, it changes nothing. @default true
+   * 200 ms; `flush` tells when. Readers that wait in other processes may find it some ms later than others. The end of a
+   * process loses nothing; when the machine or the server ends first, the last such batches are lost, and the database
+   * begins an epoch, so that none of their etags comes back. Where each commit is synced anyway, or none can be, it changes
+   * nothing. @default true
    */
   readonly sync?: boolean | undefined
 }
