@@ -1,3 +1,4 @@
+import type { CodedError } from '../errors/coded-error.ts'
 import type { PartitionKey } from '../partition-key/partition-key.ts'
 import type { Lsn } from '../ranges/lsn.ts'
 import type { DocumentBody, Stored } from './document.ts'
@@ -43,5 +44,8 @@ export type BulkOutcome<T extends DocumentBody = DocumentBody> =
       readonly created: boolean
     }
   | { readonly kind: 'deleted'; readonly operation: BulkOperation<T>; readonly lsn: Lsn }
-  /** `error` is what the same write alone would have rejected with: a `CodedError`, or what a patch's `condition` has thrown. */
-  | { readonly kind: 'failed'; readonly operation: BulkOperation<T>; readonly error: Error }
+  /**
+   * `error` is what the same write alone would have rejected with. If a patch's `condition` throws, it is ERR_INVALID_PATCH with
+   * what was thrown as its cause.
+   */
+  | { readonly kind: 'failed'; readonly operation: BulkOperation<T>; readonly error: CodedError }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import {
+  CodedError,
+  InvalidPatchError,
   ResourceNotFoundError,
   checkOptions,
   documentEtag,
@@ -136,7 +138,12 @@ function comesFirst(one: Promise<unknown>, other: Promise<unknown>): Promise<boo
 function outcomeOf<T extends DocumentBody>(settled: Settled<T>): BulkOutcome<T> {
   if (settled.kind !== 'failed') return settled
   const { kind, operation, error } = settled
-  if (!(error instanceof Error) || errorCode(error) === 'ERR_STORE_CLOSED') throw error
+  if (!(error instanceof CodedError)) {
+    if (operation.kind !== 'patch') throw error
+    const cause = { cause: error }
+    return { kind, operation, error: new InvalidPatchError('its condition has thrown', cause) }
+  }
+  if (errorCode(error) === 'ERR_STORE_CLOSED') throw error
   if (error instanceof ResourceNotFoundError && error.resource !== 'document') throw error
   return { kind, operation, error }
 }

@@ -75,15 +75,6 @@ export function collectionBulk(open: OpenStore): void {
         { kind: 'patch', id: 'there', partitionKey: 'p', operations: [null] },
         {
           kind: 'patch',
-          id: 'there',
-          partitionKey: 'p',
-          operations: [{ op: 'set', path: '/n', value: 1 }],
-          condition: () => {
-            throw new RangeError('of the caller')
-          },
-        },
-        {
-          kind: 'patch',
           id: 'missing',
           partitionKey: 'p',
           operations: [{ op: 'set', path: '/n', value: 1 }],
@@ -121,6 +112,26 @@ export function collectionBulk(open: OpenStore): void {
       )
       expect(await bodiesOf(collection)).toEqual(await bodiesOf(twin))
       expect((await collection.read('there', 'p')).document?.['n']).toBe(10)
+    })
+
+    test('ST-12 a condition that throws fails its own patch only', async () => {
+      const collection = await makeCollection(await open())
+      await collection.create({ id: 'a', pk: 'p' })
+      const cause = new RangeError('of the caller')
+      const patch = {
+        kind: 'patch',
+        id: 'a',
+        partitionKey: 'p',
+        operations: [{ op: 'set', path: '/n', value: 1 }],
+        condition: () => {
+          throw cause
+        },
+      } as const
+      const upsert = { kind: 'upsert', document: { id: 'b', pk: 'p' } } as const
+      expect(await outcomesOf(collection.bulk([patch, upsert]))).toMatchObject([
+        { kind: 'failed', operation: patch, error: { code: 'ERR_INVALID_PATCH', cause } },
+        { kind: 'written', created: true },
+      ])
     })
 
     test('ST-12 operations on one document are done in order, whatever their kind', async () => {
