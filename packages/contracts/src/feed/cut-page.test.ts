@@ -71,6 +71,18 @@ describe('CF-16 a page that is cut', () => {
     )
   })
 
+  test('is of one range: what several have read has no common LSN', () => {
+    const { positions, ...token } = tokenAt(9)
+    const [position] = positions
+    const ranges = [
+      { minInclusive: '', maxExclusive: '80' },
+      { minInclusive: '80', maxExclusive: 'FF' },
+    ]
+    const both = { ...token, positions: ranges.map((range) => ({ ...position!, range })) }
+    const page = { ...pageOf([1, 1], false), continuation: encodeContinuation(both) }
+    expect(() => cutPage(page, 1)).toThrow('several ranges')
+  })
+
   test('is one part when it is small enough or one transaction, also without changes', () => {
     for (const [transactions, most] of [
       [[], 1],

@@ -138,7 +138,10 @@ export type LeaseHint = 'membership' | 'plan' | 'released'
 export interface LeaseGroup {
   readonly group: string
 
-  /** Joins, renews or leaves, and drops sessions that expired or whose process is gone. One round trip whatever the number of leases (LE-13). */
+  /**
+   * Joins, renews or leaves, and drops sessions that expired or whose process is gone. One round trip whatever the number of
+   * leases (LE-13).
+   */
   sync(request: SyncRequest, signal?: AbortSignal): Promise<SyncReply>
   /**
    * Stores the whole set iff the group has no leases; otherwise changes nothing. Either way returns

@@ -39,8 +39,9 @@ export interface FeedOptions extends ReadOptions {
    * What the group's hosts share out evenly:
    *
    * - `count`: the number of leases, by `weight`.
-   * - `load`: what leases cost, by `weight`. Hosts measure that: time in the observer and changes, over about a minute. Few leases move: at most 4, or 5 % of all, within a minute, none of them twice, and only while two hosts
-   *   differ by more than 20 % of the mean. A host that joins gets its share at once. Bounds of hosts hold as with `count`.
+   * - `load`: what leases cost, by `weight`. Hosts measure that: time in the observer and changes, over about a minute. Few
+   *   leases move: at most 4, or 5 % of all, within a minute, none of them twice, and only while two hosts differ by more than
+   *   20 % of the mean. A host that joins gets its share at once. Bounds of hosts hold as with `count`.
    *
    * `count` holds until all hosts of the group say `load`, and while the cost of most leases is not known. @default 'count'
    */

@@ -15,7 +15,7 @@ export interface ToldLoads {
 
 /**
  * What leases cost, ms of work a second, as the text of a profile: the mean of the lightest, then the heaviest ones by name.
- * At most 32 of these, so below 500 characters, whatever the number of leases.
+ * At most 32 of these, so below 600 characters, whatever the number of leases.
  */
 export function loadText(costs: ReadonlyMap<string, number>): string {
   const sorted = [...costs].sort(([a, costA], [b, costB]) => costB - costA || (a < b ? -1 : 1))

@@ -138,12 +138,7 @@ function comesFirst(one: Promise<unknown>, other: Promise<unknown>): Promise<boo
 function outcomeOf<T extends DocumentBody>(settled: Settled<T>): BulkOutcome<T> {
   if (settled.kind !== 'failed') return settled
   const { kind, operation, error } = settled
-  if (!(error instanceof CodedError)) {
-    if (operation.kind !== 'patch') throw error
-    const cause = { cause: error }
-    return { kind, operation, error: new InvalidPatchError('its condition has thrown', cause) }
-  }
-  if (errorCode(error) === 'ERR_STORE_CLOSED') throw error
+  if (!(error instanceof CodedError) || errorCode(error) === 'ERR_STORE_CLOSED') throw error
   if (error instanceof ResourceNotFoundError && error.resource !== 'document') throw error
   return { kind, operation, error }
 }
@@ -304,7 +299,7 @@ class BulkWriter<T extends DocumentBody> {
         }
         case 'patch': {
           const { operations, condition } = operation
-          const options = { ...conditions, condition }
+          const options = { ...conditions, condition: condition && coded(condition) }
           const target = { id, key, operations }
           const { lsn, etag, created } = await patchDocument(this.#open, target, options)
           return { kind: 'written', operation, lsn, etag, created }
@@ -318,6 +313,17 @@ class BulkWriter<T extends DocumentBody> {
       }
     } catch (error) {
       return { kind: 'failed', operation, error }
+    }
+  }
+}
+
+/** What the caller's code throws is of its own operation, as any other refusal. */
+function coded<Given>(condition: (given: Given) => boolean): (given: Given) => boolean {
+  return (given) => {
+    try {
+      return condition(given)
+    } catch (cause) {
+      throw new InvalidPatchError('the condition of the patch has thrown', { cause })
     }
   }
 }
