@@ -27,7 +27,7 @@ import {
   judged,
   writeEncoded,
 } from './write-document.ts'
-import { bulkRules, checkBulkOperation } from './write-rules.ts'
+import { bulkRules, checkBulkOperation, checkBulkSource } from './write-rules.ts'
 
 /** Of operations that were read, and whose outcomes were not taken. Enough for two groups of the embedded engine. */
 const WINDOW_OPERATIONS = 16_384
@@ -69,6 +69,7 @@ export async function* bulkWrite<T extends DocumentBody>(
   options: RequestOptions,
 ): AsyncGenerator<BulkOutcome<T>, void, undefined> {
   checkOptions(options, bulkRules)
+  checkBulkSource(source)
   const { signal } = options
   signal?.throwIfAborted()
   const open = await opening()

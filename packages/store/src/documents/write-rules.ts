@@ -94,6 +94,15 @@ export function checkBulkOperation(operation: { readonly kind: string }): void {
 }
 
 /** @throws ERR_INVALID_OPTION */
+export function checkBulkSource(source: unknown): void {
+  if (typeof source === 'object' && source !== null) {
+    if (Symbol.iterator in source || Symbol.asyncIterator in source) return
+  }
+  const given = describeValue(source)
+  throw new InvalidOptionError(`operations must be a list, a generator or a stream, got ${given}`)
+}
+
+/** @throws ERR_INVALID_OPTION */
 export function checkAtomicOperation(operation: { readonly kind: string }): void {
   checkOperation(operation, ATOMIC_RULES)
 }

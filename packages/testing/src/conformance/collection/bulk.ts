@@ -114,6 +114,16 @@ export function collectionBulk(open: OpenStore): void {
       expect((await collection.read('there', 'p')).document?.['n']).toBe(10)
     })
 
+    test('ST-12 what holds no operations is refused, and nothing is written', async () => {
+      const collection = await makeCollection(await open())
+      const operation = { kind: 'create', document: { id: 'a', pk: 'p' } }
+      for (const source of [null, undefined, 5, 'create', operation]) {
+        const outcomes = outcomesOf(collection.bulk(source as never))
+        expect([source, await rejection(outcomes)]).toEqual([source, 'ERR_INVALID_OPTION'])
+      }
+      expect(await bodiesOf(collection)).toEqual([])
+    })
+
     test('ST-12 a condition that throws fails its own patch only', async () => {
       const collection = await makeCollection(await open())
       await collection.create({ id: 'a', pk: 'p' })
