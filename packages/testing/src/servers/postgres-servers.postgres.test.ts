@@ -177,6 +177,22 @@ test('a shared server is the one that is named, and drops what was made on it ev
   expect(await server.query(made)).toEqual([{ n: 0 }])
 })
 
+test('a connection that is just ending gets no error from the end of its database', async () => {
+  await using server = await startPostgresProcess()
+  vi.stubEnv('TIDEMARK_TEST_POSTGRES_URL', server.url())
+  const shared = await sharedPostgres()
+  const client = new Client({ connectionString: await shared.createDatabase() })
+  const broken = vi.fn<() => void>()
+  client.on('error', broken)
+  await client.connect()
+  const disposed = shared[Symbol.asyncDispose]()
+  // The server is waiting for it by now, or has not been asked yet.
+  await sleep(200)
+  await client.end()
+  await disposed
+  expect(broken).not.toHaveBeenCalled()
+})
+
 test('without a named server the shared one is started here and ends with it', async () => {
   vi.stubEnv('TIDEMARK_TEST_POSTGRES_URL', '')
   const shared = await sharedPostgres()
