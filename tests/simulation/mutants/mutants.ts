@@ -537,8 +537,20 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'feed-processing/position-keeper.ts',
-        find: 'this.#unstored.length >= maxUnstoredBatches ||',
-        replace: 'this.#unstored.length > maxUnstoredBatches ||',
+        find: 'this.#unstored.length > others &&',
+        replace: 'this.#unstored.length > others + 1 &&',
+      },
+    ],
+    killedBy: 8,
+  },
+  {
+    name: 'small-batches-without-bound',
+    why: 'as many small batches come again after a death as were done (PH-5)',
+    edits: [
+      {
+        file: 'feed-processing/position-keeper.ts',
+        find: '<= others * this.#smallTogether',
+        replace: '< Infinity',
       },
     ],
     killedBy: 8,

@@ -2,7 +2,15 @@ import type { BatchAttempts, Checkpoint, DocumentBody } from '@tidemark/contract
 import type { CheckpointFrequency } from './pump-options.ts'
 import type { PumpParts } from './pump-parts.ts'
 
-type KeeperParts = Pick<PumpParts<DocumentBody>, 'seat' | 'clock' | 'bell' | 'onNotice' | 'options'>
+type KeeperParts = Pick<
+  PumpParts<DocumentBody>,
+  'seat' | 'clock' | 'bell' | 'ending' | 'onNotice' | 'options'
+>
+
+/** Small batches share a checkpoint for so long (decision 0038). */
+const GATHER_MS = 10
+/** Batches of so many changes are small together, unless pages hold fewer. */
+const GATHER_CHANGES = 100
 
 /** The end of pages without changes is stored at most this often: other groups' purges wait for it. */
 const EMPTY_ADVANCE_MS = 5_000
@@ -31,6 +39,8 @@ export class PositionKeeper {
   /** Changes done since a position was last to be stored, and when that was. */
   #newChanges = 0
   #requestedMs: number
+  /** A timer runs until what was done is to be stored. */
+  #isTimed = false
 
   constructor(parts: KeeperParts) {
     const start = parts.seat.lease.checkpoint
@@ -41,7 +51,7 @@ export class PositionKeeper {
     this.#marked = start.attempts === undefined ? undefined : start
     this.#storedLsn = start.lsn
     this.#emptyStoredMs = nowMs
-    this.#requestedMs = nowMs
+    this.#requestedMs = this.#waitsForStore ? -Infinity : nowMs
   }
 
   /** Everything up to here is done; undefined before the first batch. */
@@ -59,12 +69,14 @@ export class PositionKeeper {
     return this.#askedStores > 0
   }
 
-  /** Whether the next batch has to wait until one before it is stored. */
+  /** Whether the next batch has to wait until what is before it is stored. */
   get mustWait(): boolean {
     if (!this.#waitsForStore) return false
-    const { maxUnstoredBatches } = this.#parts.options
+    if (this.#storedLsn < this.#triedLsn) return true
     // The next one would be in hand.
-    return this.#unstored.length >= maxUnstoredBatches || this.#storedLsn < this.#triedLsn
+    const others = this.#parts.options.maxUnstoredBatches - 1
+    const fit = this.#unstoredChanges <= others * this.#smallTogether
+    return this.#unstored.length > others && !fit
   }
 
   /** Changes that are done and would come again; 0 where nobody waits for the store. */
@@ -87,27 +99,20 @@ export class PositionKeeper {
       this.#unstoredChanges += changes
     }
     const marked = this.#marked
-    if (marked?.attempts === undefined) this.storeIfDue()
+    if (marked?.attempts === undefined) this.#storeWhenDue(this.#processed)
     else this.#triesAreOver(this.#processed, marked)
   }
 
-  /** Time until something has to be stored; Infinity = not by time. `emptyUpTo` = end of empty pages. */
-  dueInMs(emptyUpTo: Checkpoint | undefined): number {
-    const nowMs = this.#parts.clock.monotonicMs()
-    return Math.min(this.#changesDueInMs(nowMs), this.#emptyDueInMs(emptyUpTo, nowMs))
-  }
-
-  storeIfDue(): void {
-    const nowMs = this.#parts.clock.monotonicMs()
-    if (this.#processed === undefined || this.#changesDueInMs(nowMs) > 0) return
-    this.#isRequested(nowMs)
-    // A rejection says that the lease is lost; then the end is coming anyway.
-    this.#store(this.#processed).catch(() => {})
+  /** Time until the end of empty pages, `emptyUpTo`, has to be stored; Infinity = there is none to store. */
+  emptyDueInMs(emptyUpTo: Checkpoint | undefined): number {
+    if (!this.isAutomatic || emptyUpTo === undefined) return Infinity
+    if (emptyUpTo.lsn <= this.#asked.lsn) return Infinity
+    return Math.max(0, this.#emptyStoredMs + EMPTY_ADVANCE_MS - this.#parts.clock.monotonicMs())
   }
 
   storeEmptyIfDue(emptyUpTo: Checkpoint | undefined): void {
+    if (emptyUpTo === undefined || this.emptyDueInMs(emptyUpTo) > 0) return
     const nowMs = this.#parts.clock.monotonicMs()
-    if (emptyUpTo === undefined || this.#emptyDueInMs(emptyUpTo, nowMs) > 0) return
     this.#emptyStoredMs = nowMs
     this.#own = emptyUpTo
     this.#isRequested(nowMs)
@@ -196,6 +201,34 @@ export class PositionKeeper {
     return this.#parts.options.checkpointFrequency
   }
 
+  /** By a timer of its own: it does not wait for the batch in hand. */
+  #storeWhenDue(processed: Checkpoint): void {
+    const { clock, ending } = this.#parts
+    const nowMs = clock.monotonicMs()
+    const dueInMs = this.#changesDueInMs(nowMs)
+    if (dueInMs === 0) {
+      this.#isRequested(nowMs)
+      // A rejection says that the lease is lost; then the end is coming anyway.
+      this.#store(processed).catch(() => {})
+    } else if (dueInMs < Infinity && !this.#isTimed) {
+      this.#isTimed = true
+      // At the end the position goes with the release.
+      clock.sleep(dueInMs, ending.endedSignal).then(
+        () => {
+          this.#isTimed = false
+          this.#storeWhenDue(this.#processed ?? processed)
+        },
+        () => {},
+      )
+    }
+  }
+
+  /** The most changes of batches that count as one. */
+  get #smallTogether(): number {
+    const { maxItemCount = -1 } = this.#parts.options
+    return maxItemCount === -1 ? GATHER_CHANGES : Math.min(maxItemCount, GATHER_CHANGES)
+  }
+
   /** Whether a crash may repeat a few batches at most: then the next one waits for the store. */
   get #waitsForStore(): boolean {
     return this.#frequency === 'everyBatch'
@@ -210,16 +243,13 @@ export class PositionKeeper {
   #changesDueInMs(nowMs: number): number {
     const frequency = this.#frequency
     if (this.#newChanges === 0 || frequency === 'manual') return Infinity
-    if (frequency === 'everyBatch') return 0
+    if (frequency === 'everyBatch') {
+      if (this.#newChanges >= this.#smallTogether || this.mustWait) return 0
+      return Math.max(0, (Math.floor(this.#requestedMs / GATHER_MS) + 1) * GATHER_MS - nowMs)
+    }
     if ('everyChanges' in frequency)
       return this.#newChanges >= frequency.everyChanges ? 0 : Infinity
     return Math.max(0, this.#requestedMs + frequency.everyMs - nowMs)
-  }
-
-  #emptyDueInMs(emptyUpTo: Checkpoint | undefined, nowMs: number): number {
-    if (!this.isAutomatic || emptyUpTo === undefined) return Infinity
-    if (emptyUpTo.lsn <= this.#asked.lsn) return Infinity
-    return Math.max(0, this.#emptyStoredMs + EMPTY_ADVANCE_MS - nowMs)
   }
 
   #isAsking(checkpoint: Checkpoint): void {

@@ -5,7 +5,7 @@ import type { FeedMode } from '@tidemark/contracts'
  * on close and hand-over, except with `manual`.
  *
  * - `everyBatch`: each one. The next batch begins while it is on its way, so that a crash repeats at most
- *   `maxUnstoredBatches`.
+ *   `maxUnstoredBatches`. Small batches that are done within 10 ms are stored together.
  * - `everyChanges`, `everyMs`: after this many processed changes, or this much time, since the last
  *   checkpoint. A crash repeats the changes after it.
  * - `manual`: only when the observer calls `context.checkpoint()`.
@@ -68,7 +68,8 @@ export interface WorkOptions {
   checkpointFrequency?: CheckpointFrequency | undefined
   /**
    * With `checkpointFrequency: 'everyBatch'`: the most batches of one lease that are in hand, or done and not stored, and so
-   * come again when the process dies. 1 = each batch waits until the position of the one before is stored. @default 2
+   * come again when the process dies. Small ones of together at most 100 changes, or `maxItemCount`, count as one.
+   * 1 = each batch waits until the position of the one before is stored. @default 2
    */
   maxUnstoredBatches?: number | undefined
   /** What happens to changes that keep failing: a mode, or all options. @default 'retryForever' */

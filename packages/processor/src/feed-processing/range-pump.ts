@@ -292,9 +292,9 @@ export class RangePump<T extends DocumentBody> {
     if (outcome.kind === 'done') this.#restart = outcome.restart
   }
 
-  /** Waits for a ring, or until it is time to store what was processed. */
+  /** Waits for a ring, or until it is time to store the end of empty pages. */
   async #waitForPage(): Promise<void> {
-    const dueInMs = this.#keeper.dueInMs(this.#emptyUpTo)
+    const dueInMs = this.#keeper.emptyDueInMs(this.#emptyUpTo)
     if (dueInMs === Infinity) {
       await this.#bell.next
       return
@@ -303,7 +303,6 @@ export class RangePump<T extends DocumentBody> {
     const timer = this.#parts.clock.sleep(dueInMs, rung.signal).catch(() => {})
     await Promise.race([this.#bell.next, timer])
     rung.abort()
-    this.#keeper.storeIfDue()
     if (!this.#ending.isAsked) this.#keeper.storeEmptyIfDue(this.#emptyUpTo)
   }
 

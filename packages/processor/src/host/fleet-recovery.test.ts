@@ -425,6 +425,8 @@ describe('hosts that run when the lease store loses its data', () => {
     await two.until(() => two.isBalanced())
     write(two)
     await two.until(() => two.isDrained())
+    // Small batches are stored together, a moment later.
+    await two.advance(10)
     wipe(two)
     await two.until(() => a.host.health().status === 'stopped', 2 * HEARTBEAT_MS)
     expect(errorCode(two.eventsOf(a, 'stopped')[0]?.error)).toBe('ERR_LEASES_VANISHED')

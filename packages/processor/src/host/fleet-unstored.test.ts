@@ -80,6 +80,68 @@ async function killedAt(
   return length
 }
 
+/** One change a millisecond. */
+async function trickle(fleet: Fleet, changes: number): Promise<void> {
+  for (let n = 0; n < changes; n += 1) {
+    fleet.feed.append('key')
+    await fleet.advance(1)
+  }
+}
+
+const SMALL = { feedOptions: { startFromBeginning: true, maxItemCount: 100 } }
+
+describe('PH-5 small batches share a checkpoint', () => {
+  test('one change a millisecond: each is a batch, one checkpoint in ten of them', async () => {
+    const one = newFleet(SMALL)
+    const a = await one.start('a')
+    await one.until(() => one.isBalanced())
+    await one.advance(100)
+    await trickle(one, 200)
+    await one.advance(10)
+    expect(one.deliveries).toHaveLength(200)
+    const stored = one.eventsOf(a, 'checkpointed')
+    expect(stored.length).toBeGreaterThanOrEqual(20)
+    expect(stored.length).toBeLessThanOrEqual(22)
+    expect(stored.at(-1)).toMatchObject({ lsn: 200 })
+  })
+
+  test('the first after a pause is stored at once, others within 10 ms, whatever the next one takes', async () => {
+    const one: Fleet = newFleet({
+      ...SMALL,
+      behaviour: async (_context, changes) => {
+        if (changes.some(({ lsn }) => lsn === 3)) await one.clock.sleep(60_000, never)
+      },
+    })
+    const a = await one.start('a')
+    await one.until(() => one.isBalanced())
+    await one.advance(100)
+    one.feed.append('key')
+    await one.advance(1)
+    expect(one.eventsOf(a, 'checkpointed')).toMatchObject([{ lsn: 1 }])
+    await trickle(one, 2)
+    await one.advance(10)
+    expect(one.deliveries).toHaveLength(3)
+    expect(one.eventsOf(a, 'checkpointed')).toMatchObject([{ lsn: 1 }, { lsn: 2 }])
+  })
+
+  test.each([1, 2, 3])(
+    'while nothing can be stored, %d of 100 changes are done or in hand, however small',
+    async (maxUnstoredBatches) => {
+      const one = newFleet({ ...SMALL, hostOptions: { maxUnstoredBatches } })
+      const a = await one.start('a')
+      await one.until(() => one.isBalanced())
+      await one.advance(100)
+      a.store.link = 'down'
+      await trickle(one, 400)
+      const done = one.deliveries.reduce((sum, { changes }) => sum + changes.length, 0)
+      // The one in hand may be small, too.
+      expect(done).toBe(maxUnstoredBatches === 1 ? 1 : (maxUnstoredBatches - 1) * 100 + 1)
+      a.store.link = 'up'
+      await one.until(() => one.isDrained())
+    },
+  )
+})
+
 describe('what comes again when a process dies', () => {
   test.each([1, 2, 3])(
     'PH-4 PH-5 at most %d batches of a lease, whenever it dies and however slowly positions are stored',
