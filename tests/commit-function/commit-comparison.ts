@@ -81,16 +81,20 @@ export class CommitComparison implements AsyncDisposable {
     numRuns,
     path,
     shrink = true,
+    examples = [],
   }: {
     readonly seed: number
     readonly numRuns: number
     /** Of a report: begins with the sequence that differed. */
     readonly path?: string | undefined
     readonly shrink?: boolean | undefined
+    /** Run before the random ones. */
+    readonly examples?: readonly CommitSequence[] | undefined
   }): Promise<ComparisonReport> {
     const property = fc.asyncProperty(commitSequence, (sequence) => this.#runSequence(sequence))
     const from = path === undefined ? {} : { path }
-    return fc.check(property, { seed, numRuns, endOnFailure: !shrink, ...from })
+    const given = { examples: examples.map((each): [CommitSequence] => [each]) }
+    return fc.check(property, { seed, numRuns, endOnFailure: !shrink, ...given, ...from })
   }
 
   /** Replaces a part of a function on the server. */

@@ -237,11 +237,12 @@ export class PlannedStore implements CommitView<Place, DocumentRow> {
     })
   }
 
-  #keepEntries({ holders }: UniquePlan): void {
+  #keepEntries({ claims, holders }: UniquePlan): void {
     const isHeld = (row: EntryRow): boolean =>
-      holders.some(
-        ({ scope, id, entries }) =>
-          isIn(row, scope) && (row.id === id || entries[row.ukey] === row.value),
+      holders.some(({ scope, id }) => isIn(row, scope) && row.id === id) ||
+      claims.some(
+        ({ scope, keyIndex, entry }) =>
+          isIn(row, scope) && row.ukey === keyIndex && row.value === entry,
       )
     const added = holders.flatMap(({ scope: { collection, epk, partitionKey }, id, entries }) =>
       entries.map((value, ukey) => ({ coll: collection, ukey, epk, pk: partitionKey, id, value })),

@@ -49,7 +49,7 @@ BEGIN
     WHERE o.r = ANY(p_requests) AND u.coll = o.coll AND u.epk = o.epk AND u.pk = o.pk AND u.id = o.id;
   -- Whoever has one of these still has expired.
   DELETE FROM :schema.unique_entry u
-    USING jsonb_to_recordset(p_unique -> 'kept')
+    USING jsonb_to_recordset(p_unique -> 'claims')
       AS o(r integer, coll integer, epk text, pk text, k smallint, e text)
     WHERE o.r = ANY(p_requests)
       AND u.coll = o.coll AND u.epk = o.epk AND u.pk = o.pk AND u.ukey = o.k AND u.value = o.e;

@@ -24,11 +24,13 @@ export function entryHolder(
 }
 
 /** Gives the documents of a commit their new entries. No other live document has any of them. */
-export function storeEntries(connection: Connection, { holders }: UniquePlan): void {
+export function storeEntries(connection: Connection, { claims, holders }: UniquePlan): void {
   for (const { scope, id } of holders) connection.run(RELEASE, ...valuesOf(scope), id)
+  for (const { scope, keyIndex, entry } of claims) {
+    connection.run(TAKE_OVER, ...valuesOf(scope), keyIndex, entry)
+  }
   for (const { scope, id, entries } of holders) {
     for (const [keyIndex, entry] of entries.entries()) {
-      connection.run(TAKE_OVER, ...valuesOf(scope), keyIndex, entry)
       connection.run(INSERT, ...valuesOf(scope), id, keyIndex, entry)
     }
   }

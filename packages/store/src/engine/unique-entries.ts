@@ -29,6 +29,7 @@ export interface UniqueHolder {
 export interface UniquePlan {
   /**
    * Each entry must be free. In the order in which to look them up: the first one that is not free breaks a unique key.
+   * A commit that is carried out takes it from the expired document that is stored with it, even if it ends without it.
    */
   readonly claims: readonly UniqueClaim[]
   /** Two documents of the commit itself have the same entry. Check it after all claims. */
