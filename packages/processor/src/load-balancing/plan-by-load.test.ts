@@ -235,6 +235,27 @@ describe('properties', () => {
     )
   })
 
+  test('PH-14 LE-7 a host below its minimum gets the lightest leases that it may have', () => {
+    const given = fc.array(fc.tuple(fc.nat(1_000), fc.boolean()), { minLength: 1, maxLength: 30 })
+    fc.assert(
+      fc.property(given, fc.nat(30), (costs, count) => {
+        const leases = leasesOf(
+          costs.map(([one]) => one),
+          ['a'],
+        )
+        const refuses = leases.filter((_, index) => costs[index]?.[1]).map(({ id }) => id)
+        // So that it gets nothing else.
+        const bounds = { minLeases: count, maxLeases: count }
+        const { targets } = planByLoad([host('a'), host('b', { ...bounds, refuses })], leases, 0)
+        const free = costs.flatMap(([one, isRefused]) => (isRefused ? [] : [one]))
+        const lightest = free.toSorted((a, b) => a - b).slice(0, count)
+        const got = leases.filter(({ id }) => targets.get(id) === 'b').map((lease) => lease.cost!)
+        expect(got.toSorted((a, b) => a - b)).toEqual(lightest)
+      }),
+      { seed: SEED, numRuns: 200 },
+    )
+  })
+
   const profile = fc.record({
     weight: fc.constantFrom(1, 1, 1, 2, 0.5),
     minLeases: fc.nat(4),

@@ -143,14 +143,18 @@ function minimumsOf(takers: readonly PlannedHost[], count: number): ReadonlyMap<
   return new Map(takers.map(({ host }, index) => [host, shares[index] ?? 0]))
 }
 
-/** The minimum comes before the even share (LE-7). */
+/** The minimum comes before the even share (LE-7): by the lightest leases of the host with the most load. */
 function meetMinimums(hosts: readonly LoadedHost[], refusals: Refusals): void {
   for (const taker of hosts) {
     while (taker.leases.size < taker.minLeases) {
       const givers = hosts.filter(({ leases, minLeases }) => leases.size > minLeases)
       givers.sort((a, b) => b.level - a.level)
       const given = givers.some((giver) => {
-        const lease = [...giver.leases].find(({ id }) => refusals.mayHave(taker.name, id))
+        let lease: WeighedLease | undefined
+        for (const one of giver.leases) {
+          if (lease !== undefined && one.weight >= lease.weight) continue
+          if (refusals.mayHave(taker.name, one.id)) lease = one
+        }
         if (lease !== undefined) giver.give(lease, taker)
         return lease !== undefined
       })
