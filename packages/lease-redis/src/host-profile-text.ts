@@ -79,7 +79,7 @@ function isStoredProfile(
     (!('refuses' in value) || isTexts(value.refuses)) &&
     (!('leasesPerRange' in value) || typeof value.leasesPerRange === 'number') &&
     (!('presence' in value) || typeof value.presence === 'string') &&
-    (!('balanceBy' in value) || value.balanceBy === 'count' || value.balanceBy === 'load') &&
+    (!('balanceBy' in value) || typeof value.balanceBy === 'string') &&
     (!('load' in value) || typeof value.load === 'string')
   )
 }

@@ -45,7 +45,7 @@ export interface HostProfile {
   readonly leasesPerRange?: number | undefined
   /** What other hosts watch it by: see `AnnouncedPresence`. @default its death shows by its silence only */
   readonly presence?: string | undefined
-  /** What is shared out evenly: leases, or what they cost. By load only if all hosts that stay say so. @default 'count' */
+  /** What is shared out evenly: leases, or what they cost. By load only if all hosts that stay say so. Any other text, of a later release, is kept and counts as 'count'. @default 'count' */
   readonly balanceBy?: 'count' | 'load' | undefined
   /** What its leases cost, for the planner of another host; at most 1 KB, without quotes. No change of membership. @default not known */
   readonly load?: string | undefined

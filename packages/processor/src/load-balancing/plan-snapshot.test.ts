@@ -65,6 +65,11 @@ test('PH-14 loads that hosts tell are shared out', () => {
   expect(plan.targets.get('-20')).not.toBe(plan.targets.get('20-40'))
 })
 
+test('PH-14 leases are counted while a host of a later release says another balance', () => {
+  const later = { balanceBy: 'later' as 'load' }
+  expect(planSnapshot(snapshot({ b: later }))).toMatchObject({ by: 'count', moves: 0 })
+})
+
 test('PH-14 epochs tell which leases have come just now', () => {
   expect(planSnapshot(snapshot({ heldMs: 59_000 })).moves).toBe(0)
   expect(planSnapshot(snapshot({ heldMs: 61_000 })).moves).toBe(1)

@@ -313,7 +313,7 @@ function isProfile(value: unknown): value is StoredSession['profile'] {
     isOptionalTexts(property(value, 'refuses')) &&
     isOptional('number', property(value, 'leasesPerRange')) &&
     isOptional('string', property(value, 'presence')) &&
-    [undefined, 'count', 'load'].some((one) => one === property(value, 'balanceBy')) &&
+    isOptional('string', property(value, 'balanceBy')) &&
     isOptional('string', property(value, 'load'))
   )
 }

@@ -396,6 +396,18 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       expect(other.membershipVersion).toBe(membershipVersion + 1)
     })
 
+    test('PH-14 a host of a later release may say another balance: it is kept, and damages nothing', async () => {
+      const { one, two } = await suite.group()
+      // What only a later release knows.
+      const profile = { ...PROFILE, balanceBy: 'later' as 'load' }
+      const { membershipVersion } = await syncOk(one, A, 'join', { profile })
+      const joined = await syncOk(two, B, 'join')
+      expect(joined.membershipVersion).toBe(membershipVersion + 1)
+      expect((await two.read()).hosts[0]?.profile).toMatchObject({ balanceBy: 'later' })
+      const beaten = await syncOk(one, A, 'beat', { profile })
+      expect(beaten.membershipVersion).toBe(joined.membershipVersion)
+    })
+
     test('a plan for an earlier membership, or for one not there yet, changes nothing', async () => {
       const { one } = await suite.group()
       const leases = newLeases(2)
