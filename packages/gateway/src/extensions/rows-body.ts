@@ -20,7 +20,11 @@ export function rowsBody(
   const collection = { number, rid, selfLink }
   const head = JSON.stringify({ continuation, lsn, caughtUp, kind, collection, rows })
   const pieces: string[] = [head.slice(0, -1) + TEXTS_START]
-  for (const [index, text] of texts.entries()) pieces.push(index === 0 ? text : `,${text}`)
+  for (const [index, text] of texts.entries()) {
+    // A comma by itself: put before a text it would copy that.
+    if (index > 0) pieces.push(',')
+    pieces.push(text)
+  }
   pieces.push(TEXTS_END)
   return pieces
 }
