@@ -41,6 +41,10 @@ export function rawKeysOf({ head, leases, targets }: LeaseGroupState): RawKeys {
       floor: String(head.epochFloor),
       ...(head.discardToken === undefined ? {} : { token: head.discardToken }),
       ...(head.paused ? { paused: '1' } : {}),
+      lm: String(head.membershipVersion),
+      ...Object.fromEntries(
+        sessions.map(({ host, incarnation }) => [`s:${host}`, encodeURIComponent(incarnation)]),
+      ),
     }),
     hd: bySession(({ deadlineMs }) => String(deadlineMs)),
     hi: bySession(({ incarnation }) => encodeURIComponent(incarnation)),
@@ -76,10 +80,10 @@ function aheadFields({ newer, older, sinceMs }: ClockAhead): Readonly<Record<str
   }
 }
 
-/** A pause that was ended is the same as one that never was. */
-export function withoutResumed(raw: RawKeys): RawKeys {
-  const { paused, ...meta } = raw['m'] ?? {}
-  return paused === '1' ? raw : { ...raw, m: meta }
+/** A pause that was ended is the same as one that never was. Names of what the group has are random. */
+export function comparableKeys(raw: RawKeys): RawKeys {
+  const { paused, lt: _leases, tt: _targets, made: _made, ...meta } = raw['m'] ?? {}
+  return { ...raw, m: paused === '1' ? sorted({ ...meta, paused }) : meta }
 }
 
 function positionText({ continuation, attempts }: Checkpoint): string {

@@ -82,7 +82,7 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
   }),
   mutant('plan', 'a paused group has no targets', { find: ' and not group.paused', replace: '' }),
   mutant('plan', 'only of leases that are there', {
-    find: 'known[ARGV[i]] and not',
+    find: 'known[id] and not',
     replace: 'not',
   }),
   mutant('sync', 'the lease clock moves by one heartbeat at most', {

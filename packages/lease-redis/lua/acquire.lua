@@ -43,4 +43,5 @@ for i, id in ipairs(ids) do
 end
 set_fields(owners, new_owners)
 set_fields(checkpoints, new_checkpoints)
+if #new_owners > 0 then rename('lt') end
 return reply

@@ -36,4 +36,5 @@ for id, value in pairs(written) do
   fields[#fields + 1] = value
 end
 set_fields(checkpoints, fields)
+if #fields > 0 then rename('lt') end
 return table.concat(reply)

@@ -10,6 +10,7 @@ if group.token == ARGV[4] then return 0 end
 local floor = group.floor
 for _, value in ipairs(redis.call('HVALS', owners)) do floor = math.max(floor, (parse_owner(value))) end
 redis.call('DEL', owners, checkpoints)
+rename('lt')
 redis.call('HSET', meta, 'floor', text(floor), 'token', ARGV[4])
 drop_plan(group)
 return 1

@@ -46,5 +46,7 @@ for at = 5 + 2 * old_count, #ARGV, 3 do
   reply[#reply + 1] = text(epoch)
   reply[#reply + 1] = checkpoint
 end
+rename('lt')
+rename('tt')
 raise_membership(group)
 return reply

@@ -3,7 +3,8 @@
 --
 -- KEYS[1] m   HASH  schema, gen, mv, av, l (lease clock, ms), al an ol on as (see sync.lua, ms),
 --                    n (store time of the last sync, ms: hosts of an older release count on it), floor, token,
---                    paused (1 = yes; 0 or absent = no)
+--                    paused (1 = yes; 0 or absent = no), lt and tt (see `rename`), lm (mv, as these scripts left it),
+--                    s:HOST (incarnation of a session of this release), made (see create.lua)
 -- KEYS[2] hd  ZSET  host -> deadline of its session, lease-clock ms
 -- KEYS[3] hi  HASH  host -> incarnation
 -- KEYS[4] hx  HASH  host -> profile (JSON)
@@ -45,13 +46,20 @@ local function publish(hint)
   redis.pcall(ARGV[2], string.sub(meta, 1, -2) .. 'ch', hint)
 end
 
+-- Gives what the leases ('lt') or the targets ('tt') are from now on a name that was never given before, also not by a
+-- server that went back in time or by this call when it was sent twice. Who reads them sends the names of what it knows.
+local function rename(field)
+  if redis.call('EXISTS', meta) == 0 then return end
+  redis.call('HSET', meta, field, text(store_time_us()) .. '-' .. ARGV[3])
+end
+
 -- The group's own fields, made at first use. The second value is an error reply: the key holds something else.
 local function open_group()
   local fields = redis.call('HMGET', meta, 'schema', 'gen', 'mv', 'av', 'l', 'n', 'floor', 'token', 'paused',
-    'al', 'an', 'ol', 'on', 'as')
+    'al', 'an', 'ol', 'on', 'as', 'lm')
   if not fields[1] and redis.call('EXISTS', meta) == 0 then
-    redis.call('HSET', meta, 'schema', SCHEMA, 'gen', ARGV[3], 'mv', '0', 'av', '0', 'l', '0', 'floor', '0')
-    fields = { SCHEMA, ARGV[3], '0', '0', '0', false, '0', false, false, false }
+    redis.call('HSET', meta, 'schema', SCHEMA, 'gen', ARGV[3], 'mv', '0', 'av', '0', 'l', '0', 'floor', '0', 'lm', '0')
+    fields = { SCHEMA, ARGV[3], '0', '0', '0', false, '0', [15] = '0' }
   end
   if fields[1] ~= SCHEMA then
     return nil, redis.error_reply('TIDEMARKSCHEMA ' .. meta .. ' is not a lease group of this release')
@@ -68,18 +76,29 @@ local function open_group()
     newer = fields[10] and { clock = tonumber(fields[10]), time = tonumber(fields[11]) },
     older = fields[12] and { clock = tonumber(fields[12]), time = tonumber(fields[13]) },
     since = fields[14] and tonumber(fields[14]),
+    left = tonumber(fields[15] or '-1'),
   }
 end
 
+-- A host of an older release that raised it may have changed what it gives no names to.
+local function set_membership(group, version)
+  if group.left ~= group.mv then
+    rename('lt')
+    rename('tt')
+  end
+  group.mv, group.left = version, version
+  redis.call('HSET', meta, 'mv', text(version), 'lm', text(version))
+end
+
 local function raise_membership(group)
-  group.mv = group.mv + 1
-  redis.call('HSET', meta, 'mv', text(group.mv))
+  set_membership(group, group.mv + 1)
   publish('membership')
 end
 
 -- A plan for the present membership was made for another set of leases: everyone has to plan again.
 local function drop_plan(group)
   redis.call('DEL', targets)
+  rename('tt')
   if group.av >= group.mv then raise_membership(group) end
 end
 
@@ -166,16 +185,35 @@ local function format_checkpoint(lsn, now_ms, version, continuation)
   return lsn .. '|' .. now_ms .. '|' .. text(version) .. '|' .. continuation
 end
 
--- Everything of the group at one instant, as `read` and `create` answer it.
-local function group_data(group)
+-- Whether every change since has a new name: hosts of an older release give none.
+local function are_named(fields)
+  if fields.lm ~= fields.mv then return false end
+  for host, incarnation in pairs(hash(incarnations)) do
+    if fields['s:' .. host] ~= incarnation then return false end
+  end
+  return true
+end
+
+-- Everything of the group at one instant, as `read` and `create` answer it, without what the caller has by name.
+local function group_data(group, known_leases, known_count, known_targets)
+  local fields = hash(meta)
+  local named = are_named(fields)
+  local leases_name, targets_name = named and fields.lt or '', named and fields.tt or ''
+  local has_leases = known_leases ~= '' and known_leases == leases_name
+    and redis.call('HLEN', checkpoints) == tonumber(known_count)
+  local has_targets = known_targets ~= '' and known_targets == targets_name
+  local function table_of(key, known)
+    return known and '' or cjson.encode(redis.call('HGETALL', key))
+  end
   return {
     group.gen, text(group.clock), text(group.mv), text(group.av), group.paused and '1' or '0',
     redis.call('ZRANGE', deadlines, 0, -1, 'WITHSCORES'),
     redis.call('HGETALL', incarnations),
     redis.call('HGETALL', profiles),
     redis.call('HGETALL', beats),
-    redis.call('HGETALL', owners),
-    redis.call('HGETALL', checkpoints),
-    redis.call('HGETALL', targets),
+    leases_name, targets_name,
+    table_of(owners, has_leases),
+    table_of(checkpoints, has_leases),
+    table_of(targets, has_targets),
   }
 end

@@ -32,5 +32,8 @@ for i, id in ipairs(ids) do
 end
 set_fields(owners, new_owners)
 set_fields(checkpoints, new_checkpoints)
-if #new_owners > 0 then publish('released') end
+if #new_owners > 0 then
+  rename('lt')
+  publish('released')
+end
 return table.concat(reply)

@@ -87,5 +87,7 @@ for i, id in ipairs(new_ids) do
   if target then redis.call('HSET', targets, id, target) end
   answer(id, epoch, checkpoint, target)
 end
+rename('lt')
+rename('tt')
 raise_membership(group)
 return reply

@@ -48,6 +48,7 @@ local function drop(name)
   redis.call('HDEL', incarnations, name)
   redis.call('HDEL', profiles, name)
   redis.call('HDEL', beats, name)
+  redis.call('HDEL', meta, 's:' .. name)
 end
 
 -- Loads change all the time: they are for the next plan, and no reason for one.
@@ -82,6 +83,7 @@ else
   if not mine or stored ~= profile then
     redis.call('HSET', incarnations, host, incarnation)
     redis.call('HSET', profiles, host, profile)
+    redis.call('HSET', meta, 's:' .. host, incarnation)
     changed = changed or not mine or without_load(stored) ~= without_load(profile)
   end
   redis.call('ZADD', deadlines, text(latest + ARGV[8]), host)

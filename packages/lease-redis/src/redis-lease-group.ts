@@ -24,13 +24,16 @@ import {
   type SyncRequest,
 } from '@tidemark/contracts'
 import { profileText } from './host-profile-text.ts'
+import { KnownLeases } from './known-leases.ts'
 import {
   leaseOf,
-  parseGroupData,
+  parseCheckpoint,
   replyList,
   replyNumber,
   replyText,
+  unexpected,
   type ReplyList,
+  type StoredCheckpoint,
 } from './lease-replies.ts'
 import type { LeaseScriptName } from './platform/lease-scripts.ts'
 import type { RedisCalls } from './redis-calls.ts'
@@ -53,6 +56,7 @@ export class RedisLeaseGroup implements LeaseGroup {
   readonly #calls: RedisCalls
   readonly #hints: RedisHints
   readonly #keys: RedisGroupKeys
+  readonly #known = new KnownLeases()
   readonly #subscriptions = new Set<() => void>()
 
   constructor(
@@ -87,6 +91,7 @@ export class RedisLeaseGroup implements LeaseGroup {
     const [kind, generation, clock, membership, plan, deadline, matches, storeTime] =
       replyList(reply)
     if (kind === 'fenced') return { kind, generation: replyText(generation) }
+    if (replyNumber(matches) !== 1) this.#known.forget()
     return {
       kind: 'ok',
       clockMs: replyNumber(clock),
@@ -100,23 +105,39 @@ export class RedisLeaseGroup implements LeaseGroup {
   }
 
   async create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]> {
-    const args = checkedNewLeases(leases).flatMap(({ range, checkpoint, epoch = 0 }) => [
+    const given = checkedNewLeases(leases).flatMap(({ range, checkpoint, epoch = 0 }) => [
       feedRangeId(range),
       ...checkpointArgs(checkpoint),
       String(epoch),
     ])
-    return parseGroupData(await this.#run('create', args, signal)).leases
+    const reply = await this.#run('create', [JSON.stringify(given)], signal)
+    return this.#known.takeCreated(reply, given) ?? (await this.read(signal)).leases
   }
 
   async read(signal?: AbortSignal): Promise<LeaseGroupSnapshot> {
-    return parseGroupData(await this.#run('read', [], signal))
+    for (;;) {
+      const snapshot = this.#known.take(await this.#run('read', this.#known.names, signal))
+      if (snapshot !== undefined) return snapshot
+      // Another call's answer came in between.
+      this.#known.forget()
+    }
   }
 
   async plan(
     { membershipVersion, targets, rebalances = false }: PlanRequest,
     signal?: AbortSignal,
   ): Promise<boolean> {
-    const args = [String(membershipVersion), rebalances ? '1' : '0', ...[...targets].flat()]
+    const ofHost = new Map<string, string[]>()
+    for (const [id, host] of targets) {
+      const ids = ofHost.get(host)
+      if (ids === undefined) ofHost.set(host, [id])
+      else ids.push(id)
+    }
+    const args = [
+      String(membershipVersion),
+      rebalances ? '1' : '0',
+      JSON.stringify([...ofHost].flat()),
+    ]
     return replyNumber(await this.#run('plan', args, signal)) === 1
   }
 
@@ -147,6 +168,7 @@ export class RedisLeaseGroup implements LeaseGroup {
       const reply = await this.#run('checkpoint', [...identityArgs(request), ...args], signal)
       outcomes.push(...letters(reply, CHECKPOINT_LETTERS))
     }
+    if (outcomes.includes('lost')) this.#known.forget()
     return outcomes
   }
 
@@ -164,6 +186,7 @@ export class RedisLeaseGroup implements LeaseGroup {
       const reply = await this.#run('release', [...identityArgs(request), ...args], signal)
       outcomes.push(...letters(reply, RELEASE_LETTERS))
     }
+    if (outcomes.includes('lost')) this.#known.forget()
     return outcomes
   }
 
@@ -182,7 +205,10 @@ export class RedisLeaseGroup implements LeaseGroup {
       ]),
     ]
     const reply = await this.#run('replace', [...identityArgs(request), ...args], signal)
-    if (reply === 'lost') return reply
+    if (reply === 'lost') {
+      this.#known.forget()
+      return reply
+    }
     const [beat, ...fields] = replyList(reply)
     return heldLeases(request, beat, fields)
   }
@@ -287,7 +313,8 @@ function keysArgs(keys: readonly FeedRange[] = []): readonly string[] {
 }
 
 function checkpointArgs(checkpoint: Checkpoint): readonly [string, string] {
-  return [String(checkpoint.lsn), positionText(checkpoint)]
+  // Lua cannot decode half of a surrogate pair from JSON; the connection would replace it as this does.
+  return [String(checkpoint.lsn), positionText(checkpoint).toWellFormed()]
 }
 
 function containsRange(leaseId: string, range: FeedRange): boolean {
@@ -307,14 +334,9 @@ function heldLeases(
       .slice(index, index + 4)
       .map(replyText)
     const epoch = replyNumber(epochText)
-    const lease = leaseOf({
-      id,
-      epoch,
-      owner: { host, incarnation },
-      checkpoint,
-      target: target === '' ? undefined : target,
-      beatMs: replyNumber(beat),
-    })
+    const known = { epoch, owner: { host, incarnation }, beatMs: replyNumber(beat) }
+    const stored = storedCheckpoint(id, checkpoint)
+    const lease = leaseOf(id, stored, { ...known, target: target === '' ? undefined : target })
     held.push({ leaseId: lease.id, epoch, lease })
   }
   return held
@@ -326,9 +348,16 @@ function freeLeases(fields: ReplyList): readonly Lease[] {
   for (let index = 0; index + 2 < fields.length; index += 3) {
     const [id = '', epochText, checkpoint = ''] = fields.slice(index, index + 3).map(replyText)
     const epoch = replyNumber(epochText)
-    leases.push(leaseOf({ id, epoch, owner: undefined, checkpoint, target: undefined, beatMs: 0 }))
+    const free = { epoch, owner: undefined, target: undefined, beatMs: 0 }
+    leases.push(leaseOf(id, storedCheckpoint(id, checkpoint), free))
   }
   return leases
+}
+
+function storedCheckpoint(id: string, text: string): StoredCheckpoint {
+  const stored = parseCheckpoint(id, text)
+  if (stored === undefined) throw unexpected([id, text])
+  return stored
 }
 
 function letters<Outcome>(
