@@ -1,4 +1,4 @@
-import type { HostSession, Lease, LeaseGroupSnapshot } from '@tidemark/contracts'
+import type { HostIdentity, HostSession, Lease, LeaseGroupSnapshot } from '@tidemark/contracts'
 import {
   leaseOf,
   parseCheckpoint,
@@ -15,17 +15,55 @@ import {
 
 const FREE: StoredOwner = { epoch: 0, owner: undefined }
 
-/** A lease as it was read last. */
-interface KnownLease {
+/** A lease as it was read last. Changed in place, since there may be many thousands. */
+class KnownLease {
   readonly id: string
-  readonly checkpointText: string
+  /** The number of the answer that had it last; and that had an owner of it. */
+  answer = 0
+  ownerAnswer = 0
+  #checkpointText = ''
+  #ownerText = ''
+  #target: string | undefined
   /** Undefined: something else was written over it. It is no lease, and a count of the keys shows that it is missing. */
-  readonly stored: StoredCheckpoint | undefined
-  ownerText: string | undefined
-  owner: StoredOwner
-  target: string | undefined
-  /** Undefined: to be made of the above. */
-  lease: Lease | undefined
+  #stored: StoredCheckpoint | undefined
+  #owner: StoredOwner = FREE
+  #lease: Lease | undefined
+
+  constructor(id: string) {
+    this.id = id
+  }
+
+  setCheckpoint(text: string): void {
+    if (text === this.#checkpointText) return
+    this.#checkpointText = text
+    this.#stored = parseCheckpoint(this.id, text)
+    this.#lease = undefined
+  }
+
+  /** '' = it never had one. */
+  setOwner(text: string): void {
+    if (text === this.#ownerText) return
+    this.#ownerText = text
+    this.#owner = text === '' ? FREE : parseOwner(text)
+    this.#lease = undefined
+  }
+
+  setTarget(target: string | undefined): void {
+    if (target === this.#target) return
+    this.#target = target
+    this.#lease = undefined
+  }
+
+  lease(beatMsOf: (owner: HostIdentity) => number): Lease | undefined {
+    if (this.#stored === undefined) return undefined
+    const { owner } = this.#owner
+    const beatMs = owner === undefined ? 0 : beatMsOf(owner)
+    if (this.#lease?.timestampMs !== Math.max(this.#stored.changedMs, beatMs)) {
+      const known = { ...this.#owner, target: this.#target, beatMs }
+      this.#lease = leaseOf(this.id, this.#stored, known)
+    }
+    return this.#lease
+  }
 }
 
 /**
@@ -36,7 +74,8 @@ export class KnownLeases {
   #leasesName = ''
   #targetsName = ''
   /** In the order of the ids. */
-  #leases: ReadonlyMap<string, KnownLease> = new Map()
+  #leases = new Map<string, KnownLease>()
+  #answers = 0
 
   /** As read.lua takes it. */
   get names(): readonly [string, string, string] {
@@ -90,70 +129,54 @@ export class KnownLeases {
   }
 
   #setLeases(checkpoints: readonly string[], owners: readonly string[], name: string): void {
-    const before = this.#leases
-    const ids: string[] = []
-    const textOf = new Map<string, string>()
+    this.#answers += 1
+    let areKnown = this.#leases.size * 2 === checkpoints.length
     for (let at = 0; at + 1 < checkpoints.length; at += 2) {
-      const [id = '', text = ''] = [checkpoints[at], checkpoints[at + 1]]
-      ids.push(id)
-      textOf.set(id, text)
-    }
-    const isSameSet = ids.length === before.size && ids.every((id) => before.has(id))
-    const ownerOf = new Map<string, string>()
-    for (let at = 0; at + 1 < owners.length; at += 2)
-      ownerOf.set(owners[at] ?? '', owners[at + 1] ?? '')
-    const leases = new Map<string, KnownLease>()
-    for (const id of isSameSet ? before.keys() : ids.sort()) {
-      const known = before.get(id)
-      const checkpointText = textOf.get(id) ?? ''
-      const ownerText = ownerOf.get(id)
-      if (known?.checkpointText === checkpointText && known.ownerText === ownerText) {
-        leases.set(id, known)
-        continue
+      const known = this.#leases.get(checkpoints[at] ?? '')
+      const lease = known ?? new KnownLease(checkpoints[at] ?? '')
+      if (known === undefined) {
+        areKnown = false
+        this.#leases.set(lease.id, lease)
       }
-      leases.set(id, {
-        id,
-        checkpointText,
-        stored: parseCheckpoint(id, checkpointText),
-        ownerText,
-        owner: ownerText === undefined ? FREE : parseOwner(ownerText),
-        target: known?.target,
-        lease: undefined,
-      })
+      lease.setCheckpoint(checkpoints[at + 1] ?? '')
+      lease.answer = this.#answers
     }
-    this.#leases = leases
+    for (let at = 0; at + 1 < owners.length; at += 2) {
+      const lease = this.#leases.get(owners[at] ?? '')
+      if (lease === undefined) continue
+      lease.setOwner(owners[at + 1] ?? '')
+      lease.ownerAnswer = this.#answers
+    }
+    for (const lease of this.#leases.values()) {
+      if (lease.ownerAnswer !== this.#answers) lease.setOwner('')
+    }
+    if (!areKnown) {
+      const present = [...this.#leases].filter(([, { answer }]) => answer === this.#answers)
+      this.#leases = new Map(present.sort(([a], [b]) => (a < b ? -1 : 1)))
+    }
     this.#leasesName = name
   }
 
   #setTargets(targets: readonly string[], name: string): void {
     const targetOf = new Map<string, string>()
-    for (let at = 0; at + 1 < targets.length; at += 2)
+    for (let at = 0; at + 1 < targets.length; at += 2) {
       targetOf.set(targets[at] ?? '', targets[at + 1] ?? '')
-    for (const known of this.#leases.values()) {
-      const target = targetOf.get(known.id)
-      if (known.target === target) continue
-      known.target = target
-      known.lease = undefined
     }
+    for (const lease of this.#leases.values()) lease.setTarget(targetOf.get(lease.id))
     this.#targetsName = name
   }
 
   #view(hosts: readonly HostSession[], beats: ReadonlyMap<string, string>): readonly Lease[] {
-    const present = new Map(hosts.map(({ host, incarnation }) => [host, incarnation]))
-    const beatOf = new Map([...present.keys()].map((host) => [host, replyNumber(beats.get(host))]))
-    const leases: Lease[] = []
-    for (const known of this.#leases.values()) {
-      const { id, stored, owner, target } = known
-      if (stored === undefined) continue
-      const { host = '', incarnation } = owner.owner ?? {}
-      const isLive = owner.owner !== undefined && present.get(host) === incarnation
-      const beatMs = isLive ? (beatOf.get(host) ?? 0) : 0
-      if (known.lease?.timestampMs !== Math.max(stored.changedMs, beatMs)) {
-        known.lease = leaseOf(id, stored, { ...owner, target, beatMs })
-      }
-      leases.push(known.lease)
+    const sessions = new Map(
+      hosts.map(({ host, incarnation }) => {
+        return [host, { incarnation, beatMs: replyNumber(beats.get(host)) }]
+      }),
+    )
+    const beatMsOf = ({ host, incarnation }: HostIdentity): number => {
+      const session = sessions.get(host)
+      return session?.incarnation === incarnation ? session.beatMs : 0
     }
-    return leases
+    return [...this.#leases.values()].flatMap((lease) => lease.lease(beatMsOf) ?? [])
   }
 }
 
