@@ -1,5 +1,5 @@
-import { rangeContains, rangesOverlap, type FeedRange } from '@tidemark/contracts'
-import { keysNotIn } from '../lease-stores/keys-not-in.ts'
+import { commonKeys, type FeedRange } from '@tidemark/contracts'
+import { RangeMap } from './range-map.ts'
 
 /**
  * Of each key the highest epoch at which this host has worked on it.
@@ -10,17 +10,21 @@ import { keysNotIn } from '../lease-stores/keys-not-in.ts'
  * such a lease is given back, and got again at a new epoch.
  */
 export class WorkedEpochs {
-  #worked: readonly { readonly range: FeedRange; readonly epoch: number }[] = []
+  readonly #worked = new RangeMap<number>()
 
   /** This host begins to work on these keys. */
   begun(range: FeedRange, epoch: number): void {
-    const kept = this.#worked.filter((one) => one.epoch > epoch || !rangeContains(range, one.range))
-    this.#worked = [...kept, { range, epoch }]
+    const higher = this.#worked.overlapping(range).filter(({ value }) => value > epoch)
+    this.#worked.set(range, epoch)
+    for (const one of higher) {
+      const keys = commonKeys(one.range, range)
+      if (keys !== undefined) this.#worked.set(keys, one.value)
+    }
   }
 
   /** Whether a lease that the store gives, and that is not held, is one of the past. */
   isPast(range: FeedRange, epoch: number): boolean {
-    return this.#worked.some((one) => one.epoch >= epoch && rangesOverlap(one.range, range))
+    return this.#worked.overlapping(range).some(({ value }) => value >= epoch)
   }
 
   /**
@@ -28,9 +32,6 @@ export class WorkedEpochs {
    * where the store's clock has gone back.
    */
   givenBack(range: FeedRange, epoch: number): void {
-    this.#worked = this.#worked.flatMap((one) =>
-      keysNotIn([one.range], [range]).map((rest) => ({ range: rest, epoch: one.epoch })),
-    )
-    this.begun(range, epoch)
+    this.#worked.set(range, epoch)
   }
 }
