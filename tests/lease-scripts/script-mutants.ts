@@ -252,6 +252,54 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     find: 'raise_membership(group)',
     replace: '',
   }),
+  mutant('checkpoint', 'leases with other positions have another name', {
+    find: "rename('lt')",
+    replace: '',
+  }),
+  mutant('acquire', 'leases with other owners have another name', {
+    find: "rename('lt')",
+    replace: '',
+  }),
+  mutant('release', 'leases that were freed have another name', {
+    find: "rename('lt')",
+    replace: '',
+  }),
+  mutant('plan', 'another plan has another name', {
+    find: "rename('tt')",
+    replace: '',
+  }),
+  mutant('replace', 'leases that were replaced have another name', {
+    find: "rename('lt')",
+    replace: '',
+  }),
+  mutant('replace', 'targets of leases that were replaced have another name', {
+    find: "rename('tt')",
+    replace: '',
+  }),
+  mutant('override', 'leases that were moved have another name', {
+    find: "rename('lt')",
+    replace: '',
+  }),
+  mutant('override', 'targets of leases that were moved have another name', {
+    find: "rename('tt')",
+    replace: '',
+  }),
+  mutant('prelude', 'a plan that was dropped has another name', {
+    find: "redis.call('DEL', targets)\n  rename('tt')",
+    replace: "redis.call('DEL', targets)",
+  }),
+  mutant('prelude', 'leases are sent to a host that knows others', {
+    find: 'known_leases == leases_name',
+    replace: "leases_name ~= ''",
+  }),
+  mutant('prelude', 'targets are sent to a host that knows others', {
+    find: 'known_targets == targets_name',
+    replace: "targets_name ~= ''",
+  }),
+  mutant('create', 'whoever made other leases is sent those that are there', {
+    find: 'of == digest and name',
+    replace: 'name',
+  }),
   mutant('pause', 'everybody plans again', { find: 'raise_membership(group)', replace: '' }),
   mutant('pause', 'it says whether anything changed', {
     find: 'if group.paused == wanted then return 0 end',

@@ -142,9 +142,10 @@ end
 -- and none is left.
 local function judge_cover(from)
   local last_of, count, whole = {}, 0, true
-  for id, value in pairs(hash(checkpoints)) do
-    local first, last = parse_range(id)
-    if first and is_checkpoint(value) then
+  local stored = redis.call('HGETALL', checkpoints)
+  for i = 1, #stored, 2 do
+    local first, last = parse_range(stored[i])
+    if first and is_checkpoint(stored[i + 1]) then
       last_of[first] = last
       count = count + 1
     end

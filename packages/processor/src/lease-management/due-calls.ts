@@ -134,6 +134,8 @@ function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave', nowMs: num
   const refuses = [...core.refused.keys()].sort()
   const { profile, ttlMs, heartbeatMs, keys } = core.options
   const withDigest = intent === 'beat' && session.digestIsDue && core.ownershipIsQuiet
+  // Whether the leases cover the keys is looked at in all of them: one host does it for all, who are told by a new generation.
+  const judged = core.plan.isFirst ? keys : undefined
   const observed = session.observedAt(nowMs)
   if (intent === 'beat') session.beatSent({ withDigest })
   return {
@@ -146,7 +148,7 @@ function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave', nowMs: num
       clockCapMs: heartbeatMs,
       ...(observed === undefined ? {} : { observed }),
       ...(core.gone.length > 0 ? { gone: [...core.gone] } : {}),
-      ...(withDigest ? { held: table.digest(), ...(keys && { keys }) } : {}),
+      ...(withDigest ? { held: table.digest(), ...(judged && { keys: judged }) } : {}),
     },
   }
 }

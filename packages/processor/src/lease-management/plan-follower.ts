@@ -51,6 +51,8 @@ export class PlanFollower {
   /** When to look whether loads differ; Infinity while that is another host's to do, or nobody's. */
   roundDueMs: number = Infinity
   needsRead = false
+  /** Whether this host does what one host does for all: the first by name of those that stay, as the last read had them. */
+  isFirst = false
   group: KnownGroup = { leasesPerRange: 1, leases: [] }
   unowned: readonly string[] = []
 
@@ -95,6 +97,7 @@ export class PlanFollower {
       if (target === undefined) unowned.push(id)
       else targets.set(id, target)
     }
+    this.isFirst = hosts.every(({ host, profile }) => profile.leaving || this.#host <= host)
     this.roundDueMs = this.#looksAtLoads(snapshot) ? nowMs + ROUND_MS : Infinity
     const isCurrent = planVersion >= membershipVersion
     if (isCurrent) this.planDueMs = Infinity
@@ -144,11 +147,8 @@ export class PlanFollower {
     this.needsRead = false
   }
 
-  /** One host does it for all: the first by name of those that stay. */
   #looksAtLoads({ hosts, paused }: LeaseGroupSnapshot): boolean {
-    if (paused || hosts.length < 2 || !balancesByLoad(hosts)) return false
-    const staying = hosts.filter(({ profile }) => !profile.leaving).map(({ host }) => host)
-    return staying.every((host) => this.#host <= host)
+    return this.isFirst && !paused && hosts.length > 1 && balancesByLoad(hosts)
   }
 
   #apply({ membershipVersion, planVersion, targets, hosts, leases }: AppliedPlan): void {
