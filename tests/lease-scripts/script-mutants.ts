@@ -284,18 +284,6 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     find: "rename('tt')",
     replace: '',
   }),
-  mutant('prelude', 'a plan that was dropped has another name', {
-    find: "redis.call('DEL', targets)\n  rename('tt')",
-    replace: "redis.call('DEL', targets)",
-  }),
-  mutant('prelude', 'leases are sent to a host that knows others', {
-    find: 'known_leases == leases_name',
-    replace: "leases_name ~= ''",
-  }),
-  mutant('prelude', 'targets are sent to a host that knows others', {
-    find: 'known_targets == targets_name',
-    replace: "targets_name ~= ''",
-  }),
   mutant('create', 'whoever made other leases is sent those that are there', {
     find: 'of == digest and name',
     replace: 'name',

@@ -97,8 +97,11 @@ export class KnownLeases {
       (checkpoints !== '' || leasesName === this.#leasesName) &&
       (targets !== '' || targetsName === this.#targetsName)
     if (!isKnown) return undefined
-    if (checkpoints !== '') this.#setLeases(jsonList(checkpoints), jsonList(owners), leasesName)
-    // New leases come with targets of before, which are known if they are not sent.
+    if (checkpoints !== '') {
+      const areOthers = this.#setLeases(jsonList(checkpoints), jsonList(owners), leasesName)
+      // Targets that are known are of the leases that were.
+      if (areOthers && targets === '') return undefined
+    }
     if (targets !== '') this.#setTargets(jsonList(targets), targetsName)
     const hosts = sessionsOf(textMap(incarnations), textMap(deadlines), textMap(profiles))
     return {
@@ -128,7 +131,8 @@ export class KnownLeases {
     return this.take(rest)?.leases
   }
 
-  #setLeases(checkpoints: readonly string[], owners: readonly string[], name: string): void {
+  /** Returns whether they are others than before, by their ids. */
+  #setLeases(checkpoints: readonly string[], owners: readonly string[], name: string): boolean {
     this.#answers += 1
     let areKnown = this.#leases.size * 2 === checkpoints.length
     for (let at = 0; at + 1 < checkpoints.length; at += 2) {
@@ -155,6 +159,7 @@ export class KnownLeases {
       this.#leases = new Map(present.sort(([a], [b]) => (a < b ? -1 : 1)))
     }
     this.#leasesName = name
+    return !areKnown
   }
 
   #setTargets(targets: readonly string[], name: string): void {
