@@ -1,14 +1,13 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { FULL_RANGE, type LeaseGroup, type NewLease } from '@tidemark/contracts'
+import { FULL_RANGE, type HostIdentity, type LeaseGroup, type NewLease } from '@tidemark/contracts'
 import { hostIdentity, leasePosition, newLeases, syncRequest } from '@tidemark/testing/conformance'
 import { startRedisServer, type RedisServer } from '@tidemark/testing/servers'
 import { RedisLeaseStore } from './redis-lease-store.ts'
 
 /* What the server sends of the leases of a group, and when it sends them again. */
 
-const [A, B, OLD] = ['a', 'b', 'old'].map((name) => hostIdentity(name)) as [Host, Host, Host]
-type Host = ReturnType<typeof hostIdentity>
+const [A, B, OLD] = [hostIdentity('a'), hostIdentity('b'), hostIdentity('old')]
 const LEASES = 256
 const TAG = 'tidemark:leases:{many}'
 
@@ -37,10 +36,10 @@ async function open(): Promise<LeaseGroup> {
     received += JSON.stringify(reply).length
     return reply
   }
-  const { evalsha, eval: evaluate } = redis
+  const [evalsha, evaluate] = [redis.evalsha.bind(redis), redis.eval.bind(redis)]
   Object.assign(redis, {
-    evalsha: (...args: Parameters<Redis['evalsha']>) => count(evalsha.apply(redis, args)),
-    eval: (...args: Parameters<Redis['eval']>) => count(evaluate.apply(redis, args)),
+    evalsha: (...args: Parameters<Redis['evalsha']>) => count(evalsha(...args)),
+    eval: (...args: Parameters<Redis['eval']>) => count(evaluate(...args)),
   })
   return new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('many')
 }
@@ -57,9 +56,9 @@ async function sizeOfAll(): Promise<number> {
   return receivedBy(() => stranger.read())
 }
 
-async function planFor(group: LeaseGroup, host: Host, leases = LEASES): Promise<void> {
+async function planFor(group: LeaseGroup, { host }: HostIdentity): Promise<void> {
   const { membershipVersion, leases: present } = await group.read()
-  const targets = new Map(present.slice(0, leases).map(({ id }) => [id, host.host]))
+  const targets = new Map(present.map(({ id }) => [id, host]))
   expect(await group.plan({ membershipVersion, targets })).toBe(true)
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { errorCode } from '@tidemark/contracts'
+import { FULL_RANGE, errorCode, type LeaseGroupSnapshot } from '@tidemark/contracts'
 import {
   Driver,
   HEARTBEAT_MS,
@@ -268,6 +268,32 @@ describe('plan', () => {
 })
 
 describe('ownership', () => {
+  test('PH-4 whether the leases cover the keys is asked by one host for all: the first by name of those that stay', () => {
+    const asks = (hosts: LeaseGroupSnapshot['hosts']): boolean => {
+      const driver = running({ keys: [FULL_RANGE] })
+      driver.tell({ kind: 'hint', hint: 'plan', jitter: 0 })
+      driver.read(
+        IDS.map((id) => lease(id, { owner: { host: 'a', incarnation: 'i' }, epoch: 7 })),
+        { hosts },
+      )
+      for (let beat = 1; beat < 10; beat += 1) {
+        driver.passTo(driver.wakeAtMs)
+        driver.synced()
+      }
+      driver.passTo(driver.wakeAtMs)
+      const call = driver.pending('sync')
+      if (call?.op !== 'sync') throw new Error('a beat is pending')
+      expect(call.request.held).toMatchObject({ count: 4 })
+      return call.request.keys !== undefined
+    }
+    const [a, b, earlier] = [hostNamed('a'), hostNamed('b'), hostNamed('A')]
+    const leaving = { ...earlier, profile: { ...earlier.profile, leaving: true } }
+    expect(asks([a])).toBe(true)
+    expect(asks([a, b])).toBe(true)
+    expect(asks([earlier, a])).toBe(false)
+    expect(asks([leaving, a])).toBe(true)
+  })
+
   test('I7 every 10th beat carries the digest; a difference is reconciled', () => {
     const driver = running()
     const withDigest: boolean[] = []
