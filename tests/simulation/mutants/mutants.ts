@@ -354,8 +354,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lease-management/worked-epochs.ts',
-        find: 'one.epoch >= epoch && rangesOverlap(one.range, range)',
-        replace: 'one.epoch >= epoch * 2 && rangesOverlap(one.range, range)',
+        find: 'value >= epoch',
+        replace: 'value >= epoch * 2',
       },
     ],
     killedBy: 186,
