@@ -269,7 +269,9 @@ describe('migrateCollection', () => {
       }
       return view
     }
-    const first = await started({ leases: seenBy('worker-1') })
+    // Cut off, the first waits for the store after each batch, and the second gets ahead of it.
+    const hostOptions = { maxUnstoredBatches: 1 }
+    const first = await started({ leases: seenBy('worker-1'), hostOptions })
     for (let n = 0; n < 40; n += 1) {
       await source.upsert({ id: `${n}`, country: `C${n}`, name: `name${n}`, population: 0 })
     }
