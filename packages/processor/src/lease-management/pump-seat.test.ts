@@ -77,6 +77,15 @@ describe('positions that a pump asks to be stored', () => {
     expect(await settling(one)).toEqual(['first', 'second'])
   })
 
+  test('PH-4 one that was asked for twice, and is stored once, resolves for both', async () => {
+    const one = seated()
+    const twice = tried(5, 1)
+    one.store('first', twice)
+    one.store('second', twice)
+    one.seat.stored(twice)
+    expect(await settling(one)).toEqual(['first', 'second'])
+  })
+
   test('one that is below what is stored has been overtaken: it resolves, and nobody is asked', async () => {
     const one = seated()
     one.store('late', at(9))

@@ -98,7 +98,7 @@ export class PumpSeat {
     // Of several at one LSN the earlier ones were overtaken; the later ones are not stored yet. Nor is any if it
     // was this one's second acknowledgement: a position that the store had lost.
     const waiters = [...this.#waiters]
-    const own = waiters.findIndex((waiter) => waiter.checkpoint === checkpoint)
+    const own = waiters.findLastIndex((waiter) => waiter.checkpoint === checkpoint)
     for (const [index, waiter] of waiters.entries()) {
       const { lsn } = waiter.checkpoint
       if (lsn > checkpoint.lsn || (lsn === checkpoint.lsn && index > own)) continue
