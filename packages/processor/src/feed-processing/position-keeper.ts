@@ -209,7 +209,7 @@ export class PositionKeeper {
     if (dueInMs === 0) {
       this.#isRequested(nowMs)
       // A rejection says that the lease is lost; then the end is coming anyway.
-      this.#store(processed).catch(() => {})
+      this.#store(this.#withTries(processed)).catch(() => {})
     } else if (dueInMs < Infinity && !this.#isTimed) {
       this.#isTimed = true
       // At the end the position goes with the release.

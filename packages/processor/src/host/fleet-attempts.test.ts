@@ -181,6 +181,26 @@ describe('tries of those who had the lease before', () => {
     expect(one.deliveries).toHaveLength(1)
   })
 
+  test.each(['everyBatch' as const, { everyMs: 100 }])(
+    'PH-5 PH-7 a position that is stored later, with %j, takes no tries of what comes behind it',
+    async (checkpointFrequency) => {
+      const one = newFleet({ checkpointFrequency, retryDelayMs: 1, retryMaxDelayMs: 1 })
+      await one.start('a')
+      await one.until(() => one.isBalanced())
+      one.behaviour = async ({ attempt }, changes) => {
+        if (changes[0]!.lsn < 3) return
+        if (attempt === 1) throw new Error('no')
+        await new Promise<never>(() => {})
+      }
+      for (let n = 0; n < 3; n += 1) {
+        write(one, 1)
+        await one.advance(1)
+      }
+      await one.advance(200)
+      expect(await stored(one)).toMatchObject([{ lsn: 2, attempts: { count: 2 } }])
+    },
+  )
+
   test('PH-7 two that kill each process, and one that fails, in one page', async () => {
     const one = newFleet({})
     write(one, 24)
