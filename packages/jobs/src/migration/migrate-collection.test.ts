@@ -269,7 +269,7 @@ describe('migrateCollection', () => {
       }
       return view
     }
-    // Cut off, the first waits for the store after each batch, and the second gets ahead of it.
+    // Who is cut off waits for the store after each batch, and the other one gets ahead of it.
     const hostOptions = { maxUnstoredBatches: 1 }
     const first = await started({ leases: seenBy('worker-1'), hostOptions })
     for (let n = 0; n < 40; n += 1) {
@@ -284,7 +284,11 @@ describe('migrateCollection', () => {
       await group!.override({ old: [{ leaseId: id, epoch }], next: [{ range, checkpoint }] })
     }
     const had = events.filter(({ kind }) => kind === 'rangeAcquired').length
-    const second = await started({ hostName: 'worker-2', leases: seenBy('worker-2') })
+    const second = await started({
+      hostName: 'worker-2',
+      leases: seenBy('worker-2'),
+      hostOptions,
+    })
     const isTaken = (): boolean =>
       events.filter(({ kind }) => kind === 'rangeAcquired').length > had + 1
     expect(await clock.advanceUntil(isTaken, { limitMs: 4_000 })).toBe(true)
