@@ -134,7 +134,7 @@ function syncCall(core: CoreState, intent: 'join' | 'beat' | 'leave', nowMs: num
   const refuses = [...core.refused.keys()].sort()
   const { profile, ttlMs, heartbeatMs, keys } = core.options
   const withDigest = intent === 'beat' && session.digestIsDue && core.ownershipIsQuiet
-  // Whether the leases cover the keys is looked at in all of them: one host does it for all, who are told by a new generation.
+  // Whether the leases cover the keys is looked at in all of them: one host does it for all (decision 0015).
   const judged = core.plan.isFirst ? keys : undefined
   const observed = session.observedAt(nowMs)
   if (intent === 'beat') session.beatSent({ withDigest })
