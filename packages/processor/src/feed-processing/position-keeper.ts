@@ -103,6 +103,13 @@ export class PositionKeeper {
     else this.#triesAreOver(this.#processed, marked)
   }
 
+  /** Stores at once what waits to share a checkpoint: nothing else is done before. */
+  storeGathered(): void {
+    const processed = this.#processed
+    if (processed === undefined || !this.#waitsForStore || this.#newChanges === 0) return
+    this.#storeNow(processed)
+  }
+
   /** Time until the end of empty pages, `emptyUpTo`, has to be stored; Infinity = there is none to store. */
   emptyDueInMs(emptyUpTo: Checkpoint | undefined): number {
     if (!this.isAutomatic || emptyUpTo === undefined) return Infinity
@@ -204,13 +211,9 @@ export class PositionKeeper {
   /** By a timer of its own: it does not wait for the batch in hand. */
   #storeWhenDue(processed: Checkpoint): void {
     const { clock, ending } = this.#parts
-    const nowMs = clock.monotonicMs()
-    const dueInMs = this.#changesDueInMs(nowMs)
-    if (dueInMs === 0) {
-      this.#isRequested(nowMs)
-      // A rejection says that the lease is lost; then the end is coming anyway.
-      this.#store(this.#withTries(processed)).catch(() => {})
-    } else if (dueInMs < Infinity && !this.#isTimed) {
+    const dueInMs = this.#changesDueInMs(clock.monotonicMs())
+    if (dueInMs === 0) this.#storeNow(processed)
+    else if (dueInMs < Infinity && !this.#isTimed) {
       this.#isTimed = true
       // At the end the position goes with the release.
       clock.sleep(dueInMs, ending.endedSignal).then(
@@ -221,6 +224,12 @@ export class PositionKeeper {
         () => {},
       )
     }
+  }
+
+  #storeNow(processed: Checkpoint): void {
+    this.#isRequested(this.#parts.clock.monotonicMs())
+    // A rejection says that the lease is lost; then the end is coming anyway.
+    this.#store(this.#withTries(processed)).catch(() => {})
   }
 
   /** The most changes of batches that count as one. */
@@ -267,6 +276,8 @@ export class PositionKeeper {
     const { seat, onNotice, bell } = this.#parts
     this.#isAsking(checkpoint)
     await seat.storeCheckpoint(checkpoint)
+    // A later one was told already.
+    if (checkpoint.lsn < this.#storedLsn) return
     this.#isStored(checkpoint.lsn)
     onNotice({ kind: 'checkpointed', lsn: checkpoint.lsn })
     bell.ring()

@@ -217,6 +217,7 @@ export class RangePump<T extends DocumentBody> {
         continue
       }
       if (this.#lanes?.hasRoom === false) {
+        this.#keeper.storeGathered()
         await this.#waitForPage()
         continue
       }

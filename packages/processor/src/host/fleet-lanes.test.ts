@@ -313,6 +313,18 @@ describe('lanes', () => {
     expect(await done()).toBe(100)
   })
 
+  test('PH-5 PH-8 what keeps the window full, and is done, is stored at once', async () => {
+    const one = newFleet({ laneWindowChanges: 4 })
+    await one.start('a')
+    await one.until(() => one.isBalanced())
+    await one.advance(100)
+    for (let n = 0; n < 4; n += 1) {
+      write(one, 4, 4)
+      await one.advance(1)
+    }
+    expect(one.isDrained()).toBe(true)
+  })
+
   test('PH-7 PH-8 keys that fail at the same time make no letters above the bound', async () => {
     const letters = new Set<string>()
     const put = async ({ id }: DeadLetter<FakeDocument>): Promise<void> => {

@@ -124,6 +124,23 @@ describe('PH-5 small batches share a checkpoint', () => {
     expect(one.eventsOf(a, 'checkpointed')).toMatchObject([{ lsn: 1 }, { lsn: 2 }])
   })
 
+  test('none is told to be stored after one behind it, which an observer asked for', async () => {
+    const one: Fleet = newFleet({
+      ...SMALL,
+      behaviour: async (context, changes) => {
+        if (changes.every(({ lsn }) => lsn < 3)) return
+        await context.checkpoint()
+        await one.clock.sleep(60_000, never)
+      },
+    })
+    const a = await one.start('a')
+    await one.until(() => one.isBalanced())
+    await one.advance(100)
+    await trickle(one, 3)
+    await one.advance(10)
+    expect(one.eventsOf(a, 'checkpointed')).toMatchObject([{ lsn: 1 }, { lsn: 3 }])
+  })
+
   test.each([1, 2, 3])(
     'while nothing can be stored, %d of 100 changes are done or in hand, however small',
     async (maxUnstoredBatches) => {
