@@ -141,6 +141,68 @@ describe('PH-5 small batches share a checkpoint', () => {
     expect(one.eventsOf(a, 'checkpointed')).toMatchObject([{ lsn: 1 }, { lsn: 3 }])
   })
 
+  test('ticks are those of the clock, not of a lease: so they are the same for all', async () => {
+    const one = newFleet(SMALL)
+    const a = await one.start('a')
+    await one.until(() => one.isBalanced())
+    await one.advance(103 - (one.clock.monotonicMs() % 10))
+    await trickle(one, 2)
+    await one.advance(4)
+    expect(one.eventsOf(a, 'checkpointed')).toMatchObject([{ lsn: 1 }])
+    await one.advance(1)
+    expect(one.eventsOf(a, 'checkpointed')).toMatchObject([{ lsn: 1 }, { lsn: 2 }])
+  })
+
+  test.each([
+    { maxItemCount: 10, together: 10 },
+    { maxItemCount: 1_000, together: 100 },
+    { maxItemCount: -1, together: 100 },
+    { maxItemCount: undefined, together: 100 },
+  ])(
+    'batches of at most $maxItemCount: $together changes wait for no tick, and one less does',
+    async ({ maxItemCount, together }) => {
+      const one = newFleet({ feedOptions: { startFromBeginning: true, maxItemCount } })
+      const a = await one.start('a')
+      await one.until(() => one.isBalanced())
+      for (const [changes, tellsAtOnce] of [
+        [together - 1, false],
+        [together, true],
+      ] as const) {
+        await one.advance(100)
+        await trickle(one, 1)
+        const before = one.eventsOf(a, 'checkpointed').length
+        for (let n = 0; n < changes; n += 1) one.feed.append('key')
+        await one.advance(1)
+        expect(one.isDrained()).toBe(true)
+        expect(one.eventsOf(a, 'checkpointed').length > before).toBe(tellsAtOnce)
+      }
+    },
+  )
+
+  test('with maxUnstoredBatches 1 nothing waits to be stored', async () => {
+    const one = newFleet({ ...SMALL, hostOptions: { maxUnstoredBatches: 1 } })
+    const a = await one.start('a')
+    await one.until(() => one.isBalanced())
+    await one.advance(100)
+    await trickle(one, 5)
+    expect(one.eventsOf(a, 'checkpointed')).toHaveLength(5)
+  })
+
+  test.each(['everyBatch' as const, { everyMs: 60_000 }])(
+    '%j: one timer for all that wait, and none is left when the host has stopped',
+    async (checkpointFrequency) => {
+      const one = newFleet({ ...SMALL, hostOptions: { checkpointFrequency } })
+      const a = await one.start('a')
+      await one.until(() => one.isBalanced())
+      await one.advance(100)
+      const before = one.clock.sleeping
+      await trickle(one, 8)
+      expect(one.clock.sleeping).toBeLessThanOrEqual(before + 1)
+      await one.stop(a)
+      expect(one.clock.sleeping).toBe(0)
+    },
+  )
+
   test.each([1, 2, 3])(
     'while nothing can be stored, %d of 100 changes are done or in hand, however small',
     async (maxUnstoredBatches) => {

@@ -233,6 +233,15 @@ describe('checkpoints', () => {
     expect(await storedLsns(one)).toEqual([10])
   })
 
+  test('PH-5 everyMs: the first is stored so long after the host got its lease', async () => {
+    const one = await run({ everyMs: 5_000 })
+    write(one, 5)
+    await one.advance(4_000)
+    expect(await storedLsns(one)).toEqual([0])
+    await one.advance(1_001)
+    expect(await storedLsns(one)).toEqual([5])
+  })
+
   test('PH-5 manual: only what the observer stores, also on close', async () => {
     const one = await run('manual')
     one.behaviour = async (context, changes) => {
