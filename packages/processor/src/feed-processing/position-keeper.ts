@@ -215,13 +215,16 @@ export class PositionKeeper {
     if (dueInMs === 0) this.#storeNow(processed)
     else if (dueInMs < Infinity && !this.#isTimed) {
       this.#isTimed = true
-      // At the end the position goes with the release.
       clock.sleep(dueInMs, ending.endedSignal).then(
         () => {
           this.#isTimed = false
           this.#storeWhenDue(this.#processed ?? processed)
         },
-        () => {},
+        // Not only with the release: of a pump that is aborted before its observer settles it stores nothing.
+        () => {
+          this.#isTimed = false
+          this.storeGathered()
+        },
       )
     }
   }

@@ -203,6 +203,26 @@ describe('PH-5 small batches share a checkpoint', () => {
     },
   )
 
+  test('PH-4 what was done is stored also where a host stops and its observer does not', async () => {
+    const one: Fleet = newFleet({
+      ...SMALL,
+      behaviour: async ({ hostName }, changes) => {
+        if (hostName === 'a' && changes.some(({ lsn }) => lsn === 3))
+          await one.clock.sleep(600_000, never)
+      },
+    })
+    const a = await one.start('a')
+    await one.until(() => one.isBalanced())
+    await one.advance(100)
+    await trickle(one, 3)
+    expect(one.eventsOf(a, 'checkpointed')).toMatchObject([{ lsn: 1 }])
+    await one.stop(a)
+    await one.start('b')
+    await one.until(() => one.isDrained(), 120_000)
+    const again = one.deliveries.filter(({ host }) => host === 'b')
+    expect(again.flatMap(({ changes }) => changes.map(({ lsn }) => lsn))).toEqual([3])
+  })
+
   test.each([1, 2, 3])(
     'while nothing can be stored, %d of 100 changes are done or in hand, however small',
     async (maxUnstoredBatches) => {
