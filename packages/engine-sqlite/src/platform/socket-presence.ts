@@ -48,6 +48,8 @@ const NAME_AND_INODE = /^([0-9a-f]{32})\.([0-9]{1,20})$/
 const RECONNECT_PAUSE_MS = 50
 /** Until then those who watch a process that was killed have seen it. */
 const REMOVE_AFTER_MS = 60_000
+/** Entries that a start looks at: a crash loop leaves one each time, and none of its processes lives until they are removed. */
+const LOOKS_AT = 1000
 
 export interface SocketPresenceOptions {
   readonly access: StoreAccess
@@ -208,7 +210,7 @@ function adopt(peer: Socket, peers: Set<Socket>): void {
 
 async function deadEntries(folder: number): Promise<readonly string[]> {
   const dead: string[] = []
-  for (const name of await readdir(pathOf(folder))) {
+  for (const name of (await readdir(pathOf(folder))).slice(0, LOOKS_AT)) {
     const entry = `${pathOf(folder)}/${name}`
     if (!ENTRY.test(name) || !lstatSync(entry, { throwIfNoEntry: false })?.isSocket()) continue
     if (await refuses(entry)) dead.push(entry)
