@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest'
-import type { Fleet } from '@tidemark/testing'
+import { assertFleetHistory, type Fleet } from '@tidemark/testing'
 import { fleetsWith } from './fleets.fixture.ts'
 import { write } from './letter-box.fixture.ts'
 
 const BATCH = 4
 const never = new AbortController().signal
-const newFleet = fleetsWith({
+const FAR_BEHIND = {
   ranges: 1,
   feedOptions: { startFromBeginning: true, maxItemCount: BATCH },
-})
+}
+const newFleet = fleetsWith(FAR_BEHIND)
+const newFleetWithLanes = fleetsWith(FAR_BEHIND, (fleet) =>
+  assertFleetHistory(fleet, { lanes: true }),
+)
 
 /** Whose observers are faster than its feed. */
 function slowFeedFleet(): Fleet {
@@ -47,4 +51,54 @@ test('CF-16 a host that is not faster than its reads reads page by page', async 
   await fleet.start('a')
   await fleet.until(() => fleet.isDrained())
   expect(fleet.feed.reads).toBeGreaterThan(10)
+})
+
+test('CF-16 PH-5 with manual checkpoints a position within what was read at once is stored, and the next host goes on there', async () => {
+  const fleet: Fleet = newFleet({
+    beforeRead: () => fleet.clock.sleep(5, never),
+    hostOptions: { checkpointFrequency: 'manual' },
+  })
+  const stored: number[] = []
+  fleet.behaviour = async (context, changes) => {
+    const { lsn } = changes.at(-1)!
+    // Batches within a read, and where one ends.
+    if (lsn % (7 * BATCH) !== 0) return
+    await context.checkpoint()
+    stored.push(lsn)
+  }
+  write(fleet, 100 * BATCH)
+  const a = await fleet.start('a')
+  await fleet.until(() => fleet.isDrained())
+  expect(fleet.feed.reads).toBeLessThan(20)
+  expect(stored).toHaveLength(14)
+  await fleet.stop(a)
+  await fleet.start('b')
+  await fleet.until(() => fleet.deliveries.some(({ host }) => host === 'b'))
+  const { changes } = fleet.deliveries.find(({ host }) => host === 'b')!
+  expect(changes.map(({ lsn }) => lsn)).toEqual([393, 394, 395, 396])
+})
+
+test('CF-16 PH-7 a damaged text in the last of the pages that were read together is found before an observer gets it', async () => {
+  const fleet: Fleet = newFleetWithLanes({
+    beforeRead: () => fleet.clock.sleep(5, never),
+    hostOptions: { maxConcurrentKeys: 100, retryDelayMs: 50, retryMaxDelayMs: 100 },
+  })
+  for (let key = 0; key < 70; key += 1) fleet.feed.append(`key${key}`)
+  // 4, 8, 16 and 32 changes a read.
+  const mend = fleet.feed.damage(fleet.feed.changes[59]!.id)
+  let isMended = false
+  let seen = 0
+  fleet.behaviour = (_context, changes) => {
+    // So that another reader begins there, once the damage has been met.
+    if (changes[0]!.lsn === 1 && !isMended) throw new Error('not yet')
+    if (changes.some(({ lsn }) => lsn === 60)) seen += 1
+    changes.forEach((change) => ({ ...change }))
+  }
+  const host = await fleet.start('a')
+  await fleet.until(() => fleet.eventsOf(host, 'feedError').length === 3)
+  expect(seen).toBe(1)
+  isMended = true
+  mend()
+  await fleet.until(() => fleet.isDrained())
+  expect(seen).toBe(2)
 })
