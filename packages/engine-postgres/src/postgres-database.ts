@@ -116,6 +116,10 @@ export class PostgresDatabase implements DatabaseEngine {
     return this.#database.record
   }
 
+  get maxPendingCommits(): number {
+    return this.#parts.maxPendingCommits
+  }
+
   get messages(): MessageEngine {
     return this.#messages
   }

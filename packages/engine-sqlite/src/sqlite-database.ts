@@ -56,6 +56,7 @@ export class SqliteDatabase implements DatabaseEngine {
   readonly record: DatabaseRecord
   readonly messages: MessageEngine
   readonly flush?: () => Promise<void>
+  readonly maxPendingCommits: number | undefined
   readonly #place: DatabasePlace
   readonly #nowMs: (atLeastMs?: number) => number
   readonly #waits: DatabaseWaits
@@ -68,13 +69,16 @@ export class SqliteDatabase implements DatabaseEngine {
       place,
       clock,
       nowMs,
+      maxPendingCommits,
     }: {
       readonly place: DatabasePlace
       readonly clock: Clock
       readonly nowMs: (atLeastMs?: number) => number
+      readonly maxPendingCommits?: number | undefined
     },
   ) {
     this.record = record
+    this.maxPendingCommits = maxPendingCommits
     this.#place = place
     this.#waits = new DatabaseWaits(place, clock)
     this.#nowMs = nowMs

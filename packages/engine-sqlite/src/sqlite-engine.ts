@@ -253,12 +253,12 @@ class SqliteEngine implements StorageEngine {
     const file = this.#catalog.fileOf(entry)
     await prepareDatabaseFile(file, this.#options)
     const { durability, bootId: boot, segmentSlots } = this.#options
-    const { lockTimeoutMs, maxGroupOperations, maxLogBytes } = this.#options
+    const { lockTimeoutMs, maxGroupOperations, maxLogBytes, maxPendingCommits } = this.#options
     const limits = { segmentSlots, lockTimeoutMs, maxGroupOperations, maxLogBytes }
     const writer = await WriterClient.start(
       { file, durability, processId: this.#processId, bootId: boot, ...limits },
       {
-        maxPending: this.#options.maxPendingCommits,
+        maxPending: maxPendingCommits,
         onNotice: (notice) => this.#onNotice({ databaseId: record.id, ...notice }),
       },
     )
@@ -266,7 +266,7 @@ class SqliteEngine implements StorageEngine {
       const nowMs = (atLeastMs?: number): number => this.#clock.nowMs(atLeastMs)
       const announce = (): void => this.#doorbells.ring()
       const place = new FilePlace(file, { databaseId: record.id, writer, clock, nowMs, announce })
-      return new SqliteDatabase(record, { place, clock, nowMs })
+      return new SqliteDatabase(record, { place, clock, nowMs, maxPendingCommits })
     } catch (error) {
       await writer.close()
       throw error

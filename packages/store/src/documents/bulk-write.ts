@@ -16,7 +16,7 @@ import type { CommitBatch, CommitOutcome, WriteCondition } from '../engine/commi
 import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
 import type { OpenCollection } from './open-collection.ts'
 import { patchDocument } from './patch-document.ts'
-import { readInChunks, type Chunk, type ManyOf } from './read-in-chunks.ts'
+import { MAX_ITEMS, readInChunks, type Chunk, type ManyOf } from './read-in-chunks.ts'
 import { engineCondition, refusal } from './write-conditions.ts'
 import {
   addressOf,
@@ -79,14 +79,18 @@ export async function* bulkWrite<T extends DocumentBody>(
   const abort = (): void => stop()
   signal?.addEventListener('abort', abort, { once: true })
   const prepare = (operation: BulkOperation<T>): Item<T> => prepared(open, operation)
-  const chunks = readInChunks(source, { prepare, stopped })
+  // Each operation is a commit: together they leave room in a store that allows for fewer.
+  const { maxPendingCommits = Infinity } = open.engine
+  const maxItems = Math.min(MAX_ITEMS, Math.ceil(maxPendingCommits / 2))
+  const windowOperations = Math.min(WINDOW_OPERATIONS, maxPendingCommits - maxItems + 1)
+  const chunks = readInChunks(source, { prepare, stopped, maxItems })
   const sent: SentChunk<T>[] = []
   let operations = 0
   let chars = 0
   try {
     let next = nextOf(chunks)
     for (;;) {
-      const isFull = operations >= WINDOW_OPERATIONS || chars >= WINDOW_CHARS
+      const isFull = operations >= windowOperations || chars >= WINDOW_CHARS
       const [first] = sent
       if (first !== undefined && (isFull || (await comesFirst(first.outcomes, next)))) {
         for (const settled of await first.outcomes) yield outcomeOf(settled)

@@ -1,7 +1,7 @@
 import { eventLoopTurn } from '../platform/event-loop-turn.ts'
 
 /** A chunk is full at this number of items, or of characters. */
-const MAX_ITEMS = 256
+export const MAX_ITEMS = 256
 const MAX_CHARS: number = 2 ** 20
 
 export type ManyOf<Item> = Iterable<Item> | AsyncIterable<Item>
@@ -20,7 +20,12 @@ export async function* readInChunks<Given, Item extends { readonly chars: number
   {
     prepare,
     stopped,
-  }: { readonly prepare: (given: Given) => Item; readonly stopped: Promise<void> },
+    maxItems = MAX_ITEMS,
+  }: {
+    readonly prepare: (given: Given) => Item
+    readonly stopped: Promise<void>
+    readonly maxItems?: number | undefined
+  },
 ): AsyncGenerator<Chunk<Item>, void, undefined> {
   const reader = new SourceReader(source, stopped)
   let items: Item[] = []
@@ -30,7 +35,7 @@ export async function* readInChunks<Given, Item extends { readonly chars: number
     while (failure === undefined && !reader.hasEnded) {
       const turn = eventLoopTurn()
       try {
-        while (items.length < MAX_ITEMS && chars < MAX_CHARS) {
+        while (items.length < maxItems && chars < MAX_CHARS) {
           const given = await reader.next(items.length > 0 ? turn : undefined)
           if (given === undefined) break
           const item = prepare(given.value)

@@ -148,6 +148,8 @@ export interface DatabaseEngine extends MaintenanceEngine {
    * A precondition that fails is an outcome, not a rejection, and never affects other commits.
    */
   commit(request: CommitRequest): Promise<CommitOutcome>
+  /** More commits that wait are refused with ERR_STORE_UNAVAILABLE. Absent where none are. */
+  readonly maxPendingCommits?: number | undefined
   /**
    * Each batch as a commit of its own, begun in this order: one entry each, with what would reject it. Absent where many
    * calls of `commit` at once cost no more.
