@@ -40,7 +40,8 @@ export const unstoredOracle: MakeOracle = (verdict, { schedule }) => {
     settled({ outcome, changes, ...life }) {
       const last = changes.at(-1)
       if (outcome !== 'done') failed.add(lifeKey(life))
-      else if (last !== undefined) done.get(lifeKey(life))?.push({ lsn: last.change.lsn, changes: changes.length })
+      else if (last !== undefined)
+        done.get(lifeKey(life))?.push({ lsn: last.change.lsn, changes: changes.length })
     },
   }
 }
