@@ -99,15 +99,13 @@ export class PositionKeeper {
       this.#unstoredChanges += changes
     }
     const marked = this.#marked
-    if (marked?.attempts === undefined) this.#storeWhenDue(this.#processed)
+    if (marked?.attempts === undefined) this.#storeWhenDue()
     else this.#triesAreOver(this.#processed, marked)
   }
 
-  /** Stores at once what waits to share a checkpoint: nothing else is done before. */
+  /** Stores at once what waits to share a checkpoint. */
   storeGathered(): void {
-    const processed = this.#processed
-    if (processed === undefined || !this.#waitsForStore || this.#newChanges === 0) return
-    this.#storeNow(processed)
+    if (this.#waitsForStore && this.#newChanges > 0) this.#storeNow()
   }
 
   /** Time until the end of empty pages, `emptyUpTo`, has to be stored; Infinity = there is none to store. */
@@ -185,8 +183,7 @@ export class PositionKeeper {
     if (this.isAutomatic) {
       this.#marked = undefined
       this.#triedLsn = processed.lsn
-      this.#isRequested(this.#parts.clock.monotonicMs())
-      this.#store(processed).catch(() => {})
+      this.#storeNow()
       return
     }
     // The position is not the host's to move.
@@ -209,16 +206,16 @@ export class PositionKeeper {
   }
 
   /** By a timer of its own: it does not wait for the batch in hand. */
-  #storeWhenDue(processed: Checkpoint): void {
+  #storeWhenDue(): void {
     const { clock, ending } = this.#parts
     const dueInMs = this.#changesDueInMs(clock.monotonicMs())
-    if (dueInMs === 0) this.#storeNow(processed)
+    if (dueInMs === 0) this.#storeNow()
     else if (dueInMs < Infinity && !this.#isTimed) {
       this.#isTimed = true
       clock.sleep(dueInMs, ending.endedSignal).then(
         () => {
           this.#isTimed = false
-          this.#storeWhenDue(this.#processed ?? processed)
+          this.#storeWhenDue()
         },
         // Not only with the release: of a pump that is aborted before its observer settles it stores nothing.
         () => {
@@ -229,10 +226,11 @@ export class PositionKeeper {
     }
   }
 
-  #storeNow(processed: Checkpoint): void {
+  #storeNow(): void {
+    if (this.#processed === undefined) return
     this.#isRequested(this.#parts.clock.monotonicMs())
     // A rejection says that the lease is lost; then the end is coming anyway.
-    this.#store(this.#withTries(processed)).catch(() => {})
+    this.#store(this.#withTries(this.#processed)).catch(() => {})
   }
 
   /** The most changes of batches that count as one. */
