@@ -210,6 +210,7 @@ export {
   type SyncRequest,
 } from './leases/lease-store.ts'
 export type { AnnouncedPresence, Presence } from './presence.ts'
+export type { Telemetry, TelemetryCall, TelemetryItem, TracedMessage } from './telemetry.ts'
 export {
   checkOptions,
   describeValue,

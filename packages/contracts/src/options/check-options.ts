@@ -30,7 +30,8 @@ export const option: Readonly<
     | 'random'
     | 'feed'
     | 'leases'
-    | 'collection',
+    | 'collection'
+    | 'telemetry',
     OptionRule
   >
 > = {
@@ -54,6 +55,11 @@ export const option: Readonly<
     'listGroups',
   ),
   collection: optionHaving('a collection of documents', 'read', 'batch', 'readPartition'),
+  telemetry: optionHaving(
+    'a telemetry, such as that of @tidemark/otel',
+    'observe',
+    'messageProperties',
+  ),
 }
 
 export function optionRule(expected: string, accepts: (value: unknown) => boolean): OptionRule {

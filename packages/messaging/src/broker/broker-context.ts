@@ -1,4 +1,4 @@
-import type { Clock, Random } from '@tidemark/contracts'
+import type { Clock, Random, Telemetry } from '@tidemark/contracts'
 import type { Database } from '@tidemark/store'
 import type {
   CallerTime,
@@ -26,6 +26,7 @@ const MAX_COMMANDS = 10_000
 
 /** What the parts of a broker share: the engine, the clocks, and what is known of the entities. */
 export class BrokerContext implements AdministrationContext, BringContext {
+  readonly telemetry: Telemetry | undefined
   readonly clock: Clock
   readonly random: Random
   readonly directory: EntityDirectory
@@ -44,9 +45,10 @@ export class BrokerContext implements AdministrationContext, BringContext {
 
   constructor(
     database: Database,
-    { clock, random }: { readonly clock: Clock; readonly random: Random },
+    { telemetry, clock, random }: Pick<BrokerContext, 'telemetry' | 'clock' | 'random'>,
   ) {
     this.database = database
+    this.telemetry = telemetry
     this.clock = clock
     this.random = random
     this.directory = new EntityDirectory(this)

@@ -1,18 +1,18 @@
-import type { Random } from '@tidemark/contracts'
 import type { NewMessage } from '@tidemark/store/messages'
 import { encodeMessage } from '../messages/message-codec.ts'
 import type { Message } from '../messages/message.ts'
+import type { BrokerContext } from './broker-context.ts'
 
 /** Collects messages up to the entity's maximum size. */
 export class MessageBatch<Body = unknown> {
   readonly maxSizeInBytes: number
-  readonly #random: Random
+  readonly #context: BrokerContext
   readonly #messages: NewMessage[] = []
   #bytes = 0
 
   /** Made by the sender. */
-  constructor(random: Random, maxSizeInBytes: number) {
-    this.#random = random
+  constructor(context: BrokerContext, maxSizeInBytes: number) {
+    this.#context = context
     this.maxSizeInBytes = maxSizeInBytes
   }
 
@@ -26,7 +26,7 @@ export class MessageBatch<Body = unknown> {
 
   /** False, and nothing is added, when it does not fit. @throws ERR_INVALID_OPTION */
   tryAddMessage(message: Message<Body>): boolean {
-    const encoded = encodeMessage(message, this.#random)
+    const encoded = encodeMessage(message, this.#context)
     if (this.#bytes + encoded.bytes > this.maxSizeInBytes) return false
     this.#messages.push(encoded)
     this.#bytes += encoded.bytes

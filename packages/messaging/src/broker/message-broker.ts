@@ -8,6 +8,7 @@ import {
   systemRandom,
   type Clock,
   type Random,
+  type Telemetry,
 } from '@tidemark/contracts'
 import type { Database } from '@tidemark/store'
 import { EntityAdministration } from '../entities/entity-administration.ts'
@@ -48,6 +49,11 @@ import { redriveDeadLetters } from './redrive.ts'
 import type { SessionReceiver } from './session-receiver.ts'
 
 export interface MessagingOptions extends NamespaceOptions {
+  /**
+   * Calls of senders and receivers are made in spans of it, and messages are sent with its trace context. Not those of fronts.
+   * @default none
+   */
+  readonly telemetry?: Telemetry | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined
   /** @default the operating system's */
@@ -56,6 +62,7 @@ export interface MessagingOptions extends NamespaceOptions {
 
 const BROKER_RULES: OptionRules<MessagingOptions> = {
   ...NAMESPACE_RULES,
+  telemetry: option.telemetry,
   clock: option.clock,
   random: option.random,
 }
@@ -84,8 +91,8 @@ export class MessageBroker {
   /** @throws ERR_INVALID_OPTION */
   constructor(database: Database, options: MessagingOptions) {
     checkOptions(options, BROKER_RULES)
-    const { clock = systemClock, random = systemRandom, ...namespace } = options
-    this.#context = new BrokerContext(database, { clock, random })
+    const { telemetry, clock = systemClock, random = systemRandom, ...namespace } = options
+    this.#context = new BrokerContext(database, { telemetry, clock, random })
     this.#administration = new EntityAdministration(this.#context, resolveNamespace(namespace))
     this.#receivers = new Receivers(this.#context)
   }

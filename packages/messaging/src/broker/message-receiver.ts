@@ -12,6 +12,7 @@ import { decodeMessage, encodeChanges } from '../messages/message-codec.ts'
 import type { PropertyValue, ReceivedMessage } from '../messages/message.ts'
 import { utcDate } from '../platform/utc-date.ts'
 import { LockRenewal } from './lock-renewal.ts'
+import type { ObservedCalls } from './observed-calls.ts'
 import type { LockEnd, Received } from './received.ts'
 import type { ReceiverLink } from './receiver-link.ts'
 import {
@@ -48,6 +49,7 @@ type Settled = Pick<ReceivedMessage, 'lockToken'>
 /** How a receiver of the public API was opened. */
 export interface MessageReceiverParts {
   readonly link: ReceiverLink
+  readonly calls: ObservedCalls
   readonly clock: Clock
   readonly random: Random
   readonly maxAutoLockRenewalDurationInMs: number
@@ -101,13 +103,15 @@ export class MessageReceiver<Body = unknown> {
   ): Promise<ReceivedMessage<Body>[]> {
     checkMessageCount(maxMessageCount)
     const { maxWaitTimeInMs, maxTimeAfterFirstMessageInMs, signal } = resolveReceiveOptions(options)
-    const received = await this.#link.receive({
-      max: maxMessageCount,
-      maxWaitMs: maxWaitTimeInMs,
-      afterFirstMs: maxTimeAfterFirstMessageInMs,
-      signal,
+    return this.#parts.calls.receive('receive', async () => {
+      const received = await this.#link.receive({
+        max: maxMessageCount,
+        maxWaitMs: maxWaitTimeInMs,
+        afterFirstMs: maxTimeAfterFirstMessageInMs,
+        signal,
+      })
+      return readableOf(received, (one) => decodeReceived<Body>(one))
     })
-    return readableOf(received, (one) => decodeReceived<Body>(one))
   }
 
   /** By their numbers, under new locks: all of them, or none. */
@@ -118,8 +122,10 @@ export class MessageReceiver<Body = unknown> {
     const numbers = checkedSequenceNumbers(sequenceNumbers)
     options.signal?.throwIfAborted()
     if (numbers.length === 0) return []
-    const received = await this.#link.receiveDeferred(numbers)
-    return received.map((one) => decodeReceived<Body>(one))
+    return this.#parts.calls.receive('receive_deferred', async () => {
+      const received = await this.#link.receiveDeferred(numbers)
+      return received.map((one) => decodeReceived<Body>(one))
+    })
   }
 
   /** Messages in every state, expired ones that nobody has made leave included. Changes nothing. */
@@ -142,9 +148,10 @@ export class MessageReceiver<Body = unknown> {
     checkHandlers(handlers)
     const resolved = resolveSubscribeOptions(options)
     this.#link.assertReceives()
-    const { clock, random } = this.#parts
+    const { calls, clock, random } = this.#parts
     const subscription: MessageSubscription = new MessageSubscription({
       link: this.#link,
+      calls,
       clock,
       random,
       ...resolved,
@@ -153,7 +160,7 @@ export class MessageReceiver<Body = unknown> {
         const onLost = (error: unknown): void => subscription.report('renewLock', error)
         const stopRenewal = this.#renew(message, received, onLost)
         try {
-          await handlers.processMessage(message)
+          await calls.process(message, () => handlers.processMessage(message))
         } finally {
           stopRenewal()
         }
@@ -248,7 +255,7 @@ export class MessageReceiver<Body = unknown> {
   async #settle(message: Settled, outcome: Outcome): Promise<void> {
     const token = this.#tokenOf(message)
     this.#renewal.remove(token)
-    await this.#link.settle(token, outcome)
+    await this.#parts.calls.settle(outcome.kind, () => this.#link.settle(token, outcome))
   }
 
   #tokenOf({ lockToken }: Settled): string {
@@ -262,9 +269,12 @@ export class MessageReceiver<Body = unknown> {
 
   async *#iterate(signal: AbortSignal): AsyncGenerator<ReceivedMessage<Body>, void, void> {
     for (;;) {
-      const received = await this.#receiveNext(signal)
-      if (received === undefined) return
-      const message = decodeReceived<Body>(received)
+      let received: Received | undefined
+      const [message] = await this.#parts.calls.receive('receive', async () => {
+        received = await this.#receiveNext(signal)
+        return received === undefined ? [] : [decodeReceived<Body>(received)]
+      })
+      if (received === undefined || message === undefined) return
       const stopRenewal = this.#renew(message, received, () => undefined)
       try {
         yield message

@@ -13,6 +13,7 @@ import { epochMsOf } from '../platform/utc-date.ts'
 import type { BrokerContext } from './broker-context.ts'
 import type { EntityCommands } from './entity-commands.ts'
 import { MessageBatch } from './message-batch.ts'
+import { ObservedCalls } from './observed-calls.ts'
 import { SenderOutbox } from './sender-outbox.ts'
 import { cancelScheduled, sendStored } from './send-stored.ts'
 import { checkedSequenceNumbers } from './receiver-options.ts'
@@ -36,6 +37,7 @@ export class MessageSender<Body = unknown> {
   readonly entityPath: string
   readonly #context: BrokerContext
   readonly #commands: EntityCommands
+  readonly #calls: ObservedCalls
   #isClosed = false
 
   /** Made by the broker. */
@@ -43,6 +45,7 @@ export class MessageSender<Body = unknown> {
     this.#context = context
     this.entityPath = entityPath
     this.#commands = context.commands(entityPath)
+    this.#calls = new ObservedCalls(context.telemetry, entityPath)
   }
 
   /** Together: all or none. Resolves when they are durable. */
@@ -51,8 +54,10 @@ export class MessageSender<Body = unknown> {
     options: SendOptions = {},
   ): Promise<void> {
     this.#assertOpen(options)
-    const encoded = this.#encode(messages)
-    await this.#context.whileOpen(() => this.#send(encoded, options))
+    await this.#calls.send('send', sentOf(messages), async () => {
+      const encoded = this.#encode(messages)
+      await this.#context.whileOpen(() => this.#send(encoded, options))
+    })
   }
 
   async createMessageBatch(
@@ -67,7 +72,7 @@ export class MessageSender<Body = unknown> {
         `maxSizeInBytes must be above 0 and at most ${maxMessageBytes}, got ${describeValue(maxSizeInBytes)}`,
       )
     }
-    return new MessageBatch(this.#context.random, maxSizeInBytes)
+    return new MessageBatch(this.#context, maxSizeInBytes)
   }
 
   /** Resolves with sequence numbers, by which the messages can be cancelled until they are enqueued. */
@@ -77,8 +82,10 @@ export class MessageSender<Body = unknown> {
     options: SendOptions = {},
   ): Promise<readonly number[]> {
     this.#assertOpen(options)
-    const encoded = scheduled(this.#encode(messages), scheduledEnqueueTimeUtc)
-    const numbers = await this.#context.whileOpen(() => this.#send(encoded, options))
+    const numbers = await this.#calls.send('schedule', sentOf(messages), async () => {
+      const encoded = scheduled(this.#encode(messages), scheduledEnqueueTimeUtc)
+      return this.#context.whileOpen(() => this.#send(encoded, options))
+    })
     // A duplicate has none of its own: nothing can be cancelled by 0.
     return numbers.map((number) => number ?? 0)
   }
@@ -111,7 +118,9 @@ export class MessageSender<Body = unknown> {
   ): Promise<void> {
     this.#assertOpen(options)
     const numbers = checkedSequenceNumbers(sequenceNumbers)
-    await this.#context.whileOpen(() => cancelScheduled(this.#commands, numbers))
+    await this.#calls.send('cancel', { count: numbers.length }, () =>
+      this.#context.whileOpen(() => cancelScheduled(this.#commands, numbers)),
+    )
   }
 
   /** Idempotent. */
@@ -136,7 +145,7 @@ export class MessageSender<Body = unknown> {
   ): readonly NewMessage[] {
     if (messages instanceof MessageBatch) return messages.encoded
     const list: readonly Message<Body>[] = isList(messages) ? messages : [messages]
-    return list.map((message) => encodeMessage(message, this.#context.random))
+    return list.map((message) => encodeMessage(message, this.#context))
   }
 
   #assertOpen(options: SendOptions): void {
@@ -144,6 +153,16 @@ export class MessageSender<Body = unknown> {
     if (this.#isClosed) throw new LinkClosedError(`the sender to '${this.entityPath}'`)
     options.signal?.throwIfAborted()
   }
+}
+
+/** For a span. Messages that were added to a batch have their trace contexts in them. */
+function sentOf<Body>(messages: Message<Body> | readonly Message<Body>[] | MessageBatch<Body>): {
+  readonly count: number
+  readonly items?: readonly Message<Body>[]
+} {
+  if (messages instanceof MessageBatch) return { count: messages.count }
+  const items = isList(messages) ? messages : [messages]
+  return { count: items.length, items }
 }
 
 function scheduled(messages: readonly NewMessage[], at: Date): readonly NewMessage[] {

@@ -193,7 +193,7 @@ export class QueueDeadLetters implements DeadLetterSink, AsyncDisposable {
     messageId: string,
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
-    const encoded = encodeMessage(letterMessage(letter, this.#keyVersion), this.#context.random)
+    const encoded = encodeMessage(letterMessage(letter, this.#keyVersion), this.#context)
     const message = { ...encoded, messageId, deadLetter: reasonOf(letter.error) }
     assertSize(await this.#commands.record(), [message])
     const answer = await this.#commands.send([message], signal)

@@ -11,6 +11,7 @@ import { HeldSession } from './held-session.ts'
 import { Listenings } from './listenings.ts'
 import { MessageReceiver, type MessageReceiverParts } from './message-receiver.ts'
 import { lockEnd } from './received.ts'
+import { ObservedCalls } from './observed-calls.ts'
 import { ReceiverLink, type ReceiverLinkParts } from './receiver-link.ts'
 import {
   resolveAcceptOptions,
@@ -178,7 +179,7 @@ export class Receivers {
     held: HeldSession | undefined,
     create: (parts: MessageReceiverParts) => Receiver,
   ): Receiver {
-    const { clock, random } = this.#context
+    const { telemetry, clock, random } = this.#context
     const { receiveMode: mode, prefetchCount, maxAutoLockRenewalDurationInMs } = options
     const receiver: Receiver = create({
       link: new ReceiverLink({
@@ -190,6 +191,7 @@ export class Receivers {
         held,
         onClosed: undefined,
       }),
+      calls: new ObservedCalls(telemetry, path),
       clock,
       random,
       maxAutoLockRenewalDurationInMs,

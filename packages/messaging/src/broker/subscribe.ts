@@ -1,6 +1,7 @@
 import { errorCode, type Clock, type Random } from '@tidemark/contracts'
 import type { Outcome } from '@tidemark/store/messages'
 import { Bell } from './bell.ts'
+import type { ObservedCalls } from './observed-calls.ts'
 import type { Received } from './received.ts'
 import type { ReceiverLink } from './receiver-link.ts'
 import type { MessageHandlers } from './receiver-options.ts'
@@ -10,6 +11,7 @@ type ErrorSource = Parameters<ProcessError>[0]['errorSource']
 
 export interface MessageSubscriptionParts {
   readonly link: ReceiverLink
+  readonly calls: ObservedCalls
   readonly clock: Clock
   readonly random: Random
   readonly autoCompleteMessages: boolean
@@ -111,7 +113,7 @@ export class MessageSubscription {
   }
 
   async #call(received: Received): Promise<void> {
-    const { autoCompleteMessages, link, process } = this.#parts
+    const { autoCompleteMessages, link, calls, process } = this.#parts
     const token = received.lock?.token
     if (token !== undefined) link.expectSettlement(token)
     let outcome: Outcome = { kind: 'complete' }
@@ -124,7 +126,7 @@ export class MessageSubscription {
     // The handler may have settled it itself.
     if (token === undefined || !link.isUnsettled(token) || !autoCompleteMessages) return
     try {
-      await link.settle(token, outcome)
+      await calls.settle(outcome.kind, () => link.settle(token, outcome))
     } catch (error) {
       await this.#report('settle', error)
     }

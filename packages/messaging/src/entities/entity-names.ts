@@ -43,6 +43,18 @@ export function subscriptionName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
+/** The topic and the rest of a subscription's path, or of its dead-letter queue's; else the path. */
+export function destinationOf(path: string): {
+  readonly destination: string
+  readonly subscription: string | undefined
+} {
+  const segments = path.split('/')
+  const at = segments.findIndex((segment) => isSameName(segment, SUBSCRIPTIONS))
+  if (at === -1) return { destination: path, subscription: undefined }
+  const [topic, name] = [segments.slice(0, at), segments.slice(at + 1)]
+  return { destination: topic.join('/'), subscription: name.join('/') }
+}
+
 export function deadLetterPath(owner: string): string {
   return `${owner}/${DEAD_LETTER_QUEUE}`
 }

@@ -4,10 +4,12 @@ import { describe, expect, test } from 'vitest'
 import type { Message, ReceivedMessage } from './message.ts'
 import { decodeMessage, encodeMessage } from './message-codec.ts'
 
+const CONTEXT = { random: systemRandom }
+
 const NOW_MS = Date.UTC(2026, 0, 1)
 
 function stored(message: Message, given: Partial<StoredMessage> = {}): StoredMessage {
-  const { head, body, bytes, session, ttlMs } = encodeMessage(message, systemRandom)
+  const { head, body, bytes, session, ttlMs } = encodeMessage(message, CONTEXT)
   return {
     id: 1,
     entity: 1,
@@ -135,7 +137,7 @@ describe('properties', () => {
       expect(received.timeToLive).toBeUndefined()
       expect(received.expiresAtUtc.getUTCFullYear()).toBe(9999)
     }
-    expect(encodeMessage({ body: 1, timeToLive: 0.2 }, systemRandom).ttlMs).toBe(1)
+    expect(encodeMessage({ body: 1, timeToLive: 0.2 }, CONTEXT).ttlMs).toBe(1)
   })
 
   test('SET-02 SET-04 changes lie over what was sent', () => {
@@ -165,8 +167,8 @@ describe('properties', () => {
   })
 
   test('its size counts the properties', () => {
-    const small = encodeMessage({ body: 'x' }, systemRandom)
-    const large = encodeMessage({ body: 'x', subject: 'é'.repeat(50) }, systemRandom)
+    const small = encodeMessage({ body: 'x' }, CONTEXT)
+    const large = encodeMessage({ body: 'x', subject: 'é'.repeat(50) }, CONTEXT)
     expect(large.bytes - small.bytes).toBeGreaterThanOrEqual(100)
   })
 
@@ -188,11 +190,11 @@ describe('properties', () => {
     ['label', { label: 'x' }],
   ])('refuses a bad %s', (name, given) => {
     const message: Message = { body: 1, ...given }
-    expect(() => encodeMessage(message, systemRandom)).toThrow(name)
+    expect(() => encodeMessage(message, CONTEXT)).toThrow(name)
   })
 
   test.each([undefined, null, 'x', 5])('refuses %s as a message', (message) => {
-    expect(() => encodeMessage(message as never, systemRandom)).toThrow(
+    expect(() => encodeMessage(message as never, CONTEXT)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION' }),
     )
   })

@@ -7,6 +7,7 @@ import {
   StoreDamagedError,
   type OptionRules,
   type Random,
+  type Telemetry,
 } from '@tidemark/contracts'
 import {
   DEFERRED,
@@ -21,7 +22,7 @@ import {
 import { epochMsOf, utcDate } from '../platform/utc-date.ts'
 import { checkPartitionKey, ID_RULES } from './message-id.ts'
 import type { Message, PropertyValue, ReceivedMessage } from './message.ts'
-import { fromStoredValues, toStoredValues } from './stored-value.ts'
+import { fromStoredValues, MAX_PROPERTIES, toStoredValues } from './stored-value.ts'
 
 /** The properties of a message as text: what the sender gave, written once. Changes lie over it in the row. */
 export interface MessageHead extends Readonly<Partial<Record<SystemProperty, string | undefined>>> {
@@ -59,11 +60,21 @@ const MESSAGE_RULES: OptionRules<Message> = {
   ),
 }
 
+interface EncodingContext {
+  readonly random: Random
+  /** Adds the present trace context to the properties. */
+  readonly telemetry?: Telemetry | undefined
+}
+
 /** @throws ERR_INVALID_OPTION */
-export function encodeMessage(message: Message, random: Random): NewMessage {
+export function encodeMessage(
+  message: Message,
+  { random, telemetry }: EncodingContext,
+): NewMessage {
   checkMessage(message)
   const { body, messageId = random.hex(16), sessionId, partitionKey, timeToLive } = message
-  const { applicationProperties, scheduledEnqueueTimeUtc } = message
+  const { scheduledEnqueueTimeUtc } = message
+  const applicationProperties = propertiesOf(message, telemetry)
   const bytes = encodeBody(body)
   const head: MessageHead = {
     messageId,
@@ -89,6 +100,18 @@ export function encodeMessage(message: Message, random: Random): NewMessage {
     scheduledMs: epochMsOf(scheduledEnqueueTimeUtc),
     copies: [],
   }
+}
+
+/** Its own, and a trace context if there is room for it. */
+function propertiesOf(
+  message: Message,
+  telemetry: Telemetry | undefined,
+): Message['applicationProperties'] {
+  const { applicationProperties: own } = message
+  const added = telemetry?.messageProperties(message)
+  if (added === undefined) return own
+  const all = { ...added, ...own }
+  return Object.keys(all).length > MAX_PROPERTIES ? own : all
 }
 
 /** What the sender gave. */

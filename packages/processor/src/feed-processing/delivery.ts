@@ -51,6 +51,7 @@ export interface Batch<T extends DocumentBody> {
 }
 
 type StepOf<Kind extends DeliveryStep['kind']> = Extract<DeliveryStep, { kind: Kind }>
+type ObserverCall = (given: ObserverContext) => Promise<void> | void
 type Tries = Pick<StepOf<'store'>, 'from' | 'tries'>
 
 /**
@@ -178,14 +179,30 @@ export class Delivery<T extends DocumentBody> {
     if (lane !== undefined) await lane.enter()
     try {
       const context = contextOf(piece, attempt, batch)
-      const call = (given: ObserverContext): Promise<void> | void =>
-        observer.processChanges(given, piece)
+      const call = this.#observed(piece, (given) => observer.processChanges(given, piece))
       const outcome = await calls.once(context, call, { changes: piece, prepare })
       if (outcome.kind === 'done') calls.succeeded(batch)
       return outcome
     } finally {
       lane?.leave()
     }
+  }
+
+  /** The same call, in a span if somebody wants one. */
+  #observed(piece: readonly Change<T>[], call: ObserverCall): ObserverCall {
+    const { telemetry, feed, seat, options } = this.#parts
+    if (telemetry === undefined) return call
+    const about = {
+      type: 'process',
+      name: 'process',
+      destination: feed.description,
+      group: options.group,
+      client: options.hostName,
+      partition: seat.lease.id,
+      count: piece.length,
+      items: piece,
+    } as const
+    return (given) => telemetry.observe(about, async () => call(given))
   }
 
   /** Stores with the lease which changes are being tried, so that its next owner knows of a process that died. */

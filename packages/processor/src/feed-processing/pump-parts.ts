@@ -5,6 +5,7 @@ import type {
   DocumentBody,
   IChangeFeedObserver,
   Random,
+  Telemetry,
 } from '@tidemark/contracts'
 import type { PumpSeat } from '../lease-management/pump-seat.ts'
 import type { Bell } from './bell.ts'
@@ -22,6 +23,7 @@ export interface HostParts<T extends DocumentBody> {
   /** Bounds the observer calls of the host that run at the same time. */
   readonly queue: ObserverQueue
   readonly turns: SuspectTurns
+  readonly telemetry: Telemetry | undefined
   readonly clock: Clock
   readonly random: Random
   readonly options: PumpOptions

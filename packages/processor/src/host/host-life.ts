@@ -234,13 +234,14 @@ export class HostLife<T extends DocumentBody> {
 
   #startPump(seat: PumpSeat): LeasePump {
     const { held } = seat
-    const { feed, deadLetters, clock, random } = this.#options
+    const { feed, deadLetters, telemetry, clock, random } = this.#options
     const { createObserver, queue } = this.#parts.threads?.forLease<T>() ?? this.#parts
     const progress = new LeaseProgress(clock)
     const parts = {
       feed,
       createObserver,
       deadLetters,
+      telemetry,
       queue,
       turns: this.#turns,
       clock,

@@ -134,6 +134,7 @@ export const hostOptionRules: OptionRules<ChangeFeedProcessorHostOptions> = {
     logger,
     optionRule('false', (value) => value === false),
   ),
+  telemetry: option.telemetry,
   clock: option.clock,
   random: option.random,
 }

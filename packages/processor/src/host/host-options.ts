@@ -7,6 +7,7 @@ import type {
   LeaseStore,
   SinkCallOptions,
   Random,
+  Telemetry,
 } from '@tidemark/contracts'
 import type { ReadOptions, WorkOptions } from '../feed-processing/pump-options.ts'
 import type { HostLogger } from './host-log.ts'
@@ -138,6 +139,8 @@ export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = Documen
    * @default standard error, for events without a listener
    */
   logger?: HostLogger | false | undefined
+  /** Each call of `processChanges` is made in a span of it. @default none */
+  telemetry?: Telemetry | undefined
   /** @default the machine's */
   clock?: Clock | undefined
   /** @default the machine's */

@@ -13,6 +13,7 @@ import {
   type LeaseStore,
   type Random,
   type StartPosition,
+  type Telemetry,
 } from '@tidemark/contracts'
 import { canRecover } from '../bootstrapping/recover-leases.ts'
 import type { FailurePolicy, PumpOptions, WorkOptions } from '../feed-processing/pump-options.ts'
@@ -39,6 +40,7 @@ export interface ResolvedHostOptions<T extends DocumentBody>
   readonly feed: ChangeFeedSource<T>
   readonly leases: LeaseStore
   readonly deadLetters: DeadLetterSink<T> | undefined
+  readonly telemetry: Telemetry | undefined
   readonly clock: Clock
   readonly random: Random
   readonly start: StartPosition
@@ -86,6 +88,7 @@ export function resolveHostOptions<T extends DocumentBody>(
     onLeaseStoreLoss: resolveLossPolicy(work.onLeaseStoreLoss, feed),
     failurePolicy,
     deadLetters: resolveDeadLetters(options.deadLetters, failurePolicy),
+    telemetry: options.telemetry,
     start: startPosition(feedOptions),
     group: resolveGroup(options.group, work.leasePrefix),
     hostName,

@@ -11,6 +11,7 @@ import {
   type ObserverContext,
   type Random,
   type Resynchronization,
+  type Telemetry,
 } from '@tidemark/contracts'
 import {
   ChangeFeedProcessorHost,
@@ -79,6 +80,7 @@ export interface FleetOptions {
   hostOptions?: HostOptions | undefined
   feedOptions?: FeedOptions | undefined
   deadLetters?: DeadLetterSink<FakeDocument> | undefined
+  telemetry?: Telemetry | undefined
   behaviour?: Behaviour | undefined
   resynchronize?: ResyncBehaviour | undefined
   /** What observers do when they are opened and closed. */
@@ -192,6 +194,7 @@ export class Fleet {
       feed: new GatedFeed(this.feed, gate),
       leases: store,
       deadLetters: this.#options.deadLetters,
+      telemetry: this.#options.telemetry,
       clock,
       random: this.#random,
       feedOptions: { ...this.#options.feedOptions, ...options.feedOptions },
