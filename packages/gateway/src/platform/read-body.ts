@@ -70,7 +70,12 @@ export function readBody(
   })
 }
 
-function tooLarge(maxBytes: number): RequestTooLargeError {
+/** What is left of a body would be taken for the next request: the connection has to end. */
+export function isUnread({ complete, method }: IncomingMessage): boolean {
+  return !complete && method !== 'GET'
+}
+
+export function tooLarge(maxBytes: number): RequestTooLargeError {
   return new RequestTooLargeError(`the body of the request has more than ${maxBytes} bytes`)
 }
 

@@ -69,3 +69,21 @@ test('when all are ended, what is being served ends for that reason, and what co
   expect(ended.signal.aborted).toBe(false)
   expect(vi.getTimerCount()).toBe(0)
 })
+
+test('one that lasts has no time limit, counts, and ends with all that last', () => {
+  const lives = new RequestLives(1000)
+  const lasting = lives.begin(unfinished())
+  const timed = lives.begin(unfinished())
+  lasting.last()
+  vi.advanceTimersByTime(1001)
+  expect([lasting.signal.aborted, timed.signal.aborted]).toEqual([false, true])
+  expect(lives.count).toBe(2)
+  const [served, late] = [lives.begin(unfinished()), lives.begin(unfinished())]
+  const reason = new Error('it drains')
+  lives.endLasting(reason)
+  expect([lasting.signal.reason, served.signal.aborted]).toEqual([reason, false])
+  late.last()
+  expect(late.signal.reason).toBe(reason)
+  for (const life of [lasting, timed, served, late]) life.end()
+  expect(lives.count).toBe(0)
+})

@@ -6,6 +6,8 @@ import { RequestTimeoutError } from '../errors/request-timeout-error.ts'
 export interface RequestLife {
   /** Aborted with ERR_CLIENT_GONE, ERR_REQUEST_TIMEOUT, or the reason that all were ended with. */
   readonly signal: AbortSignal
+  /** From now on it has no time limit, and ends with `endLasting`. For answers that go on until the client leaves. */
+  last(): void
   /** It was served. */
   end(): void
 }
@@ -22,8 +24,10 @@ interface Life {
 export class RequestLives {
   readonly #timeoutMs: number
   readonly #lives = new Set<Life>()
+  readonly #lasting = new Set<Life>()
   #timer: NodeJS.Timeout | undefined
   #ended: Error | undefined
+  #lastingEnded: Error | undefined
 
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs
@@ -31,7 +35,7 @@ export class RequestLives {
 
   /** Requests that are being served. */
   get count(): number {
-    return this.#lives.size
+    return this.#lives.size + this.#lasting.size
   }
 
   begin(outgoing: ServerResponse): RequestLife {
@@ -46,16 +50,29 @@ export class RequestLives {
     else if (this.#timer === undefined) this.#setTimer(this.#timeoutMs)
     return {
       signal: controller.signal,
+      last: () => {
+        this.#lives.delete(life)
+        this.#lasting.add(life)
+        if (this.#lastingEnded !== undefined) controller.abort(this.#lastingEnded)
+      },
       end: () => {
         outgoing.off('close', onClose)
         this.#lives.delete(life)
+        this.#lasting.delete(life)
       },
     }
+  }
+
+  /** Ends what would go on for ever, now and later. */
+  endLasting(reason: Error): void {
+    this.#lastingEnded ??= reason
+    for (const { controller } of this.#lasting) controller.abort(this.#lastingEnded)
   }
 
   /** Ends what is being served and what comes. */
   endAll(reason: Error): void {
     this.#ended ??= reason
+    this.endLasting(reason)
     clearTimeout(this.#timer)
     for (const { controller } of this.#lives) controller.abort(this.#ended)
   }

@@ -96,7 +96,7 @@ function spareChunk(chunk: Buffer, used: number): Chunk {
 }
 
 /** Until the socket takes more, or is gone. By hand: signals and what they are aborted with cost a twentieth of sending pages. */
-async function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
+export async function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const onAbort = (): void => {
     outgoing.destroy()

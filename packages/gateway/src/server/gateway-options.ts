@@ -76,6 +76,16 @@ export interface GatewayOptions {
   readonly requestUnitsPerRange?: number | undefined
   /** What queries may cost; above it, they are 400 or 429. @default see `QueryLimits` */
   readonly queryLimits?: Partial<QueryLimits> | undefined
+  /**
+   * Answers what Cosmos clients never ask for: paths that begin with none of `/dbs`, `/offers` and `/addresses`, and `/` for a browser (it
+   * accepts HTML and has no signature). The gateway checks no credentials for it. `undefined`: the gateway answers as without it.
+   *
+   * A request's body is limited by `maxBodyBytes`, and its signal aborts when the client leaves, when `requestTimeoutMs` is over, and
+   * when the gateway stops. An answer of type `text/event-stream` has no time limit, counts as a waiting read, and ends when
+   * the gateway begins to stop; it must send something within `silenceTimeoutMs`. What `beside` throws is an error response.
+   * @default nothing
+   */
+  readonly beside?: ((request: Request) => Promise<Response | undefined>) | undefined
   /** Called after the response to every valid HTTP request. What it throws is ignored. @default nothing */
   readonly onRequest?: ((request: ServedRequest) => void) | undefined
   /** Called for every request that failed without a fault of its client. @default nothing */
@@ -105,6 +115,7 @@ export const gatewayRules: OptionRules<GatewayOptions> = {
   maxWaitMs: option.number,
   requestUnitsPerRange: option.number,
   queryLimits: optionGroup(queryLimits),
+  beside: option.function,
   onRequest: option.function,
   onFailure: option.function,
   clock: option.clock,
@@ -123,6 +134,7 @@ export interface ResolvedGatewayOptions {
   readonly maxWaitMs: number
   readonly requestUnitsPerRange: number | undefined
   readonly queryLimits: QueryLimits
+  readonly beside: GatewayOptions['beside']
   readonly onRequest: ((request: ServedRequest) => void) | undefined
   readonly onFailure: (failure: GatewayFailure) => void
   readonly clock: Clock
@@ -164,6 +176,7 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
     maxWaitMs: checked('maxWaitMs', maxWaitMs, { least: 0 }),
     requestUnitsPerRange: options.requestUnitsPerRange,
     queryLimits: resolveQueryLimits(options.queryLimits),
+    beside: options.beside,
     onRequest: options.onRequest,
     onFailure,
     clock,

@@ -15,6 +15,7 @@ import {
   type GatewayOptions,
   type ResolvedGatewayOptions,
 } from './gateway-options.ts'
+import { isOffered } from './offered-path.ts'
 import { RequestServer } from './request-server.ts'
 import { RequestRouter } from './router.ts'
 
@@ -55,7 +56,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 export function openGateway(resolved: ResolvedGatewayOptions): Gateway {
-  const { store, clock, accountId, maxWaitMs, requestUnitsPerRange } = resolved
+  const { store, clock, accountId, maxWaitMs, requestUnitsPerRange, beside } = resolved
   const context: GatewayContext = {
     store,
     accountId,
@@ -75,7 +76,9 @@ export function openGateway(resolved: ResolvedGatewayOptions): Gateway {
   return {
     serve: (incoming, outgoing, told) => {
       const { method = 'GET', url = '/' } = incoming
-      return server.serve({ incoming, outgoing, ...told }, router.find(method, rawPath(url)))
+      const path = rawPath(url)
+      const offered = beside !== undefined && isOffered(path, incoming) ? beside : undefined
+      return server.serve({ incoming, outgoing, ...told }, router.find(method, path), offered)
     },
     replaceKeys: (keys) => {
       checkKeys(keys)

@@ -1,12 +1,14 @@
+import type { IncomingMessage } from 'node:http'
 import { errorCode } from '@tidemark/contracts'
 import type { Authorizer, Signer } from '../authorization/authorizer.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
 import { clientAddress } from '../platform/client-address.ts'
 import type { NodeBindings } from '../platform/node-bindings.ts'
-import { readBody } from '../platform/read-body.ts'
-import { RequestLives } from '../platform/request-life.ts'
+import { isUnread, readBody } from '../platform/read-body.ts'
+import { RequestLives, type RequestLife } from '../platform/request-life.ts'
 import { sendAnswer } from '../platform/send-answer.ts'
+import { sendResponse, webRequest } from '../platform/web-exchange.ts'
 import { ActivityIds } from '../protocol/activity-ids.ts'
 import type { Answer } from '../protocol/answer.ts'
 import { checkConsistencyLevel } from '../protocol/consistency-level.ts'
@@ -38,8 +40,30 @@ const CHARS_PER_STEP = 8
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
 /** Only clients of HTTP/1.0 say none. */
-function hostOf(header: GatewayRequest['header']): string {
-  return header('host') ?? 'localhost'
+function hostOf({ headers }: IncomingMessage): string {
+  return headers.host || 'localhost'
+}
+
+/** @throws ERR_BAD_REQUEST */
+function originOf(incoming: IncomingMessage): string {
+  const isTls = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
+  const host = hostOf(incoming)
+  if (!HOST.test(host)) throw new BadRequestError('the host header of the request is no address')
+  return `${isTls ? 'https' : 'http'}://${host}`
+}
+
+type Beside = NonNullable<ResolvedGatewayOptions['beside']>
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') === true
+}
+
+/** Rejects with the signal's reason: what does not follow its signal must not hold the client. */
+function aborted(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  if (signal.aborted) reject(signal.reason)
+  return promise
 }
 
 function isRead(request: GatewayRequest, access: Access): boolean {
@@ -96,6 +120,7 @@ export class RequestServer {
 
   drain(): Promise<void> {
     this.#draining.abort()
+    this.#lives.endLasting(new GatewayStoppingError('the gateway is stopping'))
     if (this.#lives.count === 0) return Promise.resolve()
     this.#idle ??= Promise.withResolvers<void>()
     return this.#idle.promise
@@ -105,14 +130,23 @@ export class RequestServer {
     this.#lives.endAll(new GatewayStoppingError('the gateway is stopping'))
   }
 
-  /** Never rejects: whatever fails is an answer, or the end of one connection. */
-  async serve(env: NodeBindings, served: ServedOperation): Promise<void> {
+  /**
+   * Never rejects: whatever fails is an answer, or the end of one connection.
+   *
+   * @param beside is asked first, before any signature
+   */
+  async serve(env: NodeBindings, served: ServedOperation, beside?: Beside): Promise<void> {
     const { outgoing } = env
     const activityId = this.#activityIds.next()
     const life = this.#lives.begin(outgoing)
     const place = new RequestPlace(this.#limits)
     const report = beginReport(env, activityId, this.#options)
     try {
+      const other = beside && (await this.#serveBeside(beside, { env, activityId, life }))
+      if (other !== undefined) {
+        report?.(other)
+        return
+      }
       const answer = await this.#answer(env, { ...served, activityId, signal: life.signal, place })
       const bytes = await sendAnswer(outgoing, answer, {
         signal: life.signal,
@@ -120,13 +154,47 @@ export class RequestServer {
       })
       report?.({ status: answer.status, bytes })
     } catch (error) {
-      this.#report(env, activityId, error)
+      // A stream of events ends so when the gateway stops.
+      if (!life.signal.aborted) this.#report(env, activityId, error)
       outgoing.destroy()
       report?.({ status: 0, bytes: 0 })
     } finally {
       place.leave()
       life.end()
       if (this.#lives.count === 0) this.#idle?.resolve()
+    }
+  }
+
+  /** Undefined: it is not for `beside`. */
+  async #serveBeside(
+    beside: Beside,
+    { env, activityId, life }: { env: NodeBindings; activityId: string; life: RequestLife },
+  ): Promise<{ readonly status: number; readonly bytes: number } | undefined> {
+    const { incoming, outgoing } = env
+    const { signal } = life
+    const place = new RequestPlace(this.#limits)
+    try {
+      place.enter([clientAddress(incoming.socket.remoteAddress)])
+      const maxBytes = this.#options.maxBodyBytes
+      const request = webRequest(incoming, { origin: originOf(incoming), maxBytes, signal })
+      const response = await Promise.race([beside(request), aborted(signal)])
+      if (response === undefined) return undefined
+      if (this.#draining.signal.aborted) outgoing.setHeader('connection', 'close')
+      const { status } = response
+      const send = (): Promise<number> => sendResponse(outgoing, response, signal)
+      if (!isEventStream(response)) return { status, bytes: await send() }
+      life.last()
+      return { status, bytes: await place.whileWaiting(send) }
+    } catch (error) {
+      if (outgoing.headersSent) throw error
+      const answer = this.#refusal(env, { error, activityId, signal })
+      const headers = this.#headersOf(answer, activityId)
+      return {
+        status: answer.status,
+        bytes: await sendAnswer(outgoing, answer, { signal, headers }),
+      }
+    } finally {
+      place.leave()
     }
   }
 
@@ -148,7 +216,7 @@ export class RequestServer {
     try {
       const request = this.#request(env, { signal, place })
       refuseDirectMode(request.path)
-      const { key, resourceLink } = this.#authorize(request, access)
+      const { key, resourceLink } = this.#authorize(env.incoming, request, access)
       isAuthorized = true
       checkConsistencyLevel(request.header(HEADER.consistencyLevel))
       const readOnlyKey = key.access === 'readOnly' ? key : undefined
@@ -166,13 +234,29 @@ export class RequestServer {
       else place.holdCharsAnyway(chars)
       return answer
     } catch (error) {
-      const answer = errorAnswer(signal.aborted ? signal.reason : error, activityId)
-      if (answer.status === INTERNAL_ERROR.status) this.#report(env, activityId, error)
-      // What is left of a body that was refused would be taken for the next request.
-      const isUnread = !env.incoming.complete && env.incoming.method !== 'GET'
-      if (isAuthorized && !isUnread) return answer
-      return { ...answer, headers: { ...answer.headers, connection: 'close' } }
+      return this.#refusal(env, { error, activityId, signal, isKnown: isAuthorized })
     }
+  }
+
+  /** The connection of a client that is not known ends with it. */
+  #refusal(
+    env: NodeBindings,
+    {
+      error,
+      activityId,
+      signal,
+      isKnown = false,
+    }: {
+      readonly error: unknown
+      readonly activityId: string
+      readonly signal: AbortSignal
+      readonly isKnown?: boolean
+    },
+  ): Answer {
+    const answer = errorAnswer(signal.aborted ? signal.reason : error, activityId)
+    if (answer.status === INTERNAL_ERROR.status) this.#report(env, activityId, error)
+    if (isKnown && !isUnread(env.incoming)) return answer
+    return { ...answer, headers: { ...answer.headers, connection: 'close' } }
   }
 
   #request(
@@ -185,9 +269,6 @@ export class RequestServer {
       const text = Array.isArray(value) ? value.join(',') : value
       return text === undefined || text === '' ? undefined : text
     }
-    const isTls = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
-    const host = hostOf(header)
-    if (!HOST.test(host)) throw new BadRequestError('the host header of the request is no address')
     const { maxBodyBytes, queryLimits } = this.#options
     const turn = async (steps: number): Promise<void> => {
       await this.#queryTurns.take(steps)
@@ -196,7 +277,7 @@ export class RequestServer {
     return {
       method,
       path: resourcePath(url),
-      origin: `${isTls ? 'https' : 'http'}://${host}`,
+      origin: originOf(incoming),
       signal,
       draining: this.#draining.signal,
       whileWaiting: (act) => place.whileWaiting(act),
@@ -219,11 +300,11 @@ export class RequestServer {
     }
   }
 
-  #authorize(request: GatewayRequest, access: Access): Signer {
+  #authorize(incoming: IncomingMessage, request: GatewayRequest, access: Access): Signer {
     const { method, path, header } = request
     const { resourceType, resourceLink, ridLink } = path
     return this.#authorizer.check({
-      host: hostOf(header),
+      host: hostOf(incoming),
       origin: header('origin'),
       method,
       resourceType,

@@ -1,0 +1,90 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ReadableStream } from 'node:stream/web'
+import { BadRequestError } from '../errors/bad-request-error.ts'
+import { isUnread, tooLarge } from './read-body.ts'
+import { drained } from './send-answer.ts'
+
+/**
+ * A request of Node's server as one of the web platform. Its body is read while it is consumed, and rejects with
+ * ERR_REQUEST_TOO_LARGE where it passes the limit.
+ *
+ * @param origin of its URL, whatever the request's target says
+ * @throws ERR_BAD_REQUEST when its target or a header is none
+ */
+export function webRequest(
+  incoming: IncomingMessage,
+  {
+    origin,
+    maxBytes,
+    signal,
+  }: { readonly origin: string; readonly maxBytes: number; readonly signal: AbortSignal },
+): Request {
+  const { method = 'GET', url = '/', rawHeaders } = incoming
+  const target = url.replace(/^https?:\/\/[^/]*/i, '')
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  try {
+    const headers = new Headers()
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
+    }
+    return new Request(`${origin}${target.startsWith('/') ? '' : '/'}${target}`, {
+      method,
+      headers,
+      signal,
+      ...(hasBody && { body: ReadableStream.from(limited(incoming, maxBytes)), duplex: 'half' }),
+    })
+  } catch (cause) {
+    throw new BadRequestError('the request has a target or a header that is not valid', { cause })
+  }
+}
+
+async function* limited(incoming: IncomingMessage, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  // The connection stays, for the answer.
+  const chunks: AsyncIterable<Buffer> = incoming.iterator({ destroyOnReturn: false })
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw tooLarge(maxBytes)
+    yield chunk
+  }
+}
+
+/**
+ * Sends a response of the web platform, each piece as soon as it is there and no faster than the client takes them.
+ * Resolves with the size of the body in bytes. Rejects when the body fails, and with the signal's reason, which also cancels the body.
+ */
+export async function sendResponse(
+  outgoing: ServerResponse,
+  { status, headers, body }: Response,
+  signal: AbortSignal,
+): Promise<number> {
+  outgoing.statusCode = status
+  outgoing.setHeaders(headers)
+  if (isUnread(outgoing.req)) outgoing.setHeader('connection', 'close')
+  if (body === null || outgoing.req.method === 'HEAD') {
+    outgoing.end()
+    await body?.cancel()
+    return 0
+  }
+  outgoing.flushHeaders()
+  // Pieces of a response are bytes by definition.
+  const reader = (body as ReadableStream<Uint8Array>).getReader()
+  // By hand: a pipeline that is aborted waits for the body's next piece, which may never come.
+  const cancel = (): void => void reader.cancel(signal.reason).catch(() => {})
+  signal.addEventListener('abort', cancel)
+  if (signal.aborted) cancel()
+  let bytes = 0
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      signal.throwIfAborted()
+      if (done) break
+      bytes += value.length
+      if (!outgoing.write(value)) await drained(outgoing, signal)
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+  outgoing.end()
+  return bytes
+}
