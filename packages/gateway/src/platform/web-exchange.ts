@@ -67,8 +67,7 @@ export async function sendResponse(
     return 0
   }
   outgoing.flushHeaders()
-  // Pieces of a response are bytes by definition.
-  const reader = (body as ReadableStream<Uint8Array>).getReader()
+  const reader = body.getReader()
   // By hand: a pipeline that is aborted waits for the body's next piece, which may never come.
   const cancel = (): void => void reader.cancel(signal.reason).catch(() => {})
   signal.addEventListener('abort', cancel)
@@ -76,9 +75,10 @@ export async function sendResponse(
   let bytes = 0
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      const { done, value }: { done: boolean; value?: unknown } = await reader.read()
       signal.throwIfAborted()
       if (done) break
+      if (!(value instanceof Uint8Array)) throw new TypeError('a piece of a body is no bytes')
       bytes += value.length
       if (!outgoing.write(value)) await drained(outgoing, signal)
     }
