@@ -75,9 +75,10 @@ export async function sendResponse(
   let bytes = 0
   try {
     for (;;) {
-      const { done, value }: { done: boolean; value?: unknown } = await reader.read()
+      const piece: { readonly done: boolean; readonly value?: unknown } = await reader.read()
       signal.throwIfAborted()
-      if (done) break
+      if (piece.done) break
+      const { value } = piece
       if (!(value instanceof Uint8Array)) throw new TypeError('a piece of a body is no bytes')
       bytes += value.length
       if (!outgoing.write(value)) await drained(outgoing, signal)
