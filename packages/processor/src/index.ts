@@ -47,6 +47,7 @@ export {
   type LeaseOperation,
   type MemoryLeaseStoreOptions,
 } from './lease-stores/memory-lease-store.ts'
+export { leaseState } from './estimation/lease-estimate.ts'
 export { missingKeys, type MissingKeys } from './estimation/missing-keys.ts'
 export {
   DocumentLeaseStore,
@@ -68,6 +69,11 @@ export {
   type SeekOptions,
 } from './administration/processor-group.ts'
 export type { MoveOptions, WaitUntilDrainedOptions } from './administration/while-drained.ts'
-export type { GroupHost, GroupLease, GroupStatus } from './administration/group-status.ts'
+export {
+  liveOwner,
+  type GroupHost,
+  type GroupLease,
+  type GroupStatus,
+} from './administration/group-status.ts'
 export type { MovedLease } from './administration/move-positions.ts'
 export type { PositionsSnapshot, SnapshotPosition } from './administration/positions-snapshot.ts'

@@ -1,11 +1,11 @@
 import {
   feedRangeId,
   lsn,
-  type HostSession,
   type Lease,
   type LeaseGroupSnapshot,
   type Lsn,
 } from '@tidemark/contracts'
+import { liveOwner } from '../administration/group-status.ts'
 import type { LeaseEstimate, LeaseEstimateState } from './feed-estimate.ts'
 import type { RangeMeasure } from './measure-range.ts'
 import type { MissingKeys } from './missing-keys.ts'
@@ -22,12 +22,11 @@ export function leaseEstimate(
   { snapshot, nowMs }: { readonly snapshot: LeaseGroupSnapshot; readonly nowMs: number },
 ): LeaseEstimate {
   const { checkpoint, id, range, epoch, timestampMs } = lease
-  const session = sessionOf(lease, snapshot)
   return {
     leaseId: id,
     range,
-    state: stateOf(lease, { session, snapshot, nowMs }),
-    owner: session?.host,
+    state: leaseState(lease, snapshot, nowMs),
+    owner: liveOwner(lease, snapshot.hosts),
     epoch,
     checkpointLsn: checkpoint.lsn,
     ...lagOf(checkpoint.lsn, measures, nowMs),
@@ -91,26 +90,15 @@ const UNKNOWN: RangeMeasure = {
 /** For the difference between this machine's clock and the lease store's. */
 const CLOCK_TOLERANCE_MS = 10_000
 
-function stateOf(
-  { timestampMs }: Lease,
-  {
-    session,
-    snapshot: { paused, clockMs },
-    nowMs,
-  }: {
-    readonly session: HostSession | undefined
-    readonly snapshot: LeaseGroupSnapshot
-    readonly nowMs: number
-  },
-): LeaseEstimateState {
+/** Who works on a lease, as far as a snapshot of its group tells. `nowMs`: wall time. */
+export function leaseState(
+  lease: Lease,
+  { paused, clockMs, hosts }: LeaseGroupSnapshot,
+  nowMs: number,
+): Exclude<LeaseEstimateState, 'missing'> {
+  const owner = liveOwner(lease, hosts)
+  const session = hosts.find(({ host }) => host === owner)
   if (session === undefined) return paused ? 'paused' : 'unowned'
   const sessionMs = Math.max(0, session.deadlineMs - clockMs)
-  return nowMs - timestampMs > sessionMs + CLOCK_TOLERANCE_MS ? 'silent' : 'owned'
-}
-
-/** The owner's session while it lasts: a killed host stays in the lease until another one takes it. */
-function sessionOf({ owner }: Lease, { hosts }: LeaseGroupSnapshot): HostSession | undefined {
-  return hosts.find(
-    ({ host, incarnation }) => host === owner?.host && incarnation === owner.incarnation,
-  )
+  return nowMs - lease.timestampMs > sessionMs + CLOCK_TOLERANCE_MS ? 'silent' : 'owned'
 }

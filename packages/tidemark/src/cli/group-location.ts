@@ -6,7 +6,7 @@ import {
   collectionsByRid,
   followedCollection,
   type NamedCollection,
-} from './followed-collections.ts'
+} from '../inspection/followed-collections.ts'
 import { openLeases } from './lease-location.ts'
 import { leaseLocations } from './lease-locations.ts'
 import { openExistingStore } from './open-existing-store.ts'

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import type { SubscriptionName } from '@tidemark/messaging'
+import { entityOfPath } from '../../inspection/entity-path.ts'
 
 /** A queue or subscription as the command names it. */
 export interface EntityArgument {
@@ -14,15 +15,13 @@ export interface EntityArgument {
 export function entityArgument(text: string): EntityArgument {
   const [database = '', ...segments] = text.split('/')
   const path = segments.join('/')
-  if (database === '' || segments.length === 0 || segments.includes('')) {
+  const entity = entityOfPath(path)
+  if (database === '' || entity === undefined) {
     throw new InvalidArgumentError(
       'It must look like database/queue or database/topic/Subscriptions/name.',
     )
   }
-  const subscription = segments.at(-1)
-  const isSubscription = segments.length > 2 && segments.at(-2)?.toLowerCase() === 'subscriptions'
-  if (!isSubscription || subscription === undefined) return { database, entity: path, path }
-  return { database, entity: { topic: segments.slice(0, -2).join('/'), subscription }, path }
+  return { database, entity, path }
 }
 
 /** A queue or topic: `database/name`. */

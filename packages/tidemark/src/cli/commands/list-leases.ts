@@ -7,14 +7,14 @@ import {
   type LeaseGroupSnapshot,
   type LeaseStore,
 } from '@tidemark/contracts'
-import { missingKeys } from '@tidemark/processor'
+import { liveOwner, missingKeys } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import type { CommandContext } from '../command-context.ts'
 import {
   collectionsByRid,
   followedCollection,
   type NamedCollection,
-} from '../followed-collections.ts'
+} from '../../inspection/followed-collections.ts'
 import { withLeaseOptions, type LeaseOptions } from '../group-location.ts'
 import { openLeases } from '../lease-location.ts'
 import { leaseLocations } from '../lease-locations.ts'
@@ -165,7 +165,7 @@ async function leaseLine(lease: Lease, from: ReadGroup): Promise<LeaseLine> {
     isMissing: false,
     collection: known?.name,
     range: lease.id,
-    owner: liveOwner(lease, from.snapshot),
+    owner: liveOwner(lease, from.snapshot.hosts),
     target,
     epoch,
     lsn: checkpoint.lsn,
@@ -184,12 +184,6 @@ async function newestLsn(collection: Collection, range: FeedRange): Promise<numb
     parts.map((part) => collection.resolveStart({ range: part, start })),
   )
   return Math.max(0, ...ends.map(({ lsn }) => lsn))
-}
-
-/** The host that owns the lease, if its session still exists. */
-function liveOwner({ owner }: Lease, { hosts }: LeaseGroupSnapshot): string | undefined {
-  const session = hosts.find(({ host }) => host === owner?.host)
-  return session?.incarnation === owner?.incarnation ? owner?.host : undefined
 }
 
 function leaseTable(lines: readonly LeaseLine[]): string {

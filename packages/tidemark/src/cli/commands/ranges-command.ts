@@ -1,10 +1,15 @@
 import { Command } from 'commander'
-import { feedRangeId, type FeedRange, type PartitionKeyRange } from '@tidemark/contracts'
+import { feedRangeId } from '@tidemark/contracts'
 import type { Collection } from '@tidemark/store'
 import { collectionName, type CollectionName } from '../arguments/parse-arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { existingCollection } from '../existing-collection.ts'
 import { openExistingStore } from '../open-existing-store.ts'
+import {
+  measuredRanges,
+  presentRanges,
+  type MeasuredRange,
+} from '../../inspection/measured-ranges.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { textTable } from '../output/text-table.ts'
 
@@ -80,7 +85,7 @@ function splitCommand(context: CommandContext): Command {
     .action(async (name: CollectionName, range: string, options: SplitOptions) => {
       await withCollection(name, options, async (collection) => {
         const children = await collection.split(range, { at: options.at?.toUpperCase() })
-        await writeRanges(context, options, await described(collection, children))
+        await writeRanges(context, options, await measuredRanges(collection, children))
       })
     })
 }
@@ -99,7 +104,7 @@ function mergeCommand(context: CommandContext): Command {
       async (name: CollectionName, range: string, neighbour: string, options: RangeOptions) => {
         await withCollection(name, options, async (collection) => {
           const merged = await collection.merge(range, neighbour)
-          await writeRanges(context, options, await described(collection, [merged]))
+          await writeRanges(context, options, await measuredRanges(collection, [merged]))
         })
       },
     )
@@ -114,45 +119,10 @@ async function withCollection(
   await act(await existingCollection(store, name))
 }
 
-/** One range as it is printed. */
-interface RangeLine extends FeedRange {
-  readonly id: string
-  readonly parents: readonly string[]
-  readonly documents: number
-  readonly bytes: number
-  readonly newestLsn: number
-}
-
-async function presentRanges(collection: Collection): Promise<readonly RangeLine[]> {
-  const lines: RangeLine[] = []
-  let continuation: string | undefined
-  do {
-    const page = await collection.readPartitionKeyRanges({ continuation })
-    lines.push(...(await described(collection, page.ranges)))
-    continuation = page.continuation
-  } while (continuation !== undefined)
-  return lines
-}
-
-async function described(
-  collection: Collection,
-  ranges: readonly PartitionKeyRange[],
-): Promise<readonly RangeLine[]> {
-  const { engine, record } = await collection.open()
-  return Promise.all(
-    ranges.map(async (range) => {
-      const { id, minInclusive, maxExclusive, parents } = range
-      const { documents, bytes } = await engine.measureRange(record, Number(id))
-      const { lsn } = await collection.resolveStart({ range, start: 'now' })
-      return { id, minInclusive, maxExclusive, parents, documents, bytes, newestLsn: lsn }
-    }),
-  )
-}
-
 async function writeRanges(
   { output }: CommandContext,
   { json }: RangeOptions,
-  lines: readonly RangeLine[],
+  lines: readonly MeasuredRange[],
 ): Promise<void> {
   if (json === true) {
     for (const line of lines) {

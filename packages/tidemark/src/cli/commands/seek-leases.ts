@@ -13,7 +13,8 @@ import {
   type GroupOptions,
 } from '../group-location.ts'
 import { Interruption } from '../interruption.ts'
-import { skipped, writeMoves } from '../output/moved-leases.ts'
+import { skipped } from '../../inspection/moved-lsns.ts'
+import { writeMoves } from '../output/moved-leases.ts'
 import { chosenRanges, namedRanges, type NamedRange } from '../range-choice.ts'
 
 /** Options that all commands that move a group share. */

@@ -7,7 +7,7 @@ import { existingCollection } from '../existing-collection.ts'
 import { openExistingStore } from '../open-existing-store.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { ttlText } from '../output/ttl-text.ts'
-import { readTtl } from '../read-ttl.ts'
+import { readTtl } from '../../inspection/read-ttl.ts'
 
 interface TtlOptions {
   readonly store: string

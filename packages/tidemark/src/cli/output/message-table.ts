@@ -1,4 +1,5 @@
 import type { ReceivedMessage } from '@tidemark/messaging'
+import { jsonText } from '../../inspection/json-text.ts'
 import { textTable } from './text-table.ts'
 
 /** Characters of a body that a row shows. */
@@ -27,11 +28,7 @@ export function messageTable(
 
 /** A message for a JSON line: bytes as base64, whole numbers of 64 bits as text, no properties that are not set. */
 export function messageLine(message: ReceivedMessage): unknown {
-  const text = JSON.stringify(message, (_, value: unknown) => {
-    if (typeof value === 'bigint') return String(value)
-    return value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value
-  })
-  const parsed: unknown = JSON.parse(text)
+  const parsed: unknown = JSON.parse(jsonText(message))
   return parsed
 }
 

@@ -3,11 +3,6 @@ import type { CommandContext } from '../command-context.ts'
 import { writeJsonLine, writeText } from './json-lines.ts'
 import { textTable } from './text-table.ts'
 
-/** The maximum number of transactions that moves skip. */
-export function skipped(moves: readonly MovedLease[]): number {
-  return moves.reduce((sum, { fromLsn, toLsn }) => sum + Math.max(0, toLsn - (fromLsn ?? toLsn)), 0)
-}
-
 /** Prints what was done to leases, or would be done. */
 export async function writeMoves(
   { output }: CommandContext,

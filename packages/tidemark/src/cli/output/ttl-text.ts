@@ -1,4 +1,4 @@
-import type { ShownTtl } from '../read-ttl.ts'
+import type { ShownTtl } from '../../inspection/read-ttl.ts'
 import { grouped } from './progress-line.ts'
 import { textTable } from './text-table.ts'
 
