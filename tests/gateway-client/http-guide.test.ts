@@ -55,6 +55,7 @@ test('http.md: a worker that knows an endpoint, a real account, the ids of lease
     database: 'shop', // names of the monitored container in its account
     container: 'orders',
     processorName: 'mirror', // as in the scaler's metadata
+    endpoint: 'http://tidemark.shop.svc:8081', // as in the scaler's metadata or connection string
   })
   const store = new DocumentLeaseStore(leases, { leaseIdPrefix })
   expect(await store.listGroups()).toEqual(['mirror'])

@@ -100,3 +100,19 @@ test('a name of a processor that makes no prefix for ids is refused, and what fi
     })
   }
 })
+
+test('a prefix is made of the host name that the reader of the leases has', async () => {
+  await using under = await gatewayUnderTest()
+  await under.store
+    .database('db')
+    .createCollectionIfNotExists({ id: 'orders', partitionKey: '/id' })
+  const connection = under.connect()
+  const prefixFor = (endpoint: string) =>
+    readCosmosLeasePrefix(connection, { ...MONITORED, processorName: 'mirror', endpoint })
+  expect(await prefixFor('http://tidemark.shop.svc:8081/')).toMatch(/^mirrortidemark\.shop\.svc_/)
+  // KEDA's built-in scaler looks for `mirrortidemark.`.
+  expect(await prefixFor('http://tidemark:8081')).toMatch(/^mirrortidemark_/)
+  for (const endpoint of ['tidemark.shop.svc', 'tidemark:8081', '']) {
+    await expect(prefixFor(endpoint)).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+  }
+})

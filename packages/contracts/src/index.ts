@@ -204,6 +204,7 @@ export {
   type LeaseLoss,
   type PlanRequest,
   type LeaseStore,
+  type OpenGroupOptions,
   type ReconcileReply,
   type ReleaseRequest,
   type SyncReply,

@@ -7,6 +7,7 @@ import type {
   LeaseGroupSnapshot,
   NewLease,
 } from './lease.ts'
+import type { ChangeFeedSource } from '../feed/change-feed-source.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
 import type { Presence } from '../presence.ts'
 
@@ -266,6 +267,11 @@ export interface LeaseDurability {
   readonly findings: readonly string[]
 }
 
+export interface OpenGroupOptions extends RequestOptions {
+  /** The feed that the group works on, for stores that write ids of its pkranges for other programs. @default not known */
+  readonly feed?: Pick<ChangeFeedSource, 'readFeedRanges'> | undefined
+}
+
 /** Where leases are kept (LE-2). */
 export interface LeaseStore {
   /** For people and error messages. */
@@ -288,7 +294,7 @@ export interface LeaseStore {
    * Rejects with ERR_LEASE_STORAGE when that is not permitted or the storage cannot hold leases,
    * with ERR_LEASE_STORE_UNAVAILABLE when it cannot be reached.
    */
-  openGroup(group: string, options?: RequestOptions): Promise<LeaseGroup>
+  openGroup(group: string, options?: OpenGroupOptions): Promise<LeaseGroup>
   /**
    * Looks how durable the store is at present. Absent where there is nothing to tell.
    *

@@ -1,6 +1,6 @@
 export { CosmosConnection, type CosmosConnectionOptions } from './cosmos-connection.ts'
 export { CosmosDocumentCollection } from './cosmos-document-collection.ts'
-export { readCosmosLeasePrefix } from './cosmos-lease-prefix.ts'
+export { readCosmosLeasePrefix, type CosmosLeasePrefixOptions } from './cosmos-lease-prefix.ts'
 export { openChangeFeed } from './open-change-feed.ts'
 export type { ChangeFeedOptions, OpenFeedOptions } from './feed-options.ts'
 export type { HttpFetch, HttpResponse } from './platform/http-fetch.ts'

@@ -269,7 +269,8 @@ export class ProcessorGroup implements AsyncDisposable {
   /** A handle that could not be opened is tried again. */
   async #open(signal: AbortSignal | undefined): Promise<LeaseGroup> {
     signal?.throwIfAborted()
-    this.#opened ??= this.#options.leases.openGroup(this.group, { signal })
+    const { leases, feed } = this.#options
+    this.#opened ??= leases.openGroup(this.group, { signal, feed })
     try {
       return await this.#opened
     } catch (error) {

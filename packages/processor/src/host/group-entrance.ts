@@ -147,7 +147,7 @@ export class GroupEntrance<T extends DocumentBody> {
     const isOver = this.#loss !== undefined && this.#restMs() <= 0
     const mayCreateIn = isOver && canRecover ? this.#loss?.generation : undefined
     const nextGeneration = canRecover ? random.hex(8) : undefined
-    const group = await leases.openGroup(name, { signal })
+    const group = await leases.openGroup(name, { signal, feed })
     try {
       signal.throwIfAborted()
       await this.#tellDurability(signal)

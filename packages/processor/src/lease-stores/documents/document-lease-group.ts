@@ -71,7 +71,8 @@ export class DocumentLeaseGroup implements LeaseGroup {
     }, signal)
   }
 
-  create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]> {
+  async create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]> {
+    await this.#partition.pkRangeIds.learn(signal)
     return createLeaseSet(this.#partition, leases, signal)
   }
 
@@ -98,11 +99,12 @@ export class DocumentLeaseGroup implements LeaseGroup {
     }, signal)
   }
 
-  acquire(
+  async acquire(
     request: Parameters<LeaseGroup['acquire']>[0],
     signal?: AbortSignal,
   ): Promise<readonly AcquiredLease[]> {
     const partition = this.#partition
+    await partition.pkRangeIds.learn(signal)
     return partition.retryLostRaces(async () => {
       const view = await partition.readAll(signal)
       const { changes, reply } = acquireLeases(view.state, request, view.storeTimeUs)
@@ -165,11 +167,12 @@ export class DocumentLeaseGroup implements LeaseGroup {
     return outcomes
   }
 
-  replace(
+  async replace(
     request: Parameters<LeaseGroup['replace']>[0],
     signal?: AbortSignal,
   ): Promise<readonly AcquiredLease[] | 'lost'> {
     const partition = this.#partition
+    await partition.pkRangeIds.learn(signal)
     return partition.retryLostRaces(async () => {
       const view = await partition.readAll(signal)
       this.#remember(view)
@@ -178,11 +181,12 @@ export class DocumentLeaseGroup implements LeaseGroup {
     }, signal)
   }
 
-  override(
+  async override(
     request: Parameters<LeaseGroup['override']>[0],
     signal?: AbortSignal,
   ): Promise<readonly Lease[] | 'changed'> {
     const partition = this.#partition
+    await partition.pkRangeIds.learn(signal)
     return partition.retryLostRaces(async () => {
       const view = await partition.readAll(signal)
       this.#remember(view)

@@ -1,4 +1,10 @@
-import { encodeContinuation, lsn, type FeedRange } from '@tidemark/contracts'
+import {
+  encodeContinuation,
+  lsn,
+  pkRangeId,
+  type FeedRange,
+  type SourceRange,
+} from '@tidemark/contracts'
 import { FakeDocumentCollection, SimulatedClock } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import { DocumentLeaseStore } from './document-lease-store.ts'
@@ -16,7 +22,10 @@ function startOf(range: FeedRange, at: number) {
 test('LE-1 a lease document says what readers of V3’s leases look for, also after a checkpoint', async () => {
   const collection = new FakeDocumentCollection({ clock: new SimulatedClock() })
   const leaseIdPrefix = PREFIX
-  const group = await new DocumentLeaseStore(collection, { leaseIdPrefix }).openGroup('orders')
+  let ranges: readonly SourceRange[] = []
+  const feed = { readFeedRanges: async () => ranges }
+  const store = new DocumentLeaseStore(collection, { leaseIdPrefix })
+  const group = await store.openGroup('orders', { feed })
   await group.create([startOf(RANGE, 7)])
   const who = { host: 'w1', incarnation: 'w1-1' }
   const profile = { weight: 1, minLeases: 0, maxLeases: Infinity, leaving: false }
@@ -45,12 +54,74 @@ test('LE-1 a lease document says what readers of V3’s leases look for, also af
       properties: {},
     },
   ])
+  ranges = [{ ...RANGE, id: pkRangeId('3') }]
   const [acquired] = await group.acquire({ ...who, leaseIds: ['-20'] })
   const epoch = acquired?.epoch ?? 0
   const { checkpoint } = startOf(RANGE, 12)
   await group.checkpoint({ ...who, checkpoints: [{ leaseId: '-20', epoch, checkpoint }] })
-  expect(await leaseOf()).toMatchObject([{ Owner: 'w1', ContinuationToken: '"12"' }])
+  expect(await leaseOf()).toMatchObject([
+    { version: 0, LeaseToken: '3', Owner: 'w1', ContinuationToken: '"12"' },
+  ])
+  const halves = [
+    { minInclusive: '', maxExclusive: '10' },
+    { minInclusive: '10', maxExclusive: '20' },
+  ]
+  ranges = halves.map((half, index) => ({ ...half, id: pkRangeId(`${4 + index}`) }))
+  const next = halves.map((half) => startOf(half, 12))
+  await group.replace({ ...who, old: [{ leaseId: '-20', epoch }], next })
+  expect(await leaseOf()).toMatchObject([
+    { version: 0, LeaseToken: '4' },
+    { version: 0, LeaseToken: '5' },
+  ])
   await group.close()
+})
+
+/** The version and token of each lease document after `create`, by a store whose feed answers so. */
+async function forms(
+  readFeedRanges: (options?: {
+    signal?: AbortSignal | undefined
+  }) => Promise<readonly SourceRange[]>,
+  options: { readonly leaseIdPrefix?: string } = { leaseIdPrefix: PREFIX },
+) {
+  const clock = new SimulatedClock()
+  const collection = new FakeDocumentCollection({ clock })
+  const feed = { readFeedRanges }
+  const store = new DocumentLeaseStore(collection, { ...options, clock })
+  const group = await store.openGroup('orders', { feed })
+  const rest = { minInclusive: '20', maxExclusive: 'FF' }
+  const created = group.create([startOf(RANGE, 7), startOf(rest, 7)])
+  await clock.advance(2000)
+  await created
+  await group.close()
+  const { documents } = await collection.readPartition('orders')
+  return (documents as unknown as readonly Readonly<Record<string, unknown>>[]).flatMap(
+    ({ version, LeaseToken, FeedRange }) =>
+      version === undefined ? [] : [{ version, LeaseToken, FeedRange }],
+  )
+}
+
+test('LE-1 a lease that is one whole pkrange is written as V3 writes such a lease, any other one by its keys', async () => {
+  const present: readonly SourceRange[] = [
+    { ...RANGE, id: pkRangeId('3') },
+    { minInclusive: '20', maxExclusive: '80', id: pkRangeId('4') },
+    { minInclusive: '80', maxExclusive: 'FF', id: pkRangeId('5') },
+  ]
+  const second = {
+    version: 1,
+    LeaseToken: '20-FF',
+    FeedRange: { Range: { min: '20', max: 'FF' } },
+  }
+  const FeedRange = { Range: { min: '', max: '20' } }
+  const byKeys = [{ version: 1, LeaseToken: '-20', FeedRange }, second]
+  expect(await forms(async () => present)).toEqual([
+    { version: 0, LeaseToken: '3', FeedRange },
+    second,
+  ])
+  // Nobody looks for the leases, the feed has no such ids, is away, or does not answer.
+  expect(await forms(async () => present, {})).toEqual(byKeys)
+  expect(await forms(async () => [RANGE])).toEqual(byKeys)
+  expect(await forms(() => Promise.reject(new Error('away')))).toEqual(byKeys)
+  expect(await forms(() => new Promise(() => undefined))).toEqual(byKeys)
 })
 
 test('hosts with another prefix, or none, work on the leases that are there', async () => {

@@ -12,6 +12,7 @@ import {
   type DocumentCollection,
   type LeaseGroup,
   type LeaseStore,
+  type OpenGroupOptions,
   type Presence,
   type RequestOptions,
   type Random,
@@ -21,6 +22,7 @@ import { DocumentHints, readSeen } from './document-hints.ts'
 import { DocumentLeaseGroup } from './document-lease-group.ts'
 import { PARTITION_KEY_PATH, REGISTRY_PARTITION } from './lease-documents.ts'
 import { leaseStoreError, LeasePartition } from './lease-partition.ts'
+import { PkRangeIds } from './pk-range-ids.ts'
 
 /** What an id of 255 characters leaves beside the name of a set and that of a range of usual length. */
 const MAX_PREFIX_CHARS = 100
@@ -33,9 +35,10 @@ export interface DocumentLeaseStoreOptions {
    */
   createIfMissing?: ((options: RequestOptions) => Promise<unknown>) | undefined
   /**
-   * What ids of lease documents begin with, for tools that look for leases by it: KEDA's scaler for Cosmos DB, and
+   * What ids of lease documents begin with, for tools that look for leases by it: KEDA's scalers for Cosmos DB, and
    * the estimator of Azure's V3 processor. 1 to 100 characters, as in ids. The one of the host that makes the
-   * leases counts. With a hierarchical partition key the names of ranges may be so long that only 53 fit: making such
+   * leases counts. With it, hosts also ask the feed for its ranges when they make or take leases, and write the pkrange's
+   * id into leases of whole pkranges. With a hierarchical partition key the names of ranges may be so long that only 53 fit: making such
    * a lease rejects with ERR_INVALID_OPTION. @default 'lease-'
    */
   leaseIdPrefix?: string | undefined
@@ -85,10 +88,10 @@ export class DocumentLeaseStore implements LeaseStore {
     return this.#collection.presence
   }
 
-  async openGroup(group: string, { signal }: RequestOptions = {}): Promise<LeaseGroup> {
+  async openGroup(group: string, { signal, feed }: OpenGroupOptions = {}): Promise<LeaseGroup> {
     checkedGroupName(group)
     await this.#ensureCollection(signal)
-    const partition = this.#partition(group)
+    const partition = this.#partition(group, feed)
     const seen = await partition.retryLostRaces(async () => {
       const view = await partition.readGroup(signal)
       // Made here, so that every host knows one generation from the beginning.
@@ -146,10 +149,14 @@ export class DocumentLeaseStore implements LeaseStore {
     await collection.readFeedRanges({ signal })
   }
 
-  #partition(group: string): LeasePartition {
+  #partition(group: string, feed?: OpenGroupOptions['feed']): LeasePartition {
     const { clock = systemClock, random = systemRandom } = this.#options
     const leaseIdPrefix = this.#leaseIdPrefix
-    return new LeasePartition(group, { collection: this.#collection, clock, random, leaseIdPrefix })
+    // Programs that want the ids find leases by a prefix.
+    const asked = this.#options.leaseIdPrefix === undefined ? undefined : feed
+    const pkRangeIds = new PkRangeIds(asked, clock)
+    const collection = this.#collection
+    return new LeasePartition(group, { collection, clock, random, leaseIdPrefix, pkRangeIds })
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type Checkpoint,
   type DocumentBody,
   type HostProfile,
+  type PkRangeId,
 } from '@tidemark/contracts'
 import type { ClockAhead, GroupHead, LeaseRecord, SessionRecord } from '../lease-group-state.ts'
 
@@ -89,8 +90,9 @@ export interface LeaseDocument extends DocumentBody, CosmosLease {
  * people. Nothing here reads them.
  */
 interface CosmosLease {
-  /** Kind of V3's leases that are of an interval of keys. */
-  readonly version: 1
+  /** 0: the lease is one whole pkrange, as far as is known. 1: it is an interval of keys. */
+  readonly version: 0 | 1
+  /** Id of the pkrange, or the interval as `min-max`. */
   readonly LeaseToken: string
   readonly FeedRange: { readonly Range: { readonly min: string; readonly max: string } }
   /** Host name; null when nobody owns it. */
@@ -182,7 +184,19 @@ export function leaseDocumentId(set: string, leaseId: string): string {
   return `${set}-${leaseId}`
 }
 
-export function leaseDocument(group: string, set: string, record: LeaseRecord): LeaseDocument {
+export function leaseDocument(
+  record: LeaseRecord,
+  {
+    group,
+    set,
+    pkRangeId,
+  }: {
+    readonly group: string
+    readonly set: string
+    /** Of the pkrange that is exactly this lease's range; undefined if it is not known to be one. */
+    readonly pkRangeId: PkRangeId | undefined
+  },
+): LeaseDocument {
   const { id, owner, epoch, checkpoint, changedMs, version } = record
   return {
     id: leaseDocumentId(set, id),
@@ -197,15 +211,18 @@ export function leaseDocument(group: string, set: string, record: LeaseRecord): 
     ...(checkpoint.attempts === undefined ? {} : { attempts: checkpoint.attempts }),
     changedMs,
     recordVersion: version,
-    ...cosmosLease(record),
+    ...cosmosLease(record, pkRangeId),
   }
 }
 
-function cosmosLease({ id, owner, checkpoint }: LeaseRecord): CosmosLease {
+function cosmosLease(
+  { id, owner, checkpoint }: LeaseRecord,
+  pkRangeId: PkRangeId | undefined,
+): CosmosLease {
   const { minInclusive: min, maxExclusive: max } = parseFeedRangeId(id) ?? FULL_RANGE
   return {
-    version: 1,
-    LeaseToken: id,
+    version: pkRangeId === undefined ? 1 : 0,
+    LeaseToken: pkRangeId ?? id,
     FeedRange: { Range: { min, max } },
     Owner: owner?.host ?? null,
     ContinuationToken: `"${checkpoint.lsn}"`,

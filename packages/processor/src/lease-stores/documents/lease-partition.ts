@@ -24,8 +24,10 @@ import {
   parseLeaseDocument,
   parsePlanDocument,
   PLAN_ID,
+  type LeaseDocument,
   type StoredGroup,
 } from './lease-documents.ts'
+import type { PkRangeIds } from './pk-range-ids.ts'
 
 /** A transactional batch takes at most so many operations (ST-4). */
 const BATCH_LIMIT = 100
@@ -59,6 +61,7 @@ export interface PartitionContext {
   readonly random: Random
   /** What ids of lease documents begin with. */
   readonly leaseIdPrefix: string
+  readonly pkRangeIds: PkRangeIds
 }
 
 /** Reads and writes the documents of one group. Keeps nothing but the store's time and newest LSN. */
@@ -69,16 +72,21 @@ export class LeasePartition {
   readonly collection: DocumentCollection
   readonly clock: Clock
   readonly random: Random
+  readonly pkRangeIds: PkRangeIds
   readonly #leaseIdPrefix: string
   #storeTime: { readonly ms: number; readonly readAtMs: number } | undefined
   #newestLsn = 0
 
-  constructor(group: string, { collection, clock, random, leaseIdPrefix }: PartitionContext) {
+  constructor(
+    group: string,
+    { collection, clock, random, leaseIdPrefix, pkRangeIds }: PartitionContext,
+  ) {
     this.group = group
     this.handle = random.hex(8)
     this.collection = collection
     this.clock = clock
     this.random = random
+    this.pkRangeIds = pkRangeIds
     this.#leaseIdPrefix = leaseIdPrefix
   }
 
@@ -208,7 +216,7 @@ export class LeasePartition {
   }
 
   replaceLease(set: string, record: LeaseRecord, etag: string | undefined): BatchOperation {
-    return { kind: 'replace', document: leaseDocument(this.group, set, record), ifMatch: etag }
+    return { kind: 'replace', document: this.#leaseDocument(set, record), ifMatch: etag }
   }
 
   /** @throws ERR_INVALID_OPTION when the prefix of ids leaves no room for the lease's */
@@ -220,7 +228,7 @@ export class LeasePartition {
           `leaseIdPrefix is too long by ${length - MAX_ID_CHARS}`,
       )
     }
-    return { kind: 'create', document: leaseDocument(this.group, set, record) }
+    return { kind: 'create', document: this.#leaseDocument(set, record) }
   }
 
   /** Deletes a lease iff its document is still the one that was read. */
@@ -268,6 +276,14 @@ export class LeasePartition {
       await this.clock.sleep(waitMs * this.random.fraction(), signal ?? never)
       waitMs = Math.min(waitMs * 2, BACK_OFF_MS.highest)
     }
+  }
+
+  #leaseDocument(set: string, record: LeaseRecord): LeaseDocument {
+    return leaseDocument(record, {
+      group: this.group,
+      set,
+      pkRangeId: this.pkRangeIds.of(record.id),
+    })
   }
 
   #newGroup(): StoredGroup {
